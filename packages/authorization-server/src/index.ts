@@ -30,7 +30,6 @@ import type { PublicJwk } from './keys/signing-algorithms.ts';
 import { createMetadata } from './metadata.ts';
 import type { AuthorizationServerOptions } from './options.ts';
 import { createPages } from './pages.ts';
-import { createRateLimits } from './rate-limit/rate-limits.ts';
 import { createRevocation } from './revocation.ts';
 import { createStatusListFeature } from './status-lists/status-lists.ts';
 import { createTokenEndpoint } from './token/endpoint.ts';
@@ -176,8 +175,7 @@ export async function createAuthorizationServer(
   const statusLists = context.options.statusLists ? createStatusListFeature(context, keys) : null;
   const upstream = await createFederation(context, endings);
   const accessTokens = createAccessTokenFormat(keys, context.options);
-  const limits = createRateLimits(context);
-  const clients = createClients(context, limits);
+  const clients = createClients(context);
   const { authenticateClient: authenticate, findClient, recordClientUse } = clients;
   const { providerTokens: bonds } = upstream;
   const isLive = trail.watchFirstUse(requireLiveProviderTokens(createIsLive(context), bonds), events);
@@ -192,7 +190,7 @@ export async function createAuthorizationServer(
   const served: readonly Route[] = [
     ...interaction.routes,
     createTokenEndpoint(
-      createGrantHandlers({ context, limits, mint, refreshTokens, accessTokens, upstreamTokenFor }),
+      createGrantHandlers({ context, mint, refreshTokens, accessTokens, upstreamTokenFor }),
       authenticate,
       recordClientUse,
       isHttps,

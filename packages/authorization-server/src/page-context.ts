@@ -7,7 +7,7 @@ import type { Federation } from './federation/federation.ts';
 import type { Cookie } from './http/cookies.ts';
 import type { CsrfTokens } from './http/csrf.ts';
 import type { PageErrors } from './http/error-pages.ts';
-import type { ChargeAuthorizationRequest } from './rate-limit/openings.ts';
+import type { RateLimitCheck } from './rate-limit/limiter.ts';
 import type { Layout } from './ui/layout.ts';
 import type { Sessions } from './users/sessions.ts';
 
@@ -18,7 +18,7 @@ export interface PageContext extends ServerContext {
   /** Binds transactions to the browser that began them. */
   readonly transactionCookie: Cookie;
   /** Holds back networks whose strangers begin too much. */
-  readonly chargeAuthorizationRequest: ChargeAuthorizationRequest;
+  readonly chargeAuthorizationRequest: RateLimitCheck;
   /** Third parties by which people sign in, and on which grants rest. */
   readonly federation: Federation;
   /** The ways to the operator's own application. */

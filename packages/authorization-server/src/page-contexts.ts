@@ -7,7 +7,7 @@ import { defineCookie } from './http/cookies.ts';
 import { createCsrfTokens } from './http/csrf.ts';
 import { createPageErrors } from './http/error-pages.ts';
 import type { PageContext } from './page-context.ts';
-import { createChargeAuthorizationRequest } from './rate-limit/openings.ts';
+import { createRateLimitCheck } from './rate-limit/limiter.ts';
 import type { Assets } from './ui/assets.ts';
 import { createLayout } from './ui/layout.ts';
 import type { Language } from './ui/texts/languages.ts';
@@ -42,7 +42,7 @@ export function createPageContexts(
     sessions: createSessions(context),
     csrfTokens: createCsrfTokens(context.options),
     transactionCookie: defineCookie(issuer, 'browser'),
-    chargeAuthorizationRequest: createChargeAuthorizationRequest(context),
+    chargeAuthorizationRequest: createRateLimitCheck(context, 'authorizations'),
     externalUi: createExternalUi(context.options, challenges),
   };
   return (language) => {

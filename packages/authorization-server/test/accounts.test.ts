@@ -1,11 +1,10 @@
-/** Accounts: passwords, the slowing of those who guess, the first account, bootstrap. */
+/** Accounts: passwords, the first account, bootstrap. */
 
 import { argon2Sync } from 'node:crypto';
 import { openStore } from '@portcullis/store';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { costHere, costOf } from '../../../tests/support/cost.ts';
 import { ConfigurationError, createAuthorizationServer } from '../src/index.ts';
-import { createAttempts, pauseAfter } from '../src/rate-limit/attempts.ts';
 import { hashSecret } from '../src/secrets.ts';
 import { emailKey } from '../src/users/accounts.ts';
 import { findPasswordIssue, normalizePassword } from '../src/users/password-rules.ts';
@@ -141,115 +140,6 @@ describe('passwords', () => {
     for (const foreign of ['', 'plain', '$2b$10$abc', phc.replace('m=1024', 'm=99999999')]) {
       await expect(passwords.verify('password', foreign, STRANGER)).rejects.toThrow(TypeError);
     }
-  });
-});
-
-describe('pauseAfter', () => {
-  const limit = { free: 3, first: 15, longest: 900 };
-
-  it.each([
-    [0, 0], [2, 0], [3, 15], [4, 30], [5, 60], [8, 480], [9, 900], [10_000, 900],
-  ])('%i failures: %i seconds', (failures, seconds) => {
-    expect(pauseAfter(failures, limit)).toBe(seconds);
-  }); // biome-ignore format: a table
-});
-
-describe('attempts', () => {
-  function start() {
-    const clock = { now: 1_800_000_000 };
-    const attempts = createAttempts(() => clock.now);
-    const fail = (account: string, address?: string) => attempts.begin(account, address).kind;
-    return { clock, attempts, fail };
-  }
-
-  it('T075: slow down whoever fails five times, and longer each time', () => {
-    const { clock, fail, attempts } = start();
-    for (let n = 0; n < 5; n++) expect(fail('ada', '192.0.2.1')).toBe('go');
-    expect(attempts.begin('ada', '192.0.2.1')).toEqual({ kind: 'wait', seconds: 15 });
-    clock.now += 15;
-    expect(fail('ada', '192.0.2.1')).toBe('go');
-    expect(attempts.begin('ada', '192.0.2.1')).toEqual({ kind: 'wait', seconds: 30 });
-    clock.now += 3601;
-    expect(fail('ada', '192.0.2.1')).toBe('go');
-  });
-
-  it('T075: count a hundred at once like a hundred in a row', () => {
-    const { fail } = start();
-    const kinds = Array.from({ length: 100 }, () => fail('ada', '192.0.2.1'));
-    expect(kinds.filter((kind) => kind === 'go')).toHaveLength(5);
-  });
-
-  it('T075: slow down guessing at one account from many addresses', () => {
-    const { fail } = start();
-    const kinds = Array.from({ length: 100 }, (_, n) => fail('ada', `192.0.2.${n}`));
-    expect(kinds.filter((kind) => kind === 'go')).toHaveLength(30);
-    expect(fail('bob', '192.0.2.99')).toBe('go');
-  });
-
-  it('T075: slow down guessing at many accounts from one address, one IPv6 network being one', () => {
-    for (const address of [() => '192.0.2.1', (n: number) => `2001:db8:0:1::${n.toString(16)}`]) {
-      const { fail } = start();
-      const kinds = Array.from({ length: 300 }, (_, n) => fail(`user${n}`, address(n)));
-      expect(kinds.filter((kind) => kind === 'go')).toHaveLength(100);
-      expect(fail('ada', '2001:db8:0:2::1')).toBe('go');
-    }
-  });
-
-  it('let a whole university sign in behind one address where somebody mistypes all the time', () => {
-    const { clock, attempts, fail } = start();
-    const signIn = (account: string) => {
-      const attempt = attempts.begin(account, '192.0.2.1');
-      if (attempt.kind === 'go') attempt.succeeded();
-      return attempt;
-    };
-    // Who is right takes nothing from the others.
-    for (let n = 0; n < 1000; n++) expect(signIn(`student${n}`).kind).toBe('go');
-    for (let n = 0; n < 100; n++) expect(fail(`stranger${n}`, '192.0.2.1')).toBe('go');
-    expect(signIn('late')).toEqual({ kind: 'wait', seconds: 2 });
-    expect(signIn('student7').kind).toBe('go');
-    for (let n = 0; n < 100; n++) {
-      clock.now += 4;
-      expect(fail(`typist${n}`, '192.0.2.1')).toBe('go');
-      expect(signIn(`newcomer${n}`).kind).toBe('go');
-    }
-  });
-
-  it('do not lock an owner out whom strangers guess at', () => {
-    const { attempts, fail } = start();
-    const owner = attempts.begin('ada', '192.0.2.1');
-    if (owner.kind === 'go') owner.succeeded();
-    for (let n = 0; n < 100; n++) fail('ada', `198.51.100.${n}`);
-    expect(fail('ada', '203.0.113.1')).toBe('wait');
-    expect(fail('ada', '192.0.2.1')).toBe('go');
-  });
-
-  it('forget the failures of whoever succeeds', () => {
-    const { attempts, fail } = start();
-    for (let n = 0; n < 4; n++) fail('ada', '192.0.2.1');
-    const right = attempts.begin('ada', '192.0.2.1');
-    if (right.kind === 'go') right.succeeded();
-    for (let n = 0; n < 5; n++) expect(fail('ada', '192.0.2.1')).toBe('go');
-    expect(fail('ada', '192.0.2.1')).toBe('wait');
-  });
-
-  it('T075: are not forgotten for those of somebody who has to wait', () => {
-    const { attempts, fail } = start();
-    const owner = attempts.begin('bob', '203.0.113.9');
-    if (owner.kind === 'go') owner.succeeded();
-    for (let n = 0; n < 35; n++) fail('ada', `192.0.2.${n}`);
-    for (let n = 0; n < 30; n++) fail('bob', `192.0.2.${n}`);
-    for (let n = 0; n < 50_000; n++) fail(`nobody${n}`, '198.51.100.7');
-    expect([fail('ada', '192.0.2.99'), fail('bob', '192.0.2.99')]).toEqual(['wait', 'wait']);
-    expect([fail('bob', '203.0.113.9'), fail('eve', '192.0.2.99')]).toEqual(['go', 'go']);
-  });
-
-  it('stay bounded when a million accounts are tried', () => {
-    const { clock, fail } = start();
-    for (let n = 0; n < 30_000; n++) {
-      clock.now += 1;
-      fail(`user${n}`, `10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`);
-    }
-    expect(fail('user0', '10.0.0.0')).toBe('go');
   });
 });
 

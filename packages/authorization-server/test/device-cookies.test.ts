@@ -1,9 +1,8 @@
 /** Browsers that somebody signed in with before: their owners get in while others guess at the account, and nobody else does. */
-
 import { describe, expect, it } from 'vitest';
-import { createAuthorizationServer } from '../src/index.ts';
+import { createAuthorizationServer, defaultRateLimits } from '../src/index.ts';
 import type { ServerOptions } from '../src/options.ts';
-import { createAttempts } from '../src/rate-limit/attempts.ts';
+import { createLoginThrottle } from '../src/rate-limit/login-throttle.ts';
 import { createDeviceCookies } from '../src/users/device-cookie.ts';
 import { ACCOUNT, CLIENTS, ISSUER, RESOURCES, SEALING_KEY, startServer } from './server-under-test.ts';
 import {
@@ -203,11 +202,19 @@ describe('an account that strangers guess at', () => {
 
   it('T075: gives a hundred guesses at once with a stolen cookie no more than five', async () => {
     const t = await setScene();
-    const { begin } = createAttempts(() => t.clock.now);
-    for (let n = 0; n < 30; n++) begin('ada', `192.0.2.${n}`);
-    const thief = () => begin('ada', ON_THE_WAY, 'stolen').kind;
-    expect(Array.from({ length: 100 }, thief).filter((kind) => kind === 'go')).toHaveLength(5);
-    expect(begin('ada', ON_THE_WAY, 'hers')).toMatchObject({ kind: 'go', knownBy: 'browser' });
+    const throttle = createLoginThrottle(
+      { store: t.store, options: { rateLimits: defaultRateLimits }, clock: () => t.clock.now },
+      'password',
+    );
+    const guess = (address: string, device: string | null = null) =>
+      throttle({ account: 'ada', connection: { address }, device }, async (isKnown) => isKnown && 'known');
+    for (let n = 0; n < 30; n++)
+      await throttle({ account: 'ada', connection: { address: `192.0.2.${n}` } }, async () => false);
+    const thief = () =>
+      throttle({ account: 'ada', connection: { address: ON_THE_WAY }, device: 'stolen' }, async () => false);
+    const attempts = await Promise.all(Array.from({ length: 100 }, thief));
+    expect(attempts.filter(({ kind }) => kind === 'verified')).toHaveLength(5);
+    expect(await guess(ON_THE_WAY, 'hers')).toEqual({ kind: 'verified', result: 'known' });
   });
 
   it('lets its owner mistype five times, on the way, and then as often as others may', async () => {

@@ -11,7 +11,7 @@ const stranger = (fairnessKey: string): HashRequester => ({ isKnown: false, fair
 
 /** Turns of which one is taken until `finish`, and what became of everybody else, in the order in which it did. */
 function startBusy(waiting: number) {
-  const turns = createPasswordHashingSemaphore(1, waiting);
+  const turns = createPasswordHashingSemaphore({ running: 1, waiting });
   const happened: string[] = [];
   const { promise: finished, resolve: finish } = Promise.withResolvers<void>();
   const all: Promise<unknown>[] = [turns.run(stranger('first'), () => finished)];
@@ -31,7 +31,7 @@ function startBusy(waiting: number) {
 
 describe('turns', () => {
   it('let a few run, a few wait, and send the rest away', async () => {
-    const turns = createPasswordHashingSemaphore(2, 3);
+    const turns = createPasswordHashingSemaphore({ running: 2, waiting: 3 });
     let running = 0;
     let most = 0;
     const task = async () => {

@@ -66,7 +66,7 @@ describe('wrong secrets', () => {
       expectTooMany(await postFrom(t, '192.0.2.1', '/token', grant, headers), 10);
     }
     expect(t.snapshot()).toBe(before);
-    expect(t.events.at(-1)).toMatchObject({ reason: 'too many failed authentications' });
+    expect(t.events.at(-1)).toMatchObject({ reason: 'too many failed client authentications' });
     expect((await postFrom(t, '192.0.2.2', '/token', grant, right)).status).toBe(200);
     const other = basic('notes-server', 'notes-server-secret');
     expect((await postFrom(t, '192.0.2.1', '/token', grant, other)).status).toBe(200);
@@ -414,6 +414,6 @@ it('can be switched off, and are judged', async () => {
     rateLimits: { signIns: { burst: 0, perMinute: 0 } },
   });
   await expect(start).rejects.toThrow(ConfigurationError);
-  await expect(start).rejects.toThrow(/limits\.signIns\.burst.*limits\.signIns\.perMinute/);
+  await expect(start).rejects.toThrow(/rateLimits\.signIns\.burst.*rateLimits\.signIns\.perMinute/);
   await store.close();
 });

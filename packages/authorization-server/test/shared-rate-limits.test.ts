@@ -1,5 +1,4 @@
 /** Limits that two servers on one store hold together, and that cost the store nothing while nobody is near one. */
-
 import { describe, expect, it } from 'vitest';
 import {
   type AuthorizationServer,
@@ -7,9 +6,8 @@ import {
   createAuthorizationServer,
   defaultRateLimits,
 } from '../src/index.ts';
-import type { ServerOptions } from '../src/options.ts';
+import { createRateLimiter } from '../src/rate-limit/limiter.ts';
 import { createLoginThrottle } from '../src/rate-limit/login-throttle.ts';
-import { createRateLimiter } from '../src/rate-limit/shared-rate.ts';
 import {
   basic,
   CLIENTS,
@@ -130,9 +128,9 @@ describe('a rate that is shared', () => {
     let asked = 0;
     const store = {
       ...t.store,
-      takeTurn: (...turn: Parameters<ServerUnderTest['store']['chargeRateLimit']>) => {
+      chargeRateLimit: (...charge: Parameters<ServerUnderTest['store']['chargeRateLimit']>) => {
         asked += 1;
-        return t.store.chargeRateLimit(...turn);
+        return t.store.chargeRateLimit(...charge);
       },
     };
     return { store, clock: () => t.clock.now, asked: () => asked };
@@ -161,27 +159,23 @@ describe('a rate that is shared', () => {
 describe('guesses at one account', () => {
   it('T075: from anywhere are counted over all processes; an owner known to a process gets in there', async () => {
     const t = await startServer();
-    const context = {
-      store: t.store,
-      clock: () => t.clock.now,
-      options: { rateLimits: defaultRateLimits } as ServerOptions,
+    const context = { store: t.store, options: { rateLimits: defaultRateLimits }, clock: () => t.clock.now };
+    const processes = Array.from({ length: 5 }, () => createLoginThrottle(context, 'password'));
+    const tryAt = async (index: number, account: string, address: string, isRight = false) => {
+      const attempt = await processes[index]?.({ account, connection: { address } }, async () => isRight);
+      return attempt?.kind;
     };
-    const processes = Array.from({ length: 5 }, () => createLoginThrottle(context, 'sign-in'));
-    const [known] = processes;
-    const owner = await known?.begin('ada', HOME);
-    if (owner?.kind === 'go') owner.succeeded();
+    await tryAt(0, 'ada', HOME, true);
     let tried = 0;
     for (let count = 0; count < 500; count++) {
-      const attempt = await processes[count % 5]?.begin('ada', `198.51.${100 + (count >> 7)}.${count & 127}`);
-      if (attempt?.kind !== 'go') continue;
-      tried += 1;
-      await attempt.failed();
+      const kind = await tryAt(count % 5, 'ada', `198.51.${100 + (count >> 7)}.${count & 127}`);
+      if (kind === 'verified') tried += 1;
     }
     // Alone, each would allow thirty.
     expect(tried).toBeGreaterThanOrEqual(100);
     expect(tried).toBeLessThanOrEqual(100 + 5);
-    expect((await processes[1]?.begin('ada', '203.0.113.9'))?.kind).toBe('wait');
-    expect((await processes[1]?.begin('bob', '203.0.113.9'))?.kind).toBe('go');
-    expect((await known?.begin('ada', HOME))?.kind).toBe('go');
+    expect(await tryAt(1, 'ada', '203.0.113.9')).toBe('throttled');
+    expect(await tryAt(1, 'bob', '203.0.113.9')).toBe('verified');
+    expect(await tryAt(0, 'ada', HOME)).toBe('verified');
   });
 });

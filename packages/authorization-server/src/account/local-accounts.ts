@@ -37,7 +37,7 @@ export function createLocalAccounts(context: ServerContext): LocalAccounts {
   const signIn = createAuthenticateByPassword(context, passwords, deviceCookies);
   const changePassword = createChangePassword(context, { passwords, signIn, deviceCookies });
   const factors = createSecondFactors(context);
-  const attempts = createLoginThrottle(context, 'code');
+  const throttle = createLoginThrottle(context, 'code');
   return {
     firstAccount,
     factors,
@@ -45,14 +45,14 @@ export function createLocalAccounts(context: ServerContext): LocalAccounts {
     routes(context) {
       const secondStep = createMfaStep(context, {
         factors,
-        attempts,
+        throttle,
         deviceCookies,
         completeLogin: createCompleteLogin(context, deviceCookies),
       });
       return [
         ...createLoginRoutes(context, { signIn, passkeys, completeLogin: secondStep.startMfaOrComplete }),
         secondStep.route,
-        ...createMfaRoutes(context, factors, attempts, deviceCookies),
+        ...createMfaRoutes(context, factors, throttle, deviceCookies),
         ...createPasswordRoutes(context, changePassword),
         ...(passkeys === null ? [] : createPasskeyRoutes(context, passkeys)),
         ...createAccountLinkRoutes(context, { passwords, passkeys, deviceCookies }),

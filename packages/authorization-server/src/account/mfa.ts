@@ -16,7 +16,7 @@ import { accountNoticePath } from './notices.ts';
 export function createMfaRoutes(
   context: PageContext,
   factors: SecondFactors,
-  attempts: LoginThrottle,
+  throttle: LoginThrottle,
   deviceCookies: DeviceCookies,
 ): readonly Route[] {
   const { layout } = context;
@@ -59,17 +59,15 @@ export function createMfaRoutes(
 
     signedIn.form('/account/codes/recovery', async ({ user, parameters, request, connection }) => {
       const { account } = user;
-      const attempt = await attempts.begin(
-        account.id,
-        connection.address,
-        deviceCookies.findDevice(request, account),
+      const device = deviceCookies.findDevice(request, account);
+      const attempt = await throttle({ account: account.id, connection, device }, () =>
+        factors.verify(account, parameters.one('code') ?? ''),
       );
-      if (attempt.kind === 'wait') return askBeforeRenewing(user, tooManyAttempts(layout, attempt.seconds));
-      if (!(await attempt.judge(factors.verify(account, parameters.one('code') ?? '')))) {
-        await attempt.failed();
+      if (attempt.kind === 'throttled')
+        return askBeforeRenewing(user, tooManyAttempts(layout, attempt.retryAfter));
+      if (!attempt.result) {
         return askBeforeRenewing(user, { message: layout.text('code.error'), status: 400 });
       }
-      attempt.succeeded();
       const codes = await factors.renewRecoveryCodes(account.id);
       if (codes === null) return respondRedirect(accountPaths.account);
       events({ type: 'second_factor.recovery_codes_renewed', accountId: account.id });

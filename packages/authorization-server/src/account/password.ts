@@ -57,7 +57,7 @@ export function createPasswordRoutes(context: PageContext, change: ChangePasswor
     if (outcome.kind === 'refused') {
       return show(user, { currentError: layout.text('password.error.current'), endOthers }, { status: 400 });
     }
-    const wait = tooManyAttempts(layout, outcome.seconds);
+    const wait = tooManyAttempts(layout, outcome.retryAfter);
     return show(user, { currentError: wait.message, endOthers }, formErrorOptions(wait));
   };
 
@@ -74,7 +74,7 @@ type PasswordChange =
   /** With the `Set-Cookie` value of a device cookie for the new password. */
   | { readonly kind: 'changed'; readonly cookie: string }
   | { readonly kind: 'refused' }
-  | { readonly kind: 'wait'; readonly seconds: number };
+  | { readonly kind: 'throttled'; readonly retryAfter: number };
 
 interface PasswordChangeRequest {
   readonly account: AccountRecord;

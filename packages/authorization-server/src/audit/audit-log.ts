@@ -1,6 +1,7 @@
 /** The journal: what happens is written to the store in batches, behind the requests that it happened in. */
 import { randomBytes } from 'node:crypto';
 import { createTokenBuckets } from '../rate-limit/limiter.ts';
+import { fixedRateLimits } from '../rate-limit/policies.ts';
 import { newSuffix, sortableTime } from '../secrets.ts';
 import type { AuditEventRecord, AuditStore } from '../store/index.ts';
 import type { AuthorizationEvent, EventSink } from './events.ts';
@@ -32,7 +33,6 @@ const OF_STRANGERS: ReadonlySet<AuthorizationEvent['type']> = new Set([
   'federated_login.failed',
   'identity_provider.failed',
 ]);
-const WRITTEN = { burst: 1000, perMinute: 120 };
 const LONGEST_WORD = 300;
 
 /** These happen at everybody's wish and change nothing: they are streamed and counted, and not kept. */
@@ -43,7 +43,7 @@ const NOT_KEPT: readonly AuthorizationEvent['type'][] = ['metadata.read'];
  * @param clock epoch seconds
  */
 export function createAuditLog(store: AuditStore, keptFor: number, clock: () => number): AuditLog {
-  const allowed = createTokenBuckets(WRITTEN, clock);
+  const allowed = createTokenBuckets(fixedRateLimits.untrustedEvents, clock);
   let waiting: AuditEventRecord[] = [];
   let lost = 0;
   let isAwaited = false;

@@ -10,7 +10,6 @@ import {
   type AuthorizationRequest,
   checkAuthorizationRequest,
   checkRedirectUri,
-  networkPrefixOf,
   OAuthError,
   type Parameters,
   readParameters,
@@ -19,6 +18,7 @@ import type { ServerContext } from '../context.ts';
 import type { Route } from '../http/router.ts';
 import { exceedsUrlLimit, MAX_URL_LENGTH } from '../http/url-limit.ts';
 import type { PageContext } from '../page-context.ts';
+import { networkOf } from '../rate-limit/policies.ts';
 import { hashSecret, newIdentifier, newSecret } from '../secrets.ts';
 import type { AuthorizationTransactionRecord } from '../store/index.ts';
 import { respondRedirect } from '../ui/respond-page.ts';
@@ -31,13 +31,13 @@ import { maximumScopeOf, resolveScopes } from './resolve-scopes.ts';
 import type { ConsentDecision } from './transaction.ts';
 
 export function createAuthorize(context: PageContext): readonly Route[] {
-  const { chargeAuthorizationRequest: checkOpening, errors, sessions } = context;
+  const { chargeAuthorizationRequest, errors, sessions } = context;
   return [
     errors.route('GET', '/authorize', async (request, connection) => {
       const parameters = readParameters(queryOf(request));
       const admitted = await admit(context, parameters, connection);
       const user = await sessions.find(request).catch(() => null);
-      await checkOpening(connection, user?.account.id);
+      await chargeAuthorizationRequest(user?.account.id ?? networkOf(connection));
       try {
         return await open(context, request, { ...admitted, parameters, user });
       } catch (error) {
@@ -64,10 +64,9 @@ function tooLong(): OAuthError {
 async function admit(
   { options, findClient }: PageContext,
   parameters: Parameters,
-  { address }: ConnectionInfo,
+  connection: ConnectionInfo,
 ): Promise<ClientRequest> {
-  const network = address === undefined ? null : networkPrefixOf(address);
-  const client = await findClient(parameters.required('client_id'), 'start', network);
+  const client = await findClient(parameters.required('client_id'), 'start', networkOf(connection));
   if (client === null)
     throw new OAuthError('invalid_client', 'The client_id is unknown: register the client first.');
   const requested = parameters.one('redirect_uri');

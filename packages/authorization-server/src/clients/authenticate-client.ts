@@ -1,149 +1,119 @@
-/** Authentication of clients, limited in its failures: nobody guesses a secret, and nobody elsewhere locks a client out. */
-
+/** Client authentication with brute-force protection: failures are rate-limited by client and network, and by network. */
 import type { ConnectionInfo, HttpRequest } from '@portcullis/http';
-import { networkPrefixOf, OAuthError, type Parameters, tooManyRequests } from '@portcullis/protocol';
+import { OAuthError, type Parameters, tooManyRequests } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
 import { createLruCache } from '../lru-cache.ts';
-import type { RateLimitPolicies } from '../rate-limit/policies.ts';
-import { createFailureLimiter } from '../rate-limit/shared-failures.ts';
+import { createFailureLimiter, createTokenBuckets, type FailureLimiter } from '../rate-limit/limiter.ts';
+import { networkOf, type RateLimit, type RateLimitPolicies } from '../rate-limit/policies.ts';
 import { hashSecret } from '../secrets.ts';
 import { type ClientCredentials, readClientCredentials } from './read-client-credentials.ts';
 import type { AuthenticatedClient, VerifyClientCredentials } from './verify-client-credentials.ts';
 
-/** Authenticates a client, unless that failed too often. Throws `OAuthError`. */
+/** Authenticates the client of a request. Throws `OAuthError`: `invalid_client`, `invalid_request`, or 429 after too many failures. */
 export type AuthenticateClient = (
   request: HttpRequest,
   form: Parameters,
   connection: ConnectionInfo,
 ) => Promise<AuthenticatedClient>;
 
-/** Limits what authenticates, as the configuration says; `null` there: nothing is counted, and no network is known. */
-export function createAuthenticateClient(
-  context: Pick<ServerContext, 'store' | 'clock' | 'options'>,
-  authenticate: VerifyClientCredentials,
-): AuthenticateClient {
-  const {
-    options: { rateLimits: limits },
-  } = context;
-  if (limits === null) return (request, form) => authenticate(presentedBy(request, form), null);
-  return holdToLimits(context, limits, authenticate);
-}
+type Context = Pick<ServerContext, 'store' | 'clock' | 'options'>;
 
-function presentedBy({ headers }: HttpRequest, form: Parameters): ClientCredentials {
-  return readClientCredentials(headers.get('authorization'), form);
+export function createAuthenticateClient(
+  context: Context,
+  verify: VerifyClientCredentials,
+): AuthenticateClient {
+  const read = ({ headers }: HttpRequest, form: Parameters) =>
+    readClientCredentials(headers.get('authorization'), form);
+  const { rateLimits } = context.options;
+  if (rateLimits === null) return (request, form) => verify(read(request, form), null);
+  const limitFailures = createLimitFailures(context, rateLimits, verify);
+  return (request, form, connection) => {
+    const credentials = read(request, form);
+    const network = networkOf(connection);
+    // A public client has no secret that could be guessed.
+    return credentials.method === 'none' ? verify(credentials, network) : limitFailures(credentials, network);
+  };
 }
 
 /** Pairs of client and network that have authenticated: the last ones are remembered. */
-const REMEMBERED = 50_000;
-const LONGEST_NAME = 100;
+const MAX_KNOWN = 50_000;
 
 /**
- * The authorization server MUST protect a client that uses a secret against brute force. Failures are counted by client and
- * network, so that nobody elsewhere can lock a client out, and by network for those who try many clients. Where a secret might be
- * guessed, too many by one client hold back whoever comes in its name, right or wrong. In all other cases nothing can be
- * guessed, and too many turn away all that are wrong but nobody who is right: a platform with all its clients may be one
- * network, and a stranger may stand behind the same address.
+ * The authorization server MUST protect a client that uses a secret against brute force. Only short secrets of pre-registered
+ * clients can be guessed: after too many failures of the same client and network nothing is verified, right or wrong. In all
+ * other cases every request is verified, the right client gets in, and failures beyond the limit get 429 instead of 401: a
+ * platform with all its clients may be one network, and an attacker may share its address.
  * @see OAuth 2.1 draft 13 §2.4.1
  */
-function holdToLimits(
-  context: Pick<ServerContext, 'store' | 'clock' | 'options'>,
-  rules: RateLimitPolicies,
-  authenticate: VerifyClientCredentials,
-): AuthenticateClient {
-  const ofGuesses = createFailureLimiter(context, 'client at network', rules.clientFailures);
-  const ofPair = createFailureLimiter(context, 'proof at network', rules.clientFailures);
-  const ofNetwork = createFailureLimiter(context, 'clients at network', rules.networkFailures);
-  const known = createLruCache<true>(REMEMBERED);
+function createLimitFailures(
+  context: Context,
+  { clientFailures, networkFailures }: RateLimitPolicies,
+  verify: VerifyClientCredentials,
+): VerifyClientCredentials {
+  const createLimiter = (name: string, limit: RateLimit) =>
+    createFailureLimiter(context, name, createTokenBuckets(limit, context.clock), limit);
+  const guessesByPair = createLimiter('client secret guesses by client and network', clientFailures);
+  const failuresByPair = createLimiter(
+    'client authentication failures by client and network',
+    clientFailures,
+  );
+  const byNetwork = createLimiter('client authentication failures by network', networkFailures);
+  const knownPairs = createLruCache<true>(MAX_KNOWN);
 
-  return (request, form, { address }) => {
-    const presented = presentedBy(request, form);
-    const network = address === undefined ? null : networkPrefixOf(address);
-    // A client without a secret has none that could be guessed.
-    if (presented.method === 'none') return authenticate(presented, network);
-    const pair = nameOf(network, presented.candidates[0]?.clientId ?? '');
-    return mayBeGuess(presented) ? judgeGuess(presented, network, pair) : judge(presented, network, pair);
+  return async (credentials, network) => {
+    const pair = pairKey(network, credentials);
+    const isKnown = knownPairs.get(pair) === true;
+    const isGuessable = hasGuessableSecret(credentials);
+    // Without an address a limit by client alone must be patient: anybody could lock the client out.
+    const byPair = !isGuessable ? failuresByPair : network === null ? byNetwork : guessesByPair;
+    if (isGuessable) rejectIf(await begin(byPair, pair));
+
+    let wait = network === null || isKnown ? 0 : await begin(byNetwork, network);
+    if (!isGuessable && wait === 0) wait = network === null ? byPair.waitOf(pair) : await begin(byPair, pair);
+    // Made-up client identifiers must not fill the store: beyond the limit of a network they are counted in memory only.
+    const isNetworkCounted = network !== null && wait === 0;
+    const isPairCounted = isGuessable || isNetworkCounted;
+    try {
+      const client = await verify(credentials, network);
+      // Of many guesses at once, those after the last one allowed must not succeed either.
+      if (isGuessable && !isKnown) rejectIf(byPair.waitOf(pair));
+      knownPairs.set(pair, true);
+      if (isPairCounted) byPair.succeeded(pair);
+      if (isNetworkCounted) byNetwork.succeeded(network);
+      return client;
+    } catch (error) {
+      if (!(error instanceof OAuthError && error.code === 'invalid_client')) throw error;
+      byPair.take(pair);
+      if (isNetworkCounted) byNetwork.take(network);
+      await Promise.all([
+        isPairCounted && byPair.failed(pair),
+        isNetworkCounted && byNetwork.failed(network),
+      ]);
+      rejectIf(wait);
+      throw error;
+    }
   };
 
-  /** Assertions cannot be guessed, nor the secrets that this server made, nor those of the configuration that are long. */
-  function mayBeGuess({ method, candidates: readings }: ClientCredentials): boolean {
+  function hasGuessableSecret({ method, candidates }: ClientCredentials): boolean {
     return (
       method !== 'private_key_jwt' &&
-      readings.some(({ clientId }) => context.options.clients.get(clientId)?.hasGuessableSecret === true)
+      candidates.some(({ clientId }) => context.options.clients.get(clientId)?.hasGuessableSecret === true)
     );
   }
-
-  /** Whoever is right gets in. */
-  async function judge(
-    presented: ClientCredentials,
-    network: string | null,
-    pair: string,
-  ): Promise<AuthenticatedClient> {
-    const turnedAway = network === null ? ofPair.waitOf(pair) : await beginProof(network, pair);
-    try {
-      const client = await authenticate(presented, network);
-      known.set(pair, true);
-      if (network !== null && turnedAway === 0) {
-        ofPair.succeeded(pair);
-        ofNetwork.succeeded(network);
-      }
-      return client;
-    } catch (error) {
-      if (!isFailure(error)) throw error;
-      // What was turned away anyway, and what comes from nowhere, costs the store nothing: the names may all be made up.
-      if (turnedAway > 0 || network === null) ofPair.failedHere(pair);
-      else await Promise.all([ofPair.failed(pair), ofNetwork.failed(network)]);
-      check(turnedAway);
-      throw error;
-    }
-  }
-
-  /** The seconds for which whoever is wrong has to wait: because of its network, or else of its client there. */
-  async function beginProof(network: string, pair: string): Promise<number> {
-    const wait = known.get(pair) === true ? 0 : await ofNetwork.begin(network);
-    return wait > 0 ? wait : ofPair.begin(pair);
-  }
-
-  /** Held before anything is judged. Whoever does not know addresses counts clients alone, and more patiently: strangers could lock them out. */
-  async function judgeGuess(
-    presented: ClientCredentials,
-    network: string | null,
-    pair: string,
-  ): Promise<AuthenticatedClient> {
-    const own = network === null ? ofNetwork : ofGuesses;
-    check(await own.begin(pair));
-    const isKnown = known.get(pair) === true;
-    const turnedAway = network === null || isKnown ? 0 : await ofNetwork.begin(network);
-    try {
-      const client = await authenticate(presented, network);
-      // Of many guesses at once, those that come after the last one allowed may not succeed either.
-      if (!isKnown) check(own.waitOf(pair));
-      known.set(pair, true);
-      own.succeeded(pair);
-      if (network !== null && !isKnown && turnedAway === 0) ofNetwork.succeeded(network);
-      return client;
-    } catch (error) {
-      if (!isFailure(error)) throw error;
-      // Clients of the configuration are few: what is guessed of one is counted in the store whatever else is true.
-      await Promise.all([
-        own.failed(pair),
-        network === null || turnedAway > 0 ? undefined : ofNetwork.failed(network),
-      ]);
-      check(turnedAway);
-      throw error;
-    }
-  }
 }
 
-function isFailure(error: unknown): boolean {
-  return error instanceof OAuthError && error.code === 'invalid_client';
+function begin(limiter: FailureLimiter, key: string): number | Promise<number> {
+  return limiter.waitOf(key) || limiter.prepay(key);
 }
 
-/** What is kept of a pair: the text itself, or its hash where a stranger made it long. */
-function nameOf(network: string | null, clientId: string): string {
-  const name = `${network} ${clientId}`;
-  return name.length > LONGEST_NAME ? hashSecret(name) : name;
+const MAX_KEY_LENGTH = 100;
+
+/** The text itself, or its hash where it was made long. */
+function pairKey(network: string | null, { candidates: [first] }: ClientCredentials): string {
+  const key = `${network} ${first?.clientId}`;
+  return key.length > MAX_KEY_LENGTH ? hashSecret(key) : key;
 }
 
-function check(wait: number): void {
-  if (wait > 0) throw tooManyRequests('too many failed authentications', wait);
+function rejectIf(wait: number): void {
+  if (wait > 0) throw tooManyRequests('too many failed client authentications', wait);
 }

@@ -1,7 +1,6 @@
 /** The room of clients, put together: how one is found, proven and kept alive, and where it registers. */
 import type { ServerContext } from '../context.ts';
 import type { Route } from '../http/router.ts';
-import type { RateLimits } from '../rate-limit/rate-limits.ts';
 import { type AuthenticateClient, createAuthenticateClient } from './authenticate-client.ts';
 import { createValidateClientAssertion } from './client-assertion.ts';
 import { createClientKeys } from './client-keys.ts';
@@ -21,7 +20,7 @@ export interface Clients {
   readonly routes: readonly Route[];
 }
 
-export function createClients(context: ServerContext, limits: RateLimits): Clients {
+export function createClients(context: ServerContext): Clients {
   const {
     clock,
     options: { registration, metadataDocuments, outbound },
@@ -45,7 +44,7 @@ export function createClients(context: ServerContext, limits: RateLimits): Clien
       registration === null
         ? []
         : [
-            createRegistrationEndpoint(context, registration, limits.registrationCharge),
+            createRegistrationEndpoint(context, registration),
             ...(registration.management ? createClientConfigurationEndpoint(context) : []),
           ],
   };

@@ -6,6 +6,7 @@ import {
   readClientMetadata,
 } from '@portcullis/protocol';
 import { grantTypes } from '../grant-types.ts';
+import { MIN_UNGUESSABLE_SECRET } from '../rate-limit/policies.ts';
 import { hashSecret } from '../secrets.ts';
 import { clientAssertionAlgorithms } from './client-assertion.ts';
 import type { ConfiguredClient } from './configured-client.ts';
@@ -41,12 +42,9 @@ export function readConfiguredClient(document: unknown, redirects: RedirectPolic
     id: checkClientId(id),
     metadata,
     secretHash: hasSecret ? hashSecret(secret) : null,
-    hasGuessableSecret: hasSecret && secret.length < SHORTEST_UNGUESSABLE,
+    hasGuessableSecret: hasSecret && secret.length < MIN_UNGUESSABLE_SECRET,
   };
 }
-
-/** Characters: 128 bits in base64url, which the command demands of every secret. */
-const SHORTEST_UNGUESSABLE = 22;
 
 /** Whether a client authenticates by a secret. */
 export function usesSecret({ token_endpoint_auth_method: method }: ClientMetadata): boolean {

@@ -8,11 +8,10 @@ import {
   respond,
   respondJson,
 } from '@portcullis/http';
-import { OAuthError, tooManyRequests } from '@portcullis/protocol';
+import { OAuthError } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
 import type { Route } from '../http/router.ts';
-import type { RateLimit } from '../rate-limit/limiter.ts';
-import { createRateLimiter } from '../rate-limit/shared-rate.ts';
+import { createRateLimitCheck } from '../rate-limit/limiter.ts';
 import { hashSecret, matchesSecret, newSecret } from '../secrets.ts';
 import type { ClientRecord } from '../store/index.ts';
 import { readBearerToken } from './authorize-registration.ts';
@@ -29,9 +28,6 @@ const ANSWERED = [
   'client_id_issued_at',
 ];
 
-/** Changes of one registration: each is written and told. Who deploys anew registers again, so hardly any client makes one. */
-const CHANGES: RateLimit = { burst: 20, perMinute: 6 };
-
 /** A client that has proven that the registration is its own, and by what. */
 interface Owner {
   readonly client: ClientRecord;
@@ -40,13 +36,8 @@ interface Owner {
 
 /** @see RFC 7592 §2 */
 export function createClientConfigurationEndpoint(context: ServerContext): readonly Route[] {
-  const {
-    store,
-    clock,
-    events,
-    options: { rateLimits: limits },
-  } = context;
-  const changes = limits === null ? null : createRateLimiter(context, 'changes of client', CHANGES);
+  const { store, clock, events } = context;
+  const checkRateLimit = createRateLimitCheck(context, 'registrationUpdates');
   const describe = createRegistrationResponse(context.options);
   const read = createReadRegistrationMetadata(context.options);
 
@@ -79,8 +70,7 @@ export function createClientConfigurationEndpoint(context: ServerContext): reado
   ];
 
   async function save({ id, metadata, secretHash }: ClientRecord): Promise<void> {
-    const wait = (await changes?.take(id)) ?? 0;
-    if (wait > 0) throw tooManyRequests(`too many changes of one client: ${id}`, wait);
+    await checkRateLimit(id);
     if (!(await store.updateClient(id, { metadata, secretHash }))) throw refuse('gone meanwhile');
     events({ type: 'client.changed', clientId: id });
   }

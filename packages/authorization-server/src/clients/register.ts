@@ -4,9 +4,10 @@ import { type ConnectionInfo, readJsonBody, respondCorsJson } from '@portcullis/
 import { tooManyRequests } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
 import type { Route } from '../http/router.ts';
-import type { RateLimits } from '../rate-limit/rate-limits.ts';
+import { toStoredRateLimit } from '../rate-limit/limiter.ts';
+import { siteOf } from '../rate-limit/policies.ts';
 import { hashSecret, newIdentifier, newSecret } from '../secrets.ts';
-import type { ClientRecord } from '../store/index.ts';
+import type { ClientRecord, RateLimitCharge } from '../store/index.ts';
 import {
   createAuthorizeRegistration,
   invalidInitialAccessToken,
@@ -20,16 +21,12 @@ import type { RegistrationRules } from './registration-options.ts';
  * The registration endpoint.
  * @see RFC 7591 §3
  */
-export function createRegistrationEndpoint(
-  context: ServerContext,
-  rules: RegistrationRules,
-  turnOf: RateLimits['registrationCharge'],
-): Route {
+export function createRegistrationEndpoint(context: ServerContext, rules: RegistrationRules): Route {
   const {
     store,
     clock,
     events,
-    options: { issuer, lifetimes },
+    options: { issuer, lifetimes, rateLimits },
   } = context;
   const isHttps = issuer.startsWith('https:');
   const describe = createRegistrationResponse(context.options);
@@ -82,8 +79,16 @@ export function createRegistrationEndpoint(
       if (await store.registerClientWithInitialAccessToken(client, invitation.hash)) return;
       throw invalidInitialAccessToken('used');
     }
-    const wait = await store.registerClient(client, turnOf(connection), network);
+    const wait = await store.registerClient(client, chargeOf(connection), network);
     if (wait > 0) throw tooManyRequests('too many registrations from one network', wait);
+  }
+
+  /** What the store charges when it stores the client; `null`: nothing. */
+  function chargeOf(connection: ConnectionInfo): RateLimitCharge | null {
+    const site = siteOf(connection);
+    if (rateLimits === null || site === null) return null;
+    const limit = toStoredRateLimit(rateLimits.registrations);
+    return { key: hashSecret(`registrations ${site}`), limit, now: clock() };
   }
 }
 

@@ -1,10 +1,10 @@
 /** Leaving for a third party: everything that must come back is noted before the browser goes, and bound to that browser. */
 
 import type { HttpRequest, HttpResponse } from '@portcullis/http';
-import { type Scopes, tooManyRequests } from '@portcullis/protocol';
+import type { Scopes } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
 import { type Cookie, defineCookie } from '../http/cookies.ts';
-import { createRateLimiter } from '../rate-limit/shared-rate.ts';
+import { createRateLimitCheck } from '../rate-limit/limiter.ts';
 import { hashSecret, matchesSecret, newSecret } from '../secrets.ts';
 import type { FederatedLoginRecord } from '../store/index.ts';
 import { respondRedirect } from '../ui/respond-page.ts';
@@ -64,12 +64,13 @@ export function createFederatedLogins(
     events,
     options: { issuer },
   } = context;
-  const checkDeparture = createCheckDeparture(context);
+  const checkRateLimit = createRateLimitCheck(context, 'federatedLogins');
   /** Several tabs may be on the way at once, so each departure has a cookie of its own. */
   const cookieOf = (stateHash: string): Cookie => defineCookie(issuer, `departure-${stateHash.slice(0, 8)}`);
   return {
     async start(identityProvider, { until, isFresh, ...loginTarget }, cookies = []) {
-      await checkDeparture(loginTarget);
+      // A federated login without either has been counted by network already.
+      await checkRateLimit(loginTarget.accountId ?? loginTarget.transactionId);
       const [state, browser] = [newSecret(), newSecret()];
       const secrets: FederatedLoginSecrets = { verifier: newSecret(), nonce: newSecret() };
       const location = await wireOf(identityProvider)
@@ -116,25 +117,6 @@ export function createFederatedLogins(
       return (await store.consumeFederatedLogin(stateHash, clock())) ? secrets : null;
     },
     clearCookie: ({ stateHash }) => cookieOf(stateHash).clear(),
-  };
-}
-
-/**
- * Each departure is kept here, and the third party counts it as ours. So each account leaves only so often, and each request of
- * an app; a stranger who comes for pages of their own has been counted by network already.
- */
-function createCheckDeparture(
-  context: ServerContext,
-): (errand: Pick<FederatedLoginRequest, 'accountId' | 'transactionId'>) => Promise<void> {
-  const {
-    options: { rateLimits: limits },
-  } = context;
-  if (limits === null) return async () => {};
-  const departures = createRateLimiter(context, 'departures', limits.federatedLogins);
-  return async ({ accountId, transactionId }) => {
-    const key = accountId ?? transactionId;
-    const wait = key === null ? 0 : await departures.take(key);
-    if (wait > 0) throw tooManyRequests(`too many departures to third parties: ${key}`, wait);
   };
 }
 

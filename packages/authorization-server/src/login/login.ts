@@ -4,6 +4,7 @@ import { type HttpResponse, queryOf } from '@portcullis/http';
 import { readParameters } from '@portcullis/protocol';
 import type { Route } from '../http/router.ts';
 import type { PageContext } from '../page-context.ts';
+import { networkOf } from '../rate-limit/policies.ts';
 import { type FormError, formErrorOptions, tooManyAttempts } from '../ui/form-error.ts';
 import type { Layout } from '../ui/layout.ts';
 import { redirectByPage } from '../ui/message-page.ts';
@@ -36,7 +37,7 @@ export function createLoginRoutes(
   context: PageContext,
   { signIn, passkeys, completeLogin }: LoginDependencies,
 ): readonly Route[] {
-  const { chargeAuthorizationRequest: checkOpening, options, errors, layout, csrfTokens } = context;
+  const { chargeAuthorizationRequest, options, errors, layout, csrfTokens } = context;
   const providers = [...options.identityProviders.values()].map(({ id, name }) => ({ id, name }));
 
   const show = (loginTarget: LoginTarget, formError: LoginErrors | null): Promise<HttpResponse> => {
@@ -73,7 +74,7 @@ export function createLoginRoutes(
         const found = await readLoginForm(context, request, `/login/${identityProvider.id}`);
         if ('refusal' in found) return found.refusal;
         // Without a session, a federated login is rate limited like an authorization request.
-        if (!found.loginTarget.isSignedIn) await checkOpening(connection);
+        if (!found.loginTarget.isSignedIn) await chargeAuthorizationRequest(networkOf(connection));
         const answer = await found.loginTarget.startFederatedLogin(identityProvider);
         return answer.headers['location']?.startsWith('/') ? answer : redirectByPage(layout, answer);
       }),
@@ -106,10 +107,10 @@ export function createLoginRoutes(
 function describeLoginError(
   layout: Layout,
   email: string,
-  outcome: { kind: 'refused' } | { kind: 'wait'; seconds: number },
+  outcome: { kind: 'refused' } | { kind: 'throttled'; retryAfter: number },
 ): LoginErrors {
-  if (outcome.kind === 'wait') {
-    const { message, ...more } = tooManyAttempts(layout, outcome.seconds);
+  if (outcome.kind === 'throttled') {
+    const { message, ...more } = tooManyAttempts(layout, outcome.retryAfter);
     return { email, passwordError: message, ...more };
   }
   return { email, passwordError: layout.text('sign-in.error.refused'), status: 400 };

@@ -25,13 +25,13 @@ export interface MfaStep {
 
 interface MfaDependencies {
   readonly factors: SecondFactors;
-  readonly attempts: LoginThrottle;
+  readonly throttle: LoginThrottle;
   readonly deviceCookies: DeviceCookies;
   readonly completeLogin: CompleteLogin;
 }
 
 export function createMfaStep(context: PageContext, dependencies: MfaDependencies): MfaStep {
-  const { factors, attempts, deviceCookies, completeLogin } = dependencies;
+  const { factors, throttle, deviceCookies, completeLogin } = dependencies;
   const { errors, csrfTokens, layout } = context;
   const { store, clock, events } = context;
 
@@ -82,19 +82,16 @@ export function createMfaStep(context: PageContext, dependencies: MfaDependencie
       const pending = await findPending(loginTarget, form);
       if (pending === null) return refuseStaleForm(context, '/login/code', loginTarget);
       const { account, until } = pending;
-      const attempt = await attempts.begin(
-        account.id,
-        connection.address,
-        deviceCookies.findDevice(request, account),
+      const device = deviceCookies.findDevice(request, account);
+      const attempt = await throttle({ account: account.id, connection, device }, () =>
+        factors.verify(account, form.one('code') ?? ''),
       );
-      if (attempt.kind === 'wait')
-        return ask(loginTarget, account, until, tooManyAttempts(layout, attempt.seconds));
-      if (!(await attempt.judge(factors.verify(account, form.one('code') ?? '')))) {
+      if (attempt.kind === 'throttled')
+        return ask(loginTarget, account, until, tooManyAttempts(layout, attempt.retryAfter));
+      if (!attempt.result) {
         events({ type: 'login.failed', accountId: account.id });
-        await attempt.failed();
         return ask(loginTarget, account, until, wrongCode(layout));
       }
-      attempt.succeeded();
       return completeLogin(request, connection, loginTarget, account, 'both');
     }),
   };

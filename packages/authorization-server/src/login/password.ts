@@ -1,10 +1,10 @@
 /** Password authentication, throttled against brute force: same response and same work whether or not the account exists (no user enumeration). */
 
 import type { ConnectionInfo, HttpRequest } from '@portcullis/http';
-import { sitePrefixOf } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
 import { createLoginThrottle } from '../rate-limit/login-throttle.ts';
 import type { HashRequester } from '../rate-limit/password-hashing-semaphore.ts';
+import { siteOf } from '../rate-limit/policies.ts';
 import type { AccountRecord } from '../store/index.ts';
 import { emailKey } from '../users/accounts.ts';
 import type { DeviceCookies } from '../users/device-cookie.ts';
@@ -16,7 +16,7 @@ type PasswordLogin =
   /** Unknown account, wrong password or disabled account: indistinguishable on purpose. */
   | { readonly kind: 'refused' }
   /** Throttled after earlier failures: the password was not checked. */
-  | { readonly kind: 'wait'; readonly seconds: number };
+  | { readonly kind: 'throttled'; readonly retryAfter: number };
 
 /** The browser and network that an attempt comes from. */
 export interface LoginSource {
@@ -38,7 +38,7 @@ export function createAuthenticateByPassword(
   deviceCookies: DeviceCookies,
 ): AuthenticateByPassword {
   const { store, events } = context;
-  const attempts = createLoginThrottle(context, 'sign-in');
+  const throttle = createLoginThrottle(context, 'password');
 
   /** Rehashes at the current cost. Returns the stored account, because MFA forms are bound to the stored hash. */
   const refresh = async (account: AccountRecord, password: string): Promise<AccountRecord> => {
@@ -61,31 +61,21 @@ export function createAuthenticateByPassword(
   };
 
   /** Without a device cookie, a throttled attempt costs no store access. */
-  const findBrowser = async (request: HttpRequest, key: string): Promise<string | null> =>
+  const findDevice = async (request: HttpRequest, key: string): Promise<string | null> =>
     deviceCookies.isPresent(request)
       ? deviceCookies.findDevice(request, await store.findAccountByEmail(key))
       : null;
 
-  return async (email, password, { request, connection: { address } }) => {
+  return async (email, password, { request, connection }) => {
     // An invalid address is looked up too: no account has the empty key.
     const key = emailKey(email) ?? '';
-    const attempt = await attempts.begin(key, address, await findBrowser(request, key));
-    if (attempt.kind === 'wait') return attempt;
-    const account = await attempt.judge(check(key, password, askerOf(attempt.isKnown, key, address)));
-    if (account === null) {
-      events({ type: 'login.failed' });
-      await attempt.failed();
-      return { kind: 'refused' };
-    }
-    attempt.succeeded();
-    return { kind: 'signed-in', account };
-  };
-}
-
-/** For unknown devices, a whole network site counts as one party: it may own any number of networks. */
-function askerOf(isKnown: boolean, account: string, address: string | undefined): HashRequester {
-  return {
-    isKnown,
-    fairnessKey: isKnown ? account : ((address === undefined ? null : sitePrefixOf(address)) ?? ''),
+    const device = await findDevice(request, key);
+    const attempt = await throttle({ account: key, connection, device }, (isKnown) =>
+      check(key, password, { isKnown, fairnessKey: isKnown ? key : (siteOf(connection) ?? '') }),
+    );
+    if (attempt.kind === 'throttled') return attempt;
+    if (attempt.result !== null) return { kind: 'signed-in', account: attempt.result };
+    events({ type: 'login.failed' });
+    return { kind: 'refused' };
   };
 }

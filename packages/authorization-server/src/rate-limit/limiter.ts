@@ -1,46 +1,230 @@
-/** Rates in the memory of one process: so many at once, and so many a minute after. */
+/** The rate limiter: a token bucket per key, kept in memory and, where processes share a limit, settled in the store. */
+import { tooManyRequests } from '@portcullis/protocol';
+import type { ServerContext } from '../context.ts';
 import { createLruCache } from '../lru-cache.ts';
+import type { ServerOptions } from '../options.ts';
+import { hashSecret } from '../secrets.ts';
+import type { StoredRateLimit } from '../store/index.ts';
+import { fixedRateLimits, type Lockout, type RateLimit, type RateLimitPolicies } from './policies.ts';
 
-export interface RateLimit {
-  /** How many may come at once. */
-  readonly burst: number;
-  readonly perMinute: number;
-}
+type StoreAndClock = Pick<ServerContext, 'store' | 'clock'>;
 
-export interface TokenBuckets {
-  /** Takes one from what a key has. @returns 0, or the seconds after which there is one to take */
-  take(key: string): number;
-  /** The seconds after which there is one to take. Takes none. */
+/** Keys that each limiter remembers: the most recently used ones. A bucket is one number, and no timer runs. */
+const MAX_KEYS = 50_000;
+const MAX_FAILING_KEYS = 20_000;
+
+/** What a limit counts in this process. */
+export interface Counter {
+  /** Seconds to wait; 0 when the key is within its limit. Charges nothing. */
   waitOf(key: string): number;
-  /** Gives back one that was taken. */
+  /** Charges one. @returns 0, or the seconds to wait if the limit is exceeded: then nothing is charged */
+  take(key: string): number;
   refund(key: string): void;
+  reset(key: string): void;
 }
 
-/** Keys of which the last ones are remembered. */
-const REMEMBERED = 50_000;
+export interface TokenBuckets extends Counter {
+  /** Tokens left in the bucket of a key, with the fraction gained since the last one. */
+  available(key: string): number;
+}
 
 /**
- * Each key has one number: the instant at which everything taken is paid back. Nothing has to be filled up and no timer runs.
+ * Token buckets of this process. A bucket is stored as the time at which it will be full again.
  * @see the generic cell rate algorithm, ITU-T I.371
  */
 export function createTokenBuckets({ burst, perMinute }: RateLimit, clock: () => number): TokenBuckets {
   const interval = 60 / perMinute;
   const tolerance = interval * (burst - 1);
-  const dueOf = createLruCache<number>(REMEMBERED);
-  const wait = (due: number, now: number) => Math.max(0, Math.ceil(due - now - tolerance));
+  const fullAt = createLruCache<number>(MAX_KEYS);
+  const wait = (full: number, now: number) => Math.max(0, Math.ceil(full - now - tolerance));
   return {
+    waitOf: (key) => wait(fullAt.get(key) ?? 0, clock()),
+    available: (key) => burst - Math.max(0, (fullAt.get(key) ?? 0) - clock()) / interval,
     take(key) {
       const now = clock();
-      const due = Math.max(dueOf.get(key) ?? 0, now);
-      const seconds = wait(due, now);
-      if (seconds > 0) return seconds;
-      dueOf.set(key, due + interval);
+      const full = Math.max(fullAt.get(key) ?? 0, now);
+      const seconds = wait(full, now);
+      if (seconds === 0) fullAt.set(key, full + interval);
+      return seconds;
+    },
+    refund(key) {
+      const full = fullAt.get(key);
+      if (full !== undefined) fullAt.set(key, full - interval);
+    },
+    reset: (key) => fullAt.delete(key),
+  };
+}
+
+/** Counts consecutive failures in this process; beyond the free ones, each doubles the pause before the next try. */
+export function createLockout(
+  { free, firstPause, maxPause, forgetAfter }: Lockout,
+  clock: () => number,
+): Counter {
+  const counters = createLruCache<{ failures: number; last: number }>(MAX_FAILING_KEYS);
+  const find = (key: string) => {
+    const counter = counters.get(key);
+    if (counter === undefined) return { failures: 0, last: 0 };
+    if (clock() - counter.last > forgetAfter) counter.failures = 0;
+    // A key that is still being tried is not the next one to be evicted.
+    counters.set(key, counter);
+    return counter;
+  };
+  return {
+    waitOf(key) {
+      const { failures, last } = find(key);
+      if (failures < free) return 0;
+      return Math.max(
+        0,
+        last + Math.min(firstPause * 2 ** Math.min(failures - free, 30), maxPause) - clock(),
+      );
+    },
+    take(key) {
+      counters.set(key, { failures: find(key).failures + 1, last: clock() });
       return 0;
     },
-    waitOf: (key) => wait(dueOf.get(key) ?? 0, clock()),
     refund(key) {
-      const due = dueOf.get(key);
-      if (due !== undefined) dueOf.set(key, due - interval);
+      const counter = counters.get(key);
+      if (counter !== undefined) counter.failures = Math.max(0, counter.failures - 1);
     },
+    reset: (key) => counters.delete(key),
+  };
+}
+
+/** A rate in whole seconds, as stores count it. */
+export function toStoredRateLimit({ burst, perMinute }: RateLimit): StoredRateLimit {
+  return { burst, interval: Math.max(1, Math.round(60 / perMinute)) };
+}
+
+/** Charges the bucket that all processes share. While the store is unavailable, each process limits by itself. */
+function createStoredBuckets({ store, clock }: StoreAndClock, name: string, limit: StoredRateLimit) {
+  return (key: string): Promise<number> =>
+    store.chargeRateLimit(hashSecret(`${name} ${key}`), limit, clock()).catch(() => 0);
+}
+
+export interface RateLimiter {
+  /** Charges one. @returns 0, or the seconds to wait if the limit is exceeded */
+  take(key: string): number | Promise<number>;
+}
+
+/** Batches per burst: a key that stays below a tenth of its burst costs the store nothing. */
+const BATCHES = 10;
+
+/**
+ * A limit that processes share without asking the store each time: each settles what it has let through in batches. One
+ * process allows exactly the rate; each further one may add the batch that it has not settled yet.
+ * @param name keeps the keys of different limits apart in the store
+ */
+export function createRateLimiter(context: StoreAndClock, name: string, limit: RateLimit): RateLimiter {
+  const { clock } = context;
+  const { burst, perMinute } = limit;
+  const buckets = createTokenBuckets(limit, clock);
+  // The store counts whole seconds, so a batch is worth at least one.
+  const batch = Math.max(Math.ceil(burst / BATCHES), Math.ceil(perMinute / 60));
+  const batches = { burst: Math.max(1, Math.floor(burst / batch)), perMinute: perMinute / batch };
+  const settleBatch = createStoredBuckets(context, name, toStoredRateLimit(batches));
+  const unsettled = createLruCache<number>(MAX_KEYS);
+  const blockedUntil = createLruCache<number>(MAX_KEYS);
+
+  async function settle(key: string): Promise<number> {
+    const wait = await settleBatch(key);
+    if (wait === 0) return 0;
+    // The batch stays unsettled: the next request tries again.
+    unsettled.set(key, batch - 1);
+    blockedUntil.set(key, clock() + wait);
+    return wait;
+  }
+
+  return {
+    take(key) {
+      const blocked = (blockedUntil.get(key) ?? 0) - clock();
+      if (blocked > 0) return blocked;
+      const wait = buckets.take(key);
+      if (wait > 0) return wait;
+      const count = (unsettled.get(key) ?? 0) + 1;
+      if (count < batch) {
+        unsettled.set(key, count);
+        return 0;
+      }
+      unsettled.delete(key);
+      return settle(key);
+    },
+  };
+}
+
+/** Limits failures only: success costs the store nothing. The counter is that of this process. */
+export interface FailureLimiter extends Counter {
+  /** Before a try: a key that failed here and has not succeeded since pays in advance. @returns 0, or the seconds to wait */
+  prepay(key: string): number | Promise<number>;
+  /** After a failed try: charges the shared bucket, unless the try was paid in advance. */
+  failed(key: string): Promise<void>;
+  succeeded(key: string): void;
+}
+
+/**
+ * A limit of failures that processes share. A key pays for its first failure afterwards and for every further try in
+ * advance, so that many processes together allow no more guesses than the shared rate.
+ * @param shared `null`: only this process counts
+ */
+export function createFailureLimiter(
+  context: StoreAndClock,
+  name: string,
+  counter: Counter,
+  shared: RateLimit | null,
+): FailureLimiter {
+  const { clock } = context;
+  const chargeStore = shared && createStoredBuckets(context, name, toStoredRateLimit(shared));
+  const failing = createLruCache<{ blockedUntil: number; prepaid: number }>(MAX_FAILING_KEYS);
+
+  async function charge(key: string, state: { blockedUntil: number }): Promise<number> {
+    const wait = chargeStore === null ? 0 : await chargeStore(key);
+    if (wait > 0) state.blockedUntil = clock() + wait;
+    return wait;
+  }
+
+  return {
+    ...counter,
+    waitOf: (key) => Math.max(counter.waitOf(key), (failing.get(key)?.blockedUntil ?? 0) - clock()),
+    prepay(key) {
+      const state = failing.get(key);
+      if (state === undefined) return 0;
+      return charge(key, state).then((wait) => {
+        if (wait === 0) state.prepaid += 1;
+        return wait;
+      });
+    },
+    async failed(key) {
+      const state = failing.get(key) ?? { blockedUntil: 0, prepaid: 0 };
+      failing.set(key, state);
+      if (state.prepaid > 0) state.prepaid -= 1;
+      else await charge(key, state);
+    },
+    succeeded: (key) => failing.delete(key),
+  };
+}
+
+type CheckedLimit = Exclude<
+  keyof RateLimitPolicies,
+  'clientFailures' | 'networkFailures' | 'registrations' | 'signIns'
+>;
+
+/**
+ * Charges one request to a key; `null` is not limited. Usually there is nothing to wait for, and no promise.
+ * Throws `OAuthError` 429 when the limit is exceeded.
+ */
+export type RateLimitCheck = (key: string | null) => Promise<void> | undefined;
+
+export function createRateLimitCheck(
+  context: StoreAndClock & { readonly options: Pick<ServerOptions, 'rateLimits'> },
+  name: CheckedLimit | 'registrationUpdates',
+): RateLimitCheck {
+  const { rateLimits } = context.options;
+  if (rateLimits === null) return () => undefined;
+  const limiter = createRateLimiter(context, name, { ...fixedRateLimits, ...rateLimits }[name]);
+  const reject = (key: string | null, seconds: number): undefined => {
+    if (seconds > 0) throw tooManyRequests(`rate limit ${name} exceeded: ${key}`, seconds);
+  };
+  return (key) => {
+    const wait = key === null ? 0 : limiter.take(key);
+    return typeof wait === 'number' ? reject(key, wait) : wait.then((seconds) => reject(key, seconds));
   };
 }

@@ -1,124 +1,121 @@
-/** Guessing at passwords and codes is slowed down by all processes together: what each counts by itself is stricter, but forgets. */
-
-import { networkPrefixOf } from '@portcullis/protocol';
+/** Brute-force protection of sign-in: throttles guesses at passwords and codes without locking the account's owner out. */
+import type { ConnectionInfo } from '@portcullis/http';
 import type { ServerContext } from '../context.ts';
-import { type Attempts, createAttempts, OF_BROWSER } from './attempts.ts';
-import { createFailureLimiter, type FailureLimiter } from './shared-failures.ts';
-import { createSharedTurns } from './shared-turns.ts';
+import { createLruCache } from '../lru-cache.ts';
+import type { ServerOptions } from '../options.ts';
+import {
+  type Counter,
+  createFailureLimiter,
+  createLockout,
+  createRateLimiter,
+  createTokenBuckets,
+  type FailureLimiter,
+} from './limiter.ts';
+import { loginFailures, networkOf, type RateLimit } from './policies.ts';
+
+interface LoginAttempt {
+  readonly account: string;
+  readonly connection: ConnectionInfo;
+  /** The identifier in a valid device cookie of this account; `null` without one. */
+  readonly device?: string | null;
+}
+
+/** `throttled`: too many failures before, so nothing was verified. */
+type ThrottledLogin<T> =
+  | { readonly kind: 'throttled'; readonly retryAfter: number }
+  | { readonly kind: 'verified'; readonly result: T };
 
 /**
- * What all processes together allow in failures, of one account and of one network, to those who did not succeed from there
- * before. More than one process allows alone: strangers who guess at all of them lock nobody out any sooner.
+ * Verifies a credential, unless there were too many failures before.
+ * @param verify a false or null result is a failure; if it rejects, the attempt does not count. `isKnown`: this account signed
+ *   in before with this device or from this network
  */
-const LIMITS = {
-  account: { burst: 100, perMinute: 4 },
-  network: { burst: 300, perMinute: 60 },
-} as const;
+export type LoginThrottle = <T>(
+  attempt: LoginAttempt,
+  verify: (isKnown: boolean) => Promise<T>,
+) => Promise<ThrottledLogin<T>>;
 
-/** What became of the question whether somebody may try. */
-type SharedAttempt =
-  | { readonly kind: 'wait'; readonly seconds: number }
-  /** One of these has to be called. */
-  | {
-      readonly kind: 'go';
-      /** Whether this account succeeded with this browser, or from this network, before. */
-      readonly isKnown: boolean;
-      succeeded(): void;
-      failed(): Promise<void>;
-      /** Awaits the judgement; when there is none, because it rejects, the attempt is withdrawn. */
-      judge<T>(judgement: Promise<T>): Promise<T>;
+/** @param factor what is verified: failures of the two do not count together */
+export function createLoginThrottle(
+  context: Pick<ServerContext, 'store' | 'clock'> & { readonly options: Pick<ServerOptions, 'rateLimits'> },
+  factor: 'password' | 'code',
+): LoginThrottle {
+  const {
+    clock,
+    options: { rateLimits },
+  } = context;
+  const {
+    pair: pairPolicy,
+    account: accountPolicy,
+    network: networkPolicy,
+    device: devicePolicy,
+  } = loginFailures;
+  const limitFailures = (key: string, counter: Counter, shared: RateLimit) =>
+    createFailureLimiter(context, `failed ${factor} by ${key}`, counter, rateLimits && shared);
+  const byPair = createLockout(pairPolicy, clock);
+  const byAccount = limitFailures(
+    'account',
+    createLockout(accountPolicy.process, clock),
+    accountPolicy.shared,
+  );
+  const byNetwork = limitFailures(
+    'network',
+    createTokenBuckets(networkPolicy.process, clock),
+    networkPolicy.shared,
+  );
+  const byDevice = limitFailures('device', createTokenBuckets(devicePolicy, clock), devicePolicy);
+  const signIns = rateLimits && createRateLimiter(context, `sign-in by ${factor}`, rateLimits.signIns);
+  const knownPairs = createLruCache<true>();
+
+  const throttle: LoginThrottle = async ({ account, connection, device = null }, verify) => {
+    const network = networkOf(connection);
+    const pair = `${network ?? connection.address} ${account}`;
+    const isDeviceKnown = device !== null && byDevice.waitOf(device) === 0;
+    const isKnown = isDeviceKnown || knownPairs.get(pair) === true;
+    const limits: (readonly [FailureLimiter, string])[] = [];
+    if (isDeviceKnown) limits.push([byDevice, device]);
+    if (!isKnown) limits.push([byAccount, account]);
+    if (!isKnown && network !== null) limits.push([byNetwork, network]);
+
+    const wait = Math.max(
+      isDeviceKnown ? 0 : byPair.waitOf(pair),
+      ...limits.map(([limiter, key]) => limiter.waitOf(key)),
+    );
+    if (wait > 0) return { kind: 'throttled', retryAfter: wait };
+    // It counts as failed until it has succeeded, so that a hundred guesses at once are no more than a hundred in a row.
+    byPair.take(pair);
+    for (const [limiter, key] of limits) limiter.take(key);
+    const refund = () => {
+      byPair.refund(pair);
+      for (const [limiter, key] of limits) limiter.refund(key);
     };
 
-export interface LoginThrottle {
-  /**
-   * @param address the peer's, if the host of this server knows it
-   * @param browser the name of a browser that is known of this account
-   * @throws OAuthError `temporarily_unavailable`
-   */
-  begin(account: string, address: string | undefined, browser?: string | null): Promise<SharedAttempt>;
-}
+    const sharedWaits = await Promise.all([
+      signIns?.take(isDeviceKnown ? `${account} with a device cookie` : pair) ?? 0,
+      ...limits.map(([limiter, key]) => limiter.prepay(key)),
+    ]);
+    const sharedWait = Math.max(...sharedWaits);
+    if (sharedWait > 0) {
+      refund();
+      // A device cookie that failed too often in all processes together is worth no more than none.
+      return isDeviceKnown
+        ? throttle({ account, connection }, verify)
+        : { kind: 'throttled', retryAfter: sharedWait };
+    }
 
-/** @param purpose what is tried: attempts of different kinds do not count together */
-export function createLoginThrottle(
-  context: Pick<ServerContext, 'store' | 'clock' | 'options'>,
-  purpose: 'sign-in' | 'code',
-): LoginThrottle {
-  const attempts = createAttempts(context.clock);
-  const turns = createSharedTurns(context, purpose);
-  const findCounts = context.options.rateLimits === null ? () => [] : createCounts(context, purpose);
-  // What succeeds with known browsers takes turns by account: each success gives the browser a new name.
-  const takeTurn = (account: string, address: string | undefined, knownBy: KnownBy) =>
-    knownBy === 'browser'
-      ? turns.take(`${account} in a known browser`, undefined)
-      : turns.take(account, address);
-
-  const shared: LoginThrottle = {
-    async begin(account, address, browser = null) {
-      // First here, before anything else runs, so that a hundred at once are no more than a hundred in a row.
-      const own = attempts.begin(account, address, browser);
-      if (own.kind === 'wait') return own;
-      const { knownBy } = own;
-      const counts = findCounts(knownBy, account, address, browser);
-      const asked = [
-        takeTurn(account, address, knownBy),
-        ...counts.map(({ failures, key }) => failures.begin(key)),
-      ];
-      const waits = await Promise.all(asked).catch((error: unknown) => {
-        own.withdrawn();
-        throw error;
-      });
-      const seconds = Math.max(...waits);
-      if (seconds > 0) {
-        own.withdrawn();
-        // All processes together have seen it fail too often: it is like any other.
-        return knownBy === 'browser' ? shared.begin(account, address) : { kind: 'wait', seconds };
-      }
-      return {
-        kind: 'go',
-        isKnown: knownBy !== null,
-        judge: (judgement) =>
-          judgement.catch((error: unknown) => {
-            own.withdrawn();
-            throw error;
-          }),
-        succeeded() {
-          own.succeeded();
-          for (const { failures, key } of counts) failures.succeeded(key);
-        },
-        async failed() {
-          await Promise.all(counts.map(({ failures, key }) => failures.failed(key)));
-        },
-      };
-    },
+    const result = await verify(isKnown).catch((error: unknown) => {
+      refund();
+      throw error;
+    });
+    if (result) {
+      refund();
+      byPair.reset(pair);
+      knownPairs.set(pair, true);
+      for (const [limiter, key] of limits) limiter.succeeded(key);
+    } else {
+      await Promise.all(limits.map(([limiter, key]) => limiter.failed(key)));
+    }
+    return { kind: 'verified', result };
   };
-  return shared;
-}
-
-type KnownBy = Extract<ReturnType<Attempts['begin']>, { kind: 'go' }>['knownBy'];
-
-/** Something that failures are counted by. */
-interface Count {
-  readonly failures: FailureLimiter;
-  readonly key: string;
-}
-
-function createCounts(
-  context: Pick<ServerContext, 'store' | 'clock'>,
-  purpose: string,
-): (
-  knownBy: KnownBy,
-  account: string,
-  address: string | undefined,
-  browser: string | null,
-) => readonly Count[] {
-  const ofAccount = createFailureLimiter(context, `${purpose} of account`, LIMITS.account);
-  const ofNetwork = createFailureLimiter(context, `${purpose} from network`, LIMITS.network);
-  const ofBrowser = createFailureLimiter(context, `${purpose} with browser`, OF_BROWSER);
-  return (knownBy, account, address, browser) => {
-    if (knownBy === 'browser' && browser !== null) return [{ failures: ofBrowser, key: browser }];
-    if (knownBy !== null) return [];
-    const network = address === undefined ? null : networkPrefixOf(address);
-    const counts = [{ failures: ofAccount, key: account }];
-    return network === null ? counts : [...counts, { failures: ofNetwork, key: network }];
-  };
+  return throttle;
 }

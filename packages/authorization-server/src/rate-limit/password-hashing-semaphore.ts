@@ -1,120 +1,104 @@
-/** Turns at something expensive: a few run, those who are known go first, and what is left is shared fairly by network. */
+/** The semaphore of password hashing: a few hashes run at once, known users go first, and the queue is shared fairly. */
 import { temporarilyUnavailable } from '@portcullis/protocol';
 
-/** Whose turn it is. */
 export interface HashRequester {
-  /** Whether the server has reason to believe that it is who it says. */
+  /** Whether this user signed in before from this network or with this device, or has proven who they are. */
   readonly isKnown: boolean;
-  /** Who shares places: the account of those who are known, the network of the others. */
+  /** Who shares a place in the queue: the account of known users, the site of the others. */
   readonly fairnessKey: string;
 }
 
 export interface PasswordHashingSemaphore {
-  /**
-   * Runs the task when its turn comes.
-   * @throws OAuthError `temporarily_unavailable` when too many wait already.
-   */
-  run<T>(asker: HashRequester, task: () => Promise<T>): Promise<T>;
+  /** @throws OAuthError `temporarily_unavailable` when too many are waiting already */
+  run<T>(requester: HashRequester, task: () => Promise<T>): Promise<T>;
 }
 
-/** Those who are known go first, but every fourth turn is a stranger's: a busy morning lets strangers in as well. */
+/** Known users go first, but every fourth turn is for the others. */
 const KNOWN_IN_A_ROW = 3;
 
-/**
- * @param running tasks at once
- * @param waiting how many of those who are known may wait, and how many of the others: neither take places of the other kind
- */
-export function createPasswordHashingSemaphore(running: number, waiting: number): PasswordHashingSemaphore {
-  const known = createQueue(waiting);
-  const strangers = createQueue(waiting);
+/** @param waiting places in the queue of known users, and as many in that of the others: neither takes places of the other */
+export function createPasswordHashingSemaphore({
+  running,
+  waiting,
+}: {
+  readonly running: number;
+  readonly waiting: number;
+}): PasswordHashingSemaphore {
+  const known = createFairQueue(waiting);
+  const unknown = createFairQueue(waiting);
   let free = running;
-  let inARow = 0;
+  let knownInARow = 0;
 
-  const enter = async ({ isKnown, fairnessKey: party }: HashRequester): Promise<void> => {
-    if (free === 0) return (isKnown ? known : strangers).wait(party);
-    free--;
-  };
-  const takeKnown = () => {
-    const next = known.take();
-    if (next !== undefined) inARow++;
-    return next;
-  };
-  const takeStranger = () => {
-    inARow = 0;
-    return strangers.take();
-  };
-  /** Hands the turn on, or gives it back. */
-  const leave = () => {
-    const mayGoFirst = inARow < KNOWN_IN_A_ROW;
-    const next = mayGoFirst ? (takeKnown() ?? takeStranger()) : (takeStranger() ?? takeKnown());
-    if (next === undefined) free++;
-    else next.begin();
+  /** Passes the turn on, or returns it. */
+  const release = () => {
+    const queues = knownInARow < KNOWN_IN_A_ROW ? [known, unknown] : [unknown, known];
+    const queue = queues.find(({ isEmpty }) => !isEmpty());
+    knownInARow = queue === known ? knownInARow + 1 : 0;
+    if (queue === undefined) free++;
+    else queue.startNext();
   };
   return {
-    async run(asker, task) {
-      await enter(asker);
+    async run({ isKnown, fairnessKey }, task) {
+      if (free > 0) free--;
+      else await (isKnown ? known : unknown).wait(fairnessKey);
       try {
         return await task();
       } finally {
-        leave();
+        release();
       }
     },
   };
 }
 
-interface Waiter {
-  begin(): void;
-  giveUp(reason: unknown): void;
-}
-
-/** A queue of parties, which take turns. */
-interface Queue {
-  /** @throws OAuthError `temporarily_unavailable` at once, or later when somebody of a smaller party comes */
-  wait(party: string): Promise<void>;
-  /** Whoever is next. */
-  take(): Waiter | undefined;
+/** A queue in which keys take turns. */
+interface FairQueue {
+  isEmpty(): boolean;
+  /** @throws OAuthError `temporarily_unavailable` at once, or later when a key with fewer waiters needs the place */
+  wait(key: string): Promise<void>;
+  startNext(): void;
 }
 
 /**
- * A party may have all places while nobody else wants one. Whoever comes then gets the place of the last of the largest party,
- * as long as that one has more than the newcomer's: so no party holds more than its part against others.
+ * A key may have all places while no other wants one. A newcomer then takes the place of the last waiter of the key that has
+ * most, if that one has more than the newcomer's key.
  */
-function createQueue(places: number): Queue {
-  /** In the order of their turns. None is empty. */
-  const parties = new Map<string, Waiter[]>();
-  let waiting = 0;
+function createFairQueue(places: number): FairQueue {
+  /** In the order of their turns. No list is empty. */
+  const waiters = new Map<string, PromiseWithResolvers<void>[]>();
+  let size = 0;
 
-  const makeRoomFor = (own: number) => {
-    const largest = [...parties.values()].reduce(
+  const evictFor = (own: number) => {
+    const largest = [...waiters.values()].reduce(
       (one, other) => (other.length > one.length ? other : one),
       [],
     );
-    if (largest.length <= own + 1) throw tooManyWait();
-    // Whoever came last has waited least.
-    largest.pop()?.giveUp(tooManyWait());
-    waiting--;
+    if (largest.length <= own + 1) throw queueFull();
+    largest.pop()?.reject(queueFull());
+    size--;
   };
   return {
-    async wait(party) {
-      const own = parties.get(party) ?? [];
-      if (waiting >= places) makeRoomFor(own.length);
-      waiting++;
-      parties.set(party, own);
-      return new Promise((begin, giveUp) => own.push({ begin, giveUp }));
+    isEmpty: () => size === 0,
+    async wait(key) {
+      const own = waiters.get(key) ?? [];
+      if (size >= places) evictFor(own.length);
+      const waiter = Promise.withResolvers<void>();
+      own.push(waiter);
+      waiters.set(key, own);
+      size++;
+      return waiter.promise;
     },
-    take() {
-      const [first] = parties;
-      if (first === undefined) return undefined;
-      const [party, waiters] = first;
-      const next = waiters.shift();
-      waiting--;
-      parties.delete(party);
-      if (waiters.length > 0) parties.set(party, waiters);
-      return next;
+    startNext() {
+      const [[key, own] = ['', []]] = waiters;
+      waiters.delete(key);
+      // A key that has more waiters goes to the end of the round.
+      const next = own.shift();
+      if (own.length > 0) waiters.set(key, own);
+      size--;
+      next?.resolve();
     },
   };
 }
 
-function tooManyWait(): Error {
-  return temporarilyUnavailable('too many wait for a turn', 2);
+function queueFull(): Error {
+  return temporarilyUnavailable('too many passwords are waiting to be hashed', 2);
 }

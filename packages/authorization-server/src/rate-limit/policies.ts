@@ -1,37 +1,59 @@
-/** How often what may be done, as an operator says it. */
-import type { RateLimit } from './limiter.ts';
+/**
+ * Rate limits on one page: what is limited, by which key, how much, and why.
+ *
+ * What succeeds is limited by what it is for (a grant, a client, an account), never by network: a hosted platform sends the
+ * traffic of all its users from a few addresses. A network is limited only in what it can make this server keep or fetch.
+ * Failures (brute force) are limited by client or account *and* network, so that nobody elsewhere can lock an owner out, and
+ * by network alone against those who try many names. Codes and refresh tokens are not limited: 256 bits are not guessed.
+ * An exceeded limit is 429 with `Retry-After`, in pages as in JSON. See docs/decisions/0042-rate-limits.md.
+ */
+import type { ConnectionInfo } from '@portcullis/http';
+import { networkPrefixOf, sitePrefixOf } from '@portcullis/protocol';
 
-/** Each has a burst and a rate a minute. What is not named keeps its default. */
+/** A token bucket: so many at once, and so many a minute after. */
+export interface RateLimit {
+  readonly burst: number;
+  readonly perMinute: number;
+}
+
+/** Pauses after failures in a row. Seconds. */
+export interface Lockout {
+  /** Failures without a pause: nobody who mistypes is stopped. */
+  readonly free: number;
+  readonly firstPause: number;
+  /** Each pause is twice as long as the one before, up to this. */
+  readonly maxPause: number;
+  readonly forgetAfter: number;
+}
+
+/** Rate limits that an operator may change, each over all processes. One that is left out keeps its default. */
 export interface RateLimitOptions {
-  /** Refreshes of one grant, over all processes. */
+  /** Refreshes, by grant. */
   readonly refreshes?: RateLimit;
-  /** Tokens that one application gets for itself, over all processes. */
+  /** Access tokens by client credentials, by client. */
   readonly clientTokens?: RateLimit;
-  /** Tokens of third parties that a protected server gets for one grant, over all processes. */
+  /** Token exchanges for an identity provider's token, by grant. */
   readonly exchanges?: RateLimit;
   /**
-   * Failed authentications of one client from one network, over all processes. Whoever is right is held to it only where a
-   * secret of the configuration is so short that it might be guessed.
+   * Failed client authentications, by client and network. A client that authenticates is only held to it if its
+   * pre-registered secret is short enough to be guessed.
    */
   readonly clientFailures?: RateLimit;
-  /** Failed authentications from one network, over all processes. Whoever is right is not held to it. */
+  /** Failed client authentications, by network. A client that authenticates is not held to it. */
   readonly networkFailures?: RateLimit;
-  /** Registrations from one network, over all processes. */
+  /** Client registrations, by site: each keeps a row. */
   readonly registrations?: RateLimit;
-  /** Authorization requests of one account, or of people who are not signed in from one network, over all processes. */
+  /** Authorization requests, by account, or by network before sign-in: each keeps a row. */
   readonly authorizations?: RateLimit;
-  /** Departures to third parties of one account, or of one request of an app, over all processes. */
+  /** Redirects to an identity provider, by account or authorization request: it counts them as this server's. */
   readonly federatedLogins?: RateLimit;
-  /** Attempts to sign in to one account from one network, over all processes. */
+  /** Sign-ins, right or wrong, by account and network, or by account with a device cookie. */
   readonly signIns?: RateLimit;
 }
 
 export type RateLimitPolicies = Readonly<Required<RateLimitOptions>>;
 
-/**
- * Nobody who means well meets one of these. A platform that sends the traffic of all its users from a few addresses is one
- * network, so a network is never limited in what it does with success, but for what a stranger can make this server keep.
- */
+/** Generous: no honest client or user meets one of these. */
 export const defaultRateLimits: RateLimitPolicies = {
   refreshes: { burst: 300, perMinute: 60 },
   clientTokens: { burst: 600, perMinute: 600 },
@@ -43,3 +65,66 @@ export const defaultRateLimits: RateLimitPolicies = {
   federatedLogins: { burst: 60, perMinute: 30 },
   signIns: { burst: 20, perMinute: 2 },
 };
+
+/** Rate limits that no option changes. */
+export const fixedRateLimits: Readonly<Record<'registrationUpdates' | 'untrustedEvents', RateLimit>> = {
+  /** Changes of one registration (RFC 7592): each is written and audited, and hardly any client makes one. */
+  registrationUpdates: { burst: 20, perMinute: 6 },
+  /** Audit events that anybody can cause without signing in, by event type: of the rest only the count is kept. */
+  untrustedEvents: { burst: 1000, perMinute: 120 },
+};
+
+/**
+ * Failed sign-ins (passwords, and codes apart), in each process and over all of them. All processes together allow more than
+ * one alone, so that an attacker who uses all of them locks nobody out sooner.
+ */
+export const loginFailures: {
+  readonly pair: Lockout;
+  readonly account: { readonly process: Lockout; readonly shared: RateLimit };
+  readonly network: { readonly process: RateLimit; readonly shared: RateLimit };
+  readonly device: RateLimit;
+} = {
+  /** By account and network: always. */
+  pair: { free: 5, firstPause: 15, maxPause: 900, forgetAfter: 3600 },
+  /** By account, unless this account signed in before from this network or with this device. */
+  account: {
+    process: { free: 30, firstPause: 15, maxPause: 900, forgetAfter: 3600 },
+    shared: { burst: 100, perMinute: 4 },
+  },
+  /** By network, likewise. A rate and no pauses: behind one address may be a whole university. */
+  network: { process: { burst: 100, perMinute: 30 }, shared: { burst: 300, perMinute: 60 } },
+  /** By device cookie, instead of all others: whoever steals one gets five guesses, and one more a day. */
+  device: { burst: 5, perMinute: 60 / 86_400 },
+};
+
+/**
+ * Documents and keys fetched because a client names their URL, in each process, for documents and keys apart. By origin: few
+ * clients of one host are new in a minute. In all: what strangers can make this server send is small (SSRF, reflection).
+ */
+export const outboundFetches: Readonly<Record<'origin' | 'total', RateLimit>> = {
+  origin: { burst: 20, perMinute: 20 },
+  total: { burst: 120, perMinute: 120 },
+};
+
+/**
+ * Quotas that strangers share (outbound fetches, unused registrations): one site may have taken this part of what is left for
+ * everybody, so that none takes the last and each gets less the more others want.
+ * @see Choudhury and Hahne, Dynamic Queue Length Thresholds, 1998
+ */
+export const MAX_SHARE_OF_REST = 0.25;
+
+/** Password hashes (60 ms and 46 MiB each) that run at once, and that wait in each of the two queues. */
+export const passwordHashing = { running: 2, waiting: 32 } as const;
+
+/** Characters of a client secret that cannot be guessed: 128 bits in base64url. */
+export const MIN_UNGUESSABLE_SECRET = 22;
+
+/** The network of a connection as a key: an IPv4 address or an IPv6 /64; `null` when its address is unknown. */
+export function networkOf({ address }: ConnectionInfo): string | null {
+  return address === undefined ? null : networkPrefixOf(address);
+}
+
+/** The site of a connection as a key: an IPv4 address or an IPv6 /48, since one subscriber often has 65,536 networks. */
+export function siteOf({ address }: ConnectionInfo): string | null {
+  return address === undefined ? null : sitePrefixOf(address);
+}

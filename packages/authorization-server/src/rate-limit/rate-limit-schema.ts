@@ -1,8 +1,8 @@
 /** Schema of the rate limit options. */
 import type * as z from 'zod';
 import { falseOr, lazy, object, optional, positiveNumber, required, wholeNumber } from '../option-schema.ts';
-import type { RateLimit } from './limiter.ts';
-import { defaultRateLimits, type RateLimitPolicies } from './policies.ts';
+
+import { defaultRateLimits, type RateLimit, type RateLimitPolicies } from './policies.ts';
 
 const KIND = 'an object with burst and perMinute, such as { "burst": 20, "perMinute": 2 }';
 

@@ -8,6 +8,7 @@ import {
 } from '@portcullis/protocol';
 import type { AuthenticatedClient } from '../clients/verify-client-credentials.ts';
 import type { ResourceDefinition } from '../options.ts';
+import { createRateLimitCheck } from '../rate-limit/limiter.ts';
 import { downscope } from './downscope.ts';
 import type { GrantHandler, GrantServices } from './grant.ts';
 
@@ -15,13 +16,14 @@ import type { GrantHandler, GrantServices } from './grant.ts';
  * MUST only be used by confidential clients. The subject is the client; there is no refresh token.
  * @see OAuth 2.1 draft 13 §4.2, RFC 6749 §4.4.3
  */
-export function createClientCredentialsGrant({ context, limits, mint }: GrantServices): GrantHandler {
+export function createClientCredentialsGrant({ context, mint }: GrantServices): GrantHandler {
   const {
     clock,
     events,
     options: { resources },
   } = context;
   const known = [...resources.keys()];
+  const checkRateLimit = createRateLimitCheck(context, 'clientTokens');
   return async (client, form) => {
     if (client.authenticationMethod === 'none') {
       throw new OAuthError(
@@ -29,7 +31,7 @@ export function createClientCredentialsGrant({ context, limits, mint }: GrantSer
         'The grant client_credentials is for confidential clients.',
       );
     }
-    const counting = limits.chargeClientToken(client.id);
+    const counting = checkRateLimit(client.id);
     if (counting !== undefined) await counting;
     const request = readClientCredentialsRequest(form);
     const [named = known[0]] = request.resources.map((resource) => findResource(known, resource));

@@ -5,7 +5,6 @@ import type { Parameters, TokenResponse } from '@portcullis/protocol';
 import type { AuthenticatedClient } from '../clients/verify-client-credentials.ts';
 import type { ServerContext } from '../context.ts';
 import type { AccessTokenFormat } from '../keys/access-token-format.ts';
-import type { RateLimits } from '../rate-limit/rate-limits.ts';
 import type { IssueAccessToken } from './issue.ts';
 import type { RefreshTokens } from './refresh-token-family.ts';
 import type { GetProviderToken } from './upstream-token-for.ts';
@@ -20,7 +19,6 @@ export type GrantHandler = (
 /** What grants work with. */
 export interface GrantServices {
   readonly context: ServerContext;
-  readonly limits: RateLimits;
   readonly mint: IssueAccessToken;
   readonly refreshTokens: RefreshTokens;
   readonly accessTokens: AccessTokenFormat;

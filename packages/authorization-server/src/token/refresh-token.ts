@@ -1,6 +1,7 @@
 /** The grant `refresh_token`: a refresh token is replaced, and nobody is logged out by accident. */
 import { OAuthError, readRefreshRequest, temporarilyUnavailable } from '@portcullis/protocol';
 import type { AuthenticatedClient } from '../clients/verify-client-credentials.ts';
+import { createRateLimitCheck } from '../rate-limit/limiter.ts';
 import { type DownscopedAccess, downscope } from './downscope.ts';
 import { type RefreshTokenState, refreshTokenState } from './family.ts';
 import type { GrantHandler, GrantServices } from './grant.ts';
@@ -17,19 +18,20 @@ const EVENTS = {
  * Everything that can refuse the request is judged before the token is touched: a refused refresh burns nothing.
  * @see OAuth 2.1 draft 13 §4.3
  */
-export function createRefreshGrant({ context, limits, mint, refreshTokens }: GrantServices): GrantHandler {
+export function createRefreshGrant({ context, mint, refreshTokens }: GrantServices): GrantHandler {
   const {
     store,
     clock,
     events,
     options: { resources, lifetimes },
   } = context;
+  const checkRateLimit = createRateLimitCheck(context, 'refreshes');
   return async (client, form, connection) => {
     const now = clock();
     const request = readRefreshRequest(form);
     const presented = checkStanding(await refreshTokens.find(request.refreshToken), client, now);
     const { grant } = presented;
-    const counting = limits.chargeRefresh(grant.id);
+    const counting = checkRateLimit(grant.id);
     if (counting !== undefined) await counting;
     const narrowed = downscope(grant, request, resources);
     if (standingNow(presented, now) === 'reused') await endFamily(presented, narrowed, now);

@@ -10,6 +10,7 @@ import {
 import type { AuthenticatedClient } from '../clients/verify-client-credentials.ts';
 import type { IdentityProvider } from '../federation/identity-provider.ts';
 import type { ProviderToken } from '../federation/provider-token.ts';
+import { createRateLimitCheck } from '../rate-limit/limiter.ts';
 import type { GrantHandler, GrantServices } from './grant.ts';
 
 /**
@@ -18,17 +19,18 @@ import type { GrantHandler, GrantServices } from './grant.ts';
  * @see RFC 8693 §2
  */
 export function createTokenExchangeGrant(hands: GrantServices): GrantHandler {
-  const { context, limits, accessTokens, upstreamTokenFor } = hands;
+  const { context, accessTokens, upstreamTokenFor } = hands;
   const {
     clock,
     options: { issuer, resources, identityProviders },
   } = context;
+  const checkRateLimit = createRateLimitCheck(context, 'exchanges');
   return async (client, form) => {
     const own = ownResources(client);
     const request = readTokenExchangeRequest(form);
     const claims = checkSubject(request.subjectToken, own);
     const identityProvider = chooseIdentityProvider(identityProviders, request.targets);
-    if (claims.grant_id !== undefined) await limits.chargeTokenExchange(claims.grant_id);
+    if (claims.grant_id !== undefined) await checkRateLimit(claims.grant_id);
     const token = await upstreamTokenFor(claims, {
       ...(identityProvider !== null && { identityProvider: identityProvider.id }),
       ...(request.scopes !== null && { scopes: request.scopes }),

@@ -4,6 +4,7 @@ import {
   createPasswordHashingSemaphore,
   type HashRequester,
 } from '../rate-limit/password-hashing-semaphore.ts';
+import { passwordHashing } from '../rate-limit/policies.ts';
 import { normalizePassword } from './password-rules.ts';
 
 /** The cost of a hash. Memory in KiB. */
@@ -24,10 +25,6 @@ const MAX_COST: Cost = { memory: 262_144, passes: 10, parallelism: 4 };
 
 const SALT_BYTES = 16;
 const TAG_BYTES = 32;
-
-/** Hashes that run at once, and of those who are known and of the others that wait: what a flood can take of this process. */
-const MAX_RUNNING = 2;
-const MAX_WAITING = 32;
 
 interface Hash {
   readonly cost: Cost;
@@ -52,10 +49,10 @@ export interface Passwords {
 }
 
 export function createPasswords(): Passwords {
-  const turns = createPasswordHashingSemaphore(MAX_RUNNING, MAX_WAITING);
+  const semaphore = createPasswordHashingSemaphore(passwordHashing);
   const absent: Hash = { cost: CURRENT_COST, salt: randomBytes(SALT_BYTES), tag: randomBytes(TAG_BYTES) };
   const derive = (password: string, { cost, salt, tag }: Hash, asker: HashRequester) =>
-    turns.run(asker, () => deriveTag(normalizePassword(password), cost, salt, tag.length));
+    semaphore.run(asker, () => deriveTag(normalizePassword(password), cost, salt, tag.length));
   return {
     async hash(password, account) {
       const blank = { cost: CURRENT_COST, salt: randomBytes(SALT_BYTES), tag: Buffer.alloc(TAG_BYTES) };
