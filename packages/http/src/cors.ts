@@ -1,29 +1,31 @@
-/** Cross-origin resource sharing: for scripts of any origin, never with cookies. */
+/** CORS for endpoints that scripts of any origin may call, always without cookies. */
 
 import type { HttpRequest } from './http-request.ts';
 import { type HttpResponse, respond, withHeaders } from './http-response.ts';
 
-/** What a script may read of an answer besides its body. */
-const EXPOSED = 'WWW-Authenticate, Retry-After, Location';
+/** Headers that scripts may read. */
+const EXPOSED_HEADERS = 'WWW-Authenticate, Retry-After, Location';
 
-/** The fields that let scripts of any origin read an answer; a `Vary` for them is not needed: they are the same for all. */
+/**
+ * Headers that let scripts of any origin read a response. They are the same for all origins, so `Vary` is not needed.
+ */
 export const CORS_HEADERS: Readonly<Record<string, string>> = {
   'access-control-allow-origin': '*',
-  'access-control-expose-headers': EXPOSED,
+  'access-control-expose-headers': EXPOSED_HEADERS,
 };
 
-/** Lets scripts of any origin read an answer. */
-export function withCorsHeaders(answer: HttpResponse): HttpResponse {
-  const isShared = answer.headers['access-control-expose-headers'] === EXPOSED;
-  return isShared ? answer : withHeaders(answer, CORS_HEADERS);
+/** Returns the response with headers that let scripts of any origin read it. */
+export function withCorsHeaders(response: HttpResponse): HttpResponse {
+  const isShared = response.headers['access-control-expose-headers'] === EXPOSED_HEADERS;
+  return isShared ? response : withHeaders(response, CORS_HEADERS);
 }
 
-/** Whether a request is a browser's question before the real one. */
-export function isPreflight(asked: Pick<HttpRequest, 'method' | 'headers'>): boolean {
-  return asked.method === 'OPTIONS' && asked.headers.has('access-control-request-method');
+/** Whether the request is a CORS preflight. */
+export function isPreflight(request: Pick<HttpRequest, 'method' | 'headers'>): boolean {
+  return request.method === 'OPTIONS' && request.headers.has('access-control-request-method');
 }
 
-/** Answers a preflight: the methods, and whichever headers the script wants to send. */
+/** Responds to a preflight, allowing the methods and any headers that the script wants to send. */
 export function respondPreflight(
   { headers }: Pick<HttpRequest, 'headers'>,
   methods: readonly string[],

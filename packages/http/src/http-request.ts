@@ -1,15 +1,18 @@
-/** What a room reads of a request: less than the web's `Request`, so that any of those is one, and a lighter thing as well. */
+/** The request type that handlers read: the part of the standard `Request` that they need, in a lighter object. */
 
-/** A request. */
+/** An HTTP request; every standard `Request` is one. */
 export interface HttpRequest {
   readonly method: string;
-  /** Absolute, and written in the one way that URLs are. */
+  /** An absolute URL in normalized form. */
   readonly url: string;
-  /** Fields by name, in any case of letters. Those that were sent repeatedly are one, joined by commas; cookies by semicolons. */
+  /** Headers by case-insensitive name. Repeated headers are joined by commas, cookies by semicolons. */
   readonly headers: Pick<Headers, 'get' | 'has'>;
-  /** The body in pieces, for whoever counts them; `null` when there is none. It is read once, in this way or as a whole. */
+  /** The body as a stream of chunks; `null` if there is none. It can be read once, this way or as a whole. */
   readonly body: AsyncIterable<Uint8Array> | null;
-  /** The whole body, decoded as UTF-8 without a byte order mark. Rejects when the sender went before its end. */
+  /**
+   * Reads the whole body as UTF-8 without a byte order mark.
+   * @throws Error if the connection closes before its end
+   */
   text(): Promise<string>;
 }
 

@@ -1,19 +1,19 @@
-/** What a room answers, whole: a status, fields and a body that is there at once. */
+/** The response type that handlers return: status, headers and a body that is complete. */
 
-/** An answer. Nothing changes it: what adds to one makes another. */
+/** An immutable HTTP response. */
 export interface HttpResponse {
   readonly status: number;
-  /** Fields by their names in lowercase. */
+  /** Headers by lowercase name. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Values of `Set-Cookie`, which are never joined. */
+  /** Values of `Set-Cookie`, which must not be joined. */
   readonly cookies: readonly string[];
-  /** Bytes, or a text that is sent in UTF-8. */
+  /** Bytes, or text that is sent as UTF-8. */
   readonly body: string | Uint8Array<ArrayBuffer> | null;
 }
 
 const NO_COOKIES: readonly string[] = [];
 
-/** Makes an answer. */
+/** Creates a response. */
 export function respond(
   status: number,
   headers: HttpResponse['headers'],
@@ -23,17 +23,17 @@ export function respond(
   return { status, headers, cookies, body };
 }
 
-/** The same answer with these fields; they stand instead of those of the same name. */
+/** Returns the response with these headers, which replace those of the same name. */
 export function withHeaders(response: HttpResponse, headers: HttpResponse['headers']): HttpResponse {
   return { ...response, headers: { ...response.headers, ...headers } };
 }
 
-/** The same answer with these cookies besides its own. */
+/** Returns the response with these cookies in addition to its own. */
 export function withCookies(response: HttpResponse, cookies: readonly string[]): HttpResponse {
   return cookies.length === 0 ? response : { ...response, cookies: [...response.cookies, ...cookies] };
 }
 
-/** The web's `Response` for an answer: for hosts that know nothing else. */
+/** Converts to a standard `Response`, for hosts that use those. */
 export function toResponse({ status, headers, cookies, body }: HttpResponse): Response {
   const response = new Response(body, { status, headers });
   for (const cookie of cookies) response.headers.append('set-cookie', cookie);

@@ -1,4 +1,6 @@
-/** The edges that every role shares: bodies read with limits, JSON answers, errors as answers, CORS. */
+/**
+ * HTTP building blocks that all roles share: bounded body parsing, JSON and error responses, CORS, security headers.
+ */
 
 export { MAX_BODY_BYTES, readFormBody, readJsonBody, readJsonBodyText } from './bodies.ts';
 export { isPreflight, respondPreflight, withCorsHeaders } from './cors.ts';

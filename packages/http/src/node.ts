@@ -1,4 +1,4 @@
-/** Rooms and applications served on node:http: slow senders are cut off, and closing waits. */
+/** Serves handlers and fetch applications on node:http, with timeouts for slow clients and graceful shutdown. */
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ConnectionInfo, HttpRequest } from './http-request.ts';
@@ -13,60 +13,63 @@ import { loadNodeHttps, nodeHttp } from './node-http.ts';
 
 export type { ConnectionInfo } from './http-request.ts';
 
-/** What a server proves itself by: PEM texts. */
+/** A TLS certificate and its key, in PEM. */
 export interface TlsCertificate {
-  /** The certificate, and those up to its authority. */
+  /** The certificate chain: the certificate first, then those of its issuers. */
   readonly cert: string;
   readonly key: string;
 }
 
-/** What is served: it answers itself, or leaves that to an application. It reads no body that it leaves to one. */
+/** Handles a request by itself, or delegates it to a fetch application. It must not read a body that it delegates. */
 export type HttpHandler = (
-  asked: HttpRequest,
+  request: HttpRequest,
   connection: ConnectionInfo,
 ) => Promise<HttpResponse | FetchDelegate>;
 
-/** Says that an application is to answer: one that speaks the web's own `Request` and `Response`, of which either may be a stream. */
+/** Delegates a request to a handler of standard `Request` and `Response`, whose bodies may be streams. */
 export interface FetchDelegate {
   fetch(request: Request): Promise<Response>;
 }
 
-/** Serves an application and nothing else. */
+/** Serves a fetch application only. */
 export function serveFetch(
   application: (request: Request, connection: ConnectionInfo) => Promise<Response>,
 ): HttpHandler {
-  return async (_asked, connection) => ({ fetch: (request) => application(request, connection) });
+  return async (_request, connection) => ({ fetch: (request) => application(request, connection) });
 }
 
-/** Where a server listens, and how. */
+/** Options of a listening server. */
 export interface ListenOptions {
-  /** 0: any free one. */
+  /** 0 chooses a free port. */
   readonly port: number;
-  /** The name or address of an interface of this computer. */
+  /** The name or address of a network interface. */
   readonly host: string;
-  /** Takes what the handler threw, after which the request is answered with 500 and no reason. It must not throw. */
+  /** Receives errors that the handler throws; the client gets a 500 without details. It must not throw. */
   readonly onError?: (error: unknown) => void;
   readonly timeouts?: Partial<ServerTimeouts>;
-  /** Serves https, by this certificate. */
+  /** Serves https with this certificate. */
   readonly certificate?: TlsCertificate;
   /**
-   * Addresses and blocks (`10.0.0.0/8`) of proxies of our own: what they say in `X-Forwarded-For`, `X-Forwarded-Proto` or
-   * `Forwarded` is believed. Nobody's when left out.
+   * Addresses and blocks (`10.0.0.0/8`) of trusted proxies, whose `X-Forwarded-For`, `X-Forwarded-Proto` or
+   * `Forwarded` headers are believed. None by default.
    */
   readonly trustedProxies?: readonly string[];
 }
 
-/** Milliseconds. An answer of an application is not timed: it may be a stream that stays open for hours. */
+/**
+ * Timeouts in milliseconds. Responses of fetch applications are not limited: they may be streams that stay open for
+ * hours.
+ */
 export interface ServerTimeouts {
   /** For the headers of a request, from its first byte. */
   readonly headersTimeout: number;
   /** For a whole request with its body. */
   readonly requestTimeout: number;
-  /** For a connection on which nothing is under way. */
+  /** For a connection without a request in progress. */
   readonly keepAliveTimeout: number;
-  /** For a whole answer of which nothing is taken: the connection ends. Streams of applications are not timed. */
+  /** For a response that the client does not read; the connection is closed. */
   readonly responseTimeout: number;
-  /** How often these are looked after. */
+  /** How often timeouts are checked. */
   readonly connectionsCheckingInterval: number;
 }
 
@@ -74,18 +77,23 @@ export interface ServerTimeouts {
 export interface ListeningServer {
   readonly port: number;
   /**
-   * Takes no new connections, lets requests under way end for at most `grace` milliseconds, then cuts what is left.
-   * Answers how many connections were cut.
+   * Accepts no new connections, lets requests in progress finish for at most `grace` milliseconds, then closes the
+   * rest.
+   * @returns how many connections were cut off
    */
   close(grace: number): Promise<number>;
-  /** Connections from now on get this certificate. @throws when it cannot be used; the old one stays. Only for https */
+  /**
+   * Uses this certificate for new connections.
+   * @throws if it cannot be used or the server has none; the old one stays in use
+   */
   replaceCertificate(certificate: TlsCertificate): void;
 }
 
 const defaultTimeouts: ServerTimeouts = {
   headersTimeout: 10_000,
   requestTimeout: 30_000,
-  // Longer than the 60 s after which the usual load balancers let go, so that they never send into a closing socket.
+  // Longer than the 60 s after which common load balancers drop idle connections, so that they never send into a
+  // closing socket.
   keepAliveTimeout: 65_000,
   responseTimeout: 30_000,
   connectionsCheckingInterval: 2_000,
@@ -93,69 +101,78 @@ const defaultTimeouts: ServerTimeouts = {
 
 /**
  * Serves a handler. Resolves when connections are accepted.
- * @throws the system's error (`EADDRINUSE`, `EACCES`, `EADDRNOTAVAIL`, `ENOTFOUND`) when the address cannot be had.
+ * @throws the system's error (`EADDRINUSE`, `EACCES`, `EADDRNOTAVAIL`, `ENOTFOUND`) if the address cannot be used
  */
 export async function listen(handler: HttpHandler, options: ListenOptions): Promise<ListeningServer> {
-  const unanswered = createConnectionSet<ServerResponse>();
-  const answer = createListener(handler, options);
-  const isTooMany = createPipeliningLimit();
-  const { server, replaceCertificate } = createServerOf(options, (incoming, outgoing) => {
-    if (isTooMany(incoming, outgoing)) return void incoming.socket.destroy();
-    outgoing.on('close', unanswered.add(outgoing));
-    answer(incoming, outgoing);
+  const openResponses = createConnectionSet<ServerResponse>();
+  const handle = createListener(handler, options);
+  const exceedsPipeliningLimit = createPipeliningLimit();
+  const { server, replaceCertificate } = createNodeServer(options, (incoming, outgoing) => {
+    if (exceedsPipeliningLimit(incoming, outgoing)) return void incoming.socket.destroy();
+    outgoing.on('close', openResponses.add(outgoing));
+    handle(incoming, outgoing);
   });
   await bind(server, options);
   const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('The server listens on no port.');
-  return { port: address.port, close: (grace) => close(server, unanswered, grace), replaceCertificate };
+  if (address === null || typeof address === 'string')
+    throw new Error('The server does not listen on a port.');
+  return {
+    port: address.port,
+    close: (grace) => closeServer(server, openResponses, grace),
+    replaceCertificate,
+  };
 }
 
-const MALFORMED = failure(400, 'invalid_request', 'The address is malformed.');
-const CODED = failure(
+const MALFORMED_TARGET = failure(400, 'invalid_request', 'The request target is malformed.');
+const UNSUPPORTED_CODING = failure(
   501,
   'invalid_request',
-  'Send the body as it is, or in chunks: no other transfer coding is read.',
+  'Send the body without a transfer coding, or chunked.',
 );
-const FAILED = failure(500, 'server_error', 'Something went wrong here. Try again later.');
+const INTERNAL_ERROR = failure(500, 'server_error', 'Something went wrong here. Try again later.');
 
 function failure(status: number, error: string, description: string): HttpResponse {
   const body = JSON.stringify({ error, error_description: description });
   return respond(status, { 'content-type': 'application/json', 'cache-control': 'no-store' }, body);
 }
 
-/** A request line or `Host` that is none is the sender's fault; anything else is ours, and nobody's to read. */
+/** Responds 400 to a malformed request line or `Host`, and 500 without details to anything that fails here. */
 function createListener(
   handler: HttpHandler,
   { certificate, trustedProxies = [], onError, timeouts }: ListenOptions,
 ): RequestListener {
-  const findOrigin = createForwardedReader(trustedProxies);
+  const readForwarded = createForwardedReader(trustedProxies);
   const readTarget = createRequestTargetReader(certificate === undefined ? 'http' : 'https');
-  const { responseTimeout: answerTimeout } = { ...defaultTimeouts, ...timeouts };
+  const { responseTimeout } = { ...defaultTimeouts, ...timeouts };
 
   return async (incoming, outgoing) => {
     const url = readTarget(incoming.url ?? '', incoming.headers.host);
-    if (url === null) return writeResponse(incoming, outgoing, MALFORMED, answerTimeout);
-    if (isCoded(incoming)) return writeResponse(incoming, outgoing, CODED, answerTimeout);
+    if (url === null) return writeResponse(incoming, outgoing, MALFORMED_TARGET, responseTimeout);
+    if (hasUnsupportedCoding(incoming))
+      return writeResponse(incoming, outgoing, UNSUPPORTED_CODING, responseTimeout);
     try {
-      const answer = await handler(createIncomingRequest(incoming, url), connectionOf(incoming, findOrigin));
-      if ('fetch' in answer) await leaveTo(answer, incoming, outgoing, onError);
-      else writeResponse(incoming, outgoing, answer, answerTimeout);
+      const response = await handler(
+        createIncomingRequest(incoming, url),
+        connectionOf(incoming, readForwarded),
+      );
+      if ('fetch' in response) await delegate(response, incoming, outgoing, onError);
+      else writeResponse(incoming, outgoing, response, responseTimeout);
     } catch (error) {
       onError?.(error);
       if (outgoing.headersSent) outgoing.destroy();
-      else writeResponse(incoming, outgoing, FAILED, answerTimeout);
+      else writeResponse(incoming, outgoing, INTERNAL_ERROR, responseTimeout);
     }
   };
 }
 
-/** Whether a body comes in a coding that nobody here undoes. @see RFC 9112 §6.1 */
-function isCoded({ headers }: IncomingMessage): boolean {
+/** Whether the body has a transfer coding that is not supported. @see RFC 9112 §6.1 */
+function hasUnsupportedCoding({ headers }: IncomingMessage): boolean {
   const coding = headers['transfer-encoding'];
   return coding !== undefined && coding.toLowerCase() !== 'chunked';
 }
 
-/** What applications need is loaded when the first of them is asked: it takes time, and 17 MB. */
-async function leaveTo(
+/** The fetch listener is loaded with the first request that needs it: it takes time and 17 MB. */
+async function delegate(
   { fetch: application }: FetchDelegate,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
@@ -164,32 +181,32 @@ async function leaveTo(
   const { createFetchListener: createApplicationListener } = await import('./node/fetch-listener.ts');
   const listener = createApplicationListener(application, (error) => {
     onError?.(error);
-    return toResponse(FAILED);
+    return toResponse(INTERNAL_ERROR);
   });
   await listener(incoming, outgoing);
 }
 
-/** TLS 1.2 is the oldest version that may be used. @see RFC 9325 §3.1.1 */
-const OLDEST_TLS = 'TLSv1.2';
+/** The oldest version of TLS that may be used. @see RFC 9325 §3.1.1 */
+const MIN_TLS_VERSION = 'TLSv1.2';
 
-function createServerOf(
+function createNodeServer(
   { timeouts, certificate }: ListenOptions,
   listener: RequestListener,
 ): { readonly server: Server; readonly replaceCertificate: ListeningServer['replaceCertificate'] } {
-  // A field that is sent twice is seen twice: whoever guards it can refuse that.
+  // Repeated headers are joined, so that handlers can detect and reject them.
   const options = { ...defaultTimeouts, ...timeouts, joinDuplicateHeaders: true };
   if (certificate !== undefined) {
     const server = loadNodeHttps().createServer(
-      { ...options, ...certificate, minVersion: OLDEST_TLS },
+      { ...options, ...certificate, minVersion: MIN_TLS_VERSION },
       listener,
     );
     return {
       server,
-      replaceCertificate: (next) => server.setSecureContext({ ...next, minVersion: OLDEST_TLS }),
+      replaceCertificate: (next) => server.setSecureContext({ ...next, minVersion: MIN_TLS_VERSION }),
     };
   }
   const replaceCertificate = () => {
-    throw new Error('There is no certificate to replace.');
+    throw new Error('This server has no certificate to replace.');
   };
   return { server: nodeHttp.createServer(options, listener), replaceCertificate };
 }
@@ -204,38 +221,43 @@ function bind(server: Server, { port, host }: ListenOptions): Promise<void> {
   });
 }
 
-function close(server: Server, unanswered: ConnectionSet<ServerResponse>, grace: number): Promise<number> {
-  const letGo = (outgoing: ServerResponse) => {
-    // Tells the client not to send more on this connection; without it the connection would idle, open, until its timeout.
+function closeServer(
+  server: Server,
+  openResponses: ConnectionSet<ServerResponse>,
+  grace: number,
+): Promise<number> {
+  const closeAfterResponse = (outgoing: ServerResponse) => {
+    // Tells the client not to reuse the connection; otherwise it would stay open, idle, until its timeout.
     if (!outgoing.headersSent) outgoing.shouldKeepAlive = false;
     outgoing.once('close', () => server.closeIdleConnections());
   };
   return new Promise((resolve) => {
     let cut = 0;
     const deadline = setTimeout(() => {
-      cut = unanswered.size();
+      cut = openResponses.size();
       server.closeAllConnections();
     }, grace);
     server.close(() => {
       clearTimeout(deadline);
       resolve(cut);
     });
-    for (const outgoing of unanswered.all()) letGo(outgoing);
-    server.prependListener('request', (_incoming, outgoing) => letGo(outgoing));
+    for (const outgoing of openResponses.all()) closeAfterResponse(outgoing);
+    server.prependListener('request', (_incoming, outgoing) => closeAfterResponse(outgoing));
   });
 }
 
-function connectionOf({ socket, headers }: IncomingMessage, findOrigin: ForwardedReader): ConnectionInfo {
+function connectionOf({ socket, headers }: IncomingMessage, readForwarded: ForwardedReader): ConnectionInfo {
   const direct = socket.remoteAddress?.replace(/^::ffff:(?=\d+\.)/, '');
-  const { address, isProxied, protocol } = findOrigin(direct, headers);
-  // A proxy that says nothing has been declared to speak TLS to everybody; one that says http was spoken to in the clear.
+  const { address, isProxied, protocol } = readForwarded(direct, headers);
+  // A trusted proxy that reports no scheme is configured to be reached by TLS; one that reports http was reached in
+  // cleartext.
   const isSecure = (isEncrypted(socket) || isProxied) && protocol !== 'http';
   const isLocal = direct !== undefined && /^(?:127\.|::1$)/.test(direct) && protocol === null;
   const security = isSecure ? 'tls' : isLocal ? 'loopback' : 'cleartext';
   return address === undefined ? { security } : { address, security };
 }
 
-/** Told by the member that only sockets of TLS have, so that their module is not loaded for the question. */
+/** Detected by a property of TLS sockets, so that their module need not be loaded. */
 function isEncrypted(socket: Socket): boolean {
   return 'encrypted' in socket && socket.encrypted === true;
 }

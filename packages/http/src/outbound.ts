@@ -1,4 +1,4 @@
-/** `fetch` for addresses that somebody else wrote down: never into the inside, never anywhere but where it was judged. */
+/** A `fetch` with an SSRF guard, for URLs from untrusted sources such as client metadata and discovery documents. */
 import { lookup } from 'node:dns/promises';
 import { OutboundError } from './outbound/outbound-error.ts';
 import { sendPinnedRequest, toOutboundError } from './outbound/pinned-request.ts';
@@ -7,27 +7,29 @@ import { areAddressesAllowed, checkOutboundUrl, type OutboundPolicy } from './ou
 export { OutboundError, type OutboundErrorReason } from './outbound/outbound-error.ts';
 export { checkOutboundUrl, type OutboundPolicy } from './outbound/ssrf-guard.ts';
 
-/** How far a request may go. */
+/** Limits of an outbound request. */
 export interface OutboundOptions extends OutboundPolicy {
-  /** Milliseconds for the whole exchange, the body included; 10,000 by default. */
+  /** Milliseconds for the whole exchange, including the body; 10,000 by default. */
   readonly timeout?: number;
-  /** Most bytes of an answer's body; 262,144 by default. */
+  /** Maximum size of a response body in bytes; 262,144 by default. */
   readonly maxBytes?: number;
-  /** Certificate authorities in PEM, instead of the system's. */
+  /** Certificate authorities in PEM, instead of those of the system. */
   readonly certificateAuthorities?: readonly string[];
-  /** Resolves a name to addresses; the system's resolver by default. */
+  /** Resolves a host name to addresses; uses the system's resolver by default. */
   readonly resolve?: (hostname: string) => Promise<readonly string[]>;
 }
 
-/** As the platform's `fetch`; redirects are answers like any other, and are never followed. */
+/** Like the platform's `fetch`, but redirects are returned as responses and never followed. */
 export type OutboundFetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
 
 const DEFAULTS = { timeout: 10_000, maxBytes: 262_144 };
 
 /**
- * Makes a guarded `fetch`: https to public addresses, and what the policy adds. The name is resolved once, every address
- * of the answer is judged, and the connection goes to the judged ones, with the name in `Host` and in the TLS handshake.
- * It throws `OutboundError`, or the reason of the caller's own abort.
+ * Creates a `fetch` that is guarded against SSRF: it allows https to public addresses, and what the policy adds. It
+ * resolves the name once, checks every address, and connects only to checked addresses, with the name in `Host` and
+ * in the TLS handshake.
+ * The returned function throws `OutboundError`, or the reason of the caller's own abort.
+ * @see RFC 6890
  */
 export function createOutboundFetch(options: OutboundOptions = {}): OutboundFetch {
   const {
@@ -39,7 +41,7 @@ export function createOutboundFetch(options: OutboundOptions = {}): OutboundFetc
   return async function outboundFetch(input, init) {
     const text = input instanceof Request ? input.url : String(input);
     const destination = checkOutboundUrl(text, options);
-    if (destination.kind === 'refused') {
+    if (destination.kind === 'blocked') {
       throw new OutboundError('address', `The address may not be contacted: ${destination.reason}.`);
     }
     const { url, kind } = destination;
@@ -51,7 +53,7 @@ export function createOutboundFetch(options: OutboundOptions = {}): OutboundFetc
       if (!areAddressesAllowed(kind, addresses)) {
         throw new OutboundError(
           'address',
-          'The address may not be contacted: its name leads into a private network.',
+          'The address may not be contacted: its name resolves to a private network.',
         );
       }
       const { method, headers } = request;
@@ -63,7 +65,7 @@ export function createOutboundFetch(options: OutboundOptions = {}): OutboundFetc
   };
 }
 
-/** An address stands for itself. */
+/** Resolves a host; an IP address resolves to itself. */
 async function resolveHost(
   url: URL,
   resolve: (hostname: string) => Promise<readonly string[]>,
@@ -73,8 +75,8 @@ async function resolveHost(
 }
 
 async function resolveBySystem(hostname: string): Promise<readonly string[]> {
-  const answers = await lookup(hostname, { all: true, order: 'verbatim' });
-  return answers.map(({ address }) => address);
+  const addresses = await lookup(hostname, { all: true, order: 'verbatim' });
+  return addresses.map(({ address }) => address);
 }
 
 function beforeAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {

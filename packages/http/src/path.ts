@@ -1,10 +1,10 @@
-/** The path and the query of a request, without parsing what is parsed already. */
+/** Path and query of a request, without parsing a URL that is already normalized. */
 import type { HttpRequest } from './http-request.ts';
 
-/** The one that was read last: each layer that a request comes through asks for its path. */
+/** The last one read, since every layer of the server asks for the path of the same request. */
 let last = { url: '', path: '' };
 
-/** The path as `new URL(asked.url).pathname` has it: the URL of a request is absolute, and written in the one way that URLs are. */
+/** Returns what `new URL(request.url).pathname` would: request URLs are absolute and normalized. */
 export function pathOf({ url }: Pick<HttpRequest, 'url'>): string {
   if (url !== last.url) last = { url, path: readPath(url) };
   return last.path;
@@ -16,7 +16,7 @@ function readPath(url: string): string {
   return end === -1 ? url.slice(begin) : url.slice(begin, begin + end);
 }
 
-/** The query as it was sent, without the question mark; empty when there is none. */
+/** Returns the query as sent, without the question mark; empty if there is none. */
 export function queryOf({ url }: Pick<HttpRequest, 'url'>): string {
   const [beforeFragment = ''] = url.split('#', 1);
   const begin = beforeFragment.indexOf('?');

@@ -1,45 +1,48 @@
-/** What every answer says to browsers, whatever it is. */
+/** Security headers of every response: nosniff, referrer policy and HSTS. */
 import type { HttpResponse } from './http-response.ts';
 
-/** Half a year, in seconds. */
+/** Half a year, in seconds. @see RFC 6797 §6.1.1 */
 const HSTS = `max-age=${15_768_000}`;
 
-/** What every answer says to browsers: to take the type as it is told, to tell nobody where they were. */
+/** No MIME sniffing, and no referrer for other sites. */
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
 };
-/** And to come by https only. @see RFC 6797 §7.1 */
+/** And HSTS. @see RFC 6797 §7.1 */
 export const HTTPS_SECURITY_HEADERS: Readonly<Record<string, string>> = {
   ...SECURITY_HEADERS,
   'strict-transport-security': HSTS,
 };
 
 /**
- * An answer that says what every answer says to browsers. What it says itself stands.
- * @param isHttps whether the public address is https
+ * Adds missing security headers to a response.
+ * @param isHttps whether the public URL is https
  */
-export function withSecurityHeaders(answer: HttpResponse, isHttps: boolean): HttpResponse {
-  const { headers } = answer;
-  const isHardened =
+export function withSecurityHeaders(response: HttpResponse, isHttps: boolean): HttpResponse {
+  const { headers } = response;
+  const isComplete =
     headers['x-content-type-options'] !== undefined &&
     headers['referrer-policy'] !== undefined &&
     (!isHttps || headers['strict-transport-security'] !== undefined);
-  if (isHardened) return answer;
-  return { ...answer, headers: { ...(isHttps ? HTTPS_SECURITY_HEADERS : SECURITY_HEADERS), ...headers } };
+  if (isComplete) return response;
+  return { ...response, headers: { ...(isHttps ? HTTPS_SECURITY_HEADERS : SECURITY_HEADERS), ...headers } };
 }
 
-/** The same for the response of an application, which may be one that it got by `fetch` from a server behind it. */
+/**
+ * Adds missing security headers to a standard `Response`, which may have come from `fetch` to a server behind the
+ * application.
+ */
 export function addSecurityHeaders(response: Response, isHttps: boolean): Response {
-  // What was made here has no URL.
-  const own = response.url === '' ? response : passOn(response);
-  const hardened = Object.entries(isHttps ? HTTPS_SECURITY_HEADERS : SECURITY_HEADERS);
-  const missing = hardened.filter(([name]) => !own.headers.has(name));
-  return missing.length === 0 ? own : withFields(own, missing);
+  // Only responses of `fetch` have a URL.
+  const own = response.url === '' ? response : withoutHopByHopHeaders(response);
+  const wanted = Object.entries(isHttps ? HTTPS_SECURITY_HEADERS : SECURITY_HEADERS);
+  const missing = wanted.filter(([name]) => !own.headers.has(name));
+  return missing.length === 0 ? own : withMissingHeaders(own, missing);
 }
 
-/** What fetch has undone already, and what concerns the connection to the server behind. @see RFC 9110 §7.6.1 */
-const OF_THAT_CONNECTION = [
+/** Headers that `fetch` has already processed, and hop-by-hop headers. @see RFC 9110 §7.6.1 */
+const HOP_BY_HOP_HEADERS = [
   'content-encoding',
   'content-length',
   'connection',
@@ -47,14 +50,14 @@ const OF_THAT_CONNECTION = [
   'transfer-encoding',
 ];
 
-function passOn(response: Response): Response {
+function withoutHopByHopHeaders(response: Response): Response {
   const headers = new Headers(response.headers);
-  for (const name of OF_THAT_CONNECTION) headers.delete(name);
+  for (const name of HOP_BY_HOP_HEADERS) headers.delete(name);
   return new Response(response.body, { status: response.status, statusText: response.statusText, headers });
 }
 
-/** Redirects that `Response.redirect` makes, and what fetch answers, can be changed by nobody: those are copied. */
-function withFields(response: Response, fields: readonly (readonly [string, string])[]): Response {
+/** The headers of `Response.redirect` and of `fetch` responses are immutable: those responses are copied. */
+function withMissingHeaders(response: Response, fields: readonly (readonly [string, string])[]): Response {
   try {
     for (const [name, value] of fields) response.headers.set(name, value);
     return response;

@@ -1,4 +1,4 @@
-/** The claims of a JWT access token: built by the authorization server, judged by the protected resource. */
+/** JWT access tokens (RFC 9068): builds the claims, and checks issuer, audience and times of received ones. */
 import { OAuthError } from './errors.ts';
 import { formatScopes, readLenientScopes, type Scopes } from './scopes.ts';
 import type { StatusReference } from './status-list.ts';
@@ -6,12 +6,15 @@ import type { StatusReference } from './status-list.ts';
 /** The header type of a JWT access token. @see RFC 9068 §2.1 */
 export const ACCESS_TOKEN_TYPE = 'at+jwt';
 
-/** Whether a header's `typ` is the one of an access token; `application/` may be written, and case does not matter. @see RFC 9068 §4 */
+/**
+ * Whether a `typ` header is that of an access token; the prefix `application/` and case do not matter. @see RFC 9068
+ * §4
+ */
 export function isAccessTokenType(type: unknown): boolean {
   return typeof type === 'string' && /^(?:application\/)?at\+jwt$/i.test(type);
 }
 
-/** Claims by the names of the wire; times in epoch seconds. @see RFC 9068 §2.2 */
+/** The claims, by their names on the wire; times in epoch seconds. @see RFC 9068 §2.2 */
 export interface AccessTokenClaims {
   readonly iss: string;
   readonly sub: string;
@@ -22,11 +25,11 @@ export interface AccessTokenClaims {
   readonly jti: string;
   readonly nbf?: number;
   readonly scope?: string;
-  /** The grant that the token rests on; absent when a client acts for itself. */
+  /** The grant that the token was issued from; absent if the client acts on its own behalf. */
   readonly grant_id?: string;
-  /** The workspace that the grant is bound to; absent where there are none. */
+  /** The workspace that the grant is bound to, if any. */
   readonly workspace?: string;
-  /** Where its status is published; absent when it is not. */
+  /** The status list entry of the token, if it has one. */
   readonly status?: { readonly status_list: StatusReference };
 }
 
@@ -39,15 +42,15 @@ export interface AccessTokenInput {
   readonly scopes: Scopes;
   readonly tokenId: string;
   readonly grantId: string | null;
-  /** None when left out. */
+  /** None by default. */
   readonly workspace?: string | null;
-  /** Where its status is published; nowhere when left out. */
+  /** The status list entry; none by default. */
   readonly status?: StatusReference | null;
   readonly issuedAt: number;
   readonly lifetime: number;
 }
 
-/** Builds the claims. @see RFC 9068 §2.2 */
+/** Builds the claims of an access token. @see RFC 9068 §2.2 */
 export function accessTokenClaims(facts: AccessTokenInput): AccessTokenClaims {
   return {
     iss: facts.issuer,
@@ -64,7 +67,7 @@ export function accessTokenClaims(facts: AccessTokenInput): AccessTokenClaims {
   };
 }
 
-/** What a protected resource expects of a token whose signature it has verified. */
+/** What a protected resource requires of a token whose signature is verified. */
 export interface AccessTokenExpectations {
   /** Trusted issuers, byte for byte. */
   readonly issuers: readonly string[];
@@ -72,19 +75,19 @@ export interface AccessTokenExpectations {
   readonly resource: string;
   /** Epoch seconds. */
   readonly now: number;
-  /** Seconds by which clocks may differ. */
+  /** Seconds by which the clocks of issuer and resource may differ. */
   readonly clockTolerance: number;
   /**
-   * Whether the caller itself demands proof of the key that a token is bound to (`cnf`). `false` when left out: such a
-   * token is refused. @see RFC 7800 §3, RFC 9449 §7.1
+   * Whether the caller verifies possession of the key that the token is bound to (`cnf`). Bound tokens are rejected
+   * otherwise. @see RFC 7800 §3, RFC 9449 §7.1
    */
   readonly provesPossession?: boolean;
 }
 
 /**
- * Judges the claims of a token whose signature is verified: issuer, audience, times, and the members that must be there.
- * The audience MUST name this resource, and no other beside it.
- * @throws OAuthError `invalid_token`, the fault only in its private reason.
+ * Checks the claims of a token whose signature is verified: issuer, audience, times and required claims. The audience
+ * MUST be this resource, and nothing else.
+ * @throws OAuthError `invalid_token`; what is wrong is in its private reason only
  * @see RFC 9068 §4, seed 5.2(3)
  */
 export function checkAccessToken(
@@ -94,7 +97,7 @@ export function checkAccessToken(
   const { iss, aud, scope, cnf, grant_id: grantId } = claims;
   if (typeof iss !== 'string' || !expected.issuers.includes(iss)) throw invalid('issuer is not trusted');
   if (!isAudience(aud, expected.resource)) throw invalid('audience is not this resource');
-  // A token that is bound to a key is worth nothing without proof of the key.
+  // Without proof of possession, a stolen bound token must be useless.
   if (cnf !== undefined && expected.provesPossession !== true) {
     throw invalid('token is bound to a key that was not proven');
   }
@@ -129,11 +132,12 @@ function requiredText(claims: Readonly<Record<string, unknown>>, name: string): 
   return value;
 }
 
-/** The scopes that a token carries. */
+/** Returns the scopes of a token. @see RFC 9068 §2.2.3 */
 export function scopesOf(claims: AccessTokenClaims): Scopes {
   return claims.scope === undefined ? [] : readLenientScopes(claims.scope);
 }
 
+/** Whether the `aud` claim names this resource alone. @see RFC 9068 §4 */
 function isAudience(audience: unknown, resource: string): audience is string | readonly string[] {
   return Array.isArray(audience) ? audience.length === 1 && audience[0] === resource : audience === resource;
 }

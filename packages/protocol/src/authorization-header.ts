@@ -1,6 +1,6 @@
-/** The `Authorization` header: which access token a request presents, if any. */
+/** Reads the access token from the `Authorization` header. */
 
-/** What a request presents. `none` also stands for schemes that carry no access token, such as Basic. */
+/** What the header contains. `none` also stands for schemes without an access token, such as Basic. */
 export type AuthorizationHeader =
   | { readonly kind: 'none' }
   | { readonly kind: 'token'; readonly scheme: 'Bearer' | 'DPoP'; readonly token: string }
@@ -8,13 +8,14 @@ export type AuthorizationHeader =
 
 const NONE: AuthorizationHeader = { kind: 'none' };
 
-/** token68, as long as any access token that we would look at. @see RFC 9110 §11.2 */
+/** The longest access token that is read, in the syntax token68. @see RFC 9110 §11.2 */
 const TOKEN_FORM = /^[A-Za-z0-9\-._~+/]+=*$/;
 const LONGEST_TOKEN = 16_384;
 
 /**
- * Reads the `Authorization` field or fields of a request. The scheme's case and the number of spaces do not matter.
- * @see OAuth 2.1 draft 13 §5.1.1
+ * Reads the `Authorization` header or headers of a request. Never throws. Case of the scheme and number of spaces do
+ * not matter.
+ * @see RFC 6750 §2.1, RFC 9449 §7.1
  */
 export function readAuthorizationHeader(
   authorization: string | readonly string[] | null | undefined,
@@ -29,9 +30,9 @@ export function readAuthorizationHeader(
   const scheme = schemeOf(name);
   if (scheme === null) return NONE;
   const token = trim(field.slice(name.length));
-  if (token === '') return malformed('The Authorization header holds no token.');
+  if (token === '') return malformed('The Authorization header contains no token.');
   if (token.length > LONGEST_TOKEN || !TOKEN_FORM.test(token)) {
-    return malformed('The Authorization header does not hold one well-formed token.');
+    return malformed('The Authorization header does not contain a single well-formed token.');
   }
   return { kind: 'token', scheme, token };
 }
@@ -42,7 +43,7 @@ function schemeOf(name: string): 'Bearer' | 'DPoP' | null {
   return lower === 'bearer' ? 'Bearer' : lower === 'dpop' ? 'DPoP' : null;
 }
 
-/** Only what HTTP calls white space: a no-break space belongs to the token, and makes it malformed. */
+/** Trims only what HTTP considers white space: a no-break space is part of the token, and makes it malformed. */
 function trim(text: string): string {
   return text.replace(/^[ \t]+/, '').replace(/(?<![ \t])[ \t]+$/, '');
 }

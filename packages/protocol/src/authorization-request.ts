@@ -1,13 +1,13 @@
-/** The authorization request: judged by the authorization server, written by the client. */
+/** The authorization request (RFC 6749 §4.1.1): checked by the authorization server, built by the client. */
 import { OAuthError } from './errors.ts';
 import type { Parameters } from './parameters.ts';
 import { CODE_CHALLENGE_METHOD, isCodeChallenge } from './pkce.ts';
 import { readRequestedScopes, type Scopes } from './scopes.ts';
 import { isSecureUrl, readWebUrl } from './web-url.ts';
 
-/** What a well-formed request asks for. Client and redirect URI are proven before and stand beside it. */
+/** The parameters of a valid request. Client and redirect URI are checked before and are not part of it. */
 export interface AuthorizationRequest {
-  /** `null` when the request names none: the server's default applies. */
+  /** `null` if the request names none: the server's default applies. */
   readonly scopes: Scopes | null;
   readonly state: string | undefined;
   readonly codeChallenge: string;
@@ -16,21 +16,21 @@ export interface AuthorizationRequest {
   readonly prompt: ReadonlySet<Prompt>;
 }
 
-/** What a client may ask of the pages; a request may name several. @see OpenID Connect Core 1.0 §3.1.2.1 */
+/** Prompts that a request may ask for, several at once. @see OpenID Connect Core 1.0 §3.1.2.1 */
 export type Prompt = 'none' | 'login' | 'consent' | 'select_account';
 
 const PROMPTS: ReadonlySet<string> = new Set(['none', 'login', 'consent', 'select_account']);
 
-/** Response types and modes that the authorization server speaks: the tables that its metadata is made from. */
+/** Supported response types and modes; the server's metadata is derived from these tables. */
 export const RESPONSE_TYPES: readonly string[] = ['code'];
 export const RESPONSE_MODES: readonly string[] = ['query'];
 
 const LONGEST_STATE = 4096;
 
 /**
- * Judges the parameters of a request whose client and redirect URI are proven.
- * @throws OAuthError `invalid_request`, `unsupported_response_type` or `invalid_scope`; it travels by redirect.
- * @see OAuth 2.1 draft 13 §4.1.1
+ * Checks the parameters of a request whose client and redirect URI are already checked: PKCE, scope, state, prompt.
+ * @throws OAuthError `invalid_request`, `unsupported_response_type` or `invalid_scope`, to be returned by redirect
+ * @see RFC 6749 §4.1.1, RFC 7636 §4.3, OAuth 2.1 draft 13 §4.1.1
  */
 export function checkAuthorizationRequest(parameters: Parameters): AuthorizationRequest {
   checkResponse(parameters);
@@ -59,7 +59,7 @@ function checkResponse(parameters: Parameters): void {
   }
 }
 
-/** A request object would hide parameters from these checks. */
+/** Rejects request objects, which would hide parameters from these checks. @see RFC 9101 */
 function checkUnsupported(parameters: Parameters): void {
   for (const name of ['request', 'request_uri']) {
     if (parameters.one(name) !== undefined) {
@@ -68,7 +68,7 @@ function checkUnsupported(parameters: Parameters): void {
   }
 }
 
-/** PKCE is REQUIRED for all clients; a method that is left out would mean plain. @see seed 5.3(1), RFC 7636 §4.3 */
+/** PKCE is REQUIRED for all clients; an omitted method would mean `plain`. @see RFC 7636 §4.3, seed 5.3(1) */
 function checkChallenge(parameters: Parameters): string {
   const challenge = parameters.one('code_challenge');
   if (challenge === undefined) {
@@ -94,27 +94,27 @@ function checkPrompt(parameters: Parameters): ReadonlySet<Prompt> {
   if (values.includes('none') && values.length > 1) {
     throw new OAuthError('invalid_request', 'The prompt none cannot be combined with another.');
   }
-  // Values that we do not know ask for nothing that we could do.
+  // Unknown values are ignored.
   return new Set(values.filter((value): value is Prompt => PROMPTS.has(value)));
 }
 
-/** What a client puts into an authorization request. */
+/** The parameters of a request that a client sends. */
 export interface AuthorizationRequestParameters {
   readonly clientId: string;
   readonly redirectUri: string;
   readonly codeChallenge: string;
   readonly state: string;
-  /** Left out of the request when `null`, as Profile A does. */
+  /** Omitted if `null`, as in Profile A. */
   readonly resource: string | null;
-  /** The parameter is left out when there are none, never sent empty. */
+  /** The parameter is omitted if there are none, never sent empty. */
   readonly scopes: Scopes;
   readonly prompt?: string;
 }
 
 /**
- * The URL that the browser is sent to. Parameters that the endpoint's URL already has are kept, unless the request has
- * the same.
- * @throws TypeError when the endpoint is not https (http for loopback hosts): nothing else may be opened.
+ * Builds the URL to open in the browser. Query parameters of the endpoint are kept, unless the request sets them.
+ * @throws TypeError if the endpoint is not https (http for loopback hosts) or has a fragment
+ * @see RFC 6749 §4.1.1
  */
 export function authorizationRequestUrl(endpoint: string, request: AuthorizationRequestParameters): string {
   const url = readWebUrl(endpoint);

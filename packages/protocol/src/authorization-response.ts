@@ -1,15 +1,15 @@
-/** The authorization response: sent to a proven target by the server, believed or not by the client. */
+/** The authorization response: built by the server, validated by the client, with mix-up defence (RFC 9207). */
 import { errorDocument, type OAuthError, type OAuthErrorCode, sanitizeErrorText } from './errors.ts';
 import type { RedirectTarget } from './redirect-uri.ts';
 
-/** What stands in every response beside its code or error. */
+/** What every response contains besides its code or error. */
 export interface AuthorizationResponseContext {
   readonly state: string | undefined;
-  /** The issuer, byte for byte; `null` when the server does not speak RFC 9207. */
+  /** The issuer, byte for byte; `null` if the server does not support RFC 9207. */
   readonly issuer: string | null;
 }
 
-/** Where the browser goes with a code. @see OAuth 2.1 draft 13 §4.1.2, RFC 9207 §2 */
+/** Builds the redirect that carries a code. @see RFC 6749 §4.1.2, RFC 9207 §2 */
 export function codeResponseUrl(
   target: RedirectTarget,
   code: string,
@@ -18,7 +18,7 @@ export function codeResponseUrl(
   return responseUrl(target, { code }, context);
 }
 
-/** Where the browser goes with an error. @see OAuth 2.1 draft 13 §4.1.2.1 */
+/** Builds the redirect that carries an error. @see RFC 6749 §4.1.2.1, RFC 9207 §2 */
 export function errorResponseUrl(
   target: RedirectTarget,
   error: OAuthError,
@@ -27,7 +27,7 @@ export function errorResponseUrl(
   return responseUrl(target, { ...errorDocument(error) }, context);
 }
 
-/** The query that the target was registered with is kept as it stands. */
+/** The query of the registered redirect URI is kept as it is. */
 function responseUrl(
   target: RedirectTarget,
   parameters: Readonly<Record<string, string>>,
@@ -39,25 +39,25 @@ function responseUrl(
   return `${target.uri}${joint(target.uri)}${query}`;
 }
 
-/** What stands between a URI and further parameters. */
+/** The separator between a URI and further parameters. */
 function joint(uri: string): '?' | '&' | '' {
   const [, query] = /\?(.*)$/s.exec(uri) ?? [];
   if (query === undefined) return '?';
   return query === '' || query.endsWith('&') ? '' : '&';
 }
 
-/** What the client remembered when it sent the person away. */
+/** What the client stored when it sent the request. */
 export interface AuthorizationResponseExpectations {
   readonly state: string;
   /** The validated issuer; `null` for a server without metadata. */
   readonly issuer: string | null;
-  /** What the metadata's `authorization_response_iss_parameter_supported` says. */
+  /** Whether the metadata contains `authorization_response_iss_parameter_supported`. */
   readonly issuerAdvertised: boolean;
-  /** `ignore` before RFC 9207 was part of the protocol. */
+  /** `ignore` for revisions without RFC 9207. */
   readonly issuerRule: 'ignore' | 'rfc9207';
 }
 
-/** What a callback means. A `rejected` response is not to be acted on, and nothing in it shown. */
+/** The outcome of a callback. Nothing in a `rejected` response may be used or shown. */
 export type AuthorizationResponse =
   | { readonly kind: 'code'; readonly code: string }
   | { readonly kind: 'error'; readonly error: OAuthErrorCode | (string & {}); readonly description: string }
@@ -69,8 +69,8 @@ const ONCE: readonly string[] = ['code', 'state', 'iss', 'error', 'error_descrip
 const LONGEST_EXCERPT = 1000;
 
 /**
- * Understands the query of a callback. `state` first, then `iss` by simple string comparison, and only then the rest.
- * @see seed 2.4 row 3, RFC 9207 §2.4
+ * Validates the query of a callback: `state` first, then `iss` by simple string comparison, only then code or error.
+ * @see RFC 6749 §4.1.2, RFC 9207 §2.4, seed 2.4 row 3
  */
 export function readAuthorizationResponse(
   query: URLSearchParams,
@@ -79,7 +79,7 @@ export function readAuthorizationResponse(
   const repeated = ONCE.find((name) => query.getAll(name).length > 1);
   if (repeated !== undefined) return rejected(`the parameter ${repeated} is repeated`);
   if (query.get('state') !== expected.state)
-    return rejected('the state is missing or not the one that was sent');
+    return rejected('the state is missing or does not match the request');
   const issuerIssue = issuerMismatch(query.get('iss'), expected);
   if (issuerIssue !== null) return rejected(issuerIssue);
 
@@ -90,11 +90,11 @@ export function readAuthorizationResponse(
     return { kind: 'error', error: excerpt(error), description: excerpt(description) };
   }
   return code === null || code === ''
-    ? rejected('it holds neither a code nor an error')
+    ? rejected('it contains neither a code nor an error')
     : { kind: 'code', code };
 }
 
-/** As much of a foreign sentence as a person would read. */
+/** Limits and sanitizes text from the server, so that it can be shown to a user. */
 function excerpt(text: string): string {
   return sanitizeErrorText(text.slice(0, LONGEST_EXCERPT));
 }
@@ -102,9 +102,9 @@ function excerpt(text: string): string {
 function issuerMismatch(issuer: string | null, expected: AuthorizationResponseExpectations): string | null {
   if (expected.issuerRule === 'ignore' || expected.issuer === null) return null;
   if (issuer === null)
-    return expected.issuerAdvertised ? 'the issuer is missing although it was promised' : null;
+    return expected.issuerAdvertised ? 'the issuer is missing although the metadata announces it' : null;
   // No normalization: case, default port, slash and percent-encoding all count.
-  return issuer === expected.issuer ? null : 'it comes from another issuer than the one that was asked';
+  return issuer === expected.issuer ? null : 'the issuer is not the one that the request was sent to';
 }
 
 function rejected(reason: string): AuthorizationResponse {

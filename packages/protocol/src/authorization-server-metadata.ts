@@ -1,8 +1,8 @@
-/** Authorization server metadata: the document of RFC 8414 and of OpenID Connect Discovery, read by the client. */
+/** Authorization server metadata (RFC 8414, OpenID Connect Discovery), parsed by the client. */
 import * as z from 'zod';
 import { endpointUrlSchema, type ParseResult, readDocument, stringArraySchema } from './json-document.ts';
 
-/** The members that this protocol uses; names are those of the wire. @see RFC 8414 §2 */
+/** The members that are used, by their names on the wire. @see RFC 8414 §2 */
 export interface AuthorizationServerMetadata {
   readonly issuer: string;
   readonly authorization_endpoint?: string;
@@ -20,7 +20,7 @@ export interface AuthorizationServerMetadata {
   readonly token_endpoint_auth_signing_alg_values_supported?: readonly string[];
   readonly revocation_endpoint_auth_methods_supported?: readonly string[];
   readonly revocation_endpoint_auth_signing_alg_values_supported?: readonly string[];
-  /** Of no standard: revoking a token of one grant leaves other grants of the same client and person as they are. */
+  /** Not standardized: revoking a token of one grant leaves other grants of the same client and user unaffected. */
   readonly revocation_leaves_other_grants?: boolean;
   readonly introspection_endpoint_auth_methods_supported?: readonly string[];
   readonly introspection_endpoint_auth_signing_alg_values_supported?: readonly string[];
@@ -65,8 +65,8 @@ const schema = z.object({
 });
 
 /**
- * Reads a metadata document. Its issuer is not judged here: only whoever asked knows which one was meant.
- * @see RFC 8414 §3.2
+ * Parses a metadata document. Does not check its issuer: the caller knows which one it asked for. @see RFC 8414 §3.2
+ * and §3.3
  */
 export function readAuthorizationServerMetadata(json: unknown): ParseResult<AuthorizationServerMetadata> {
   return readDocument<AuthorizationServerMetadata>(schema, json);

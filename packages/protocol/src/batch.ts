@@ -1,9 +1,9 @@
-/** Batches CPU-heavy work: everything that one turn of the event loop asks for runs back to back. */
+/** Batches CPU-heavy jobs: all jobs of one turn of the event loop run back to back. */
 
 /** Jobs run per turn, so that a burst does not block the event loop for as long as all of it takes. */
 const MAX_PER_TURN = 64;
 
-/** Runs a job a moment later, together with the others of the same turn. Rejects with what the job throws. */
+/** Runs a job after the current turn, together with the others of that turn. Rejects with what the job throws. */
 export type RunBatched = <Value>(job: () => Value) => Promise<Value>;
 
 /**

@@ -1,21 +1,21 @@
-/** `WWW-Authenticate`: challenges parsed as RFC 9110 writes them, in linear time, and built so that nothing can be injected. */
+/** `WWW-Authenticate` challenges: parsed in linear time, and formatted without header injection. */
 import { sanitizeErrorText } from './errors.ts';
 
-/** One challenge. Parameter names are lowercase; of a repeated parameter the first counts. */
+/** One challenge. Parameter names are lowercase; of repeated parameters the first counts. */
 export interface Challenge {
-  /** As written; compare without regard to case. */
+  /** As written; compare case-insensitively. */
   readonly scheme: string;
   readonly token68: string | null;
   readonly parameters: ReadonlyMap<string, string>;
 }
 
-/** Challenges and parameters that are read from one field; what follows is ignored. */
+/** The maximum number of challenges and parameters read from one header; the rest is ignored. */
 const MOST_ELEMENTS = 1000;
 
 /**
- * Parses one or several `WWW-Authenticate` fields, each of which may hold several challenges. Never throws. What cannot
- * be understood is skipped up to the next comma that stands outside of quotes; what common servers do wrong (a value
- * without quotes, a comma left out) is understood.
+ * Parses one or several `WWW-Authenticate` headers, each of which may contain several challenges. Never throws. What
+ * cannot be parsed is skipped up to the next comma outside quotes; common mistakes of servers (an unquoted value, a
+ * missing comma) are tolerated.
  * @see RFC 9110 §11.6.1
  */
 export function parseChallenges(fields: string | readonly string[] | null | undefined): readonly Challenge[] {
@@ -23,7 +23,7 @@ export function parseChallenges(fields: string | readonly string[] | null | unde
   return list.flatMap(parseField);
 }
 
-/** The first challenge of a scheme, whatever the case. */
+/** Finds the first challenge of a scheme, case-insensitively. */
 export function findChallenge(challenges: readonly Challenge[], scheme: string): Challenge | undefined {
   return challenges.find((challenge) => challenge.scheme.toLowerCase() === scheme.toLowerCase());
 }
@@ -33,19 +33,25 @@ interface OpenChallenge extends Challenge {
   readonly parameters: Map<string, string>;
 }
 
-/** A place in a field. It only ever moves forward. */
+/** A position in a header that only moves forward. */
 interface Cursor {
   readonly text: string;
   at: number;
 }
 
-/** Sticky patterns: each reads at one place and at most twice over the same characters, so that the whole is linear. */
+/**
+ * Sticky patterns. Each reads from one position, and at most twice over the same characters, so that parsing is
+ * linear.
+ */
 const FOLD = /\r?\n[ \t]+/g;
 const GAP = /[ \t,]*/y;
 const SPACE = /[ \t]*/y;
 const SCHEME = /[!#$%&'*+\-.^_`|~0-9A-Za-z]+(?=[ \t,]|$)(?![ \t]*=)/y;
 const TOKEN68 = /[A-Za-z0-9\-._~+/]+=*(?=[ \t]*(?:,|$))/y;
-/** Name and equals sign; what follows it in `abc==`, in `abc=,` or at the end is no value, but the end of a token68. */
+/**
+ * A parameter name and its equals sign. What follows the name in `abc==`, in `abc=,` or at the end is the end of a
+ * token68.
+ */
 const PARAMETER_NAME = /([!#$%&'*+\-.^_`|~0-9A-Za-z]+)[ \t]*=[ \t]*(?=[^=, \t])/y;
 const BARE_VALUE = /[^ \t,"]*/y;
 
@@ -62,12 +68,15 @@ function parseField(field: string): readonly Challenge[] {
   return challenges;
 }
 
-/** What stands between two commas: a parameter of the challenge before, or a new challenge. Answers how much it read. */
+/**
+ * Parses what is between two commas: a parameter of the preceding challenge, or a new challenge. @returns how many
+ * elements it read
+ */
 function parseElement(cursor: Cursor, challenges: OpenChallenge[]): number {
   const start = cursor.at;
   const parameters = takeParameters(cursor);
   if (parameters.length > 0) {
-    // Without a challenge before it, a parameter belongs to nothing.
+    // A parameter before the first challenge is dropped.
     const current = challenges.at(-1);
     if (current !== undefined) addParameters(current, parameters);
     return parameters.length;
@@ -79,7 +88,7 @@ function parseElement(cursor: Cursor, challenges: OpenChallenge[]): number {
   return 1 + parseDetails(cursor, challenge);
 }
 
-/** What follows the scheme: parameters, one token68, or nothing. */
+/** Parses what follows the scheme: parameters, one token68, or nothing. */
 function parseDetails(cursor: Cursor, challenge: OpenChallenge): number {
   if (take(cursor, SPACE) === '') return 0;
   const parameters = takeParameters(cursor);
@@ -90,7 +99,7 @@ function parseDetails(cursor: Cursor, challenge: OpenChallenge): number {
 
 type Parameter = readonly [name: string, value: string];
 
-/** Parameters up to a comma. More than one means that commas were left out. */
+/** Takes parameters up to a comma. Several parameters mean that commas are missing. */
 function takeParameters(cursor: Cursor): readonly Parameter[] {
   const parameters: Parameter[] = [];
   while (parameters.length < MOST_ELEMENTS) {
@@ -99,7 +108,7 @@ function takeParameters(cursor: Cursor): readonly Parameter[] {
     if (name === undefined) break;
     cursor.at = PARAMETER_NAME.lastIndex;
     const value = takeValue(cursor);
-    // A quote that is never closed: nobody can tell where the value ends.
+    // An unterminated quoted string: the end of the value is unknown.
     if (value === null) break;
     parameters.push([name.toLowerCase(), value]);
     take(cursor, SPACE);
@@ -107,7 +116,7 @@ function takeParameters(cursor: Cursor): readonly Parameter[] {
   return parameters;
 }
 
-/** A quoted string without its quotes and backslashes, or everything up to a space or comma. */
+/** Takes a quoted string, without its quotes and backslashes, or everything up to a space or comma. */
 function takeValue(cursor: Cursor): string | null {
   if (cursor.text[cursor.at] !== '"') return take(cursor, BARE_VALUE);
   const start = cursor.at + 1;
@@ -116,7 +125,7 @@ function takeValue(cursor: Cursor): string | null {
   return end === cursor.text.length ? null : cursor.text.slice(start, end).replace(/\\(.)/gs, '$1');
 }
 
-/** Where the quoted string ends whose text begins here; the end of the text when it does not. */
+/** The index of the closing quote; the end of the text if there is none. */
 function closingQuote(text: string, start: number): number {
   for (let at = start; at < text.length; at += 1) {
     if (text[at] === '"') return at;
@@ -125,7 +134,7 @@ function closingQuote(text: string, start: number): number {
   return text.length;
 }
 
-/** The next comma outside of quotes, or the end. */
+/** The index of the next comma outside quotes, or the end of the text. */
 function nextComma({ text, at: start }: Cursor): number {
   for (let at = start; at < text.length; at += 1) {
     if (text[at] === ',') return at;
@@ -148,8 +157,9 @@ function addParameters(challenge: OpenChallenge, parameters: readonly Parameter[
 }
 
 /**
- * Builds one challenge; parameters that are `undefined` are left out.
- * @throws TypeError when a name is no token or a value holds a character outside printable ASCII: nothing can be injected.
+ * Formats one challenge; parameters that are `undefined` are omitted.
+ * @throws TypeError if a name is not a token or a value contains characters outside printable ASCII, which prevents
+ * header injection
  * @see RFC 9110 §11.6.1
  */
 export function formatChallenge(
@@ -162,7 +172,7 @@ export function formatChallenge(
   return written.length === 0 ? token(scheme) : `${token(scheme)} ${written.join(', ')}`;
 }
 
-/** The parameters of a Bearer challenge, in the order in which they are written. */
+/** The parameters of a Bearer challenge, in the order in which they are written. @see RFC 6750 §3, RFC 9728 §5.1 */
 export interface BearerChallenge {
   readonly realm?: string | undefined;
   readonly error?: string | undefined;
@@ -173,16 +183,16 @@ export interface BearerChallenge {
 }
 
 /**
- * Builds a Bearer challenge that careless clients read right too: no quotes or backslashes within values, and in the
- * description nothing that looks like another parameter.
- * @throws TypeError when `error`, `error_uri`, `resource_metadata` or `scope` hold a character that MUST NOT stand there.
+ * Formats a Bearer challenge so that naive parsers read it correctly: no quotes or backslashes in values, no equals
+ * signs in the description.
+ * @throws TypeError if `error`, `error_uri`, `resource_metadata` or `scope` contains a character that is not allowed
  * @see RFC 6750 §3, RFC 9728 §5.1
  */
 export function formatBearerChallenge(challenge: BearerChallenge): string {
   const { realm, error, error_description: description, error_uri, resource_metadata, scope } = challenge;
   for (const value of [error, error_uri, resource_metadata, scope]) {
     if (value !== undefined && /["\\]/.test(value)) {
-      throw new TypeError('A value of a Bearer challenge may hold neither quotes nor backslashes.');
+      throw new TypeError('A value of a Bearer challenge must not contain quotes or backslashes.');
     }
   }
   const error_description =
@@ -191,13 +201,14 @@ export function formatBearerChallenge(challenge: BearerChallenge): string {
 }
 
 function token(text: string): string {
-  if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(text)) throw new TypeError('A challenge needs tokens as names.');
+  if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(text))
+    throw new TypeError('Names in a challenge must be tokens.');
   return text;
 }
 
 function quote(value: string): string {
   if (!/^[\x20-\x7e]*$/.test(value)) {
-    throw new TypeError('A challenge parameter may hold printable ASCII only.');
+    throw new TypeError('A challenge parameter may contain printable ASCII only.');
   }
   return `"${value.replace(/["\\]/g, '\\$&')}"`;
 }

@@ -1,4 +1,4 @@
-/** The public keys of a client: registered by value or by address, never private ones, never from inside a network. */
+/** The public keys of a client, registered as `jwks` or `jwks_uri`: never private keys, never a private host (SSRF). */
 import * as z from 'zod';
 import { OAuthError } from './errors.ts';
 import { isPublicHost } from './ip-address.ts';
@@ -6,7 +6,7 @@ import { isPublicHost } from './ip-address.ts';
 /** Members that make a key private or symmetric. @see RFC 7518 §6 */
 const SECRET_MEMBERS: readonly string[] = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv'];
 
-/** A JSON Web Key Set as it is registered. @see RFC 7517 §5 */
+/** A registered JSON Web Key Set. @see RFC 7517 §5 */
 export interface ClientKeySet {
   readonly keys: readonly Readonly<Record<string, unknown>>[];
 }
@@ -16,8 +16,8 @@ export const clientKeySetSchema: z.ZodType<ClientKeySet> = z.object({
 });
 
 /**
- * Judges the keys that a registration names. `jwks` and `jwks_uri` MUST NOT both be present; what is registered are
- * public keys.
+ * Checks the keys of a registration. `jwks` and `jwks_uri` MUST NOT both be present; only public keys may be
+ * registered.
  * @throws OAuthError `invalid_client_metadata`
  * @see RFC 7591 §2
  */
@@ -32,7 +32,7 @@ export function checkClientKeys(
   }
   if (jwks?.keys.every(isPublicKey) === false)
     throw invalid('jwks: register public keys only, each with its kty');
-  // Whoever may register must not be able to point this server at its own network.
+  // A registration must not point this server at its own network (SSRF).
   if (uri !== undefined && !policy.allowPrivateHosts && !isPublicHost(new URL(uri).hostname)) {
     throw invalid('jwks_uri: must be on a public host');
   }

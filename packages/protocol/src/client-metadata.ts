@@ -1,4 +1,7 @@
-/** Client metadata: what a registration asks for, judged and completed; the same shape serves configured clients. */
+/**
+ * Client metadata (RFC 7591): validates and completes what a registration, a metadata document or a configured client
+ * says.
+ */
 import * as z from 'zod';
 import { type ClientKeySet, checkClientKeys, clientKeySetSchema } from './client-keys.ts';
 import { OAuthError } from './errors.ts';
@@ -13,25 +16,28 @@ import { type RedirectPolicy, strictRedirectPolicy, validateRedirectUri } from '
 import { formatScopes, readRequestedScopes } from './scopes.ts';
 import { TOKEN_EXCHANGE } from './token-exchange.ts';
 
-/** Client authentication methods by the names of the wire. */
+/** Client authentication methods by their names on the wire. @see RFC 6749 §2.3, RFC 7523 §2.2 */
 export type ClientAuthenticationMethod =
   | 'none'
   | 'client_secret_basic'
   | 'client_secret_post'
   | 'private_key_jwt';
 
-/** Where a client runs: on a server, or on the computer of a person. @see OpenID Connect Dynamic Client Registration 1.0 §2 */
+/** Where a client runs: on a server, or on the user's device. @see OpenID Connect Dynamic Client Registration 1.0 §2 */
 export type ApplicationType = 'web' | 'native';
 
-/** Complete metadata: defaults are filled in. Names are those of the wire. @see RFC 7591 §2 */
+/** Complete metadata, defaults included, by the names on the wire. @see RFC 7591 §2 */
 export interface ClientMetadata {
   readonly redirect_uris: readonly string[];
   readonly grant_types: readonly string[];
   readonly response_types: readonly string[];
   readonly token_endpoint_auth_method: ClientAuthenticationMethod;
-  /** Whichever of these the server knows may be used: for clients that never see what a server chose. @see OpenID RP Metadata Choices §2 */
+  /**
+   * Methods that the client can use; the server picks one that it supports, for clients that never see the
+   * registration response. @see OpenID RP Metadata Choices §2
+   */
   readonly token_endpoint_auth_methods_supported?: readonly ClientAuthenticationMethod[];
-  /** The only algorithm of its assertions. @see OpenID Connect Registration §2 */
+  /** The only algorithm of the client's assertions. @see OpenID Connect Dynamic Client Registration 1.0 §2 */
   readonly token_endpoint_auth_signing_alg?: string;
   readonly application_type: ApplicationType;
   readonly client_name?: string;
@@ -47,18 +53,18 @@ export interface ClientMetadata {
   readonly software_version?: string;
 }
 
-/** What the server that reads the metadata supports and allows. */
+/** What the server that registers the client supports and allows. */
 export interface RegistrationPolicy {
   readonly grantTypes: readonly string[];
   readonly authenticationMethods: readonly string[];
   readonly redirects: RedirectPolicy;
-  /** Algorithms that an assertion may be signed with; any when left out. */
+  /** Algorithms for client assertions; any by default. */
   readonly signingAlgorithms?: readonly string[];
-  /** Whether `jwks_uri` may lead to a host of this machine or network. `false` when left out. */
+  /** Whether `jwks_uri` may be on a host of this machine or network. `false` by default. */
   readonly allowPrivateHosts?: boolean;
 }
 
-/** What anybody may register: no client credentials. */
+/** The policy of open registration: no client credentials grant. */
 export const openRegistrationPolicy: RegistrationPolicy = {
   grantTypes: ['authorization_code', 'refresh_token'],
   authenticationMethods: ['none', 'client_secret_basic', 'client_secret_post'],
@@ -67,7 +73,7 @@ export const openRegistrationPolicy: RegistrationPolicy = {
 
 const short = singleLineTextSchema.max(500);
 
-/** Members that a person follows; each may come in several languages (`logo_uri#ja`). @see RFC 7591 §2.2 */
+/** URLs of pages for users; each may exist in several languages (`logo_uri#ja`). @see RFC 7591 §2.2 */
 const PAGES = ['client_uri', 'logo_uri', 'tos_uri', 'policy_uri'] as const;
 
 const schema = z.object({
@@ -93,10 +99,10 @@ const schema = z.object({
 type Requested = z.infer<typeof schema>;
 
 /**
- * Reads, judges and completes client metadata. Unknown members are dropped, empty ones count as absent.
- * A redirect URI with a scheme that this server does not allow is left out when others remain; a dangerous or malformed
- * one condemns the whole.
- * @throws OAuthError `invalid_redirect_uri` or `invalid_client_metadata`, naming the member.
+ * Validates and completes client metadata. Unknown members are dropped, empty ones count as absent. A redirect URI
+ * whose scheme this server does not allow is dropped if others remain; a dangerous or malformed one rejects the whole
+ * registration.
+ * @throws OAuthError `invalid_redirect_uri` or `invalid_client_metadata`, naming the member
  * @see RFC 7591 §2 and §3.2.2
  */
 export function readClientMetadata(json: unknown, policy: RegistrationPolicy): ClientMetadata {
@@ -132,14 +138,14 @@ function readRequested(json: unknown): Requested {
   );
 }
 
-/** Official SDKs send `""` for addresses that they do not have. */
+/** Official SDKs send `""` for URLs that they do not have. */
 function withoutEmpty(json: unknown): unknown {
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return json;
   if (!Object.values(json).includes('')) return json;
   return Object.fromEntries(Object.entries(json).filter(([, value]) => value !== ''));
 }
 
-/** Members in other languages are not kept, but a dangerous address in one gives the registration away. */
+/** Translated members are not kept, but an invalid URL in one rejects the registration. */
 function translatedIssues(json: unknown): readonly string[] {
   return Object.entries(json ?? {}).flatMap(([name, value]) => {
     if (!name.includes('#')) return [];
@@ -150,7 +156,7 @@ function translatedIssues(json: unknown): readonly string[] {
   });
 }
 
-/** Grant types that the server does not offer are left out, as RFC 7591 §3.2.1 lets it substitute. */
+/** Drops grant types that the server does not offer, which RFC 7591 §3.2.1 permits. */
 function checkGrantTypes(requested: Requested, policy: RegistrationPolicy): readonly string[] {
   const asked = requested.grant_types ?? ['authorization_code'];
   const granted = [...new Set(asked)].filter((type) => policy.grantTypes.includes(type));
@@ -181,7 +187,7 @@ function checkRedirectUris(
   return kept;
 }
 
-/** Response types follow from grant types; asking for one that no grant goes with is a contradiction. @see RFC 7591 §2.1 */
+/** Response types follow from the grant types; others contradict them. @see RFC 7591 §2.1 */
 function checkResponseTypes(requested: Requested, grantTypes: readonly string[]): readonly string[] {
   const possible = grantTypes.includes('authorization_code') ? ['code'] : [];
   const asked = requested.response_types ?? possible;
@@ -192,10 +198,13 @@ function checkResponseTypes(requested: Requested, grantTypes: readonly string[])
   return possible;
 }
 
-/** Grants whose clients MUST be confidential: who only says who it is may not act for itself, nor ask for tokens of others. */
+/**
+ * Grant types for confidential clients only: without authentication a client may not act for itself or exchange
+ * tokens.
+ */
 const CONFIDENTIAL_GRANTS: readonly string[] = ['client_credentials', TOKEN_EXCHANGE];
 
-/** @see OAuth 2.1 draft 13 §4.2, RFC 8693 §5 */
+/** Checks the authentication method. @see RFC 6749 §4.4, RFC 8693 §5 */
 function checkMethod(
   requested: Requested,
   grantTypes: readonly string[],
@@ -217,7 +226,7 @@ function checkMethod(
   return method as ClientAuthenticationMethod;
 }
 
-/** Native when no URI leaves this computer; what the client says itself is believed. */
+/** Native if all redirect URIs stay on the user's device. What the client declares itself takes precedence. */
 function inferApplicationType(uris: readonly string[]): ApplicationType {
   return uris.length > 0 && uris.every((uri) => !/^https:/i.test(uri)) ? 'native' : 'web';
 }

@@ -1,14 +1,14 @@
-/** What a role says at birth when it is configured wrongly: all of it at once. */
+/** The error that a server, guard or client throws at startup for invalid options, with all issues at once. */
 
-/** All that is wrong with a configuration. */
+/** Thrown for invalid options; contains every issue. */
 export class ConfigurationError extends Error {
   override readonly name: string = 'ConfigurationError';
-  /** A sentence each. */
+  /** One sentence per issue. */
   readonly issues: readonly string[];
 
   constructor(issues: readonly string[]) {
     super(
-      `The configuration has ${issues.length === 1 ? 'a fault' : `${issues.length} faults`}: ${issues.join('; ')}`,
+      `The configuration has ${issues.length === 1 ? 'an issue' : `${issues.length} issues`}: ${issues.join('; ')}`,
     );
     this.issues = issues;
   }

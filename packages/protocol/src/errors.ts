@@ -1,6 +1,6 @@
-/** The one error of Portcullis: what goes on the wire, with what status, and what only the operator may read. */
+/** The only error class for OAuth errors: what is sent to the client, its status, and what only the operator sees. */
 
-/** Error codes and the status each has unless its thrower says otherwise. */
+/** Error codes and their default statuses. */
 const STATUS_OF = {
   // The OAuth 2.1 framework
   invalid_request: 400,
@@ -18,7 +18,7 @@ const STATUS_OF = {
   // Bearer tokens: RFC 6750 §3.1
   invalid_token: 401,
   insufficient_scope: 403,
-  // Proof of possession: RFC 9449 §12.2; a protected resource answers 401
+  // Proof of possession: RFC 9449 §12.2; a protected resource responds 401
   invalid_dpop_proof: 400,
   use_dpop_nonce: 400,
   // Dynamic registration: RFC 7591 §3.2.2
@@ -37,23 +37,23 @@ const STATUS_OF = {
 /** A registered OAuth error code. */
 export type OAuthErrorCode = keyof typeof STATUS_OF;
 
-/** What can be said about an error besides its code and its public sentence. */
+/** Details of an error besides its code and public description. */
 export interface OAuthErrorOptions {
-  /** HTTP status, where it differs from the code's own. */
+  /** HTTP status, if it differs from the code's default. */
   readonly status?: number;
-  /** The private reason, for the event log only. */
+  /** The private reason, for the audit log only. */
   readonly reason?: string;
-  /** Seconds after which the request may be tried again. */
+  /** Seconds after which the request may be retried. */
   readonly retryAfter?: number;
-  /** Scopes that the refused operation needs, for a challenge. */
+  /** Scopes that the rejected operation requires, for a challenge. */
   readonly scopes?: readonly string[];
   readonly cause?: unknown;
 }
 
 /**
- * Ends a request. It has three audiences: `code` for programs, `description` (one safe sentence that says what to do)
- * for developers, `reason` for the operator's event log only.
- * @see OAuth 2.1 draft 13 §3.2.4
+ * Thrown to end a request. It has three audiences: `code` for programs, `description` (one safe sentence that says
+ * what to do) for developers, `reason` for the operator's audit log only.
+ * @see RFC 6749 §5.2, OAuth 2.1 draft 13 §3.2.4
  */
 export class OAuthError extends Error {
   override readonly name: string = 'OAuthError';
@@ -75,13 +75,13 @@ export class OAuthError extends Error {
   }
 }
 
-/** The JSON body of an OAuth error. */
+/** The JSON body of an OAuth error. @see RFC 6749 §5.2 */
 export interface ErrorDocument {
   readonly error: OAuthErrorCode;
   readonly error_description?: string;
 }
 
-/** The document that an error is answered with. */
+/** Builds the JSON body of an error. */
 export function errorDocument(error: OAuthError): ErrorDocument {
   return error.description === ''
     ? { error: error.code }
@@ -89,9 +89,9 @@ export function errorDocument(error: OAuthError): ErrorDocument {
 }
 
 /**
- * Text fit for `error_description`: every character that may not stand there becomes `?`, a double quote `'`.
- * MUST NOT include characters outside %x20-21 / %x23-5B / %x5D-7E.
- * @see OAuth 2.1 draft 13 §3.2.4
+ * Makes text safe for `error_description`: a double quote becomes `'`, every other character that is not allowed
+ * becomes `?`. MUST NOT include characters outside %x20-21 / %x23-5B / %x5D-7E.
+ * @see RFC 6749 §5.2
  */
 export function sanitizeErrorText(text: string): string {
   return text
@@ -100,16 +100,20 @@ export function sanitizeErrorText(text: string): string {
     .replace(/[^\x20-\x7e]/gu, '?');
 }
 
-/** The dependency that a request needs cannot be had now: 503, to be tried again after `retryAfter` seconds. */
+/** A dependency of the request is unavailable: 503, to be retried after `retryAfter` seconds. */
 export function temporarilyUnavailable(reason: string, retryAfter = 5, cause?: unknown): OAuthError {
-  return new OAuthError('temporarily_unavailable', 'The service cannot answer now. Try again shortly.', {
-    reason,
-    retryAfter,
-    cause,
-  });
+  return new OAuthError(
+    'temporarily_unavailable',
+    'The service is temporarily unavailable. Try again shortly.',
+    {
+      reason,
+      retryAfter,
+      cause,
+    },
+  );
 }
 
-/** Too many of these requests came: 429, to be tried again after `retryAfter` seconds. @see RFC 6585 §4 */
+/** Rate limit exceeded: 429, to be retried after `retryAfter` seconds. @see RFC 6585 §4 */
 export function tooManyRequests(reason: string, retryAfter: number): OAuthError {
   return new OAuthError('temporarily_unavailable', 'Too many requests. Try again later.', {
     status: 429,

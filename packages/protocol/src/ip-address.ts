@@ -1,4 +1,7 @@
-/** IP addresses and hosts: which of them anybody on the Internet can mean, and which lead back inside. */
+/**
+ * IP addresses and host names: which are public, which are private (SSRF), and which network they belong to (rate
+ * limits).
+ */
 
 /** IPv4 blocks that are not globally reachable, as first address and prefix length. @see IANA IPv4 special-purpose registry */
 const INNER_IPV4: readonly (readonly [string, number])[] = [
@@ -27,15 +30,17 @@ const INNER_IPV6: readonly (readonly [string, number])[] = [
   ['3fff::', 20], // documentation
 ];
 
-/** Prefixes of 96 bits behind which an IPv4 address stands: mapped, and translated by NAT64. */
+/** Prefixes of 96 bits that embed an IPv4 address: mapped addresses, and NAT64. */
 const EMBEDDING_IPV6 = ['::ffff:0:0', '64:ff9b::'];
 
-/** Names that never leave a machine or a network. @see RFC 6761, RFC 6762, RFC 8375, ICANN's reservation of .internal */
+/**
+ * Names reserved for a machine or local network. @see RFC 6761, RFC 6762, RFC 8375, ICANN's reservation of .internal
+ */
 const INNER_NAMES = ['localhost', 'local', 'internal', 'home.arpa'];
 
 /**
- * Whether an IP address is globally reachable. Anything that is not an address in its usual spelling (dotted IPv4,
- * IPv6 without brackets and zone) is not.
+ * Whether an IP address is globally reachable. `false` for anything but an address in its usual spelling (dotted
+ * IPv4, IPv6 without brackets and zone).
  * @see RFC 6890
  */
 export function isPublicAddress(address: string): boolean {
@@ -53,8 +58,8 @@ export function isPublicAddress(address: string): boolean {
 }
 
 /**
- * Whether a URL's `hostname` may mean a host on the Internet: a public address, or a name that is not reserved for this
- * machine or network. What a name resolves to is for the one who resolves it to judge.
+ * Whether a URL's `hostname` can be public: a public address, or a name that is not reserved for local use. The
+ * addresses that a name resolves to have to be checked separately.
  */
 export function isPublicHost(hostname: string): boolean {
   if (hostname.startsWith('[')) return isPublicAddress(hostname.slice(1, -1));
@@ -63,7 +68,7 @@ export function isPublicHost(hostname: string): boolean {
   return name.includes('.') && !INNER_NAMES.some((inner) => name.endsWith(`.${inner}`));
 }
 
-/** The bytes of an address; `null` when the text is none. */
+/** The bytes of an IPv4 or IPv6 address. */
 type Bytes = readonly number[];
 
 function readIpv4(text: string): Bytes | null {
@@ -72,7 +77,7 @@ function readIpv4(text: string): Bytes | null {
   return bytes.every((byte) => byte < 256) ? bytes : null;
 }
 
-/** The URL parser knows every spelling of an IPv6 address, and writes the one of RFC 5952. */
+/** The URL parser accepts every spelling of an IPv6 address and writes that of RFC 5952. */
 function readIpv6(text: string): Bytes | null {
   if (!/^[0-9a-f:.]+$/i.test(text)) return null;
   const canonical = URL.parse(`http://[${text}]/`)?.hostname.slice(1, -1);
@@ -87,7 +92,7 @@ function readGroups(text: string): Bytes {
   return groups.flatMap((group) => [group >> 8, group & 0xff]);
 }
 
-/** Whether the first bits of an address are those of a block of the same family. */
+/** Whether an address starts with the prefix of a block of the same family. */
 function begins(address: Bytes, block: Bytes | null, length: number): boolean {
   return (block ?? []).every((byte, index) => {
     const bits = Math.min(Math.max(length - index * 8, 0), 8);
@@ -98,11 +103,11 @@ function begins(address: Bytes, block: Bytes | null, length: number): boolean {
 const PLAIN_IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/;
 
 /**
- * The network that one subscriber has: an IPv4 address itself, or the first 64 bits of an IPv6 address. All spellings of an
- * address give the same; `null` when the text is no address. A zone is left out.
+ * The network of one subscriber: an IPv4 address itself, or the first 64 bits of an IPv6 address, whatever its
+ * spelling. A zone is ignored. `null` if the text is not an address.
  */
 export function networkPrefixOf(address: string): string | null {
-  // Most are written as one writes them.
+  // Most addresses are already in normal form.
   if (PLAIN_IPV4.test(address)) return address;
   const bytes = readAddress(address);
   if (bytes === null) return null;
@@ -110,10 +115,10 @@ export function networkPrefixOf(address: string): string | null {
 }
 
 /**
- * The network that one site has: an IPv4 address itself, or the first 48 bits of an IPv6 address, of which a site may have
- * 65,536 networks. For what everybody shares, where whoever can change the network at will must not count as many.
- * @param address or what `networkOf` says of it
- * @returns `null` when the text is neither
+ * The network of one site: an IPv4 address itself, or the first 48 bits of an IPv6 address. A site may have 65,536
+ * subscriber networks, so shared limits count it as one.
+ * @param address an address, or the result of `networkPrefixOf`
+ * @returns `null` if the text is neither
  * @see RFC 6177 §2
  */
 export function sitePrefixOf(address: string): string | null {
@@ -123,14 +128,14 @@ export function sitePrefixOf(address: string): string | null {
   return bytes.length === 4 ? bytes.join('.') : `${toHex(bytes.slice(0, 6))}::/48`;
 }
 
-/** An address, or all that begin with the same bits. */
+/** A CIDR block: all addresses with the same prefix. */
 export interface CidrBlock {
   readonly bytes: readonly number[];
-  /** How many bits of them count. */
+  /** Prefix length in bits. */
   readonly length: number;
 }
 
-/** Reads `10.0.0.0/8`, `2001:db8::/32` or a single address; `null` when the text is none of these. */
+/** Parses `10.0.0.0/8`, `2001:db8::/32` or a single address; `null` if the text is none of these. */
 export function parseCidrBlock(text: string): CidrBlock | null {
   const [address = '', suffix, ...rest] = text.split('/');
   const bytes = readAddress(address);
@@ -140,13 +145,13 @@ export function parseCidrBlock(text: string): CidrBlock | null {
   return length > bits ? null : { bytes, length };
 }
 
-/** Whether an address, in whichever spelling, is one of a block. */
+/** Whether an address, in any spelling, is in a block. */
 export function isInCidrBlock(address: string, { bytes, length }: CidrBlock): boolean {
   const own = readAddress(address);
   return own !== null && own.length === bytes.length && begins(own, bytes, length);
 }
 
-/** The bytes of an address in any usual spelling: an IPv4 address that is written as an IPv6 one is an IPv4 address. */
+/** Reads an address in any usual spelling; an IPv4-mapped IPv6 address counts as IPv4. */
 function readAddress(text: string): Bytes | null {
   const ipv4 = readIpv4(text);
   if (ipv4 !== null) return ipv4;

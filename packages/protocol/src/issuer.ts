@@ -1,7 +1,10 @@
-/** Issuer identifiers, the authorization base URL, and where each metadata document stands. */
+/** Issuer identifiers, and the well-known URLs of metadata documents (RFC 8414, RFC 9728, OpenID Connect Discovery). */
 import { isSecureUrl, readWebUrl } from './web-url.ts';
 
-/** Why a text cannot be an issuer identifier; `null` when it can. MUST be https, without query or fragment. @see RFC 8414 §2 */
+/**
+ * Returns why a text is not a valid issuer identifier; `null` if it is valid. MUST be https, without query or
+ * fragment. @see RFC 8414 §2
+ */
 export function issuerError(text: string): string | null {
   const url = readWebUrl(text);
   if (url === null) return 'must be an absolute https URL';
@@ -12,14 +15,14 @@ export function issuerError(text: string): string | null {
 
 /**
  * The authorization base URL of a Profile A server: its URL without path, query and fragment.
- * @throws TypeError when the text is not an http(s) URL.
+ * @throws TypeError if the text is not an http(s) URL
  * @see seed 4.2(1)
  */
 export function authorizationBaseUrl(serverUrl: string): string {
   return webUrl(serverUrl).origin;
 }
 
-/** The three endpoints of a server without metadata. */
+/** The default endpoints of a server without metadata. */
 export interface DefaultEndpoints {
   readonly authorization_endpoint: string;
   readonly token_endpoint: string;
@@ -27,8 +30,8 @@ export interface DefaultEndpoints {
 }
 
 /**
- * The default endpoints, at the root of the host whatever path the URL has.
- * @throws TypeError when the text is not an http(s) URL.
+ * The default endpoints, at the root of the host, whatever path the URL has.
+ * @throws TypeError if the text is not an http(s) URL
  * @see seed 2.3 and 4.2(3)
  */
 export function defaultEndpoints(serverUrl: string): DefaultEndpoints {
@@ -40,13 +43,13 @@ export function defaultEndpoints(serverUrl: string): DefaultEndpoints {
   };
 }
 
-/** The two kinds of authorization server metadata document. */
+/** The two kinds of authorization server metadata documents. */
 export type ServerMetadataKind = 'oauth' | 'oidc';
 
 /**
- * Where the metadata of an issuer is looked for, in order: RFC 8414 by path insertion, OpenID Connect Discovery by path
- * insertion, OpenID Connect Discovery by appending. An issuer without a path has one place a kind.
- * @throws TypeError when the issuer is not an http(s) URL.
+ * The URLs of an issuer's metadata in discovery order: RFC 8414 with path insertion, OpenID Connect Discovery with
+ * path insertion, OpenID Connect Discovery with path appending. An issuer without a path has one URL of each kind.
+ * @throws TypeError if the issuer is not an http(s) URL
  * @see RFC 8414 §3.1, OpenID Connect Discovery 1.0 §4
  */
 export function serverMetadataUrls(issuer: string, kinds: readonly ServerMetadataKind[]): readonly string[] {
@@ -62,9 +65,9 @@ export function serverMetadataUrls(issuer: string, kinds: readonly ServerMetadat
 }
 
 /**
- * Where the protected resource metadata of a server is looked for, in order: path form, then root form. Only the slash
- * after the host MUST be dropped; one at the end of a longer path stays, but is tried without too, as servers differ.
- * @throws TypeError when the resource is not an http(s) URL.
+ * The URLs of protected resource metadata in discovery order: with path, then at the root. Only the slash after the
+ * host MUST be dropped; a trailing slash of a longer path stays, but is also tried without, since servers differ.
+ * @throws TypeError if the resource is not an http(s) URL
  * @see RFC 9728 §3.1
  */
 export function resourceMetadataUrls(resource: string): readonly string[] {
@@ -81,6 +84,6 @@ function withoutSlash(path: string): string {
 
 function webUrl(text: string): URL {
   const url = readWebUrl(text);
-  if (url === null) throw new TypeError('The address must be an absolute http(s) URL.');
+  if (url === null) throw new TypeError('The URL must be an absolute http(s) URL.');
   return url;
 }

@@ -1,23 +1,24 @@
-/** Names of JSON members that some readers read as others do not: written twice in one object, or in disguise. */
+/** Detects JSON member names that parsers disagree about: duplicates, and names disguised by escapes. */
 
 /**
- * Checks well-formed JSON, in linear time.
- * @param value what parsing made of it
- * @param deepest levels to which objects and arrays may nest
- * @throws SyntaxError when it nests deeper, names a member of an object twice, or spells a name with an escape in the place of a
- *   letter, a digit or an underscore. Of two members readers disagree which one counts. A name in disguise V8 may take for one that
- *   an earlier document made it expect: then the member is not there under its name, for this reader and at this moment alone.
+ * Checks well-formed JSON in linear time.
+ * @param value the parsed text
+ * @param deepest the maximum nesting of objects and arrays
+ * @throws SyntaxError if it nests deeper, repeats a member of an object, or escapes a letter, a digit or an
+ * underscore in a name. Parsers disagree which of two equal members counts. V8 may take an escaped name for one that
+ * an earlier document made it expect: then the member is missing under its name, for this reader and at this moment
+ * only.
  * @see RFC 8259 §4
  */
 export function checkJsonMembers(text: string, value: unknown, deepest: number): void {
   if (hasDisguisedName(text))
     throw new SyntaxError('JSON names a member with an escape that it does not need');
-  // Of members with one name, parsing keeps one.
+  // Of members with the same name, parsing keeps one.
   if (countNames(text, deepest) !== countMembers(value))
     throw new SyntaxError('JSON repeats a member of an object');
 }
 
-/** An escape that stands for a letter, a digit or an underscore: no encoder writes one. */
+/** An escaped letter, digit or underscore: no encoder writes one. */
 const DISGUISE = /\\u00(?:3[0-9]|4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9a])/i;
 
 function hasDisguisedName(text: string): boolean {
@@ -30,14 +31,14 @@ function hasDisguisedName(text: string): boolean {
   return false;
 }
 
-/** Whether the string that ends at `end` names a member. */
+/** Whether the string that ends at `end` is a member name. */
 function isName(text: string, end: number): boolean {
   let at = end + 1;
   while (/[ \t\r\n]/.test(text.charAt(at))) at += 1;
   return text[at] === ':';
 }
 
-/** The members that are named: each has a colon. Throws when it nests too deep. */
+/** Counts the member names, each of which has a colon. @throws SyntaxError if the text nests too deep */
 function countNames(text: string, deepest: number): number {
   let names = 0;
   let depth = 0;
@@ -54,21 +55,21 @@ function countNames(text: string, deepest: number): number {
   return names;
 }
 
-/** Where the quote is that ends the string which begins at `begin`. */
+/** The index of the quote that ends the string beginning at `begin`. */
 function endOfString(text: string, begin: number): number {
   let end = text.indexOf('"', begin + 1);
   while (isEscaped(text, end)) end = text.indexOf('"', end + 1);
   return end;
 }
 
-/** Whether an odd number of backslashes stands before a character. */
+/** Whether an odd number of backslashes precedes a character. */
 function isEscaped(text: string, at: number): boolean {
   let before = at;
   while (text[before - 1] === '\\') before -= 1;
   return (at - before) % 2 === 1;
 }
 
-/** The members of all objects in a value. */
+/** Counts the members of all objects in a value. */
 function countMembers(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0;
   const within = Object.values(value).reduce<number>((sum, one) => sum + countMembers(one), 0);

@@ -1,6 +1,9 @@
-/** Names that are not known, and the one that was meant: a rule under a name that is spelled wrong protects nothing. */
+/**
+ * Detects misspelled option names and suggests the right one: a security rule under a wrong name would have no
+ * effect.
+ */
 
-/** The nearest of the known words; `null` when none is near. */
+/** The most similar known name; `null` if none is similar. */
 export function findSimilarName(word: string, known: readonly string[]): string | null {
   const near = known
     .map((candidate) => ({ candidate, steps: distance(word.toLowerCase(), candidate.toLowerCase()) }))
@@ -19,13 +22,13 @@ export function suggestName(
   return meant === null ? otherwise : `did you mean ${meant}?`;
 }
 
-/** Each member that a type has. The compiler minds that none is missing. */
+/** All member names of a type. The compiler ensures that none is missing. */
 export type OptionNames<T> = Readonly<Record<keyof T & string, true>>;
 
 /**
- * Faults of members that an object of options does not have, at any value: `dpop.windw: unknown option; did you mean window?`
- * @param given anything; what is no object has no members
- * @param at the place of the object among the options, such as `dpop.`
+ * Reports members that an options object must not have: `dpop.windw: unknown option; did you mean window?`
+ * @param given any value; only objects have members
+ * @param at the path of the object within the options, such as `dpop.`
  */
 export function unknownOptionIssues(
   given: unknown,
@@ -38,7 +41,7 @@ export function unknownOptionIssues(
     .map((name) => `${at}${name}: unknown option; ${suggestName(name, Object.keys(known))}`);
 }
 
-/** Letters to put in, take out, change or swap with the next (optimal string alignment). */
+/** Edit distance: insertions, deletions, substitutions and swaps of neighbours (optimal string alignment). */
 function distance(one: string, other: string): number {
   let before: number[] = [];
   let last = Array.from({ length: other.length + 1 }, (_, index) => index);

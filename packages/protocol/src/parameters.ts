@@ -1,23 +1,29 @@
-/** Form and query parameters as OAuth reads them: an empty one is absent, a repeated one is an error when it is read. */
+/**
+ * Form and query parameters by the rules of OAuth: an empty parameter is absent, a repeated one is an error when it
+ * is read.
+ */
 import { OAuthError } from './errors.ts';
 
-/** Decoded parameters. Unknown ones do no harm: nobody reads them. */
+/** Decoded parameters. Unknown ones are ignored, as OAuth requires. */
 export interface Parameters {
-  /** The value of a parameter that may be sent once; `undefined` when absent or empty. Throws `invalid_request` when repeated. */
+  /**
+   * Returns a parameter that may occur once; `undefined` if absent or empty. @throws OAuthError `invalid_request` if
+   * it is repeated
+   */
   one(name: string): string | undefined;
-  /** As `one`, and throws `invalid_request` when it is absent. */
+  /** As `one`. @throws OAuthError `invalid_request` also if it is absent */
   required(name: string): string;
-  /** The values of a parameter that may repeat, such as `resource`. */
+  /** Returns the values of a parameter that may be repeated, such as `resource`. */
   all(name: string): readonly string[];
 }
 
-/** Names and their values in turn, as they were sent: there are few, so that walking over them is cheaper than any index. */
+/** Names and values alternating, in the order sent. There are few, so a scan is cheaper than an index. */
 type Pairs = readonly string[];
 
 /**
- * Reads `application/x-www-form-urlencoded` text.
- * Parameters sent without a value MUST be treated as if they were omitted; parameters MUST NOT be included more than once.
- * @see OAuth 2.1 draft 13 §3.1 and §3.2
+ * Parses `application/x-www-form-urlencoded` text. Parameters sent without a value MUST be treated as if they were
+ * omitted; parameters MUST NOT be included more than once.
+ * @see RFC 6749 §3.1 and §3.2
  */
 export function readParameters(encoded: string | URLSearchParams): Parameters {
   const pairs = typeof encoded === 'string' ? readPairs(encoded) : [...encoded].flat();
@@ -33,7 +39,7 @@ export function readParameters(encoded: string | URLSearchParams): Parameters {
   };
 }
 
-/** In a third of the time that `URLSearchParams` takes, which reads what is unusual. */
+/** Takes a third of the time of `URLSearchParams`, which handles the unusual cases. */
 function readPairs(encoded: string): Pairs {
   if (!encoded.isWellFormed()) return readUnusual(encoded);
   const pairs: string[] = [];
@@ -55,12 +61,12 @@ function indexOrEnd(text: string, character: string, from: number): number {
   return index === -1 ? text.length : index;
 }
 
-/** At the beginning `URLSearchParams` would take a question mark for the one that ends a path. */
+/** `URLSearchParams` would drop a leading question mark. */
 function readUnusual(encoded: string): Pairs {
   return [...new URLSearchParams(`&${encoded}`)].flat();
 }
 
-/** `null` when it is not form-encoded UTF-8 throughout. */
+/** `null` if the text is not form-encoded UTF-8. */
 function decode(text: string): string | null {
   if (!text.includes('%')) return text.includes('+') ? text.replaceAll('+', ' ') : text;
   try {

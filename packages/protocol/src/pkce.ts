@@ -1,17 +1,17 @@
-/** PKCE with S256: the form of verifiers and challenges, and the way from one to the other. */
+/** PKCE with S256 (RFC 7636): the syntax of verifier and challenge, and the challenge of a verifier. */
 
 /** code-verifier = 43*128unreserved */
 const UNRESERVED_43_128 = /^[A-Za-z0-9\-._~]{43,128}$/;
 
-/** The only method: `plain` is refused. */
+/** The only supported method; `plain` is rejected. */
 export const CODE_CHALLENGE_METHOD = 'S256';
 
-/** Whether a text has the form of a code verifier. @see OAuth 2.1 draft 13 §4.1.1 */
+/** Whether the text is a well-formed code verifier. @see RFC 7636 §4.1 */
 export function isCodeVerifier(text: string): boolean {
   return UNRESERVED_43_128.test(text);
 }
 
-/** Whether a text has the form of an S256 challenge: 32 bytes in base64url, 43 characters. */
+/** Whether the text is a well-formed S256 challenge: 32 bytes in base64url, 43 characters. @see RFC 7636 §4.2 */
 export function isCodeChallenge(text: string): boolean {
   return /^[A-Za-z0-9\-_]{43}$/.test(text);
 }
@@ -30,13 +30,13 @@ export function verifyCodeVerifier(
   return verifier !== undefined && isCodeVerifier(verifier) && matchesSha256(verifier, challenge);
 }
 
-/** BASE64URL(SHA256(ASCII(verifier))). @see RFC 7636 §4.2 */
+/** Returns BASE64URL(SHA256(ASCII(verifier))). @see RFC 7636 §4.2 */
 export async function deriveCodeChallenge(verifier: string): Promise<string> {
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier));
   return base64url(new Uint8Array(digest));
 }
 
-/** Base64url without padding, of bytes. @see RFC 4648 §5 */
+/** Encodes bytes as base64url without padding. @see RFC 4648 §5 */
 export function base64url(bytes: Uint8Array): string {
   let binary = '';
   for (const byte of bytes) binary += String.fromCharCode(byte);

@@ -1,30 +1,33 @@
-/** The four revisions of the mechanism as values: read it as the changelog of the specification. */
+/** The four revisions of MCP authorization as values: a changelog of the specification in code. */
 import type { ServerMetadataKind } from './issuer.ts';
 
-/** How a client comes by its identifier. */
+/** How a client obtains its client identifier. */
 export type RegistrationMethod = 'preregistered' | 'metadata-document' | 'dynamic' | 'ask-user';
 
-/** The facts in which revisions differ. A way that a revision lacks is absent from its list. */
+/** What differs between revisions. */
 export interface Profile {
-  /** The only place where dates stand. */
+  /** The date of the revision; dates appear nowhere else. */
   readonly revision: string;
-  /** Where a client learns who authorizes: at the server's own origin, or from protected resource metadata. */
+  /** How a client finds the authorization server: at the server's own origin, or by protected resource metadata. */
   readonly discovery: 'server-origin' | 'resource-metadata';
-  /** Metadata documents that a client looks for. */
+  /** Metadata documents that a client tries. */
   readonly serverMetadata: readonly ServerMetadataKind[];
-  /** What happens when there is no metadata. */
+  /** What a client does if there is no metadata. */
   readonly endpointFallback: 'default-paths' | 'none';
-  /** Whether the document's issuer must be the one that was asked. RFC 8414 §3.3 asks it of every revision with an issuer. */
+  /**
+   * Whether the document's issuer must be the expected one. RFC 8414 §3.3 requires it in every revision with an
+   * issuer.
+   */
   readonly metadataIssuer: 'unchecked' | 'exact';
-  /** How a client gets its identifier, in order of preference. */
+  /** How a client obtains its identifier, in order of preference. */
   readonly registration: readonly RegistrationMethod[];
   readonly resourceIndicator: 'omit' | 'send';
-  /** Whether PKCE is taken for granted or must be advertised. */
+  /** Whether PKCE support is assumed or must be advertised. */
   readonly pkceSupport: 'assume' | 'advertised';
   readonly responseIssuer: 'ignore' | 'rfc9207';
-  /** Where the scopes of a first request come from, in order. */
+  /** Where the scopes of a first request come from, in order of preference. */
   readonly scopeFrom: readonly ('challenge' | 'resource-metadata')[];
-  /** What is asked for after a 403: nothing, what the challenge names, or that and what was granted before. */
+  /** The scopes requested after a 403: none, those of the challenge, or those together with the granted ones. */
   readonly stepUp: 'none' | 'challenge' | 'union';
 }
 
@@ -69,7 +72,7 @@ export const profileC: Profile = freeze({
   stepUp: 'challenge',
 });
 
-/** The issuer of every answer is compared; scopes accumulate. */
+/** The issuer of every authorization response is compared; scopes accumulate. */
 export const profileD: Profile = freeze({
   ...profileC,
   revision: '2026-07-28',
@@ -77,19 +80,19 @@ export const profileD: Profile = freeze({
   stepUp: 'union',
 });
 
-/** Oldest first. */
+/** All profiles, oldest first. */
 export const profiles: readonly Profile[] = Object.freeze([profileA, profileB, profileC, profileD]);
 
-/** The profile of a revision; `undefined` when there is none of that date. */
+/** Finds the profile of a revision; `undefined` if the date is unknown. */
 export function findProfile(revision: string): Profile | undefined {
   return profiles.find((profile) => profile.revision === revision);
 }
 
-/** What a server does for the sum of the profiles that it serves. */
+/** What a server does for all profiles that it serves. */
 export interface ServerPolicy {
-  /** Protected resource metadata is published, and named in challenges. */
+  /** Publishes protected resource metadata and names it in challenges. */
   readonly resourceMetadata: boolean;
-  /** Documents in which the authorization server is described. */
+  /** Authorization server metadata documents that are published. */
   readonly serverMetadata: readonly ServerMetadataKind[];
   /** Authorization responses carry `iss`. */
   readonly responseIssuer: boolean;
@@ -97,7 +100,7 @@ export interface ServerPolicy {
   readonly challengeScopes: boolean;
 }
 
-/** Folds the profiles that a server is configured for into one policy. */
+/** Combines the served profiles into one policy. */
 export function combineProfiles(served: readonly Profile[]): ServerPolicy {
   return {
     resourceMetadata: served.some((profile) => profile.discovery === 'resource-metadata'),

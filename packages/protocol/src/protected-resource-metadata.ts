@@ -1,7 +1,7 @@
-/** The protected resource metadata document, as the server publishes it. */
+/** Builds the protected resource metadata document (RFC 9728). */
 import type { Scopes } from './scopes.ts';
 
-/** The members that this protocol uses; names are those of the wire. @see RFC 9728 §2 */
+/** The members that are used, by their names on the wire. @see RFC 9728 §2 */
 export interface ProtectedResourceMetadata {
   readonly resource: string;
   readonly authorization_servers: readonly string[];
@@ -12,7 +12,7 @@ export interface ProtectedResourceMetadata {
   readonly dpop_bound_access_tokens_required?: boolean;
 }
 
-/** Builds the document; members without elements are left out. @see RFC 9728 §3.2 */
+/** Builds the document; empty members are omitted. @see RFC 9728 §3.2 */
 export function protectedResourceMetadata(resource: {
   readonly resource: string;
   readonly authorizationServers: readonly string[];

@@ -1,11 +1,11 @@
-/** The header in which a client says which revision of the protocol it speaks. */
+/** The header that names the protocol revision that a client uses. */
 
-/** The seed's spelling and the deployed one: both are read; which one is sent is a setting. */
+/** Both spellings are read: the deployed one and that of the seed. Which one is sent is configurable. */
 export const PROTOCOL_VERSION_HEADERS = ['MCP-Protocol-Version', 'Ctx-Protocol-Version'] as const;
 
 export type ProtocolVersionHeader = (typeof PROTOCOL_VERSION_HEADERS)[number];
 
-/** The revision that a request names, in either spelling; `null` when it names none. @see seed 9(2) */
+/** The revision that a request names in either spelling; `null` if it names none. @see seed 9(2) */
 export function readProtocolVersion(headers: Pick<Headers, 'get'>): string | null {
   for (const name of PROTOCOL_VERSION_HEADERS) {
     const value = headers.get(name);

@@ -1,4 +1,4 @@
-/** Protected resource metadata: the document of RFC 9728, read by the client. */
+/** Parses protected resource metadata (RFC 9728) for the client. */
 import * as z from 'zod';
 import { issuerError } from './issuer.ts';
 import { type ParseResult, readDocument, secureUrlSchema, stringArraySchema } from './json-document.ts';
@@ -26,9 +26,9 @@ const schema = z.object({
 });
 
 /**
- * Reads a document. It MUST hold at least one authorization server; it MAY hold several.
- * Whether its resource is the one meant is judged by whoever asked.
- * @see seed 2.1
+ * Parses a document. It MUST name at least one authorization server and MAY name several. Does not check its
+ * resource: the caller knows which one it asked for.
+ * @see RFC 9728 §3.3, seed 2.1
  */
 export function readProtectedResourceMetadata(json: unknown): ParseResult<ProtectedResourceMetadata> {
   return readDocument<ProtectedResourceMetadata>(schema, json);

@@ -1,8 +1,11 @@
-/** Redirect URIs: which may be registered, which request matches, and the proof that a target was admitted. */
+/**
+ * Redirect URIs: validation at registration, exact matching at the authorization endpoint, and the proof of that
+ * match (open redirect).
+ */
 import { OAuthError } from './errors.ts';
 import { readUrl } from './web-url.ts';
 
-/** What an operator allows beyond https and loopback. */
+/** What the operator allows in addition to https and loopback. */
 export interface RedirectPolicy {
   /** Private-use schemes without colon, such as `cursor`. None by default. @see RFC 8252 §7.1 */
   readonly privateUseSchemes: readonly string[];
@@ -11,7 +14,7 @@ export interface RedirectPolicy {
 /** https and loopback only. */
 export const strictRedirectPolicy: RedirectPolicy = { privateUseSchemes: [] };
 
-/** Schemes that run, embed or read something; no policy can allow them. */
+/** Schemes that execute, embed or open something; no policy can allow them. */
 // biome-ignore format: one list
 const DANGEROUS_SCHEMES: ReadonlySet<string> = new Set([
   'javascript', 'livescript', 'vbscript', 'data', 'blob', 'file', 'filesystem', 'view-source', 'about', 'jar',
@@ -23,7 +26,7 @@ const DANGEROUS_SCHEMES: ReadonlySet<string> = new Set([
 
 const LONGEST = 2000;
 
-/** What a response adds; in the registered query they would stand there twice. */
+/** Parameters of the authorization response, which must not occur in the registered query as well. */
 const RESPONSE_PARAMETERS: readonly string[] = [
   'code',
   'state',
@@ -33,15 +36,18 @@ const RESPONSE_PARAMETERS: readonly string[] = [
   'error_uri',
 ];
 
-/** How a redirect URI was judged. `refused` may be left out beside good ones; `dangerous` condemns its whole request. */
+/**
+ * The result of validation. A `refused` URI may be dropped if others remain; a `dangerous` one rejects the whole
+ * request.
+ */
 export type RedirectUriValidation =
   | { readonly kind: 'https' | 'loopback' | 'private-use' }
   | { readonly kind: 'refused' | 'dangerous'; readonly reason: string };
 
 /**
- * Judges one redirect URI by itself. Redirect URIs MUST be localhost URLs or HTTPS URLs; private-use schemes are an
- * operator's exception.
- * @see seed 5.3(5), OAuth 2.1 draft 13 §2.3
+ * Validates one redirect URI by itself. Redirect URIs MUST be localhost URLs or HTTPS URLs; private-use schemes are
+ * an exception that the operator makes.
+ * @see RFC 8252 §7, RFC 9700 §4.1, seed 5.3(5)
  */
 export function validateRedirectUri(
   uri: string,
@@ -63,7 +69,7 @@ export function validateRedirectUri(
   return validateScheme(uri, scheme, policy);
 }
 
-/** The scheme as a careless reader would find it, who drops spaces and control characters first. */
+/** The scheme as a lenient parser would find it, one that drops spaces and control characters first. */
 function schemeOf(uri: string): string | undefined {
   return /^([a-z][a-z0-9+.-]*):/i.exec(uri.replace(/[^\x21-\x7e]/g, ''))?.[1]?.toLowerCase();
 }
@@ -85,9 +91,9 @@ function dangerous(reason: string): RedirectUriValidation {
 }
 
 /**
- * Whether a requested redirect URI is the registered one: equal byte for byte, or both on the same loopback host and
- * different in the port only.
- * @see OAuth 2.1 draft 13 §4.1.1 and §8.4.2, RFC 8252 §7.3
+ * Whether a requested redirect URI matches a registered one: byte for byte, or, on the same loopback host, apart from
+ * the port.
+ * @see RFC 9700 §4.1.3, RFC 8252 §7.3, OAuth 2.1 draft 13 §4.1.1
  */
 export function matchesRedirectUri(registered: string, requested: string): boolean {
   if (registered === requested) return true;
@@ -96,7 +102,7 @@ export function matchesRedirectUri(registered: string, requested: string): boole
   return left !== null && right !== null && left.host === right.host && left.rest === right.rest;
 }
 
-/** Host and everything behind the port of a plain-http loopback URI, as written; `null` for any other URI. */
+/** Host, and everything after the port, of a plain http loopback URI; `null` for any other URI. */
 function loopbackParts(uri: string): { host: string; rest: string } | null {
   const match = /^http:\/\/(localhost|127\.0\.0\.1|\[::1\])(?::(\d{1,5}))?((?:[/?][\x21-\x7e]*)?)$/.exec(uri);
   const [, host, port, rest] = match ?? [];
@@ -106,20 +112,20 @@ function loopbackParts(uri: string): { host: string; rest: string } | null {
 
 declare const checked: unique symbol;
 
-/** The proof that a URI was matched with the client's registration: only `admitRedirect` makes one. */
+/** Proof that a URI matches the client's registration; only `checkRedirectUri` creates one. */
 export interface RedirectTarget {
   readonly uri: string;
-  /** What a person is shown: `app.example` (punycode for other scripts), `127.0.0.1:3000`, `cursor:`. */
+  /** What the user is shown: `app.example` (punycode for other scripts), `127.0.0.1:3000`, `cursor:`. */
   readonly display: string;
   readonly kind: 'https' | 'loopback' | 'private-use';
   readonly [checked]: true;
 }
 
 /**
- * Admits the redirect URI of an authorization request. One registered URI may be left out of the request. The URI is
- * judged again, so that a record from before a policy changed cannot be redirected to.
- * @throws OAuthError `invalid_request`, which must be shown by the server itself: there is nowhere to redirect to yet.
- * @see OAuth 2.1 draft 13 §2.3.2 and §4.1.2.1
+ * Checks the redirect URI of an authorization request, which may be omitted if exactly one is registered. The URI is
+ * validated again, so that a client registered under a laxer policy cannot use it.
+ * @throws OAuthError `invalid_request`, to be shown as a page: there is nowhere to redirect to yet
+ * @see RFC 6749 §3.1.2.3 and §4.1.2.1, RFC 9700 §4.1.3
  */
 export function checkRedirectUri(
   registered: readonly string[],

@@ -1,12 +1,15 @@
-/** Resource indicators: the canonical URI of a protected resource, and which configured one a request means. */
+/**
+ * Resource indicators (RFC 8707): the canonical URI of a protected resource, and the configured resource that a
+ * request names.
+ */
 import { OAuthError } from './errors.ts';
 import { readWebUrl } from './web-url.ts';
 
 /**
- * The canonical form of a resource URI: absolute http or https, lowercase scheme and host, default port left out,
- * no fragment, and no slash after a bare origin. A slash at the end of a longer path has meaning and stays.
- * `null` when the text is no such URI.
- * @see seed 5.4(5), RFC 8707 §2
+ * Returns the canonical form of a resource URI: absolute http or https, lowercase scheme and host, no default port,
+ * no fragment, no slash after a bare origin. A trailing slash of a longer path is significant and stays. `null` if
+ * the text is not such a URI.
+ * @see RFC 8707 §2, RFC 3986 §6.2, seed 5.4(5)
  */
 export function canonicalResource(text: string): string | null {
   const url = readWebUrl(text);
@@ -15,17 +18,16 @@ export function canonicalResource(text: string): string | null {
 }
 
 /**
- * The canonical URI of the protected server at a URL: as `canonicalResource`, after a fragment is cut off.
- * `null` when the URL has no scheme or is not http(s).
+ * Returns the canonical URI of the protected server at a URL, without its fragment. `null` if the URL is not http(s).
  */
 export function resourceOfServer(serverUrl: string): string | null {
   return canonicalResource(serverUrl.replace(/#.*$/s, ''));
 }
 
 /**
- * Which of the configured canonical resources a `resource` parameter names: the exact one, or the one that differs
- * by a single slash at the end.
- * @throws OAuthError `invalid_target` when the value is malformed or names none.
+ * Finds the configured resource that a `resource` parameter names: an exact match, or one that differs by a trailing
+ * slash.
+ * @throws OAuthError `invalid_target` if the value is malformed or names none
  * @see RFC 8707 §2
  */
 export function findResource(configured: readonly string[], requested: string): string {
@@ -44,8 +46,8 @@ export function findResource(configured: readonly string[], requested: string): 
 }
 
 /**
- * Whether a document may speak for a server: the same resource, or one of the same origin whose path is a prefix of the
- * server's, ending where a path segment ends; a slash at the end makes no difference, as deployed servers differ in it.
+ * Whether a metadata document may describe a server: its resource is the same, or on the same origin with a path that
+ * is a prefix of the server's in whole segments. A trailing slash makes no difference, since deployed servers differ.
  * @see RFC 9728 §3.3, relaxed for documents at the root that name the origin
  */
 export function coversResource(documented: string, server: string): boolean {
@@ -61,12 +63,12 @@ function canonicalUrl(text: string): URL | null {
   return canonical === null ? null : new URL(canonical);
 }
 
-/** A path that ends with a slash, so that `/mcp` is no prefix of `/mcp-evil`. */
+/** Adds a trailing slash, so that `/mcp` is no prefix of `/mcp-evil`. */
 function closed(path: string): string {
   return path.endsWith('/') ? path : `${path}/`;
 }
 
-/** A slash at the end of a query is part of the query. */
+/** A trailing slash of a query is part of the query. */
 function withoutSlash(resource: string): string {
   return resource.endsWith('/') && !resource.includes('?') ? resource.slice(0, -1) : resource;
 }

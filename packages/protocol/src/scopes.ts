@@ -1,26 +1,26 @@
-/** Scopes: read from and written to the wire, compared, united, and widened by what a broad one implies. */
+/** Scopes: parsing, formatting, comparison, and hierarchies in which one scope implies others. */
 import { OAuthError } from './errors.ts';
 
-/** Scope tokens, each once, in the order of their first appearance. */
+/** Scope tokens without duplicates, in the order of their first appearance. */
 export type Scopes = readonly string[];
 
-/** Which narrow scopes a broad one implies, directly: `{ 'notes:admin': ['notes:write'], 'notes:write': ['notes:read'] }`. */
+/** The scopes that a scope directly implies: `{ 'notes:admin': ['notes:write'], 'notes:write': ['notes:read'] }`. */
 export type ScopeHierarchy = Readonly<Record<string, Scopes>>;
 
 /** scope-token = 1*( %x21 / %x23-5B / %x5D-7E ) */
 const SCOPE_TOKEN = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
 
-/** More than any honest request carries; keeps the cost of a hostile one small. */
+/** More than any legitimate request contains; limits the cost of a hostile one. */
 const MOST_SCOPES = 100;
 
-/** Whether the text is one well-formed scope. @see RFC 6749 §3.3 */
+/** Whether the text is a well-formed scope token. @see RFC 6749 §3.3 */
 export function isScope(text: string): boolean {
   return SCOPE_TOKEN.test(text);
 }
 
 /**
- * Reads a space-separated `scope` value.
- * @throws OAuthError `invalid_scope` when a token is malformed or there are more than 100.
+ * Parses a space-separated `scope` value.
+ * @throws OAuthError `invalid_scope` if a token is malformed or there are more than 100
  * @see RFC 6749 §3.3
  */
 export function readScopes(text: string): Scopes {
@@ -29,12 +29,12 @@ export function readScopes(text: string): Scopes {
     throw new OAuthError('invalid_scope', `Ask for at most ${MOST_SCOPES} scopes at once.`);
   }
   if (!scopes.every(isScope)) {
-    throw new OAuthError('invalid_scope', 'A scope holds a character that is not allowed in it.');
+    throw new OAuthError('invalid_scope', 'A scope contains a character that is not allowed.');
   }
   return scopes;
 }
 
-/** Reads the `scope` parameter of a request; `null` when it is left out or names nothing. Throws as `readScopes`. */
+/** Parses the `scope` parameter of a request; `null` if it is omitted or empty. Throws as `readScopes`. */
 export function readRequestedScopes(parameter: string | undefined): Scopes | null {
   if (parameter === undefined) return null;
   const scopes = readScopes(parameter);
@@ -42,30 +42,30 @@ export function readRequestedScopes(parameter: string | undefined): Scopes | nul
 }
 
 /**
- * Reads a `scope` value that somebody else wrote, leaving out what is not a scope. Only a space separates: another
- * separator would make two scopes of what its writer granted as one.
+ * Parses a `scope` value from another party, dropping malformed tokens. Only a space separates: any other separator
+ * would turn one granted scope into two.
  */
 export function readLenientScopes(text: string): Scopes {
   return split(text).filter(isScope);
 }
 
-/** Writes scopes as a `scope` value. */
+/** Formats scopes as a `scope` value. */
 export function formatScopes(scopes: Scopes): string {
   return scopes.join(' ');
 }
 
-/** All scopes of both, the first's first. */
+/** The union of two lists, in order. */
 export function unionScopes(first: Scopes, second: Scopes): Scopes {
   return [...new Set([...first, ...second])];
 }
 
-/** The scopes of the first that the second holds too. */
+/** The scopes of the first list that are also in the second. */
 export function intersectScopes(first: Scopes, second: Scopes): Scopes {
   const held = new Set(second);
   return first.filter((scope) => held.has(scope));
 }
 
-/** The needed scopes that are not granted, the hierarchy considered. Empty: all are there. */
+/** The needed scopes that are not granted, directly or by implication. Empty if all are. */
 export function missingScopes(needed: Scopes, granted: Scopes, hierarchy: ScopeHierarchy = {}): Scopes {
   const missing = needed.filter((scope) => !granted.includes(scope));
   if (missing.length === 0) return missing;
@@ -73,17 +73,17 @@ export function missingScopes(needed: Scopes, granted: Scopes, hierarchy: ScopeH
   return missing.filter((scope) => !held.has(scope));
 }
 
-/** The granted scopes and all that they imply, to any depth; circles in the hierarchy do no harm. */
+/** The granted scopes and all that they imply, transitively. Cycles in the hierarchy are harmless. */
 export function impliedScopes(granted: Scopes, hierarchy: ScopeHierarchy): ReadonlySet<string> {
   const held = new Set<string>(granted);
   for (const scope of held) {
-    // A set grows while it is walked, and the walk reaches what was added.
+    // The loop also visits members that are added while it runs.
     for (const implied of directlyImplied(scope, hierarchy)) held.add(implied);
   }
   return held;
 }
 
-/** A scope named `constructor` or `__proto__` implies nothing that the hierarchy does not say itself. */
+/** Only own properties count, so that a scope named `constructor` or `__proto__` implies nothing. */
 function directlyImplied(scope: string, hierarchy: ScopeHierarchy): Scopes {
   return Object.hasOwn(hierarchy, scope) ? (hierarchy[scope] ?? []) : [];
 }

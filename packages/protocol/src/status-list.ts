@@ -1,26 +1,27 @@
-/** Token Status Lists: how a token names its place in a list that its issuer publishes, and what that list is called. */
+/** Token status lists: the reference from a token to its entry in a published list. */
 import { OAuthError } from './errors.ts';
 
 /** The header type of a signed list. @see draft-ietf-oauth-status-list §5.1 */
 export const STATUS_LIST_TYPE = 'statuslist+jwt';
 
-/** How a signed list is asked for and answered. @see draft-ietf-oauth-status-list §8.1 */
+/** The media type of a signed list. @see draft-ietf-oauth-status-list §8.1 */
 export const STATUS_LIST_MEDIA_TYPE = 'application/statuslist+jwt';
 
-/** The status of a token that is good; any other says that it is not. @see draft-ietf-oauth-status-list §7.1 */
+/** The status of a valid token; any other means invalid. @see draft-ietf-oauth-status-list §7.1 */
 export const STATUS_VALID = 0;
 
-/** Where the status of a token stands. @see draft-ietf-oauth-status-list §6.2 */
+/** The reference from a token to its status. @see draft-ietf-oauth-status-list §6.2 */
 export interface StatusReference {
-  /** Which entry of the list, from 0. */
+  /** The index of the entry, from 0. */
   readonly idx: number;
-  /** The list, byte for byte what it calls itself. */
+  /** The URI of the list, byte for byte as in its `sub`. */
   readonly uri: string;
 }
 
 /**
- * Where the status of a token stands; `null` when it names no list.
- * @throws OAuthError `invalid_token` when what it names is none
+ * Reads the status reference of a token; `null` if it has none.
+ * @throws OAuthError `invalid_token` if it is malformed
+ * @see draft-ietf-oauth-status-list §6.2
  */
 export function readStatusReference(claims: Readonly<Record<string, unknown>>): StatusReference | null {
   const { status } = claims;
@@ -28,13 +29,13 @@ export function readStatusReference(claims: Readonly<Record<string, unknown>>): 
   const { status_list: reference } = objectOf(status);
   if (reference === undefined) return null;
   const { idx, uri } = objectOf(reference);
-  if (typeof idx !== 'number' || !Number.isSafeInteger(idx) || idx < 0) throw invalid('idx is no index');
+  if (typeof idx !== 'number' || !Number.isSafeInteger(idx) || idx < 0) throw invalid('idx is not an index');
   if (typeof uri !== 'string' || uri === '') throw invalid('uri is missing');
   return { idx, uri };
 }
 
 function objectOf(value: unknown): Readonly<Record<string, unknown>> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw invalid('no object');
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw invalid('not an object');
   return value as Readonly<Record<string, unknown>>;
 }
 

@@ -1,4 +1,4 @@
-/** Token exchange: an access token goes in, a token for somewhere else comes out. Read by the server, written by a protected resource. */
+/** Token exchange (RFC 8693) of one access token for another: parsed by the server, built by a protected resource. */
 
 import { OAuthError } from './errors.ts';
 import type { ParseResult } from './json-document.ts';
@@ -9,22 +9,23 @@ import { readTokenResponse, type TokenResponse } from './token-response.ts';
 /** The grant type. @see RFC 8693 §2.1 */
 export const TOKEN_EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
 
-/** The type of tokens that go in and come out. @see RFC 8693 §3 */
+/** The type of the tokens exchanged. @see RFC 8693 §3 */
 const ACCESS_TOKEN = 'urn:ietf:params:oauth:token-type:access_token';
 
-/** A request for the token of another place, on behalf of the subject of one that is at hand. @see RFC 8693 §2.1 */
+/** A request to exchange the subject's access token for one with another audience. @see RFC 8693 §2.1 */
 export interface TokenExchangeRequest {
-  /** On whose behalf: an access token. */
+  /** The access token of the subject on whose behalf the new one is used. */
   readonly subjectToken: string;
-  /** By what names the place is called that the new token is for: every `audience`, then every `resource`. */
+  /** The requested audiences: every `audience`, then every `resource`. */
   readonly targets: readonly string[];
-  /** `null`: all that may be had. */
+  /** `null`: all scopes that may be granted. */
   readonly scopes: Scopes | null;
 }
 
 /**
- * Reads a request that wants an access token for an access token, of nobody but its subject.
- * @throws OAuthError `invalid_request` for other types of token and for actors, `invalid_scope`
+ * Parses a token exchange request. Delegation (an actor token) is not supported.
+ * @throws OAuthError `invalid_request` for other token types and for actor tokens, `invalid_scope` for malformed
+ * scopes
  * @see RFC 8693 §2.1
  */
 export function readTokenExchangeRequest(parameters: Parameters): TokenExchangeRequest {
@@ -34,10 +35,10 @@ export function readTokenExchangeRequest(parameters: Parameters): TokenExchangeR
   }
   const requested = parameters.one('requested_token_type') ?? ACCESS_TOKEN;
   if (requested !== ACCESS_TOKEN) {
-    throw new OAuthError('invalid_request', `The requested_token_type must be ${ACCESS_TOKEN}, or left out.`);
+    throw new OAuthError('invalid_request', `The requested_token_type must be ${ACCESS_TOKEN}, or omitted.`);
   }
   if ([...parameters.all('actor_token'), ...parameters.all('actor_token_type')].length > 0) {
-    throw new OAuthError('invalid_request', 'Nobody can act for somebody here: leave actor_token out.');
+    throw new OAuthError('invalid_request', 'Delegation is not supported: omit actor_token.');
   }
   return {
     subjectToken,
@@ -46,10 +47,10 @@ export function readTokenExchangeRequest(parameters: Parameters): TokenExchangeR
   };
 }
 
-/** The form that exchanges an access token. */
+/** Builds the form of a token exchange. @see RFC 8693 §2.1 */
 export function tokenExchangeForm(request: {
   readonly subjectToken: string;
-  /** Left out when `null`: the one place there is. */
+  /** Omitted if `null`: the server has only one. */
   readonly audience: string | null;
   readonly scopes?: Scopes;
 }): URLSearchParams {
@@ -65,21 +66,23 @@ export function tokenExchangeForm(request: {
   return form;
 }
 
-/** The answer. There is no refresh token: whoever needs a token again asks again. @see RFC 8693 §2.2.1 */
+/**
+ * The response. It contains no refresh token: a client that needs another token exchanges again. @see RFC 8693 §2.2.1
+ */
 export interface TokenExchangeResponse extends Omit<TokenResponse, 'refresh_token'> {
   readonly issued_token_type: typeof ACCESS_TOKEN;
 }
 
-/** Makes the answer of an issued access token. */
+/** Builds the response for an issued access token. */
 export function tokenExchangeResponse(token: Omit<TokenResponse, 'refresh_token'>): TokenExchangeResponse {
   return { ...token, issued_token_type: ACCESS_TOKEN };
 }
 
-/** Reads an answer; unknown members are ignored. */
+/** Parses a response; unknown members are ignored. @see RFC 8693 §2.2.1 */
 export function readTokenExchangeResponse(json: unknown): ParseResult<TokenExchangeResponse> {
   const reading = readTokenResponse(json);
   if ('issues' in reading) return reading;
-  // It MUST be there, and nothing else was asked for.
+  // REQUIRED, and no other type was requested.
   if ((json as { readonly issued_token_type?: unknown }).issued_token_type !== ACCESS_TOKEN) {
     return { issues: [`issued_token_type: must be ${ACCESS_TOKEN}`] };
   }

@@ -1,43 +1,44 @@
-/** The parameters of each grant at the token endpoint: read by the server, written by the client. */
+/** The parameters of each grant type at the token endpoint: parsed by the server, built by the client. */
 import { OAuthError } from './errors.ts';
 import type { Parameters } from './parameters.ts';
 import { isCodeVerifier } from './pkce.ts';
 import { readRequestedScopes, type Scopes } from './scopes.ts';
 import type { TOKEN_EXCHANGE } from './token-exchange.ts';
 
-/** Grant types by the names of the wire. */
+/** Grant types by their names on the wire. */
 export type GrantType = 'authorization_code' | 'refresh_token' | 'client_credentials' | typeof TOKEN_EXCHANGE;
 
-/** What every grant may carry. */
+/** Parameters that all grant types share. */
 interface ResourceParameters {
   /** Every `resource`, as sent. */
   readonly resources: readonly string[];
 }
 
-/** A request for tokens by an authorization code. @see OAuth 2.1 draft 13 §4.1.3 */
+/** A request of the authorization code grant. @see RFC 6749 §4.1.3, RFC 7636 §4.5 */
 export interface AuthorizationCodeRequest extends ResourceParameters {
   readonly code: string;
   readonly codeVerifier: string;
-  /** OAuth 2.0 clients repeat it, OAuth 2.1 clients leave it out. */
+  /** OAuth 2.0 clients send it, OAuth 2.1 clients omit it. */
   readonly redirectUri: string | undefined;
 }
 
-/** A request for tokens by a refresh token. @see OAuth 2.1 draft 13 §4.3.1 */
+/** A request of the refresh token grant. @see RFC 6749 §6 */
 export interface RefreshRequest extends ResourceParameters {
   readonly refreshToken: string;
-  /** `null`: all that was granted. */
+  /** `null`: all granted scopes. */
   readonly scopes: Scopes | null;
 }
 
-/** A request of a client for a token of its own. @see OAuth 2.1 draft 13 §4.2.1 */
+/** A request of the client credentials grant. @see RFC 6749 §4.4.2 */
 export interface ClientCredentialsRequest extends ResourceParameters {
   /** `null`: the server's default for this client. */
   readonly scopes: Scopes | null;
 }
 
 /**
- * @throws OAuthError `invalid_request` when code or verifier is missing, `invalid_grant` when the verifier cannot be one.
- * @see OAuth 2.1 draft 13 §4.1.3
+ * Parses a request of the authorization code grant.
+ * @throws OAuthError `invalid_request` if code or verifier is missing, `invalid_grant` if the verifier is malformed
+ * @see RFC 6749 §4.1.3, RFC 7636 §4.5
  */
 export function readAuthorizationCodeRequest(parameters: Parameters): AuthorizationCodeRequest {
   const code = parameters.required('code');
@@ -53,7 +54,10 @@ export function readAuthorizationCodeRequest(parameters: Parameters): Authorizat
   };
 }
 
-/** @see OAuth 2.1 draft 13 §4.3.1 */
+/**
+ * Parses a request of the refresh token grant. @throws OAuthError `invalid_request` or `invalid_scope` @see RFC 6749
+ * §6
+ */
 export function readRefreshRequest(parameters: Parameters): RefreshRequest {
   return {
     refreshToken: parameters.required('refresh_token'),
@@ -62,12 +66,15 @@ export function readRefreshRequest(parameters: Parameters): RefreshRequest {
   };
 }
 
-/** @see OAuth 2.1 draft 13 §4.2.1 */
+/** Parses a request of the client credentials grant. @throws OAuthError `invalid_scope` @see RFC 6749 §4.4.2 */
 export function readClientCredentialsRequest(parameters: Parameters): ClientCredentialsRequest {
   return { scopes: readRequestedScopes(parameters.one('scope')), resources: parameters.all('resource') };
 }
 
-/** The form that redeems a code. `resource` is left out when `null`, as Profile A does. */
+/**
+ * Builds the form that redeems an authorization code. `resource` is omitted if `null`, as in Profile A. @see RFC 6749
+ * §4.1.3
+ */
 export function authorizationCodeForm(request: {
   readonly code: string;
   readonly codeVerifier: string;
@@ -84,7 +91,7 @@ export function authorizationCodeForm(request: {
   return form;
 }
 
-/** The form that refreshes. */
+/** Builds the form of a refresh request. @see RFC 6749 §6 */
 export function refreshForm(request: {
   readonly refreshToken: string;
   readonly resource: string | null;
@@ -94,7 +101,7 @@ export function refreshForm(request: {
   return addScopeAndResource(form, request);
 }
 
-/** The form of an application that acts for itself. */
+/** Builds the form of a client credentials request. @see RFC 6749 §4.4.2 */
 export function clientCredentialsForm(request: {
   readonly resource: string | null;
   readonly scopes?: Scopes;

@@ -1,8 +1,8 @@
-/** The successful answer of the token endpoint: built by the server, read by the client. */
+/** The successful response of the token endpoint, parsed by the client. */
 import * as z from 'zod';
 import { type ParseResult, readDocument } from './json-document.ts';
 
-/** Names are those of the wire; `expires_in` in seconds. @see OAuth 2.1 draft 13 §3.2.3 */
+/** A token response, by the names on the wire; `expires_in` in seconds. @see RFC 6749 §5.1 */
 export interface TokenResponse {
   readonly access_token: string;
   readonly token_type: string;
@@ -20,7 +20,7 @@ const seconds = z.union([
     .transform(Number),
 ]);
 
-/** VSCHAR without space: a token that holds anything else could not stand in a header field. @see RFC 6749 appendix A.12 */
+/** VSCHAR without space: other characters could not be sent in a header. @see RFC 6749 appendix A.12 */
 const accessToken = z.string().regex(/^[\x21-\x7e]+$/, 'must be visible ASCII characters');
 
 /** 1*VSCHAR. @see RFC 6749 appendix A.17 */
@@ -34,7 +34,7 @@ const schema = z.object({
   scope: z.exactOptional(z.string()),
 });
 
-/** Reads a token response; unknown members are ignored. */
+/** Parses a token response; unknown members are ignored. @see RFC 6749 §5.1 */
 export function readTokenResponse(json: unknown): ParseResult<TokenResponse> {
   return readDocument<TokenResponse>(schema as z.ZodType<TokenResponse>, json);
 }

@@ -65,7 +65,7 @@ describe('readCredentials', () => {
   });
 
   it('tells a developer who sent only the scheme what is missing', () => {
-    const missing = { kind: 'malformed', reason: 'The Authorization header holds no token.' };
+    const missing = { kind: 'malformed', reason: 'The Authorization header contains no token.' };
     expect([readAuthorizationHeader('Bearer'), readAuthorizationHeader('DPoP ')]).toEqual([missing, missing]);
   });
 

@@ -216,12 +216,12 @@ describe('readAuthorizationResponse', () => {
     {
       description: 'neither',
       given: 'x=y',
-      expect: { kind: 'rejected', reason: 'it holds neither a code nor an error' },
+      expect: { kind: 'rejected', reason: 'it contains neither a code nor an error' },
     },
     {
       description: 'an empty code',
       given: 'code=',
-      expect: { kind: 'rejected', reason: 'it holds neither a code nor an error' },
+      expect: { kind: 'rejected', reason: 'it contains neither a code nor an error' },
     },
     {
       description: 'control characters in an error',

@@ -148,7 +148,7 @@ describe('what is no web address', () => {
   ])('$description throws a TypeError that does not repeat it', ({ given }) => {
     for (const text of ['javascript:alert(1)', 'a.example', 'https://u@evil.example', '']) {
       expect(() => given(text)).toThrow(TypeError);
-      expect(() => given(text)).toThrow(/^The address must be an absolute/);
+      expect(() => given(text)).toThrow(/^The URL must be an absolute/);
     }
   });
 });

@@ -1,26 +1,26 @@
-/** What happens at a guard, as one typed list: the only place where private reasons go. */
+/** Events of the guard, as one typed list: the only place that private reasons go to. */
 import type { Scopes } from '@portcullis/protocol/protected-resource';
 
-/** Never a token, and nothing of a request's body. */
+/** Events contain neither tokens nor request bodies. */
 export type GuardEvent =
   | {
       readonly type: 'request.rejected';
       readonly status: number;
-      /** OAuth error code, or what was wrong before a token was looked at. */
+      /** The OAuth error code, or what was wrong before the token was checked. */
       readonly error: string;
-      /** For the operator alone. */
+      /** For the operator only. */
       readonly reason: string;
       readonly resource: string | null;
     }
   | {
-      /** A client was told to ask for more: the operation needs scopes that the token has not. */
+      /** The client was asked to step up: the operation requires scopes that the token lacks. */
       readonly type: 'scopes.missing';
       readonly resource: string;
       readonly issuer: string;
       readonly subject: string;
       readonly clientId: string;
       readonly grantId: string | null;
-      /** `jti`: what ties the step-up to the token that was not enough. */
+      /** `jti`, which connects the step-up with the token. */
       readonly tokenId: string;
       readonly needed: Scopes;
       readonly granted: Scopes;
@@ -33,10 +33,10 @@ export type GuardEvent =
       readonly cause: unknown;
     };
 
-/** Takes events as they happen. It must not throw. */
+/** Receives events. It must not throw. */
 export type GuardEventSink = (event: GuardEvent) => void;
 
-/** Where nobody listens, a failure must not vanish. */
+/** Without a sink, failures are still reported. */
 export const reportFailures: GuardEventSink = (event) => {
   if (event.type === 'request.failed') console.error(`portcullis: ${event.reason}`, event.cause);
 };

@@ -1,4 +1,4 @@
-/** The guard: admits a request to a protected server, or answers it itself. */
+/** The guard: authorizes requests to protected servers, or responds to them itself. */
 
 import { createProofOfPossession } from './dpop/proof-of-possession.ts';
 import { authorizeRequest, type GuardDecision } from './guard/authorize-request.ts';
@@ -14,32 +14,38 @@ import { createStreamWatch, type StreamWatch } from './streams/stream-watch.ts';
 export type { GuardDecision } from './guard/authorize-request.ts';
 export type { RequestInfo } from './request-info.ts';
 
-/** What stands before the protected servers of one configuration. Adapters put it into the words of a framework. */
+/** The guard of one or several protected resources. Adapters connect it to a framework. */
 export interface Guard {
-  /** The canonical URIs of the resources that it protects. */
+  /** The canonical URIs of the protected resources. */
   readonly resources: readonly string[];
-  /** Answers what needs no token, metadata and preflights of its resources; `null` for every other request. */
+  /**
+   * Responds to requests that need no token, for metadata and preflights of the resources; `null` for every other
+   * request.
+   */
   publicResponse(requestInfo: RequestInfo): GuardResponse | null;
   /**
-   * Judges a request, whatever its path: metadata and preflights are answered too. At once where nothing has to be
-   * waited for, as with a token seen before; neither throws nor rejects.
+   * Authorizes a request, whatever its path; also responds to metadata requests and preflights. Synchronous if
+   * nothing has to be awaited, as with a cached token. Neither throws nor rejects.
+   * @see RFC 6750, RFC 9728, OAuth 2.1 draft 13 §5
    */
   authorize(requestInfo: RequestInfo): GuardDecision | Promise<GuardDecision>;
   /**
-   * The answer for an error of the application: an `OAuthError`, such as `insufficient_scope` found out late, becomes a
-   * challenge; anything else 500 without details.
+   * Returns the response for an error of the application: an `OAuthError`, such as a late `insufficient_scope`,
+   * becomes a challenge; anything else becomes a 500 without details.
+   * @see RFC 6750 §3
    */
   errorResponse(error: unknown, requestInfo: RequestInfo): GuardResponse;
   /**
-   * Ends streams with their token. Adapters have event streams watched over; whoever keeps something else open, such as
-   * a socket, does it here. `null` where `streams` is `false`.
+   * Ends streams with their token. Adapters apply it to event streams; apply it yourself to other long-lived
+   * connections, such as a WebSocket. `null` if the option `streams` is `false`.
    */
   readonly watchStream: StreamWatch | null;
 }
 
 /**
  * Creates a guard.
- * @throws ConfigurationError with every fault of the options.
+ * @throws ConfigurationError with every issue of the options
+ * @see RFC 9728, RFC 6750
  */
 export function createGuard(options: GuardOptions): Guard {
   const settings = defineGuardSettings(options);

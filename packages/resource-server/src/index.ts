@@ -1,4 +1,4 @@
-/** Guard for a protected MCP server: admits or refuses a request by its access token. */
+/** Guard for a protected MCP server: authorizes each request by its access token (RFC 6750, RFC 9728). */
 
 export { ConfigurationError } from '@portcullis/protocol/protected-resource';
 export type { DpopOptions } from './dpop/dpop-options.ts';

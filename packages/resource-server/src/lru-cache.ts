@@ -1,16 +1,16 @@
-/** A memory with a bound: keeps what was used lately, forgets the rest. */
+/** An LRU cache with limits on entries and characters. */
 
-/** How much is kept at most, twice: in the young generation and in the old one. */
+/** The limits of each of the two generations. */
 export interface LruCacheLimits {
   readonly entries: number;
-  /** Characters of all keys together. */
+  /** The total length of all keys. */
   readonly characters: number;
 }
 
 export interface LruCache<Value> {
   get(key: string): Value | undefined;
   set(key: string, value: Value): void;
-  /** Entries held now, for those who watch the bound. */
+  /** The current number of entries. */
   readonly size: number;
 }
 
@@ -19,13 +19,13 @@ interface Entry<Value> {
   readonly value: Value;
 }
 
-/** Tokens differ in their last characters: those alone are hashed, and the whole is compared. */
+/** Only the last characters are hashed, in which tokens differ; then the whole key is compared. */
 const HASHED_CHARACTERS = 48;
 
 /**
- * Two generations: new entries go into the young one; when it is full it becomes the old one, and the old one is
- * dropped whole. An entry found in the old one is young again. A hit costs one look-up, and nothing is ever sorted.
- * Of keys that end alike, one alone is kept.
+ * An LRU cache of two generations: new entries go to the young one; when it is full it becomes the old one, and the
+ * previous old one is dropped. An entry found in the old one becomes young again. A hit costs one look-up, and
+ * nothing is sorted. Of keys with the same ending, only one is kept.
  */
 export function createLruCache<Value>(limits: LruCacheLimits): LruCache<Value> {
   let young = new Map<string, Entry<Value>>();

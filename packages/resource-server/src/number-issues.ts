@@ -1,9 +1,9 @@
-/** Numbers among options: what an environment hands on as text would be joined to a time instead of added to it. */
-
 /**
- * Faults of numbers that are there, by their names.
- * @param least what each must be at least
+ * Validates numeric options: a number passed as text, for example from the environment, would be concatenated instead
+ * of added.
  */
+
+/** Returns the issues of the numbers that are set, by name. @param least the minimum of each */
 export function numberIssues(values: Readonly<Record<string, unknown>>, least = 0): readonly string[] {
   return Object.entries(values)
     .filter(([, value]) => value !== undefined && !(typeof value === 'number' && value >= least))

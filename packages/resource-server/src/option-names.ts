@@ -1,4 +1,4 @@
-/** The names of all options of a guard: any other is refused, for a rule that is spelled wrong would protect nothing. */
+/** All option names of a guard; others are rejected, since a misspelled security option would have no effect. */
 import { type OptionNames, unknownOptionIssues } from '@portcullis/protocol/protected-resource';
 import type { DpopOptions } from './dpop/dpop-options.ts';
 import type { CertificateOptions } from './guard/client-certificate.ts';
@@ -28,7 +28,7 @@ const NONCES: OptionNames<NonNullable<DpopOptions['nonces']>> = { secret: true, 
 const CERTIFICATES: OptionNames<CertificateOptions> = { from: true };
 const STREAMS: OptionNames<StreamOptions> = { grace: true, every: true };
 
-/** Faults of names. With several resources, what one says stands with it: beside them it would be about none. */
+/** Returns issues of unknown names. With several resources, options of one resource must not be set beside them. */
 export function guardOptionNameIssues(options: GuardOptions): readonly string[] {
   const several = 'resources' in options ? options.resources : null;
   return [

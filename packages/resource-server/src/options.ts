@@ -1,4 +1,4 @@
-/** What is said of a guard by whoever makes one. */
+/** The options of a guard. */
 import type { Profile, ScopeHierarchy, Scopes } from '@portcullis/protocol/protected-resource';
 import type { DpopOptions } from './dpop/dpop-options.ts';
 import type { GuardEventSink } from './events.ts';
@@ -7,65 +7,68 @@ import type { Operation } from './guard/operations.ts';
 import type { AllowedOrigins } from './origin-policy.ts';
 import type { TokenVerifier } from './verifiers/token-verifier.ts';
 
-/** A server to protect. */
+/** A protected resource. */
 export interface ResourceOptions {
-  /** Its public URL: the identifier that clients name and tokens carry as their audience. */
+  /** Its public URL: the identifier that clients use, and the audience of its tokens. @see RFC 8707 §2 */
   readonly resource: string;
-  /** What people call it; the host when left out. */
+  /** Its name for users; the host by default. */
   readonly name?: string;
-  /** A page for developers. */
+  /** The URL of its documentation. */
   readonly documentation?: string;
-  /** Issuers that clients may turn to; those that the verifier trusts when left out. */
+  /** Issuers that clients may use; those of the verifier by default. */
   readonly authorizationServers?: readonly string[];
-  /** Scopes that every request needs. */
+  /** Scopes that every request requires. */
   readonly scopes?: Scopes;
-  /** Scopes that a client should ask for first, named in challenges and metadata; `scopes` when left out. */
+  /** Scopes that clients should request first, named in challenges and metadata; `scopes` by default. */
   readonly defaultScopes?: Scopes;
   readonly hierarchy?: ScopeHierarchy;
-  /** Further scopes that an operation needs. When given, the body of a request is read, and still there for the application. */
+  /**
+   * Additional scopes that an operation requires. If set, the guard reads the body of a request, which stays
+   * available to the application.
+   */
   readonly scopesFor?: (operation: Operation) => Scopes;
-  /** Judges the tokens of this resource, in place of the guard's verifier. */
+  /** Verifies the tokens of this resource, instead of the guard's verifier. */
   readonly verifier?: TokenVerifier;
 }
 
-/** How long an event stream may last. */
+/** How long an event stream may outlive its token. */
 export interface StreamOptions {
   /**
-   * Seconds beyond the end of its token after which a stream ends that answers another method than GET: it may still
-   * carry what an admitted request asked for; 300 when left out. A stream that was opened by GET ends with its token.
+   * Seconds after the token's expiry at which a stream ends that responds to a method other than GET, since it may
+   * still deliver a result; 300 by default. A stream opened by GET ends with its token.
    */
   readonly grace?: number;
-  /** Seconds between two judgements of the token behind an open stream; 10 when left out. */
+  /** Seconds between checks of the token of an open stream; 10 by default. */
   readonly every?: number;
 }
 
-/** What holds for the whole guard. */
+/** Options that apply to all resources of a guard. */
 export interface SharedGuardOptions {
-  /** Judges tokens; of every resource that has no verifier of its own. */
+  /** Verifies tokens of every resource without a verifier of its own. */
   readonly verifier?: TokenVerifier;
-  /** The revisions served; all when left out. */
+  /** The protocol revisions served; all by default. */
   readonly profiles?: readonly Profile[];
-  /** Web origins whose pages may call: see the README for what holds when it is left out. */
+  /** Web origins that may call (CORS): see the README for the default. */
   readonly origins?: AllowedOrigins;
-  /** Further host names under which a server on this computer may be addressed. */
+  /** Additional host names of a server on this computer. */
   readonly hosts?: readonly string[];
-  /** Seconds by which the clocks of issuer and guard may differ; 5 when left out. */
+  /** Seconds by which the clocks of issuer and guard may differ; 5 by default. */
   readonly clockTolerance?: number;
-  /** Verified tokens that are remembered, at least; 10,000 when left out, 0 for none. */
+  /** Minimum number of verified tokens in the LRU cache; 10,000 by default, 0 disables it. */
   readonly tokenCacheSize?: number;
-  /** Takes tokens that are bound to a key of the client (DPoP); plain ones alone when left out. */
+  /** Accepts DPoP-bound tokens; only bearer tokens by default. @see RFC 9449 */
   readonly dpop?: DpopOptions;
-  /** Takes tokens that are bound to a certificate of the client (mutual TLS); refused when left out. */
+  /** Accepts certificate-bound tokens (mutual TLS); rejected by default. @see RFC 8705 */
   readonly certificates?: CertificateOptions;
-  /** The longest body in bytes that is read for its operations; 4 MiB when left out. */
+  /** The maximum body size in bytes that is read for its operations; 4 MiB by default. */
   readonly bodyLimit?: number;
-  /** How long event streams may last beyond their token; `false`: as long as they like. */
+  /** How long event streams may outlive their token; `false` for no limit. */
   readonly streams?: StreamOptions | false;
   readonly events?: GuardEventSink;
   /** Epoch seconds. */
   readonly clock?: () => number;
 }
 
-/** One resource, or several that share a server. */
+/** The options of a guard for one resource, or for several that share a server. */
 export type GuardOptions = SharedGuardOptions &
   (ResourceOptions | { readonly resources: readonly ResourceOptions[] });

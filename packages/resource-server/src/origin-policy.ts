@@ -1,4 +1,4 @@
-/** Which browser pages may speak to a protected server, and under which names it may be reached. */
+/** CORS and DNS rebinding: which web origins may call a protected server, and which `Host` names it accepts. */
 import { isLoopbackHost } from '@portcullis/protocol/protected-resource';
 import type { GuardResponse } from './guard-response.ts';
 
@@ -6,17 +6,17 @@ import type { GuardResponse } from './guard-response.ts';
 export type AllowedOrigins = 'any' | readonly string[];
 
 export interface OriginPolicy {
-  /** Whether a page of this origin may call. A request that no page made has none. */
+  /** Whether pages of this origin may call. Requests that no page made have no origin. */
   allows(origin: string): boolean;
-  /** Whether the server may be addressed by this `Host`. */
+  /** Whether the server accepts this `Host`. */
   allowsHost(host: string): boolean;
-  /** Headers that let the calling page read the answer. */
+  /** CORS headers that let the calling page read the response. */
   corsHeadersFor(origin: string): Readonly<Record<string, string>>;
 }
 
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS';
 
-/** What a page may send. `*` does not stand for Authorization, and older browsers do not know it at all. */
+/** Headers that pages may send. `*` does not include Authorization, and older browsers do not support it. */
 export const REQUEST_HEADERS: string = [
   'Authorization',
   'Content-Type',
@@ -46,15 +46,15 @@ const ANY_ORIGIN: Readonly<Record<string, string>> = Object.freeze({
   'access-control-expose-headers': RESPONSE_HEADERS,
 });
 
-/** Documents that are public anyway. */
+/** CORS headers of public documents. */
 export const PUBLIC_CORS: Readonly<Record<string, string>> = Object.freeze({
   'access-control-allow-origin': '*',
 });
 
 /**
- * The policy for resources at these URLs. Where nothing is configured: a server on this computer takes pages and names
- * of this computer only, which is what keeps a page elsewhere from reaching it by DNS rebinding; a server in public takes
- * any page, since a page has no authority over it but the token that it sends.
+ * Creates the policy for resources at these URLs. By default a server on this computer accepts only pages and host
+ * names of this computer, which prevents DNS rebinding; a public server accepts any page, since a page has no
+ * authority but the token that it sends.
  * @see RFC 6454 §6, streamable HTTP transport (Origin)
  */
 export function createOriginPolicy(
@@ -89,7 +89,10 @@ export function createOriginPolicy(
   };
 }
 
-/** Answers a preflight, which never carries a token; a page that may not call is told nothing. @see Fetch §3.3.6 */
+/**
+ * Responds to a preflight, which never carries a token; a page that may not call gets no CORS headers. @see Fetch
+ * §3.3.6
+ */
 export function preflightResponse(policy: OriginPolicy, origin: string): GuardResponse {
   const headers = policy.allows(origin)
     ? {
@@ -102,10 +105,10 @@ export function preflightResponse(policy: OriginPolicy, origin: string): GuardRe
   return { status: 204, headers: { ...headers, 'cache-control': 'no-store' }, body: null };
 }
 
-/** scheme://host[:port]: what a browser writes for a page that has an origin. `null` is for those that have none. */
+/** The syntax of an origin, scheme://host[:port], as browsers send it. Pages without an origin send `null`. */
 const WEB_ORIGIN = /^[a-z][a-z0-9+.-]{0,30}:\/\/[a-z0-9.:[\]_-]{1,260}$/;
 
-/** Whether a text is an origin as browsers write it: of the web without a port that goes without saying. */
+/** Whether a text is an origin as browsers write it, without a default port. */
 export function isOrigin(text: unknown): boolean {
   if (typeof text !== 'string' || !WEB_ORIGIN.test(text)) return false;
   return !/^https?:/.test(text) || URL.parse(text)?.origin === text;
@@ -117,7 +120,7 @@ function isLoopbackOrigin(origin: string): boolean {
   return url !== null && url.origin === origin && isLoopbackHost(url.hostname);
 }
 
-/** The name in a `Host` field, without its port. */
+/** The name in a `Host` header, without its port. */
 export function hostnameOf(host: string): string {
   return host.toLowerCase().replace(/:\d{0,5}$/, '');
 }

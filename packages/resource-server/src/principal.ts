@@ -1,34 +1,34 @@
-/** The principal: proof that an access token was judged and found good for a protected resource. */
+/** The principal: proof that an access token was verified for a protected resource. */
 import type { AccessTokenClaims, Scopes } from '@portcullis/protocol/protected-resource';
 
 /**
- * On whose behalf a request is made. It exists only once the token was verified, and nothing in it can be changed.
- * The token itself cannot be read from it: what an application needs upstream is a token of its own.
- * @see seed 5.2(6)
+ * On whose behalf a request is made. It is created only from a verified token, and immutable. It does not reveal the
+ * token: to act upstream, an application needs a token of its own.
+ * @see RFC 9068 §2.2, RFC 9700 §4.10, seed 5.2(6)
  */
 export interface Principal {
-  /** The authorization server that vouches for it. */
+  /** The authorization server that issued the token. */
   readonly issuer: string;
-  /** Who: a person, or the client itself. Unique together with the issuer. */
+  /** The user, or the client itself. Unique only together with the issuer. */
   readonly subject: string;
-  /** Through which client. */
+  /** The client that acts for the user. */
   readonly clientId: string;
-  /** As granted; what a scope implies is not written out. */
+  /** The granted scopes, without those that they imply. */
   readonly scopes: Scopes;
-  /** The canonical URI of the resource that the token is for. */
+  /** The canonical URI of the resource, the audience of the token. */
   readonly resource: string;
-  /** The grant that the token rests on; `null` when the authorization server names none. */
+  /** The grant that the token was issued from; `null` if the token names none. */
   readonly grantId: string | null;
   /** Epoch seconds. */
   readonly expiresAt: number;
-  /** All claims of the token, by the names of the wire. */
+  /** All claims of the token, by their names on the wire. */
   readonly claims: Readonly<Record<string, unknown>>;
 }
 
-/** What a verifier vouches for: the claims that every access token has, and whatever else it carries. */
+/** Verified claims: those that every access token has, and any others. */
 export type VerifiedClaims = AccessTokenClaims & Readonly<Record<string, unknown>>;
 
-/** A principal that a guard has made. What stands behind it is kept where no application can reach or copy it. */
+/** A principal created by a guard. Its source is private, so that applications can neither read nor copy it. */
 class GuardPrincipal implements Principal {
   readonly issuer: string;
   readonly subject: string;
@@ -50,7 +50,7 @@ class GuardPrincipal implements Principal {
     this.expiresAt = claims.exp;
     this.claims = freezeDeep(claims);
     this.#grounds = source;
-    // It is shared by all requests with its token.
+    // Shared by all requests with the same token.
     Object.freeze(this);
   }
 
@@ -64,9 +64,9 @@ class GuardPrincipal implements Principal {
 }
 
 /**
- * Makes a principal from verified claims.
+ * Creates a principal from verified claims.
  * @param scopes those of the claims, frozen
- * @param source what its maker wants to find again
+ * @param source what the guard wants to look up later
  */
 export function createPrincipal(
   claims: VerifiedClaims,
@@ -77,12 +77,12 @@ export function createPrincipal(
   return new GuardPrincipal(claims, scopes, resource, source);
 }
 
-/** What the maker of a principal has laid behind it; `undefined` for one that was made elsewhere. */
+/** Returns the source of a principal; `undefined` if it was not created by a guard. */
 export function sourceOf(principal: Principal): object | undefined {
   return GuardPrincipal.sourceOf(principal);
 }
 
-/** Whether a guard has made it. */
+/** Whether a value is a principal created by a guard. */
 export function isPrincipal(value: unknown): value is Principal {
   return GuardPrincipal.isInstance(value);
 }

@@ -1,29 +1,29 @@
-/** A request as the guard sees it: facts, in no framework's words. */
+/** The request type of the guard, independent of any framework. */
 import type { Scopes } from '@portcullis/protocol/protected-resource';
 import type { ReadBody } from './guard/required-scopes.ts';
 import type { Principal } from './principal.ts';
 
-/** What a guard needs to know of a request. Adapters fill it from their framework's own. */
+/** What the guard needs to know about a request. Adapters fill it in. */
 export interface RequestInfo {
   readonly method: string;
-  /** The request target: a path with its query, or an absolute URL, whose origin is not believed. */
+  /** The request target: a path with its query, or an absolute URL, whose origin is ignored. */
   readonly url: string;
-  /** The `Authorization` field; every one of them when there are several. */
+  /** The `Authorization` header; a list if it was repeated. */
   readonly authorization: string | readonly string[] | null | undefined;
   readonly origin?: string | null | undefined;
   readonly host?: string | null | undefined;
-  /** `Access-Control-Request-Method`: with an origin and OPTIONS it makes a preflight. */
+  /** `Access-Control-Request-Method`, which marks a preflight, together with OPTIONS and an origin. */
   readonly requestedMethod?: string | null | undefined;
-  /** The `DPoP` field; several joined by commas. */
+  /** The `DPoP` header; repeated ones joined by commas. */
   readonly dpop?: string | null | undefined;
-  /** The socket that the request came by, for the certificate of its client. */
+  /** The socket, for the client certificate. */
   readonly socket?: unknown;
-  /** The `Client-Cert` field. */
+  /** The `Client-Cert` header. */
   readonly clientCertificate?: string | null | undefined;
-  /** Called at most once, only when operations have to be known, and only after the token was found good. */
+  /** Reads the body. Called at most once, only if operations matter, and only after the token was verified. */
   readonly body?: ReadBody | undefined;
-  /** Scopes that this route needs beyond those of the resource. */
+  /** Scopes that this route requires in addition to those of the resource. */
   readonly scopes?: Scopes | undefined;
-  /** Whom this guard has admitted the same request for, before a route asked for more: its token is gone by then. */
+  /** The principal of the same request from an earlier guard, which has removed the token. */
   readonly principal?: Principal | undefined;
 }

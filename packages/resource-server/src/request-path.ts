@@ -1,8 +1,8 @@
-/** The request target: which protected resource it means, and whether somebody hid a token in it. */
+/** The path of a request: finds its protected resource, and detects tokens in the query. */
 import { OAuthError } from '@portcullis/protocol/protected-resource';
 import type { ProtectedResource } from './settings.ts';
 
-/** The path of a target, as written: of `/mcp?x=1`, or of an absolute URL. */
+/** The path of a request target, as written, of `/mcp?x=1` or of an absolute URL. */
 export function requestPath(target: string): string {
   const start = target.startsWith('/') ? 0 : pathStart(target);
   const end = Math.min(indexOrEnd(target, '?'), indexOrEnd(target, '#'));
@@ -20,7 +20,10 @@ function pathStart(target: string): number {
   return slash === -1 ? target.length : slash;
 }
 
-/** Whether the query holds an access token. They MUST NOT be in the URI query string. @see seed 5.1(2) */
+/**
+ * Whether the query contains an access token, which MUST NOT be in the URI query string. @see RFC 9700 §4.3.2, seed
+ * 5.1(2)
+ */
 export function hasQueryToken(target: string): boolean {
   const query = target.indexOf('?');
   return query !== -1 && new URLSearchParams(target.slice(query)).has('access_token');
@@ -32,10 +35,10 @@ export function isAtOrBelowResource({ path: outer }: ProtectedResource, path: st
 }
 
 /**
- * The resource that a path belongs to. A guard with one resource protects whatever it is given, so that it cannot be
- * passed by on another path; among several, the longest whose path is a prefix ending where a segment ends, whatever the
- * case, since routers differ in that. `null`: none of them.
- * @throws OAuthError `invalid_request` for a path that routers read in different ways.
+ * Finds the resource of a path. A guard with one resource protects every path, so that none bypasses it. Among
+ * several, the longest path that is a prefix in whole segments wins, case-insensitively, since routers differ in
+ * that. `null` if there is none.
+ * @throws OAuthError `invalid_request` for a path that routers read differently
  */
 export function findProtectedResource(
   resources: readonly [ProtectedResource, ...ProtectedResource[]],
@@ -57,7 +60,7 @@ export function findProtectedResource(
 }
 
 /**
- * Dot segments, double slashes, backslashes, and percent-encoded slashes or unreserved characters: some routers decode
- * `/%61dmin` before they look for a route, others do not. @see RFC 3986 §6.2.2.2
+ * Dot segments, double slashes, backslashes, and percent-encoded slashes or unreserved characters: some routers
+ * decode `/%61dmin` before routing, others do not. @see RFC 3986 §6.2.2.2
  */
 const AMBIGUOUS_PATH = /\/\.{1,2}(?:\/|$)|\/\/|\\|%(?:2[def]|3[0-9]|4[1-9a-f]|5[0-9acf]|6[1-9a-f]|7[0-9ae])/i;

@@ -1,4 +1,4 @@
-/** Configuration of a guard: judged once, at birth, every fault reported together, and frozen. */
+/** The settings of a guard: options validated once at startup, with all issues reported together, and frozen. */
 import {
   profiles as allProfiles,
   ConfigurationError,
@@ -31,22 +31,22 @@ import {
 } from './validate-options.ts';
 import type { TokenVerifier } from './verifiers/token-verifier.ts';
 
-/** A resource as judged. */
+/** A validated resource. */
 export interface ProtectedResource {
   readonly resource: string;
   readonly origin: string;
-  /** Lowercase, without a slash at its end. */
+  /** Lowercase, without a trailing slash. */
   readonly path: string;
   readonly scopes: Scopes;
   readonly hierarchy: ScopeHierarchy;
   readonly scopesFor: ((operation: Operation) => Scopes) | null;
   readonly verifier: TokenVerifier;
   readonly challenge: ChallengeSettings;
-  /** `null` when the profiles served know no resource metadata. */
+  /** `null` if the served profiles do not use resource metadata. */
   readonly document: ProtectedResourceMetadata | null;
 }
 
-/** Options as judged: nothing in it is optional or wrong. */
+/** Validated options; nothing is optional. */
 export interface GuardSettings {
   readonly resources: readonly [ProtectedResource, ...ProtectedResource[]];
   readonly origins: OriginPolicy;
@@ -55,7 +55,7 @@ export interface GuardSettings {
   readonly bodyLimit: number;
   readonly dpop: DpopOptions | null;
   readonly certificates: CertificateOptions | null;
-  /** `null`: streams may outlive their token. */
+  /** `null` if streams may outlive their token. */
   readonly streams: Required<StreamOptions> | null;
   readonly events: GuardEventSink;
   readonly clock: () => number;
@@ -64,8 +64,8 @@ export interface GuardSettings {
 const defaultStreamOptions: Required<StreamOptions> = { grace: 300, every: 10 };
 
 /**
- * Judges options.
- * @throws ConfigurationError with every fault.
+ * Validates options.
+ * @throws ConfigurationError with every issue
  */
 export function defineGuardSettings(options: GuardOptions): GuardSettings {
   const issues: string[] = [...guardOptionNameIssues(options)];
@@ -111,7 +111,7 @@ export function defineGuardSettings(options: GuardOptions): GuardSettings {
   }
 }
 
-/** A sink that throws must not turn a refusal into a failure, or a failure into the end of the process. */
+/** A failing event sink must not change a response or end the process. */
 function safeSink(sink: GuardEventSink): GuardEventSink {
   return (event) => {
     try {
@@ -122,7 +122,7 @@ function safeSink(sink: GuardEventSink): GuardEventSink {
   };
 }
 
-/** The resource, or nothing when its identifier cannot be read. */
+/** Validates a resource; returns nothing if its identifier cannot be parsed. */
 function validateResource(
   options: ResourceOptions,
   settings: SharedGuardOptions,
@@ -142,7 +142,7 @@ function validateResource(
   const defaultScopes = unionScopes(scopes, firstScopes);
   const verifier = options.verifier ?? settings.verifier;
   if (verifier === undefined) {
-    issue('verifier is missing: who judges its tokens?');
+    issue('verifier is missing: it is needed to verify tokens');
     return [];
   }
   const issuers = options.authorizationServers ?? verifier.issuers;
@@ -176,7 +176,7 @@ function validateResource(
   ];
 }
 
-/** @see RFC 9728 §2 */
+/** Metadata about sender-constrained tokens. @see RFC 9728 §2 */
 function boundTokenMembers({ dpop, certificates }: SharedGuardOptions): Readonly<Record<string, unknown>> {
   return {
     ...(dpop !== undefined && {

@@ -1,4 +1,4 @@
-/** What can be wrong with the options of a guard, each fault told in a way that says what to write instead. */
+/** Validates the options of a guard; each issue says what to write instead. */
 import { isScope, issuerError, type Scopes } from '@portcullis/protocol/protected-resource';
 import type { DpopOptions } from './dpop/dpop-options.ts';
 import { numberIssues } from './number-issues.ts';
@@ -6,7 +6,7 @@ import type { StreamOptions } from './options.ts';
 import { type AllowedOrigins, hostnameOf, isOrigin } from './origin-policy.ts';
 import { JWS_ALGORITHMS } from './verifiers/public-keys.ts';
 
-/** Faults of what is said of bound tokens. */
+/** Validates the options of DPoP. */
 export function validateDpop({ algorithms, window, nonces }: DpopOptions, issues: string[]): void {
   for (const algorithm of algorithms ?? []) {
     if (!Object.hasOwn(JWS_ALGORITHMS, algorithm))
@@ -18,24 +18,24 @@ export function validateDpop({ algorithms, window, nonces }: DpopOptions, issues
   issues.push(...numberIssues({ 'dpop.window': window, 'dpop.nonces.lifetime': nonces?.lifetime }, 1));
 }
 
-/** Faults of what is said of streams. */
+/** Validates the options of streams. */
 export function validateStreams({ grace, every }: Required<StreamOptions>, issues: string[]): void {
   issues.push(...numberIssues({ 'streams.grace': grace }));
-  // Timers take 31 bits of milliseconds.
+  // Timers are limited to 31 bits of milliseconds.
   if (!(typeof every === 'number' && every > 0 && every <= 86_400))
     issues.push('streams.every must be more than 0 seconds, and a day at most');
 }
 
-/** `offline_access` is asked of an authorization server, never of a resource. */
+/** `offline_access` belongs to the authorization server, not to a resource. */
 export function validateScopes(lists: readonly Scopes[], issue: (text: string) => void): void {
   if (!lists.every(Array.isArray)) issue("scopes must be lists, such as ['notes:read']");
   for (const scope of new Set(lists.flat())) {
-    if (!isScope(scope)) issue(`scopes: ${JSON.stringify(scope)} is no scope`);
-    if (scope === 'offline_access') issue('scopes: offline_access is no scope of a resource');
+    if (!isScope(scope)) issue(`scopes: ${JSON.stringify(scope)} is not a scope`);
+    if (scope === 'offline_access') issue('scopes: offline_access is not a scope of a resource');
   }
 }
 
-/** It MUST hold at least one authorization server. @see seed 2.1 */
+/** At least one authorization server is REQUIRED. @see RFC 9728 §2, seed 2.1 */
 export function validateIssuers(issuers: readonly string[], issue: (text: string) => void): void {
   if (issuers.length === 0) issue('authorizationServers must name at least one');
   for (const issuer of issuers) {
@@ -44,7 +44,7 @@ export function validateIssuers(issuers: readonly string[], issue: (text: string
   }
 }
 
-/** A request finds its resource by its path, so no two may have the same. */
+/** Requests are matched to resources by path, so paths must be unique. */
 export function validatePaths(
   resources: readonly { readonly path: string; readonly resource: string }[],
   issues: string[],
@@ -56,7 +56,7 @@ export function validatePaths(
   }
 }
 
-/** What is not written as browsers write it would never be met. @see RFC 6454 §6.2 */
+/** An origin or host in any other spelling than a browser's would never match. @see RFC 6454 §6.2 */
 export function validateOriginsAndHosts(
   { origins, hosts }: { readonly origins?: AllowedOrigins; readonly hosts?: readonly string[] },
   issues: string[],
@@ -66,7 +66,7 @@ export function validateOriginsAndHosts(
     else
       for (const origin of origins)
         if (!isOrigin(origin))
-          issues.push(`origins: ${JSON.stringify(origin)} is no origin, such as https://app.example`);
+          issues.push(`origins: ${JSON.stringify(origin)} is not an origin, such as https://app.example`);
   }
   for (const host of hosts ?? [])
     if (hostnameOf(host) !== host)

@@ -28,9 +28,9 @@ describe('the configuration of a guard', () => {
       { authorizationServers: ['http://as.example'] },
       /must use https/,
     ],
-    ['a scope with a quote', { scopes: ['a"b'] }, /is no scope/],
+    ['a scope with a quote', { scopes: ['a"b'] }, /is not a scope/],
     ['[S-REFRESH-30] offline_access', { defaultScopes: ['offline_access'] }, /offline_access/],
-    ['a hierarchy of broken scopes', { hierarchy: { 'a b': ['c'] } }, /is no scope/],
+    ['a hierarchy of broken scopes', { hierarchy: { 'a b': ['c'] } }, /is not a scope/],
     ['nobody who judges tokens', { verifier: undefined } as object, /verifier is missing/],
     [
       'a clock tolerance that is no number',
@@ -47,8 +47,8 @@ describe('the configuration of a guard', () => {
     ['a window that is text', { dpop: { window: '300' } } as object, /dpop\.window must be a number/],
     ['scopes that are no list', { scopes: 'notes:read' } as object, /scopes must be lists/],
     ['origins that are no list', { origins: 'https://app.example' } as object, /origins must be 'any' or/],
-    ['an origin with a path', { origins: ['https://app.example/'] }, /is no origin/],
-    ['an origin with its usual port', { origins: ['https://app.example:443'] }, /is no origin/],
+    ['an origin with a path', { origins: ['https://app.example/'] }, /is not an origin/],
+    ['an origin with its usual port', { origins: ['https://app.example:443'] }, /is not an origin/],
     ['a host with a port', { hosts: ['tunnel.example:443'] }, /without a port/],
     ['no resource', { resources: [] }, /at least one protected resource/],
     [
@@ -73,7 +73,7 @@ describe('the configuration of a guard', () => {
   it('is told every fault at once, with its place', () => {
     const resources = [{ resource: 'nowhere' }, { resource: 'https://api.example', scopes: ['"'] }];
     expect(() => createGuard({ resources, verifier, clockTolerance: -1 })).toThrow(
-      /3 faults: resources\.0\.resource .*resources\.1\.scopes: .*clockTolerance/,
+      /3 issues: resources\.0\.resource .*resources\.1\.scopes: .*clockTolerance/,
     );
   });
 

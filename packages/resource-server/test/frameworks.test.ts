@@ -162,7 +162,7 @@ describe('Express', () => {
     const granted = await send(await calling('base write admin root', '/mcp/admin'));
     expect([granted.status, granted.json['subject']]).toEqual([200, 'alice']);
     expect((await send({ path: '/open' })).status).toBe(500);
-    expect(complaints).toEqual([expect.stringContaining('No guard stands before this handler')]);
+    expect(complaints).toEqual([expect.stringContaining('No guard runs before this handler')]);
   });
 
   it('answers preflights of the resource at the root, and leaves those of others alone', async () => {
@@ -487,7 +487,7 @@ describe('authInfo of the MCP server packages', () => {
       structuredClone({ ...admission.principal }),
     ];
     for (const principal of [undefined, null, 'alice', ...copies])
-      expect(() => principalOf({ extra: { principal } })).toThrow('not from a guard');
-    expect(() => principalOf(undefined)).toThrow('not from a guard');
+      expect(() => principalOf({ extra: { principal } })).toThrow('not created by a guard');
+    expect(() => principalOf(undefined)).toThrow('not created by a guard');
   });
 });

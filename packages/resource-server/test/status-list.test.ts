@@ -385,10 +385,10 @@ describe('options', () => {
   it.each<[string, () => unknown]>([
     ['freshness must be a number, 4 or more', () => guardWith({ freshness: 3 })],
     ['staleIfError must be a number, 0 or more', () => guardWith({ staleIfError: -1 })],
-    ['http://status.example is no https origin', () => guardWith({ origins: ['http://status.example'] })],
+    ['http://status.example is not an https origin', () => guardWith({ origins: ['http://status.example'] })],
     ['https://status.example/lists is no', () => guardWith({ origins: ['https://status.example/lists'] })],
     [
-      'isLive and statusList exclude each other',
+      'isLive and statusList are mutually exclusive',
       () => issuer.verifier({ statusList: true, isLive: () => true }),
     ],
   ])('%s', (issue, make) => {

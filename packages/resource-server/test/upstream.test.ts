@@ -304,7 +304,7 @@ describe('options', () => {
     ['no issuer', { issuer: 'nowhere' }, 'issuer'],
     ['an empty client', { clientId: '' }, 'clientId'],
     ['an empty secret', { clientSecret: '' }, 'clientSecret'],
-    ['neither secret nor key', { clientSecret: undefined }, 'clientSecret or clientKey'],
+    ['neither secret nor key', { clientSecret: undefined }, 'exactly one of clientSecret and clientKey'],
     ['a public key', { clientSecret: undefined, clientKey: { kty: 'EC', alg: 'ES256' } }, 'private key'],
     ['an endpoint in the clear', { tokenEndpoint: 'http://as.example/token' }, 'tokenEndpoint'],
     ['a freshness before now', { freshness: -1 }, 'freshness'],

@@ -95,9 +95,9 @@ describe('several verifiers', () => {
 
   it('are refused when it is not clear which one is meant', () => {
     expect(() => combineVerifiers([])).toThrow(ConfigurationError);
-    expect(() => combineVerifiers([issuer.verifier(), issuer.verifier()])).toThrow('stands there twice');
+    expect(() => combineVerifiers([issuer.verifier(), issuer.verifier()])).toThrow('duplicate issuer');
     expect(() => combineVerifiers([introspecting(ISSUER), introspecting(OTHER)])).toThrow(
-      'one alone may take opaque',
+      'only one may accept opaque',
     );
   });
 });

@@ -31,7 +31,7 @@ export function createGuardedFetch(options: GuardedFetchOptions): Fetch {
   if (proxyFetch === undefined) return createOutboundFetch({ ...policy, timeout, maxBytes });
   return async (input, init) => {
     const destination = checkOutboundUrl(input instanceof Request ? input.url : String(input), policy);
-    if (destination.kind !== 'refused') return proxyFetch(input, init);
+    if (destination.kind !== 'blocked') return proxyFetch(input, init);
     throw new OutboundError('address', `The address may not be contacted: ${destination.reason}.`);
   };
 }

@@ -1,35 +1,36 @@
-/** Who is there now, of many who come and go. */
+/** A set of open connections whose members come and go constantly, without the memory cost of a `Set`. */
 
 export interface ConnectionSet<T> {
-  /** Adds one; the answer takes it off again, and is to be called once. */
+  /** Adds a member. The returned function removes it and must be called once. */
   add(one: T): () => void;
   all(): readonly T[];
   size(): number;
 }
 
-interface Place<T> {
+interface Entry<T> {
   readonly one: T;
   index: number;
 }
 
 /**
- * Not a `Set`: one that changes all the time goes from table to table, and V8 links each that it has left to the next. As soon as
- * one of them is old, all later ones are kept, with whatever was in them, until the old generation is collected.
+ * An array with indexes instead of a `Set`: a `Set` that changes all the time is rehashed from table to table, and V8
+ * links each abandoned table to the next. Once one of them reaches the old generation, all later ones are kept alive,
+ * with their members, until the old generation is collected.
  */
 export function createConnectionSet<T>(): ConnectionSet<T> {
-  const places: Place<T>[] = [];
+  const entries: Entry<T>[] = [];
   return {
     add(one) {
-      const place = { one, index: places.length };
-      places.push(place);
+      const entry = { one, index: entries.length };
+      entries.push(entry);
       return () => {
-        const last = places.pop();
-        if (last === undefined || last === place) return;
-        last.index = place.index;
-        places[place.index] = last;
+        const last = entries.pop();
+        if (last === undefined || last === entry) return;
+        last.index = entry.index;
+        entries[entry.index] = last;
       };
     },
-    all: () => places.map(({ one }) => one),
-    size: () => places.length,
+    all: () => entries.map(({ one }) => one),
+    size: () => entries.length,
   };
 }

@@ -1,11 +1,11 @@
-/** Applications that speak the web's own Request and Response, on node:http: bodies pass as streams. */
+/** Runs applications that use the standard `Request` and `Response` on node:http, streaming bodies both ways. */
 import type { RequestListener } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 
-/** @param refuse the response for what the application threw */
+/** @param toErrorResponse makes the response for an error that the handler throws */
 export function createFetchListener(
-  application: (request: Request) => Promise<Response>,
-  refuse: (error: unknown) => Response,
+  handler: (request: Request) => Promise<Response>,
+  toErrorResponse: (error: unknown) => Response,
 ): RequestListener {
-  return getRequestListener(application, { errorHandler: refuse });
+  return getRequestListener(handler, { errorHandler: toErrorResponse });
 }

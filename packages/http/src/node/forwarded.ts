@@ -1,47 +1,52 @@
-/** Who a request is from when it came through proxies: only what proxies of this server's own say is believed. */
+/** Determines the client address behind proxies: `Forwarded` and `X-Forwarded-*` count only from trusted proxies. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { type CidrBlock, isInCidrBlock, parseCidrBlock } from '@portcullis/protocol';
 
-/** What is known of the other end. */
+/** The client as far as trusted proxies report it. */
 interface ForwardedInfo {
-  /** Its IP address; `undefined` when nobody knows it. */
+  /** Its IP address; `undefined` if unknown. */
   readonly address: string | undefined;
-  /** Whether a proxy of this server's own passed the request on. */
+  /** Whether a trusted proxy forwarded the request. */
   readonly isProxied: boolean;
-  /** How that proxy says that it was spoken to; `null` when it does not say, or there is none. */
+  /** The scheme that the proxy reports; `null` if it reports none, or there is no proxy. */
   readonly protocol: 'http' | 'https' | null;
 }
 
-/** @param peer the address at the other end of the connection */
-export type ForwardedReader = (connection: string | undefined, headers: IncomingHttpHeaders) => ForwardedInfo;
+/** @param remoteAddress the address at the other end of the connection */
+export type ForwardedReader = (
+  remoteAddress: string | undefined,
+  headers: IncomingHttpHeaders,
+) => ForwardedInfo;
 
-/** One hop, as a header tells it. */
+/** One hop of the header. */
 interface Hop {
   readonly address: string;
   readonly protocol: string | undefined;
 }
 
-/** More proxies than these are in nobody's network: of more, the nearest are read, since what is before them is made up. */
-const MOST_HOPS = 20;
+/** The nearest hops are read; longer chains are made up by the client. */
+const MAX_HOPS = 20;
 
 /**
- * @param proxies addresses and blocks (`10.0.0.0/8`) of the proxies in front of this server
- * @throws RangeError naming the one that is none
+ * Creates a reader of forwarding headers.
+ * @param proxies addresses and blocks (`10.0.0.0/8`) of trusted proxies
+ * @throws RangeError naming an entry that is neither
  * @see RFC 7239 §5.2 and §8.1
  */
 export function createForwardedReader(proxies: readonly string[]): ForwardedReader {
   const blocks = proxies.map(readProxy);
   const isTrusted = (address: string) => blocks.some((block) => isInCidrBlock(address, block));
-  return (connection, headers) => {
-    if (connection === undefined || !isTrusted(connection))
-      return { address: connection, isProxied: false, protocol: null };
+  return (remoteAddress, headers) => {
+    if (remoteAddress === undefined || !isTrusted(remoteAddress))
+      return { address: remoteAddress, isProxied: false, protocol: null };
     const hops = readHops(headers);
-    // From the nearest on: whoever stands before the first stranger is that stranger's own word.
+    // Walk from the nearest hop outwards: everything before the first untrusted address was written by that client
+    // itself.
     const at = hops.findLastIndex(({ address }) => !isTrusted(address));
     const hop = hops[Math.max(at, 0)];
     const protocol = hop?.protocol ?? lastOf(headers['x-forwarded-proto']);
     return {
-      address: hop !== undefined && parseCidrBlock(hop.address) !== null ? hop.address : connection,
+      address: hop !== undefined && parseCidrBlock(hop.address) !== null ? hop.address : remoteAddress,
       isProxied: true,
       protocol: protocol === 'http' || protocol === 'https' ? protocol : null,
     };
@@ -51,29 +56,29 @@ export function createForwardedReader(proxies: readonly string[]): ForwardedRead
 function readProxy(text: string): CidrBlock {
   const block = parseCidrBlock(text);
   if (block === null)
-    throw new RangeError(`${JSON.stringify(text)} is no address, and no block of addresses`);
+    throw new RangeError(`${JSON.stringify(text)} is neither an IP address nor a CIDR block`);
   return block;
 }
 
 /**
- * The hops of the one header there is, the client's first. With both, the proxy wrote one of them and passed on what a client
- * made up in the other: unless they agree, neither is believed.
+ * Reads the hops of whichever header is present, the client's first. If both are present, the proxy wrote one of them
+ * and passed on the other as the client sent it: they are believed only if they agree.
  */
 function readHops(headers: IncomingHttpHeaders): readonly Hop[] {
-  const standard = readStandard(headers.forwarded);
-  const usual = readUsual(headers['x-forwarded-for']);
-  if (headers.forwarded === undefined) return usual;
+  const standard = readForwardedHeader(headers.forwarded);
+  const legacy = readXForwardedFor(headers['x-forwarded-for']);
+  if (headers.forwarded === undefined) return legacy;
   if (headers['x-forwarded-for'] === undefined) return standard;
   const agree =
-    usual.length === standard.length && usual.every(({ address }, i) => address === standard[i]?.address);
+    legacy.length === standard.length && legacy.every(({ address }, i) => address === standard[i]?.address);
   return agree ? standard : [];
 }
 
-function readUsual(header: string | readonly string[] | undefined): readonly Hop[] {
+function readXForwardedFor(header: string | readonly string[] | undefined): readonly Hop[] {
   return elementsOf(header).map((element) => ({ address: addressOf(element), protocol: undefined }));
 }
 
-function readStandard(header: string | readonly string[] | undefined): readonly Hop[] {
+function readForwardedHeader(header: string | readonly string[] | undefined): readonly Hop[] {
   return elementsOf(header).map((element) => {
     const pairs = element.split(';').map((pair): [string, string] => {
       const [name = '', value = ''] = pair.split('=', 2);
@@ -89,11 +94,11 @@ function elementsOf(header: string | readonly string[] | undefined): readonly st
   const text = typeof header === 'string' ? header : header.join(',');
   return text
     .split(',')
-    .slice(-MOST_HOPS)
+    .slice(-MAX_HOPS)
     .map((part) => part.trim());
 }
 
-/** Without a port and brackets. */
+/** Removes port and brackets. */
 function addressOf(node: string): string {
   const bracketed = /^\[([^\]]*)\](?::\d+)?$/.exec(node)?.[1];
   return bracketed ?? (/^[\d.]+:\d+$/.test(node) ? (node.split(':', 1)[0] ?? '') : node);

@@ -1,8 +1,8 @@
-/** A request as node:http has it, in the words of a room, without a `Request` being made. */
+/** Presents a node:http request as `HttpRequest`, without creating a standard `Request`. */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { HttpRequest } from '../http-request.ts';
 
-/** @param url what it asks for, judged already */
+/** @param url its absolute URL, already validated */
 export function createIncomingRequest(incoming: IncomingMessage, url: string): HttpRequest {
   return new IncomingRequest(incoming, url);
 }
@@ -21,7 +21,7 @@ class IncomingRequest implements HttpRequest {
   }
 
   get body(): AsyncIterable<Uint8Array> {
-    // Whoever stops reading leaves the connection as it is: an answer has to go out on it.
+    // Stopping early must leave the connection open: a response still has to be sent on it.
     return this.#incoming.iterator({ destroyOnReturn: false });
   }
 
@@ -39,7 +39,7 @@ class IncomingHeaders {
 
   get(name: string): string | null {
     const value = this.#fields[name.toLowerCase()];
-    // What objects inherit is no field; a list is made of `Set-Cookie` alone, which no request has.
+    // Inherited properties are not headers; only `Set-Cookie` is a list, which requests do not carry.
     return typeof value === 'string' ? value : null;
   }
 
@@ -52,22 +52,24 @@ const decoder = new TextDecoder();
 
 function readText(incoming: IncomingMessage): Promise<string> {
   return new Promise((resolve, reject) => {
-    if (incoming.readableDidRead) throw new TypeError('The body has been read already.');
-    if (incoming.destroyed) throw gone();
+    if (incoming.readableDidRead) throw new TypeError('The body has already been read.');
+    if (incoming.destroyed) throw connectionReset();
     const chunks: Buffer[] = [];
     incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
     incoming.on('end', () =>
       resolve(decoder.decode(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks))),
     );
     incoming.on('error', reject);
-    // Last of all, and of every request: an error takes 3 µs to make, so none is made for a body that has come to its end.
+    // Emitted last, for every request: creating an error takes 3 µs, so none is created after a complete body.
     incoming.on('close', () => {
-      if (!incoming.readableEnded) reject(gone());
+      if (!incoming.readableEnded) reject(connectionReset());
     });
   });
 }
 
-/** As the platform says it when it happens while somebody reads. */
-function gone(): Error {
-  return Object.assign(new Error('The sender went before the end of the body.'), { code: 'ECONNRESET' });
+/** The error that the platform throws when the connection breaks during a read. */
+function connectionReset(): Error {
+  return Object.assign(new Error('The connection closed before the end of the body.'), {
+    code: 'ECONNRESET',
+  });
 }

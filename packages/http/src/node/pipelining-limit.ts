@@ -1,22 +1,25 @@
-/** Requests that are sent ahead of the answers before: few, or their answers would wait in memory for whoever reads none. */
+/**
+ * Limits HTTP pipelining: responses to requests sent ahead would pile up in memory for a client that reads none of
+ * them.
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** Answers that may wait behind another on one connection. Hardly any client sends ahead at all. */
-const MOST_WAITING = 32;
+/** Responses that may be queued behind another on one connection. Hardly any client pipelines at all. */
+const MAX_PIPELINED = 32;
 
-/** Creates what tells whether a request is one too many of its connection. @see RFC 9112 §9.3.2 */
+/** Creates a predicate that is true for a request that exceeds the limit of its connection. @see RFC 9112 §9.3.2 */
 export function createPipeliningLimit(): (incoming: IncomingMessage, outgoing: ServerResponse) => boolean {
-  const waiting = new WeakMap<Socket, number>();
+  const queued = new WeakMap<Socket, number>();
   const add = (socket: Socket, change: number): number => {
-    const count = (waiting.get(socket) ?? 0) + change;
-    waiting.set(socket, count);
+    const count = (queued.get(socket) ?? 0) + change;
+    queued.set(socket, count);
     return count;
   };
   return ({ socket }, outgoing) => {
-    // What is to be answered at once has the connection already.
+    // A response that is next in line already owns the socket.
     if (outgoing.socket !== null) return false;
     outgoing.once('close', () => add(socket, -1));
-    return add(socket, 1) > MOST_WAITING;
+    return add(socket, 1) > MAX_PIPELINED;
   };
 }

@@ -1,19 +1,22 @@
-/** Why a request to somebody else was not made, or its answer not taken. */
+/** The error of outbound requests, and the reasons for it. */
 
-/** What stood in the way. */
+/** Why an outbound request failed. */
 export type OutboundErrorReason =
-  /** The URL or what its name resolves to is not one that may be contacted. */
+  /** The SSRF guard blocked the URL or an address that its name resolves to. */
   | 'address'
-  /** The name could not be resolved, or nobody answered there. */
+  /** The name does not resolve, or the server does not respond. */
   | 'unreachable'
-  /** The whole exchange took too long. */
+  /** Request and response together took too long. */
   | 'timeout'
-  /** The answer is larger than allowed. */
+  /** The response is too large. */
   | 'size'
-  /** The answer is encoded in a way that was not asked for. */
+  /** The response has a content encoding that was not requested. */
   | 'encoding';
 
-/** Ends an outbound request. The message names no address that a stranger could learn something from. */
+/**
+ * Thrown by outbound requests. The message contains no address, so that it reveals nothing about the internal
+ * network.
+ */
 export class OutboundError extends Error {
   override readonly name: string = 'OutboundError';
   readonly reason: OutboundErrorReason;

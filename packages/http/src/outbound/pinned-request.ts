@@ -1,42 +1,48 @@
-/** One request over a socket to an address that was judged: pinned, without redirects, bounded in time and bytes. */
+/**
+ * Sends one request to addresses that the SSRF guard allowed: pinned against DNS rebinding, no redirects, limited
+ * time and size.
+ */
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { RequestOptions } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { loadNodeHttps, nodeHttp } from '../node-http.ts';
 import { OutboundError } from './outbound-error.ts';
 
-/** What is sent, and where to. */
+/** The request, and the addresses to connect to. */
 export interface PinnedRequest {
   readonly url: URL;
-  /** The judged addresses: the connection goes to one of these and to no other. */
+  /** The addresses that were allowed; the connection goes to one of these only. */
   readonly addresses: readonly string[];
   readonly method: string;
   readonly headers: Headers;
   readonly body: Uint8Array | null;
   readonly signal: AbortSignal;
-  /** Most bytes of the body. */
+  /** The maximum size of the response body, in bytes. */
   readonly limit: number;
   /** Certificate authorities in PEM, instead of the system's. */
   readonly authorities: readonly string[] | undefined;
 }
 
-/** Statuses whose answers have no body. */
-const BODILESS: ReadonlySet<number> = new Set([204, 205, 304]);
+/** Statuses whose responses have no body. */
+const BODYLESS_STATUSES: ReadonlySet<number> = new Set([204, 205, 304]);
 
-/** Sends, and answers with a `Response` whose body is cut off by an error at the limits. */
-export async function sendPinnedRequest(outbound: PinnedRequest): Promise<Response> {
-  const message = await send(outbound);
+/**
+ * Sends the request. The body of the returned `Response` fails at the limits of size and time.
+ * @throws OutboundError
+ */
+export async function sendPinnedRequest(request: PinnedRequest): Promise<Response> {
+  const message = await send(request);
   const status = message.statusCode ?? 0;
   const headers = new Headers();
   for (let index = 0; index + 1 < message.rawHeaders.length; index += 2) {
     headers.append(message.rawHeaders[index] ?? '', message.rawHeaders[index + 1] ?? '');
   }
-  checkHead(message, status, headers, outbound.limit);
-  if (BODILESS.has(status) || outbound.method === 'HEAD') {
+  checkHead(message, status, headers, request.limit);
+  if (BODYLESS_STATUSES.has(status) || request.method === 'HEAD') {
     message.destroy();
     return new Response(null, { status, headers });
   }
-  return new Response(bounded(message, outbound), { status, headers });
+  return new Response(boundedBody(message, request), { status, headers });
 }
 
 function send({
@@ -57,7 +63,7 @@ function send({
     headers: {
       ...Object.fromEntries(headers),
       host: url.host,
-      // An encoded answer could be small on the way and huge when it is read.
+      // A compressed response could be small in transit and huge when read.
       'accept-encoding': 'identity',
       ...(body !== null && { 'content-length': String(body.byteLength) }),
     },
@@ -76,7 +82,7 @@ function send({
   });
 }
 
-/** Answers with what was judged, whatever the name resolves to by now. */
+/** Resolves to the allowed addresses, whatever the name resolves to by now. */
 function pinnedLookup(addresses: readonly string[]): LookupFunction {
   const pinned = addresses.map((address) => ({ address, family: isIP(address) }));
   return (_hostname, options, callback) => {
@@ -90,19 +96,19 @@ function checkHead(message: IncomingMessage, status: number, headers: Headers, l
   const encoding = headers.get('content-encoding');
   const issue =
     status < 200 || status > 599
-      ? new OutboundError('unreachable', 'The answer has no usable status.')
+      ? new OutboundError('unreachable', 'The response has no usable status.')
       : encoding !== null && encoding.toLowerCase() !== 'identity'
-        ? new OutboundError('encoding', 'The answer is encoded, which was not asked for.')
+        ? new OutboundError('encoding', 'The response has a content encoding that was not requested.')
         : Number(headers.get('content-length') ?? 0) > limit
-          ? new OutboundError('size', `The answer is longer than ${limit} bytes.`)
+          ? new OutboundError('size', `The response is longer than ${limit} bytes.`)
           : null;
   if (issue === null) return;
   message.destroy();
   throw issue;
 }
 
-/** The body, as far as it may go. */
-function bounded(message: IncomingMessage, { limit, signal }: PinnedRequest): ReadableStream<Uint8Array> {
+/** The response body, cut off with an error at the size limit. */
+function boundedBody(message: IncomingMessage, { limit, signal }: PinnedRequest): ReadableStream<Uint8Array> {
   const chunks: AsyncIterator<Uint8Array> = message[Symbol.asyncIterator]();
   let size = 0;
   return new ReadableStream<Uint8Array>({
@@ -111,7 +117,7 @@ function bounded(message: IncomingMessage, { limit, signal }: PinnedRequest): Re
         const { done, value } = await chunks.next();
         if (done === true) return controller.close();
         size += value.byteLength;
-        if (size > limit) throw new OutboundError('size', `The answer is longer than ${limit} bytes.`);
+        if (size > limit) throw new OutboundError('size', `The response is longer than ${limit} bytes.`);
         controller.enqueue(value);
       } catch (error) {
         message.destroy();
@@ -124,10 +130,12 @@ function bounded(message: IncomingMessage, { limit, signal }: PinnedRequest): Re
   });
 }
 
-/** What a failure of the socket means. The caller's own abort stays what it is. */
+/** Converts a socket error to an `OutboundError`. The reason of the caller's own abort is kept. */
 export function toOutboundError(error: unknown, signal: AbortSignal): unknown {
   if (error instanceof OutboundError) return error;
   if (!signal.aborted) return new OutboundError('unreachable', 'The server could not be reached.', error);
-  const late = signal.reason instanceof DOMException && signal.reason.name === 'TimeoutError';
-  return late ? new OutboundError('timeout', 'The server did not answer in time.', error) : signal.reason;
+  const isTimeout = signal.reason instanceof DOMException && signal.reason.name === 'TimeoutError';
+  return isTimeout
+    ? new OutboundError('timeout', 'The server did not respond in time.', error)
+    : signal.reason;
 }

@@ -1,39 +1,42 @@
-/** Which URLs and addresses may be contacted: a law over what a name says and what it resolves to. */
+/** SSRF guard: decides which URLs, and which addresses that their names resolve to, outbound requests may contact. */
 import { isIP } from 'node:net';
 import { isLoopbackHost, isPublicAddress, isPublicHost, isSecureUrl, readWebUrl } from '@portcullis/protocol';
 
-/** What an operator allows besides https to public addresses. */
+/** What the operator allows in addition to https to public addresses. */
 export interface OutboundPolicy {
-  /** http and https to `localhost`, `127.0.0.1` and `[::1]`: for development on one computer. */
+  /** Allows http and https to `localhost`, `127.0.0.1` and `[::1]`, for development. */
   readonly allowLoopback?: boolean;
-  /** Origins that the operator has named: https to them may lead to any address. */
+  /** Origins that may resolve to private addresses, over https. */
   readonly allowedPrivateOrigins?: readonly string[];
 }
 
-/** Where a URL may lead, once judged. */
+/** The decision about a URL, by the network that it may lead to. */
 export type OutboundDestination =
-  | { readonly kind: 'public' | 'loopback' | 'inner'; readonly url: URL }
-  | { readonly kind: 'refused'; readonly reason: string };
+  | { readonly kind: 'public' | 'loopback' | 'private'; readonly url: URL }
+  | { readonly kind: 'blocked'; readonly reason: string };
 
-/** Judges a URL by itself. A name that looks public is judged again by what it resolves to. */
+/**
+ * Checks a URL by itself. What a public name resolves to must be checked with `areAddressesAllowed`. @see OWASP SSRF
+ * Prevention
+ */
 export function checkOutboundUrl(text: string, policy: OutboundPolicy): OutboundDestination {
   const url = readWebUrl(text);
-  if (url === null) return refused('it is no well-formed http or https URL');
-  if (!isSecureUrl(url)) return refused('it is not https');
+  if (url === null) return blocked('it is not a well-formed http or https URL');
+  if (!isSecureUrl(url)) return blocked('it is not https');
   if (isLoopbackHost(url.hostname)) {
-    return policy.allowLoopback === true ? { kind: 'loopback', url } : refused('it leads to this computer');
+    return policy.allowLoopback === true ? { kind: 'loopback', url } : blocked('it leads to this computer');
   }
-  if (policy.allowedPrivateOrigins?.includes(url.origin) === true) return { kind: 'inner', url };
-  if (!isPublicHost(url.hostname)) return refused('it leads into a private network');
+  if (policy.allowedPrivateOrigins?.includes(url.origin) === true) return { kind: 'private', url };
+  if (!isPublicHost(url.hostname)) return blocked('it leads into a private network');
   return { kind: 'public', url };
 }
 
 /**
- * Judges the addresses that a name resolved to: one that is not allowed condemns the whole answer, because whoever
- * mixes them wants one to be overlooked.
+ * Checks the addresses that a name resolved to. One disallowed address blocks all of them: a mix of public and
+ * private addresses is an attempt at DNS rebinding.
  */
 export function areAddressesAllowed(
-  kind: 'public' | 'loopback' | 'inner',
+  kind: 'public' | 'loopback' | 'private',
   addresses: readonly string[],
 ): boolean {
   if (addresses.length === 0) return false;
@@ -44,11 +47,11 @@ export function areAddressesAllowed(
       return addresses.every(
         (address) => address === '::1' || (isIP(address) === 4 && address.startsWith('127.')),
       );
-    case 'inner':
+    case 'private':
       return addresses.every((address) => isIP(address) !== 0);
   }
 }
 
-function refused(reason: string): OutboundDestination {
-  return { kind: 'refused', reason };
+function blocked(reason: string): OutboundDestination {
+  return { kind: 'blocked', reason };
 }

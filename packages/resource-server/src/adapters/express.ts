@@ -1,4 +1,4 @@
-/** The guard as Express middleware. Anything on node:http that calls `(request, response, next)` can use it. */
+/** The guard as Express middleware, usable by anything on node:http that calls `(request, response, next)`. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { OAuthError } from '@portcullis/protocol/protected-resource';
 import type { Guard, GuardDecision, RequestInfo } from '../guard.ts';
@@ -10,17 +10,18 @@ import { checkRouteOptions, type RouteOptions } from './route-options.ts';
 export { principalOf } from './principal-carrier.ts';
 export type { RouteOptions } from './route-options.ts';
 
-/** A request of Express, as far as the guard needs it. */
+/** The part of an Express request that the guard needs. */
 type ExpressRequest = IncomingMessage & {
-  /** A router cuts off `url` what it has matched. */
+  /** Routers strip the path that they have matched from `url`. */
   readonly originalUrl?: string;
 };
 
 type Next = (error?: unknown) => void;
 
 /**
- * Admits a request to what follows, or answers it. `principalOf(request)` tells what follows on whose behalf.
- * Put it before anything that reads the body, or after a body parser; not after what reads it and keeps nothing.
+ * Authorizes a request, or responds itself. Handlers get the principal with `principalOf(request)`. Put it before
+ * anything that reads the body, or after a body parser, but not after code that consumes the body without keeping it.
+ * @throws ConfigurationError for unknown options
  */
 export function protect(
   guard: Guard,
@@ -57,7 +58,10 @@ export function protect(
   }
 }
 
-/** Serves the metadata documents, and preflights of the resources. Put it at the root of the application, first. */
+/**
+ * Serves protected resource metadata, and preflights of the resources. Put it first, at the root of the application.
+ * @see RFC 9728 §3
+ */
 export function serveMetadata(
   guard: Guard,
 ): (request: ExpressRequest, response: ServerResponse, next: Next) => void {
@@ -68,7 +72,10 @@ export function serveMetadata(
   };
 }
 
-/** Turns an `OAuthError` of a handler into the guard's challenge. Put it last; other errors go on. */
+/**
+ * Error handler: converts an `OAuthError` to the guard's challenge and passes other errors on. Put it last. @see RFC
+ * 6750 §3
+ */
 export function errorHandler(
   guard: Guard,
 ): (error: unknown, request: ExpressRequest, response: ServerResponse, next: Next) => void {

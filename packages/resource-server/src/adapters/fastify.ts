@@ -12,15 +12,15 @@ import { checkRouteOptions, type RouteOptions } from './route-options.ts';
 export { principalOf } from './principal-carrier.ts';
 export type { RouteOptions } from './route-options.ts';
 
-/** A request of Fastify, as far as the guard needs it. */
+/** The part of a Fastify request that the guard needs. */
 interface FastifyRequest {
   readonly raw: IncomingMessage;
   readonly originalUrl: string;
-  /** Once it is parsed. */
+  /** The parsed body, once it is parsed. */
   readonly body?: unknown;
 }
 
-/** A reply of Fastify, as far as the guard needs it. */
+/** The part of a Fastify reply that the guard needs. */
 interface FastifyReply {
   readonly raw: ServerResponse;
   code(status: number): FastifyReply;
@@ -31,8 +31,10 @@ interface FastifyReply {
 type Done = (error?: Error) => void;
 
 /**
- * An `onRequest` hook that admits a request to its route, or answers it. `principalOf(request)` tells the handler on
- * whose behalf. The body is still to be parsed then, and is. As a `preHandler` hook it takes the body as it was parsed.
+ * An `onRequest` hook that authorizes a request, or responds itself. Handlers get the principal with
+ * `principalOf(request)`. The body is not parsed yet at that point, but will be. As a `preHandler` hook it uses the
+ * parsed body.
+ * @throws ConfigurationError for unknown options
  */
 export function protect(
   guard: Guard,
@@ -66,7 +68,10 @@ export function protect(
   }
 }
 
-/** An `onRequest` hook for the whole application: serves the metadata documents, and preflights of the resources. */
+/**
+ * An `onRequest` hook for the whole application: serves protected resource metadata, and preflights of the resources.
+ * @see RFC 9728 §3
+ */
 export function serveMetadata(
   guard: Guard,
 ): (request: FastifyRequest, reply: FastifyReply, done: Done) => void {
@@ -77,7 +82,10 @@ export function serveMetadata(
   };
 }
 
-/** An error handler: an `OAuthError` becomes the guard's challenge, any other error goes to the handler above. */
+/**
+ * Error handler: converts an `OAuthError` to the guard's challenge and passes other errors to the parent handler.
+ * @see RFC 6750 §3
+ */
 export function errorHandler(
   guard: Guard,
 ): (error: unknown, request: FastifyRequest, reply: FastifyReply) => void {

@@ -1,16 +1,17 @@
-/** The guard in front of a web-standard handler: Request in, Response out. */
+/** The guard for handlers of standard `Request` and `Response`. */
 import { OAuthError } from '@portcullis/protocol/protected-resource';
 import type { Guard } from '../guard.ts';
 import type { Principal } from '../principal.ts';
 import { takeWebRequest, toWebResponse, withMissingHeaders } from './web-request.ts';
 import { endStreamWithToken } from './web-stream.ts';
 
-/** What is protected. The request that it gets holds no token. */
+/** The protected handler. The request that it gets contains no token. */
 export type ProtectedHandler = (request: Request, principal: Principal) => Response | Promise<Response>;
 
 /**
- * Puts a guard in front of a handler. The result serves the metadata documents and preflights too.
- * An `OAuthError` that the handler throws becomes the guard's answer; any other error is left to whoever calls.
+ * Protects a handler. The result also serves protected resource metadata and preflights. An `OAuthError` that the
+ * handler throws becomes the guard's response; other errors are rethrown.
+ * @see RFC 6750, RFC 9728
  */
 export function protect(guard: Guard, handler: ProtectedHandler): (request: Request) => Promise<Response> {
   return async (original) => {
@@ -31,7 +32,7 @@ export function protect(guard: Guard, handler: ProtectedHandler): (request: Requ
   };
 }
 
-/** What is left of a body that nobody will read. */
+/** Cancels a body that will not be read. */
 function leaveBody(request: Request): void {
   if (request.method !== 'GET' && request.method !== 'HEAD') request.body?.cancel().catch(() => {});
 }

@@ -1,4 +1,4 @@
-/** The guard as Hono middleware, on any runtime that Hono runs on. */
+/** The guard as Hono middleware, on any runtime that Hono supports. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { OAuthError } from '@portcullis/protocol/protected-resource';
 import type { ReadBody } from '../guard/required-scopes.ts';
@@ -15,7 +15,7 @@ import { endStreamWithToken } from './web-stream.ts';
 export { principalOf } from './principal-carrier.ts';
 export type { RouteOptions } from './route-options.ts';
 
-/** A context of Hono, as far as the guard needs it. */
+/** The part of a Hono context that the guard needs. */
 interface HonoContext {
   readonly env: unknown;
   readonly req: {
@@ -28,7 +28,8 @@ interface HonoContext {
 type HonoMiddleware = (context: HonoContext, next: () => Promise<void>) => Promise<Response | undefined>;
 
 /**
- * Admits a request to what follows, or answers it. `principalOf(context)` tells what follows on whose behalf.
+ * Authorizes a request, or responds itself. Handlers get the principal with `principalOf(context)`.
+ * @throws ConfigurationError for unknown options
  */
 export function protect(guard: Guard, options: RouteOptions = {}): HonoMiddleware {
   checkRouteOptions(options);
@@ -49,12 +50,13 @@ export function protect(guard: Guard, options: RouteOptions = {}): HonoMiddlewar
   };
 }
 
-/** A handler that is told on whose behalf it answers. */
+/** A handler that gets the principal. */
 type GuardedHandler<Context> = (context: Context, principal: Principal) => Response | Promise<Response>;
 
 /**
- * The guard and one handler in one: `app.post('/mcp', guarded(guard, (context, principal) => …))`. Saves what a chain of
- * middleware costs, and answers an `OAuthError` of the handler itself.
+ * Combines the guard with one handler: `app.post('/mcp', guarded(guard, (context, principal) => …))`. Avoids the cost
+ * of a middleware chain, and responds to an `OAuthError` of the handler itself.
+ * @throws ConfigurationError for unknown options
  */
 export function guarded<Context extends HonoContext>(
   guard: Guard,
@@ -97,20 +99,20 @@ export function guarded<Context extends HonoContext>(
   }
 }
 
-/** Who watches over streams: on Node and elsewhere. */
+/** Watches streams, on Node and elsewhere. */
 interface StreamWatching {
   readonly guard: Guard;
   readonly attend: WatchResponse | null;
 }
 
-/** Makes of a response one that ends with the token. */
+/** Makes a response end with its token. */
 type Finish = (response: Response) => Response;
 
 const unwatched: Finish = (response) => response;
 
 /**
- * Has an event stream end with the token. Below Hono on Node the answer is watched where it is written; elsewhere the
- * response has to be finished, once. `null`: nothing is left to do.
+ * Ends an event stream with its token. On Node the outgoing response is watched; elsewhere the response has to be
+ * wrapped once. `null`: nothing is left to do.
  */
 function watchStream(
   { guard, attend }: StreamWatching,
@@ -136,8 +138,8 @@ function finishResponse(
 }
 
 /**
- * For `app.onError`: an `OAuthError` of a handler becomes the guard's challenge, an exception of Hono its own response;
- * other errors are thrown again.
+ * Error handler for `app.onError`: converts an `OAuthError` to the guard's challenge and an exception of Hono to its
+ * own response; rethrows other errors. @see RFC 6750 §3
  */
 export function errorHandler(guard: Guard): (error: unknown, context: HonoContext) => Response {
   return (error, { req }) => {
@@ -154,7 +156,7 @@ export function errorHandler(guard: Guard): (error: unknown, context: HonoContex
   };
 }
 
-/** Serves the metadata documents, and preflights of the resources. Put it first. */
+/** Serves protected resource metadata, and preflights of the resources. Put it first. @see RFC 9728 §3 */
 export function serveMetadata(guard: Guard): HonoMiddleware {
   return async (context, next) => {
     const { method, url, headers } = context.req.raw;
@@ -167,10 +169,10 @@ export function serveMetadata(guard: Guard): HonoMiddleware {
   };
 }
 
-/** The facts of a request, whose token is taken away. */
+/** Reads a request and removes its token. */
 function takeHonoRequest(context: HonoContext, { scopes }: RouteOptions): RequestInfo {
   const { req } = context;
-  // Hono keeps a body that something read before, and reads it again from there.
+  // Hono keeps a body that was read before, and reads it again from there.
   const body: ReadBody = (limit) => (req.raw.bodyUsed ? req.text() : webBodyReader(req.raw)(limit));
   const beyond = { scopes, principal: attachedPrincipal(context), body };
   const incoming = incomingOf(context);
@@ -180,19 +182,19 @@ function takeHonoRequest(context: HonoContext, { scopes }: RouteOptions): Reques
     return { ...requestInfo, ...beyond };
   }
   const requestInfo = takeNodeRequest(incoming, beyond);
-  // The headers are usually made later, from what was emptied here; unless something looked at them before.
+  // Hono usually creates the headers later, from the emptied ones, unless something read them before.
   const isEmptied = requestInfo.authorization === undefined || req.raw.headers.get('authorization') === '';
   if (!isEmptied) req.raw = takeWebRequest(req.raw).request;
   return requestInfo;
 }
 
-/** The request of node:http below, where there is one: its headers need not be made twice. */
+/** The underlying request of node:http, if any; its headers need not be copied. */
 function incomingOf({ env }: HonoContext): IncomingMessage | null {
   const incoming = (env as { readonly incoming?: Partial<IncomingMessage> } | undefined)?.incoming;
   return Array.isArray(incoming?.rawHeaders) ? (incoming as IncomingMessage) : null;
 }
 
-/** The answer of node:http below, where there is one. */
+/** The underlying response of node:http, if any. */
 function outgoingOf({ env }: HonoContext): ServerResponse | null {
   const outgoing = (env as { readonly outgoing?: Partial<ServerResponse> } | undefined)?.outgoing;
   return typeof outgoing?.writeHead === 'function' ? (outgoing as ServerResponse) : null;

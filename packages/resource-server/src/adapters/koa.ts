@@ -11,11 +11,11 @@ import { checkRouteOptions, type RouteOptions } from './route-options.ts';
 export { principalOf } from './principal-carrier.ts';
 export type { RouteOptions } from './route-options.ts';
 
-/** A context of Koa, as far as the guard needs it. */
+/** The part of a Koa context that the guard needs. */
 interface KoaContext {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
-  /** Where body parsers leave what they read. */
+  /** Body parsers store what they read here. */
   readonly request: object;
   readonly originalUrl: string;
   status: number;
@@ -26,8 +26,9 @@ interface KoaContext {
 type KoaMiddleware = (context: KoaContext, next: () => Promise<unknown>) => Promise<void>;
 
 /**
- * Admits a request to what follows, or answers it. `principalOf(context)` tells what follows on whose behalf.
- * An `OAuthError` that is thrown behind it becomes the guard's challenge; other errors go on.
+ * Authorizes a request, or responds itself. Handlers get the principal with `principalOf(context)`. An `OAuthError`
+ * thrown behind it becomes the guard's challenge; other errors are rethrown.
+ * @throws ConfigurationError for unknown options
  */
 export function protect(guard: Guard, options: RouteOptions = {}): KoaMiddleware {
   checkRouteOptions(options);
@@ -49,7 +50,7 @@ export function protect(guard: Guard, options: RouteOptions = {}): KoaMiddleware
   };
 }
 
-/** Serves the metadata documents, and preflights of the resources. Put it first. */
+/** Serves protected resource metadata, and preflights of the resources. Put it first. @see RFC 9728 §3 */
 export function serveMetadata(guard: Guard): KoaMiddleware {
   return async (context, next) => {
     const guardResponse = guard.publicResponse(nodeRequestInfo(context.req, adapterInfo(context)));
@@ -68,7 +69,7 @@ function adapterInfo(context: KoaContext, { scopes }: RouteOptions = {}): Adapte
   };
 }
 
-/** Koa takes a body of null for 204, so an empty one is written as empty text. */
+/** Koa treats a `null` body as 204, so an empty body is sent as empty text. */
 function sendResponse(context: KoaContext, { status, headers, body }: GuardResponse): void {
   context.body = body ?? '';
   context.status = status;

@@ -1,4 +1,4 @@
-/** The guard in front of the official MCP server packages: their `authInfo`, made from a principal. */
+/** The guard for the official MCP server packages: converts a principal to their `authInfo`. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Guard } from '../guard.ts';
 import { resourceMetadataUrl } from '../metadata/metadata-handler.ts';
@@ -6,7 +6,7 @@ import { isPrincipal, type Principal } from '../principal.ts';
 import { protect } from './fetch.ts';
 import { protectNode } from './node.ts';
 
-/** What both packages call `AuthInfo`. */
+/** The type that both packages call `AuthInfo`. */
 export interface AuthInfo {
   token: string;
   clientId: string;
@@ -17,10 +17,10 @@ export interface AuthInfo {
   extra: Record<string, unknown> & { principal: Principal };
 }
 
-/** Stands where the packages keep the token: a tool that passed it on upstream would pass on nothing. */
+/** Takes the place of the token, so that a tool cannot forward it upstream (token passthrough). */
 const WITHHELD_TOKEN = 'withheld-by-the-guard';
 
-/** What a server package is told of a principal. */
+/** Converts a principal to the `authInfo` of a server package. */
 export function authInfoOf(principal: Principal): AuthInfo {
   const { clientId, scopes, expiresAt, resource } = principal;
   return {
@@ -35,31 +35,31 @@ export function authInfoOf(principal: Principal): AuthInfo {
 }
 
 /**
- * The principal behind an `authInfo`, within a tool.
- * @throws TypeError when it is not from a guard.
+ * Returns the principal of an `authInfo`, within a tool.
+ * @throws TypeError if it was not created by a guard
  */
 export function principalOf(
   authInfo: { readonly extra?: Record<string, unknown> | undefined } | undefined,
 ): Principal {
   const principal = authInfo?.extra?.['principal'];
   if (isPrincipal(principal)) return principal;
-  throw new TypeError('This authInfo is not from a guard: make it with authInfoOf.');
+  throw new TypeError('This authInfo was not created by a guard: create it with authInfoOf.');
 }
 
-/** A handler of `@modelcontextprotocol/server` 2.x, such as `createMcpHandler` makes. */
+/** A handler of `@modelcontextprotocol/server` 2.x, such as `createMcpHandler` returns. */
 interface McpHandler {
   fetch(request: Request, options: { authInfo: AuthInfo }): Promise<Response>;
 }
 
-/** Puts a guard in front of a handler of `@modelcontextprotocol/server` 2.x. */
+/** Protects a handler of `@modelcontextprotocol/server` 2.x. */
 export function protectMcp(guard: Guard, handler: McpHandler): (request: Request) => Promise<Response> {
   return protect(guard, (request, principal) => handler.fetch(request, { authInfo: authInfoOf(principal) }));
 }
 
-/** A request as the transports of `@modelcontextprotocol/sdk` 1.x take it. */
+/** A request as transports of `@modelcontextprotocol/sdk` 1.x expect it. */
 export type AuthenticatedRequest = IncomingMessage & { auth: AuthInfo };
 
-/** Puts a guard in front of a handler that passes its request to a transport of `@modelcontextprotocol/sdk` 1.x. */
+/** Protects a handler that passes its request to a transport of `@modelcontextprotocol/sdk` 1.x. */
 export function protectMcpNode(
   guard: Guard,
   handler: (request: AuthenticatedRequest, response: ServerResponse) => void | Promise<void>,

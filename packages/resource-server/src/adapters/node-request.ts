@@ -1,11 +1,14 @@
-/** A request of node:http as every framework on it hands it on: its facts, its body, its token taken away. */
+/**
+ * Reads requests of node:http for all frameworks that run on it, removes their tokens, and sends the guard's
+ * responses.
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { OAuthError } from '@portcullis/protocol/protected-resource';
 import { bodyTooLarge, checkPlainEncoding, concatChunks, type ReadBody } from '../guard/required-scopes.ts';
 import type { RequestInfo } from '../guard.ts';
 import type { GuardResponse } from '../guard-response.ts';
 
-/** The facts of a request, whose token stays where it is. */
+/** Reads a request without removing its token. */
 export function nodeRequestInfo(
   request: IncomingMessage,
   beyond: AdapterInfo = NO_ADAPTER_INFO,
@@ -13,10 +16,7 @@ export function nodeRequestInfo(
   return new NodeRequestInfo(request, { authorization: request.headers.authorization }, beyond);
 }
 
-/**
- * The facts of a request, and the token taken out of it: it was for the guard, and whatever the application asks
- * elsewhere, it asks with a token of its own.
- */
+/** Reads a request and removes its token: it is meant for the guard, and must not be forwarded by the application. */
 export function takeNodeRequest(
   request: IncomingMessage,
   beyond: AdapterInfo = NO_ADAPTER_INFO,
@@ -24,10 +24,10 @@ export function takeNodeRequest(
   return new NodeRequestInfo(request, takeTokenFields(request), beyond);
 }
 
-/** What a request presents. */
+/** The headers that contain a token and its proof. */
 type TokenFields = Pick<RequestInfo, 'authorization' | 'dpop'>;
 
-/** Of each request there are a few at hand; the rest is read from it when it is asked for, which is seldom. */
+/** Reads rarely needed headers lazily. */
 class NodeRequestInfo implements RequestInfo {
   readonly method: string;
   readonly url: string;
@@ -53,7 +53,7 @@ class NodeRequestInfo implements RequestInfo {
     return this.request.headers.origin;
   }
 
-  /** HTTP/2 has a pseudo-header for it. */
+  /** HTTP/2 uses a pseudo-header instead. */
   get host(): string | undefined {
     const { headers } = this.request;
     return headers.host ?? headers[':authority']?.toString();
@@ -78,20 +78,22 @@ class NodeRequestInfo implements RequestInfo {
 
 const NO_ADAPTER_INFO: AdapterInfo = {};
 
-/** What a framework knows beyond the request: the target as it came, and what the route or an earlier guard said. */
+/**
+ * What a framework knows besides the request: the original target, and what the route or an earlier guard specified.
+ */
 export type AdapterInfo = Pick<RequestInfo, 'scopes' | 'principal' | 'body'> & {
   readonly url?: string | undefined;
-  /** The body, where the framework has parsed it already and does not keep it at the request itself. */
+  /** The parsed body, if the framework keeps it elsewhere than on the request. */
   readonly parsed?: unknown;
 };
 
-/** Sends an answer. What is left of the request's body is not waited for. */
+/** Sends a response of the guard, without waiting for the rest of the request's body. */
 export function sendGuardResponse(response: ServerResponse, { status, headers, body }: GuardResponse): void {
   if (status === 413) response.shouldKeepAlive = false;
   response.writeHead(status, headers).end(body ?? undefined);
 }
 
-/** Lets the page that asked read the application's answer. */
+/** Adds headers to the application's response. */
 export function addHeaders(response: ServerResponse, headers: Readonly<Record<string, string>>): void {
   for (const name in headers) response.setHeader(name, headers[name] ?? '');
 }
@@ -99,8 +101,8 @@ export function addHeaders(response: ServerResponse, headers: Readonly<Record<st
 const NO_TOKEN_FIELDS: TokenFields = { authorization: undefined };
 
 /**
- * Node keeps the first of several fields, but more than one is an error. Fields are emptied and not cut out: the request
- * counts on their number, and its object of headers on its shape.
+ * Node keeps the first of repeated headers, but repetition is an error. Headers are emptied rather than deleted: Node
+ * relies on their number, and V8 on the shape of the headers object.
  */
 function takeTokenFields({ headers, rawHeaders }: IncomingMessage): TokenFields {
   const field = headers.authorization;
@@ -122,23 +124,23 @@ function isNamed(field: string | undefined, name: string): boolean {
   return field?.length === name.length && field.toLowerCase() === name;
 }
 
-/** What a framework's own reader left behind, if one ran before the guard. */
+/** The body that a framework's parser left behind, if it ran before the guard. */
 type WithBody = IncomingMessage & { readonly body?: unknown };
 
 function nodeBodyReader(request: WithBody, parsed: unknown): ReadBody {
   return async (limit) => {
     const known = parsed ?? request.body;
     const isUnread = !hasNoBody(request) && !request.readableEnded;
-    // A parser of another type leaves an object with nothing in it, and the body to whoever reads it next.
+    // A parser for another content type leaves an empty object, and the body unread.
     if (known !== undefined && !isUnread) return known;
     if (hasNoBody(request)) return '';
-    if (!isUnread) throw new Error('something read the body before the guard, and kept nothing of it');
+    if (!isUnread) throw new Error('the body was consumed before the guard, and not kept');
     checkPlainEncoding(request.headers['content-type'], request.headers['content-encoding']);
     return readAndRestore(request, limit);
   };
 }
 
-/** In HTTP/2 frames tell where a request ends, not fields: a body need not be announced. */
+/** In HTTP/2 frames mark the end of a request, so a body need not be announced by headers. */
 type Framed = IncomingMessage & {
   readonly stream?: { readonly endAfterHeaders?: boolean; readonly readableEnded: boolean };
 };
@@ -152,12 +154,12 @@ function hasNoBody(request: Framed): boolean {
   return !isAnnounced || (isComplete(request) && readableLength === 0 && !readableEnded);
 }
 
-/** Whether all of it has arrived. */
+/** Whether the whole request has arrived. */
 function isComplete({ complete, stream }: Framed): boolean {
   return complete || (stream?.endAfterHeaders !== undefined && stream.readableEnded);
 }
 
-/** Reads a body to its end and puts it back into the stream, before that end has been told to anybody. */
+/** Reads a body completely and puts it back into the stream before its end is signalled. */
 function readAndRestore(request: IncomingMessage, limit: number): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const chunks: Uint8Array[] = [];
@@ -170,9 +172,13 @@ function readAndRestore(request: IncomingMessage, limit: number): Promise<Uint8A
       reject(error);
     };
     const fail = (): void =>
-      refuse(new OAuthError('invalid_request', 'The body broke off.', { reason: 'body broke off' }));
+      refuse(
+        new OAuthError('invalid_request', 'The body is incomplete.', {
+          reason: 'connection closed before the end of the body',
+        }),
+      );
     const take = (): void => {
-      // Nothing is read from an empty stream: at its end that would announce the end.
+      // Reading from an empty stream at its end would signal the end.
       while (request.readableLength > 0 && length <= limit) {
         const chunk: Uint8Array | null = request.read();
         if (chunk === null) break;

@@ -1,26 +1,26 @@
-/** Event streams of node:http that end with the token that admitted them. */
+/** Ends event streams of node:http with the token that authorized them. */
 import type { ServerResponse } from 'node:http';
 import type { Guard } from '../guard.ts';
 import type { Principal } from '../principal.ts';
 import { isEventStream, type StreamWatch } from '../streams/stream-watch.ts';
 
-/** Has an answer watched over that goes to an admitted request, should it turn out to be an event stream. */
+/** Watches the response to an authorized request, in case it becomes an event stream. */
 export type WatchResponse = (principal: Principal, response: ServerResponse) => void;
 
-/** An admitted answer that was still open when it was last looked at. */
+/** A response that was still open at the last sweep. */
 interface OpenResponse {
   readonly principal: Principal;
   readonly response: ServerResponse;
 }
 
-/** Milliseconds for which a stream may be open before it is noticed, at most. */
+/** Milliseconds after which an open stream is detected at the latest. */
 const MAX_DELAY_MS = 1000;
-/** Answers that come before they are looked at, beside those that were found open. */
+/** New responses that trigger the next sweep, besides those that were found open. */
 const SWEEP_SIZE = 32;
 
 const watchers = new WeakMap<Guard, WatchResponse>();
 
-/** What attends to the answers of a guard, of all its routes together. `null`: streams may outlive their token. */
+/** The watcher of a guard's responses on all routes. `null`: streams may outlive their token. */
 export function nodeStreamWatcher(guard: Guard): WatchResponse | null {
   if (guard.watchStream === null) return null;
   const attend = watchers.get(guard) ?? createResponseWatcher(guard.watchStream);
@@ -29,8 +29,8 @@ export function nodeStreamWatcher(guard: Guard): WatchResponse | null {
 }
 
 /**
- * Most answers are over before anything else happens, so they are looked at some later: then nothing of them has to be
- * touched or listened to. What is open by then is dropped as soon as it shows what it is.
+ * Most responses end before anything else happens, so they are only looked at later, without listeners. Those that
+ * have started by then are watched if they are event streams, and forgotten otherwise.
  */
 function createResponseWatcher(watch: StreamWatch): WatchResponse {
   const open: OpenResponse[] = [];
@@ -38,7 +38,7 @@ function createResponseWatcher(watch: StreamWatch): WatchResponse {
   let timer: ReturnType<typeof setTimeout> | null = null;
   const pause = Math.min(MAX_DELAY_MS, watch.every * 1000);
 
-  /** Keeps those that have not begun. */
+  /** Keeps responses that have not started. */
   function sweep(): void {
     let kept = 0;
     for (const answer of open) {
@@ -50,7 +50,7 @@ function createResponseWatcher(watch: StreamWatch): WatchResponse {
       }
     }
     open.length = kept;
-    // So that each answer is looked at twice on average, however many of them are open.
+    // Each response is looked at twice on average, however many are open.
     nextSweepAt = 2 * kept + SWEEP_SIZE;
   }
 
@@ -76,21 +76,21 @@ function watchIfStream(watch: StreamWatch, { principal, response }: OpenResponse
   response.once('close', stop);
 }
 
-/** Of HTTP/1 or HTTP/2. */
+/** A response of HTTP/1 or HTTP/2. */
 type AnyResponse = ServerResponse & { readonly stream?: { readonly destroyed: boolean } | null };
 
 function hasEnded({ writableEnded, destroyed, stream }: AnyResponse): boolean {
   return writableEnded || destroyed || stream?.destroyed === true;
 }
 
-/** Fields that `writeHead` was given itself stand nowhere else than in the head as it was sent. */
+/** Headers passed to `writeHead` directly are only found in the head that was sent. */
 function contentTypeOf(response: ServerResponse & { readonly _header?: unknown }): unknown {
   const { _header: head } = response;
   const sent = typeof head === 'string' ? /\r\ncontent-type:([^\r]*)/i.exec(head)?.[1] : undefined;
   return sent ?? response.getHeader('content-type');
 }
 
-/** As if the application had ended it; what it still writes goes nowhere, as when a client has gone. */
+/** Ends the response as if the application had; later writes are discarded, as after a disconnect. */
 function endStream(response: ServerResponse): void {
   response.on('error', () => {});
   response.end();

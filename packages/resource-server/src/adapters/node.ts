@@ -1,11 +1,11 @@
-/** The guard in front of a node:http handler. */
+/** The guard for node:http handlers. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Guard, GuardDecision, RequestInfo } from '../guard.ts';
 import type { Principal } from '../principal.ts';
 import { addHeaders, sendGuardResponse, takeNodeRequest } from './node-request.ts';
 import { nodeStreamWatcher } from './node-stream.ts';
 
-/** What is protected. The request that it gets holds no token; its body is still to be read. */
+/** The protected handler. The request that it gets contains no token; its body is still unread. */
 export type ProtectedNodeHandler = (
   request: IncomingMessage,
   response: ServerResponse,
@@ -13,8 +13,9 @@ export type ProtectedNodeHandler = (
 ) => void | Promise<void>;
 
 /**
- * Puts a guard in front of a handler. The result serves the metadata documents and preflights too.
- * An error of the handler never ends the process: an `OAuthError` becomes the guard's answer, any other is a 500.
+ * Protects a handler. The result also serves protected resource metadata and preflights. Errors of the handler never
+ * end the process: an `OAuthError` becomes the guard's response, any other a 500.
+ * @see RFC 6750, RFC 9728
  */
 export function protectNode(
   guard: Guard,

@@ -1,30 +1,30 @@
-/** How a principal travels from a guard's middleware to the handler behind it, within frameworks that pass one object along. */
+/** Passes a principal from middleware to handlers on the object that a framework hands to both. */
 import type { Principal } from '../principal.ts';
 
-/** Nobody outside can write it: a request cannot bring it along, and no body parser can make it. */
+/** A symbol, so that neither a request nor a body parser can forge it. */
 const PRINCIPAL: unique symbol = Symbol('principal');
 
 interface PrincipalCarrier {
   [PRINCIPAL]?: Principal;
 }
 
-/** Hands a principal on with whatever the framework hands to its handlers. */
+/** Attaches a principal to a framework's request or context. */
 export function attachPrincipal(carrier: object, principal: Principal): void {
   (carrier as PrincipalCarrier)[PRINCIPAL] = principal;
 }
 
-/** The principal that a guard has handed on already, if any. */
+/** Returns the attached principal, if any. */
 export function attachedPrincipal(carrier: object): Principal | undefined {
   return (carrier as PrincipalCarrier)[PRINCIPAL];
 }
 
 /**
- * The principal of a request that a guard has admitted.
- * @throws TypeError when no guard stands before the handler: such a route would answer anybody.
+ * Returns the principal of an authorized request.
+ * @throws TypeError if no guard runs before the handler: the route would be unprotected
  */
 export function principalOf(carrier: object): Principal {
   const principal = attachedPrincipal(carrier);
   if (principal === undefined)
-    throw new TypeError('No guard stands before this handler: put protect(guard) first.');
+    throw new TypeError('No guard runs before this handler: put protect(guard) first.');
   return principal;
 }

@@ -1,4 +1,4 @@
-/** What one route of a framework says to the guard. */
+/** Options of one protected route, for all frameworks. */
 import {
   ConfigurationError,
   type OptionNames,
@@ -6,14 +6,14 @@ import {
   unknownOptionIssues,
 } from '@portcullis/protocol/protected-resource';
 
-/** What a route may ask for beyond what its resource needs. */
+/** What a route requires in addition to its resource. */
 export interface RouteOptions {
   readonly scopes?: Scopes;
 }
 
 const ROUTE: OptionNames<RouteOptions> = { scopes: true };
 
-/** @throws ConfigurationError for a name that is none: what a route asks for under it would never be asked for */
+/** Rejects unknown option names, which would silently require nothing. @throws ConfigurationError */
 export function checkRouteOptions(options: RouteOptions): void {
   const issues = unknownOptionIssues(options, ROUTE);
   if (issues.length > 0) throw new ConfigurationError(issues);

@@ -1,22 +1,22 @@
-/** A `Request` as web-standard handlers have it: its facts, its body, its token taken away; and what is answered to it. */
+/** Reads standard requests, removes their tokens, and converts the guard's responses. */
 
 import { bodyTooLarge, checkPlainEncoding, concatChunks, type ReadBody } from '../guard/required-scopes.ts';
 import { NO_HEADERS } from '../guard/verified-token.ts';
 import type { GuardResponse } from '../guard-response.ts';
 import type { RequestInfo } from '../request-info.ts';
 
-/** A request as the application may have it, and what the guard has to know of the original. */
+/** Reads a request, and returns it without its token for the application. */
 export function takeWebRequest(original: Request): {
   readonly requestInfo: RequestInfo;
   readonly request: Request;
 } {
   const requestInfo = webRequestInfo(original);
-  // Before anything makes a copy, which would keep the token.
+  // Before anything copies the request, which would keep the token.
   const request = requestInfo.authorization === null ? original : withoutToken(original);
   return { request, requestInfo: { ...requestInfo, body: webBodyReader(request) } };
 }
 
-/** The facts of a request, but for its body. */
+/** Reads a request, except for its body. */
 function webRequestInfo(request: Request): RequestInfo {
   const { headers, method, url } = request;
   const authorization = headers.get('authorization');
@@ -32,18 +32,18 @@ function webRequestInfo(request: Request): RequestInfo {
   };
 }
 
-/** Of an absolute URL as requests have it: normalized, without user name and password. */
+/** The host of a request URL, which is normalized and contains no user information. */
 function hostOf(url: string): string {
   const start = url.indexOf('://') + 3;
   return url.slice(start, url.indexOf('/', start));
 }
 
-/** The response that an answer becomes. */
+/** Converts a response of the guard to a standard `Response`. */
 export function toWebResponse({ status, headers, body }: GuardResponse, method: string): Response {
   return new Response(method === 'HEAD' ? null : body, { status, headers });
 }
 
-/** Reads a copy of the body, so that the application still has its own. */
+/** Reads a copy of the body, which stays available to the application. */
 export function webBodyReader(request: Request): ReadBody {
   return async (limit) => {
     if (request.method === 'GET' || request.method === 'HEAD') return '';
@@ -53,7 +53,7 @@ export function webBodyReader(request: Request): ReadBody {
     for (let part = await reader?.read(); part?.done === false; part = await reader?.read()) {
       length += part.value.byteLength;
       if (length > limit) {
-        // Not waited for: the copy ends only together with the original.
+        // Not awaited: the copy ends only together with the original.
         void reader?.cancel();
         throw bodyTooLarge(limit);
       }
@@ -65,14 +65,14 @@ export function webBodyReader(request: Request): ReadBody {
   };
 }
 
-/** The token was for the guard: whatever the application asks elsewhere, it asks with a token of its own. */
+/** Removes the token: it is meant for the guard, and must not be forwarded by the application. */
 function withoutToken(request: Request): Request {
   try {
     request.headers.delete('authorization');
     request.headers.delete('dpop');
     return request;
   } catch {
-    // Some runtimes hand out requests whose headers cannot be changed.
+    // In some runtimes the headers of requests are immutable.
     const headers = new Headers(request.headers);
     headers.delete('authorization');
     headers.delete('dpop');
@@ -80,10 +80,10 @@ function withoutToken(request: Request): Request {
   }
 }
 
-/** Adds headers that the application has not set itself. */
+/** Adds headers that the application has not set. */
 export function withMissingHeaders(response: Response, headers: Readonly<Record<string, string>>): Response {
   if (headers === NO_HEADERS) return response;
-  // A page cannot read the answer that opens a socket, and nobody can copy it.
+  // Pages cannot read a 101 response, and it cannot be copied.
   if (response.status === 101) return response;
   const missing = Object.entries(headers).filter(([name]) => !response.headers.has(name));
   if (missing.length === 0) return response;

@@ -1,9 +1,9 @@
-/** Event streams in a `Response` that end with the token that admitted them. */
+/** Ends event streams in standard responses with the token that authorized them. */
 import type { Guard } from '../guard.ts';
 import type { Principal } from '../principal.ts';
 import { isEventStream } from '../streams/stream-watch.ts';
 
-/** The response as it is; an event stream as one that ends when its token does. */
+/** Returns the response; an event stream is wrapped so that it ends with its token. */
 export function endStreamWithToken(
   { watchStream }: Guard,
   principal: Principal,
@@ -19,7 +19,7 @@ export function endStreamWithToken(
   );
 }
 
-/** The same bytes, until `end` is called. */
+/** Passes bytes through until `end` is called. */
 function endableStream(
   body: ReadableStream<Uint8Array>,
   begin: (end: () => void) => () => void,

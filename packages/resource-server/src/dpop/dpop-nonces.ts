@@ -1,16 +1,19 @@
-/** Nonces for proofs: made from a secret and the time, so that nothing is stored and processes take each other's. */
+/**
+ * DPoP nonces derived from a secret and the time: nothing is stored, and processes with the same secret accept each
+ * other's.
+ */
 
 export interface DpopNonces {
-  /** The nonce of now. */
+  /** Returns the current nonce. */
   current(now: number): Promise<string>;
-  /** Whether it was made here, lately. */
+  /** Whether a nonce was issued here recently. */
   isValid(nonce: unknown, now: number): Promise<boolean>;
 }
 
 const CONTEXT = 'portcullis dpop nonce ';
 
 /**
- * Makes nonces; each is good for one to two lifetimes in seconds.
+ * Creates nonces, each valid for one to two lifetimes in seconds.
  * @param secret 32 bytes or more
  * @see RFC 9449 §8 and §9
  */
@@ -31,7 +34,7 @@ export function createDpopNonces(secret: Uint8Array, lifetime: number): DpopNonc
       .replaceAll('/', '_');
   }
 
-  /** Those of the present and the last period, each made once. */
+  /** The nonces of the current and the previous period, computed once. */
   const made = new Map<number, Promise<string>>();
 
   function nonceOf(period: number): Promise<string> {

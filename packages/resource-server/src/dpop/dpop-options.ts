@@ -1,24 +1,24 @@
-/** What an operator says of tokens that are bound to a key of the client (DPoP). */
+/** Options of DPoP, sender-constrained tokens bound to a key of the client (RFC 9449). */
 import type { JwsAlgorithm } from '../verifiers/public-keys.ts';
 import type { ReplayStore } from './replay-cache.ts';
 
-/** @see RFC 9449 */
+/** Options of DPoP. @see RFC 9449 */
 export interface DpopOptions {
-  /** Whether bound tokens alone are taken; when left out or `false`, plain ones are taken too. */
+  /** Whether only bound tokens are accepted; bearer tokens are accepted too by default. */
   readonly required?: boolean;
-  /** Signature algorithms of proofs; ES256, EdDSA, RS256 and PS256 when left out. */
+  /** Signature algorithms of proofs; ES256, EdDSA, RS256 and PS256 by default. */
   readonly algorithms?: readonly JwsAlgorithm[];
-  /** Seconds by which a proof's time may be off, either way; 300 when left out. */
+  /** Seconds by which the time of a proof may differ, either way; 300 by default. */
   readonly window?: number;
-  /** Remembers proofs, so that none is taken twice; in the memory of this process when left out. */
+  /** Stores used proofs to detect replays; in the memory of this process by default. */
   readonly replays?: ReplayStore;
   /**
-   * Demands nonces of this guard in proofs, so that none can be made in advance. Processes that share the secret, of 32
-   * bytes or more, take each other's.
+   * Requires nonces of this guard in proofs, so that they cannot be made in advance. Processes that share the secret
+   * of 32 bytes or more accept each other's nonces. @see RFC 9449 §9
    */
   readonly nonces?: {
     readonly secret: Uint8Array;
-    /** Seconds for which a nonce is good, at least; 150 when left out. */
+    /** Seconds for which a nonce is valid at least; 150 by default. */
     readonly lifetime?: number;
   };
 }

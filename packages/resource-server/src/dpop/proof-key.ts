@@ -1,4 +1,4 @@
-/** The key that a DPoP proof brings along: taken only when it is the one that the token is bound to. */
+/** Reads the public key from the header of a DPoP proof and compares it with the key that the token is bound to. */
 import { createLruCache } from '../lru-cache.ts';
 import { digest } from '../verifiers/digest.ts';
 import { type JwsAlgorithm, type PublicKey, readPublicKey } from '../verifiers/public-keys.ts';
@@ -9,12 +9,12 @@ interface CachedKey {
   readonly thumbprint: string;
 }
 
-/** Keys of clients that proved themselves lately, by the header that names them. */
+/** Recently used keys, by the proof header that contains them. */
 const KEY_CACHE_LIMITS = { entries: 1000, characters: 1000 * 512 };
 
 /**
- * Creates what reads the header of proofs, as base64url, and finds the key of a thumbprint in it.
- * It throws OAuthError `invalid_dpop_proof` for another key, another type, or an algorithm that is not allowed.
+ * Creates a function that reads a proof header in base64url and returns its key if it has the given thumbprint. It
+ * throws OAuthError `invalid_dpop_proof` for another key, another type, or an algorithm that is not allowed.
  * @see RFC 9449 §4.2
  */
 export function createKeyResolver(
@@ -50,7 +50,7 @@ function readHeader(
   return { alg: algorithm, jwk: { ...jwk } };
 }
 
-/** The members that make a key what it is, in the order of their names. @see RFC 7638 §3.2 */
+/** The members of a JWK thumbprint in lexicographic order. @see RFC 7638 §3.2 */
 const THUMBPRINT_MEMBERS: Readonly<Record<string, readonly string[]>> = {
   EC: ['crv', 'kty', 'x', 'y'],
   OKP: ['crv', 'kty', 'x'],

@@ -1,4 +1,4 @@
-/** Possession: that whoever presents a bound token holds its key, and the nonces that go with it. */
+/** Proof of possession (RFC 9449): verifies the DPoP proof of a bound token, and issues nonces. */
 import type { GuardResponse } from '../guard-response.ts';
 import { isAtOrBelowResource, requestPath } from '../request-path.ts';
 import type { ProtectedResource } from '../settings.ts';
@@ -8,7 +8,7 @@ import { createProofVerifier } from './proof-verifier.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
-/** A request, as far as a proof speaks of it. */
+/** The part of a request that a proof covers. */
 interface ProvableRequest {
   readonly method: string;
   readonly url: string;
@@ -16,21 +16,21 @@ interface ProvableRequest {
 }
 
 export interface ProofOfPossession {
-  /** @throws OAuthError `invalid_dpop_proof` or `use_dpop_nonce` */
+  /** Verifies the proof of a request. @throws OAuthError `invalid_dpop_proof` or `use_dpop_nonce` */
   check(
     binding: { readonly token: string; readonly thumbprint: string },
     resource: ProtectedResource,
     request: ProvableRequest,
   ): Promise<void>;
-  /** Adds the nonce for the next proof, where nonces are demanded. */
+  /** Adds the nonce for the next proof, if nonces are required. */
   addNonce(headers: Headers): Promise<Headers>;
-  /** Adds it to a refusal that asks for one. */
+  /** Adds a nonce to an error that asks for one. */
   addNonceToError(guardResponse: GuardResponse, error: unknown): Promise<GuardResponse>;
 }
 
 const DEFAULT_LIFETIME = 150;
 
-/** Creates the judge of possession. @see RFC 9449 §7 and §9 */
+/** Creates the check of proof of possession. @see RFC 9449 §7 and §9 */
 export function createProofOfPossession(options: DpopOptions, clock: () => number): ProofOfPossession {
   const { secret, lifetime = DEFAULT_LIFETIME } = options.nonces ?? {};
   const nonces = secret === undefined ? null : createDpopNonces(secret, lifetime);
@@ -51,7 +51,7 @@ export function createProofOfPossession(options: DpopOptions, clock: () => numbe
   };
 }
 
-/** The URL that the client asked for: of the configured origin, and the resource itself where a proxy took its path off. */
+/** The URL that the client used: on the configured origin, or the resource itself if a proxy has stripped its path. */
 function publicUrl(resource: ProtectedResource, target: string): string {
   const path = requestPath(target);
   return isAtOrBelowResource(resource, path) ? `${resource.origin}${path}` : resource.resource;

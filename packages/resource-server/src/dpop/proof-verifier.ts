@@ -1,4 +1,4 @@
-/** A DPoP proof: that the request was made by whoever holds the key that the token is bound to. */
+/** Verifies DPoP proofs: signature, method, URL, time, token hash, nonce and replay. */
 import { OAuthError, readUrl, temporarilyUnavailable } from '@portcullis/protocol/protected-resource';
 import { isBase64url } from '../verifiers/base64url.ts';
 import { digest } from '../verifiers/digest.ts';
@@ -9,7 +9,7 @@ import { invalidProof, parseProofSegment } from './proof-errors.ts';
 import { createKeyResolver } from './proof-key.ts';
 import { createReplayCache } from './replay-cache.ts';
 
-/** What a proof must speak of. */
+/** What a proof must match. */
 interface ProofExpectations {
   readonly method: string;
   /** The public URL of the request. */
@@ -20,19 +20,19 @@ interface ProofExpectations {
   readonly now: number;
 }
 
-/** Judges the `DPoP` field of a request. @throws OAuthError `invalid_dpop_proof` or `use_dpop_nonce` */
+/** Verifies the `DPoP` header of a request. @throws OAuthError `invalid_dpop_proof` or `use_dpop_nonce` */
 export type VerifyProof = (field: string | null | undefined, request: ProofExpectations) => Promise<void>;
 
-/** A longer field is not looked at. */
+/** Longer headers are rejected unread. */
 const LONGEST_PROOF = 8192;
 const LONGEST_ID = 512;
 
-/** What proofs may be signed with where nothing is configured. */
+/** Allowed signature algorithms by default. */
 export const PROOF_ALGORITHMS: readonly JwsAlgorithm[] = ['ES256', 'EdDSA', 'Ed25519', 'RS256', 'PS256'];
 
 /**
- * Creates the judge of proofs. What costs nothing comes first, the signature late: nobody has a signature verified but by
- * the key that the token is bound to.
+ * Creates the verifier of proofs. Cheap checks come first and the signature late, after the key has been matched with
+ * the token.
  * @see RFC 9449 §4.3 and §7.1
  */
 export function createProofVerifier(
@@ -58,9 +58,9 @@ export function createProofVerifier(
     if (!(await key.verify(proof.text, proof.signingInput, proof.signature)))
       throw invalidProof('the signature is wrong');
     if (nonces !== null && !(await nonces.isValid(nonce, request.now))) throw nonceRequired();
-    // Last, so that only a proof that is good in all else takes room.
+    // Last, so that only otherwise valid proofs use space.
     const seen = await digest(`${request.thumbprint} ${jti}`);
-    // Point of no return: the proof is used up.
+    // Point of no return: the proof is used.
     if (!(await remember(seen, iat + window + 1, request.thumbprint)))
       throw invalidProof('the proof was used before');
   };
@@ -77,26 +77,26 @@ export function createProofVerifier(
 
 interface DpopProof {
   readonly text: string;
-  /** As base64url: clients write the same one each time. */
+  /** The header in base64url; a client sends the same one each time. */
   readonly header: string;
   readonly payload: Readonly<Record<string, unknown>>;
   readonly signingInput: string;
   readonly signature: string;
 }
 
-/** Takes a proof apart; nothing in it is believed yet. */
+/** Splits a proof; nothing in it is trusted yet. */
 function readProof(field: string | null | undefined): DpopProof {
-  if (field === null || field === undefined || field === '') throw invalidProof('there is no proof');
+  if (field === null || field === undefined || field === '') throw invalidProof('the proof is missing');
   if (field.length > LONGEST_PROOF) throw invalidProof('the proof is too long');
-  // Several fields arrive joined by commas, which no proof holds.
+  // Repeated headers are joined by commas, which proofs do not contain.
   const [header = '', payload = '', signature = '', ...more] = field.split('.');
   if (more.length > 0 || ![header, payload, signature].every(isBase64url))
-    throw invalidProof('there is not one proof in compact form');
+    throw invalidProof('the header is not a single proof in compact form');
   const signingInput = field.slice(0, field.length - signature.length - 1);
   return { text: field, header, payload: parseProofSegment(payload), signingInput, signature };
 }
 
-/** Without query and fragment, after normalization. @see RFC 9449 §4.3 (9) */
+/** Compares URLs without query and fragment, after normalization. @see RFC 9449 §4.3 (9) */
 function isSameUrl(htu: unknown, url: string): boolean {
   if (htu === url) return true;
   const claimed = typeof htu === 'string' ? readUrl(htu) : null;
@@ -105,7 +105,7 @@ function isSameUrl(htu: unknown, url: string): boolean {
   return claimed.origin === actual.origin && normalizedPath(claimed) === normalizedPath(actual);
 }
 
-/** Percent-encoded letters, digits and marks that need no encoding mean themselves. @see RFC 3986 §6.2.2 */
+/** Decodes percent-encoded unreserved characters. @see RFC 3986 §6.2.2 */
 function normalizedPath({ pathname }: URL): string {
   return pathname.replace(/%[0-9a-f]{2}/gi, (code) => {
     const character = String.fromCharCode(Number.parseInt(code.slice(1), 16));
@@ -114,7 +114,7 @@ function normalizedPath({ pathname }: URL): string {
 }
 
 function nonceRequired(): OAuthError {
-  return new OAuthError('use_dpop_nonce', 'Make the DPoP proof with the nonce of the DPoP-Nonce header.', {
+  return new OAuthError('use_dpop_nonce', 'Use the nonce of the DPoP-Nonce header in the DPoP proof.', {
     status: 401,
     reason: 'nonce is missing or old',
   });

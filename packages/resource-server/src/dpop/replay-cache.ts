@@ -1,32 +1,32 @@
-/** Where proofs are remembered, so that none is taken twice. */
+/** Replay detection for DPoP proofs: the port, and its implementation in memory. */
 import { temporarilyUnavailable, tooManyRequests } from '@portcullis/protocol/protected-resource';
 
-/** A port: several processes share one over a store of theirs, such as one row for each proof with an expiry. */
+/** Stores used proofs. Processes can share one on a database, for example one row with an expiry per proof. */
 export interface ReplayStore {
   /**
-   * Remembers a proof; `false` when it is remembered already. One fact: of two calls at once with the same proof, one
-   * alone gets `true`.
-   * @param proof a digest of fixed length, of the key and the identifier of the proof
-   * @param until epoch seconds after which the proof may be forgotten
-   * @param key the thumbprint of the key that made it, for a store that gives no client all of its room
+   * Stores a proof; `false` if it is stored already. Atomic: of two concurrent calls with the same proof, exactly one
+   * gets `true`.
+   * @param proof a digest of fixed length, of key thumbprint and `jti`
+   * @param until epoch seconds after which the proof may be deleted
+   * @param key the thumbprint of the key, for stores with a quota per client
    */
   remember(proof: string, until: number, key: string): boolean | Promise<boolean>;
 }
 
-/** How many proofs are remembered, of about 100 bytes each. */
+/** Limits of the in-memory store, of about 100 bytes per proof. */
 export interface ReplayCacheLimits {
-  /** Of all keys together; 1,000,000 when left out. */
+  /** Proofs of all keys; 1,000,000 by default. */
   readonly maxProofs?: number;
-  /** Of one key; a tenth of all when left out. */
+  /** Proofs of one key; a tenth of all by default. */
   readonly maxProofsPerKey?: number;
 }
 
-/** Seconds between two times that old proofs are thrown away. */
+/** Seconds between deletions of expired proofs. */
 const SWEEP_INTERVAL = 60;
 
 /**
- * Remembers in this process, for at least the time that a proof can be good. When it is full, proofs are turned away
- * rather than forgotten: forgetting would let one pass twice. One client alone cannot fill it.
+ * Stores proofs in this process, for at least as long as they are valid. When it is full, proofs are rejected rather
+ * than forgotten, which would allow a replay. One client alone cannot fill it.
  */
 export function createReplayCache(clock: () => number, limits: ReplayCacheLimits = {}): ReplayStore {
   const { maxProofs: most = 1_000_000, maxProofsPerKey: mostEach = Math.max(1, Math.floor(most / 10)) } =

@@ -1,4 +1,4 @@
-/** The judgement of one request: from its facts to a principal, or to the answer that it gets instead. */
+/** The authorization of one request: from request info to a principal, or to the response that rejects it. */
 import { OAuthError, type Scopes } from '@portcullis/protocol/protected-resource';
 import type { ProofOfPossession } from '../dpop/proof-of-possession.ts';
 import { type GuardResponse, jsonResponse } from '../guard-response.ts';
@@ -17,22 +17,22 @@ import {
   verifiedTokenOf,
 } from './verified-token.ts';
 
-/** Either the request may pass, with headers for the application's response, or here is its answer. */
+/** The request is authorized, with headers for the application's response, or rejected with a response. */
 export type GuardDecision = Authorized | { readonly authorized: false; readonly response: GuardResponse };
 
-/** Who is asked about a request. */
+/** What the authorization of a request uses. */
 export interface AuthorizationServices {
   readonly settings: GuardSettings;
   readonly authenticator: TokenAuthenticator;
-  /** `null` where no token is taken that is bound to a key. */
+  /** `null` if DPoP is not enabled. */
   readonly proofOfPossession: ProofOfPossession | null;
   readonly errorResponses: ErrorResponses;
   readonly publicResponses: PublicResponses;
 }
 
 /**
- * Judges a request, in this order: preflight, origin, token, scopes. Version, method and body are the application's to
- * judge. At once where nothing has to be waited for; neither throws nor rejects.
+ * Authorizes a request, in this order: preflight, origin, token, scopes. Protocol version, method and body are left
+ * to the application. Synchronous if nothing has to be awaited; neither throws nor rejects.
  */
 export function authorizeRequest(
   services: AuthorizationServices,
@@ -69,18 +69,18 @@ function authorizeCached(
       requestInfo,
     );
   }
-  // The usual request: its token was seen before, and nobody has to be asked anything.
+  // The common case: the token is cached and nothing has to be awaited.
   checkScopes(settings, verifiedToken, staticScopes(resource, requestInfo.scopes));
   if (!isPresent(requestInfo.origin)) return verifiedToken.decision;
   const headers = corsHeaders(settings.origins, requestInfo);
   return { authorized: true, principal: verifiedToken.principal, headers };
 }
 
-/** What is known of a token when the rest has to be waited for. */
+/** A request that has to wait for something. */
 interface PendingAuthorization {
   readonly resource: ProtectedResource;
   readonly found: VerifiedToken | Promise<VerifiedToken>;
-  /** Whether the same request was admitted before with it. */
+  /** Whether the same request was already authorized by an earlier guard. */
   readonly isProven: boolean;
 }
 
@@ -107,7 +107,10 @@ async function authorizeAsync(
   }
 }
 
-/** What no memory can know: whether the token still stands, and whether the key that it is bound to is there. */
+/**
+ * Checks what cannot be cached: whether the token has been revoked, and possession of the key or certificate that it
+ * is bound to.
+ */
 async function checkStillValid(
   { settings: { certificates }, proofOfPossession }: AuthorizationServices,
   resource: ProtectedResource,
@@ -134,13 +137,13 @@ async function rejectAsync(
   };
 }
 
-/** What stands behind the same request already, where a route asks for more than the guard before it. */
+/** The verified token of an earlier guard, if a route requires more than the guard before it. */
 function findEarlierToken(resource: ProtectedResource, { principal }: RequestInfo): VerifiedToken | null {
   const verifiedToken = principal === undefined ? undefined : verifiedTokenOf(principal);
   return verifiedToken?.resource === resource ? verifiedToken : null;
 }
 
-/** Whether somebody has to be asked before the request can be judged, or its body has to be read. */
+/** Whether revocation, proof of possession or the body has to be awaited. */
 function needsAsyncCheck(
   { verifier, scopesFor }: ProtectedResource,
   { binding, claims }: VerifiedToken,
@@ -153,13 +156,16 @@ function needsAsyncCheck(
 /** A request MUST NOT present its token in more than one way. @see RFC 6750 §2 */
 function checkTokenTransport({ authorization, url }: RequestInfo): void {
   if (isPresent(authorization) && hasQueryToken(url)) {
-    throw new OAuthError('invalid_request', 'Send the access token in the Authorization header alone.', {
+    throw new OAuthError('invalid_request', 'Send the access token only in the Authorization header.', {
       reason: 'token in header and query',
     });
   }
 }
 
-/** @throws OAuthError `insufficient_scope` that names every scope that the operation needs. */
+/**
+ * Checks scopes. @throws OAuthError `insufficient_scope` naming every scope that the operation requires. @see RFC
+ * 6750 §3.1
+ */
 function checkScopes(
   { events }: GuardSettings,
   { principal, effectiveScopes: held }: VerifiedToken,
@@ -169,7 +175,7 @@ function checkScopes(
   const { resource, issuer, subject, clientId, grantId, claims, scopes: granted } = principal;
   const about = { resource, issuer, subject, clientId, grantId, tokenId: String(claims['jti']) };
   events({ type: 'scopes.missing', ...about, needed, granted });
-  throw new OAuthError('insufficient_scope', 'The access token does not carry the scopes that this needs.', {
+  throw new OAuthError('insufficient_scope', 'The access token lacks scopes that this operation requires.', {
     scopes: needed,
     reason: 'scopes are missing',
   });
@@ -182,5 +188,5 @@ function hasAllScopes(held: ReadonlySet<string>, needed: Scopes): boolean {
 
 const NOT_FOUND: GuardResponse = jsonResponse(404, {
   error: 'not_found',
-  error_description: 'No protected resource stands at this path.',
+  error_description: 'There is no protected resource at this path.',
 });

@@ -1,4 +1,4 @@
-/** Answers that a guard gives itself: refusals with their challenge, documents, preflights. */
+/** Builds `WWW-Authenticate` challenges and error responses (RFC 6750, RFC 9728, RFC 9449). */
 import {
   type BearerChallenge,
   formatBearerChallenge,
@@ -10,32 +10,32 @@ import {
 } from '@portcullis/protocol/protected-resource';
 import { type GuardResponse, jsonResponse } from '../guard-response.ts';
 
-/** What a challenge says of the resource, decided once at birth. */
+/** The constant part of a resource's challenges. */
 export interface ChallengeSettings {
-  /** Absolute URL of the protected resource metadata; `undefined` when none is published. */
+  /** URL of the protected resource metadata; `undefined` if none is published. */
   readonly metadataUrl: string | undefined;
-  /** Stands in the challenge when there is no metadata: it needs at least one parameter. */
+  /** Used in the challenge if there is no metadata, since it needs at least one parameter. */
   readonly realm: string;
-  /** What a client should ask for first; empty: the challenge names none. */
+  /** Scopes to request first; if empty, the challenge names none. */
   readonly scopes: Scopes;
-  /** Schemes that carry a token here. */
+  /** Whether bearer tokens are accepted. */
   readonly bearer: boolean;
-  /** What proofs may be signed with; `null` when tokens bound to a key are not taken. */
+  /** Algorithms for DPoP proofs; `null` if DPoP is not enabled. */
   readonly proofAlgorithms: string | null;
 }
 
-/** How a request presented its token, or tried to: that scheme is challenged. */
+/** The scheme of the request's token, which is the one to challenge. */
 export type TokenScheme = 'Bearer' | 'DPoP';
 
 /**
- * 401 for a request that presents no token.
- * If the request lacks any authentication information, the resource server SHOULD NOT include an error code.
+ * Builds the 401 for a request without a token. If the request lacks any authentication information, the resource
+ * server SHOULD NOT include an error code.
  * @see RFC 6750 §3.1, RFC 9728 §5.1
  */
 export function challengeResponse(requestInfo: ChallengeSettings): GuardResponse {
   const place = metadataParameters(requestInfo, requestInfo.scopes);
   const scheme = requestInfo.bearer ? 'Bearer' : 'DPoP';
-  // Many clients read the first challenge alone.
+  // Many clients read only the first challenge.
   const challenges = requestInfo.bearer
     ? [
         formatBearerChallenge(place),
@@ -45,7 +45,7 @@ export function challengeResponse(requestInfo: ChallengeSettings): GuardResponse
   return jsonResponse(
     401,
     {
-      error_description: `This resource needs an access token. Send it in the Authorization header, as ${scheme}.`,
+      error_description: `This resource requires an access token. Send it in the Authorization header, as ${scheme}.`,
       ...metadataMember(requestInfo),
     },
     { 'www-authenticate': challenges.join(', ') },
@@ -53,7 +53,7 @@ export function challengeResponse(requestInfo: ChallengeSettings): GuardResponse
 }
 
 /**
- * The answer that an error becomes; 400, 401 and 403 that speak of the credentials carry a challenge.
+ * Builds the response for an OAuth error; errors about credentials carry a challenge.
  * @see RFC 6750 §3, RFC 9449 §7.1
  */
 export function oauthErrorResponse(
@@ -76,7 +76,7 @@ export function oauthErrorResponse(
   });
 }
 
-/** The codes that speak of the credentials, so that the answer says which are wanted. */
+/** Error codes about credentials. */
 const CHALLENGED_ERRORS: ReadonlySet<string> = new Set([
   'invalid_request',
   'invalid_token',

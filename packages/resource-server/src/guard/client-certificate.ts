@@ -1,35 +1,35 @@
-/** Tokens that are bound to a certificate of the client: whether the connection was made with it. */
+/** Certificate-bound access tokens (RFC 8705): compares the client certificate of the connection with the token. */
 import { OAuthError } from '@portcullis/protocol/protected-resource';
 import { decodeBase64url } from '../verifiers/base64url.ts';
 import { digest } from '../verifiers/digest.ts';
 
-/** @see RFC 8705 */
+/** Options of certificate-bound tokens (mutual TLS). @see RFC 8705 */
 export interface CertificateOptions {
   /**
-   * Who has asked the client for its certificate: this server, which ends TLS itself (`tls`), or a proxy that hands it on in
-   * the `Client-Cert` field (`field`), and takes out of requests what clients wrote there themselves.
+   * Where the client certificate comes from: this server terminates TLS (`tls`), or a proxy does, which forwards the
+   * certificate in the `Client-Cert` header (`field`) and removes that header from client requests.
    */
   readonly from: 'tls' | 'field';
 }
 
-/** A request, as far as its certificate goes. */
+/** The part of a request that carries its certificate. */
 export interface CertificateSource {
-  /** The socket that it came by, where an adapter knows it. */
+  /** The socket, if the adapter knows it. */
   readonly socket?: unknown;
-  /** The `Client-Cert` field. */
+  /** The `Client-Cert` header. */
   readonly clientCertificate?: string | null | undefined;
 }
 
-/** What is used of a TLS socket of Node. */
+/** The part of a TLS socket of Node that is used. */
 interface TlsSocket {
   getPeerX509Certificate(): { readonly fingerprint256: string } | undefined;
 }
 
-/** A longer field is not looked at. */
+/** Longer headers are ignored. */
 const MAX_HEADER_LENGTH = 16_384;
 
 /**
- * The authorization server has named the certificate by its SHA-256 thumbprint, and the protected resource MUST compare.
+ * The token contains the SHA-256 thumbprint of the certificate, which the protected resource MUST compare.
  * @throws OAuthError `invalid_token`
  * @see RFC 8705 §3
  */
@@ -45,7 +45,8 @@ export async function checkClientCertificate(
     'invalid_token',
     'Send the access token over a connection with the certificate it is bound to.',
     {
-      reason: shown === null ? 'the client has shown no certificate' : 'the certificate is another one',
+      reason:
+        shown === null ? 'the client presented no certificate' : 'the token is bound to another certificate',
     },
   );
 }
@@ -58,7 +59,7 @@ function tlsThumbprint(socket: unknown): string | null {
 }
 
 /**
- * As RFC 9440 writes it, DER in base64 between colons; or PEM in percent-encoding, as some proxies have it at hand.
+ * Reads DER in base64 between colons (RFC 9440), or percent-encoded PEM, which some proxies send.
  * @see RFC 9440 §2.2
  */
 function headerThumbprint(field: string | null | undefined): Promise<string> | string | null {

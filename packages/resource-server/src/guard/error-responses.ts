@@ -1,4 +1,4 @@
-/** How a guard says no: to the client in an answer that it can act on, to the operator in an event. */
+/** Converts errors to responses that the client can act on, and to events for the operator. */
 import { OAuthError } from '@portcullis/protocol/protected-resource';
 import { type GuardResponse, jsonResponse } from '../guard-response.ts';
 import type { OriginPolicy } from '../origin-policy.ts';
@@ -9,15 +9,15 @@ import { challengeResponse, oauthErrorResponse, type TokenScheme } from './chall
 import { NO_HEADERS, verifiedTokenOf } from './verified-token.ts';
 
 export interface ErrorResponses {
-  /** For a request without a token. */
+  /** The challenge for a request without a token. */
   challenge(resource: ProtectedResource, requestInfo: RequestInfo): GuardResponse;
-  /** For a page or a host name that may not reach this server; `null` for all others. */
+  /** The 403 for a web origin or `Host` that is not allowed; `null` for all others. Prevents DNS rebinding. */
   rejectForeignOrigin(requestInfo: RequestInfo): GuardResponse | null;
-  /** For an error, of the guard or of the application behind it. */
+  /** The response for an error of the guard or of the application. */
   fromError(error: unknown, requestInfo: RequestInfo): GuardResponse;
 }
 
-/** Creates what says no. */
+/** Creates the error responses of a guard. */
 export function createErrorResponses({ resources, origins, events }: GuardSettings): ErrorResponses {
   const challenges = new Map(resources.map((resource) => [resource, challengeResponse(resource.challenge)]));
 
@@ -43,7 +43,7 @@ export function createErrorResponses({ resources, origins, events }: GuardSettin
       const guardResponse = challenges.get(resource) ?? challengeResponse(resource.challenge);
       return addCorsHeaders(guardResponse, origins, requestInfo);
     },
-    // MUST answer 403 to an invalid Origin; without a challenge, since no token would change it.
+    // MUST respond 403 to an invalid Origin; without a challenge, since no token would change that.
     rejectForeignOrigin({ origin, host }) {
       const isForeignPage = isPresent(origin) && !origins.allows(origin);
       if (!isForeignPage && (!isPresent(host) || origins.allowsHost(host))) return null;
@@ -60,7 +60,7 @@ export function createErrorResponses({ resources, origins, events }: GuardSettin
   };
 }
 
-/** The scheme that the request tried, or the only one that would do. */
+/** The scheme that the request used, or the only one that is accepted. */
 function challengedScheme(
   { challenge }: ProtectedResource,
   { authorization, principal }: RequestInfo,
@@ -71,7 +71,7 @@ function challengedScheme(
   return challenge.bearer && !/^\s*dpop(?:\s|$)/i.test(field) ? 'Bearer' : 'DPoP';
 }
 
-/** For the challenge of a refusal, also of one that came before the resource was known. */
+/** The resource to name in a challenge, also for errors before the resource was found. */
 function resourceForChallenge(resources: GuardSettings['resources'], url: string): ProtectedResource {
   try {
     return findProtectedResource(resources, requestPath(url)) ?? resources[0];
@@ -84,7 +84,7 @@ export function isPresent<Value>(value: Value | null | undefined): value is Valu
   return value !== null && value !== undefined;
 }
 
-/** Headers that let the page that called read the answer of the application. */
+/** CORS headers for the application's response. */
 export function corsHeaders(
   origins: OriginPolicy,
   { origin }: RequestInfo,
@@ -92,7 +92,7 @@ export function corsHeaders(
   return isPresent(origin) && origins.allows(origin) ? origins.corsHeadersFor(origin) : NO_HEADERS;
 }
 
-/** Lets the page that called read the answer. */
+/** Adds CORS headers to a response of the guard. */
 function addCorsHeaders(
   guardResponse: GuardResponse,
   origins: OriginPolicy,
@@ -107,7 +107,7 @@ const ORIGIN_NOT_ALLOWED: readonly [string, GuardResponse] = [
   'origin_not_allowed',
   jsonResponse(403, {
     error: 'origin_not_allowed',
-    error_description: 'Pages of this origin may not call this server. Its operator can allow them.',
+    error_description: 'Pages of this origin may not call this server. Its operator can allow the origin.',
   }),
 ];
 
@@ -115,11 +115,11 @@ const HOST_NOT_ALLOWED: readonly [string, GuardResponse] = [
   'host_not_allowed',
   jsonResponse(403, {
     error: 'host_not_allowed',
-    error_description: 'This server does not answer to this Host. Its operator can allow it.',
+    error_description: 'This server does not accept this Host. Its operator can allow it.',
   }),
 ];
 
 const INTERNAL_ERROR: GuardResponse = jsonResponse(500, {
   error: 'server_error',
-  error_description: 'The request failed here. It is not your fault; tell the operator.',
+  error_description: 'The server failed to process the request. Contact its operator.',
 });

@@ -1,20 +1,20 @@
-/** What a request asks the protected server to do, read from its JSON-RPC body. */
+/** Reads the operations of a JSON-RPC body, so that scopes can depend on them. */
 
-/** One message of a body. */
+/** One JSON-RPC request or notification. */
 export interface Operation {
   /** `tools/call`, `resources/read`, … */
   readonly method: string;
   /** The tool that is called. */
   readonly tool: string | null;
-  /** The prompt that is asked for, or completed. */
+  /** The prompt that is retrieved or completed. */
   readonly prompt: string | null;
-  /** The URI of the resource that is read, watched or completed. */
+  /** The URI of the resource that is read, subscribed to or completed. */
   readonly resource: string | null;
 }
 
 type Parameters = Readonly<Record<string, unknown>>;
 
-/** What an operation is about: one member, as the parameters name it. */
+/** What an operation applies to, with the member that holds it. */
 type OperationTarget = readonly [member: 'tool' | 'prompt' | 'resource', name: unknown];
 
 const resource = ({ uri }: Parameters): OperationTarget => ['resource', uri];
@@ -32,7 +32,8 @@ const TARGET_OF: Readonly<Record<string, (parameters: Parameters) => OperationTa
 };
 
 /**
- * The operations of a parsed body: one message, or a batch. Responses and anything else that names no method are none.
+ * Reads the operations of a parsed body, a message or a batch. Responses, and anything else without a method, are
+ * skipped.
  */
 export function readOperations(body: unknown): readonly Operation[] {
   const messages = Array.isArray(body) ? body : [body];

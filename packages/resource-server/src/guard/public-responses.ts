@@ -1,4 +1,4 @@
-/** What is answered to anybody: metadata documents, preflights, and strangers that are turned away. */
+/** Responses without a token: metadata documents, preflights, and rejected origins. */
 import type { GuardResponse } from '../guard-response.ts';
 import { authorizationServerMetadataNotFound, createMetadataHandler } from '../metadata/metadata-handler.ts';
 import { preflightResponse } from '../origin-policy.ts';
@@ -8,13 +8,13 @@ import type { GuardSettings } from '../settings.ts';
 import { type ErrorResponses, isPresent } from './error-responses.ts';
 
 export interface PublicResponses {
-  /** To metadata and preflights of the resources; `null` for every other request. */
+  /** For metadata and preflights of the resources; `null` for every other request. */
   find(requestInfo: RequestInfo): GuardResponse | null;
-  /** The same at a path that was handed to the guard for judgement: that is its own, and so is every preflight. */
+  /** The same for a path that the guard protects, where every preflight is its own. */
   findForGuardedPath(path: string, requestInfo: RequestInfo): GuardResponse | null;
 }
 
-/** Creates what answers before a token is looked at. */
+/** Creates the responses that precede token verification. */
 export function createPublicResponses(
   { resources, origins }: GuardSettings,
   { rejectForeignOrigin }: ErrorResponses,
@@ -39,7 +39,7 @@ export function createPublicResponses(
   };
 }
 
-/** @see Fetch §3.3.2 */
+/** Whether the request is a CORS preflight. @see Fetch §3.3.2 */
 function isPreflight(requestInfo: RequestInfo): requestInfo is RequestInfo & { readonly origin: string } {
   return (
     requestInfo.method === 'OPTIONS' &&

@@ -1,4 +1,4 @@
-/** What an Authorization header presents: a token, and the scheme that says whether it is bound to a key. */
+/** Reads the token of a request and its scheme, which says whether the token is bound to a key. */
 import { OAuthError, readAuthorizationHeader } from '@portcullis/protocol/protected-resource';
 
 export interface RequestToken {
@@ -6,18 +6,18 @@ export interface RequestToken {
   readonly token: string;
 }
 
-/** The field as it came; more than one where it was sent repeatedly. */
+/** The `Authorization` header; a list if it was repeated. */
 export type AuthorizationField = string | readonly string[] | null | undefined;
 
 /**
- * Reads what is presented; `null` when nothing is, or under a scheme that carries no token.
- * @throws OAuthError `invalid_token` or `invalid_request` for what is malformed
+ * Reads the token; `null` if there is none, or a scheme without a token.
+ * @throws OAuthError `invalid_token` or `invalid_request` if it is malformed
  */
 export function readRequestToken(authorization: AuthorizationField): RequestToken | null {
   const credentials = readAuthorizationHeader(authorization);
   if (credentials.kind === 'none') return null;
   if (credentials.kind === 'malformed') {
-    // A malformed token is a bad token; anything else that is malformed is a bad request.
+    // A malformed token is an invalid token; any other malformed header is an invalid request.
     if (isSingleWord(authorization)) {
       throw new OAuthError('invalid_token', 'The access token is malformed.', { reason: credentials.reason });
     }

@@ -1,4 +1,7 @@
-/** The scopes that a request needs: those of the resource, of the route, and of every operation in its body. */
+/**
+ * Determines the scopes that a request requires: those of the resource, of the route, and of every operation in its
+ * body.
+ */
 import {
   checkJsonMembers,
   isScope,
@@ -9,20 +12,21 @@ import {
 import type { ProtectedResource } from '../settings.ts';
 import { readOperations } from './operations.ts';
 
-/** Reads a body: text, bytes or what was parsed already. @throws OAuthError 413 beyond the limit in bytes. */
+/** Reads a body: text, bytes, or the parsed value. @throws OAuthError 413 beyond the limit in bytes */
 export type ReadBody = (limit: number) => Promise<unknown>;
 
-/** What a body that is longer than the limit is refused with. */
+/** The error for a body beyond the limit. */
 export function bodyTooLarge(limit: number): OAuthError {
-  return new OAuthError('invalid_request', `The body may be ${limit} bytes long at most.`, {
+  return new OAuthError('invalid_request', `The body must not exceed ${limit} bytes.`, {
     status: 413,
     reason: 'body is too long',
   });
 }
 
 /**
- * Refuses a body that an application may read as something else than its bytes say here: some readers decode whatever
- * character set a request names, and unpack what is compressed.
+ * Rejects a body that applications may read differently: some decode any charset that a request names, and
+ * decompress.
+ * @throws OAuthError `invalid_request`
  */
 export function checkPlainEncoding(
   type: string | null | undefined,
@@ -32,10 +36,10 @@ export function checkPlainEncoding(
   if (!isUtf8 || !/^(?:identity)?$/i.test(encoding ?? '')) throw unreadableBody();
 }
 
-/** It names one character set, once, in plain words. */
+/** A single charset parameter, UTF-8. */
 const CHARSET_UTF8 = /^(?:(?!charset).)*;\s*charset=(?:utf-?8|"utf-?8")\s*(?:;(?:(?!charset).)*)?$/i;
 
-/** A body from its chunks, whose lengths sum up to a length in bytes. */
+/** Concatenates the chunks of a body of known length. */
 export function concatChunks(chunks: readonly Uint8Array[], length: number): Uint8Array {
   const body = new Uint8Array(length);
   let at = 0;
@@ -46,14 +50,14 @@ export function concatChunks(chunks: readonly Uint8Array[], length: number): Uin
   return body;
 }
 
-/** The scopes that are needed whatever the body says. */
+/** The scopes that are required whatever the body contains. */
 export function staticScopes(resource: ProtectedResource, routeScopes: Scopes | undefined): Scopes {
   return routeScopes === undefined ? resource.scopes : unionScopes(resource.scopes, routeScopes);
 }
 
 /**
- * All scopes that a request needs, so that a client need not ask twice.
- * @throws OAuthError `invalid_request` when the body is not JSON: what cannot be read cannot be judged.
+ * Returns all scopes that a request requires, so that one step-up suffices.
+ * @throws OAuthError `invalid_request` if the body is not JSON
  */
 export async function requiredScopes(
   resource: ProtectedResource,
@@ -77,14 +81,14 @@ async function scopesOfBody(
   }
   const wrong = [...needed].find((scope) => !isScope(scope));
   if (wrong !== undefined)
-    throw new TypeError(`scopesFor returned ${JSON.stringify(wrong)}, which is no scope`);
+    throw new TypeError(`scopesFor returned ${JSON.stringify(wrong)}, which is not a scope`);
   return [...needed];
 }
 
-/** How deep objects and arrays of a body may nest. */
+/** The maximum nesting of a body. */
 const MAX_DEPTH = 500;
 
-/** Nothing is hidden in an empty body; anything else must be JSON, in UTF-8, with names that all readers read alike. */
+/** Parses a body: empty, or JSON in UTF-8 without ambiguous member names. */
 function parse(body: unknown): unknown {
   if (typeof body !== 'string' && !(body instanceof Uint8Array)) return body;
   if (body.length === 0) return undefined;

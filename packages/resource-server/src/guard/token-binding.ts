@@ -1,22 +1,21 @@
-/** What a token is bound to: a key or a certificate of its client, without which it is worth nothing. */
+/** Sender-constrained tokens: reads the key or certificate that a token is bound to (`cnf`). */
 import { OAuthError } from '@portcullis/protocol/protected-resource';
 import type { VerifiedClaims } from '../principal.ts';
 import type { RequestToken } from './request-token.ts';
 
-/** Thumbprints of what the token is bound to. */
+/** The thumbprints in `cnf`. @see RFC 7800 */
 export interface TokenBinding {
-  /** A key, of which a proof has to speak. */
+  /** The key of a DPoP proof. */
   readonly key: string | null;
   readonly certificate: string | null;
 }
 
-/** Members of `cnf`, and what each binds a token to. */
+/** Members of `cnf`. */
 const KEY = 'jkt';
 const CERTIFICATE = 'x5t#S256';
 
 /**
- * A bound token is worth nothing without what it is bound to, so it is refused where nobody looks at that; and a scheme
- * that promises a proof is worth nothing with a token that needs none.
+ * Rejects bound tokens if the binding is not verified here, and the DPoP scheme with a token that is not bound.
  * @throws OAuthError `invalid_token`
  * @see RFC 9449 §7.1 and §7.2, RFC 8705 §3, RFC 7800 §3.1
  */
@@ -33,17 +32,23 @@ export function checkTokenBinding(
       (name === KEY || (name === CERTIFICATE && acceptsCertificates)) && typeof value === 'string',
   );
   if (!isUnderstood || (isBound && members.length === 0))
-    throw bindingError('the token is bound in a way that is not understood');
+    throw bindingError('the token is bound in an unsupported way');
   if ((key !== null) !== (scheme === 'DPoP')) {
     throw bindingError(
-      key === null ? 'a plain token was sent as a bound one' : 'a bound token was sent as a plain one',
+      key === null
+        ? 'a bearer token was sent with the scheme DPoP'
+        : 'a DPoP-bound token was sent as a bearer token',
     );
   }
   return isBound ? { key, certificate } : null;
 }
 
 export function bindingError(reason: string): OAuthError {
-  return new OAuthError('invalid_token', 'Send tokens that are bound to a key as DPoP, and only them.', {
-    reason,
-  });
+  return new OAuthError(
+    'invalid_token',
+    'Use the scheme DPoP for tokens bound to a key, and only for those.',
+    {
+      reason,
+    },
+  );
 }

@@ -1,4 +1,4 @@
-/** From the Authorization header to a token that was found good, remembered within bounds. */
+/** Authenticates the token of a request, with an LRU cache of verified tokens. */
 import {
   impliedScopes,
   OAuthError,
@@ -13,30 +13,30 @@ import type { VerificationResult } from '../verifiers/token-verifier.ts';
 import { type AuthorizationField, readRequestToken } from './request-token.ts';
 import { bindingError, checkTokenBinding, type TokenBinding } from './token-binding.ts';
 
-/** The request may pass. */
+/** The decision to let a request pass. */
 export interface Authorized {
   readonly authorized: true;
   readonly principal: Principal;
-  /** For the application's response. */
+  /** Headers for the application's response. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
 export const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({});
 
-/** A token that was found good, and what follows from it for every request that presents it. */
+/** A verified token, with everything that follows from it for each request that uses it. */
 export class VerifiedToken {
   readonly resource: ProtectedResource;
-  /** The token itself: for its own authorization server, to be exchanged, and for nobody else. */
+  /** The token itself, for exchange at its own authorization server only. */
   readonly accessToken: string;
   readonly claims: VerifiedClaims;
   readonly principal: Principal;
-  /** Scopes granted and implied. */
+  /** Granted scopes and those that they imply. */
   readonly effectiveScopes: ReadonlySet<string>;
-  /** Epoch seconds; afterwards the token is judged again. */
+  /** Epoch seconds after which the token has to be verified again. */
   readonly freshUntil: number;
-  /** What must be shown beside the token, when it is bound to a key or a certificate of the client. */
+  /** The key or certificate that the token is bound to, if any. */
   readonly binding: TokenBinding | null;
-  /** Ready for the usual request: one that no page made, with a plain token. */
+  /** The decision for the common request, which has no `Origin` and a bearer token. */
   readonly decision: Authorized;
 
   constructor(
@@ -56,7 +56,7 @@ export class VerifiedToken {
   }
 }
 
-/** Scopes as granted, and with all that they imply. */
+/** Scopes as granted, and with those that they imply. */
 interface TokenScopes {
   readonly granted: Scopes;
   readonly effective: ReadonlySet<string>;
@@ -64,33 +64,33 @@ interface TokenScopes {
 
 export interface TokenAuthenticator {
   /**
-   * Finds out what stands behind an Authorization header; `null` when it presents no token.
-   * @throws OAuthError `invalid_request`, `invalid_token` or `temporarily_unavailable`.
+   * Authenticates the token in an Authorization header; `null` if there is none. Synchronous for a cached token.
+   * @throws OAuthError `invalid_request`, `invalid_token` or `temporarily_unavailable`
    */
   authenticate(
     resource: ProtectedResource,
     authorization: AuthorizationField,
   ): VerifiedToken | null | Promise<VerifiedToken>;
   /**
-   * Judges a token again that was found good before: epoch seconds until which that is fresh, `null` when it is good no
-   * more. Where it cannot be found out, nothing has changed.
+   * Verifies a token again: epoch seconds until which the result is fresh, `null` if the token is no longer valid.
+   * During an outage nothing changes.
    */
   reverify(verifiedToken: VerifiedToken, freshUntil: number): Promise<number | null>;
 }
 
-/** What stands behind a principal; `undefined` when no guard has made it. */
+/** Returns the verified token of a principal; `undefined` if the principal was not created by a guard. */
 export function verifiedTokenOf(principal: Principal): VerifiedToken | undefined {
   const source = sourceOf(principal);
   return source instanceof VerifiedToken ? source : undefined;
 }
 
-/** On average no longer than this, so that many long tokens take no more room than many short ones. */
+/** Average characters per cached token, so that long tokens use no more memory than short ones. */
 const CACHED_CHARACTERS_PER_TOKEN = 1024;
 
-/** A field that is longer is not looked up, only refused. */
+/** Longer headers are not looked up, only rejected. */
 const MAX_HEADER_LENGTH = 16_500;
 
-/** Remembers by the whole field, so that a token seen before costs one look-up and no parsing. */
+/** Caches by the whole header, so that a known token costs one look-up and no parsing. */
 export function createTokenAuthenticator(settings: GuardSettings): TokenAuthenticator {
   const { clock, clockTolerance, tokenCacheSize, dpop, certificates } = settings;
   const cache = createLruCache<VerifiedToken>({
@@ -112,7 +112,7 @@ export function createTokenAuthenticator(settings: GuardSettings): TokenAuthenti
     const presented = readRequestToken(authorization);
     if (presented === null || (presented.scheme === 'DPoP' && dpop === null)) return null;
     if (presented.scheme === 'Bearer' && dpop?.required === true)
-      throw bindingError('plain tokens are not taken');
+      throw bindingError('bearer tokens are not accepted');
     const keep = (found: VerificationResult): VerifiedToken => {
       const scopes = readScopes(found.claims, resource);
       const binding = checkTokenBinding(found.claims, presented.scheme, certificates !== null);
@@ -158,7 +158,7 @@ export function createTokenAuthenticator(settings: GuardSettings): TokenAuthenti
   }
 }
 
-/** Asks whether a token found good before still stands. @throws OAuthError `invalid_token` when it does not. */
+/** Checks revocation. @throws OAuthError `invalid_token` if the token has been revoked */
 export async function checkNotRevoked(resource: ProtectedResource, claims: VerifiedClaims): Promise<void> {
   let live: boolean | undefined;
   try {
@@ -173,7 +173,7 @@ export async function checkNotRevoked(resource: ProtectedResource, claims: Verif
   }
 }
 
-/** Reads the scopes of tokens. Most tokens of a resource carry the same few combinations, which are kept as read. */
+/** Parses the scopes of tokens, and caches the few combinations that most tokens of a resource have. */
 function createScopeReader(): (claims: VerifiedClaims, resource: ProtectedResource) => TokenScopes {
   const known = createLruCache<TokenScopes & { readonly resource: ProtectedResource }>({
     entries: 1000,
@@ -190,7 +190,7 @@ function createScopeReader(): (claims: VerifiedClaims, resource: ProtectedResour
   };
 }
 
-/** Whoever could not judge a token says so: never as an invalid token, and never as a valid one. */
+/** An error of the verifier itself is an outage: neither a valid nor an invalid token. */
 function rethrowUnavailable(error: unknown): never {
   if (error instanceof OAuthError) throw error;
   throw temporarilyUnavailable('the verifier failed', 5, error);

@@ -1,4 +1,4 @@
-/** Protected resource metadata: which document stands at which path, and how it is served. */
+/** Serves protected resource metadata (RFC 9728) at its well-known URLs. */
 import {
   type ProtectedResourceMetadata,
   resourceMetadataUrls,
@@ -6,20 +6,20 @@ import {
 import { type GuardResponse, jsonResponse } from '../guard-response.ts';
 import { PUBLIC_CORS, REQUEST_HEADERS } from '../origin-policy.ts';
 
-/** Every path under it is answered by the guard itself, and never asks for a token. */
+/** The guard itself responds to every path below, without a token. */
 const ROOT = '/.well-known/oauth-protected-resource';
 
 const METHODS = 'GET, HEAD, OPTIONS';
 
-/** Seconds for which a client may keep a document. */
+/** Seconds for which clients may cache a document. */
 const MAX_AGE = 300;
 
-/** Answers requests for metadata; `null` when a path is none of its. */
+/** Responds to metadata requests; `null` for other paths. */
 export type MetadataHandler = (method: string, path: string) => GuardResponse | null;
 
 /**
- * Serves each document at the path form of its resource, and at the root form too when it is the only one.
- * The document at a URL MUST name the resource from which that URL was made; other paths are not found.
+ * Serves each document at the path of its resource, and at the root too if it is the only one. The document at a URL
+ * MUST name the resource from which that URL was made; other paths are not found.
  * @see RFC 9728 §3
  */
 export function createMetadataHandler(documents: readonly ProtectedResourceMetadata[]): MetadataHandler {
@@ -39,15 +39,15 @@ export function createMetadataHandler(documents: readonly ProtectedResourceMetad
   };
 }
 
-/** Where clients look for the metadata of an authorization server at this origin. */
+/** Where clients look for authorization server metadata on this origin. */
 const AUTHORIZATION_SERVER_ROOTS = [
   '/.well-known/oauth-authorization-server',
   '/.well-known/openid-configuration',
 ];
 
 /**
- * 404 for metadata of an authorization server, where a request for it has come as far as the guard: nobody has it, and
- * a client that looks for it has no token yet.
+ * Responds 404 to requests for authorization server metadata that reach the guard: clients that look for it have no
+ * token yet.
  */
 export function authorizationServerMetadataNotFound(path: string): GuardResponse | null {
   return path.startsWith('/.well-known/o') &&
@@ -56,7 +56,7 @@ export function authorizationServerMetadataNotFound(path: string): GuardResponse
     : null;
 }
 
-/** Where the document of a resource stands. */
+/** The URL of a resource's metadata. @see RFC 9728 §3.1 */
 export function resourceMetadataUrl(resource: string): string {
   return resourceMetadataUrls(resource)[0] ?? '';
 }
@@ -89,7 +89,7 @@ const NOT_FOUND: GuardResponse = jsonResponse(
 
 const METHOD_NOT_ALLOWED: GuardResponse = jsonResponse(
   405,
-  { error: 'method_not_allowed', error_description: 'A metadata document can only be read.' },
+  { error: 'method_not_allowed', error_description: 'A metadata document is read-only.' },
   { ...PUBLIC_CORS, allow: METHODS },
 );
 

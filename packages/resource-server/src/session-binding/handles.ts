@@ -1,46 +1,46 @@
-/** Handles, such as session, task or state identifiers, bound to the principal that they were made for. */
+/** Binds session, task and state identifiers to a principal, against session hijacking. Optional. */
 import { temporarilyUnavailable } from '@portcullis/protocol/protected-resource';
 import type { Principal } from '../principal.ts';
 import { encodeBase64url } from '../verifiers/base64url.ts';
 
 /**
- * What tells one principal from another: issuer, client and subject together. The same person by another client is
- * another principal, and the same subject of another issuer is another person.
+ * A key that identifies a principal: issuer, client and subject together. The same user with another client is
+ * another principal, and the same subject of another issuer is another user.
  */
 export function principalKey({ issuer, clientId, subject }: Principal): string {
   return JSON.stringify([issuer, clientId, subject]);
 }
 
-/** Things that live in this process, each of one principal: transports by session, tasks by identifier. */
+/** Values in this process that belong to a principal: transports by session, tasks by identifier. */
 export interface HandleTable<Value> {
-  /** Keeps a value, and makes a handle for it that nobody can guess. */
+  /** Stores a value under a new, unguessable handle. */
   create(principal: Principal, value: Value): string;
-  /** As `open`, under a handle that somebody else has made. Returns whether it was free. */
+  /** Stores a value under an existing handle. @returns whether the handle was free */
   bind(principal: Principal, handle: string, value: Value): boolean;
-  /** The value; `undefined` for an unknown handle and for one of another principal alike. */
+  /** Returns the value; `undefined` for an unknown handle and for one of another principal alike. */
   find(principal: Principal, handle: string): Value | undefined;
-  /** Forgets it; nothing happens to one of another principal. */
+  /** Removes a handle; one of another principal is left unchanged. */
   remove(principal: Principal, handle: string): void;
 }
 
-/** How much a table may hold. */
+/** Limits of a handle table. */
 export interface HandleTableOptions<Value> {
-  /** Handles of all principals together; 10,000 when left out. */
+  /** Handles of all principals; 10,000 by default. */
   readonly maxHandles?: number;
-  /** Handles of one principal, whose oldest is closed for the next; 100 when left out. */
+  /** Handles of one principal, whose oldest is evicted for the next; 100 by default. */
   readonly maxHandlesPerPrincipal?: number;
-  /** Told of values that had to make room. */
+  /** Called with values that were evicted. */
   readonly onEvicted?: (value: Value) => void;
 }
 
 /**
- * Creates a table of handles. A handle alone never authenticates: it is found only for the principal of the request.
- * @see security best practices, session and state handle hijacking
+ * Creates a handle table. A handle never authenticates by itself: it is found only for the principal of the request.
+ * @see MCP security best practices, session hijacking
  */
 export function createHandleTable<Value>(options: HandleTableOptions<Value> = {}): HandleTable<Value> {
   const {
     maxHandles: most = 10_000,
-    maxHandlesPerPrincipal: mostEach = 100,
+    maxHandlesPerPrincipal: maxPerPrincipal = 100,
     onEvicted: onClosed = () => {},
   } = options;
   const owned = new Map<string, Map<string, Value>>();
@@ -50,8 +50,8 @@ export function createHandleTable<Value>(options: HandleTableOptions<Value> = {}
     if (owners.has(handle)) return false;
     const owner = principalKey(principal);
     const values = owned.get(owner) ?? new Map<string, Value>();
-    if (values.size >= mostEach) evictOldest(owner, values);
-    else if (owners.size >= most) throw temporarilyUnavailable('there are more handles than can be kept', 60);
+    if (values.size >= maxPerPrincipal) evictOldest(owner, values);
+    else if (owners.size >= most) throw temporarilyUnavailable('the handle table is full', 60);
     owned.set(owner, values.set(handle, value));
     owners.set(handle, owner);
     return true;
@@ -83,20 +83,21 @@ export function createHandleTable<Value>(options: HandleTableOptions<Value> = {}
   };
 }
 
-/** Handles that are nowhere kept: they carry the proof of their principal, for any process that has the secret. */
+/** Stateless handles that prove their principal, for any process that has the secret. */
 export interface SignedHandles {
-  /** Binds text, such as the identifier of a task or a state, to a principal. The text can be read by the client. */
+  /** Signs text, such as the identifier of a task, for a principal. The client can read the text. */
   sign(principal: Principal, text: string): Promise<string>;
-  /** The text; `null` for a handle of another principal, or one that nobody has sealed. */
+  /** Returns the text; `null` for a handle of another principal, or a forged one. */
   verify(principal: Principal, handle: string): Promise<string | null>;
 }
 
 /**
- * Creates a seal.
+ * Creates signed handles.
  * @param secret 32 bytes or more, the same in all processes
+ * @throws TypeError if the secret is too short
  */
 export function createSignedHandles(secret: Uint8Array): SignedHandles {
-  if (secret.length < 32) throw new TypeError('The secret of a seal must be 32 bytes or more.');
+  if (secret.length < 32) throw new TypeError('The secret of signed handles must be 32 bytes or more.');
   const algorithm = { name: 'HMAC', hash: 'SHA-256' };
   const key = crypto.subtle.importKey('raw', new Uint8Array(secret), algorithm, false, ['sign', 'verify']);
 

@@ -1,21 +1,21 @@
-/** Streams that would outlive their token: an event stream has no end of its own, so it gets that of what admitted it. */
+/** Ends event streams when the token that authorized them expires or is revoked. */
 
 import { type TokenAuthenticator, type VerifiedToken, verifiedTokenOf } from '../guard/verified-token.ts';
 import type { StreamOptions } from '../options.ts';
 import type { Principal } from '../principal.ts';
 
 /**
- * Watches over a stream that answers an admitted request: calls `end` once, when its time is over or its token is found
- * good no more. Returns what stops the watch.
- * @throws TypeError for a principal that no guard has made.
+ * Watches a stream that responds to an authorized request: calls `end` once, when its time is over or its token is no
+ * longer valid. Returns a function that stops watching.
+ * @throws TypeError for a principal that was not created by a guard
  */
 export interface StreamWatch {
   (principal: Principal, method: string, end: () => void): () => void;
-  /** Seconds between two judgements of the token. */
+  /** Seconds between checks of the token. */
   readonly every: number;
 }
 
-/** Creates what watches. `null` for options: whatever was begun may go on for ever. */
+/** Creates a stream watch. `null` options: streams may outlive their token. */
 export function createStreamWatch(
   options: Required<StreamOptions> | null,
   { clock, clockTolerance }: { readonly clock: () => number; readonly clockTolerance: number },
@@ -28,7 +28,7 @@ export function createStreamWatch(
   function watch(principal: Principal, method: string, end: () => void): () => void {
     const verifiedToken = verifiedTokenOf(principal);
     if (verifiedToken === undefined)
-      throw new TypeError('This principal is not from a guard: hand on the one that you were given.');
+      throw new TypeError('This principal was not created by a guard: pass the one that the guard returned.');
     const goodUntil = verifiedToken.claims.exp + clockTolerance;
     return watchToken(verifiedToken, { goodUntil, endsAt: goodUntil + (method === 'GET' ? 0 : grace) }, end);
   }
@@ -48,7 +48,7 @@ export function createStreamWatch(
 
     async function look(freshUntil: number): Promise<void> {
       const now = clock();
-      // In its grace a token is good for nothing new, so nobody can be asked about it.
+      // After its expiry the token cannot be verified any more.
       const fresh = now < goodUntil ? await authenticator.reverify(verifiedToken, freshUntil) : freshUntil;
       if (isOver) return;
       if (fresh !== null && now < endsAt) return wait(fresh);

@@ -1,13 +1,13 @@
-/** How a protected server proves itself to its authorization server: by a secret, or by a key. */
+/** Authenticates a protected server at its authorization server, by client secret or private key. */
 import type { CryptoKey, JWK } from 'jose';
 
-/** One of both. */
+/** A client secret or a private key. */
 export type ExchangeCredentials =
   | { readonly clientSecret: string; readonly clientKey?: never }
-  /** A private key as JWK, with `alg`; its public part is registered as the client's. */
+  /** A private key as JWK, with `alg`; its public part is registered for the client. */
   | { readonly clientKey: JWK; readonly clientSecret?: never };
 
-/** What is added to a request. */
+/** What is added to a token request. */
 interface ClientAuthentication {
   readonly parameters: Readonly<Record<string, string>>;
   readonly headers: Readonly<Record<string, string>>;
@@ -16,7 +16,10 @@ interface ClientAuthentication {
 /** Seconds. */
 const ASSERTION_LIFETIME = 60;
 
-/** @param client its identifier, and the issuer: the only audience of an assertion */
+/**
+ * Creates the client authentication. @param client its identifier, and the issuer: the only audience of an assertion.
+ * @see RFC 6749 §2.3.1, RFC 7523 §2.2
+ */
 export function createClientAuthentication(
   client: { readonly clientId: string; readonly issuer: string } & ExchangeCredentials,
   clock: () => number,
@@ -27,7 +30,7 @@ export function createClientAuthentication(
     return async () => ({ parameters: {}, headers: { authorization } });
   }
   const key = importKey(clientKey);
-  // Whoever asks hears of it.
+  // Callers see the rejection.
   key.catch(() => {});
   return async () => ({
     parameters: {
@@ -39,13 +42,13 @@ export function createClientAuthentication(
   });
 }
 
-/** The library is loaded where there is a key alone. */
+/** The library is loaded only if there is a key. */
 async function importKey(jwk: JWK): Promise<CryptoKey> {
   const { importJWK } = await import('jose');
   return (await importJWK(jwk)) as CryptoKey;
 }
 
-/** The assertion is for one server and used once. @see RFC 7523 §3 */
+/** Signs an assertion for one server and one use. @see RFC 7523 §3 */
 async function signAssertion(
   key: CryptoKey,
   about: { readonly clientId: string; readonly issuer: string; readonly jwk: JWK; readonly now: number },
@@ -63,7 +66,7 @@ async function signAssertion(
     .sign(key);
 }
 
-/** Identifier and secret are form-encoded before they are joined. @see OAuth 2.1 draft 13 §2.4.1 */
+/** Identifier and secret are form-encoded before they are joined. @see RFC 6749 §2.3.1 */
 function encode(text: string): string {
   return new URLSearchParams([['', text]]).toString().slice(1);
 }

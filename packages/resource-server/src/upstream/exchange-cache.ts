@@ -1,15 +1,15 @@
-/** What was exchanged for a token is kept by it for a while: one question at a time, and no answer of anybody else's. */
+/** Caches token exchanges by the exchanged token, single-flight, so that no other token ever gets the result. */
 import type { OAuthError } from '@portcullis/protocol/protected-resource';
 import type { VerifiedToken } from '../guard/verified-token.ts';
 import { createLruCache } from '../lru-cache.ts';
 import type { TokenExchange } from './token-exchange.ts';
 import type { UpstreamAccessToken, UpstreamTokenRequest } from './upstream-token.ts';
 
-/** Seconds before its end in which a token is not used any more: whoever gets it now still has to use it. */
+/** Seconds before its expiry from which a token is not used any more. */
 const EXPIRY_MARGIN = 30;
-/** Tokens whose exchanges are remembered. */
+/** Limits of the cache. */
 const CACHE_LIMITS = { entries: 10_000, characters: 10_000_000 };
-/** Seconds for which a refusal is believed: neither retries nor new requests of the same token ask again. */
+/** Seconds for which a rejection is cached: neither retries nor new requests with the same token ask again. */
 const REJECTION_SECONDS = 60;
 
 interface ExchangeCache {
@@ -19,12 +19,12 @@ interface ExchangeCache {
 
 interface CachedExchange {
   readonly answer: Promise<UpstreamAccessToken>;
-  /** Epoch seconds; endless while the answer is awaited. */
+  /** Epoch seconds; infinite while the exchange is in flight. */
   until: number;
 }
 
 /**
- * By the token that was exchanged, whole: that of another person, another client or another grant is another token.
+ * Caches by the whole exchanged token, so that users, clients and grants never share a result.
  * @param freshness seconds
  */
 export function createExchangeCache(
@@ -67,7 +67,7 @@ export function createExchangeCache(
   };
 }
 
-/** An outage ends when it says, a refusal stays, and what is set up wrongly may be mended. */
+/** An outage lasts as long as it says, a rejection stays, and a wrong configuration may be fixed. */
 function errorCacheSeconds({ code, retryAfter = 1 }: OAuthError): number {
   if (code === 'temporarily_unavailable') return retryAfter;
   return code === 'server_error' ? 5 : REJECTION_SECONDS;

@@ -1,4 +1,4 @@
-/** Token exchange as a protected server asks for it: one question to its authorization server, and the answer understood. */
+/** Sends a token exchange request (RFC 8693) to the authorization server, and interprets the response. */
 import { readTokenExchangeResponse, tokenExchangeForm } from '@portcullis/protocol';
 import {
   type OAuthError,
@@ -16,8 +16,8 @@ import { tokenExchangeError, type UpstreamAccessToken, type UpstreamTokenRequest
 
 /**
  * Exchanges an access token.
- * @param subjectToken as the client sent it: it goes to the server that issued it, and nowhere else
- * @throws OAuthError as `understandRefusal` makes it
+ * @param subjectToken the client's token, which is sent only to the server that issued it
+ * @throws OAuthError see `tokenExchangeError`
  */
 export type TokenExchange = (
   subjectToken: string,
@@ -26,7 +26,7 @@ export type TokenExchange = (
 
 export interface TokenExchangeSettings {
   readonly issuer: string;
-  /** Found in the issuer's metadata when `null`. */
+  /** From the issuer's metadata if `null`. */
   readonly endpoint: string | null;
   readonly remote: FetchLimits;
   readonly prove: ReturnType<typeof createClientAuthentication>;
@@ -34,7 +34,7 @@ export interface TokenExchangeSettings {
   readonly clock: () => number;
 }
 
-/** @see RFC 8693 §2 */
+/** Creates a token exchange. @see RFC 8693 §2 */
 export function createTokenExchange({
   issuer,
   endpoint,
@@ -72,7 +72,7 @@ export function createTokenExchange({
   }
 }
 
-/** JSON, or `null` for anything else. */
+/** Parses JSON; `null` for anything else. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -81,7 +81,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** If `scope` is left out, the token is good for what was asked for. @see RFC 8693 §2.2.1 */
+/** If `scope` is omitted, the token has the requested scopes. @see RFC 8693 §2.2.1 */
 function toUpstreamToken(json: unknown, wanted: readonly string[], now: number): UpstreamAccessToken {
   const reading = readTokenExchangeResponse(json);
   if ('issues' in reading) throw tokenExchangeError(reading.issues.join('; '));
@@ -94,7 +94,7 @@ function toUpstreamToken(json: unknown, wanted: readonly string[], now: number):
   });
 }
 
-/** Seconds that anybody waits at most before asking again. */
+/** The maximum of `retryAfter`, in seconds. */
 const LONGEST_WAIT = 60;
 
 function toExchangeError({ status, headers }: Response, json: unknown): OAuthError {

@@ -1,4 +1,4 @@
-/** The token of a third party for the person whose request is served: a separate one, and never the one that the client sent. */
+/** A token of an identity provider for the user of a request: a separate token, never the one that the client sent. */
 
 import {
   OAuthError,
@@ -7,33 +7,33 @@ import {
   temporarilyUnavailable,
 } from '@portcullis/protocol/protected-resource';
 
-/** A third party's token, as it gave it to the authorization server. */
+/** An access token of an identity provider. */
 export interface UpstreamAccessToken {
-  /** A secret of the third party's: for its interface, and for nobody else. */
+  /** A secret, for the provider's API only. */
   readonly accessToken: string;
-  /** As the third party says; mostly `Bearer`. */
+  /** As the provider says; usually `Bearer`. */
   readonly tokenType: string;
-  /** Epoch seconds; `null` when the third party did not say. */
+  /** Epoch seconds; `null` if the provider does not say. */
   readonly expiresAt: number | null;
-  /** What it is good for, in the third party's words. */
+  /** Its scopes, by the provider's names. */
   readonly scopes: Scopes;
 }
 
-/** What is asked for. */
+/** The token that is requested. */
 export interface UpstreamTokenRequest {
-  /** The identifier of the third party; whichever the grant rests on, when left out. */
+  /** The identifier of the identity provider; that of the grant by default. */
   readonly identityProvider?: string;
-  /** Scopes of the third party that the token must have. */
+  /** Scopes of the provider that the token must have. */
   readonly scopes?: Scopes;
 }
 
 /**
- * What an authorization server's refusal means for the request that is served. Thrown behind a guard, it becomes the right
- * answer: a challenge when the client has to sign its person in again, and never one that another token would not change.
- * @param code as the authorization server said it
+ * Converts an error of the token exchange to the error for the request being served. Thrown behind a guard, it
+ * becomes a challenge only if signing in again helps.
+ * @param code the error code of the authorization server
  */
 export function tokenExchangeError(code: string, retryAfter?: number, cause?: unknown): OAuthError {
-  const options: OAuthErrorOptions = { reason: `no third-party token: ${code}`, cause };
+  const options: OAuthErrorOptions = { reason: `no provider token: ${code}`, cause };
   switch (code) {
     case 'invalid_request':
     case 'invalid_grant':
@@ -41,18 +41,26 @@ export function tokenExchangeError(code: string, retryAfter?: number, cause?: un
     case 'invalid_target':
       return new OAuthError(
         'access_denied',
-        'This needs an account at a third party: sign in with it.',
+        'This requires an account at an identity provider: sign in with it.',
         options,
       );
     case 'invalid_scope':
-      return new OAuthError('access_denied', 'The third party was not asked to allow that.', options);
+      return new OAuthError(
+        'access_denied',
+        'The identity provider has not granted the required scopes.',
+        options,
+      );
     case 'temporarily_unavailable':
       return temporarilyUnavailable(
-        'the third party or its authorization server cannot answer',
+        'the identity provider or its authorization server is unavailable',
         retryAfter,
         cause,
       );
     default:
-      return new OAuthError('server_error', 'This server is not set up to act at the third party.', options);
+      return new OAuthError(
+        'server_error',
+        'This server is not configured to act at the identity provider.',
+        options,
+      );
   }
 }

@@ -1,4 +1,4 @@
-/** Tokens of third parties for a protected server: asked of its authorization server, kept for a while, given to nobody else. */
+/** Tokens of identity providers for a protected server, by token exchange at its authorization server. Optional. */
 import {
   ConfigurationError,
   issuerError,
@@ -17,32 +17,35 @@ import { tokenExchangeError, type UpstreamAccessToken, type UpstreamTokenRequest
 
 export type { UpstreamAccessToken, UpstreamTokenRequest } from './upstream-token.ts';
 
-/** Where a protected server gets the tokens with which it acts at third parties. */
+/** The source of tokens with which a protected server acts at identity providers. */
 export interface UpstreamTokenSource {
   /**
-   * The third party's token of the person whose request is served, as far as the grant behind it reaches. The server MUST NOT
-   * pass on the token that it received from the client: this one takes its place.
-   * @param principal from a guard
-   * @throws OAuthError `invalid_token` when the client has to sign its person in again, `access_denied` when the grant does not
-   * reach there, `temporarily_unavailable` while nobody can say, `server_error` when this server may not ask
-   * @throws TypeError for a principal that no guard has made
-   * @see seed 5.2(6)
+   * Returns the provider's token for the user of a request, as far as the grant allows. The server MUST NOT pass on
+   * the token that it received from the client (token passthrough): this one takes its place.
+   * @param principal created by a guard
+   * @throws OAuthError `invalid_token` if the user has to sign in again, `access_denied` if the grant does not cover
+   * the request, `temporarily_unavailable` during an outage, `server_error` if this server may not exchange tokens
+   * @throws TypeError for a principal that was not created by a guard
+   * @see RFC 8693, RFC 9700 §4.10, seed 5.2(6)
    */
   tokenFor(principal: Principal, want?: UpstreamTokenRequest): Promise<UpstreamAccessToken>;
-  /** Keeps nothing for this principal any more: the third party has refused what was kept. */
+  /** Drops what is cached for a principal, after the provider has rejected the token. */
   forget(principal: Principal): void;
 }
 
-/** How the authorization server is asked, and as whom: a client that the resource names in `tokenExchangeClients` there. */
+/**
+ * How to authenticate at the authorization server: as a client listed in the `tokenExchangeClients` of the resource
+ * there.
+ */
 export type UpstreamOptions = ExchangeCredentials & {
   readonly issuer: string;
   readonly clientId: string;
-  /** Its token endpoint; found in the issuer's metadata when left out. */
+  /** Its token endpoint; from the issuer's metadata by default. */
   readonly tokenEndpoint?: string;
-  /** Seconds for which a token is used again without asking: the bound after which ended access ends here; 60 when left out. */
+  /** Seconds for which a token is reused, the maximum delay after which revocation takes effect; 60 by default. */
   readonly freshness?: number;
   readonly fetch?: FetchFunction;
-  /** Milliseconds that the authorization server may take to answer; 5,000 when left out. */
+  /** Milliseconds to wait for the authorization server; 5,000 by default. */
   readonly timeout?: number;
   /** Epoch seconds. */
   readonly clock?: () => number;
@@ -54,8 +57,8 @@ const OPTIONS: OptionNames<UpstreamOptions> = {
 };
 
 /**
- * Gets tokens from an authorization server elsewhere, by token exchange.
- * @throws ConfigurationError with every fault of the options.
+ * Gets tokens from a remote authorization server, by token exchange.
+ * @throws ConfigurationError with every issue of the options
  * @see RFC 8693
  */
 export function createUpstreamTokens(options: UpstreamOptions): UpstreamTokenSource {
@@ -72,7 +75,7 @@ export function createUpstreamTokens(options: UpstreamOptions): UpstreamTokenSou
   return {
     tokenFor: async (principal, want = {}) => {
       const verifiedToken = requireVerifiedToken(principal);
-      // A token MUST go to nobody but the server that issued it.
+      // A token MUST only be sent to the server that issued it.
       if (principal.issuer !== issuer) throw tokenExchangeError('issued by another server');
       return cache.tokenFor(verifiedToken, want);
     },
@@ -85,7 +88,7 @@ interface LocalServer {
   upstreamToken(claims: VerifiedClaims, want?: UpstreamTokenRequest): Promise<UpstreamAccessToken>;
 }
 
-/** Gets tokens from an authorization server in this process, which knows at each call whether they still stand. */
+/** Gets tokens from an authorization server in this process, which checks at each call whether they are still valid. */
 export function localUpstreamTokens(server: LocalServer): UpstreamTokenSource {
   return {
     tokenFor: async (principal, want) => {
@@ -99,11 +102,11 @@ export function localUpstreamTokens(server: LocalServer): UpstreamTokenSource {
   };
 }
 
-/** Whoever makes up a principal gets no token of anybody's. */
+/** Rejects a forged principal. */
 function requireVerifiedToken(principal: Principal): VerifiedToken {
   const verifiedToken = verifiedTokenOf(principal);
   if (verifiedToken !== undefined) return verifiedToken;
-  throw new TypeError('This principal is not from a guard: hand on the one that you were given.');
+  throw new TypeError('This principal was not created by a guard: pass the one that the guard returned.');
 }
 
 function isOAuthError(error: unknown): error is OAuthError {
@@ -119,7 +122,7 @@ function validateOptions(given: UpstreamOptions): void {
   if (clientId === '') issues.push('clientId is empty');
   if (clientSecret === '') issues.push('clientSecret is empty');
   if ((clientSecret === undefined) === (clientKey === undefined)) {
-    issues.push('clientSecret or clientKey must be there, and not both');
+    issues.push('exactly one of clientSecret and clientKey is required');
   }
   if (clientKey !== undefined && (clientKey.d === undefined || clientKey.alg === undefined)) {
     issues.push('clientKey must be a private key with alg');

@@ -1,40 +1,44 @@
-/** Judging the claims of a token, also of issuers that do not write them as RFC 9068 does. */
+/** Checks the claims of a token, audience included, also for issuers that do not follow RFC 9068. */
 import { type AccessTokenClaims, checkAccessToken } from '@portcullis/protocol/protected-resource';
 import type { VerifiedClaims } from '../principal.ts';
 import type { TokenExpectation } from './token-verifier.ts';
 
 /**
- * Takes tokens that do not name this resource, but one of these audiences; `null` stands for none at all.
- * Dangerous: whoever holds such a token for another server of the issuer can use it here, and that server can too.
+ * Accepts tokens with one of these audiences instead of this resource; `null` stands for a missing audience.
+ * Dangerous: a token for another server of the issuer can be used here, also by that server (confused deputy).
  */
 export const dangerouslyAcceptAudiences: unique symbol = Symbol('dangerouslyTakeAudiences');
 
 /**
- * Takes tokens of these header types, such as `JWT`, beside access tokens; `\'\'` stands for none at all.
- * Dangerous: an issuer that gives its access tokens no type of their own may have ID tokens taken for them.
+ * Accepts tokens with these `typ` headers, such as `JWT`, besides access tokens; `\'\'` stands for a missing one.
+ * Dangerous: if an issuer does not mark its access tokens, ID tokens may be accepted as such.
  */
 export const dangerouslyAcceptTypes: unique symbol = Symbol('dangerouslyTakeTypes');
 
 type Claims = Readonly<Record<string, unknown>>;
 
-/** What foreign issuers may need. */
+/** Compatibility with issuers that do not follow RFC 9068. */
 export interface TokenCompatibilityOptions {
-  /** Whether tokens may name other audiences beside this resource. They can be used there too, and there against you. */
+  /**
+   * Whether tokens may have further audiences besides this resource. Such a token can be used at all of them, and by
+   * each of them here.
+   */
   readonly allowMultipleAudiences?: boolean;
   /**
-   * Writes claims by the names of RFC 9068, such as `client_id` from `azp` or `scope` from `scp`. It has no say about
+   * Maps claims to the names of RFC 9068, such as `client_id` from `azp` or `scope` from `scp`. It cannot change
    * issuer, audience, times and bound keys.
    */
   readonly mapClaims?: (claims: Claims) => Claims;
   readonly [dangerouslyAcceptAudiences]?: readonly (string | null)[];
 }
 
-/** Claims that no translation touches. */
+/** Claims that `mapClaims` cannot change. */
 const PROTECTED_CLAIMS = ['iss', 'aud', 'exp', 'nbf', 'iat', 'cnf'];
 
 /**
- * Judges claims.
+ * Checks claims.
  * @throws OAuthError `invalid_token`
+ * @see RFC 9068 §4
  */
 export function checkClaims(
   given: Claims,
@@ -46,7 +50,7 @@ export function checkClaims(
     compatibility.mapClaims === undefined ? given : withMappedClaims(given, compatibility.mapClaims(given));
   const isTaken = isAcceptedAudience(claims['aud'], expectation.resource, compatibility);
   const judged = isTaken ? { ...claims, aud: expectation.resource } : claims;
-  // What is checked are members of the claims themselves.
+  // The checked values are those of the claims themselves.
   const checked = checkAccessToken(judged, { issuers, ...expectation });
   return { claims: claims as VerifiedClaims, checked };
 }
@@ -57,7 +61,7 @@ function withMappedClaims(given: Claims, written: Claims): Claims {
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
 }
 
-/** Whether an audience counts as this resource only because the configuration says so. */
+/** Whether an audience is accepted only because of the options. */
 function isAcceptedAudience(
   audience: unknown,
   resource: string,

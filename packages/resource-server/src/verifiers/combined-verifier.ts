@@ -1,19 +1,19 @@
-/** Several issuers, or several kinds of token, behind one verifier: each token goes to the one that it belongs to. */
+/** One verifier for several issuers, or for several kinds of tokens: each token goes to the right one. */
 import { ConfigurationError, OAuthError } from '@portcullis/protocol/protected-resource';
 import type { VerifiedClaims } from '../principal.ts';
 import { readUnverifiedIssuer } from './compact-jws.ts';
 import type { TokenVerifier } from './token-verifier.ts';
 
 /**
- * Combines verifiers. A JWT goes to the verifier of the issuer that it names, any other token to the one that takes
- * opaque ones. No token is ever shown to an issuer that it does not name, so there can be one such verifier only.
- * @throws ConfigurationError with every fault.
+ * Combines verifiers. A JWT goes to the verifier of the issuer that it names, any other token to the one for opaque
+ * tokens, of which there can be only one: no token may be shown to an issuer that it does not name.
+ * @throws ConfigurationError with every issue
  */
 export function combineVerifiers(verifiers: readonly TokenVerifier[]): TokenVerifier {
   const issuers = validateVerifiers(verifiers);
   const opaque = verifiers.find((verifier) => verifier.opaque === true);
   const ofIssuer = new Map<string, TokenVerifier>();
-  // Where an issuer has two, its JWTs are verified on the spot.
+  // If an issuer has two verifiers, its JWTs are verified locally.
   for (const verifier of verifiers.toSorted(
     (a, b) => Number(a.opaque ?? false) - Number(b.opaque ?? false),
   )) {
@@ -35,7 +35,7 @@ export function combineVerifiers(verifiers: readonly TokenVerifier[]): TokenVeri
       const verifier = choose(token);
       if (verifier !== undefined) return verifier.verify(token, expectation);
       throw new OAuthError('invalid_token', 'The access token is not valid here.', {
-        reason: 'nobody is trusted for such a token',
+        reason: 'no verifier accepts such a token',
       });
     },
     ...(verifiers.some((verifier) => verifier.isLive !== undefined) && {
@@ -54,13 +54,13 @@ function validateVerifiers(verifiers: readonly TokenVerifier[]): readonly string
   const issues: string[] = [];
   if (verifiers.length === 0) issues.push('verifiers must name at least one');
   if (verifiers.filter((verifier) => verifier.opaque === true).length > 1) {
-    issues.push('verifiers: one alone may take opaque tokens, which do not say to whom they can be shown');
+    issues.push('verifiers: only one may accept opaque tokens, which do not name their issuer');
   }
   for (const isOpaque of [true, false]) {
     const alike = verifiers.filter((verifier) => (verifier.opaque ?? false) === isOpaque);
     const named = alike.flatMap((verifier) => verifier.issuers);
     const twice = named.find((issuer, index) => named.indexOf(issuer) !== index);
-    if (twice !== undefined) issues.push(`verifiers: ${twice} stands there twice`);
+    if (twice !== undefined) issues.push(`verifiers: duplicate issuer ${twice}`);
   }
   if (issues.length > 0) throw new ConfigurationError(issues);
   return Object.freeze([...new Set(verifiers.flatMap((verifier) => verifier.issuers))]);

@@ -1,11 +1,11 @@
-/** A signed token in compact form, taken apart: within limits of size, and before any cryptography. */
+/** Parses a JWS in compact form, within size limits and before any cryptography. */
 import { isAccessTokenType, OAuthError } from '@portcullis/protocol/protected-resource';
 import { createLruCache } from '../lru-cache.ts';
 import { decodeBase64url, isBase64url } from './base64url.ts';
 
-/** The members of a protected header that count. Keys that a token brings along (`jwk`, `jku`, `x5c`) are not read. */
+/** The header members that are used. Keys in a header (`jwk`, `jku`, `x5c`) are never read. */
 interface TokenHeader {
-  /** As written; empty when left out. */
+  /** As written; empty if missing. */
   readonly typ: string;
   readonly isAccessToken: boolean;
   readonly alg: string;
@@ -15,9 +15,9 @@ interface TokenHeader {
 export interface CompactJws {
   readonly header: TokenHeader;
   readonly payload: Readonly<Record<string, unknown>>;
-  /** Header and payload as they were signed. */
+  /** Header and payload as signed. */
   readonly signingInput: string;
-  /** As base64url. */
+  /** In base64url. */
   readonly signature: string;
 }
 
@@ -25,12 +25,12 @@ const LONGEST_TOKEN = 16_384;
 const LONGEST_HEADER = 4096;
 const LONGEST_KEY_ID = 512;
 
-/** The tokens of an issuer share their header, so a few are kept as read. */
+/** Tokens of an issuer share their header, so parsed headers are cached. */
 const headers = createLruCache<TokenHeader>({ entries: 64, characters: 64 * 512 });
 
 /**
- * Takes a token apart.
- * @param otherTypes header types that are taken beside that of access tokens
+ * Parses a compact JWS.
+ * @param otherTypes accepted `typ` headers besides that of access tokens
  * @param longest in characters
  * @throws OAuthError `invalid_token`
  * @see RFC 7515 §7.1, RFC 9068 §2.1
@@ -43,7 +43,7 @@ export function parseCompactJws(
   if (token.length > longest) throw malformed('token is too long');
   const first = token.indexOf('.');
   const second = token.indexOf('.', first + 1);
-  if (first < 1 || second === -1) throw malformed('token has not three segments');
+  if (first < 1 || second === -1) throw malformed('token does not have three segments');
   const [header, payload, signature] = [
     token.slice(0, first),
     token.slice(first + 1, second),
@@ -61,7 +61,7 @@ export function parseCompactJws(
   };
 }
 
-/** The issuer that a token names, whoever made it; `null` for a token that is no JWT. Proves nothing. */
+/** Returns the issuer that a token names; `null` if it is not a JWT. Unverified. */
 export function readUnverifiedIssuer(token: string): string | null {
   const segments = token.length > LONGEST_TOKEN ? [] : token.split('.');
   if (segments.length !== 3) return null;
@@ -73,15 +73,15 @@ export function readUnverifiedIssuer(token: string): string | null {
   }
 }
 
-/** @throws OAuthError `invalid_token` */
+/** Parses a header. @throws OAuthError `invalid_token` */
 function readHeader(segment: string): TokenHeader {
   if (!isBase64url(segment)) throw malformed('header is not base64url');
   const { alg, kid, typ = '', cty, crit, b64 } = parseJsonSegment(segment);
   if (typeof alg !== 'string') throw malformed('alg is missing');
   if (kid !== undefined && (typeof kid !== 'string' || kid.length > LONGEST_KEY_ID))
-    throw malformed('kid is no key id');
-  if (typeof typ !== 'string') throw malformed('typ is no text');
-  // No extension is understood, so none may be critical. RFC 7515 §4.1.11
+    throw malformed('kid is not a key id');
+  if (typeof typ !== 'string') throw malformed('typ is not a string');
+  // No extension is supported, so none may be critical. RFC 7515 §4.1.11
   if (crit !== undefined || b64 !== undefined) throw malformed('header asks for an extension');
   if (cty !== undefined) throw malformed('token holds another token');
   // The resource server MUST verify that the typ header is at+jwt or application/at+jwt. RFC 9068 §4
@@ -93,7 +93,7 @@ function readHeader(segment: string): TokenHeader {
 const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * Reads a segment that is base64url: a JSON object in UTF-8 in which no member stands twice.
+ * Parses a base64url segment: a JSON object in UTF-8 without duplicate members.
  * @throws OAuthError `invalid_token`
  * @see RFC 7519 §4
  */
@@ -107,8 +107,8 @@ export function parseJsonSegment(segment: string): Readonly<Record<string, unkno
     throw malformed('a segment is not JSON in UTF-8');
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw malformed('a segment is no object');
-  if (countMembers(json) !== Object.keys(value).length) throw malformed('a member stands twice');
+    throw malformed('a segment is not an object');
+  if (countMembers(json) !== Object.keys(value).length) throw malformed('a member is repeated');
   return value as Readonly<Record<string, unknown>>;
 }
 
@@ -116,7 +116,7 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COLON = 0x3a;
 
-/** Counts the members of the outermost object of well-formed JSON: the colons outside strings at the first depth. */
+/** Counts the members of the outermost object of well-formed JSON, by its colons outside strings at the first depth. */
 function countMembers(json: string): number {
   let members = 0;
   let depth = 0;
@@ -124,14 +124,14 @@ function countMembers(json: string): number {
     const code = json.charCodeAt(at);
     if (code === QUOTE) at = endOfString(json, at);
     else if (code === COLON) members += depth === 1 ? 1 : 0;
-    // { [ and } ] differ by 0x20, and so do their pairs.
+    // The codes of { and [ differ by 0x20, as do those of } and ].
     else if ((code | 0x20) === 0x7b) depth += 1;
     else if ((code | 0x20) === 0x7d) depth -= 1;
   }
   return members;
 }
 
-/** The place of the quotation mark that ends the string begun at a place. */
+/** The index of the quotation mark that ends a string. */
 function endOfString(json: string, start: number): number {
   let end = json.indexOf('"', start + 1);
   while (isEscaped(json, end)) end = json.indexOf('"', end + 1);

@@ -1,11 +1,14 @@
-/** A token verified on the spot first and asked about afterwards: junk never reaches the issuer, and revocation is noticed soon. */
+/**
+ * Verifies a token locally first and by introspection afterwards: junk never reaches the issuer, and revocation takes
+ * effect soon.
+ */
 import { ConfigurationError } from '@portcullis/protocol/protected-resource';
 import type { TokenVerifier } from './token-verifier.ts';
 
 /**
- * Makes a verifier of two for the same issuers, such as `jwtVerifier` and `introspectionVerifier`. What it vouches for are
- * the claims of the first; the finding is as fresh as the one that is forgotten sooner.
- * @throws ConfigurationError when they do not trust the same issuers.
+ * Combines two verifiers for the same issuers, such as `jwtVerifier` and `introspectionVerifier`. The claims are
+ * those of the first; the result stays fresh as long as both do.
+ * @throws ConfigurationError if they do not trust the same issuers
  */
 export function confirmVerifier(onTheSpot: TokenVerifier, asking: TokenVerifier): TokenVerifier {
   const [one, other] = [onTheSpot, asking].map(({ issuers }) => issuers.toSorted().join(' '));

@@ -1,13 +1,13 @@
-/** Waiting with a deadline: a promise that never comes must not hold a request for ever. */
+/** Limits how long a promise is awaited, so that it cannot block a request forever. */
 
 /**
- * The promise, or an error when nothing has come of it in time. Whoever waits has a timer of its own: where a runtime
- * drops what a request has begun as soon as the request is over, nobody else's would ever go off.
+ * Returns the promise, or rejects after the deadline. Every caller has its own timer: some runtimes cancel what a
+ * request started as soon as that request ends, including timers.
  */
 export function withDeadline<Value>(promise: Promise<Value>, milliseconds: number): Promise<Value> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`nothing came in ${milliseconds} ms`)), milliseconds);
+    timer = setTimeout(() => reject(new Error(`no response within ${milliseconds} ms`)), milliseconds);
   });
   return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }

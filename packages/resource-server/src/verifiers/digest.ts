@@ -1,8 +1,8 @@
-/** SHA-256 as base64url: at once where the runtime can, else later. */
+/** SHA-256 in base64url: synchronous where the runtime supports it. */
 import { encodeBase64url } from './base64url.ts';
 import { nodeCrypto } from './node-crypto.ts';
 
-/** The digest of bytes, or of a text in UTF-8. */
+/** Hashes bytes, or a text in UTF-8. */
 export function digest(data: string | Uint8Array<ArrayBuffer>): string | Promise<string> {
   return nodeCrypto === undefined ? digestByWebCrypto(data) : nodeCrypto.hash('sha256', data, 'base64url');
 }

@@ -1,7 +1,7 @@
-/** Asking an authorization server for a JSON document: within bounds of time and size, and never by redirect. */
+/** Fetches JSON documents of an authorization server, with limits on time and size, and without redirects. */
 import { isSecureUrl, readWebUrl, serverMetadataUrls } from '@portcullis/protocol/protected-resource';
 
-/** What `fetch` must be able to do here. */
+/** The part of `fetch` that is used. */
 export type FetchFunction = (url: string, init: RequestInit) => Promise<Response>;
 
 export interface FetchLimits {
@@ -17,26 +17,26 @@ export const defaultFetchLimits: FetchLimits = {
   timeout: 5000,
 };
 
-/** Whether keys or answers from there can be believed: https, or http on this computer. */
+/** Whether a URL is secure enough for keys and secrets: https, or http on loopback. */
 export function isSecureEndpoint(url: string): boolean {
   const parsed = readWebUrl(url);
   return parsed !== null && isSecureUrl(parsed);
 }
 
 /**
- * The JSON of a 200 answer.
- * @throws Error for any other status, a redirect, a body that is too long or no JSON, or when it takes too long.
+ * Fetches JSON with status 200.
+ * @throws Error for any other status, a redirect, a body that is too long or not JSON, or after the timeout
  */
 export async function fetchJson(url: string, limits: FetchLimits, init: RequestInit = {}): Promise<unknown> {
   const response = await fetchWithoutRedirect(url, limits, init);
   if (response.status !== 200) {
     await response.body?.cancel();
-    throw new Error(`${url} answered ${response.status}`);
+    throw new Error(`${url} responded ${response.status}`);
   }
   return JSON.parse(await readTextBody(response));
 }
 
-/** An answer of any status, whose body is still to be read. @throws Error for a redirect, or when it takes too long. */
+/** Fetches a response of any status, whose body is still unread. @throws Error for a redirect, or after the timeout */
 export async function fetchWithoutRedirect(
   url: string,
   { fetch, timeout }: FetchLimits,
@@ -44,7 +44,7 @@ export async function fetchWithoutRedirect(
 ): Promise<Response> {
   const response = await fetch(url, {
     ...init,
-    // Some runtimes do not know `error`. With `manual` they hand over the redirect, or an answer without a status.
+    // Some runtimes do not support `error`. With `manual` they return the redirect, or a response without a status.
     redirect: 'manual',
     signal: AbortSignal.timeout(timeout),
     headers: { accept: 'application/json', ...headers },
@@ -52,11 +52,12 @@ export async function fetchWithoutRedirect(
   const isRedirect = response.status === 0 || (response.status >= 300 && response.status < 400);
   if (!isRedirect) return response;
   await response.body?.cancel();
-  throw new Error(`${url} answered with a redirect`);
+  throw new Error(`${url} responded with a redirect`);
 }
 
 /**
- * The URL of an endpoint from the issuer's metadata, whose issuer MUST be the one that was asked.
+ * Finds an endpoint in the issuer's metadata, whose issuer MUST be the expected one.
+ * @throws Error if no metadata document names it
  * @see RFC 8414 §3.3
  */
 export async function discoverEndpoint(
@@ -76,17 +77,17 @@ export async function discoverEndpoint(
       failure = error;
     }
   }
-  throw new Error('the metadata of the issuer cannot be had', { cause: failure });
+  throw new Error('the metadata of the issuer is unavailable', { cause: failure });
 }
 
-/** @throws Error when the body is too long or no UTF-8. */
+/** Reads a body. @throws Error if it is too long or not UTF-8 */
 export async function readTextBody(response: Response): Promise<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let text = '';
   let bytes = 0;
   for await (const chunk of response.body ?? []) {
     bytes += chunk.byteLength;
-    if (bytes > MAX_BODY_BYTES) throw new Error(`the answer is longer than ${MAX_BODY_BYTES} bytes`);
+    if (bytes > MAX_BODY_BYTES) throw new Error(`the response is longer than ${MAX_BODY_BYTES} bytes`);
     text += decoder.decode(chunk, { stream: true });
   }
   return text + decoder.decode();

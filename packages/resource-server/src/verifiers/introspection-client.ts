@@ -1,34 +1,40 @@
-/** Questions to an introspection endpoint: one for a token at a time, not too many at once, and none while it is down. */
+/**
+ * Calls an introspection endpoint (RFC 7662): single-flight per token, with a concurrency limit and a cool-down after
+ * failures.
+ */
 import { temporarilyUnavailable } from '@portcullis/protocol/protected-resource';
 import { withDeadline } from './deadline.ts';
 import { type FetchLimits, fetchWithoutRedirect, readTextBody } from './fetch-json.ts';
 
-/** What the issuer says of a token. */
+/** The introspection response. */
 type Introspection = Readonly<Record<string, unknown>>;
 
-/** @throws OAuthError `temporarily_unavailable` when it cannot be found out now. */
+/** Introspects a token. @throws OAuthError `temporarily_unavailable` if the endpoint cannot be used now */
 export type Introspect = (token: string, now: number) => Promise<Introspection>;
 
-/** Questions under way. More would be waiting for each other anyway. */
+/** The maximum number of concurrent requests; more would only wait for each other. */
 const MAX_CONCURRENT = 256;
 
-/** Seconds without a question after a failure, and at most when the endpoint itself asks for patience. */
+/** Seconds of cool-down after a failure, and its maximum if the endpoint sends `Retry-After`. */
 const COOLDOWN = 1;
 const LONGEST_COOLDOWN = 60;
 
-/** What an endpoint answers that stumbles over one token. It says nothing of others, or a strange token would lock them out. */
+/**
+ * Statuses that concern one token only: they must not pause introspection of others, or a strange token would lock
+ * them out.
+ */
 const PER_TOKEN_STATUSES: ReadonlySet<number> = new Set([400, 413, 414, 422, 431, 500]);
 
 interface PendingIntrospection {
   readonly response: Promise<Introspection>;
-  /** Epoch seconds from which nothing will come any more. */
+  /** Epoch seconds after which the request counts as lost. */
   readonly abandonedAt: number;
 }
 
-/** No answer, or none that says whether a token is active. */
+/** The endpoint failed to say whether a token is active. */
 class IntrospectionFailure extends Error {
   override readonly name: string = 'NoAnswer';
-  /** Seconds for which no token should be asked about. */
+  /** Seconds of cool-down. */
   readonly pause: number;
 
   constructor(message: string, pause: number) {
@@ -38,8 +44,8 @@ class IntrospectionFailure extends Error {
 }
 
 /**
- * Creates what asks.
- * @param client with which the guard authenticates, by HTTP Basic
+ * Creates the client.
+ * @param client credentials of the guard for HTTP Basic
  * @see RFC 7662 §2.1
  */
 export function createIntrospectionClient(
@@ -60,7 +66,7 @@ export function createIntrospectionClient(
     });
     if (response.status !== 200) throw await toFailure(response);
     const answer: unknown = JSON.parse(await readTextBody(response));
-    if (!isIntrospection(answer)) throw new Error('the answer does not say whether the token is active');
+    if (!isIntrospection(answer)) throw new Error('the response does not say whether the token is active');
     return answer;
   }
 
@@ -91,7 +97,7 @@ export function createIntrospectionClient(
         throw temporarilyUnavailable('introspection failed a moment ago', pausedUntil - now);
       if (inFlight.size >= MAX_CONCURRENT) dropAbandoned(now);
       if (inFlight.size >= MAX_CONCURRENT)
-        throw temporarilyUnavailable('too many questions are under way', COOLDOWN);
+        throw temporarilyUnavailable('too many concurrent introspection requests', COOLDOWN);
       question = start(token, now);
     }
     return withDeadline(question.response, limits.timeout + 1000);
@@ -104,7 +110,7 @@ async function toFailure(response: Response): Promise<IntrospectionFailure> {
   const wanted = Math.ceil(Number(headers.get('retry-after') ?? COOLDOWN)) || COOLDOWN;
   const quiet = Math.min(Math.max(wanted, COOLDOWN), LONGEST_COOLDOWN);
   return new IntrospectionFailure(
-    `introspection answered ${status}`,
+    `introspection responded ${status}`,
     PER_TOKEN_STATUSES.has(status) ? 0 : quiet,
   );
 }
@@ -117,7 +123,7 @@ function isIntrospection(answer: unknown): answer is Introspection {
   );
 }
 
-/** Identifier and secret are form-encoded before they are joined. @see OAuth 2.1 draft 13 §2.4.1 */
+/** Identifier and secret are form-encoded before they are joined. @see RFC 6749 §2.3.1 */
 function encode(text: string): string {
   return new URLSearchParams([['', text]]).toString().slice(1);
 }

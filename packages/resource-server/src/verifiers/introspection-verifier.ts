@@ -1,4 +1,4 @@
-/** Verifies access tokens, opaque ones above all, by asking their issuer whether they are active. */
+/** Verifies access tokens, opaque ones in particular, by introspection (RFC 7662). */
 import {
   ConfigurationError,
   issuerError,
@@ -13,18 +13,18 @@ import { defaultFetchLimits, type FetchFunction, isSecureEndpoint } from './fetc
 import { createIntrospectionClient } from './introspection-client.ts';
 import type { TokenExpectation, TokenVerifier, VerificationResult } from './token-verifier.ts';
 
-/** Who is asked about tokens, as whom, and for how long an answer counts. */
+/** The endpoint, the guard's credentials there, and how long responses are cached. */
 export interface IntrospectionVerifierOptions extends TokenCompatibilityOptions {
   readonly issuer: string;
-  /** Its introspection endpoint. */
+  /** The issuer's introspection endpoint. */
   readonly endpoint: string;
-  /** With which the guard authenticates there, by HTTP Basic. */
+  /** The guard's client identifier there, for HTTP Basic. */
   readonly clientId: string;
   readonly clientSecret: string;
-  /** Seconds for which an answer is believed: the bound between revocation and refusal; 10 when left out. */
+  /** Seconds for which a response is cached, the maximum delay of revocation; 10 by default. */
   readonly freshness?: number;
   readonly fetch?: FetchFunction;
-  /** Milliseconds that the issuer may take to answer; 5,000 when left out. */
+  /** Milliseconds to wait for the issuer; 5,000 by default. */
   readonly timeout?: number;
 }
 
@@ -33,14 +33,14 @@ const OPTIONS: OptionNames<IntrospectionVerifierOptions> = {
   ...{ fetch: true, timeout: true, allowMultipleAudiences: true, mapClaims: true },
 };
 
-/** Tokens that were found inactive. */
+/** Cache of inactive tokens. */
 const INACTIVE_CACHE_LIMITS = { entries: 1000, characters: 1_000_000 };
-/** Seconds for which they are not asked for again: not many, since a part of the issuer may learn late of a new token. */
+/** Seconds for which they are cached: few, since a replica of the issuer may learn of a new token late. */
 const INACTIVE_SECONDS = 5;
 
 /**
- * Creates a verifier that asks the issuer.
- * @throws ConfigurationError with every fault of the options.
+ * Creates a verifier that uses introspection.
+ * @throws ConfigurationError with every issue of the options
  * @see RFC 7662
  */
 export function introspectionVerifier(options: IntrospectionVerifierOptions): TokenVerifier {
@@ -55,7 +55,7 @@ export function introspectionVerifier(options: IntrospectionVerifierOptions): To
     },
     { id: options.clientId, secret: options.clientSecret },
   );
-  /** Until when, in epoch seconds. */
+  /** Epoch seconds until which a token is known to be inactive. */
   const inactive = createLruCache<number>(INACTIVE_CACHE_LIMITS);
 
   async function verify(token: string, expectation: TokenExpectation): Promise<VerificationResult> {
@@ -87,8 +87,8 @@ function validateOptions(given: IntrospectionVerifierOptions): void {
 }
 
 /**
- * An answer may leave out what a JWT must say. What the asking itself proves is filled in: issuer and time. Audience,
- * subject and client are not: a token that does not name this resource stays refused.
+ * A response may omit what a JWT must contain. Issuer and time follow from the request itself and are filled in.
+ * Audience, subject and client are not: a token that does not name this resource is rejected.
  */
 function completeClaims(
   { active: _active, ...claims }: Readonly<Record<string, unknown>>,

@@ -1,4 +1,4 @@
-/** Verifies JWT access tokens against the keys of their issuer, on the spot. */
+/** Verifies JWT access tokens (RFC 9068) locally, with the public keys of their issuer. */
 import {
   ConfigurationError,
   issuerError,
@@ -42,25 +42,28 @@ import type { TokenExpectation, TokenVerifier, VerificationResult } from './toke
 
 export interface JwtVerifierOptions extends TokenCompatibilityOptions {
   readonly [dangerouslyAcceptTypes]?: readonly string[];
-  /** The issuer identifier, byte for byte as its tokens carry it. */
+  /** The issuer identifier, byte for byte as in its tokens. */
   readonly issuer: string;
-  /** Its keys: a fixed set, or a function that gets them, such as `jwks` of an authorization server in this process. */
+  /**
+   * Its keys: a fixed set, or a function that returns them, such as `jwks` of an authorization server in this
+   * process.
+   */
   readonly jwks?: KeySet | (() => Promise<KeySet>);
-  /** Where its keys are published. Without this and `jwks`, the issuer's metadata is asked. */
+  /** The URL of its keys. Without this and `jwks`, it is taken from the issuer's metadata. */
   readonly jwksUri?: string;
-  /** Asked at every request, so that a revoked token is refused at once: `isLive` of an authorization server in this process. */
+  /** Checks revocation at every request, with immediate effect: `isLive` of an authorization server in this process. */
   readonly isLive?: (claims: VerifiedClaims) => boolean | Promise<boolean>;
-  /** Polls the status lists that the tokens of the issuer name, so that a revoked token is refused within `freshness` of them. */
+  /** Polls the status lists named by the tokens, so that a revoked token is rejected within `freshness`. */
   readonly statusList?: boolean | StatusListOptions;
-  /** Signature algorithms allowed; ES256, EdDSA, RS256 and PS256 when left out. A token cannot widen the list. */
+  /** Allowed signature algorithms; ES256, EdDSA, RS256 and PS256 by default. A token cannot extend the list. */
   readonly algorithms?: readonly JwsAlgorithm[];
-  /** How long keys are believed. */
+  /** How long keys are cached. */
   readonly keys?: Partial<KeyLimits>;
-  /** Seconds for which a verified token is not verified again; 60 when left out. */
+  /** Seconds for which a verified token is not verified again; 60 by default. */
   readonly freshness?: number;
   /** For proxies, private certificate authorities and tests. */
   readonly fetch?: FetchFunction;
-  /** Milliseconds that the issuer may take to answer; 5,000 when left out. */
+  /** Milliseconds to wait for the issuer; 5,000 by default. */
   readonly timeout?: number;
 }
 
@@ -91,13 +94,13 @@ function optionNameIssues(options: JwtVerifierOptions): readonly string[] {
 
 const DEFAULT_ALGORITHMS: readonly JwsAlgorithm[] = ['ES256', 'EdDSA', 'Ed25519', 'RS256', 'PS256'];
 
-/** A function in this process is asked sooner than a server elsewhere. */
+/** A function in this process is called more often than a remote server. */
 const LOCAL_LIMITS: KeyLimits = { ...defaultKeyLimits, maxAge: 60, cooldown: 1, retryAfter: 1 };
 
 /**
  * Creates a verifier of JWT access tokens.
- * @throws ConfigurationError with every fault of the options.
- * @see RFC 9068 §4
+ * @throws ConfigurationError with every issue of the options
+ * @see RFC 9068 §4, RFC 8725
  */
 export function jwtVerifier(options: JwtVerifierOptions): TokenVerifier {
   validateOptions(options);
@@ -106,7 +109,7 @@ export function jwtVerifier(options: JwtVerifierOptions): TokenVerifier {
   const keys = createKeys(options);
   const otherTypes = options[dangerouslyAcceptTypes] ?? [];
 
-  // What costs nothing comes first, the signature last: junk is refused before any cryptography.
+  // Cheap checks first, the signature last: junk is rejected before any cryptography.
   function verify(token: string, expectation: TokenExpectation): Promise<VerificationResult> {
     const { now, clockTolerance } = expectation;
     const compact = parseCompactJws(token, otherTypes);
@@ -144,10 +147,11 @@ function validateOptions(given: JwtVerifierOptions): void {
   ];
   const wrong = issuerError(issuer);
   if (wrong !== null) issues.push(`issuer ${wrong}`);
-  if (jwks !== undefined && jwksUri !== undefined) issues.push('jwks and jwksUri exclude each other');
+  if (jwks !== undefined && jwksUri !== undefined) issues.push('jwks and jwksUri are mutually exclusive');
   if (jwksUri !== undefined && !isSecureEndpoint(jwksUri))
     issues.push('jwksUri must be an absolute https URL');
-  if (statusList !== false && isLive !== undefined) issues.push('isLive and statusList exclude each other');
+  if (statusList !== false && isLive !== undefined)
+    issues.push('isLive and statusList are mutually exclusive');
   if (typeof statusList === 'object') issues.push(...statusListIssues(statusList));
   if (algorithms?.length === 0) issues.push('algorithms must name at least one');
   for (const algorithm of algorithms ?? []) {
@@ -157,7 +161,7 @@ function validateOptions(given: JwtVerifierOptions): void {
   if (issues.length > 0) throw new ConfigurationError(issues);
 }
 
-/** Members by the names that they have within another. */
+/** Prefixes the member names with the name of their object. */
 function named(outer: string, members: object = {}): Readonly<Record<string, unknown>> {
   return Object.fromEntries(Object.entries(members).map(([name, value]) => [`${outer}.${name}`, value]));
 }
@@ -183,7 +187,7 @@ function createKeys({
       remote,
     )) as KeySet;
   };
-  // Metadata may have to be asked for at two places, before the keys.
+  // Discovery may take two requests before that for the keys.
   const patience = remote.timeout * (jwks === undefined && jwksUri === undefined ? 3 : 1);
   return createKeySource(async () => usableKeys(await load(), algorithms), limits, patience);
 }
@@ -195,7 +199,7 @@ function remoteOf({ fetch, timeout }: Pick<JwtVerifierOptions, 'fetch' | 'timeou
   };
 }
 
-/** @throws Error when no key is left that could verify anything. */
+/** Reads the usable keys. @throws Error if none is left */
 function usableKeys(set: KeySet, algorithms: readonly JwsAlgorithm[]): PublicKeys {
   const keys = readKeySet(set, algorithms);
   if (keys === null) throw new Error('the key set holds no public key for the algorithms allowed');

@@ -1,27 +1,33 @@
-/** Where the keys of an issuer come from: fetched seldom, kept through an outage for a bounded time, never in a flood. */
+/**
+ * Caches the keys of an issuer (JWKS): single-flight refresh, a cool-down, and stale keys for a limited time during
+ * outages.
+ */
 import { OAuthError, temporarilyUnavailable } from '@portcullis/protocol/protected-resource';
 import { withDeadline } from './deadline.ts';
 import type { PublicKey, PublicKeys } from './public-keys.ts';
 
-/** Seconds. */
+/** Limits of the key cache, in seconds. */
 export interface KeyLimits {
-  /** A key set this old is fetched again: the bound after which a withdrawn key is no longer believed. */
+  /** The age at which a key set is refreshed: the maximum delay after which a withdrawn key is rejected. */
   readonly maxAge: number;
-  /** For so long beyond that it still serves while it cannot be fetched. */
+  /** How much longer a key set is used if it cannot be refreshed. */
   readonly staleIfError: number;
-  /** After a fetch, this long passes before an unknown key asks for another. */
+  /** The minimum delay between refreshes that unknown keys cause. */
   readonly cooldown: number;
-  /** After a failure, this long passes before the next try. */
+  /** The delay before a retry after a failure. */
   readonly retryAfter: number;
 }
 
 export const defaultKeyLimits: KeyLimits = { maxAge: 600, staleIfError: 3600, cooldown: 30, retryAfter: 5 };
 
-/** What a token says about the key that it wants. */
+/**
+ * Returns the key that a token names, synchronously if it is cached.
+ * @throws OAuthError `invalid_token` if the issuer has no such key, `temporarily_unavailable` if that is unknown
+ */
 interface WantedKey {
   readonly algorithm: string;
   readonly keyId: string | undefined;
-  /** The latest time at which the token can have been issued, in epoch seconds: what it says, and the skew of clocks. */
+  /** The latest time of issue in epoch seconds: `iat`, plus the clock tolerance. */
   readonly issuedUntil: number;
 }
 
@@ -33,7 +39,7 @@ export interface KeySource {
   find(wanted: WantedKey, now: number): PublicKey | Promise<PublicKey>;
 }
 
-/** A key set that does not change. */
+/** A fixed key set. */
 export function createFixedKeys(keys: PublicKeys): KeySource {
   return { find: ({ algorithm, keyId }) => keys.find(algorithm, keyId) ?? throwUnknownKey() };
 }
@@ -41,17 +47,17 @@ export function createFixedKeys(keys: PublicKeys): KeySource {
 interface State {
   keys: PublicKeys | null;
   fetchedAt: number;
-  /** Of the last try, whether it succeeded or not. */
+  /** Time of the last attempt, successful or not. */
   triedAt: number;
   failure: unknown;
-  /** The load that was begun with the last try, until it ends. */
+  /** The load in flight, if any. */
   inFlight: Promise<void> | null;
 }
 
 /**
- * Keys that are loaded when they are needed. There is at most one load at a time, and none within the cool-down; a set
- * that is due is renewed behind the requests that it still serves, so a slow key server delays nobody.
- * @param timeout milliseconds for which a load is waited for; what takes longer is taken for lost
+ * Loads keys when they are needed: single-flight, and never within the cool-down. A set that is due is refreshed in
+ * the background while it still serves requests, so a slow key server delays none.
+ * @param timeout milliseconds to wait for a load before it counts as lost
  */
 export function createKeySource(
   load: () => Promise<PublicKeys>,
@@ -73,7 +79,7 @@ export function createKeySource(
     return begun;
   }
 
-  /** A load that was taken for lost, and ends after all when another was begun, has no say any more. */
+  /** A load that counted as lost, and ends after another has started, is ignored. */
   function settle(begun: Promise<void>, outcome: Partial<State>): void {
     if (state.inFlight === begun) Object.assign(state, outcome);
   }
@@ -96,7 +102,7 @@ export function createKeySource(
     );
   }
 
-  /** Within the bound for outages; beyond it a key is as good as none. */
+  /** Beyond the limit for outages, keys are not used. */
   function known({ algorithm, keyId }: WantedKey, now: number): PublicKey | undefined {
     if (state.keys === null || now >= state.fetchedAt + limits.maxAge + limits.staleIfError) return undefined;
     return state.keys.find(algorithm, keyId);
@@ -106,17 +112,17 @@ export function createKeySource(
     const isAllowed = mayRefresh(now);
     const isFirst = isAllowed && !isInFlight(now);
     if (isAllowed) await waitFor(refresh(now));
-    // A set that was asked for only now is younger than the token, whatever the clocks say.
+    // A set requested just now is younger than the token, whatever the clocks say.
     const isYounger = (isFirst && state.fetchedAt === now) || state.fetchedAt > wanted.issuedUntil;
     return known(wanted, now) ?? throwKeyNotFound(isYounger, now);
   }
 
-  /** Only a key set that is younger than the token can say that its key does not exist. */
+  /** Only a key set younger than the token can prove that its key does not exist. */
   function throwKeyNotFound(isYounger: boolean, now: number): never {
     if (isYounger && state.failure === null) throwUnknownKey();
     const next = state.triedAt + (state.failure === null ? limits.cooldown : limits.retryAfter);
     throw temporarilyUnavailable(
-      'the keys of the issuer cannot be had',
+      'the keys of the issuer are unavailable',
       Math.max(1, Math.ceil(next - now)),
       state.failure,
     );

@@ -1,4 +1,4 @@
-/** Node's own cryptography, where there is one: other runtimes have WebCrypto alone. */
+/** `node:crypto`, if the runtime has it; others have only WebCrypto. */
 import type * as NodeCrypto from 'node:crypto';
 
 export const nodeCrypto: typeof NodeCrypto | undefined =

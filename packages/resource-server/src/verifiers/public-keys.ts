@@ -1,10 +1,10 @@
-/** The public keys of an issuer, read from its key set: which of them may verify what. */
+/** Reads the public keys of a JWKS, each for the one algorithm that it may verify. */
 import { createBatch } from '@portcullis/protocol/protected-resource';
 import type { JWK } from 'jose';
 import { createEs256Verifier } from './es256.ts';
 import { nodeCrypto } from './node-crypto.ts';
 
-/** Signature algorithms that can be allowed: asymmetric ones alone. @see RFC 8725 §3.1 */
+/** Supported signature algorithms, all asymmetric. @see RFC 8725 §3.1 */
 export const JWS_ALGORITHMS = {
   ES256: { kty: 'EC', crv: ['P-256'] },
   ES384: { kty: 'EC', crv: ['P-384'] },
@@ -19,39 +19,39 @@ export const JWS_ALGORITHMS = {
   PS512: { kty: 'RSA', crv: null },
 } as const;
 
-/** A signature algorithm, by its name in headers. @see RFC 7518 §3.1, RFC 8037 §3.1, RFC 9864 §2.2 */
+/** A JWS algorithm by its name in headers. @see RFC 7518 §3.1, RFC 8037 §3.1, RFC 9864 §2.2 */
 export type JwsAlgorithm = keyof typeof JWS_ALGORITHMS;
 
-/** A key set as it is published. @see RFC 7517 §5 */
+/** A JSON Web Key Set as published. @see RFC 7517 §5 */
 export interface KeySet {
   readonly keys: readonly unknown[];
 }
 
-/** A public key together with the one algorithm that it is used for. */
+/** A public key and the one algorithm that it is used for. */
 export interface PublicKey {
-  /** Whether it made the signature over a token. */
+  /** Verifies the signature of a token. */
   verify(token: string, signingInput: string, signature: string): Promise<boolean>;
 }
 
-/** Public keys by algorithm and identifier. */
+/** Public keys by algorithm and key id. */
 export interface PublicKeys {
-  /** The key of that identifier; without one, the only key that fits the algorithm. `undefined`: there is none. */
+  /** Finds the key with that id, or, without an id, the only key for the algorithm. `undefined` if there is none. */
   find(algorithm: string, keyId: string | undefined): PublicKey | undefined;
 }
 
 /** On the real `setImmediate`, even if a test fakes the timers later. Runtimes that lack it verify asynchronously anyway. */
 const runBatched = createBatch(globalThis.setImmediate);
 
-/** A longer set is not worth reading. */
+/** The maximum number of keys that are read. */
 const MAX_KEYS = 100;
 const SMALLEST_MODULUS_BITS = 2048;
-/** Characters: 64 bits. A verification takes the longer the longer the exponent is. */
+/** Characters, for 64 bits: larger exponents make verification slow. */
 const LONGEST_EXPONENT = 11;
 
 /**
- * Reads a key set for the algorithms allowed. Keys that cannot verify them are left out: of another kind or use, too
- * small, or with private parts that should never have been published.
- * @returns `null` when no key is left: that is no key set.
+ * Reads a key set for the allowed algorithms. Drops keys that cannot verify them: of another type or use, too small,
+ * or with private members.
+ * @returns `null` if no key is left
  */
 export function readKeySet(set: unknown, algorithms: readonly JwsAlgorithm[]): PublicKeys | null {
   const keys = (set as KeySet | null)?.keys;
@@ -74,12 +74,12 @@ export function readKeySet(set: unknown, algorithms: readonly JwsAlgorithm[]): P
   };
 }
 
-/** A key for one algorithm; `null` when it is none for it, or no key at all. */
+/** Reads a key for one algorithm; `null` if it does not fit. */
 export function readPublicKey(jwk: unknown, algorithm: JwsAlgorithm): PublicKey | null {
   return canVerify(jwk, algorithm) ? createPublicKey(jwk as JWK, algorithm) : null;
 }
 
-/** The key decides which algorithms it serves; what a token says can only choose among them. */
+/** The key determines its algorithms; a token can only choose among them. @see RFC 8725 §3.1 */
 function canVerify(jwk: unknown, algorithm: JwsAlgorithm): boolean {
   if (typeof jwk !== 'object' || jwk === null) return false;
   const { kty, crv, alg, use, key_ops: operations, d, k, n, e } = jwk as Record<string, unknown>;
@@ -92,13 +92,13 @@ function canVerify(jwk: unknown, algorithm: JwsAlgorithm): boolean {
   return operations === undefined || (Array.isArray(operations) && operations.includes('verify'));
 }
 
-/** Large enough to be safe, with an exponent that is quickly reckoned with. */
+/** Whether an RSA key is large enough, with an exponent of reasonable size. */
 function isStrongRsaKey(modulus: unknown, exponent: unknown): boolean {
   if (typeof modulus !== 'string' || typeof exponent !== 'string') return false;
   return modulus.length * 6 >= SMALLEST_MODULUS_BITS && exponent.length <= LONGEST_EXPONENT;
 }
 
-/** `null` for what is no key after all: a set of such is as good as none. */
+/** Creates a public key; `null` if its members do not form one. */
 function createPublicKey(jwk: JWK, algorithm: JwsAlgorithm): PublicKey | null {
   const publicJwk = publicMembersOf(jwk);
   if (!isKey(publicJwk)) return null;
@@ -113,7 +113,7 @@ function createPublicKey(jwk: JWK, algorithm: JwsAlgorithm): PublicKey | null {
   return { verify: async (token) => (await loaded)(token) };
 }
 
-/** Whether the numbers make a key. Where there is no `node:crypto`, that shows when it is used. */
+/** Whether the members form a key. Without `node:crypto` that shows at first use. */
 function isKey(jwk: JWK): boolean {
   try {
     nodeCrypto?.createPublicKey({ key: { ...jwk }, format: 'jwk' });
@@ -123,13 +123,13 @@ function isKey(jwk: JWK): boolean {
   }
 }
 
-/** Only what makes the key public is handed on. */
+/** Only public members are passed on. */
 function publicMembersOf({ kty, crv, x, y, n, e }: JWK): JWK {
   const members = Object.entries({ kty, crv, x, y, n, e }).filter(([, value]) => value !== undefined);
   return Object.fromEntries(members) as JWK;
 }
 
-/** What verifies tokens by a key of any kind; by one that cannot be used, none. The library is loaded for such a key alone. */
+/** Verifies tokens with a key of any type; with an unusable key, none. The library is loaded only for such a key. */
 async function loadVerify(jwk: JWK, algorithm: JwsAlgorithm): Promise<(token: string) => Promise<boolean>> {
   const { compactVerify, importJWK } = await import('jose');
   const key = await importJWK(jwk, algorithm).catch(() => null);

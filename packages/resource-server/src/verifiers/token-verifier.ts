@@ -1,7 +1,7 @@
-/** What a guard asks of whoever verifies access tokens. */
+/** The port for token verification, and its types. */
 import type { VerifiedClaims } from '../principal.ts';
 
-/** What a token must be good for. */
+/** What a token must match. */
 export interface TokenExpectation {
   /** The canonical URI of the protected resource, byte for byte. */
   readonly resource: string;
@@ -9,33 +9,36 @@ export interface TokenExpectation {
   readonly now: number;
   /** Seconds by which clocks may differ. */
   readonly clockTolerance: number;
-  /** Whether the caller itself demands proof of the key that a token is bound to; such tokens are refused otherwise. */
+  /** Whether the caller verifies proof of possession; bound tokens are rejected otherwise. */
   readonly provesPossession?: boolean;
 }
 
-/** A token that was found good. */
+/** The result for a valid token. */
 export interface VerificationResult {
   readonly claims: VerifiedClaims;
-  /** Epoch seconds until which the finding may be used again without asking; never later than the token's end. */
+  /** Epoch seconds until which the result may be cached; never later than the token's expiry. */
   readonly freshUntil: number;
 }
 
 /**
- * Verifies access tokens of the issuers that it trusts. `jwtVerifier` and `introspectionVerifier` make one,
- * `combineVerifiers` makes one of several.
+ * Verifies access tokens of trusted issuers. Created by `jwtVerifier`, `introspectionVerifier` or `combineVerifiers`.
  */
 export interface TokenVerifier {
-  /** Issuer identifiers that it trusts, byte for byte. */
+  /** Trusted issuer identifiers, byte for byte. */
   readonly issuers: readonly string[];
-  /** Whether it judges tokens that say nothing themselves. */
+  /** Whether it accepts opaque tokens. */
   readonly opaque?: boolean;
   /**
-   * Judges signature or status, issuer, audience and times.
-   * @throws OAuthError `invalid_token` for a bad token, `temporarily_unavailable` when that cannot be found out now.
+   * Verifies signature or status, issuer, audience and times.
+   * @throws OAuthError `invalid_token` for an invalid token, `temporarily_unavailable` if that cannot be determined
+   * now
    */
   verify(token: string, expectation: TokenExpectation): VerificationResult | Promise<VerificationResult>;
-  /** Whether a token found good before still stands; asked at every request, so that revocation takes effect at once. */
+  /**
+   * Whether a verified token has not been revoked; called at every request, so that revocation takes effect
+   * immediately.
+   */
   isLive?(claims: VerifiedClaims): boolean | Promise<boolean>;
-  /** Whether that is known without waiting. Otherwise `isLive` is asked, and says why not. */
+  /** Whether that is known synchronously. Otherwise `isLive` is called. */
   isLiveNow?(claims: VerifiedClaims): boolean;
 }

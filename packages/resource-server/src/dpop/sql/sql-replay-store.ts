@@ -1,40 +1,41 @@
-/** Remembers proofs in a database, so that of all processes that share it one alone takes each of them. */
+/** Replay detection for DPoP proofs in a database that several processes share. Optional. */
 import { tooManyRequests } from '@portcullis/protocol/protected-resource';
 import type { ReplayStore } from '../replay-cache.ts';
 
-/** What is used of `DatabaseSync` of `node:sqlite`, or of a driver like it. */
+/** The part of `DatabaseSync` of `node:sqlite`, or of a similar driver, that is used. */
 export interface SqliteDatabase {
   exec(sql: string): unknown;
   prepare(sql: string): { run(...values: (string | number)[]): { readonly changes: number | bigint } };
 }
 
-/** What is used of a `Pool` or `Client` of `pg`, or of a driver like it. */
+/** The part of a `Pool` or `Client` of `pg`, or of a similar driver, that is used. */
 export interface PostgresDatabase {
   query(sql: string, values?: (string | number)[]): Promise<{ readonly rowCount: number | null }>;
 }
 
-/** Where proofs are remembered, and how many. */
+/** Options of a shared replay store. */
 export interface SqlReplayOptions {
-  /** A name of letters, digits and underscores; `dpop_proofs` when left out. Made where it does not exist. */
+  /** The table, of letters, digits and underscores; `dpop_proofs` by default. Created if it does not exist. */
   readonly table?: string;
   /**
-   * Proofs of one key that this process remembers in the time that one is good for; 100,000 when left out. What is beyond
-   * is turned away, so that no client alone can fill the table.
+   * Proofs of one key that this process accepts in the lifetime of a proof; 100,000 by default. Further ones are
+   * rejected, so that no client alone can fill the table.
    */
   readonly maxProofsPerKey?: number;
   /** Epoch seconds. */
   readonly clock?: () => number;
 }
 
-/** Seconds between two times that old proofs are thrown away. */
+/** Seconds between deletions of expired proofs. */
 const SWEEP_INTERVAL = 60;
 
-/** At one time no more of them, so that nobody waits for long. */
+/** The maximum number of rows per deletion, to keep it short. */
 const MAX_SWEPT = 10_000;
 
 /**
- * Remembers proofs in an SQLite file that processes of one computer share. Open it with a `timeout`, for they take turns.
- * @throws TypeError for a table name that would need quotes.
+ * Stores proofs in an SQLite file that processes on one computer share. Open it with a `timeout`, since writers wait
+ * for each other.
+ * @throws TypeError for a table name that would need quotes
  */
 export function sqliteReplayStore(database: SqliteDatabase, options: SqlReplayOptions = {}): ReplayStore {
   const table = tableName(options);
@@ -59,8 +60,8 @@ export function sqliteReplayStore(database: SqliteDatabase, options: SqlReplayOp
 }
 
 /**
- * Remembers proofs in PostgreSQL, for processes anywhere.
- * @throws TypeError for a table name that would need quotes.
+ * Stores proofs in PostgreSQL, for any number of processes.
+ * @throws TypeError for a table name that would need quotes
  */
 export function postgresReplayStore(database: PostgresDatabase, options: SqlReplayOptions = {}): ReplayStore {
   const table = tableName(options);
@@ -70,7 +71,7 @@ export function postgresReplayStore(database: PostgresDatabase, options: SqlRepl
   let made: Promise<unknown> | null = null;
 
   async function make(): Promise<void> {
-    // Two processes that make the same table at once get in each other's way, although it may exist: they take turns.
+    // Concurrent creation of the same table fails even with IF NOT EXISTS, so processes take turns.
     await database.query(
       `DO $$ BEGIN
          PERFORM pg_advisory_xact_lock(hashtext('${table}'));
@@ -107,12 +108,12 @@ function deleteExpired(table: string, now: string): string {
     (SELECT proof FROM ${table} WHERE until < ${now} ORDER BY until LIMIT ${MAX_SWEPT})`;
 }
 
-/** How many proofs each key has had remembered, until the first of them is forgotten; then it is counted anew. */
+/** Counts the proofs of each key until the first of them expires, then starts over. */
 function createProofQuotas({
-  maxProofsPerKey: mostEach = 100_000,
+  maxProofsPerKey: maxPerKey = 100_000,
   clock = () => Math.floor(Date.now() / 1000),
 }: SqlReplayOptions): {
-  /** @throws OAuthError 429 for a key that has had its share. */
+  /** @throws OAuthError 429 for a key that has used its quota */
   check(key: string): void;
   count(key: string, until: number): void;
 } {
@@ -129,7 +130,7 @@ function createProofQuotas({
       const now = clock();
       if (now >= sweptAt + SWEEP_INTERVAL) sweep(now);
       const { proofs = 0, endsAt = 0 } = used.get(key) ?? {};
-      if (now < endsAt && proofs >= mostEach)
+      if (now < endsAt && proofs >= maxPerKey)
         throw tooManyRequests('more proofs of one key than can be remembered', Math.ceil(endsAt - now));
     },
     count(key, until) {
@@ -140,7 +141,7 @@ function createProofQuotas({
   };
 }
 
-/** Says what time it is when old proofs are to be thrown away, and `null` otherwise. */
+/** Returns the current time if expired proofs are due for deletion, and `null` otherwise. */
 function sweepTimer({ clock = () => Math.floor(Date.now() / 1000) }: SqlReplayOptions): () => number | null {
   let sweptAt = clock();
   return () => {

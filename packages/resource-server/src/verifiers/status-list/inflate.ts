@@ -1,10 +1,10 @@
-/** Inflating what strangers deflated: never to more than was expected. */
+/** Decompresses untrusted zlib data within a size limit. */
 
 const nodeZlib: typeof import('node:zlib') | undefined = globalThis.process?.getBuiltinModule?.('node:zlib');
 
 /**
  * Inflates zlib data.
- * @throws Error when it is none, or holds more than `most` bytes
+ * @throws Error if it is malformed or larger than `most` bytes
  */
 export async function inflate(deflated: Uint8Array<ArrayBuffer>, most: number): Promise<Uint8Array> {
   if (nodeZlib !== undefined) return nodeZlib.inflateSync(deflated, { maxOutputLength: most });

@@ -1,51 +1,54 @@
-/** Where status lists come from: asked for while they are needed, kept through an outage for a bounded time, never taken back. */
+/**
+ * Caches status lists: single-flight refresh while they are needed, stale lists for a limited time during outages, no
+ * rollback.
+ */
 import { temporarilyUnavailable } from '@portcullis/protocol/protected-resource';
 import { withDeadline } from '../deadline.ts';
 import type { StatusList } from './status-list.ts';
 
-/** Gets the list of a place. @throws Error when it cannot be had or believed */
+/** Fetches a list. @throws Error if it is unavailable or invalid */
 export type LoadStatusList = (uri: string, now: number) => Promise<StatusList>;
 
-/** How long lists are believed. Seconds, but for `timeout`. */
+/** Limits of the cache, in seconds except for `timeout`. */
 export interface StatusListCacheLimits {
-  /** Between revocation and refusal. */
+  /** The maximum delay between revocation and rejection. */
   readonly freshness: number;
-  /** Beyond that, while the issuer cannot be reached. */
+  /** The additional time during outages. */
   readonly staleIfError: number;
-  /** Milliseconds after which a question is taken for lost. */
+  /** Milliseconds after which a request counts as lost. */
   readonly timeout: number;
 }
 
 export interface StatusListCache {
-  /** The list if nobody has to be waited for. It is renewed behind the requests that it still serves. */
+  /** Returns the cached list, if it is usable now. It is refreshed in the background while it serves requests. */
   findCached(uri: string, now: number): StatusList | null;
-  /** @throws OAuthError `temporarily_unavailable` when it cannot be had now. */
+  /** Returns the list. @throws OAuthError `temporarily_unavailable` if it is unavailable */
   find(uri: string, now: number): Promise<StatusList>;
 }
 
-/** Seconds in which a list gets from the issuer's store to here: a second each for the issuer and for caches on the way. */
+/** Seconds until a change reaches the guard: one each for the issuer and for caches in between. */
 export const DELIVERY_DELAY = 2;
-/** Seconds after a failure before the next try. */
+/** Seconds before a retry after a failure. */
 const RETRY_AFTER = 1;
-/** Lists that are kept: an issuer has few, of a hundred thousand grants each. */
+/** The maximum number of cached lists: an issuer has few, of a hundred thousand grants each. */
 const MAX_LISTS = 64;
 const NEVER: number = Number.NEGATIVE_INFINITY;
 
-/** A list as it was had last. Times in epoch seconds. */
+/** A cached list. Times in epoch seconds. */
 interface CachedList {
   list: StatusList | null;
-  /** When a token named it last. */
+  /** When a token referred to it last. */
   usedAt: number;
-  /** When the question was put that it answered. */
+  /** When the request for it was sent. */
   askedAt: number;
   triedAt: number;
   failure: unknown;
-  /** When the try was begun that failed so. */
+  /** When the failed request was sent. */
   failedAt: number;
   inFlight: Promise<void> | null;
 }
 
-/** There is one question at a time for a list, none within a second of a failure, and none for a list that nobody needs. */
+/** Refreshes each list single-flight, not within a second of a failure, and only while it is needed. */
 export function createStatusListCache(load: LoadStatusList, limits: StatusListCacheLimits): StatusListCache {
   const { freshness, staleIfError, timeout } = limits;
   const believed = freshness - DELIVERY_DELAY;
@@ -68,7 +71,7 @@ export function createStatusListCache(load: LoadStatusList, limits: StatusListCa
     return begun;
   }
 
-  /** Some runtimes drop a question together with the request that put it. */
+  /** Some runtimes abort a fetch together with the request that started it. */
   function isInFlight({ inFlight, triedAt }: CachedList, now: number): boolean {
     return inFlight !== null && now <= triedAt + abandonedAfter;
   }
@@ -77,7 +80,7 @@ export function createStatusListCache(load: LoadStatusList, limits: StatusListCa
     return isInFlight(one, now) || one.failure === null || now >= one.triedAt + RETRY_AFTER;
   }
 
-  /** Then nobody waits for the next try; after a pause it is worth waiting for. */
+  /** Right after a failure a retry is not awaited; after a pause it is. */
   function hasJustFailed({ failure, failedAt }: CachedList, now: number): boolean {
     return failure !== null && now <= failedAt + abandonedAfter;
   }
@@ -86,7 +89,7 @@ export function createStatusListCache(load: LoadStatusList, limits: StatusListCa
     return now < askedAt + believed && now >= askedAt;
   }
 
-  /** The last list may stand in for a newer one, but not for ever. */
+  /** A stale list may be used for a limited time. */
   function serves({ list, askedAt }: CachedList, now: number): boolean {
     return list !== null && now < Math.min(askedAt + freshness + staleIfError, list.expiresAt);
   }
@@ -107,10 +110,10 @@ export function createStatusListCache(load: LoadStatusList, limits: StatusListCa
     if (atOnce !== null) return atOnce;
     const one = cached.get(uri) ?? addList(cached, uri, now);
     if (mayRefresh(one, now)) await waitFor(uri, one, now);
-    // What was asked for too long ago, and only came now, knows nothing of what has ended since.
+    // A response that arrived too late does not include recent revocations.
     if (one.failure === null && now >= one.askedAt + believed) await waitFor(uri, one, now);
     if (one.list !== null && serves(one, now)) return one.list;
-    throw temporarilyUnavailable('the status list of the issuer cannot be had', RETRY_AFTER, one.failure);
+    throw temporarilyUnavailable('the status list of the issuer is unavailable', RETRY_AFTER, one.failure);
   }
 
   async function waitFor(uri: string, one: CachedList, now: number): Promise<void> {
@@ -122,7 +125,7 @@ export function createStatusListCache(load: LoadStatusList, limits: StatusListCa
   return { findCached, find };
 }
 
-/** Makes room for a list, where there is none left in the place of the one that was not needed for longest. */
+/** Adds a list, in place of the least recently used one if the cache is full. */
 function addList(kept: Map<string, CachedList>, uri: string, now: number): CachedList {
   if (kept.size >= MAX_LISTS) {
     const [unneeded] = [...kept].toSorted(([, one], [, other]) => one.usedAt - other.usedAt);
@@ -141,7 +144,7 @@ function addList(kept: Map<string, CachedList>, uri: string, now: number): Cache
   return one;
 }
 
-/** Whoever answers with what was true once would take a revocation back. */
+/** Rejects a list that is older than the last one, which would undo a revocation. */
 function rejectOlder(list: StatusList, before: StatusList | null, oldest: number): StatusList {
   if (list.issuedAt < (before?.issuedAt ?? 0)) throw new Error('the list is older than the one before');
   if (list.issuedAt < oldest) throw new Error('the list is older than any that would still serve');

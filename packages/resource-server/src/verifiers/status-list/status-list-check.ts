@@ -1,4 +1,4 @@
-/** The status lists of an issuer: polled while they are needed, kept through an outage for a bounded time, never taken back. */
+/** Checks revocation by token status lists of the issuer. Optional. */
 import {
   OAuthError,
   readStatusReference,
@@ -14,21 +14,21 @@ import { createStatusListCache, DELIVERY_DELAY } from './status-list-cache.ts';
 
 export interface StatusListOptions {
   /**
-   * Seconds between revocation and refusal at most, 4 or more; 10 when left out. Two of them belong to the issuer and to caches
-   * on the way.
+   * Maximum seconds between revocation and rejection, 4 or more; 10 by default. Two of them are for the issuer and
+   * for caches in between.
    */
   readonly freshness?: number;
-  /** Seconds beyond that for which the last list serves while the issuer cannot be reached; 60 when left out. */
+  /** Additional seconds for which the last list is used during outages; 60 by default. */
   readonly staleIfError?: number;
-  /** What becomes of tokens that name no list: refused when left out; `accept` believes them until they expire. */
+  /** What happens to tokens without a status list: rejected by default; `accept` accepts them until they expire. */
   readonly withoutStatus?: 'reject' | 'accept';
-  /** Origins where lists may stand beside that of the issuer. */
+  /** Further origins of lists, besides that of the issuer. */
   readonly origins?: readonly string[];
   /** Epoch seconds. */
   readonly clock?: () => number;
 }
 
-/** What lists are judged by, and how they are had. */
+/** How lists are fetched and verified. */
 export interface StatusListContext {
   readonly issuer: string;
   readonly keys: KeySource;
@@ -36,23 +36,23 @@ export interface StatusListContext {
 }
 
 export interface StatusListCheck {
-  /** Whether it is known at once that a token stands. */
+  /** Whether the token is known to be valid, without waiting. */
   isLiveNow(claims: VerifiedClaims): boolean;
   /**
-   * Whether a token stands.
-   * @throws OAuthError `invalid_token` when it cannot be told of such a token, `temporarily_unavailable` when not now
+   * Whether a token is valid.
+   * @throws OAuthError `invalid_token` if its status cannot be determined, `temporarily_unavailable` during outages
    */
   isLive(claims: VerifiedClaims): Promise<boolean>;
 }
 
-/** What holds where nothing is said. */
+/** Adds the defaults. */
 function complete(options: StatusListOptions): Required<StatusListOptions> {
   const { freshness = 10, staleIfError = 60, withoutStatus = 'reject', origins = [] } = options;
   const { clock = () => Math.floor(Date.now() / 1000) } = options;
   return { freshness, staleIfError, withoutStatus, origins, clock };
 }
 
-/** Creates what polls the lists of an issuer. */
+/** Creates the check for the lists of an issuer. */
 export function createStatusListCheck(
   options: StatusListOptions,
   context: StatusListContext,
@@ -63,10 +63,10 @@ export function createStatusListCheck(
   const limits = { freshness, staleIfError, timeout: remote.timeout };
   const lists = createStatusListCache((uri, now) => load(uri, now, context), limits);
 
-  /** Nobody is asked who is not the issuer, whatever a token says. */
+  /** Never fetches from another host than the issuer's, whatever a token says (SSRF). */
   function checkListUri(uri: string): void {
     if (isSecureEndpoint(uri) && allowedOrigins.has(new URL(uri).origin)) return;
-    throw invalid('its status list stands where the issuer is not');
+    throw invalid('its status list is not on an origin of the issuer');
   }
 
   return {
@@ -97,12 +97,12 @@ async function load(
   const response = await fetchWithoutRedirect(uri, remote, { headers: { accept: STATUS_LIST_MEDIA_TYPE } });
   if (response.status !== 200) {
     await response.body?.cancel();
-    throw new Error(`${uri} answered ${response.status}`);
+    throw new Error(`${uri} responded ${response.status}`);
   }
   return readStatusList(await readTextBody(response), { uri, issuer, keys, now });
 }
 
-/** What is wrong with options. */
+/** Returns the issues of the options. */
 export function statusListIssues(options: StatusListOptions): readonly string[] {
   const { freshness, staleIfError, origins } = complete(options);
   return [
@@ -110,7 +110,7 @@ export function statusListIssues(options: StatusListOptions): readonly string[] 
     ...numberIssues({ 'statusList.staleIfError': staleIfError }),
     ...origins
       .filter((origin) => !isSecureEndpoint(origin) || new URL(origin).origin !== origin)
-      .map((origin) => `statusList.origins: ${origin} is no https origin`),
+      .map((origin) => `statusList.origins: ${origin} is not an https origin`),
   ];
 }
 
