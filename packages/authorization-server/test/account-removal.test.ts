@@ -1,4 +1,4 @@
-/** Deleting one's own account: asked once more, by whoever has signed in a moment ago, and then nothing of it is left. */
+/** Deleting an account: requires a recent login and a confirmation, and removes all its data. */
 import { describe, expect, it } from 'vitest';
 import { ACCOUNT, claimsOf, refreshing } from './server-under-test.ts';
 import {
@@ -24,7 +24,7 @@ async function expectUnchanged(t: Scene, act: () => Promise<Sight>): Promise<Sig
 }
 
 describe('an account that its owner deletes', () => {
-  it('is gone with its sessions, its ways in and all that it allowed', async () => {
+  it('deleting an account removes its sessions, credentials and grants', async () => {
     const t = await setScene();
     const { body } = await t.signIn();
     const claims = claimsOf(body['access_token']) as unknown as Parameters<Scene['server']['isLive']>[0];
@@ -47,7 +47,7 @@ describe('an account that its owner deletes', () => {
     expect(t.events).toContainEqual({ type: 'account.removed', accountId: ACCOUNT, network: '192.0.2.1' });
   });
 
-  it('is not deleted by whoever finds a browser that signed in a while ago', async () => {
+  it('an account cannot be deleted in a session without a recent login', async () => {
     const t = await setScene();
     await signIn(t.visitor);
     const asked = await t.visitor.open('/account/remove');
@@ -60,7 +60,7 @@ describe('an account that its owner deletes', () => {
     expect(await t.server.accounts.list()).toEqual([]);
   });
 
-  it('T067: is not deleted by a form of somebody else, nor by looking at the page', async () => {
+  it('T067: an account is not deleted by a forged form or by a GET', async () => {
     const t = await setScene();
     await signIn(t.visitor);
     const asked = await expectUnchanged(t, () => t.visitor.open('/account/remove'));

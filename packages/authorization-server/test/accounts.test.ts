@@ -1,4 +1,4 @@
-/** Accounts: passwords, the first account, bootstrap. */
+/** Accounts: e-mail keys, password rules and hashing, the first account, bootstrap. */
 
 import { argon2Sync } from 'node:crypto';
 import { openStore } from '@portcullis/store';
@@ -21,7 +21,7 @@ import {
   type Visitor,
 } from './visitor.ts';
 
-/** The hash of a time when hashes were cheap. */
+/** A hash at an outdated cost. */
 function cheapHash(message: string): string {
   const salt = 'somesaltsomesalt';
   const cost = { memory: 1024, passes: 1, parallelism: 1 };
@@ -30,11 +30,11 @@ function cheapHash(message: string): string {
   return `$argon2id$v=19$m=1024,t=1,p=1$${text(Buffer.from(salt))}$${text(tag)}`;
 }
 
-/** As many as a form can hold; sorted by the square of their number, for a second, if somebody normalizes them. */
+/** As many accents as a form can hold; normalizing them takes quadratic time. */
 const ACCENTS = `${'\u0301\u0327'.repeat(8000)}${'\u0301'.repeat(8000)}${'\u0327'.repeat(8000)}`;
 
 describe('emailKey', () => {
-  it('T075: is known at once of accents without end, and reads some', () => {
+  it('T075: emailKey rejects endless accents without normalizing them, and reads a few', () => {
     expect(emailKey(`a${ACCENTS}@example.org`)).toBe(null);
     expect(costHere(() => emailKey(`a${ACCENTS}@example.org`))).toBeLessThan(50);
     expect(emailKey('zu\u0308rich@example.org')).toBe('z\u00fcrich@example.org');
@@ -70,7 +70,7 @@ describe('emailKey', () => {
   });
 });
 
-describe('passwordFault', () => {
+describe('findPasswordIssue', () => {
   it.each([
     ['ten characters', 'abcdefghik', null],
     ['ten characters of which each is two', '🗝🗝🗝🗝🗝🗝🗝🗝🗝🚪', null],
@@ -93,13 +93,13 @@ describe('passwords', () => {
   const passwords = createPasswords();
   const STRANGER = { isKnown: false, fairnessKey: '' };
 
-  it('T075: are not sorted for ever when they are accents without end, and may have some', () => {
+  it('T075: passwords of endless accents are rejected without normalizing them, and a few are allowed', () => {
     expect(costHere(() => normalizePassword(ACCENTS))).toBeLessThan(50);
     expect(findPasswordIssue(ACCENTS, 'ada@example.org')).toBe('long');
     expect(findPasswordIssue('e\u0302\u0301x'.repeat(100), 'ada@example.org')).toBe(null);
   });
 
-  it('are hashed with argon2id, each with its own salt, in the form that others read too', async () => {
+  it('passwords are hashed with argon2id in PHC format, each with its own salt', async () => {
     const [first, second] = await Promise.all([passwords.hash('same', 'ada'), passwords.hash('same', 'ada')]);
     expect(first).toMatch(/^\$argon2id\$v=19\$m=47104,t=1,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/);
     expect(first).not.toBe(second);
@@ -107,12 +107,12 @@ describe('passwords', () => {
     expect(await passwords.verify('other', first, STRANGER)).toBe(false);
   });
 
-  it('are right however the keyboard composes them', async () => {
+  it('passwords match however the keyboard composes their characters', async () => {
     const phc = await passwords.hash('Zu\u0308rich \ufb01', 'ada');
     expect(await passwords.verify('Z\u00fcrich fi', phc, STRANGER)).toBe(true);
   });
 
-  it('of no account are never right, and cost the same work', async () => {
+  it('passwords of unknown accounts never match, and cost the same work', async () => {
     const phc = await passwords.hash('secret', 'ada');
     const spent = { there: 0, absent: 0 };
     // In turns: what else is done here meanwhile counts for both.
@@ -130,7 +130,7 @@ describe('passwords', () => {
     expect(spent.absent / spent.there).toBeLessThan(2.5);
   });
 
-  it('are verified at the cost at which they were hashed, up to a bound', async () => {
+  it('passwords are verified at the cost of their hash, up to a limit', async () => {
     const phc = cheapHash('password');
     expect([await passwords.verify('password', phc, STRANGER), passwords.isOutdated(phc)]).toEqual([
       true,
@@ -148,7 +148,7 @@ describe('signing in', () => {
     return visitor.submit(await visitor.open(requestOf()), { email, password });
   }
 
-  it('T075: says the same of an unknown account, a wrong password and a disabled account', async () => {
+  it('T075: a failed login looks the same for an unknown account, a wrong password and a disabled account', async () => {
     const t = await setScene();
     const normal = (sight: Sight) => sight.html.replace(/((?:value|data-options)="|back=)[^"]*"/g, '$1"');
     const wrong = await guess(t.stranger(), EMAIL, 'wrong');
@@ -166,7 +166,7 @@ describe('signing in', () => {
     expect((await guess(t.visitor, ` ${EMAIL.toUpperCase()} `, PASSWORD)).path).toMatch(/^\/consent/);
   });
 
-  it('T075: takes as long for an unknown account as for a wrong password', async () => {
+  it('T075: a login takes as long for an unknown account as for a wrong password', async () => {
     const t = await setScene();
     const times: Record<'unknown' | 'wrong', number[]> = { unknown: [], wrong: [] };
     for (let n = 0; n < 8; n++) {
@@ -187,7 +187,7 @@ describe('signing in', () => {
     expect(Math.min(unknown, wrong)).toBeGreaterThan(10);
   });
 
-  it('T075: asks to wait after too many failures, even with the right password, and says for how long', async () => {
+  it('T075: after too many failures a login is throttled even with the right password, and says for how long', async () => {
     const t = await setScene();
     const thief = t.stranger();
     for (let n = 0; n < 5; n++) expect((await guess(thief, EMAIL, `guess ${n}`)).status).toBe(400);
@@ -202,7 +202,7 @@ describe('signing in', () => {
     expect((await guess(thief, EMAIL, PASSWORD)).path).toMatch(/^\/consent/);
   });
 
-  it('keeps what was typed, but never a password', async () => {
+  it('a failed login keeps the typed email, but never the password', async () => {
     const t = await setScene();
     const sight = await guess(t.visitor, '"><b>ada@example.org', 'my secret');
     expect(sight.html).toContain('value="&quot;&gt;&lt;b&gt;ada@example.org"');
@@ -211,7 +211,7 @@ describe('signing in', () => {
     expect([empty.status, textOf(empty).includes('Enter your email and password.')]).toEqual([400, true]);
   });
 
-  it('T075: refuses accents without end like any other wrong guess', async () => {
+  it('T075: a login with endless accents fails like any other wrong password', async () => {
     const t = await setScene();
     const login = await t.visitor.open(requestOf());
     // All but the turns that an attempt takes.
@@ -234,7 +234,7 @@ describe('signing in', () => {
     expect((await t.visitor.submit(login, { email: EMAIL, password: PASSWORD })).path).toMatch(/^\/consent/);
   });
 
-  it('raises the cost of an old hash', async () => {
+  it('a login rehashes a password of outdated cost', async () => {
     const t = await setScene();
     const current = (await t.store.findAccount(ACCOUNT))?.passwordHash ?? '';
     await t.store.replacePasswordHash(ACCOUNT, current, cheapHash(PASSWORD));
@@ -244,7 +244,7 @@ describe('signing in', () => {
     );
   });
 
-  it('goes on to the second step, and knows the browser, when it has just raised the cost of a hash', async () => {
+  it('a login that rehashes the password continues to MFA and sets a valid device cookie', async () => {
     const t = await setScene();
     const current = (await t.store.findAccount(ACCOUNT))?.passwordHash ?? '';
     await t.store.replacePasswordHash(ACCOUNT, current, cheapHash(PASSWORD));
@@ -262,7 +262,7 @@ describe('signing in', () => {
     );
   });
 
-  it('refuses a form that did not come from this page', async () => {
+  it('a login form without the CSRF token of its page is rejected', async () => {
     const t = await setScene();
     const login = await t.visitor.open(requestOf());
     const before = t.snapshot();
@@ -277,7 +277,7 @@ describe('signing in', () => {
     expect((await t.visitor.submit(login, { email: EMAIL, password: PASSWORD })).status).toBe(200);
   });
 
-  it('asks part of a crowd to come back in a moment, and serves the rest', async () => {
+  it('when too many log in at once, some get 503 with Retry-After and the rest are served', async () => {
     const t = await setScene();
     const crowd = await Promise.all(
       Array.from({ length: 45 }, async (_, n) => {
@@ -301,7 +301,7 @@ describe('signing in', () => {
     expect((await guess(t.visitor, EMAIL, PASSWORD)).path).toMatch(/^\/consent/);
   });
 
-  it('answers what is no form with a page', async () => {
+  it('a login body that is not a form gets an error page', async () => {
     const t = await setScene();
     const json = await t.visitor.open('/login', {
       method: 'POST',
@@ -335,7 +335,7 @@ describe('the first account', () => {
 
   const good = { email: 'Ada@Example.org', password: PASSWORD, password_again: PASSWORD };
 
-  it('is made through a link, once, and signs its maker in', async () => {
+  it('the first account is created through a one-time link, which logs its owner in', async () => {
     const { server, store, visitor } = await startEmpty();
     const link = new URL((await server.setupLink()) ?? '');
     expect([link.origin, link.pathname]).toEqual([ISSUER, '/setup']);
@@ -379,7 +379,7 @@ describe('the first account', () => {
       'The two passwords do not match.',
     ],
     ['the password a second time', { password_again: undefined }, 'The two passwords do not match.'],
-  ])('needs %s', async (_what, wrong, words) => {
+  ])('the first account needs %s', async (_what, wrong, words) => {
     const { server, store, visitor } = await startEmpty();
     const link = new URL((await server.setupLink()) ?? '');
     const form = await visitor.open(`${link.pathname}${link.search}`);
@@ -390,7 +390,7 @@ describe('the first account', () => {
     expect(await store.hasLocalAccounts()).toBe(true);
   });
 
-  it('is not made through a foreign link, a foreign site, or no link', async () => {
+  it('the first account is not created by an invalid link, another site, or no link', async () => {
     const { server, store, visitor } = await startEmpty();
     const link = new URL((await server.setupLink()) ?? '');
     for (const path of [
@@ -410,7 +410,7 @@ describe('the first account', () => {
     expect((await visitor.submit(form, good)).status).toBe(200);
   });
 
-  it('is one, however many links are used at once', async () => {
+  it('concurrent setup links create only one first account', async () => {
     const { server } = await startEmpty();
     const links = [await server.setupLink(), await server.setupLink(), await server.setupLink()];
     const outcomes = await Promise.all(
@@ -426,7 +426,7 @@ describe('the first account', () => {
     expect(outcomes.map(({ status }) => status).sort()).toEqual([200, 403, 403]);
   });
 
-  it('is made by the operator, once', async () => {
+  it('bootstrap creates the first account once', async () => {
     const { server, visitor } = await startEmpty();
     const link = new URL((await server.setupLink()) ?? '');
     expect(await server.bootstrap(EMAIL, good.password)).toBe('created');

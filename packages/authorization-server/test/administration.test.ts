@@ -1,4 +1,4 @@
-/** Accounts in the hands of an administrator: invited, disabled, enabled, given a new way in; and what their owners see. */
+/** Account administration: invitations, resets, disabling and removal, and what users see of them. */
 import { describe, expect, it } from 'vitest';
 import type { AccountLink } from '../src/index.ts';
 import { ACCOUNT, claimsOf, ISSUER, redemption, refreshing } from './server-under-test.ts';
@@ -18,7 +18,7 @@ const BOB = 'Bob@Example.org';
 const NEW_PASSWORD = 'a bridge of rope and planks';
 const chosen = { password: NEW_PASSWORD, password_again: NEW_PASSWORD };
 
-/** The path and query of a link that must be one. */
+/** Path and query of an account link. */
 function pathOf(answer: AccountLink | { readonly refused: string }): string {
   if ('refused' in answer) throw new Error(`There is no link: ${answer.refused}`);
   expect(answer.link.startsWith(`${ISSUER}/`)).toBe(true);
@@ -33,7 +33,7 @@ function liveClaimsOf(body: Readonly<Record<string, unknown>>) {
   return claimsOf(body['access_token']) as unknown as Parameters<Scene['server']['isLive']>[0];
 }
 
-/** What happens in another process when the person has answered, and before the code is there. */
+/** Runs between the consent decision and the authorization code, as another process would. */
 function beforeCode(t: Scene, act: () => Promise<unknown>): void {
   const { issueCode, completeTransaction } = t.store;
   const first = async () => {
@@ -50,7 +50,7 @@ function beforeCode(t: Scene, act: () => Promise<unknown>): void {
   };
 }
 
-/** Ada with everything that can be ended: a session with a consent page open, a grant with its tokens, a code. */
+/** Ada with a session and an open consent page, a grant with tokens, and a code. */
 async function setHoldings() {
   const t = await setScene();
   const { body } = await t.signIn();
@@ -78,7 +78,7 @@ async function expectUnchanged(t: Scene, status: number, act: () => Promise<Sigh
 }
 
 describe('an invitation', () => {
-  it('lets its owner choose a password, once, and signs in', async () => {
+  it('an invitation lets its holder choose a password once, and logs in', async () => {
     const t = await setScene();
     const path = pathOf(await t.server.accounts.add(BOB));
     expect(path).toMatch(/^\/invitation\?token=[\w-]{43}$/);
@@ -97,7 +97,7 @@ describe('an invitation', () => {
     expect((await signIn(t.stranger(), BOB, NEW_PASSWORD)).path).toBe('/connections');
   });
 
-  it('is the only way in until it is used', async () => {
+  it('an invited account has no other credential until the link is used', async () => {
     const t = await setScene();
     await t.server.accounts.add(BOB);
     for (const password of ['', 'portcullis', NEW_PASSWORD]) {
@@ -118,7 +118,7 @@ describe('an invitation', () => {
       'The two passwords do not match.',
     ],
     ['missing', {}, 'must have at least 10 characters'],
-  ])('does not take a password that is %s, and works on', async (_what, fields, words) => {
+  ])('an invitation rejects a password that is %s, and stays valid', async (_what, fields, words) => {
     const t = await setScene();
     const page = await t.visitor.open(pathOf(await t.server.accounts.add(BOB)));
     const sight = await expectUnchanged(t, 400, () => t.visitor.submit(page, fields));
@@ -126,7 +126,7 @@ describe('an invitation', () => {
     expect((await t.visitor.submit(sight, chosen)).path).toBe('/setup');
   });
 
-  it('works for a week, on its own page, and for a form of our own site', async () => {
+  it('an invitation works for a week, on its own page, and only from this site', async () => {
     const t = await setScene();
     const path = pathOf(await t.server.accounts.add(BOB));
     const page = await t.visitor.open(path);
@@ -150,7 +150,7 @@ describe('an invitation', () => {
     await expectUnchanged(t, 403, () => t.visitor.submit(page, chosen));
   });
 
-  it('is refused for what is no address, and for one that is taken', async () => {
+  it('an invitation is refused for an invalid or already used email address', async () => {
     const t = await setScene();
     const before = t.snapshot();
     expect(await t.server.accounts.add('nobody')).toEqual({ refused: 'no-address' });
@@ -160,7 +160,7 @@ describe('an invitation', () => {
 });
 
 describe('a reset', () => {
-  it('gives a new password, ends every session, and the old password', async () => {
+  it('a reset replaces the password and ends all sessions', async () => {
     const t = await setScene();
     const other = t.stranger();
     await signIn(other, EMAIL, PASSWORD);
@@ -179,7 +179,7 @@ describe('a reset', () => {
     await expectUnchanged(t, 403, () => t.visitor.open(path));
   });
 
-  it('takes the place of the one before, works for a day, and only while the account is enabled', async () => {
+  it('a reset replaces earlier resets, works for a day, and only for an enabled account', async () => {
     const t = await setScene();
     const first = pathOf(await t.server.accounts.reset(EMAIL));
     const second = pathOf(await t.server.accounts.reset(EMAIL));
@@ -196,7 +196,7 @@ describe('a reset', () => {
     expect(await t.server.accounts.reset('nobody@example.org')).toEqual({ refused: 'unknown' });
   });
 
-  it('is one password, however many use the link at once', async () => {
+  it('concurrent uses of a reset link set one password', async () => {
     const t = await setScene();
     const path = pathOf(await t.server.accounts.reset(EMAIL));
     const outcomes = await Promise.all(
@@ -210,7 +210,7 @@ describe('a reset', () => {
 });
 
 describe('a disabled account', () => {
-  it('T095: refuses sessions, grants, tokens and codes at once, and a sign-in as if it were unknown', async () => {
+  it('T095: disabling an account revokes sessions, grants, tokens and codes at once, and its login fails like an unknown one', async () => {
     const { t, claims, expectAllEnded } = await setHoldings();
     await signIn(t.stranger(), EMAIL, PASSWORD);
 
@@ -226,7 +226,7 @@ describe('a disabled account', () => {
     expect((await t.signIn()).status).toBe(200);
   });
 
-  it('gets nothing for a code that is issued at the moment when it is disabled, and later neither', async () => {
+  it('a code issued while its account is being disabled cannot be redeemed', async () => {
     const t = await setScene();
     beforeCode(t, () => t.store.disableAccount(ACCOUNT, t.clock.now));
     const { code, verifier } = await t.issueCode();
@@ -238,7 +238,7 @@ describe('a disabled account', () => {
     expect((await t.signIn()).status).toBe(200);
   });
 
-  it('has dead tokens when it is disabled at the moment when a code is redeemed', async () => {
+  it('tokens are revoked if the account is disabled while a code is being redeemed', async () => {
     const t = await setScene();
     const { code, verifier } = await t.issueCode();
     const { redeemCode } = t.store;
@@ -257,7 +257,7 @@ describe('a disabled account', () => {
     expect((await t.signIn()).status).toBe(200);
   });
 
-  it('is told apart from one that is not there', async () => {
+  it('disabling an unknown account reports that there is none', async () => {
     const t = await setScene();
     for (const email of ['nobody@example.org', 'nobody', '']) {
       expect([await t.server.accounts.disable(email), await t.server.accounts.enable(email)]).toEqual([
@@ -269,7 +269,7 @@ describe('a disabled account', () => {
 });
 
 describe('a removed account', () => {
-  it('loses at once all that it had and gave, and its address can be invited anew', async () => {
+  it('removing an account revokes everything at once, and its email address can be invited again', async () => {
     const { t, expectAllEnded } = await setHoldings();
 
     expect(await t.server.accounts.remove(EMAIL)).toBe(true);
@@ -285,7 +285,7 @@ describe('a removed account', () => {
     expect((await signIn(t.stranger(), EMAIL, NEW_PASSWORD)).path).toBe('/connections');
   });
 
-  it('gets nothing for a code that is issued at the moment when it is removed', async () => {
+  it('a code issued while its account is being removed cannot be redeemed', async () => {
     const t = await setScene();
     beforeCode(t, () => t.store.removeAccount(ACCOUNT, t.clock.now));
     const { code, verifier } = await t.issueCode();
@@ -294,7 +294,7 @@ describe('a removed account', () => {
     expect(await t.store.listGrants(ACCOUNT, t.clock.now)).toEqual([]);
   });
 
-  it('is told apart from one that is not there', async () => {
+  it('removing an unknown account reports that there is none', async () => {
     const t = await setScene();
     const before = t.snapshot();
     for (const email of ['nobody@example.org', 'nobody', '', 'user_nobody'])
@@ -304,7 +304,7 @@ describe('a removed account', () => {
 });
 
 describe('the list of accounts', () => {
-  it('shows whose they are and which are disabled, page by page, and no password', async () => {
+  it('accounts are listed page by page with their state, without password hashes', async () => {
     const t = await setScene();
     await t.server.accounts.add(BOB);
     await t.server.accounts.disable(BOB);
@@ -323,7 +323,7 @@ describe('the list of accounts', () => {
     expect(await t.server.accounts.list(BOB)).toEqual([]);
   });
 
-  it('goes on behind somebody of a third party, who has no address', async () => {
+  it('the list of accounts continues after a user of an identity provider, who has no email address', async () => {
     const t = await setScene();
     const stranger = { id: 'user_zoe', email: 'zoe (GitHub)', emailKey: 'third-party:zoe' };
     const record = { ...stranger, passwordHash: '$argon2id$none', createdAt: t.clock.now, disabledAt: null };

@@ -1,4 +1,4 @@
-/** What an operator may change of the pages, and what is refused at birth because people could not read it. */
+/** Branding: logo, accent colour, texts and links, and what is rejected at startup. */
 import { describe, expect, it } from 'vitest';
 import { type BrandOptions, ConfigurationError } from '../src/index.ts';
 import { startServer } from './server-under-test.ts';
@@ -41,7 +41,7 @@ describe('a brand', () => {
     },
   );
 
-  it('colours the pages, says its own words, and links to its own places', async () => {
+  it('a brand sets the accent colour, texts and links of the pages', async () => {
     const t = await setScene({
       brand: {
         accent: { light: '#7a1fa2', dark: '#e0b0ff' },
@@ -64,18 +64,18 @@ describe('a brand', () => {
     ['a colour too light for light pages', { accent: { light: '#ffcc00' } }, /^brand\.accent\.light has a contrast of 1\.\d/],
     ['a colour too dark for dark pages', { accent: { dark: '#1c4fc4' } }, /^brand\.accent\.dark has a contrast of/],
     ['what is no colour', { accent: { light: 'red;}body{display:none' } }, /^brand\.accent\.light must be a colour/],
-    ['a language that there is not', { texts: { fr: {} } as object }, /^brand\.texts: fr is no language/],
-    ['a text that there is not', { texts: { en: { 'consent.maybe': 'Maybe' } as object } }, /consent\.maybe is no text/],
-    ['a text without its places', { texts: { en: { 'consent.heading': 'Hello' } } }, /must have the places \{app\}, \{server\}/],
-    ['an empty text', { texts: { en: { 'consent.deny': ' ' } } }, /consent\.deny must be a text/],
+    ['a language that there is not', { texts: { fr: {} } as object }, /^brand\.texts\.fr: unknown key/],
+    ['a text that there is not', { texts: { en: { 'consent.maybe': 'Maybe' } as object } }, /consent\.maybe: unknown text/],
+    ['a text without its places', { texts: { en: { 'consent.heading': 'Hello' } } }, /must have the placeholders \{app\}, \{server\}/],
+    ['an empty text', { texts: { en: { 'consent.deny': ' ' } } }, /consent\.deny must not be empty/],
     ['a link that runs', { links: [{ label: 'x', href: 'javascript:alert(1)' }] }, /^brand\.links\.0\.href must be/],
     ['a link over plain http', { links: [{ label: 'x', href: 'http://as.example/' }] }, /^brand\.links\.0\.href must be/],
     ['a link without words', { links: [{ label: ' ', href: 'https://as.example/' }] }, /^brand\.links\.0\.label must/],
-  ])('is refused for %s', async (_what, brand, issue) => {
+  ])('a brand is rejected for %s', async (_what, brand, issue) => {
     expect(await issuesOf(brand)).toEqual([expect.stringMatching(issue)]);
   }); // biome-ignore format: a table
 
-  it('reports all faults together', async () => {
+  it('a brand reports all issues together', async () => {
     expect(await issuesOf({ accent: { light: '#fff', dark: '#000' }, logo: new Uint8Array() })).toHaveLength(
       3,
     );

@@ -1,4 +1,4 @@
-/** Connections of an account: shown in words, noted when used, ended at once with all its tokens. */
+/** The account pages: connections (grants) and sessions, listed and ended. */
 import { describe, expect, it } from 'vitest';
 import { costHere } from '../../../tests/support/cost.ts';
 import { createLayout, type Layout } from '../src/ui/layout.ts';
@@ -26,7 +26,7 @@ interface Tokens {
   readonly grantId: string;
 }
 
-/** Ada connects an app that registered itself; its requests come from an address of its own. */
+/** Connects an app that registered dynamically, from its own IP address. */
 async function connect(t: Scene, client_name: string, more: Record<string, string> = {}): Promise<Tokens> {
   const redirect_uri = 'http://127.0.0.1:51004/cb';
   const client_id = await t.registerClient({
@@ -61,7 +61,7 @@ async function isLive(t: Scene, { access }: Tokens): Promise<boolean> {
   return t.server.isLive(claimsOf(access) as unknown as Parameters<Scene['server']['isLive']>[0]);
 }
 
-/** Opens a page of one's own account, signing in first. */
+/** Opens an account page, logging in first. */
 async function visitHome(visitor: Visitor, path: string, email = EMAIL): Promise<Sight> {
   const sight = await visitor.open(path);
   return sight.path.startsWith('/login') ? visitor.submit(sight, { email, password: PASSWORD }) : sight;
@@ -71,8 +71,8 @@ function endLinks({ html }: Sight): readonly string[] {
   return [...html.matchAll(/href="(\/connections\/end\?connection=[^"]+)"/g)].map(([, href = '']) => href);
 }
 
-describe('signing in on one\u2019s own account', () => {
-  it('leads to the connections, and to the page that was asked for', async () => {
+describe('logging in for an account page', () => {
+  it('a login without an app leads to the connections, or to the requested account page', async () => {
     const t = await setScene();
     const login = await t.visitor.open('/login');
     expect([login.status, textOf(login)]).toEqual([
@@ -85,7 +85,7 @@ describe('signing in on one\u2019s own account', () => {
     expect((await visitHome(t.stranger(), '/account')).path).toBe('/account');
   });
 
-  it('says what for: to look, to manage the account, or once more before what is grave', async () => {
+  it('the login page says whether it leads to connections, to the account, or confirms an important change', async () => {
     const t = await setScene();
     const account = await t.visitor.open('/account');
     expect([account.path, textOf(account)]).toEqual([
@@ -106,7 +106,7 @@ describe('signing in on one\u2019s own account', () => {
     );
   });
 
-  it('leads nowhere else, whatever the address says', async () => {
+  it('a login leads to no other page (open redirect)', async () => {
     const t = await setScene();
     for (const to of ['https://evil.example', '//evil.example', '/connections/end', 'constructor', '']) {
       const visitor = t.stranger();
@@ -115,7 +115,7 @@ describe('signing in on one\u2019s own account', () => {
     }
   });
 
-  it('T067: refuses a form that another browser was shown, or another site sent', async () => {
+  it('T067: a login form of another browser or from another site is rejected', async () => {
     const t = await setScene();
     const login = await t.stranger().open('/login');
     const before = t.snapshot();
@@ -137,7 +137,7 @@ describe('signing in on one\u2019s own account', () => {
 });
 
 describe('connections', () => {
-  it('are shown with app, server, sentences, and when and from where they were used', async () => {
+  it('connections are listed with app, server, permissions, and time and address of last use', async () => {
     const t = await setScene();
     await connect(t, 'Notes <b>CLI</b>', { scope: 'notes:read notes:write' });
     t.clock.now += 180;
@@ -156,14 +156,14 @@ describe('connections', () => {
     expect(text).not.toMatch(/scope|grant|client|authoriz/i);
   });
 
-  it('say what will stand there when there are none', async () => {
+  it('the connections page explains itself when it is empty', async () => {
     const t = await setScene();
     expect(textOf(await visitHome(t.visitor, '/connections'))).toContain(
       'No app has access to your account.',
     );
   });
 
-  it('are noted as used at each refresh, and from where', async () => {
+  it('a refresh updates time and address of last use', async () => {
     const t = await setScene();
     const { refresh } = await connect(t, 'CLI');
     const client_id = (await t.store.listGrants('user_ada', t.clock.now))[0]?.clientId ?? '';
@@ -183,7 +183,7 @@ describe('connections', () => {
     expect(await used()).toEqual([[0, '203.0.113.10']]);
   });
 
-  it('leave the list when nothing of them can be used any more', async () => {
+  it('a connection disappears when none of its tokens can be used', async () => {
     const t = await setScene();
     await connect(t, 'Idle');
     t.clock.now += 30 * 86_400 - 60;
@@ -192,7 +192,7 @@ describe('connections', () => {
     expect(textOf(await visitHome(t.visitor, '/connections'))).not.toContain('Idle');
   });
 
-  it('T095: end at once with all their tokens, after one question that says what ends, and no other does', async () => {
+  it('T095: removing access revokes one grant with all its tokens at once, after a confirmation', async () => {
     const t = await setScene();
     const [ended, kept] = [await connect(t, 'First'), await connect(t, 'Second')];
     const list = await visitHome(t.visitor, '/connections');
@@ -226,7 +226,7 @@ describe('connections', () => {
     expect((await t.visitor.submit(question, {})).path).toBe('/connections?ended=one');
   });
 
-  it('T095: refuse a refresh token from the moment they end', async () => {
+  it('T095: a refresh token is rejected as soon as its connection is removed', async () => {
     const t = await setScene();
     const { refresh, grantId } = await connect(t, 'App');
     const [{ clientId = '' } = {}] = await t.store.listGrants('user_ada', t.clock.now);
@@ -236,7 +236,7 @@ describe('connections', () => {
     expect([status, body['error']]).toEqual([400, 'invalid_grant']);
   });
 
-  it('end all at once, codes on their way too', async () => {
+  it('all connections are removed at once, together with codes not yet redeemed', async () => {
     const t = await setScene();
     const all = [await connect(t, 'First'), await connect(t, 'Second', { resource: FILES })];
     const { code, verifier } = await t.issueCode();
@@ -257,25 +257,28 @@ describe('connections', () => {
     ['en', undefined, 'up to 10 minutes'],
     // A token lives no longer, whatever a guard does.
     ['en', 86_400, 'up to 10 minutes'],
-  ])('say in %s how soon a server notices that says %s', async (language, revocationDelay, said) => {
-    const t = await setScene({
-      resources: [
-        {
-          resource: 'https://mcp.example/notes',
-          name: 'Notes',
-          scopes: { 'notes:read': 'Read your notes' },
-          ...(revocationDelay !== undefined && { revocationDelay }),
-        },
-      ],
-      clients: [],
-    });
-    const { grantId } = await connect(t, 'App');
-    await visitHome(t.visitor, '/connections');
-    t.visitor.headers = { 'accept-language': language };
-    expect(textOf(await t.visitor.open(`/connections/end?connection=${grantId}`))).toContain(said);
-  });
+  ])(
+    'the connections page says in %s how soon a server with a revocation delay of %s notices',
+    async (language, revocationDelay, said) => {
+      const t = await setScene({
+        resources: [
+          {
+            resource: 'https://mcp.example/notes',
+            name: 'Notes',
+            scopes: { 'notes:read': 'Read your notes' },
+            ...(revocationDelay !== undefined && { revocationDelay }),
+          },
+        ],
+        clients: [],
+      });
+      const { grantId } = await connect(t, 'App');
+      await visitHome(t.visitor, '/connections');
+      t.visitor.headers = { 'accept-language': language };
+      expect(textOf(await t.visitor.open(`/connections/end?connection=${grantId}`))).toContain(said);
+    },
+  );
 
-  it('T067: are ended by their own person and through the page only', async () => {
+  it('T067: only the owner can remove a connection, and only with a CSRF token', async () => {
     const t = await setScene();
     const mine = await connect(t, 'Mine');
     await visitHome(t.visitor, '/connections');
@@ -315,7 +318,7 @@ describe('sessions', () => {
     return visitors;
   }
 
-  it('are listed with browser and address, this one marked', async () => {
+  it('sessions are listed with browser and address, the current one marked', async () => {
     const t = await setScene();
     const [mine] = await three(t);
     const text = textOf(await mine.open('/account'));
@@ -325,7 +328,7 @@ describe('sessions', () => {
     expect(text.match(/since/g)).toHaveLength(3);
   });
 
-  it('are told apart by the second where all else reads the same, and each button says which it ends', async () => {
+  it('sessions that look alike show seconds, and each button says which one it ends', async () => {
     const t = await setScene();
     await visitHome(t.visitor, '/account');
     for (const seconds of [5, 10, 3600]) {
@@ -341,7 +344,7 @@ describe('sessions', () => {
     expect(buttons.map(([, id]) => id)).toEqual(said.slice(1).map(([, id]) => id));
   });
 
-  it('end one by one, and all others at once; nobody ends another person\u2019s', async () => {
+  it('sessions end one by one or all others at once, and only the owner’s', async () => {
     const t = await setScene();
     const [mine, other, third] = await three(t);
     const [, { hash = '' } = {}] = (await t.store.listSessions('user_ada', t.clock.now)).filter(
@@ -362,7 +365,7 @@ describe('sessions', () => {
       expect((await visitor.open('/account')).path).toBe('/login?to=account');
   });
 
-  it('are ended by no address, which shows a button instead', async () => {
+  it('a GET of /logout ends no session, but shows a button', async () => {
     const t = await setScene();
     const [mine] = await three(t);
     const before = t.snapshot();
@@ -377,7 +380,7 @@ describe('sessions', () => {
     expect(textOf(await mine.open('/logout'))).toContain('You are signed out');
   });
 
-  it('end at sign-out', async () => {
+  it('logout ends the session', async () => {
     const t = await setScene();
     const [mine] = await three(t);
     const page = await mine.open('/account');
@@ -386,7 +389,7 @@ describe('sessions', () => {
   });
 });
 
-describe('browserName', () => {
+describe('parseBrowserName', () => {
   const webkit = 'AppleWebKit/537.36 (KHTML, like Gecko)';
   it.each([
     [firefoxOn('Windows NT 10.0; Win64; x64'), 'Firefox on Windows'],
@@ -407,7 +410,7 @@ describe('browserName', () => {
     expect(parseBrowserName(given)).toBe(expected);
   });
 
-  it('does not take long over a header that is all digits', () => {
+  it('parseBrowserName is fast for a header of digits', () => {
     const hostile = `Version/${'1'.repeat(100_000)}`;
     expect(costHere(() => expect(parseBrowserName(hostile)).toBe(null))).toBeLessThan(200);
   });
@@ -446,7 +449,7 @@ describe('times in words', () => {
     expect(describeDuration(seconds, 'en')).toBe(words);
   });
 
-  it('speak German too', () => {
+  it('times are formatted in German', () => {
     const passed = [0, 60, 7200, 13 * 86_400, 14 * 86_400];
     expect(
       passed.map((seconds) => describeTimeAgo(layoutIn('de'), 1_800_000_000 - seconds, 1_800_000_000)),

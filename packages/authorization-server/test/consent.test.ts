@@ -291,7 +291,9 @@ describe('what the consent page says', () => {
       redirect_uris: ['https://c.example/cb'],
     });
     const sight = await t.visitor.signIn(requestOf({ client_id, redirect_uri: undefined }));
-    expect(textOf(sight)).toContain(`as.example ${'A '.repeat(24)}A… wants to use Notes This app has not`);
+    expect(textOf(sight)).toContain(
+      `as.example ${'A '.repeat(24)}A… wants to use Notes This app is not verified`,
+    );
   });
 
   it('[AS-AUTHZ-79] T067: cannot be framed, scripted, kept or told to post elsewhere, like all pages', async () => {

@@ -1,4 +1,4 @@
-/** The languages of the pages: whole, chosen by the browser or by the person, and never in the way of anything else. */
+/** Languages of the pages: complete texts, content negotiation, and the language switch. */
 import { describe, expect, it } from 'vitest';
 import { languages, languageTags, preferredLanguage } from '../src/ui/texts/languages.ts';
 import { placeholdersOf, type TextName } from '../src/ui/texts/texts.ts';
@@ -14,24 +14,27 @@ import {
   type Visitor,
 } from './visitor.ts';
 
-/** Follows the link of a page to its other language, as a browser that says where it stood. */
+/** Follows the language switch of a page, sending a referrer. */
 function switchOn(visitor: Visitor, { html, path }: Sight): Promise<Sight> {
   const link = /<a href="([^"]+)" lang="\w+" hreflang/.exec(html)?.[1] ?? '';
   return visitor.open(link.replaceAll('&amp;', '&'), { headers: { referer: `${ISSUER}${path}` } });
 }
 
 describe('the texts', () => {
-  it.each(languageTags)('are whole in %s, each with the places of the English one', (language) => {
-    const texts = languages[language];
-    expect(Object.keys(texts).toSorted()).toEqual(Object.keys(languages.en).toSorted());
-    for (const [name, text] of Object.entries(texts)) {
-      expect([name, placeholdersOf(text)]).toEqual([name, placeholdersOf(languages.en[name as TextName])]);
-      expect(text.trim()).toBe(text);
-      expect(text).not.toMatch(/!|\bscope|\bgrant\b|\bauthori[sz]e/i);
-    }
-  });
+  it.each(languageTags)(
+    'the texts are complete in %s, with the same placeholders as in English',
+    (language) => {
+      const texts = languages[language];
+      expect(Object.keys(texts).toSorted()).toEqual(Object.keys(languages.en).toSorted());
+      for (const [name, text] of Object.entries(texts)) {
+        expect([name, placeholdersOf(text)]).toEqual([name, placeholdersOf(languages.en[name as TextName])]);
+        expect(text.trim()).toBe(text);
+        expect(text).not.toMatch(/!|\bscope|\bgrant\b|\bauthori[sz]e/i);
+      }
+    },
+  );
 
-  it('are not English in German, but for names', () => {
+  it('German texts differ from English ones, except names', () => {
     const same = Object.keys(languages.en).filter(
       (name) => languages.en[name as TextName] === languages.de[name as TextName],
     );
@@ -64,7 +67,7 @@ describe('the language that a browser prefers', () => {
 describe('pages in another language', () => {
   const german = { 'accept-language': 'de-DE,de;q=0.9,en;q=0.5' };
 
-  it('speak it from sign-in to consent, errors and refusals too', async () => {
+  it('pages keep the chosen language from login to consent and errors', async () => {
     const t = await setScene();
     t.visitor.headers = german;
     const login = await t.visitor.open(requestOf());
@@ -83,7 +86,7 @@ describe('pages in another language', () => {
     );
   });
 
-  it('describe what is protected in the words that the operator gave for it, and in the others where there are none', async () => {
+  it('pages describe servers and scopes in the operator’s translations, with the default texts as fallback', async () => {
     const [notes] = RESOURCES;
     if (notes === undefined) throw new Error('nothing is protected');
     const scopes = { 'notes:read': 'Ihre Notizen lesen' };
@@ -108,7 +111,7 @@ describe('pages in another language', () => {
     expect(textOf(await t.visitor.open('/connections'))).toMatch(/on Notes .*Read your notes/);
   });
 
-  it('are switched by a link, which leads back and is remembered', async () => {
+  it('the language switch leads back to the page and is remembered', async () => {
     const t = await setScene();
     const login = await t.visitor.open(requestOf());
     const link = /<a href="([^"]+)" lang="de"/.exec(login.html)?.[1] ?? '';
@@ -125,7 +128,7 @@ describe('pages in another language', () => {
     expect(back.html).toContain('<html lang="en">');
   });
 
-  it('are switched without losing the way on a page that answered a form', async () => {
+  it('the language switch works on a page that is a response to a form', async () => {
     const t = await setScene();
     const login = await t.visitor.open(requestOf({ scope: 'notes:read notes:write' }));
     const wrong = await t.visitor.submit(login, { email: EMAIL, password: 'x' });
@@ -144,7 +147,7 @@ describe('pages in another language', () => {
     );
   });
 
-  it('are switched without losing a link for an account on the page about what was wrong', async () => {
+  it('the language switch keeps an account link on a page with form errors', async () => {
     const t = await setScene();
     const added = await t.server.accounts.add('grace@example.org');
     const { pathname, search } = new URL('link' in added ? added.link : '');
@@ -163,7 +166,7 @@ describe('pages in another language', () => {
     '/\\evil.example/',
     '/language?to=de',
     'javascript:alert(1)',
-  ])('are never switched by a link that leads to %s', async (back) => {
+  ])('the language switch never redirects to %s (open redirect)', async (back) => {
     const t = await setScene();
     const headers = { referer: `${ISSUER}/login` };
     const sight = await t.visitor.open(`/language?${new URLSearchParams({ to: 'de', back })}`, { headers });
@@ -178,7 +181,7 @@ describe('pages in another language', () => {
     ['itself', `${ISSUER}/language?to=de`],
     ['no address', 'javascript:alert(1)'],
     ['nothing', undefined],
-  ])('are never switched by a way to %s', async (_where, referer) => {
+  ])('the language switch never follows a referrer to %s', async (_where, referer) => {
     const t = await setScene();
     const sight = await t.visitor.open('/language?to=de', {
       headers: referer === undefined ? {} : { referer },
@@ -187,7 +190,7 @@ describe('pages in another language', () => {
     expect(t.visitor.cookies.get('portcullis-language')).toBe('de');
   });
 
-  it('are English for a cookie that names none of them', async () => {
+  it('pages are English for a cookie with an unknown language', async () => {
     const t = await setScene();
     t.visitor.cookies.set('portcullis-language', 'xx');
     expect((await t.visitor.open(requestOf())).html).toContain('<html lang="en">');

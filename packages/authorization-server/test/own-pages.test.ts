@@ -1,4 +1,4 @@
-/** What pages of one's own say in some cases only: seconds where two connections look alike, passkeys where they are to be had. */
+/** Special cases of the account pages: connections that look alike, and the offer of passkeys. */
 import { describe, expect, it } from 'vitest';
 import { redemption, startServer } from './server-under-test.ts';
 import { decide, PASSWORD, requestOf, type Scene, setScene, textOf, VERIFIER } from './visitor.ts';
@@ -17,7 +17,7 @@ describe('connections that look alike', () => {
     expect((await t.post('/token', redemption(code, VERIFIER, client_id))).status).toBe(200);
   }
 
-  it('say to the second when each was allowed, on the list and before one ends; others to the minute', async () => {
+  it('connections that look alike show seconds, in the list and before removal; others show minutes', async () => {
     const t = await setScene();
     t.clock.now = 1_795_248_000;
     await connect(t, 'Editor');
@@ -61,7 +61,7 @@ describe('the page that says that an account is ready', () => {
     return ready.text();
   };
 
-  it('leads to passkeys, where browsers have them', async () => {
+  it('the page of a new account offers passkeys where they are available', async () => {
     const here = await say('https://as.example');
     expect(here).toMatch(/Under <a href="\/account">Account<\/a> you can add a passkey/);
     const address = await say('http://127.0.0.1:8484');

@@ -1,4 +1,4 @@
-/** Passkeys against forgers: an authenticator of software that is made to lie. */
+/** Passkeys against forgery, with a software authenticator that can lie. */
 import { describe, expect, it } from 'vitest';
 import { createServerContext } from '../src/context.ts';
 import { createPasskeys } from '../src/users/passkeys.ts';
@@ -11,7 +11,7 @@ async function use(visitor: Visitor, login: Sight, credential: string): Promise<
 }
 
 describe('a passkey', () => {
-  it('signs in, is noted as used, and its challenge works once', async () => {
+  it('a passkey logs in and is marked as used, and its challenge works once', async () => {
     const t = await setScene();
     const { id, answer } = await enrol(t);
     const login = await t.visitor.open('/login');
@@ -41,7 +41,7 @@ describe('a passkey', () => {
     ['that does not say whose it is', { userHandle: null }],
     ['that nobody knows', { id: 'unknown' }],
     ['with a damaged signature', { damage: true }],
-  ])('%s is refused, and the true one still works', async (_what, lies) => {
+  ])('a passkey response with %s is rejected, and a valid one still works', async (_what, lies) => {
     const t = await setScene();
     const { answer } = await enrol(t);
     const login = await t.visitor.open('/login');
@@ -61,7 +61,7 @@ describe('a passkey', () => {
     '{"id":"x"}',
     '{"id":"x","response":null}',
     `{"id":"${'x'.repeat(20_000)}"}`,
-  ])('that is none is refused: %.20s', async (credential) => {
+  ])('a malformed passkey response is rejected: %.20s', async (credential) => {
     const t = await setScene();
     await enrol(t);
     const login = await t.visitor.open('/login');
@@ -70,7 +70,7 @@ describe('a passkey', () => {
     expect(t.snapshot()).toBe(before);
   });
 
-  it('is refused with the challenge of another browser, and with one that has grown old', async () => {
+  it('a passkey response to the challenge of another browser, or to an expired one, is rejected', async () => {
     const t = await setScene();
     const { answer } = await enrol(t);
     const thief = t.stranger();
@@ -83,7 +83,7 @@ describe('a passkey', () => {
     expect((await use(t.visitor, fresh, answer(challengeOf(fresh)))).path).toBe('/connections');
   });
 
-  it('that was copied is refused from the moment when its counter stands still', async () => {
+  it('a cloned passkey is rejected as soon as its signature counter does not increase', async () => {
     const t = await setScene();
     const { answer } = await enrol(t, 7);
     for (const [counter, status] of [
@@ -102,7 +102,7 @@ describe('a passkey', () => {
     expect(t.events.filter(({ type }) => type === 'passkey.clone_detected')).toHaveLength(3);
   });
 
-  it('T017: stands for one factor when its device did not ask who is there', async () => {
+  it('T017: a passkey without user verification counts as one factor', async () => {
     const t = await setScene();
     const { answer } = await enrol(t);
     await t.store.saveTotpFactor({ accountId: ACCOUNT, encryptedSecret: 'x', lastStep: 0, createdAt: 0 }, []);
@@ -116,7 +116,7 @@ describe('a passkey', () => {
     expect((await use(t.visitor, again, answer(challengeOf(again)))).path).toBe('/connections');
   });
 
-  it('of a disabled account signs nobody in', async () => {
+  it('a passkey of a disabled account does not log in', async () => {
     const t = await setScene();
     const { answer } = await enrol(t);
     await t.store.disableAccount(ACCOUNT, t.clock.now);
@@ -131,7 +131,7 @@ describe('a passkey', () => {
     ['http://[::1]:8484', false],
     ['http://localhost:8484', true],
     ['https://as.example', true],
-  ])('can be had at %s: %s', async (issuer, can) => {
+  ])('passkeys are available at issuer %s: %s', async (issuer, can) => {
     const { store } = await setScene();
     const resources = RESOURCES.map(({ introspectionClients: _, ...resource }) => resource);
     const context = createServerContext({ issuer, store, masterKey: SEALING_KEY, resources });

@@ -1,4 +1,4 @@
-/** Changing a password on the account page: by whoever knows the current one, and as slowly as one signs in. */
+/** Changing a password: requires the current one, throttled like a login. */
 import { describe, expect, it } from 'vitest';
 import { ACCOUNT } from './server-under-test.ts';
 import { EMAIL, PASSWORD, type Scene, type Sight, setScene, textOf, type Visitor } from './visitor.ts';
@@ -20,7 +20,7 @@ async function canSignIn(t: Scene, password: string): Promise<boolean> {
 }
 
 describe('a new password', () => {
-  it('takes the place of the current one, and ends every other session', async () => {
+  it('a new password replaces the current one and ends all other sessions', async () => {
     const t = await setScene();
     const elsewhere = t.stranger();
     await open(elsewhere);
@@ -36,7 +36,7 @@ describe('a new password', () => {
     expect(t.events).toContainEqual({ type: 'password.changed', accountId: ACCOUNT, network: '192.0.2.1' });
   });
 
-  it('speaks of having no password only to somebody with a passkey', async () => {
+  it('the password page mentions accounts without a password only to users with a passkey', async () => {
     const t = await setScene();
     expect(textOf(await open(t.visitor))).not.toContain('because you use a passkey');
     await t.store.addPasskey({
@@ -52,7 +52,7 @@ describe('a new password', () => {
     expect(textOf(await t.visitor.open('/account/password'))).toContain('because you use a passkey');
   });
 
-  it('leaves the other sessions alone for whoever switches that off', async () => {
+  it('a new password keeps other sessions if the user turns that option off', async () => {
     const t = await setScene();
     const elsewhere = t.stranger();
     await open(elsewhere);
@@ -61,7 +61,7 @@ describe('a new password', () => {
     expect(await canSignIn(t, NEW)).toBe(true);
   });
 
-  it('ends links by which somebody else could still choose one', async () => {
+  it('a new password invalidates open account links', async () => {
     const t = await setScene();
     const answer = await t.server.accounts.reset(EMAIL);
     const { pathname, search } = new URL('link' in answer ? answer.link : '');
@@ -78,7 +78,7 @@ describe('a new password', () => {
     ['a guess', { password: 'password123', password_again: 'password123' }, 400, /too easy to guess/],
     ['two that differ', { password_again: `${NEW}.` }, 400, /do not match/],
     ['a forged form', { token: 'x' }, 403, /Nothing was changed/],
-  ])('is not taken for %s', async (_what, fields, status, sentence) => {
+  ])('a new password is rejected for %s', async (_what, fields, status, sentence) => {
     const t = await setScene();
     const page = await open(t.visitor);
     const before = t.snapshot();
@@ -88,7 +88,7 @@ describe('a new password', () => {
     expect((await change(t.visitor, page)).path).toBe('/account?news=password-changed');
   });
 
-  it('T075: cannot be reached by guessing the current one in a borrowed session', async () => {
+  it('T075: guessing the current password in a stolen session is throttled', async () => {
     const t = await setScene();
     const page = await open(t.visitor);
     for (let n = 0; n < 5; n++) {
@@ -106,7 +106,7 @@ describe('a new password', () => {
     expect((await change(t.visitor, page)).status).toBe(200);
   });
 
-  it('T067: is not chosen by another site', async () => {
+  it('T067: another site cannot change a password', async () => {
     const t = await setScene();
     const page = await open(t.visitor);
     const before = t.snapshot();

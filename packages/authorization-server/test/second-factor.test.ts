@@ -1,4 +1,4 @@
-/** Two-step verification: the law of RFC 6238, the second step of a sign-in, recovery codes. */
+/** MFA: TOTP by RFC 6238, the second step of a login, recovery codes. */
 import { describe, expect, it } from 'vitest';
 import {
   type AuthorizationServerOptions,
@@ -22,11 +22,11 @@ import {
 
 const ascii = (text: string) => Buffer.from(text, 'ascii');
 
-describe('the law', () => {
+describe('TOTP', () => {
   it.each([
     [59, '94287082'], [1_111_111_109, '07081804'], [1_111_111_111, '14050471'], [1_234_567_890, '89005924'],
     [2_000_000_000, '69279037'], [20_000_000_000, '65353130'],
-  ])('RFC 6238, appendix B: %i seconds', (time, code) => {
+  ])('TOTP matches the test vectors of RFC 6238 appendix B: %i seconds', (time, code) => {
     expect(hotp(ascii('12345678901234567890'), Math.floor(time / 30), 8)).toBe(code);
   }); // biome-ignore format: a table
 
@@ -46,11 +46,11 @@ describe('the law', () => {
     ['foob', 'MZXW6YQ'],
     ['fooba', 'MZXW6YTB'],
     ['foobar', 'MZXW6YTBOI'],
-  ])('RFC 4648, section 10: %j', (text, expected) => {
+  ])('base32 matches the test vectors of RFC 4648 §10: %j', (text, expected) => {
     expect(base32(ascii(text))).toBe(expected);
   });
 
-  it('takes clocks that are one step off, and no more', () => {
+  it('TOTP accepts clocks that are one time step off, and no more', () => {
     const secret = ascii('12345678901234567890');
     const now = 1_800_000_000;
     const step = now / 30;
@@ -70,7 +70,7 @@ interface SetUp {
   readonly recovery: readonly string[];
 }
 
-/** Ada switches codes on, and a minute passes. */
+/** Ada enables MFA, and a minute passes. */
 async function switchOn(t: Scene): Promise<SetUp> {
   await firstStep(t.visitor);
   const page = await t.visitor.open('/account/codes');
@@ -89,8 +89,8 @@ async function switchOn(t: Scene): Promise<SetUp> {
   return { secret, recovery };
 }
 
-describe('switching codes on', () => {
-  it('takes the right code, keeps the secret sealed and recovery codes hashed', async () => {
+describe('enabling MFA', () => {
+  it('MFA is enabled by a valid code; the secret is stored encrypted and recovery codes hashed', async () => {
     const t = await setScene();
     const { secret, recovery } = await switchOn(t);
     const stored = t.snapshot();
@@ -103,7 +103,7 @@ describe('switching codes on', () => {
     });
   });
 
-  it('changes nothing for a wrong code, a foreign secret, or an old sign-in', async () => {
+  it('MFA is not enabled by a wrong code, the secret of another account, or a login that is not recent', async () => {
     const t = await setScene();
     await firstStep(t.visitor);
     const page = await t.visitor.open('/account/codes');
@@ -124,7 +124,7 @@ describe('switching codes on', () => {
     expect(again.path).toBe('/account');
   });
 
-  it('can be taken back', async () => {
+  it('MFA can be disabled', async () => {
     const t = await setScene();
     await switchOn(t);
     const page = await t.visitor.open('/account');
@@ -137,7 +137,7 @@ describe('switching codes on', () => {
 });
 
 describe('new recovery codes', () => {
-  it('take the place of those that are left, without a new set-up', async () => {
+  it('new recovery codes replace the old ones without a new set-up', async () => {
     const t = await setScene();
     const { secret, recovery } = await switchOn(t);
     const page = await t.visitor.open('/account/codes/recovery');
@@ -158,7 +158,7 @@ describe('new recovery codes', () => {
     );
   });
 
-  it('are not shown for a wrong code or a forged form, nor where no codes are asked for', async () => {
+  it('new recovery codes are not shown for a wrong code, a forged form, or without MFA', async () => {
     const t = await setScene();
     const { secret, recovery } = await switchOn(t);
     const page = await t.visitor.open('/account/codes/recovery');
@@ -174,7 +174,7 @@ describe('new recovery codes', () => {
     expect((await t.visitor.submit(page, { code: recovery[2] })).status).toBe(400);
   });
 
-  it('T075: are not reached by guessing', async () => {
+  it('T075: guessing codes to get new recovery codes is throttled', async () => {
     const t = await setScene();
     const { secret } = await switchOn(t);
     const page = await t.visitor.open('/account/codes/recovery');
@@ -186,8 +186,8 @@ describe('new recovery codes', () => {
   });
 });
 
-describe('the second step', () => {
-  it('T017: gives a half-finished sign-in no session and no code, until the code of the app is right', async () => {
+describe('the second step of a login', () => {
+  it('T017: a login without its second factor gets neither session nor authorization code', async () => {
     const t = await setScene();
     const { secret } = await switchOn(t);
     const visitor = t.stranger();
@@ -216,7 +216,7 @@ describe('the second step', () => {
     expect((await visitor.submit(right, { decision: 'allow' })).left?.searchParams.has('code')).toBe(true);
   });
 
-  it('T075: lets an owner in with a known browser while somebody who has the password guesses codes', async () => {
+  it('T075: a device cookie lets the owner log in while an attacker with the password guesses codes', async () => {
     const t = await setScene();
     const { secret } = await switchOn(t);
     const thief = t.stranger();
@@ -244,7 +244,7 @@ describe('the second step', () => {
     expect((await owner.submit(await firstStep(owner), { code })).path).toBe('/connections');
   });
 
-  it('takes no code twice, and none older than one that was taken', async () => {
+  it('a TOTP code is accepted once, and no older one after it', async () => {
     const t = await setScene();
     const { secret } = await switchOn(t);
     const code = codeOf(secret, t.clock.now);
@@ -257,7 +257,7 @@ describe('the second step', () => {
     expect((await second.submit(half, { code: codeOf(secret, t.clock.now) })).path).toBe('/connections');
   });
 
-  it('takes each recovery code once, however it is typed', async () => {
+  it('each recovery code is accepted once, however it is typed', async () => {
     const t = await setScene();
     const {
       recovery: [code = ''],
@@ -272,7 +272,7 @@ describe('the second step', () => {
     expect(textOf(await visitor.open('/account'))).toContain('Recovery codes left: 9');
   });
 
-  it('T075: slows down who guesses, and tells for how long', async () => {
+  it('T075: guessing TOTP codes is throttled, and the page says for how long', async () => {
     const t = await setScene();
     const { secret } = await switchOn(t);
     const thief = t.stranger();
@@ -284,7 +284,7 @@ describe('the second step', () => {
     expect((await thief.submit(half, { code: codeOf(secret, t.clock.now) })).path).toBe('/connections');
   });
 
-  it('is for the browser, account and errand of the first, and for five minutes', async () => {
+  it('the MFA form is bound to browser, account and login target, and valid for five minutes', async () => {
     const t = await setScene();
     const { secret } = await switchOn(t);
     const visitor = t.stranger();
@@ -308,7 +308,7 @@ describe('the second step', () => {
     expect((await visitor.submit(again, { code: codeOf(secret, t.clock.now) })).path).toBe('/connections');
   });
 
-  it('ends with a reset', async () => {
+  it('a reset disables MFA', async () => {
     const t = await setScene();
     await switchOn(t);
     const answer = await t.server.accounts.reset(EMAIL);
@@ -324,7 +324,7 @@ describe('the second step', () => {
     );
   });
 
-  it('goes on under another sealing key, after it was sealed anew or beside the one before', async () => {
+  it('MFA works after a change of the master key, re-encrypted or with the previous key', async () => {
     const t = await setScene();
     const { secret, recovery } = await switchOn(t);
     const next = new Uint8Array(32).fill(9);

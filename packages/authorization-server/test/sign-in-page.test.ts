@@ -1,4 +1,4 @@
-/** The sign-in page where there are third parties: beside the form or in its place, and closed to every other origin. */
+/** The login page with identity providers: beside the local form or instead of it, with a form-action of this origin only. */
 import { describe, expect, it } from 'vitest';
 import type { AuthorizationServerOptions } from '../src/index.ts';
 import { requestOf, setScene, textOf } from './visitor.ts';
@@ -23,8 +23,8 @@ const party = (id: string, name: string): IdentityProvider => ({
 
 const two = [party('hub', 'Hub'), party('desk', '<b>Desk</b>')];
 
-describe('a sign-in page', () => {
-  it('offers third parties below its own form, by buttons that post to our own addresses', async () => {
+describe('the login page', () => {
+  it('the login page offers identity providers below the local form, as buttons that post to this server', async () => {
     const t = await setScene({ identityProviders: two });
     const page = await t.visitor.open(requestOf());
     expect(textOf(page)).toMatch(
@@ -38,7 +38,7 @@ describe('a sign-in page', () => {
     expect(page.headers.get('content-security-policy')).toContain("form-action 'self';");
   });
 
-  it('offers them in the place of its form where there are no accounts of its own', async () => {
+  it('the login page offers only identity providers when there are no local accounts', async () => {
     const t = await setScene({ identityProviders: two, localAccounts: false });
     const page = await t.visitor.open('/login');
     expect(page.html).not.toMatch(/name="password"|<script/);
@@ -46,7 +46,7 @@ describe('a sign-in page', () => {
     expect(textOf(page)).not.toContain(' or ');
   });
 
-  it('leads on to a third party by a page of its own, because a redirect would be held back', async () => {
+  it('a federated login starts with a page that redirects, because form-action would block a redirect', async () => {
     const t = await setScene({ identityProviders: two });
     const page = await t.visitor.open('/login?to=account');
     const onward = await t.visitor.submit(page, {}, '/login/hub');
@@ -55,7 +55,7 @@ describe('a sign-in page', () => {
     expect(onward.html).toContain('href="https://hub.example/authorize?');
   });
 
-  it('T067: sends nobody there by a form that it did not show, or that another site sent', async () => {
+  it('T067: a federated login is not started by a form without a CSRF token or from another site', async () => {
     const t = await setScene({ identityProviders: two });
     const page = await t.visitor.open('/login?to=account');
     const before = t.snapshot();

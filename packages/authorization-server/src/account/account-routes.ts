@@ -42,24 +42,24 @@ export interface AccountRoutes {
  */
 export function createAccountRoutes(
   context: PageContext,
-  home: AccountSection,
+  section: AccountSection,
   kind: 'plain' | 'own' | 'recent' | 'delicate' = 'plain',
 ): AccountRoutes {
   const { clock, options, errors, csrfTokens, sessions } = context;
   const csrfToken = (user: User) => csrfTokens.issue('home', user.sessionHash);
   const mustBeRecent = kind === 'recent' || kind === 'delicate';
-  const isOwn = kind === 'own' || kind === 'delicate';
-  const mustSignIn = (user: User | null): user is null =>
+  const isForLocalUsers = kind === 'own' || kind === 'delicate';
+  const needsLogin = (user: User | null): user is null =>
     user === null || (mustBeRecent && clock() - user.signedInAt >= RECENT_LOGIN_SECONDS);
-  const signIn = () => respondRedirect(loginPath(home, mustBeRecent));
-  const lacksLocalLogin = async (user: User) => isOwn && !(await hasLocalLogin(context, user));
+  const redirectToLogin = () => respondRedirect(loginPath(section, mustBeRecent));
+  const lacksLocalLogin = async (user: User) => isForLocalUsers && !(await hasLocalLogin(context, user));
   return {
     csrfToken,
     page: (path, handle) =>
       errors.route('GET', path, async (request, connection) => {
         const user = await sessions.find(request);
-        if (mustSignIn(user)) return signIn();
-        if (await lacksLocalLogin(user)) return respondRedirect(accountPaths[home]);
+        if (needsLogin(user)) return redirectToLogin();
+        if (await lacksLocalLogin(user)) return respondRedirect(accountPaths[section]);
         const parameters = readParameters(queryOf(request));
         return handle({ request, connection, user, parameters });
       }),
@@ -67,15 +67,17 @@ export function createAccountRoutes(
       errors.route('POST', path, async (request, connection) => {
         const parameters = await readFormBody(request);
         const user = await sessions.find(request);
-        if (mustSignIn(user)) {
-          return hasExternalLogin(context.options) ? redirectByPage(context.layout, signIn()) : signIn();
+        if (needsLogin(user)) {
+          return hasExternalLogin(context.options)
+            ? redirectByPage(context.layout, redirectToLogin())
+            : redirectToLogin();
         }
         const isOurs = csrfTokens.matches(parameters.one('token'), 'home', user.sessionHash);
         if (!isOurs || isCrossSiteForm(request, options.issuer)) {
-          const action = { label: context.layout.text('account.review-again'), href: accountPaths[home] };
+          const action = { label: context.layout.text('account.review-again'), href: accountPaths[section] };
           return errors.refuse(path, 'stale-form', { action });
         }
-        if (await lacksLocalLogin(user)) return respondRedirect(accountPaths[home]);
+        if (await lacksLocalLogin(user)) return respondRedirect(accountPaths[section]);
         return handle({ request, connection, user, parameters });
       }),
   };

@@ -9,11 +9,11 @@ import { dateAndTime, describeDuration, timeAgo } from '../ui/times.ts';
 export interface ListedGrant {
   readonly id: string;
   readonly appName: string;
-  readonly server: { readonly name: string; readonly place: string };
+  readonly server: { readonly name: string; readonly address: string };
   /** A sentence for each scope. */
   readonly permissions: readonly string[];
   /** Epoch seconds. */
-  readonly since: number;
+  readonly allowedAt: number;
   readonly lastUsedAt: number;
   readonly lastUsedFrom: string | null;
   /** Seconds until the protected server notices a revocation; 0: immediately. */
@@ -58,12 +58,12 @@ ${connections.length > 1 && html`<p class="apart"><a class="button grave" href="
 
 /** Whether another connection looks the same up to the minute, so that users need seconds to tell them apart. */
 function hasLookalike(one: ListedGrant, all: readonly ListedGrant[]): boolean {
-  const minuteOf = ({ since }: ListedGrant) => Math.floor(since / 60);
+  const minuteOf = ({ allowedAt: since }: ListedGrant) => Math.floor(since / 60);
   return all.some(
     (other) =>
       other.id !== one.id &&
       other.appName === one.appName &&
-      other.server.place === one.server.place &&
+      other.server.address === one.server.address &&
       minuteOf(other) === minuteOf(one),
   );
 }
@@ -74,7 +74,7 @@ function row(layout: Layout, connection: ListedGrant, now: number, isExact: bool
   return html`<li class="row">
 <div>
 <h2 class="name"><bdi>${appName}</bdi></h2>
-<p class="fact">${layout.say('connections.on', { server: html`<bdi>${connection.server.name}</bdi>` })} · <code>${connection.server.place}</code></p>
+<p class="fact">${layout.say('connections.on', { server: html`<bdi>${connection.server.name}</bdi>` })} · <code>${connection.server.address}</code></p>
 </div>
 ${permissionList(connection)}
 ${connection.identityProvider !== null && html`<p class="fact">${describeLinkedProvider(layout, connection.identityProvider)}</p>`}
@@ -82,7 +82,7 @@ ${connection.identityProvider !== null && html`<p class="fact">${describeLinkedP
     lastUsedFrom === null
       ? layout.say('connections.used', { time })
       : layout.say('connections.used-from', { time, address: html`<code>${lastUsedFrom}</code>` })
-  } · ${layout.say('connections.allowed-on', { moment: dateAndTime(layout, connection.since, isExact) })}</p>
+  } · ${layout.say('connections.allowed-on', { time: dateAndTime(layout, connection.allowedAt, isExact) })}</p>
 <a class="button" href="/connections/end?connection=${encodeURIComponent(id)}" aria-label="${layout.text('connections.end-of', { app: appName })}">${layout.text('connections.end')}</a>
 </li>`;
 }
@@ -138,8 +138,8 @@ ${
     ? html`<ul class="plain">${connections.map((one) => html`<li><bdi>${one.appName}</bdi> <span class="fact">${layout.say('connections.on', { server: html`<bdi>${one.server.name}</bdi>` })}</span></li>`)}</ul>`
     : connections.map(
         (one) =>
-          html`<p class="fact">${layout.say('end.allowed-on', { moment: dateAndTime(layout, one.since, true) })}</p>
-<section><h2>${layout.say('end.permissions', { place: html`<code>${one.server.place}</code>` })}</h2>${permissionList(one)}</section>`,
+          html`<p class="fact">${layout.say('end.allowed-on', { time: dateAndTime(layout, one.allowedAt, true) })}</p>
+<section><h2>${layout.say('end.permissions', { address: html`<code>${one.server.address}</code>` })}</h2>${permissionList(one)}</section>`,
       )
 }
 ${revocationEffects(layout, connections)}

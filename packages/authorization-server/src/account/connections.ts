@@ -11,10 +11,10 @@ import { listConnections } from './list-connections.ts';
 export function createConnectionRoutes(context: PageContext): readonly Route[] {
   const { layout } = context;
   const { store, clock, events } = context;
-  const signedIn = createAccountRoutes(context, 'connections');
+  const routes = createAccountRoutes(context, 'connections');
   const backTo = (ended: 'one' | 'all') => respondRedirect(`${accountPaths.connections}?ended=${ended}`);
   return [
-    signedIn.page('/connections', async ({ user, parameters }) => {
+    routes.page('/connections', async ({ user, parameters }) => {
       const connections = await listConnections(context, user.account.id);
       const value = parameters.one('ended');
       const ended = value === 'one' || value === 'all' ? value : null;
@@ -22,17 +22,17 @@ export function createConnectionRoutes(context: PageContext): readonly Route[] {
       return respondPage(connectionsPage(layout, { email, connections, ended, now: clock() }));
     }),
 
-    signedIn.page('/connections/end', async ({ user, parameters }) => {
+    routes.page('/connections/end', async ({ user, parameters }) => {
       const connections = await listConnections(context, user.account.id);
       const id = parameters.one('connection');
       const chosen = id === undefined ? connections : connections.filter((one) => one.id === id);
       // Already revoked, by a double click or in another tab.
       if (chosen.length === 0) return respondRedirect(accountPaths.connections);
-      const token = signedIn.csrfToken(user);
+      const token = routes.csrfToken(user);
       return respondPage(revokePage(layout, { connections: chosen, all: id === undefined, token }));
     }),
 
-    signedIn.form('/connections/end', async ({ user, parameters }) => {
+    routes.form('/connections/end', async ({ user, parameters }) => {
       const { id: accountId } = user.account;
       const grantId = parameters.one('connection') ?? null;
       if (grantId === null && parameters.one('all') !== 'yes')

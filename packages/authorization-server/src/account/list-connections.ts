@@ -43,13 +43,13 @@ function describe(
 ): Omit<ListedGrant, 'identityProvider'> {
   const [resource = ''] = grant.resources;
   const definition = resources.get(resource);
-  const { name, place, permissions: powers } = describeResource(definition, resource, grant.scopes, layout);
+  const { name, address, permissions } = describeResource(definition, resource, grant.scopes, layout);
   return {
     id: grant.id,
     appName: client === null ? layout.text('app.gone') : clientDisplayName(client, layout),
-    server: { name, place },
-    permissions: powers,
-    since: grant.createdAt,
+    server: { name, address },
+    permissions,
+    allowedAt: grant.createdAt,
     lastUsedAt: grant.lastUsedAt,
     lastUsedFrom: grant.lastUsedFrom,
     revocationDelay: Math.min(definition?.revocationDelay ?? lifetimes.accessToken, lifetimes.accessToken),

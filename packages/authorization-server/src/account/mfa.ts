@@ -21,22 +21,22 @@ export function createMfaRoutes(
 ): readonly Route[] {
   const { layout } = context;
   const { events } = context;
-  const signedIn = createAccountRoutes(context, 'account', 'delicate');
+  const routes = createAccountRoutes(context, 'account', 'delicate');
   const askBeforeRenewing = (user: User, formError: FormError | null) => {
     const page = renewRecoveryCodesPage(layout, {
-      token: signedIn.csrfToken(user),
+      token: routes.csrfToken(user),
       error: formError?.message ?? null,
     });
     return respondPage(page, formErrorOptions(formError));
   };
 
   return [
-    signedIn.page('/account/codes', async ({ user }) => {
+    routes.page('/account/codes', async ({ user }) => {
       const setup = factors.startSetup(user.account);
-      return respondPage(totpSetupPage(layout, { ...setup, token: signedIn.csrfToken(user), error: null }));
+      return respondPage(totpSetupPage(layout, { ...setup, token: routes.csrfToken(user), error: null }));
     }),
 
-    signedIn.form('/account/codes', async ({ user, parameters }) => {
+    routes.form('/account/codes', async ({ user, parameters }) => {
       const { account } = user;
       const encryptedSecret = parameters.one('sealed') ?? '';
       const codes = await factors.confirmSetup(account, encryptedSecret, parameters.one('code') ?? '');
@@ -46,18 +46,18 @@ export function createMfaRoutes(
       }
       const setup = factors.resumeSetup(account, encryptedSecret) ?? factors.startSetup(account);
       const wrong = layout.text('code.setup-error');
-      return respondPage(totpSetupPage(layout, { ...setup, token: signedIn.csrfToken(user), error: wrong }), {
+      return respondPage(totpSetupPage(layout, { ...setup, token: routes.csrfToken(user), error: wrong }), {
         status: 400,
       });
     }),
 
-    signedIn.page('/account/codes/recovery', async ({ user }) =>
+    routes.page('/account/codes/recovery', async ({ user }) =>
       (await factors.isEnabled(user.account.id))
         ? askBeforeRenewing(user, null)
         : respondRedirect(accountPaths.account),
     ),
 
-    signedIn.form('/account/codes/recovery', async ({ user, parameters, request, connection }) => {
+    routes.form('/account/codes/recovery', async ({ user, parameters, request, connection }) => {
       const { account } = user;
       const device = deviceCookies.findDevice(request, account);
       const attempt = await throttle({ account: account.id, connection, device }, () =>
@@ -74,7 +74,7 @@ export function createMfaRoutes(
       return respondPage(recoveryCodesPage(layout, { codes }));
     }),
 
-    signedIn.form('/account/codes/off', async ({ user }) => {
+    routes.form('/account/codes/off', async ({ user }) => {
       const { id: accountId } = user.account;
       if (await factors.disable(accountId)) events({ type: 'second_factor.disabled', accountId });
       return respondRedirect(accountNoticePath('codes-off'));

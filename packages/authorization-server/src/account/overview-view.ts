@@ -14,7 +14,7 @@ interface ListedSession {
   readonly name: string | null;
   readonly address: string | null;
   /** Epoch seconds. */
-  readonly since: number;
+  readonly loggedInAt: number;
   readonly isCurrent: boolean;
 }
 
@@ -105,7 +105,7 @@ ${mfaSection(layout, recoveryCodes, page.token)}
 
 /** Whether another session looks the same up to the minute, so that users need seconds to tell them apart. */
 function hasLookalike(one: ListedSession, all: readonly ListedSession[]): boolean {
-  const words = ({ name, address, since }: ListedSession) =>
+  const words = ({ name, address, loggedInAt: since }: ListedSession) =>
     JSON.stringify([name, address, Math.floor(since / 60)]);
   return all.some((other) => other.id !== one.id && words(other) === words(one));
 }
@@ -113,7 +113,7 @@ function hasLookalike(one: ListedSession, all: readonly ListedSession[]): boolea
 function row(layout: Layout, browser: ListedSession, index: number, page: AccountPage): Markup {
   const { isCurrent, address } = browser;
   const name = describeBrowser(layout, browser.name);
-  const time = dateAndTime(layout, browser.since, hasLookalike(browser, page.sessions));
+  const time = dateAndTime(layout, browser.loggedInAt, hasLookalike(browser, page.sessions));
   const about = `browser-${index}`;
   return html`<li class="beside">
 <div>

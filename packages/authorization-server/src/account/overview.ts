@@ -24,7 +24,7 @@ export function createAccountOverviewRoutes(
 ): readonly Route[] {
   const { csrfTokens, layout } = context;
   const { store, clock, events } = context;
-  const signedIn = createAccountRoutes(context, 'account');
+  const routes = createAccountRoutes(context, 'account');
   const describeSignIn = async (
     { factors, passkeys }: LocalLoginMethods,
     accountId: string,
@@ -33,13 +33,13 @@ export function createAccountOverviewRoutes(
     passkeys: passkeys === null ? null : await store.listPasskeys(accountId),
   });
   return [
-    signedIn.page('/account', async ({ user, parameters }) => {
+    routes.page('/account', async ({ user, parameters }) => {
       const sessions = await store.listSessions(user.account.id, clock());
       const browsers = sessions.map(({ hash, browser, address, createdAt }) => ({
         id: hash,
         name: browser,
         address,
-        since: createdAt,
+        loggedInAt: createdAt,
         isCurrent: hash === user.sessionHash,
       }));
       browsers.sort((one, other) => Number(other.isCurrent) - Number(one.isCurrent));
@@ -53,12 +53,12 @@ export function createAccountOverviewRoutes(
         now: clock(),
         notice: readAccountNotice(parameters.one('news')),
         logoutToken: csrfTokens.issue('logout', user.sessionHash),
-        token: signedIn.csrfToken(user),
+        token: routes.csrfToken(user),
       });
       return respondPage(page);
     }),
 
-    signedIn.form('/account/sessions', async ({ user, parameters }) => {
+    routes.form('/account/sessions', async ({ user, parameters }) => {
       const { id: accountId } = user.account;
       const chosen = parameters.required('session');
       const own = await store.listSessions(accountId, clock());

@@ -21,13 +21,13 @@ export function suggestedName(layout: Layout, { headers }: HttpRequest): string 
 export function createPasskeyRoutes(context: PageContext, passkeys: Passkeys): readonly Route[] {
   const { layout } = context;
   const { store, events } = context;
-  const signedIn = createAccountRoutes(context, 'account', 'delicate');
+  const routes = createAccountRoutes(context, 'account', 'delicate');
 
   const show = async (request: HttpRequest, user: User, wrong: string | null): Promise<HttpResponse> => {
     const known = await store.listPasskeys(user.account.id);
     const page = addPasskeyPage(layout, {
       options: passkeys.creationOptions(user.account, known, [user.sessionHash]),
-      token: signedIn.csrfToken(user),
+      token: routes.csrfToken(user),
       suggestion: suggestedName(layout, request),
       error: wrong,
     });
@@ -35,9 +35,9 @@ export function createPasskeyRoutes(context: PageContext, passkeys: Passkeys): r
   };
 
   return [
-    signedIn.page('/account/passkeys/add', ({ request, user }) => show(request, user, null)),
+    routes.page('/account/passkeys/add', ({ request, user }) => show(request, user, null)),
 
-    signedIn.form('/account/passkeys/add', async ({ request, user, parameters }) => {
+    routes.form('/account/passkeys/add', async ({ request, user, parameters }) => {
       const { account, sessionHash } = user;
       if ((await store.listPasskeys(account.id)).length >= MAX_PASSKEYS) {
         return show(request, user, layout.text('passkey.too-many'));
@@ -53,7 +53,7 @@ export function createPasskeyRoutes(context: PageContext, passkeys: Passkeys): r
       return respondRedirect(accountNoticePath('passkey-added'));
     }),
 
-    signedIn.form('/account/passkeys/remove', async ({ user, parameters }) => {
+    routes.form('/account/passkeys/remove', async ({ user, parameters }) => {
       const { id: accountId } = user.account;
       const removed = await store.removePasskey(accountId, parameters.required('passkey'));
       if (removed) events({ type: 'passkey.removed', accountId });

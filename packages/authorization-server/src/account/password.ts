@@ -20,7 +20,7 @@ const NO_ERRORS: PasswordPage['errors'] = { password: null, passwordAgain: null 
 
 export function createPasswordRoutes(context: PageContext, change: ChangePassword): readonly Route[] {
   const { store, layout } = context;
-  const signedIn = createAccountRoutes(context, 'account', 'own');
+  const routes = createAccountRoutes(context, 'account', 'own');
 
   const show = async (
     user: User,
@@ -37,7 +37,7 @@ export function createPasswordRoutes(context: PageContext, change: ChangePasswor
       endOthers: true,
       ...errors,
     };
-    return respondPage(passwordPage(layout, { ...page, token: signedIn.csrfToken(user) }), answer);
+    return respondPage(passwordPage(layout, { ...page, token: routes.csrfToken(user) }), answer);
   };
 
   const changeIt = async (user: User, form: Parameters, origin: LoginSource) => {
@@ -62,8 +62,8 @@ export function createPasswordRoutes(context: PageContext, change: ChangePasswor
   };
 
   return [
-    signedIn.page('/account/password', ({ user }) => show(user, {})),
-    signedIn.form('/account/password', ({ user, parameters, request, connection }) =>
+    routes.page('/account/password', ({ user }) => show(user, {})),
+    routes.form('/account/password', ({ user, parameters, request, connection }) =>
       changeIt(user, parameters, { request, connection }),
     ),
   ];

@@ -15,15 +15,15 @@ import { listConnections } from './list-connections.ts';
 export function createAccountRemovalRoutes(context: PageContext): readonly Route[] {
   const { layout, sessions } = context;
   const { store, clock, events } = context;
-  const signedIn = createAccountRoutes(context, 'account', 'recent');
+  const routes = createAccountRoutes(context, 'account', 'recent');
   return [
-    signedIn.page('/account/remove', async ({ user }) => {
+    routes.page('/account/remove', async ({ user }) => {
       const connections = await listConnections(context, user.account.id);
       const { email } = user.account;
-      return respondPage(removalPage(layout, { email, connections, token: signedIn.csrfToken(user) }));
+      return respondPage(removalPage(layout, { email, connections, token: routes.csrfToken(user) }));
     }),
 
-    signedIn.form('/account/remove', async ({ request, user }) => {
+    routes.form('/account/remove', async ({ request, user }) => {
       const { id: accountId } = user.account;
       // Point of no return: the account is deleted and its grants are revoked.
       if (await store.removeAccount(accountId, clock())) events({ type: 'account.removed', accountId });

@@ -45,7 +45,7 @@ export async function rejectRequest(
   const notice = messagePage(layout, {
     heading: layout.text('refused.heading'),
     sentences: [layout.text('refused.what', { app: name }), layout.text('refused.unverified')],
-    action: { label: layout.text('refused.return', { app: name }), href: location, place: target.display },
+    action: { label: layout.text('refused.return', { app: name }), href: location, target: target.display },
     forDevelopers: error.description,
     reference,
   });

@@ -1,51 +1,51 @@
-/** The consent page: who asks, for what, as whom one is signed in, where one returns, and the answers. */
+/** The consent page: the app, the requested permissions, the account, the redirect target, and the decision. */
 import { html } from 'hono/html';
 import { hiddenFields, keyIcon, type Layout, renderPage } from '../ui/layout.ts';
 import type { Markup } from '../ui/markup.ts';
 
 export interface ConsentPage {
   readonly appName: string;
-  /** Who says what the app is: the operator, the host on which its document stands, or nobody but itself. */
+  /** Who vouches for the app: the operator, the host of its metadata document, or nobody. */
   readonly verifiedBy: 'operator' | { readonly host: string } | 'nobody';
   readonly server: NamedServer;
-  /** What is to be decided. */
+  /** Permissions to decide on. */
   readonly requested: readonly RequestedPermission[];
-  /** What the app can do already and keeps, a sentence each. */
+  /** Permissions that the app keeps, a sentence each. */
   readonly alreadyGranted: readonly string[];
-  /** Whether all that is asked was allowed before. */
+  /** Whether all requested permissions were allowed before. */
   readonly isKnown: boolean;
   readonly workspace: WorkspaceChoice;
-  /** Where other workspaces can be chosen; `null` where there are none. */
+  /** Path for choosing another workspace; `null`: none. */
   readonly othersPath: string | null;
-  /** Who the app will act for: the account that is signed in, or whoever the third party says that one is.
-   * `hasOthers`: whether there is another way to sign in. */
+  /** The account that the app will act for: of the session, or of the identity provider. `hasOthers`: there is another way to
+   * log in. */
   readonly account: { readonly email: string } | { readonly provider: string; readonly hasOthers: boolean };
-  /** Whose rights elsewhere the app's requests may use as well, in the third party's own words; nobody's when left out. */
+  /** The identity provider whose scopes the grant will also cover. */
   readonly identityProvider?: { readonly name: string; readonly scopes: readonly string[] };
   readonly returnTo: RedirectDisplay;
-  /** Whether one returns to another host than the one that vouches for the app. */
+  /** Whether the redirect URI is on another host than the app's metadata document. */
   readonly redirectsElsewhere: boolean;
-  /** What was missing in the answer before. */
+  /** What was missing in the previous decision. */
   readonly error: 'nothing' | 'no-workspace' | null;
-  /** The answer before: what was left switched on, and the workspace or an empty text; `null` when there was none: all is on. */
+  /** The previous choice; `null`: none, so everything is on. */
   readonly chosen: { readonly scopes: readonly string[]; readonly workspace: string } | null;
-  /** What the forms carry without showing it. */
+  /** Hidden form fields. */
   readonly fields: Readonly<Record<string, string | null>>;
 }
 
-/** Something that the app could do. */
+/** A permission: one scope in words. */
 interface RequestedPermission {
   readonly scope: string;
-  /** For people. */
+  /** As users read it. */
   readonly sentence: string;
-  /** Whether it comes to others that the app has already. */
+  /** Whether the app already has other permissions. */
   readonly isNew: boolean;
   readonly isOptional: boolean;
-  /** What else comes with it, a sentence each. */
+  /** Implied permissions, a sentence each. */
   readonly includes: readonly string[];
 }
 
-/** The workspace that the app will use, or those that it could; none where there are none. */
+/** The chosen workspace, or the ones to choose from. */
 type WorkspaceChoice = { readonly chosen: NamedWorkspace } | { readonly choices: readonly NamedWorkspace[] };
 
 interface NamedWorkspace {
@@ -57,23 +57,23 @@ interface NamedWorkspace {
 interface NamedServer {
   readonly name: string;
   /** Host and path. */
-  readonly place: string;
+  readonly address: string;
 }
 
-/** A protected server, and what an app can do there, a sentence each. */
+/** A protected server with permissions, a sentence each. */
 export interface DescribedResource extends NamedServer {
   readonly permissions: readonly string[];
 }
 
-/** Where the browser goes afterwards: a host, in punycode where it is not ASCII, or a scheme. */
+/** Where the browser goes afterwards: a host (in punycode if not ASCII) or a scheme. */
 interface RedirectDisplay {
   readonly kind: 'https' | 'loopback' | 'private-use';
   readonly display: string;
 }
 
 /**
- * The form of the link by which one signs out stands apart. Enter in a switch presses the first button of its form,
- * which is the one that declines.
+ * The button that switches accounts belongs to a form of its own, because Enter in a checkbox presses the first button of its
+ * form, which must be Cancel.
  */
 const SWITCH_FORM = 'switch-account';
 
@@ -95,7 +95,7 @@ ${workspace(layout, page)}
 ${permissions(layout, page)}
 ${upstreamScopes(layout, page)}
 <div class="head foot">
-<p class="fact">${layout.say(`consent.return.${page.returnTo.kind}`, { place: code(page.returnTo.display) })}</p>
+<p class="fact">${layout.say(`consent.return.${page.returnTo.kind}`, { target: code(page.returnTo.display) })}</p>
 <div class="answers">
 <button class="button" name="decision" value="deny">${layout.text('consent.deny')}</button>
 <button class="button main" name="decision" value="allow">${layout.text('consent.allow')}</button>
@@ -111,14 +111,14 @@ function transactionQuery({ fields: { flow, afresh } }: ConsentPage): URLSearchP
   return new URLSearchParams({ ...(flow != null && { flow }), ...(afresh != null && { afresh }) });
 }
 
-/** What this server will be allowed elsewhere in the person's name. */
+/** The scopes that this server will get at the identity provider. */
 function upstreamScopes(layout: Layout, { identityProvider }: ConsentPage): Markup {
   if (identityProvider === undefined || identityProvider.scopes.length === 0) return html``;
   const rights = html`${identityProvider.scopes.map((scope, index) => html`${index > 0 && ', '}${code(scope)}`)}`;
   return html`<p class="fact">${layout.say('consent.provider-scopes', { provider: html`<bdi>${identityProvider.name}</bdi>`, rights })}</p>`;
 }
 
-/** As whom: who is signed in already, or by whom one will be. */
+/** The account of the session, or the identity provider of the coming login. */
 function account(layout: Layout, { account: by }: ConsentPage): Markup {
   const [sentence, other] =
     'email' in by
@@ -143,7 +143,7 @@ function permissions(
 ): Markup {
   const canChoose = asked.some(({ isOptional }) => isOptional);
   return html`<section class="head">
-<h2 id="powers">${layout.say('consent.permissions', { place: code(server.place) })}</h2>
+<h2 id="powers">${layout.say('consent.permissions', { address: code(server.address) })}</h2>
 ${wrong === 'nothing' && html`<p class="wrong" role="alert">${layout.text('consent.error.nothing')}</p>`}
 <ul class="powers" aria-labelledby="powers">
 ${asked.length === 0 ? html`<li>${keyIcon}<span>${layout.text('consent.in-your-name')}</span></li>` : asked.map((one) => permissionItem(layout, one, chosen === null || chosen.scopes.includes(one.scope)))}
@@ -190,7 +190,7 @@ ${isWrong && html`<p class="wrong" id="workspace-wrong" role="alert">${layout.te
 </div>`;
 }
 
-/** Who vouches for the app. A host vouches for itself alone: the name beside it is still the app's own word. */
+/** Who vouches for the app. A host vouches only for itself: the name is still the app's own choice. */
 function publisher(layout: Layout, { verifiedBy: vouchedBy }: ConsentPage): Markup {
   if (vouchedBy === 'operator')
     return layout.say('consent.by-operator', { operator: html`<bdi>${layout.serverName}</bdi>` });
@@ -200,8 +200,8 @@ function publisher(layout: Layout, { verifiedBy: vouchedBy }: ConsentPage): Mark
 }
 
 /**
- * What a person must be warned of, only where it is meant: that what answers `here` can be any program that knows the app's
- * name, or that one returns `elsewhere` than to the host that vouches for the app.
+ * The warning that a user needs: `here`, any local program could impersonate the app; `elsewhere`, the redirect goes to another
+ * host than the one that vouches for the app.
  */
 export function findConsentWarning({
   verifiedBy: vouchedBy,
@@ -218,6 +218,6 @@ function warningNote(layout: Layout, page: ConsentPage): Markup {
   const about = findConsentWarning(page);
   if (about === 'here') return html`<p class="note">${layout.text('consent.warn-here')}</p>`;
   return about === 'elsewhere' && typeof vouchedBy === 'object'
-    ? html`<p class="note">${layout.say('consent.warn-elsewhere', { host: code(vouchedBy.host), place: code(returnTo.display) })}</p>`
+    ? html`<p class="note">${layout.say('consent.warn-elsewhere', { host: code(vouchedBy.host), target: code(returnTo.display) })}</p>`
     : html``;
 }

@@ -17,12 +17,12 @@ export function describeConsent(
   asker: Asker,
   { resource, question, workspace, choices }: ConsentRequest,
 ): DescribedConsent {
-  const { name, place } = describeResource(resource, resource.resource, [], layout);
+  const { name, address } = describeResource(resource, resource.resource, [], layout);
   const { scopes } = translate(resource, layout.language);
   const describe = (scope: string) => scopeDescriptionOf(scopes, scope);
   return {
     ...describeClient(layout, asker),
-    server: { name, place },
+    server: { name, address },
     requested: question.asked.map((asked) => ({
       ...asked,
       sentence: describe(asked.scope),

@@ -17,7 +17,7 @@ export function describeResource(
   const sentences = scopes.map((scope) => scopeDescriptionOf(described?.scopes ?? {}, scope));
   return {
     name: described?.name ?? url.host,
-    place: `${url.host}${url.pathname === '/' ? '' : url.pathname}`,
+    address: `${url.host}${url.pathname === '/' ? '' : url.pathname}`,
     permissions: sentences.length === 0 ? [text('consent.in-your-name')] : sentences,
   };
 }

@@ -84,7 +84,11 @@ export function describePendingConsent(
     account: { id: account.id, email: account.email },
     ...tellAsker(transaction, page),
     warning: findConsentWarning(page),
-    server: { ...page.server, resource: consentRequest.resource.resource },
+    server: {
+      name: page.server.name,
+      place: page.server.address,
+      resource: consentRequest.resource.resource,
+    },
     scopes: page.requested.map(({ scope, sentence, isNew, isOptional, includes }) => ({
       scope,
       sentence,

@@ -43,25 +43,25 @@ export function loginPage(layout: Layout, page: LoginPage): Markup {
     layout.text(failed ? 'sign-in.failed-title' : 'sign-in.title'),
     html`<div class="head">
 <h1>${layout.text('sign-in.title')}</h1>
-<p>${purpose(layout, page.purpose)}</p>
+<p>${describePurpose(layout, page.purpose)}</p>
 </div>
 ${page.otherError !== null && html`<p class="wrong" role="alert">${page.otherError}</p>`}
-${page.hasLocalLogin && local(layout, page)}
+${page.hasLocalLogin && localLoginForms(layout, page)}
 ${page.hasLocalLogin && page.providers.length > 0 && html`<p class="or fact">${layout.text('sign-in.or')}</p>`}
-${page.providers.length > 0 && providers(layout, page)}
+${page.providers.length > 0 && providerForm(layout, page)}
 ${page.hasLocalLogin && page.passkeyOptions !== null && passkeyScript(layout)}`,
     `/login?${new URLSearchParams(page.fields)}`,
   );
 }
 
-function purpose(layout: Layout, about: LoginPurpose): Markup | string {
+function describePurpose(layout: Layout, about: LoginPurpose): Markup | string {
   if ('appName' in about) {
     return layout.say('sign-in.for-app', { app: html`<strong><bdi>${about.appName}</bdi></strong>` });
   }
   return layout.text(about.to === 'once-more' ? 'sign-in.once-more' : `sign-in.for-${about.to}`);
 }
 
-function local(layout: Layout, page: LoginPage): Markup {
+function localLoginForms(layout: Layout, page: LoginPage): Markup {
   return html`<div class="ways">
 <form class="stack once" method="post" action="/login">
 ${hiddenFields({ ...page.fields, token: page.token })}
@@ -90,7 +90,7 @@ ${page.passkeyOptions !== null && passkeyForm(layout, { kind: 'get', action: '/l
 }
 
 /** One form with a button for each identity provider. */
-function providers(
+function providerForm(
   layout: Layout,
   { providers: all, hasLocalLogin: isLocal, fields, token }: LoginPage,
 ): Markup {

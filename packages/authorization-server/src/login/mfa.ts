@@ -36,17 +36,17 @@ export function createMfaStep(context: PageContext, dependencies: MfaDependencie
   const { store, clock, events } = context;
 
   /** The form is bound to the first factor: the account, its current password, the browser and the login target. */
-  const bound = (loginTarget: LoginTarget, { id, passwordHash }: AccountRecord, until: string) => [
+  const bindingOf = (loginTarget: LoginTarget, { id, passwordHash }: AccountRecord, until: string) => [
     id, until, passwordHash, ...loginTarget.binding,
   ]; // biome-ignore format: one list
 
-  const ask = (
+  const showForm = (
     loginTarget: LoginTarget,
     account: AccountRecord,
     until: string,
     formError: FormError | null,
   ) => {
-    const token = csrfTokens.issue('second-step', ...bound(loginTarget, account, until));
+    const token = csrfTokens.issue('second-step', ...bindingOf(loginTarget, account, until));
     const fields = { ...loginTarget.fields, account: account.id, until, token };
     const page = mfaPage(layout, {
       fields,
@@ -63,7 +63,7 @@ export function createMfaStep(context: PageContext, dependencies: MfaDependencie
     const isOurs = csrfTokens.matches(
       form.one('token'),
       'second-step',
-      ...bound(loginTarget, account, until),
+      ...bindingOf(loginTarget, account, until),
     );
     return isOurs ? { account, until } : null;
   };
@@ -72,7 +72,7 @@ export function createMfaStep(context: PageContext, dependencies: MfaDependencie
     startMfaOrComplete: async (request, connection, loginTarget, account, proof) => {
       if (proof === 'both' || !(await factors.isEnabled(account.id)))
         return completeLogin(request, connection, loginTarget, account, 'both');
-      return ask(loginTarget, account, String(clock() + MFA_LIFETIME), null);
+      return showForm(loginTarget, account, String(clock() + MFA_LIFETIME), null);
     },
 
     route: errors.route('POST', '/login/code', async (request, connection) => {
@@ -87,10 +87,10 @@ export function createMfaStep(context: PageContext, dependencies: MfaDependencie
         factors.verify(account, form.one('code') ?? ''),
       );
       if (attempt.kind === 'throttled')
-        return ask(loginTarget, account, until, tooManyAttempts(layout, attempt.retryAfter));
+        return showForm(loginTarget, account, until, tooManyAttempts(layout, attempt.retryAfter));
       if (!attempt.result) {
         events({ type: 'login.failed', accountId: account.id });
-        return ask(loginTarget, account, until, wrongCode(layout));
+        return showForm(loginTarget, account, until, wrongCode(layout));
       }
       return completeLogin(request, connection, loginTarget, account, 'both');
     }),

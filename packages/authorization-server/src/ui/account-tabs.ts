@@ -1,9 +1,9 @@
-/** The way between the pages of somebody who signed in on their own account. */
+/** Paths of the account pages, and the tabs that link them. */
 import { html } from 'hono/html';
 import type { Layout } from './layout.ts';
 import type { Markup } from './markup.ts';
 
-/** Pages that one can sign in for without an app, by the name that an address may carry. */
+/** Account pages that can be a login target, by their name in the query. */
 export const accountPaths = { connections: '/connections', account: '/account' } as const;
 
 export type AccountSection = keyof typeof accountPaths;
@@ -23,7 +23,7 @@ ${pages.map(
 </nav>`;
 }
 
-/** What has just happened, announced. */
+/** A message announced by screen readers. */
 export function statusMessage(sentence: string | null): Markup {
   return html`${sentence !== null && html`<p class="done" role="status">${sentence}</p>`}`;
 }

@@ -1,4 +1,4 @@
-/** Files that the pages load, under names that change with their content, so that browsers keep them for ever. */
+/** Static assets of the pages, named by content hash so that browsers cache them forever. */
 
 import { hash } from 'node:crypto';
 import { type HttpResponse, respond } from '@portcullis/http';
@@ -6,20 +6,20 @@ import type { Brand } from './brand.ts';
 import { SCRIPT } from './script.ts';
 import { STYLE } from './style.ts';
 
-/** A file of ours, or one that the operator gave us. */
+/** An asset of this server or of the operator. */
 interface File {
   readonly type: string;
   readonly body: string | Uint8Array<ArrayBuffer>;
 }
 
 export interface Assets {
-  /** Where the stylesheet stands. */
+  /** Path of the stylesheet. */
   readonly stylesheet: string;
-  /** Where the script stands. */
+  /** Path of the script. */
   readonly script: string;
-  /** Where the operator's logo stands; `null` when there is none. */
+  /** Path of the operator's logo; `null`: none. */
   readonly logo: string | null;
-  /** Answers for everything below `/assets/`. */
+  /** Serves everything below `/assets/`. */
   respond(path: string): HttpResponse;
 }
 
@@ -39,11 +39,11 @@ export function createAssets(brand: Brand): Assets {
   };
 }
 
-/** Opened by itself, a drawing runs nothing and loads nothing. */
+/** The policy keeps an SVG that is opened directly from running or loading anything. */
 function respondFile(file: File | undefined): HttpResponse {
   if (file === undefined) {
     const headers = { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' };
-    return respond(404, headers, 'There is no such file.\n');
+    return respond(404, headers, 'File not found.\n');
   }
   const headers = {
     'content-type': file.type,

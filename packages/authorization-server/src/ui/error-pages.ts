@@ -1,4 +1,4 @@
-/** What can go wrong before the eyes of a person, and by which texts they are told. */
+/** The error pages: HTTP status and texts of everything that can go wrong in the browser. */
 import type { TextName } from './texts/texts.ts';
 
 export type ErrorPage =
@@ -21,9 +21,9 @@ export type ErrorPage =
   | 'busy'
   | 'failed';
 
-/** What happened, and whose move it is. */
+/** Says what happened and who can fix it. */
 export interface ErrorPageContent {
-  /** The HTTP status, where no error says another. */
+  /** HTTP status, unless the error has its own. */
   readonly status: number;
   readonly heading: TextName;
   readonly sentences: readonly TextName[];

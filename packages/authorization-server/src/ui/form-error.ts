@@ -1,4 +1,4 @@
-/** What is said of a form that did not succeed: on its page, and in the status and headers of the answer. */
+/** Errors of submitted forms: the message on the page, and status and headers of the response. */
 import type { Layout } from './layout.ts';
 import type { PageOptions } from './respond-page.ts';
 import { describeWait } from './times.ts';
@@ -11,7 +11,7 @@ export interface FormError {
   readonly retryAfter?: number;
 }
 
-/** Too many tries: whoever it is has to wait. */
+/** The error for throttled attempts: 429 with `Retry-After`. */
 export function tooManyAttempts(
   { text, language }: Pick<Layout, 'text' | 'language'>,
   seconds: number,
@@ -20,7 +20,7 @@ export function tooManyAttempts(
   return { message: wrong, status: 429, retryAfter: seconds };
 }
 
-/** How the page is answered that says it; `null`: nothing is wrong. */
+/** Status and headers for a page with this error; `null`: no error. */
 export function formErrorOptions(
   formError: Pick<FormError, 'status' | 'retryAfter'> | null,
 ): Pick<PageOptions, 'status' | 'headers'> {

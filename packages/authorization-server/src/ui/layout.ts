@@ -1,24 +1,24 @@
-/** The frame that every page stands in: one card, the operator's mark, one heading, one question. */
+/** The page layout: one card with the operator's logo, and form fields shared by all pages. */
 import { html } from 'hono/html';
 import type { Link } from './brand.ts';
 import type { Markup } from './markup.ts';
 import { type Language, languageTags } from './texts/languages.ts';
 import { fillMarkup, fillText, type TextName, type Texts, type TextValues } from './texts/texts.ts';
 
-/** What is the same on every page that a browser is shown by a server. */
+/** What all pages in one language share. */
 export interface Layout {
-  /** What people call this server. */
+  /** As users know it. */
   readonly serverName: string;
   readonly language: Language;
-  /** A text in that language, with plain values put in. */
+  /** A text with plain values. */
   text(name: TextName, values?: Readonly<Record<string, string | number>>): string;
-  /** The same as markup: values may be markup. */
+  /** A text as markup: values may be markup. */
   say(name: TextName, values: TextValues): Markup;
-  /** The other languages that the pages speak. */
+  /** For the language switch. */
   readonly others: readonly { readonly tag: string; readonly name: string }[];
   readonly stylesheet: string;
   readonly script: string;
-  /** Where the operator's logo stands; `null`: the gate stands there. */
+  /** Path of the operator's logo; `null`: the portcullis icon. */
   readonly logo: string | null;
   readonly links: readonly Link[];
 }
@@ -43,9 +43,9 @@ export function createLayout(
 }
 
 /**
- * A whole document. `title` says which page this is, before the server's name.
- * @param here where the page is found again, if not at its own address: it answered a form. `null`: nowhere, so that its language
- * is not switched
+ * Renders an HTML document.
+ * @param title shown before the server's name
+ * @param here path for the language switch if the page is a response to a form; `null`: the page cannot be loaded again
  */
 export function renderPage(layout: Layout, title: string, content: Markup, here?: string | null): Markup {
   return html`<!doctype html>
@@ -70,7 +70,7 @@ ${footer(layout, here)}
 `;
 }
 
-/** The link that switches the language says where it stood, so that it leads back there. */
+/** Footer with the operator's links and the language switch, which returns to this page. */
 function footer({ links, others }: Layout, here: string | null | undefined): Markup {
   const back = here == null ? '' : `&back=${encodeURIComponent(here)}`;
   return html`<footer class="fact">
@@ -79,13 +79,13 @@ ${here !== null && others.map(({ tag, name }) => html`<a href="/language?to=${ta
 </footer>`;
 }
 
-/** The gate: an arch with bars across. */
+/** The portcullis icon. */
 const gateIcon = html`<svg width="20" height="20" viewBox="0 0 20 20" fill="none" stroke="currentColor" stroke-width="1.5" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><path d="M2.75 17.25V9a7.25 7.25 0 0 1 14.5 0v8.25M7.5 15.5V2.4M12.5 15.5V2.4M2.75 8h14.5M2.75 12.5h14.5"/></svg>`;
 
-/** A key: one thing that will be possible. */
+/** The icon of a permission. */
 export const keyIcon: Markup = html`<svg width="20" height="20" viewBox="0 0 20 20" fill="none" stroke="currentColor" stroke-width="1.75" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><circle cx="6.5" cy="13.5" r="3.5"/><path d="m9 11 7.5-7.5M13 7l2.5 2.5"/></svg>`;
 
-/** An input with its label, what is wrong with it, and a hint. `note` is announced with the field. */
+/** An input with its label, error and hint; both are announced with the field. */
 export interface FormField {
   readonly name: string;
   readonly type: 'email' | 'password';
@@ -115,7 +115,7 @@ ${hint !== undefined && html`<p class="hint" id="${name}-hint">${hint}</p>`}
 </div>`;
 }
 
-/** Fields that a form carries without showing them. */
+/** Hidden form fields; `null` values are left out. */
 export function hiddenFields(values: Readonly<Record<string, string | null>>): Markup {
   const inputs = Object.entries(values).flatMap(([name, value]) =>
     value === null ? [] : [html`<input type="hidden" name="${name}" value="${value}">`],

@@ -1,5 +1,5 @@
-/** What pages are made of. */
+/** The type of escaped HTML. */
 import type { HtmlEscapedString } from 'hono/utils/html';
 
-/** Escaped HTML. Whatever is put into an `html` template is escaped unless it is markup itself. */
+/** Escaped HTML. An `html` template escapes every value that is not markup itself. */
 export type Markup = HtmlEscapedString | Promise<HtmlEscapedString>;

@@ -1,4 +1,4 @@
-/** Pages that say what happened, whose move it is, and one thing to do. */
+/** Pages with a message and at most one action: errors, confirmations and redirects. */
 
 import type { HttpResponse } from '@portcullis/http';
 import { html } from 'hono/html';
@@ -8,13 +8,13 @@ import { respondPage } from './respond-page.ts';
 
 export interface MessagePage {
   readonly heading: string;
-  /** What happened, and whose move it is. */
+  /** What happened and who can fix it. */
   readonly sentences: readonly string[];
-  /** One action. A link: it must be an address of this server, or an admitted redirect target. */
-  readonly action?: { readonly label: string; readonly href: string; readonly place?: string };
-  /** One safe sentence for whoever builds the app. */
+  /** A link: only to this server or to a validated redirect target (no open redirect). */
+  readonly action?: { readonly label: string; readonly href: string; readonly target?: string };
+  /** For the app's developer; must not contain secrets. */
   readonly forDevelopers?: string;
-  /** What the operator finds the event by. */
+  /** Identifies the event in the audit log. */
   readonly reference?: string;
 }
 
@@ -31,7 +31,7 @@ ${
   action !== undefined &&
   html`<div class="head">
 <a class="button" href="${action.href}">${action.label}</a>
-${action.place !== undefined && html`<p class="fact">${layout.say('message.takes-to', { place: html`<code>${action.place}</code>` })}</p>`}
+${action.target !== undefined && html`<p class="fact">${layout.say('message.takes-to', { target: html`<code>${action.target}</code>` })}</p>`}
 </div>`
 }
 ${
@@ -46,8 +46,8 @@ ${reference !== undefined && html`<p class="reference">${layout.say('message.ref
 }
 
 /**
- * Chromium holds every redirect that follows a form to the `form-action` of its page. The pages on which people type
- * passwords name no origin but ours there, so the redirect becomes a page, which begins a way of its own.
+ * Replaces a redirect to another origin after a form by a page that redirects. Chromium applies the `form-action` of the form's
+ * page to redirects, and login pages allow this origin only.
  */
 export function redirectByPage(layout: Layout, answer: HttpResponse): HttpResponse | Promise<HttpResponse> {
   const location = answer.headers['location'];

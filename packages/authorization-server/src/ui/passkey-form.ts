@@ -4,33 +4,33 @@ import { hiddenFields, type Layout } from './layout.ts';
 import type { Markup } from './markup.ts';
 
 export interface PasskeyForm {
-  /** Whether a passkey is asked for, or made. */
+  /** Use a passkey, or create one. */
   readonly kind: 'get' | 'create';
   readonly action: string;
-  /** For the browser, as JSON. */
+  /** WebAuthn options as JSON. */
   readonly options: Readonly<Record<string, unknown>>;
   readonly fields: Readonly<Record<string, string | null>>;
   readonly label: string;
-  /** What else the form asks. */
+  /** Additional fields. */
   readonly content?: Markup;
   readonly main?: boolean;
 }
 
-/** Hidden until the script has found that the browser knows passkeys. */
+/** Hidden until the script finds that the browser supports passkeys. */
 export function passkeyForm(
   layout: Layout,
   { kind, action, options, fields, label, content, main = false }: PasskeyForm,
 ): Markup {
-  const trouble = layout.text(kind === 'get' ? 'passkey.none-used' : 'passkey.none-made');
+  const failed = layout.text(kind === 'get' ? 'passkey.none-used' : 'passkey.none-made');
   return html`<form class="fields" method="post" action="${action}" data-passkey="${kind}" data-options="${JSON.stringify(options)}" hidden>
 ${hiddenFields({ ...fields, credential: '' })}
 ${content ?? ''}
-<p class="wrong" role="alert" data-trouble hidden>${trouble}</p>
+<p class="wrong" role="alert" data-trouble hidden>${failed}</p>
 <button class="button${main && ' main'}">${label}</button>
 </form>`;
 }
 
-/** Stands on every page with such a form; the page has to be sent with `script`. */
+/** Needed on every page with a passkey form; respond with the option `script`. */
 export function passkeyScript({ script }: Layout): Markup {
   return html`<script src="${script}" defer></script>`;
 }

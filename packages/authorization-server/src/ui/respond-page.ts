@@ -1,14 +1,14 @@
-/** The page edge: markup as an answer that cannot be framed, kept, scripted or told to post elsewhere. */
+/** Responds with a page or redirect, with security headers: CSP, no framing, no caching, no referrer. */
 import { type HttpResponse, respond } from '@portcullis/http';
 import type { Markup } from './markup.ts';
 
 export interface PageOptions {
-  /** 200 when left out. */
+  /** Default: 200. */
   readonly status?: number;
-  /** Where the page's forms may end up besides this server, as sources of a content security policy. */
+  /** Additional CSP sources for `form-action`. */
   readonly formAction?: readonly string[];
   readonly headers?: Readonly<Record<string, string>>;
-  /** Whether the page loads our script. */
+  /** Whether the page loads the script. */
   readonly script?: boolean;
   /** `Set-Cookie` values. */
   readonly cookies?: readonly string[];
@@ -16,7 +16,7 @@ export interface PageOptions {
 
 const NOTHING_KEPT = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' } as const;
 
-/** @see OAuth 2.1 draft 13 §7.10 on clickjacking */
+/** @see RFC 6749 §10.13, OAuth 2.1 draft 13 §7.10 on clickjacking */
 export async function respondPage(
   markup: Markup | Promise<string>,
   options: PageOptions = {},
@@ -46,8 +46,8 @@ function contentSecurityPolicy({ formAction = [], script = false }: PageOptions)
 }
 
 /**
- * Sends the browser on. MUST NOT be 307: the browser would post the person's password again, to the client.
- * @see OAuth 2.1 draft 13 §7.5.4
+ * Redirects the browser. The status MUST NOT be 307: the browser would post the user's password to the client.
+ * @see RFC 9700 §4.12, OAuth 2.1 draft 13 §7.5.4
  */
 export function respondRedirect(location: string, cookies: readonly string[] = []): HttpResponse {
   return respond(303, { location, ...NOTHING_KEPT }, null, cookies);

@@ -1,6 +1,6 @@
-/** The one script of the pages: passkeys need it, and nothing else does. It posts the forms that stand on the page. */
+/** The only script of the pages: runs WebAuthn and submits the passkey forms. Everything else works without JavaScript. */
 
-/** Plain JavaScript, as browsers get it: no library, no address but ours, no text that people read. */
+/** Plain JavaScript as browsers get it: no library, no other origin, no user-visible text. */
 export const SCRIPT: string = `'use strict';
 (() => {
   const api = window.PublicKeyCredential;
@@ -32,7 +32,7 @@ export const SCRIPT: string = `'use strict';
 
     form.hidden = false;
     if (isNew) return;
-    // Who has used a passkey here before is offered it first.
+    // After the first use of a passkey in this browser, it is offered first.
     let known = null;
     try { known = localStorage.getItem(KNOWN); } catch {}
     if (known) {

@@ -1,6 +1,6 @@
-/** The one stylesheet of the pages: light and dark by the system, an 8 px grid, no other file and no other origin. */
+/** The only stylesheet of the pages: light and dark theme, 8 px grid, no other files or origins. */
 
-/** Custom properties come first: they are what an operator may replace. */
+/** Begins with the custom properties that branding can override. */
 export const STYLE: string = `
 :root {
   color-scheme: light dark;

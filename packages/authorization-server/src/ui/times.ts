@@ -1,4 +1,4 @@
-/** Times in words of people: how long ago, for how long, on which day. */
+/** Formats times for users: time ago, durations, dates. */
 import { html } from 'hono/html';
 import type { Layout } from './layout.ts';
 import type { Markup } from './markup.ts';
@@ -6,17 +6,17 @@ import type { Markup } from './markup.ts';
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-/** After so long the day itself says more. */
+/** Older times are shown as a date. */
 const STILL_AGO = 14 * DAY;
 
-/** `3 minutes ago`, or the day when that says more. Epoch seconds. */
+/** `3 minutes ago`, or the date. Epoch seconds. */
 export function timeAgo(layout: Layout, at: number, now: number): Markup {
   return html`<time datetime="${new Date(at * 1000).toISOString()}">${describeTimeAgo(layout, at, now)}</time>`;
 }
 
 /**
- * `21 November 2026 at 08:00 UTC`: tells apart what happened on one day. Epoch seconds.
- * @param isExact with seconds, which tell apart what happened within a minute
+ * `21 November 2026 at 08:00 UTC`. Epoch seconds.
+ * @param isExact with seconds
  */
 export function dateAndTime({ language }: Layout, at: number, isExact = false): Markup {
   const words = new Intl.DateTimeFormat(regional(language), {
@@ -27,7 +27,7 @@ export function dateAndTime({ language }: Layout, at: number, isExact = false): 
   return html`<time datetime="${new Date(at * 1000).toISOString()}">${words} UTC</time>`;
 }
 
-/** The end of "used …". A clock that was turned back makes nothing be in the future. */
+/** Completes "used …". Never in the future, even if the clock was set back. */
 export function describeTimeAgo(layout: Layout, at: number, now: number): string {
   const passed = now - at;
   if (passed < MINUTE) return layout.text('time.just-now');
@@ -36,7 +36,7 @@ export function describeTimeAgo(layout: Layout, at: number, now: number): string
   return new Intl.RelativeTimeFormat(regional(layout.language)).format(-number, unit);
 }
 
-/** `10 minutes`: whole ones of the largest unit that fits, rounded down. Seconds. */
+/** `10 minutes`: in the largest unit that fits, rounded down. Seconds. */
 export function describeDuration(seconds: number, language: string): string {
   const [number, unit] = inUnits(seconds);
   return new Intl.NumberFormat(regional(language), { style: 'unit', unit, unitDisplay: 'long' }).format(
@@ -44,7 +44,7 @@ export function describeDuration(seconds: number, language: string): string {
   );
 }
 
-/** The same, never less than it takes. */
+/** Like `describeDuration`, rounded up. */
 export function describeWait(seconds: number, language: string): string {
   return describeDuration(seconds < MINUTE ? seconds : Math.ceil(seconds / MINUTE) * MINUTE, language);
 }
@@ -64,7 +64,7 @@ function describeDay(at: number, language: string): string {
   );
 }
 
-/** Days come before months, unless the language's own tag says otherwise. */
+/** English dates put the day before the month. */
 function regional(language: string): string {
   return language === 'en' ? 'en-GB' : language;
 }

@@ -1,4 +1,4 @@
-/** What the pages say in English. A name in braces is a place where the page puts something in. */
+/** English texts of the pages. Names in braces are placeholders. */
 
 export const english = {
   'language.name': 'English',
@@ -21,7 +21,7 @@ export const english = {
   'consent.not-you': 'not you?',
   'consent.will-sign-in': 'Next, you sign in with {provider}',
   'consent.other-way': 'another way?',
-  'consent.permissions': 'On {place} it will be able to',
+  'consent.permissions': 'On {address} it will be able to',
   'consent.in-your-name': 'Use it on your behalf',
   'consent.new': 'new',
   'consent.includes': 'Includes: {sentences}',
@@ -38,10 +38,10 @@ export const english = {
   'consent.warn-here':
     'Any program on this computer could impersonate this app. Continue only if you just started the app yourself.',
   'consent.warn-elsewhere':
-    'This app is published at {host} but sends you to {place}. Continue only if you know why.',
-  'consent.return.https': 'You will return to {place}',
-  'consent.return.loopback': 'You will return to {place} on this computer',
-  'consent.return.private-use': 'You will return to the app on this device that opens {place} links',
+    'This app is published at {host} but sends you to {target}. Continue only if you know why.',
+  'consent.return.https': 'You will return to {target}',
+  'consent.return.loopback': 'You will return to {target} on this computer',
+  'consent.return.private-use': 'You will return to the app on this device that opens {target} links',
   'consent.deny': 'Cancel',
   'consent.allow': 'Allow access',
   'time.just-now': 'just now',
@@ -79,7 +79,7 @@ export const english = {
   'redirect.heading': 'One moment',
   'redirect.why': 'You are being redirected.',
   'redirect.go': 'Continue',
-  'message.takes-to': 'This takes you to {place}',
+  'message.takes-to': 'This takes you to {target}',
   'message.for-developers': 'For the app’s developer: {sentence}',
   'message.try-again': 'Try again',
   'message.reference': 'Reference {reference}',
@@ -104,7 +104,7 @@ export const english = {
   'connections.on': 'on {server}',
   'connections.used': 'Used {time}',
   'connections.used-from': 'Used {time} from {address}',
-  'connections.allowed-on': 'allowed on {moment}',
+  'connections.allowed-on': 'allowed on {time}',
   'connections.provider': 'Uses your {provider} account {account}',
   'connections.provider-unnamed': 'Uses your {provider} account',
   'connections.provider-scopes': 'with the permissions {rights}',
@@ -114,8 +114,8 @@ export const english = {
   'end.heading': 'Remove access for {app}?',
   'end.all-ask': 'These apps will have to ask you again.',
   'end.ask': 'The app will have to ask you again.',
-  'end.allowed-on': 'You allowed it on {moment}.',
-  'end.permissions': 'On {place} it will no longer be able to',
+  'end.allowed-on': 'You allowed it on {time}.',
+  'end.permissions': 'On {address} it will no longer be able to',
   'end.at-once': 'Access ends immediately.',
   'end.within': 'The app gets no new access. Access it already has can keep working for up to {time}.',
   'end.provider': 'Its access at {provider} is revoked too.',

@@ -1,4 +1,4 @@
-/** What the pages say in German. */
+/** German texts of the pages. */
 import type { Texts } from './texts.ts';
 
 export const german: Texts = {
@@ -23,7 +23,7 @@ export const german: Texts = {
   'consent.not-you': 'nicht Sie?',
   'consent.will-sign-in': 'Als Nächstes melden Sie sich bei {provider} an',
   'consent.other-way': 'anders anmelden?',
-  'consent.permissions': 'Auf {place} darf sie:',
+  'consent.permissions': 'Auf {address} darf sie:',
   'consent.in-your-name': 'In Ihrem Namen handeln',
   'consent.new': 'neu',
   'consent.includes': 'Enthält: {sentences}',
@@ -41,11 +41,11 @@ export const german: Texts = {
   'consent.warn-here':
     'Jedes Programm auf diesem Computer könnte sich als diese App ausgeben. Fahren Sie nur fort, wenn Sie die App gerade selbst gestartet haben.',
   'consent.warn-elsewhere':
-    'Diese App ist auf {host} veröffentlicht, leitet Sie aber zu {place} weiter. Fahren Sie nur fort, wenn Sie wissen, warum.',
-  'consent.return.https': 'Danach kehren Sie zu {place} zurück',
-  'consent.return.loopback': 'Danach kehren Sie zu {place} auf diesem Computer zurück',
+    'Diese App ist auf {host} veröffentlicht, leitet Sie aber zu {target} weiter. Fahren Sie nur fort, wenn Sie wissen, warum.',
+  'consent.return.https': 'Danach kehren Sie zu {target} zurück',
+  'consent.return.loopback': 'Danach kehren Sie zu {target} auf diesem Computer zurück',
   'consent.return.private-use':
-    'Danach kehren Sie zu der App auf diesem Gerät zurück, die {place}-Links öffnet',
+    'Danach kehren Sie zu der App auf diesem Gerät zurück, die {target}-Links öffnet',
   'consent.deny': 'Abbrechen',
   'consent.allow': 'Zugriff erlauben',
   'time.just-now': 'gerade eben',
@@ -85,7 +85,7 @@ export const german: Texts = {
   'redirect.heading': 'Einen Augenblick',
   'redirect.why': 'Sie werden weitergeleitet.',
   'redirect.go': 'Weiter',
-  'message.takes-to': 'Sie gelangen zu {place}',
+  'message.takes-to': 'Sie gelangen zu {target}',
   'message.for-developers': 'Für die Entwickler der App: {sentence}',
   'message.try-again': 'Erneut versuchen',
   'message.reference': 'Kennung {reference}',
@@ -112,7 +112,7 @@ export const german: Texts = {
   'connections.on': 'auf {server}',
   'connections.used': 'Verwendet {time}',
   'connections.used-from': 'Verwendet {time} von {address}',
-  'connections.allowed-on': 'erlaubt am {moment}',
+  'connections.allowed-on': 'erlaubt am {time}',
   'connections.provider': 'Verwendet Ihr {provider}-Konto {account}',
   'connections.provider-unnamed': 'Verwendet Ihr {provider}-Konto',
   'connections.provider-scopes': 'mit den Berechtigungen {rights}',
@@ -122,8 +122,8 @@ export const german: Texts = {
   'end.heading': '{app} den Zugriff entziehen?',
   'end.all-ask': 'Diese Apps müssen Sie dann erneut um Erlaubnis bitten.',
   'end.ask': 'Die App muss Sie dann erneut um Erlaubnis bitten.',
-  'end.allowed-on': 'Sie haben es am {moment} erlaubt.',
-  'end.permissions': 'Auf {place} darf sie dann nicht mehr:',
+  'end.allowed-on': 'Sie haben es am {time} erlaubt.',
+  'end.permissions': 'Auf {address} darf sie dann nicht mehr:',
   'end.at-once': 'Der Zugriff endet sofort.',
   'end.within':
     'Die App erhält keinen neuen Zugriff. Bereits erteilter Zugriff kann noch bis zu {time} wirken.',

@@ -1,9 +1,9 @@
-/** The languages of the pages, and which one a browser is answered in. */
+/** The languages of the pages, and content negotiation by `Accept-Language`. */
 import { english } from './english.ts';
 import { german } from './german.ts';
 import type { Texts } from './texts.ts';
 
-/** A language tag. English is spoken to whoever asks for none of them. */
+/** A language tag. English is the default. */
 export type Language = 'en' | 'de';
 
 export const languages: Readonly<Record<Language, Texts>> = { en: english, de: german };
@@ -14,11 +14,11 @@ export function readLanguage(text: string | null | undefined): Language | null {
   return languageTags.find((tag) => tag === text) ?? null;
 }
 
-/** No header of a browser is longer; of a longer one the beginning counts. */
+/** Longer than any browser's header; the rest is ignored. */
 const MAX_HEADER_LENGTH = 500;
 
 /**
- * The language that a browser prefers among ours, by its own word.
+ * The supported language that a browser prefers.
  * @param header `Accept-Language`
  * @see RFC 9110 §12.5.4
  */
@@ -37,7 +37,7 @@ interface LanguageRange {
   readonly index: number;
 }
 
-/** `de-AT;q=0.8` is a wish for German; regions are not told apart. */
+/** Reads for example `de-AT;q=0.8` as German; regions are ignored. */
 function readLanguageRange(text: string, index: number): readonly LanguageRange[] {
   const [tag = '', ...parameters] = text.split(';').map((part) => part.trim().toLowerCase());
   const language = tag === '*' ? 'en' : readLanguage(tag.split('-')[0]);

@@ -1,4 +1,4 @@
-/** Texts of the pages: which there are, and how what changes is put into them. */
+/** Texts of the pages: their names, and how placeholders are filled. */
 import { html } from 'hono/html';
 import type { Markup } from '../markup.ts';
 import type { english } from './english.ts';
@@ -9,24 +9,24 @@ export type TextName = keyof typeof english;
 /** All texts in one language. */
 export type Texts = Readonly<Record<TextName, string>>;
 
-/** What is put into a text, by the names of its places. */
+/** Values by placeholder. */
 export type TextValues = Readonly<Record<string, Markup | string | number>>;
 
 const PLACEHOLDER = /\{([a-z]+)\}/g;
 
-/** The places of a text, in order of their names. */
+/** The placeholders of a text, sorted. */
 export function placeholdersOf(text: string): readonly string[] {
   return [...new Set([...text.matchAll(PLACEHOLDER)].map(([, name = '']) => name))].toSorted();
 }
 
-/** A text with its places filled, as markup: what is no markup yet is escaped. */
+/** Fills the placeholders; values that are not markup are escaped. */
 export function fillMarkup(text: string, values: TextValues): Markup {
-  // A pattern with a group: every second part is the name of a place.
+  // The pattern has a group, so every second part is the name of a placeholder.
   const parts = text.split(PLACEHOLDER).map((part, index) => (index % 2 === 0 ? part : (values[part] ?? '')));
   return html`${parts}`;
 }
 
-/** A text with its places filled, as plain text: only for values that are none of markup. */
+/** Fills the placeholders as plain text. */
 export function fillText(text: string, values: Readonly<Record<string, string | number>>): string {
   return text.replace(PLACEHOLDER, (_place, name: string) => String(values[name] ?? ''));
 }
