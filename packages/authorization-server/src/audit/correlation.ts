@@ -1,14 +1,19 @@
 /** Joins what belongs together, from the metadata that a client reads to its first call, as far as this process saw it. */
 
+import type { AccessTokenClaims } from '@portcullis/protocol';
 import { createLruCache } from '../lru-cache.ts';
-import type { IsLive } from '../token/is-live.ts';
 import type { AuthorizationEvent, EventSink, MetadataDiscovery } from './events.ts';
+
+/** The liveness check of access tokens that a first use passes through. */
+type LivenessCheck = (
+  claims: Pick<AccessTokenClaims, 'jti' | 'iat' | 'client_id' | 'grant_id'>,
+) => Promise<boolean>;
 
 export interface EventCorrelation {
   /** The event with what is known of its flow. */
   correlate(event: AuthorizationEvent): AuthorizationEvent;
-  /** The same judgement; that a grant is called with for the first time becomes an event. */
-  watchFirstUse(isLive: IsLive, events: EventSink): IsLive;
+  /** The same check, which also reports the first use of a grant as an event. */
+  watchFirstUse(isLive: LivenessCheck, events: EventSink): LivenessCheck;
 }
 
 /** Seconds between the reading of metadata and the authorization request that it led to: a registration, and a browser's start. */
