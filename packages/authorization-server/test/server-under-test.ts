@@ -253,10 +253,10 @@ async function storeCode(store: AuthorizationStore, issued: IssuedCode, now: num
   });
 }
 
-/** What grows by itself: turns that requests take, and the log of what happened. */
-const BOOKKEEPING = ['turns', 'events'];
+/** Tables that every request may write: rate limits and the audit log. */
+const BOOKKEEPING = ['rate_limits', 'audit_events'];
 
-/** Every row of every table but those, through a connection of its own. */
+/** All rows of all other tables, through a separate connection. */
 function dump(file: string): string {
   const database = new DatabaseSync(file, { readOnly: true });
   try {
