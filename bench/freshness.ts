@@ -22,9 +22,9 @@ import {
   type TokenVerifier,
 } from '@portcullis/resource-server';
 import { openStore } from '@portcullis/store';
-import { createServerContext } from '../packages/authorization-server/src/context.ts';
 import { createAccessTokenFormat } from '../packages/authorization-server/src/keys/access-token-format.ts';
 import { loadKeyRing } from '../packages/authorization-server/src/keys/key-ring.ts';
+import { createServerContext } from '../packages/authorization-server/src/server.ts';
 import { newTokenId } from '../packages/authorization-server/src/status-lists/entries.ts';
 
 const RESOURCE = 'http://localhost:1/mcp';

@@ -1,8 +1,7 @@
 /** The dependencies that every part of the authorization server shares: options, store, clock and audit events. */
 import type { EventSink } from './audit/events.ts';
-import type { AuthorizationServerOptions, ServerOptions } from './options.ts';
+import type { ServerOptions } from './options.ts';
 import type { AuthorizationStore } from './store/index.ts';
-import { validateOptions } from './validate-options.ts';
 
 /** A function takes the members that it uses: `Pick<ServerContext, 'store' | 'clock'>`. */
 export interface ServerContext {
@@ -11,14 +10,4 @@ export interface ServerContext {
   /** Returns epoch seconds. */
   readonly clock: () => number;
   readonly events: EventSink;
-}
-
-/** @throws ConfigurationError with every issue of the options */
-export function createServerContext(options: AuthorizationServerOptions): ServerContext {
-  return {
-    options: validateOptions(options),
-    store: options.store,
-    clock: options.clock ?? (() => Math.floor(Date.now() / 1000)),
-    events: options.events ?? (() => {}),
-  };
 }

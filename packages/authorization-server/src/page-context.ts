@@ -1,28 +1,42 @@
-/** What the endpoints of the interaction share. */
-
+/** What page endpoints share: services, and per request the layout and the error pages in its language. */
+import type { ConnectionInfo, HttpRequest, HttpResponse } from '@portcullis/http';
 import type { FindClient } from './clients/find-client.ts';
 import type { ServerContext } from './context.ts';
-import type { ExternalUi } from './external-ui.ts';
 import type { Federation } from './federation/federation.ts';
 import type { Cookie } from './http/cookies.ts';
 import type { CsrfTokens } from './http/csrf.ts';
 import type { PageErrors } from './http/error-pages.ts';
+import type { Route } from './http/router.ts';
 import type { RateLimitCheck } from './rate-limit/limiter.ts';
 import type { Layout } from './ui/layout.ts';
 import type { Sessions } from './users/sessions.ts';
 
-export interface PageContext extends ServerContext {
+/** The services of page endpoints, the same for every request. */
+export interface PageServices extends ServerContext {
   readonly findClient: FindClient;
   readonly sessions: Sessions;
   readonly csrfTokens: CsrfTokens;
-  /** Binds transactions to the browser that began them. */
+  /** Binds an authorization transaction to the browser that opened it. */
   readonly transactionCookie: Cookie;
-  /** Holds back networks whose strangers begin too much. */
+  /** Rate limit of authorization requests and federated logins. */
   readonly chargeAuthorizationRequest: RateLimitCheck;
-  /** Third parties by which people sign in, and on which grants rest. */
   readonly federation: Federation;
-  /** The ways to the operator's own application. */
-  readonly externalUi: ExternalUi;
+}
+
+/** The services and the pages in the language of one request. */
+export interface PageContext extends PageServices {
   readonly layout: Layout;
   readonly errors: PageErrors;
+}
+
+/** Handles a page request. An error that it throws becomes an error page. */
+export type PageHandler = (
+  context: PageContext,
+  request: HttpRequest,
+  connection: ConnectionInfo,
+) => Promise<HttpResponse>;
+
+/** Defines the routes of pages. */
+export interface PageRouter extends PageServices {
+  route(method: Route['method'], path: string, handle: PageHandler): Route;
 }

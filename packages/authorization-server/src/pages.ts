@@ -1,89 +1,93 @@
-/** The part of the server that people meet, put together: authorization requests, sign-in, consent, their own account. */
-
+/** Composes the pages: authorization, login, consent, account and the language switch. */
 import { createConnectionRoutes } from './account/connections.ts';
 import { createLocalAccounts } from './account/local-accounts.ts';
 import { createAccountOverviewRoutes } from './account/overview.ts';
 import { createAccountRemovalRoutes } from './account/remove-account.ts';
-import { createAuthorize } from './authorization/pipeline.ts';
-import { createConsent } from './consent/endpoint.ts';
+import { createAuthorizationRoutes } from './authorization/pipeline.ts';
+import { createConsentRoutes } from './consent/endpoint.ts';
 import type { ServerContext } from './context.ts';
-import { createExternalUiApi } from './external-ui/api.ts';
-import { createChallenges } from './external-ui/challenges.ts';
-import { createContinueEndpoint } from './external-ui/continue.ts';
-import { createExternalLogin } from './external-ui/external-login.ts';
-import { hasExternalLogin } from './external-ui/external-ui-options.ts';
+import { createExternalUi } from './external-ui/external-ui.ts';
+import { defineCookie } from './http/cookies.ts';
+import { createCsrfTokens } from './http/csrf.ts';
 import { createFrontPageRoute, createNotFoundRoute } from './http/front-page.ts';
-import { createLanguageSwitch, inTheirLanguage } from './http/language.ts';
+import { createLanguageSwitch } from './http/language.ts';
+import { createPageContexts, createPageRouter } from './http/page-router.ts';
 import type { Route } from './http/router.ts';
 import { createFederatedCallbacks } from './login/federated-callback.ts';
 import { createLogoutRoutes } from './login/logout.ts';
-import { createPageContexts, type PageServices } from './page-contexts.ts';
+import type { PageServices } from './page-context.ts';
+import { createRateLimitCheck } from './rate-limit/limiter.ts';
 import { createAssets } from './ui/assets.ts';
-import type { Language } from './ui/texts/languages.ts';
+import { createSessions } from './users/sessions.ts';
 
 export interface ServerPages {
   readonly routes: readonly Route[];
-  /** Shows what is protected here: for a host that has nothing better at its root. */
+  /** Lists the protected servers, for a host that has nothing else at its root. */
   readonly frontPage: Route['handle'];
-  /** Says that nothing stands at a path, with 404. */
+  /** The 404 page. */
   readonly missingPage: Route['handle'];
-  /** A one-time link that makes the first account; `null` when there is one. */
+  /** A one-time link that creates the first account; `null` when there is one. */
   setupLink(): Promise<string | null>;
   /**
    * Creates the first account, if there is none.
-   * @throws ConfigurationError when the address is none, or the password is empty or too long.
+   * @throws ConfigurationError when the address is invalid, or the password is empty or too long
    */
   bootstrap(email: string, password: string): Promise<'created' | 'exists'>;
 }
 
 /**
  * ```
- * GET /authorize  admit → check → open ─┐
- * POST /login     find → sign in ───────┼─▶ advance: next page, or code and redirect
- * POST /consent   find → approve ───────┘
+ * GET /authorize  resolveClient → checkRedirectUri → checkRequest → openTransaction ─┐
+ * POST /login     findTransaction → authenticate the user ───────────────────────────┼─▶ continueTransaction: nextStep →
+ * GET /callback   findTransaction → identity provider authenticates the user ────────┤   next page, or code and redirect
+ * POST /consent   findTransaction → check CSRF → decideConsent ──────────────────────┘
  * ```
  */
-export function createPages(context: ServerContext, services: PageServices): ServerPages {
-  const {
-    options: { brand, externalUi: headless, localAccounts },
-  } = context;
-  const isElsewhere = hasExternalLogin(context.options);
+export function createPages(
+  context: ServerContext,
+  shared: Pick<PageServices, 'findClient' | 'federation'>,
+): ServerPages {
+  const { brand, issuer, localAccounts, name: serverName } = context.options;
   const assets = createAssets(brand);
-  const challenges = createChallenges(context);
-  const contextIn = createPageContexts(context, services, challenges, assets);
-  const signingIn = createLocalAccounts(context);
-  const { firstAccount } = signingIn;
-
-  const routesIn = (language: Language): readonly Route[] => {
-    const context = contextIn(language);
-    return [
-      ...createAuthorize(context),
-      ...(isElsewhere ? createExternalLogin(context) : signingIn.routes(context)),
-      ...createConsent(context),
-      ...createFederatedCallbacks(context),
-      ...createConnectionRoutes(context),
-      ...createAccountOverviewRoutes(context, isElsewhere ? null : signingIn),
-      ...createAccountRemovalRoutes(context),
-      ...createLogoutRoutes(context),
-      ...(headless === null ? [] : [createContinueEndpoint(context, challenges)]),
-      createLanguageSwitch(context),
-    ];
+  const { stylesheet, script, logo } = assets;
+  const services: PageServices = {
+    ...context,
+    ...shared,
+    sessions: createSessions(context),
+    csrfTokens: createCsrfTokens(context.options),
+    transactionCookie: defineCookie(issuer, 'browser'),
+    chargeAuthorizationRequest: createRateLimitCheck(context, 'authorizations'),
   };
-  const [front, missing] = inTheirLanguage((language) => {
-    const context = contextIn(language);
-    return [createFrontPageRoute(context), createNotFoundRoute(context)];
+  const contextIn = createPageContexts(services, {
+    serverName,
+    stylesheet,
+    script,
+    logo,
+    links: brand.links,
   });
-  if (front === undefined || missing === undefined) throw new Error('a page has no language');
+  const pages = createPageRouter(services, contextIn);
+  const rules = context.options.externalUi;
+  const externalUi = rules === null ? null : createExternalUi(pages, rules, contextIn);
+  const externalLogin = externalUi?.loginRoutes ?? null;
+  const local = createLocalAccounts(context);
 
   return {
     routes: [
-      ...inTheirLanguage(routesIn),
+      ...createAuthorizationRoutes(pages),
+      ...(externalLogin ?? local.routes(pages)),
+      ...createConsentRoutes(pages, externalUi?.redirectToConsent ?? null),
+      ...createFederatedCallbacks(pages),
+      ...createConnectionRoutes(pages),
+      ...createAccountOverviewRoutes(pages, externalLogin === null ? local : null),
+      ...createAccountRemovalRoutes(pages),
+      ...createLogoutRoutes(pages),
+      createLanguageSwitch(pages),
       { method: 'GET', path: '/assets/*', handle: async ({ url }) => assets.respond(new URL(url).pathname) },
-      ...(headless === null ? [] : createExternalUiApi(context, headless, challenges, contextIn)),
+      ...(externalUi?.routes ?? []),
     ],
-    frontPage: front.handle,
-    missingPage: missing.handle,
-    setupLink: isElsewhere || !localAccounts ? async () => null : firstAccount.createLink,
-    bootstrap: firstAccount.bootstrap,
+    frontPage: createFrontPageRoute(pages).handle,
+    missingPage: createNotFoundRoute(pages).handle,
+    setupLink: externalLogin !== null || !localAccounts ? async () => null : local.firstAccount.createLink,
+    bootstrap: local.firstAccount.bootstrap,
   };
 }

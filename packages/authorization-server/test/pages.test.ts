@@ -1,59 +1,68 @@
-/** The laws behind the pages: the next step, names of strangers, cookies, and what a request is resolved to. */
+/** Pure rules of the pages: the next step of a transaction, display names, cookies, and resolved scopes. */
 import { describe, expect, it } from 'vitest';
 import { costHere } from '../../../tests/support/cost.ts';
-import { nextStep, subjectOf } from '../src/authorization/next-step.ts';
+import { actingAccountOf, nextStep } from '../src/authorization/next-step.ts';
 import { displayName } from '../src/display-name.ts';
 import { defineCookie } from '../src/http/cookies.ts';
 
-describe('nextStep', () => {
+describe('the next step of an authorization transaction', () => {
   it.each([
-    ['nobody, nothing', { subject: null, approved: null }, { show: 'login' }],
-    ['nobody, though something is approved', { subject: null, approved: ['a'] }, { show: 'login' }],
-    ['somebody, nothing', { subject: 'ada', approved: null }, { show: 'consent' }],
+    ['login without a user', { accountId: null, decision: null }, { show: 'login' }],
     [
-      'somebody, something',
-      { subject: 'ada', approved: ['a'] },
-      { finish: { subject: 'ada', approved: ['a'] } },
+      'login without a user, though scopes are approved',
+      { accountId: null, decision: ['a'] },
+      { show: 'login' },
+    ],
+    ['consent once a user has logged in', { accountId: 'ada', decision: null }, { show: 'consent' }],
+    [
+      'the code once the user has consented',
+      { accountId: 'ada', decision: ['a'] },
+      { issueCode: { accountId: 'ada', decision: ['a'] } },
     ],
     [
-      'somebody, approved without scopes',
-      { subject: 'ada', approved: [] },
-      { finish: { subject: 'ada', approved: [] } },
+      'the code once the user has consented to no scopes',
+      { accountId: 'ada', decision: [] },
+      { issueCode: { accountId: 'ada', decision: [] } },
     ],
-  ])('%s', (_description, progress, step) => {
+  ])('is %s', (_description, progress, step) => {
     expect(nextStep(progress)).toEqual(step);
   });
 });
 
-describe('subjectOf', () => {
+describe('the acting account of a transaction', () => {
   it.each([
-    ['nobody is signed in', { accountId: null, forceLogin: false }, null, null],
-    ['who began it has signed out', { accountId: 'ada', forceLogin: false }, null, null],
-    ['somebody is signed in', { accountId: null, forceLogin: false }, 'ada', 'ada'],
-    ['somebody else is signed in by now', { accountId: 'ada', forceLogin: false }, 'bob', 'bob'],
-    ['a fresh sign-in is wanted', { accountId: null, forceLogin: true }, 'ada', null],
-    ['a fresh sign-in was made', { accountId: 'ada', forceLogin: true }, 'ada', 'ada'],
-    ['a fresh sign-in was made by somebody else', { accountId: 'ada', forceLogin: true }, 'bob', null],
-  ])('%s', (_description, transaction, signedIn, subject) => {
-    expect(subjectOf(transaction, signedIn)).toBe(subject);
+    ['none without a session', { accountId: null, forceLogin: false }, null, null],
+    ['none after the user who opened it has logged out', { accountId: 'ada', forceLogin: false }, null, null],
+    ['the signed-in one', { accountId: null, forceLogin: false }, 'ada', 'ada'],
+    ['the signed-in one after a change of users', { accountId: 'ada', forceLogin: false }, 'bob', 'bob'],
+    [
+      'none until a fresh login, if the client asks for one',
+      { accountId: null, forceLogin: true },
+      'ada',
+      null,
+    ],
+    ['the one that made the fresh login', { accountId: 'ada', forceLogin: true }, 'ada', 'ada'],
+    ['none when another user made the fresh login', { accountId: 'ada', forceLogin: true }, 'bob', null],
+  ])('is %s', (_description, record, signedIn, accountId) => {
+    expect(actingAccountOf(record, signedIn)).toBe(accountId);
   });
 });
 
-describe('presentable', () => {
+describe('a display name', () => {
   it.each([
-    ['leaves an honest name alone', 'Notes CLI 2.0 – für Ada', 'Notes CLI 2.0 – für Ada'],
-    ['puts lines on one', ' Notes\r\n\r\n\tCLI\u2028x ', 'Notes CLI x'],
-    ['takes out what turns text round', 'Notes\u202egnp.exe\u2066', 'Notesgnp.exe'],
-    ['takes out what cannot be seen', 'No\u200bt\u00ades\ufeff\u2800\u3164', 'Notes'],
-    ['keeps marks from piling up', `q${'\u0301'.repeat(40)}x`, 'q\u0301\u0301x'],
-    ['cuts what is long', 'ab'.repeat(100), `${'ab'.repeat(24)}a…`],
-    ['counts letters, not their halves', '🗝'.repeat(60), `${'🗝'.repeat(49)}…`],
-    ['leaves nothing of nothing', '\u200e \u2800', ''],
+    ['leaves an honest name unchanged', 'Notes CLI 2.0 – für Ada', 'Notes CLI 2.0 – für Ada'],
+    ['joins lines', ' Notes\r\n\r\n\tCLI\u2028x ', 'Notes CLI x'],
+    ['drops bidirectional controls', 'Notes\u202egnp.exe\u2066', 'Notesgnp.exe'],
+    ['drops invisible characters', 'No\u200bt\u00ades\ufeff\u2800\u3164', 'Notes'],
+    ['limits stacked combining marks', `q${'\u0301'.repeat(40)}x`, 'q\u0301\u0301x'],
+    ['truncates a long name', 'ab'.repeat(100), `${'ab'.repeat(24)}a…`],
+    ['counts code points, not UTF-16 units', '🗝'.repeat(60), `${'🗝'.repeat(49)}…`],
+    ['is empty for an invisible name', '\u200e \u2800', ''],
   ])('%s', (_description, given, expected) => {
     expect(displayName(given)).toBe(expected);
   });
 
-  it('looks at no more of a name than could stand there', () => {
+  it('processes no more of a name than can be shown', () => {
     const name = `q${'\u0301'.repeat(40_000)}${'\u0327'.repeat(40_000)}`;
     expect(costHere(() => expect(displayName(name)).toBe('q\u0301\u0301'))).toBeLessThan(200);
   });

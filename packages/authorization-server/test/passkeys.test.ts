@@ -1,6 +1,6 @@
 /** Passkeys against forgery, with a software authenticator that can lie. */
 import { describe, expect, it } from 'vitest';
-import { createServerContext } from '../src/context.ts';
+import { createServerContext } from '../src/server.ts';
 import { createPasskeys } from '../src/users/passkeys.ts';
 import { challengeOf, enrol, type Lies, USER_PRESENT, USER_VERIFIED } from './authenticator.ts';
 import { ACCOUNT, RESOURCES, SEALING_KEY } from './server-under-test.ts';

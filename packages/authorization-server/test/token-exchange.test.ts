@@ -3,10 +3,10 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { type GithubIdentityProvider, startGithub } from '../../../tests/support/third-parties/github.ts';
 import { createUser } from '../../../tests/support/user.ts';
-import { createServerContext } from '../src/context.ts';
 import { createAccessTokenFormat } from '../src/keys/access-token-format.ts';
 import { loadKeyRing } from '../src/keys/key-ring.ts';
 import type { AuthorizationServerOptions } from '../src/options.ts';
+import { createServerContext } from '../src/server.ts';
 import {
   ACCOUNT,
   basic,

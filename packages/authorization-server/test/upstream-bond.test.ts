@@ -5,7 +5,6 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { startPostgres } from '../../../tests/support/postgres.ts';
 import { startGithub } from '../../../tests/support/third-parties/github.ts';
 import { startMisbehaving } from '../../../tests/support/third-parties/misbehaving.ts';
-import { createServerContext } from '../src/context.ts';
 import { nextLivenessAction } from '../src/federation/liveness-rule.ts';
 import { createProviderClient } from '../src/federation/provider-client.ts';
 import {
@@ -14,6 +13,7 @@ import {
   createAuthorizationServer,
   type IdentityProviderOptions,
 } from '../src/index.ts';
+import { createServerContext } from '../src/server.ts';
 import { basic, CLIENTS, claimsOf, ISSUER, RESOURCES, refreshing, SEALING_KEY } from './server-under-test.ts';
 import {
   elsewhere,

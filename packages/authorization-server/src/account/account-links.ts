@@ -9,7 +9,7 @@ import {
 import { type Parameters, readParameters } from '@portcullis/protocol';
 import { isCrossSiteForm } from '../http/csrf.ts';
 import type { Route } from '../http/router.ts';
-import type { PageContext } from '../page-context.ts';
+import type { PageContext, PageRouter } from '../page-context.ts';
 import { hashSecret } from '../secrets.ts';
 import type { AccountLinkRecord, AccountRecord, PasskeyRecord } from '../store/index.ts';
 import { respondPage, respondRedirect } from '../ui/respond-page.ts';
@@ -48,11 +48,10 @@ interface AccountLinkDependencies {
 
 /** The link's token is the CSRF protection: only its holder can submit the form. */
 export function createAccountLinkRoutes(
-  context: PageContext,
+  pages: PageRouter,
   { passwords, passkeys, deviceCookies }: AccountLinkDependencies,
 ): readonly Route[] {
-  const { options, errors, layout, sessions } = context;
-  const { store, clock, events } = context;
+  const { options, store, clock, events, sessions } = pages;
 
   const find = async (token: string | undefined): Promise<ValidLink | null> => {
     if (token === undefined) return null;
@@ -62,6 +61,7 @@ export function createAccountLinkRoutes(
   };
 
   const show = (
+    { layout }: PageContext,
     link: ValidLink,
     wrong: PasswordErrors | null,
     trouble: string | null = null,
@@ -80,6 +80,7 @@ export function createAccountLinkRoutes(
   };
 
   const use = async (
+    { errors }: PageContext,
     request: HttpRequest,
     connection: ConnectionInfo,
     { record, account }: ValidLink,
@@ -98,44 +99,49 @@ export function createAccountLinkRoutes(
   };
 
   const usePassword = async (
+    context: PageContext,
     request: HttpRequest,
     connection: ConnectionInfo,
     link: ValidLink,
     form: Parameters,
   ) => {
     const issues = validateNewPassword(form, link.account.emailKey);
-    if (issues !== null) return show(link, issues);
+    if (issues !== null) return show(context, link, issues);
     const passwordHash = await passwords.hash(form.required('password'), link.account.emailKey);
-    return use(request, connection, link, { passwordHash, passkey: null });
+    return use(context, request, connection, link, { passwordHash, passkey: null });
   };
 
   const usePasskey = async (
+    context: PageContext,
     request: HttpRequest,
     connection: ConnectionInfo,
     link: ValidLink,
     answer: string,
   ) => {
-    const name = suggestedName(layout, request);
+    const name = suggestedName(context.layout, request);
     const passkey = (await passkeys?.verifyRegistration(link.account, answer, name, bindingOf(link))) ?? null;
-    if (passkey === null) return show(link, null, layout.text('passkey.not-used'));
-    return use(request, connection, link, { passwordHash: unusableHash(), passkey });
+    if (passkey === null) return show(context, link, null, context.layout.text('passkey.not-used'));
+    return use(context, request, connection, link, { passwordHash: unusableHash(), passkey });
   };
 
   const routesOf = (purpose: AccountLinkRecord['purpose']): readonly Route[] => [
-    errors.route('GET', `/${purpose}`, async (request) => {
+    pages.route('GET', `/${purpose}`, async (context, request) => {
       const link = await find(readParameters(queryOf(request)).one('token'));
-      return link?.record.purpose === purpose ? show(link, null) : errors.refuse(`/${purpose}`, 'used-link');
+      return link?.record.purpose === purpose
+        ? show(context, link, null)
+        : context.errors.refuse(`/${purpose}`, 'used-link');
     }),
 
-    errors.route('POST', `/${purpose}`, async (request, connection) => {
+    pages.route('POST', `/${purpose}`, async (context, request, connection) => {
+      const { errors } = context;
       const form = await readFormBody(request);
       if (isCrossSiteForm(request, options.issuer)) return errors.refuse(`/${purpose}`, 'stale-form');
       const link = await find(form.one('token'));
       if (link?.record.purpose !== purpose) return errors.refuse(`/${purpose}`, 'used-link');
       const answer = form.one('credential');
       return answer === undefined
-        ? usePassword(request, connection, link, form)
-        : usePasskey(request, connection, link, answer);
+        ? usePassword(context, request, connection, link, form)
+        : usePasskey(context, request, connection, link, answer);
     }),
   ];
   return [...routesOf('invitation'), ...routesOf('reset')];

@@ -12,14 +12,16 @@ import { isCrossSiteForm } from '../http/csrf.ts';
 import type { Route } from '../http/router.ts';
 import { hasLocalLogin } from '../login/has-local-login.ts';
 import { RECENT_LOGIN_SECONDS } from '../login/login-target.ts';
-import type { PageContext } from '../page-context.ts';
+import type { PageContext, PageRouter } from '../page-context.ts';
 import { type AccountSection, accountPaths, loginPath } from '../ui/account-tabs.ts';
 import { redirectByPage } from '../ui/message-page.ts';
 import { respondRedirect } from '../ui/respond-page.ts';
 import type { User } from '../users/sessions.ts';
 
 /** A request with its session. */
-interface AccountRequest {
+export interface AccountRequest {
+  /** In the language of the request. */
+  readonly context: PageContext;
   readonly request: HttpRequest;
   readonly connection: ConnectionInfo;
   readonly user: User;
@@ -41,44 +43,44 @@ export interface AccountRoutes {
  * asking for a credential, so requires a recent login; `delicate`: both
  */
 export function createAccountRoutes(
-  context: PageContext,
+  pages: PageRouter,
   section: AccountSection,
   kind: 'plain' | 'own' | 'recent' | 'delicate' = 'plain',
 ): AccountRoutes {
-  const { clock, options, errors, csrfTokens, sessions } = context;
+  const { clock, options, csrfTokens, sessions } = pages;
   const csrfToken = (user: User) => csrfTokens.issue('home', user.sessionHash);
   const mustBeRecent = kind === 'recent' || kind === 'delicate';
   const isForLocalUsers = kind === 'own' || kind === 'delicate';
   const needsLogin = (user: User | null): user is null =>
     user === null || (mustBeRecent && clock() - user.signedInAt >= RECENT_LOGIN_SECONDS);
   const redirectToLogin = () => respondRedirect(loginPath(section, mustBeRecent));
-  const lacksLocalLogin = async (user: User) => isForLocalUsers && !(await hasLocalLogin(context, user));
+  const lacksLocalLogin = async (user: User) => isForLocalUsers && !(await hasLocalLogin(pages, user));
   return {
     csrfToken,
     page: (path, handle) =>
-      errors.route('GET', path, async (request, connection) => {
+      pages.route('GET', path, async (context, request, connection) => {
         const user = await sessions.find(request);
         if (needsLogin(user)) return redirectToLogin();
         if (await lacksLocalLogin(user)) return respondRedirect(accountPaths[section]);
         const parameters = readParameters(queryOf(request));
-        return handle({ request, connection, user, parameters });
+        return handle({ context, request, connection, user, parameters });
       }),
     form: (path, handle) =>
-      errors.route('POST', path, async (request, connection) => {
+      pages.route('POST', path, async (context, request, connection) => {
         const parameters = await readFormBody(request);
         const user = await sessions.find(request);
         if (needsLogin(user)) {
-          return hasExternalLogin(context.options)
+          return hasExternalLogin(options)
             ? redirectByPage(context.layout, redirectToLogin())
             : redirectToLogin();
         }
         const isOurs = csrfTokens.matches(parameters.one('token'), 'home', user.sessionHash);
         if (!isOurs || isCrossSiteForm(request, options.issuer)) {
           const action = { label: context.layout.text('account.review-again'), href: accountPaths[section] };
-          return errors.refuse(path, 'stale-form', { action });
+          return context.errors.refuse(path, 'stale-form', { action });
         }
         if (await lacksLocalLogin(user)) return respondRedirect(accountPaths[section]);
-        return handle({ request, connection, user, parameters });
+        return handle({ context, request, connection, user, parameters });
       }),
   };
 }

@@ -1,9 +1,9 @@
 /** Lists the grants of an account with the names of their apps, servers and permissions. */
 
-import { clientDisplayName } from '../authorization/client-display-name.ts';
 import { isUsable } from '../authorization/remembered-consent.ts';
 import type { ResolvedClient } from '../clients/client.ts';
-import { describeResource } from '../consent/describe-resource.ts';
+import { describeResource } from '../consent/describe-consent.ts';
+import { clientDisplayName } from '../display-name.ts';
 import type { ServerOptions } from '../options.ts';
 import type { PageContext } from '../page-context.ts';
 import type { GrantRecord, ProviderTokensRecord } from '../store/index.ts';

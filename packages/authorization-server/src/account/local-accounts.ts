@@ -7,7 +7,7 @@ import { createLoginRoutes } from '../login/login.ts';
 import { createMfaStep } from '../login/mfa.ts';
 import { createAuthenticateByPassword } from '../login/password.ts';
 import { createSetupRoutes } from '../login/setup.ts';
-import type { PageContext } from '../page-context.ts';
+import type { PageRouter } from '../page-context.ts';
 import { createLoginThrottle } from '../rate-limit/login-throttle.ts';
 import { createDeviceCookies } from '../users/device-cookie.ts';
 import { createFirstAccountSetup, type FirstAccountSetup } from '../users/first-account.ts';
@@ -25,10 +25,10 @@ export interface LocalAccounts {
   /** `null`: passkeys are not available at this issuer. */
   readonly passkeys: Passkeys | null;
   /** Login, setup and credential routes. */
-  routes(context: PageContext): readonly Route[];
+  routes(pages: PageRouter): readonly Route[];
 }
 
-/** Services are created once and shared by the routes of all languages. */
+/** Services are created once; the routes pick the language of each request. */
 export function createLocalAccounts(context: ServerContext): LocalAccounts {
   const passwords = createPasswords();
   const passkeys = createPasskeys(context);
@@ -42,21 +42,21 @@ export function createLocalAccounts(context: ServerContext): LocalAccounts {
     firstAccount,
     factors,
     passkeys,
-    routes(context) {
-      const secondStep = createMfaStep(context, {
+    routes(pages) {
+      const secondStep = createMfaStep(pages, {
         factors,
         throttle,
         deviceCookies,
-        completeLogin: createCompleteLogin(context, deviceCookies),
+        completeLogin: createCompleteLogin(deviceCookies),
       });
       return [
-        ...createLoginRoutes(context, { signIn, passkeys, completeLogin: secondStep.startMfaOrComplete }),
+        ...createLoginRoutes(pages, { signIn, passkeys, completeLogin: secondStep.startMfaOrComplete }),
         secondStep.route,
-        ...createMfaRoutes(context, factors, throttle, deviceCookies),
-        ...createPasswordRoutes(context, changePassword),
-        ...(passkeys === null ? [] : createPasskeyRoutes(context, passkeys)),
-        ...createAccountLinkRoutes(context, { passwords, passkeys, deviceCookies }),
-        ...createSetupRoutes(context, { firstAccount, deviceCookies, hasPasskeys: passkeys !== null }),
+        ...createMfaRoutes(pages, factors, throttle, deviceCookies),
+        ...createPasswordRoutes(pages, changePassword),
+        ...(passkeys === null ? [] : createPasskeyRoutes(pages, passkeys)),
+        ...createAccountLinkRoutes(pages, { passwords, passkeys, deviceCookies }),
+        ...createSetupRoutes(pages, { firstAccount, deviceCookies, hasPasskeys: passkeys !== null }),
       ];
     },
   };

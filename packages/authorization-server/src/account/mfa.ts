@@ -1,7 +1,7 @@
 /** The account pages of MFA: set up TOTP, renew recovery codes, disable. */
 
 import type { Route } from '../http/router.ts';
-import type { PageContext } from '../page-context.ts';
+import type { PageContext, PageRouter } from '../page-context.ts';
 import type { LoginThrottle } from '../rate-limit/login-throttle.ts';
 import { accountPaths } from '../ui/account-tabs.ts';
 import { type FormError, formErrorOptions, tooManyAttempts } from '../ui/form-error.ts';
@@ -14,15 +14,14 @@ import { recoveryCodesPage, renewRecoveryCodesPage, totpSetupPage } from './mfa-
 import { accountNoticePath } from './notices.ts';
 
 export function createMfaRoutes(
-  context: PageContext,
+  pages: PageRouter,
   factors: SecondFactors,
   throttle: LoginThrottle,
   deviceCookies: DeviceCookies,
 ): readonly Route[] {
-  const { layout } = context;
-  const { events } = context;
-  const routes = createAccountRoutes(context, 'account', 'delicate');
-  const askBeforeRenewing = (user: User, formError: FormError | null) => {
+  const { events } = pages;
+  const routes = createAccountRoutes(pages, 'account', 'delicate');
+  const askBeforeRenewing = ({ layout }: PageContext, user: User, formError: FormError | null) => {
     const page = renewRecoveryCodesPage(layout, {
       token: routes.csrfToken(user),
       error: formError?.message ?? null,
@@ -31,12 +30,12 @@ export function createMfaRoutes(
   };
 
   return [
-    routes.page('/account/codes', async ({ user }) => {
+    routes.page('/account/codes', async ({ context: { layout }, user }) => {
       const setup = factors.startSetup(user.account);
       return respondPage(totpSetupPage(layout, { ...setup, token: routes.csrfToken(user), error: null }));
     }),
 
-    routes.form('/account/codes', async ({ user, parameters }) => {
+    routes.form('/account/codes', async ({ context: { layout }, user, parameters }) => {
       const { account } = user;
       const encryptedSecret = parameters.one('sealed') ?? '';
       const codes = await factors.confirmSetup(account, encryptedSecret, parameters.one('code') ?? '');
@@ -51,22 +50,23 @@ export function createMfaRoutes(
       });
     }),
 
-    routes.page('/account/codes/recovery', async ({ user }) =>
+    routes.page('/account/codes/recovery', async ({ context, user }) =>
       (await factors.isEnabled(user.account.id))
-        ? askBeforeRenewing(user, null)
+        ? askBeforeRenewing(context, user, null)
         : respondRedirect(accountPaths.account),
     ),
 
-    routes.form('/account/codes/recovery', async ({ user, parameters, request, connection }) => {
+    routes.form('/account/codes/recovery', async ({ context, user, parameters, request, connection }) => {
+      const { layout } = context;
       const { account } = user;
       const device = deviceCookies.findDevice(request, account);
       const attempt = await throttle({ account: account.id, connection, device }, () =>
         factors.verify(account, parameters.one('code') ?? ''),
       );
       if (attempt.kind === 'throttled')
-        return askBeforeRenewing(user, tooManyAttempts(layout, attempt.retryAfter));
+        return askBeforeRenewing(context, user, tooManyAttempts(layout, attempt.retryAfter));
       if (!attempt.result) {
-        return askBeforeRenewing(user, { message: layout.text('code.error'), status: 400 });
+        return askBeforeRenewing(context, user, { message: layout.text('code.error'), status: 400 });
       }
       const codes = await factors.renewRecoveryCodes(account.id);
       if (codes === null) return respondRedirect(accountPaths.account);

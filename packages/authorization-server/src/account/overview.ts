@@ -2,7 +2,7 @@
 
 import type { Route } from '../http/router.ts';
 import { hasLocalLogin } from '../login/has-local-login.ts';
-import type { PageContext } from '../page-context.ts';
+import type { PageRouter } from '../page-context.ts';
 import { respondPage, respondRedirect } from '../ui/respond-page.ts';
 import type { Passkeys } from '../users/passkeys.ts';
 import type { SecondFactors } from '../users/second-factors.ts';
@@ -19,12 +19,11 @@ interface LocalLoginMethods {
 
 /** @param methods `null`: users log in at the operator's application */
 export function createAccountOverviewRoutes(
-  context: PageContext,
+  pages: PageRouter,
   methods: LocalLoginMethods | null,
 ): readonly Route[] {
-  const { csrfTokens, layout } = context;
-  const { store, clock, events } = context;
-  const routes = createAccountRoutes(context, 'account');
+  const { store, clock, events, csrfTokens } = pages;
+  const routes = createAccountRoutes(pages, 'account');
   const describeSignIn = async (
     { factors, passkeys }: LocalLoginMethods,
     accountId: string,
@@ -33,7 +32,7 @@ export function createAccountOverviewRoutes(
     passkeys: passkeys === null ? null : await store.listPasskeys(accountId),
   });
   return [
-    routes.page('/account', async ({ user, parameters }) => {
+    routes.page('/account', async ({ context, user, parameters }) => {
       const sessions = await store.listSessions(user.account.id, clock());
       const browsers = sessions.map(({ hash, browser, address, createdAt }) => ({
         id: hash,
@@ -43,7 +42,7 @@ export function createAccountOverviewRoutes(
         isCurrent: hash === user.sessionHash,
       }));
       browsers.sort((one, other) => Number(other.isCurrent) - Number(one.isCurrent));
-      const page = accountPage(layout, {
+      const page = accountPage(context.layout, {
         email: user.account.email,
         sessions: browsers,
         login:

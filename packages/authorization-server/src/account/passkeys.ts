@@ -1,13 +1,12 @@
 /** The passkey pages of an account: add and remove passkeys. */
 import type { HttpRequest, HttpResponse } from '@portcullis/http';
 import type { Route } from '../http/router.ts';
-import type { PageContext } from '../page-context.ts';
+import type { PageRouter } from '../page-context.ts';
 import type { Layout } from '../ui/layout.ts';
 import { respondPage, respondRedirect } from '../ui/respond-page.ts';
 import { parseBrowserName } from '../users/browser-name.ts';
 import { MAX_PASSKEYS, type Passkeys } from '../users/passkeys.ts';
-import type { User } from '../users/sessions.ts';
-import { createAccountRoutes } from './account-routes.ts';
+import { type AccountRequest, createAccountRoutes } from './account-routes.ts';
 import { accountNoticePath } from './notices.ts';
 import { describeBrowser } from './overview-view.ts';
 import { addPasskeyPage } from './passkeys-view.ts';
@@ -18,12 +17,14 @@ export function suggestedName(layout: Layout, { headers }: HttpRequest): string 
   return browser === null ? 'Passkey' : describeBrowser(layout, browser);
 }
 
-export function createPasskeyRoutes(context: PageContext, passkeys: Passkeys): readonly Route[] {
-  const { layout } = context;
-  const { store, events } = context;
-  const routes = createAccountRoutes(context, 'account', 'delicate');
+export function createPasskeyRoutes(pages: PageRouter, passkeys: Passkeys): readonly Route[] {
+  const { store, events } = pages;
+  const routes = createAccountRoutes(pages, 'account', 'delicate');
 
-  const show = async (request: HttpRequest, user: User, wrong: string | null): Promise<HttpResponse> => {
+  const show = async (
+    { context: { layout }, request, user }: Pick<AccountRequest, 'context' | 'request' | 'user'>,
+    wrong: string | null,
+  ): Promise<HttpResponse> => {
     const known = await store.listPasskeys(user.account.id);
     const page = addPasskeyPage(layout, {
       options: passkeys.creationOptions(user.account, known, [user.sessionHash]),
@@ -35,19 +36,21 @@ export function createPasskeyRoutes(context: PageContext, passkeys: Passkeys): r
   };
 
   return [
-    routes.page('/account/passkeys/add', ({ request, user }) => show(request, user, null)),
+    routes.page('/account/passkeys/add', (visit) => show(visit, null)),
 
-    routes.form('/account/passkeys/add', async ({ request, user, parameters }) => {
+    routes.form('/account/passkeys/add', async (visit) => {
+      const { context, user, parameters } = visit;
+      const { layout } = context;
       const { account, sessionHash } = user;
       if ((await store.listPasskeys(account.id)).length >= MAX_PASSKEYS) {
-        return show(request, user, layout.text('passkey.too-many'));
+        return show(visit, layout.text('passkey.too-many'));
       }
       const answer = parameters.one('credential') ?? '';
       const passkey = await passkeys.verifyRegistration(account, answer, parameters.one('name') ?? '', [
         sessionHash,
       ]);
       if (passkey === null || !(await store.addPasskey(passkey))) {
-        return show(request, user, layout.text('passkey.not-added'));
+        return show(visit, layout.text('passkey.not-added'));
       }
       events({ type: 'passkey.added', accountId: account.id });
       return respondRedirect(accountNoticePath('passkey-added'));

@@ -4,7 +4,7 @@ import type { Parameters } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
 import type { Route } from '../http/router.ts';
 import type { AuthenticateByPassword, LoginSource } from '../login/password.ts';
-import type { PageContext } from '../page-context.ts';
+import type { PageContext, PageRouter } from '../page-context.ts';
 import type { AccountRecord } from '../store/index.ts';
 import { formErrorOptions, tooManyAttempts } from '../ui/form-error.ts';
 import { type PageOptions, respondPage, respondRedirect } from '../ui/respond-page.ts';
@@ -18,11 +18,12 @@ import { type PasswordPage, passwordPage } from './password-view.ts';
 
 const NO_ERRORS: PasswordPage['errors'] = { password: null, passwordAgain: null };
 
-export function createPasswordRoutes(context: PageContext, change: ChangePassword): readonly Route[] {
-  const { store, layout } = context;
-  const routes = createAccountRoutes(context, 'account', 'own');
+export function createPasswordRoutes(pages: PageRouter, change: ChangePassword): readonly Route[] {
+  const { store } = pages;
+  const routes = createAccountRoutes(pages, 'account', 'own');
 
   const show = async (
+    { layout }: PageContext,
     user: User,
     errors: Partial<Pick<PasswordPage, 'errors' | 'currentError' | 'endOthers'>>,
     answer: PageOptions = {},
@@ -40,11 +41,12 @@ export function createPasswordRoutes(context: PageContext, change: ChangePasswor
     return respondPage(passwordPage(layout, { ...page, token: routes.csrfToken(user) }), answer);
   };
 
-  const changeIt = async (user: User, form: Parameters, origin: LoginSource) => {
+  const changeIt = async (context: PageContext, user: User, form: Parameters, origin: LoginSource) => {
+    const { layout } = context;
     const { account, sessionHash } = user;
     const endOthers = form.one('others') === 'end';
     const errors = validateNewPassword(form, account.emailKey);
-    if (errors !== null) return show(user, { errors, endOthers }, { status: 400 });
+    if (errors !== null) return show(context, user, { errors, endOthers }, { status: 400 });
     const outcome = await change({
       account,
       current: form.one('current') ?? '',
@@ -55,16 +57,21 @@ export function createPasswordRoutes(context: PageContext, change: ChangePasswor
     if (outcome.kind === 'changed')
       return respondRedirect(accountNoticePath('password-changed'), [outcome.cookie]);
     if (outcome.kind === 'refused') {
-      return show(user, { currentError: layout.text('password.error.current'), endOthers }, { status: 400 });
+      return show(
+        context,
+        user,
+        { currentError: layout.text('password.error.current'), endOthers },
+        { status: 400 },
+      );
     }
     const wait = tooManyAttempts(layout, outcome.retryAfter);
-    return show(user, { currentError: wait.message, endOthers }, formErrorOptions(wait));
+    return show(context, user, { currentError: wait.message, endOthers }, formErrorOptions(wait));
   };
 
   return [
-    routes.page('/account/password', ({ user }) => show(user, {})),
-    routes.form('/account/password', ({ user, parameters, request, connection }) =>
-      changeIt(user, parameters, { request, connection }),
+    routes.page('/account/password', ({ context, user }) => show(context, user, {})),
+    routes.form('/account/password', ({ context, user, parameters, request, connection }) =>
+      changeIt(context, user, parameters, { request, connection }),
     ),
   ];
 }

@@ -2,7 +2,7 @@
 
 import { html } from 'hono/html';
 import type { Route } from '../http/router.ts';
-import type { PageContext } from '../page-context.ts';
+import type { PageRouter } from '../page-context.ts';
 import { accountPaths, accountTabs } from '../ui/account-tabs.ts';
 import { hiddenFields, type Layout, renderPage } from '../ui/layout.ts';
 import type { Markup } from '../ui/markup.ts';
@@ -12,18 +12,17 @@ import { createAccountRoutes } from './account-routes.ts';
 import { type ListedGrant, revocationEffects } from './connections-view.ts';
 import { listConnections } from './list-connections.ts';
 
-export function createAccountRemovalRoutes(context: PageContext): readonly Route[] {
-  const { layout, sessions } = context;
-  const { store, clock, events } = context;
-  const routes = createAccountRoutes(context, 'account', 'recent');
+export function createAccountRemovalRoutes(pages: PageRouter): readonly Route[] {
+  const { store, clock, events, sessions } = pages;
+  const routes = createAccountRoutes(pages, 'account', 'recent');
   return [
-    routes.page('/account/remove', async ({ user }) => {
+    routes.page('/account/remove', async ({ context, user }) => {
       const connections = await listConnections(context, user.account.id);
       const { email } = user.account;
-      return respondPage(removalPage(layout, { email, connections, token: routes.csrfToken(user) }));
+      return respondPage(removalPage(context.layout, { email, connections, token: routes.csrfToken(user) }));
     }),
 
-    routes.form('/account/remove', async ({ request, user }) => {
+    routes.form('/account/remove', async ({ context: { layout }, request, user }) => {
       const { id: accountId } = user.account;
       // Point of no return: the account is deleted and its grants are revoked.
       if (await store.removeAccount(accountId, clock())) events({ type: 'account.removed', accountId });

@@ -1,14 +1,14 @@
-/** Refusing an authorization request whose client and redirect URI are proven: by redirect, or first by a page. */
+/** Authorization error responses: by redirect, or on a page when the client could be anybody (open redirect). */
 import type { HttpResponse } from '@portcullis/http';
 import { errorResponseUrl, OAuthError, type RedirectTarget } from '@portcullis/protocol';
 import { isTrustedClient, type ResolvedClient } from '../clients/client.ts';
+import { clientDisplayName } from '../display-name.ts';
 import type { PageContext } from '../page-context.ts';
 import { messagePage } from '../ui/message-page.ts';
 import { respondPage, respondRedirect } from '../ui/respond-page.ts';
 import type { User } from '../users/sessions.ts';
-import { clientDisplayName } from './client-display-name.ts';
 
-/** A request whose client is known and whose redirect URI that client registered. */
+/** A request whose client is known and whose redirect URI is registered for it. */
 export interface ClientRequest {
   readonly client: ResolvedClient;
   readonly target: RedirectTarget;
@@ -16,10 +16,9 @@ export interface ClientRequest {
 }
 
 /**
- * Refuses a request. The authorization server MUST NOT be a relay that sends people to addresses which a stranger
- * registered a minute ago: it redirects on its own only for clients that the operator set up and for people who are
- * signed in; anybody else reads where the way leads, and decides.
- * @see OAuth 2.1 draft 13 §7.12.2
+ * Rejects a request. The authorization server MUST NOT be an open redirector to URIs that an unknown party has just registered:
+ * it redirects automatically only for pre-registered clients and for signed-in users; other users see where the link leads.
+ * @see OAuth 2.1 draft 13 §7.12.2, RFC 9700 §4.11.2
  */
 export async function rejectRequest(
   context: PageContext,
@@ -53,7 +52,7 @@ export async function rejectRequest(
   return respondPage(notice, { status: error.status, headers });
 }
 
-/** Whatever is thrown, as an error that may travel. What was not foreseen stays in the event log. */
+/** Turns any error into one that may be sent to a client; the cause of an unexpected one goes to the audit log only. */
 export function toOAuthError(cause: unknown): OAuthError {
   if (cause instanceof OAuthError) return cause;
   return new OAuthError('server_error', 'The authorization server met an unexpected condition.', {

@@ -1,45 +1,56 @@
-/** The law of interaction: what a transaction needs next, from what is known of it so far. */
+/** Decides what an authorization transaction needs next: a login, a consent, the identity provider, or its code. Pure. */
+import type { Scopes } from '@portcullis/protocol';
 import type { AuthorizationTransactionRecord } from '../store/index.ts';
 
-/** What a transaction has come to. */
-export interface Progress<Decision> {
-  /** The account that acts; `null` until somebody signed in. */
-  readonly subject: string | null;
-  /** What that person allowed; `null` until then. */
-  readonly approved: Decision | null;
+/** What a user allowed. */
+export interface ConsentDecision {
+  readonly scopes: Scopes;
+  readonly workspace: string | null;
+  /** Answered on the consent page now, or covered by a remembered consent: then no page is shown and no record is kept. */
+  readonly source: 'user' | 'remembered';
 }
 
-export type Step<Decision> =
+/** What is known of a transaction so far. */
+export interface Progress<Decision> {
+  /** The account that acts; `null` until a user has logged in. */
+  readonly accountId: string | null;
+  readonly decision: Decision | null;
+}
+
+export type NextStep<Decision> =
   | { readonly show: 'login' | 'consent' }
-  | { readonly leave: { readonly approved: Decision } }
-  | { readonly finish: { readonly subject: string; readonly approved: Decision } };
+  | { readonly startFederatedLogin: { readonly decision: Decision } }
+  | { readonly issueCode: { readonly accountId: string; readonly decision: Decision } };
 
 /**
- * Here: first who, then what, then the code. With a third party the person MUST have allowed this very client before they
- * leave: whoever is known there already would otherwise be sent back with a code, having seen nothing.
- * @param login where the person signs in; with a third party, `subject` is whom it has named in this transaction
+ * With a local account: login, consent, code. With an identity provider, the user MUST consent to this very client before
+ * the redirect (confused deputy): the provider may have a session and remember its own consent, and would otherwise send the
+ * browser straight back, so that a code is issued without any page shown.
+ * @param login where the user logs in; with an identity provider, `accountId` is whom it identified in this transaction
  * @see OAuth 2.1 draft 13 §3.1, seed 5.3(12)
  */
 export function nextStep<Decision>(
-  { subject, approved }: Progress<Decision>,
-  login: 'local' | 'third-party' = 'local',
-): Step<Decision> {
-  if (login === 'third-party') {
-    if (approved === null) return { show: 'consent' };
-    return subject === null ? { leave: { approved } } : { finish: { subject, approved } };
+  { accountId, decision }: Progress<Decision>,
+  login: 'local' | 'federated' = 'local',
+): NextStep<Decision> {
+  if (login === 'federated') {
+    if (decision === null) return { show: 'consent' };
+    return accountId === null
+      ? { startFederatedLogin: { decision } }
+      : { issueCode: { accountId, decision } };
   }
-  if (subject === null) return { show: 'login' };
-  if (approved === null) return { show: 'consent' };
-  return { finish: { subject, approved } };
+  if (accountId === null) return { show: 'login' };
+  if (decision === null) return { show: 'consent' };
+  return { issueCode: { accountId, decision } };
 }
 
 /**
- * Whose transaction it is: the account signed in in the browser now, unless the client asked for a fresh sign-in and that
- * account has not made one for this very transaction.
+ * The account that acts in a transaction: the one signed in in the browser, unless the client asked for a fresh login and
+ * that account has not logged in for this very transaction.
  */
-export function subjectOf(
-  transaction: Pick<AuthorizationTransactionRecord, 'accountId' | 'forceLogin'>,
-  signedIn: string | null,
+export function actingAccountOf(
+  record: Pick<AuthorizationTransactionRecord, 'accountId' | 'forceLogin'>,
+  signedInAccountId: string | null,
 ): string | null {
-  return transaction.forceLogin && transaction.accountId !== signedIn ? null : signedIn;
+  return record.forceLogin && record.accountId !== signedInAccountId ? null : signedInAccountId;
 }

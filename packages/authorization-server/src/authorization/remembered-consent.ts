@@ -1,7 +1,8 @@
-/** What a person has allowed a client on a resource already: read from the grants that stand, so that it ends with them. */
-
+/** Remembered consent: what a user already allowed a client, read from live grants, so that it ends with them. */
+import type { HttpRequest } from '@portcullis/http';
 import {
   missingScopes,
+  type Prompt,
   type RedirectTarget,
   type Scopes,
   temporarilyUnavailable,
@@ -11,17 +12,92 @@ import type { ResolvedClient } from '../clients/client.ts';
 import type { ServerContext } from '../context.ts';
 import type { Lifetimes } from '../lifetimes.ts';
 import type { ResourceDefinition, ServerOptions, Workspace } from '../options.ts';
+import { hashSecret } from '../secrets.ts';
 import type { GrantRecord, RememberedConsent } from '../store/index.ts';
-import { consentTermsOf } from './terms.ts';
+import type { ConsentDecision } from './next-step.ts';
+
+/** A checked request of a signed-in user. */
+interface ConsentQuery {
+  readonly accountId: string;
+  readonly client: ResolvedClient;
+  readonly target: RedirectTarget;
+  readonly resource: ResourceDefinition;
+  readonly scopes: Scopes;
+}
+
+/**
+ * Finds the consent that covers a request, so that no page is needed. `null`: show the consent page, as after any failure.
+ */
+export async function findRememberedConsent(
+  context: ServerContext,
+  request: HttpRequest,
+  prompt: ReadonlySet<Prompt>,
+  query: ConsentQuery,
+): Promise<ConsentDecision | null> {
+  const asksForPage = prompt.has('login') || prompt.has('select_account') || prompt.has('consent');
+  if (asksForPage || !isUserNavigation(request)) return null;
+  const consent = await findMatchingConsent(context, query).catch(() => null);
+  if (consent === null) return null;
+  return { scopes: query.scopes, workspace: consent.workspace, source: 'remembered' };
+}
+
+/**
+ * Whether the browser says that the user navigated here from our own site or from none, in a top-level page. After a link from
+ * another site, in a frame, for a prefetch, or without these headers, the page is shown.
+ * @see Fetch Metadata Request Headers §2
+ */
+function isUserNavigation({ method, headers }: HttpRequest): boolean {
+  return (
+    method === 'GET' &&
+    !headers.has('sec-purpose') &&
+    !headers.has('purpose') &&
+    ['same-origin', 'same-site', 'none'].includes(headers.get('sec-fetch-site') ?? '') &&
+    headers.get('sec-fetch-mode') === 'navigate' &&
+    headers.get('sec-fetch-dest') === 'document'
+  );
+}
+
+/**
+ * A consent of the same user for the same client, redirect URI, client metadata and resource, with at least these scopes. Clients
+ * that registered themselves or that listen on loopback can be impersonated, so consent for them is never remembered.
+ * @throws OAuthError `temporarily_unavailable` when the store or the operator's workspaces are unavailable
+ * @see OAuth 2.1 draft 13 §7.3.1, RFC 8252 §8.6
+ */
+async function findMatchingConsent(
+  context: ServerContext,
+  { accountId, client, target, resource, scopes }: ConsentQuery,
+): Promise<RememberedConsent | null> {
+  if (client.origin === 'registered' || target.kind !== 'https') return null;
+  const {
+    store,
+    clock,
+    options: { lifetimes },
+  } = context;
+  const now = clock();
+  const digest = consentDigestOf(client, target);
+  const [newest, workspaces] = await Promise.all([
+    store.findNewestRememberedConsent(accountId, client.id, digest, now),
+    findWorkspaces(context.options, accountId, resource.resource),
+  ]);
+  if (newest === null) return null;
+  const covers = (consent: RememberedConsent) =>
+    consent.resources.includes(resource.resource) &&
+    isUsable(consent, client, lifetimes, now) &&
+    isInWorkspaces(consent, workspaces) &&
+    missingScopes(scopes, consent.scopes, resource.hierarchy).length === 0;
+  // With workspaces, the most recently used one counts, which only the list of all consents shows.
+  if (workspaces.length === 0 && covers(newest)) return newest;
+  return (await store.listRememberedConsents(accountId, client.id, digest, now)).find(covers) ?? null;
+}
 
 export interface ExistingConsents {
-  /** The workspaces that the person may choose from; none where there are none. */
+  /** The workspaces that the user can pick; empty where there are none. */
   readonly workspaces: readonly Workspace[];
-  /** Grants in workspaces that are still there, or outside of any where there are none. The last used comes first. */
+  /** Grants in workspaces that still exist, or without a workspace where there are none. Most recently used first. */
   readonly grants: readonly GrantRecord[];
 }
 
-/** @throws OAuthError `temporarily_unavailable` when the store or the operator's workspaces cannot be asked */
+/** @throws OAuthError `temporarily_unavailable` when the store or the operator's workspaces are unavailable */
 export async function findExistingConsents(
   context: ServerContext,
   accountId: string,
@@ -45,15 +121,15 @@ export async function findExistingConsents(
         grant.clientId === client.id &&
         grant.resources.includes(resource) &&
         isUsable(grant, client, lifetimes, now) &&
-        isThere(grant, workspaces),
+        isInWorkspaces(grant, workspaces),
     ),
   };
 }
 
-/** Seconds: a token that is told again within the grace window is a use that nobody notes. */
-const SLACK = 60;
+/** Seconds: a retry within the grace period of a refresh token is not recorded as a use. */
+const UNRECORDED_USE = 60;
 
-/** A grant whose tokens have all expired gives access to nothing, though it stands. */
+/** Whether a grant may still have a token that has not expired. */
 export function isUsable(
   { lastUsedAt }: Pick<GrantRecord, 'lastUsedAt'>,
   client: ResolvedClient | null,
@@ -61,61 +137,21 @@ export function isUsable(
   now: number,
 ): boolean {
   const refreshes = client?.metadata.grant_types.includes('refresh_token') ?? true;
-  return lastUsedAt + (refreshes ? lifetimes.refreshIdle : lifetimes.accessToken) + SLACK > now;
+  return lastUsedAt + (refreshes ? lifetimes.refreshIdle : lifetimes.accessToken) + UNRECORDED_USE > now;
 }
 
-/** The scopes that a client holds in a workspace. */
+/** The scopes that a client has in a workspace. */
 export function grantedScopesIn(workspace: string | null, { grants }: ExistingConsents): Scopes {
   return grants
     .filter((grant) => grant.workspace === workspace)
     .reduce<Scopes>((held, { scopes }) => unionScopes(held, scopes), []);
 }
 
-/** A request that a person may have answered before. */
-export interface RepeatedRequest {
-  readonly accountId: string;
-  readonly client: ResolvedClient;
-  readonly target: RedirectTarget;
-  readonly resource: ResourceDefinition;
-  readonly scopes: Scopes;
-}
-
-/**
- * The consent by which a person has answered this very request before: nothing more is asked for, the client says the same of
- * itself, and the answer goes to the same place, which is its own. `null`: the person has to be asked. Who registered itself,
- * or is called back on this computer, could be anybody, and is never remembered.
- * @throws OAuthError `temporarily_unavailable` when the store or the operator's workspaces cannot be asked
- * @see OAuth 2.1 draft 13 §7.3.1
- */
-export async function findMatchingConsent(
-  context: ServerContext,
-  { accountId, client, target, resource, scopes }: RepeatedRequest,
-): Promise<RememberedConsent | null> {
-  if (client.origin === 'registered' || target.kind !== 'https') return null;
-  const {
-    store,
-    clock,
-    options: { lifetimes },
-  } = context;
-  const now = clock();
-  const terms = consentTermsOf(client, target);
-  const [newest, workspaces] = await Promise.all([
-    store.findNewestRememberedConsent(accountId, client.id, terms, now),
-    findWorkspaces(context.options, accountId, resource.resource),
-  ]);
-  if (newest === null) return null;
-  const answers = (consent: RememberedConsent) =>
-    consent.resources.includes(resource.resource) &&
-    isUsable(consent, client, lifetimes, now) &&
-    isThere(consent, workspaces) &&
-    missingScopes(scopes, consent.scopes, resource.hierarchy).length === 0;
-  // Where there are workspaces, the one that was used last is meant: only all consents together tell that.
-  if (workspaces.length === 0 && answers(newest)) return newest;
-  return (await store.listRememberedConsents(accountId, client.id, terms, now)).find(answers) ?? null;
-}
-
-/** Whether what was allowed lies in a workspace that is still there, or outside of any where there are none. */
-function isThere({ workspace }: Pick<GrantRecord, 'workspace'>, workspaces: readonly Workspace[]): boolean {
+/** Whether a grant is bound to a workspace that still exists, or to none where there are none. */
+function isInWorkspaces(
+  { workspace }: Pick<GrantRecord, 'workspace'>,
+  workspaces: readonly Workspace[],
+): boolean {
   return workspaces.length === 0 ? workspace === null : workspaces.some(({ id }) => id === workspace);
 }
 
@@ -127,6 +163,11 @@ async function findWorkspaces(
   try {
     return await workspaces(accountId, resource);
   } catch (error) {
-    throw temporarilyUnavailable(`the workspaces cannot be asked for: ${String(error)}`);
+    throw temporarilyUnavailable(`the workspaces are unavailable: ${String(error)}`);
   }
+}
+
+/** A digest of the redirect URI and the client's metadata: when either changes, the consent no longer applies. */
+export function consentDigestOf({ digest, metadata }: ResolvedClient, { uri }: RedirectTarget): string {
+  return hashSecret(JSON.stringify([uri, digest ?? metadata]));
 }

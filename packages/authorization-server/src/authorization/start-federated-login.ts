@@ -1,4 +1,4 @@
-/** Leaving for a third party from a page of ours; one that cannot sign anybody in now is named, and nothing is lost by it. */
+/** Starts a federated login: redirects to the identity provider, or shows that it is unavailable. */
 import { type HttpResponse, withCookies } from '@portcullis/http';
 import type { IdentityProvider } from '../federation/identity-provider.ts';
 import type { FederatedLoginRequest } from '../federation/login-request.ts';
@@ -10,40 +10,39 @@ import {
 import type { PageContext } from '../page-context.ts';
 import { describeWait } from '../ui/times.ts';
 
-/** Where somebody leaves, or comes back. */
-interface Threshold {
+/** The page that starts the login, or that the callback belongs to. */
+interface LoginStart {
   readonly endpoint: string;
-  /** Where they begin again. */
-  readonly again: string;
-  /** Cookies that are set whatever becomes of it. */
+  /** Starts this step again. */
+  readonly restartPath: string;
+  /** `Set-Cookie` values that the response carries in any case. */
   readonly cookies?: readonly string[];
 }
 
-/** Sends the browser to a third party, or says why it cannot be sent there now. */
 export async function startFederatedLogin(
   context: PageContext,
   identityProvider: IdentityProvider,
-  loginTarget: FederatedLoginRequest,
-  { cookies = [], ...threshold }: Threshold,
+  loginRequest: FederatedLoginRequest,
+  { cookies = [], ...start }: LoginStart,
 ): Promise<HttpResponse> {
-  const left = await context.federation.logins.start(identityProvider, loginTarget, cookies);
-  if (!('issue' in left)) return left;
-  return withCookies(await respondProviderError(context, identityProvider, left.issue, threshold), cookies);
+  const started = await context.federation.logins.start(identityProvider, loginRequest, cookies);
+  if (!('issue' in started)) return started;
+  return withCookies(await respondProviderError(context, identityProvider, started.issue, start), cookies);
 }
 
 /**
- * A page for whoever would sign in at a third party that cannot now. One that is away is an outage of ours too: 503, and when to
- * come again; an answer of it that is none is 502, and waiting may not help.
+ * Shows that an identity provider cannot be used now: 503 with `Retry-After` when it is unavailable, 502 when its response is
+ * invalid and waiting may not help.
  * @see RFC 9110 §15.6.3, §15.6.4
  */
 export function respondProviderError(
   { errors, layout }: Pick<PageContext, 'errors' | 'layout'>,
   { id, name: provider }: IdentityProvider,
   issue: IdentityProviderError,
-  { endpoint, again }: Threshold,
+  { endpoint, restartPath }: LoginStart,
 ): Promise<HttpResponse> {
   const reason = `${id}: ${issue.message}`;
-  const action = { label: layout.text('message.try-again'), href: again };
+  const action = { label: layout.text('message.try-again'), href: restartPath };
   if (!isUnavailable(issue)) {
     return errors.refuse(endpoint, 'provider-error', { values: { provider }, action, reason });
   }

@@ -1,59 +1,179 @@
-/** Finding the flow that a page belongs to: its transaction, in the browser that began it, everything judged again. */
+/** Authorization transactions: opened by GET /authorize, kept in the store, and found again by the browser that opened them. */
 import type { HttpRequest } from '@portcullis/http';
-import { checkRedirectUri, type Parameters } from '@portcullis/protocol';
+import {
+  type AuthorizationRequest,
+  checkRedirectUri,
+  type Parameters,
+  type RedirectTarget,
+  type Scopes,
+} from '@portcullis/protocol';
+import type { ResolvedClient } from '../clients/client.ts';
+import type { IdentityProvider } from '../federation/identity-provider.ts';
 import type { PageContext } from '../page-context.ts';
-import { matchesSecret } from '../secrets.ts';
+import { hashSecret, matchesSecret, newIdentifier, newSecret } from '../secrets.ts';
+import type { AuthorizationTransactionRecord } from '../store/index.ts';
 import type { ErrorPage } from '../ui/error-pages.ts';
-import { subjectOf } from './next-step.ts';
-import type { BrowserTransaction } from './transaction.ts';
+import type { User } from '../users/sessions.ts';
+import { requiresFreshLogin } from './check-request.ts';
+import type { ClientRequest } from './error-response.ts';
+import { actingAccountOf, type ConsentDecision } from './next-step.ts';
 
-/** The flow, or why there is none. */
+/** An authorization transaction: its record with everything that was proven about it. */
+export interface AuthorizationTransaction {
+  readonly record: AuthorizationTransactionRecord;
+  readonly client: ResolvedClient;
+  readonly target: RedirectTarget;
+  /** Where the user logs in; `null`: with a local account. */
+  readonly identityProvider: IdentityProvider | null;
+  /** The account that acts; `null` until a user has logged in for this transaction. */
+  readonly accountId: string | null;
+  /** What the user allowed; `null` until then. */
+  readonly decision: ConsentDecision | null;
+}
+
+/** An authorization transaction in the browser that opened it. */
+export interface BrowserTransaction extends AuthorizationTransaction {
+  /** Who is signed in in this browser, whether or not for this transaction. */
+  readonly user: User | null;
+  /** What the CSRF tokens of its forms are bound to. */
+  readonly csrfBinding: readonly string[];
+}
+
 export type FoundTransaction = BrowserTransaction | { readonly missing: ErrorPage };
 
+/** The query and form parameter that names a transaction. */
+export const TRANSACTION_PARAMETER = 'flow';
+
+/** The page of a transaction. */
+export function pagePath(page: 'login' | 'consent', transactionId: string): string {
+  return `/${page}?${TRANSACTION_PARAMETER}=${encodeURIComponent(transactionId)}`;
+}
+
+interface CheckedRequest extends Pick<ClientRequest, 'client' | 'target'> {
+  readonly parameters: Parameters;
+  readonly authorizationRequest: AuthorizationRequest;
+  readonly resource: string;
+  readonly scopes: Scopes;
+  readonly user: User | null;
+  readonly identityProvider: IdentityProvider | null;
+  /** The signed-in account, if it may act here. */
+  readonly accountId: string | null;
+  readonly decision: ConsentDecision | null;
+}
+
 /**
- * Finds the flow that the parameter `flow` names. A transaction is for the browser that began it: whoever is led to
- * somebody else's learns nothing about it.
- * @throws OAuthError `invalid_request` when the client does not have the redirect URI any more
+ * Opens a transaction, bound to this browser by a cookie. With a remembered consent it ends within this request: then
+ * neither a record nor a cookie is kept.
+ */
+export async function openTransaction(
+  context: PageContext,
+  request: HttpRequest,
+  { client, target, identityProvider, decision, ...checked }: CheckedRequest,
+): Promise<{ readonly transaction: AuthorizationTransaction; readonly cookies: readonly string[] }> {
+  const { store, events, options, transactionCookie } = context;
+  const secret = transactionCookie.read(request) ?? newSecret();
+  const record = createRecord(context, { client, target, ...checked }, hashSecret(secret));
+  if (decision === null) await store.openTransaction(record);
+  const { resource, scopes } = checked;
+  events({
+    type: 'authorization.started',
+    transactionId: record.id,
+    clientId: client.id,
+    resource,
+    scopes,
+  });
+  const accountId = actingAccountOf(record, checked.accountId);
+  const cookie = transactionCookie.write(secret, options.lifetimes.transaction);
+  return {
+    transaction: { record, client, target, identityProvider, accountId, decision },
+    cookies: decision === null ? [cookie] : [],
+  };
+}
+
+function createRecord(
+  { clock, options }: Pick<PageContext, 'clock' | 'options'>,
+  checked: Omit<CheckedRequest, 'identityProvider' | 'decision'>,
+  browserHash: string,
+): AuthorizationTransactionRecord {
+  const { client, target, parameters, authorizationRequest, resource, scopes, user } = checked;
+  const forceLogin = requiresFreshLogin(authorizationRequest.prompt);
+  const createdAt = clock();
+  return {
+    id: newIdentifier('flow'),
+    browserHash,
+    clientId: client.id,
+    redirectUri: target.uri,
+    redirectUriSent: parameters.one('redirect_uri') !== undefined,
+    state: authorizationRequest.state ?? null,
+    codeChallenge: authorizationRequest.codeChallenge,
+    resources: [resource],
+    scopes,
+    accountId: forceLogin ? null : (user?.account.id ?? null),
+    forceLogin,
+    approvedScopes: null,
+    identityProvider: null,
+    linkedGrantId: null,
+    createdAt,
+    expiresAt: createdAt + options.lifetimes.transaction,
+  };
+}
+
+/**
+ * Finds the transaction that a request names. It is bound to the browser that opened it, so that a link sent to another
+ * user (session fixation) reveals nothing and decides nothing.
+ * @throws OAuthError `invalid_request` when the client no longer has the redirect URI
  */
 export async function findTransaction(
   context: PageContext,
   request: HttpRequest,
   parameters: Parameters,
 ): Promise<FoundTransaction> {
-  const {
-    store,
-    clock,
-    options,
-    transactionCookie: browser,
-    sessions,
-    findClient,
-    federation: upstream,
-  } = context;
-  const id = parameters.one('flow');
+  const { store, clock, transactionCookie, sessions, federation } = context;
+  const id = parameters.one(TRANSACTION_PARAMETER);
   if (id === undefined) return { missing: 'no-transaction' };
-  const transaction = await store.findTransaction(id, clock());
-  if (transaction === null) return { missing: 'gone' };
-  const cookie = browser.read(request);
-  if (cookie === null) return { missing: 'no-cookie' };
-  if (!matchesSecret(cookie, transaction.browserHash)) return { missing: 'other-browser' };
+  const record = await store.findTransaction(id, clock());
+  if (record === null) return { missing: 'gone' };
+  const secret = transactionCookie.read(request);
+  if (secret === null) return { missing: 'no-cookie' };
+  if (!matchesSecret(secret, record.browserHash)) return { missing: 'other-browser' };
 
-  const client = await findClient(transaction.clientId, 'resume');
-  if (client === null) return { missing: 'unknown-app' };
-  const target = checkRedirectUri(client.metadata.redirect_uris, transaction.redirectUri, options.redirects);
+  const clientRequest = await restoreClientRequest(context, record);
+  if (clientRequest === null) return { missing: 'unknown-app' };
   const user = await sessions.find(request);
-  const { identityProvider, isSatisfied: admits } = await upstream.resolveLoginMethod(
-    transaction.identityProvider,
+  const { identityProvider, isSatisfied } = await federation.resolveLoginMethod(
+    record.identityProvider,
     user,
   );
+  const signedIn = isSatisfied ? (user?.account.id ?? null) : null;
   return {
-    record: transaction,
-    client,
-    target,
+    record,
+    ...clientRequest,
     user,
     identityProvider,
-    accountId: subjectOf(transaction, admits ? (user?.account.id ?? null) : null),
+    accountId: actingAccountOf(record, signedIn),
     decision: null,
-    // The digest: an answer to what a client's document said is none to what it says now.
-    csrfBinding: [transaction.id, transaction.browserHash, user?.sessionHash ?? '', client.digest ?? ''],
+    // With the digest, a decision about one version of the client's metadata document is none about another.
+    csrfBinding: [record.id, record.browserHash, user?.sessionHash ?? '', clientRequest.client.digest ?? ''],
   };
+}
+
+/** Loads a transaction outside its browser, for the API of an external UI; `null` when it is no longer open. */
+export async function loadTransaction(
+  context: Pick<PageContext, 'store' | 'clock' | 'options' | 'findClient'>,
+  id: string,
+): Promise<AuthorizationTransaction | null> {
+  const record = await context.store.findTransaction(id, context.clock());
+  const clientRequest = record === null ? null : await restoreClientRequest(context, record);
+  if (record === null || clientRequest === null) return null;
+  return { record, ...clientRequest, identityProvider: null, accountId: null, decision: null };
+}
+
+/** Proves client and redirect URI again: both may have changed since the transaction was opened. */
+async function restoreClientRequest(
+  { findClient, options }: Pick<PageContext, 'options' | 'findClient'>,
+  { clientId, redirectUri }: AuthorizationTransactionRecord,
+): Promise<Pick<ClientRequest, 'client' | 'target'> | null> {
+  const client = await findClient(clientId, 'resume');
+  if (client === null) return null;
+  return { client, target: checkRedirectUri(client.metadata.redirect_uris, redirectUri, options.redirects) };
 }

@@ -1,57 +1,110 @@
-/** What is to be decided on a consent page: the question, and the workspace that it is about. */
-
-import type { Scopes } from '@portcullis/protocol';
+/** What a consent page asks: scopes, and the workspace that the grant is bound to. */
+import {
+  impliedScopes,
+  intersectScopes,
+  missingScopes,
+  type Scopes,
+  unionScopes,
+} from '@portcullis/protocol';
 import { findExistingConsents, grantedScopesIn } from '../authorization/remembered-consent.ts';
-import type { AuthorizationTransaction } from '../authorization/transaction.ts';
+import type { AuthorizationTransaction } from '../authorization/transactions.ts';
 import type { ServerContext } from '../context.ts';
 import type { ResourceDefinition, Workspace } from '../options.ts';
-import { type ConsentScopes, resolveConsentScopes } from './consent-scopes.ts';
 
 export interface ConsentRequest {
-  /** The resource as the configuration has it. One that has left it offers nothing. */
+  /** As configured; without scopes when the resource has been removed from the configuration. */
   readonly resource: ResourceDefinition;
-  readonly question: ConsentScopes;
-  /** The one that the grant will be bound to; `null` where there are none, or as long as the person has to choose. */
+  readonly scopes: ConsentScopes;
+  /** The one that the grant will be bound to; `null` where there are none, or until the user picks one. */
   readonly workspace: Workspace | null;
-  /** What the person has to choose from; none when there is nothing to choose. */
+  /** The workspaces to pick from; empty when there is nothing to pick. */
   readonly choices: readonly Workspace[];
-  /** Whether the person could turn to other workspaces than the one that the client has. */
+  /** Whether the user could switch to another workspace than the one that the client has access to. */
   readonly hasOthers: boolean;
 }
 
-/** @param afresh whether the person wants another workspace than the one that the client has access to */
+/** Scopes as a consent page asks for them. */
+export interface ConsentScopes {
+  readonly requested: readonly RequestedScope[];
+  /** Scopes that the client already has and keeps, whatever is chosen. */
+  readonly kept: Scopes;
+  /** Whether the client already has all of them. */
+  readonly isKnown: boolean;
+}
+
+interface RequestedScope {
+  readonly scope: string;
+  /** Whether it is added to scopes that the client already has. */
+  readonly isNew: boolean;
+  /** Whether the user may switch it off. */
+  readonly isOptional: boolean;
+  /** Other requested scopes that it implies, chosen or not. */
+  readonly includes: Scopes;
+}
+
+/** What the scope rules need to know of a resource. */
+export type ScopeRules = Pick<ResourceDefinition, 'scopes' | 'hierarchy' | 'requiredScopes'>;
+
+/** @param afresh whether the user wants another workspace than the one that the client has access to */
 export async function createConsentRequest(
   context: ServerContext,
-  { record: transaction, client }: AuthorizationTransaction,
+  { record, client }: AuthorizationTransaction,
   accountId: string | null,
   afresh: boolean,
 ): Promise<ConsentRequest> {
-  const [uri = ''] = transaction.resources;
-  const resource = context.options.resources.get(uri) ?? {
-    resource: uri,
-    name: new URL(uri).host,
-    scopes: {},
-  };
-  // Of somebody whom nobody knows yet, nothing is held.
-  const allowed =
+  const [uri = ''] = record.resources;
+  const removed = { resource: uri, name: new URL(uri).host, scopes: {} };
+  const resource = context.options.resources.get(uri) ?? removed;
+  // A user whom the identity provider will identify later has no consents yet.
+  const existing =
     accountId === null
       ? { workspaces: [], grants: [] }
       : await findExistingConsents(context, accountId, client, uri);
-  const { workspaces, grants } = allowed;
+  const { workspaces, grants } = existing;
   const bound = afresh ? undefined : workspaces.find(({ id }) => id === grants[0]?.workspace);
   const workspace = bound ?? (workspaces.length === 1 ? (workspaces[0] ?? null) : null);
   const mustChoose = workspace === null && workspaces.length > 0;
-  const held: Scopes = mustChoose ? [] : grantedScopesIn(workspace?.id ?? null, allowed);
+  const granted: Scopes = mustChoose ? [] : grantedScopesIn(workspace?.id ?? null, existing);
   return {
     resource,
-    question: resolveConsentScopes(transaction.scopes, held, resource),
+    scopes: resolveConsentScopes(record.scopes, granted, resource),
     workspace,
     choices: mustChoose ? workspaces : [],
     hasOthers: bound !== undefined && workspaces.length > 1,
   };
 }
 
-/** All of it as text: a form answers what its page showed, not what has become of it since. */
-export function serializeConsentRequest({ question, workspace, choices }: ConsentRequest): string {
-  return JSON.stringify([question, workspace, choices]);
+/** A decision is valid only for the consent request that its page showed: this text is part of the CSRF token. */
+export function serializeConsentRequest({ scopes, workspace, choices }: ConsentRequest): string {
+  return JSON.stringify([scopes, workspace, choices]);
+}
+
+/**
+ * Step-up: when the client already has scopes, only new ones are asked for, and the others stay. When nothing is new, the
+ * client gets what it requests and no more.
+ * @param granted the scopes of its live grants
+ */
+export function resolveConsentScopes(requested: Scopes, granted: Scopes, rules: ScopeRules): ConsentScopes {
+  const added = missingScopes(requested, granted, rules.hierarchy);
+  const isStepUp = granted.length > 0 && added.length > 0;
+  const asked = isStepUp ? added : requested;
+  return {
+    requested: asked.map((scope) => ({
+      scope,
+      isNew: isStepUp,
+      isOptional: asked.length > 1 && rules.requiredScopes?.includes(scope) !== true,
+      includes: intersectScopes(asked, impliedBy(scope, rules)),
+    })),
+    kept: isStepUp ? unionScopes(stillOffered(granted, rules), missingScopes(requested, added)) : [],
+    isKnown: granted.length > 0 && !isStepUp,
+  };
+}
+
+function impliedBy(scope: string, { hierarchy = {} }: ScopeRules): Scopes {
+  return [...impliedScopes([scope], hierarchy)].filter((implied) => implied !== scope);
+}
+
+/** Scopes that have been removed from the configuration are dropped. */
+function stillOffered(granted: Scopes, { scopes }: ScopeRules): Scopes {
+  return granted.filter((scope) => Object.hasOwn(scopes, scope));
 }

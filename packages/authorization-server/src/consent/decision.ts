@@ -1,28 +1,49 @@
-/** The judgement of an answer to a consent question: what it grants, as far as it was asked. */
-import type { Scopes } from '@portcullis/protocol';
-import type { ConsentDecision } from '../authorization/transaction.ts';
-import type { ConsentRequest } from './consent-request.ts';
-import { decideConsentScopes } from './consent-scopes.ts';
+/** The consent decision: what the user's choice grants, within the limits of the consent request. Pure. */
+import {
+  impliedScopes,
+  intersectScopes,
+  missingScopes,
+  type Scopes,
+  unionScopes,
+} from '@portcullis/protocol';
+import type { ConsentDecision } from '../authorization/next-step.ts';
+import type { ConsentRequest, ConsentScopes, ScopeRules } from './consent-request.ts';
 
-/** What somebody chose. */
+/** What a user chose. */
 export interface ConsentChoice {
   readonly scopes: Scopes;
   /** Empty when none was named. */
   readonly workspace: string;
 }
 
-/** What a choice allows, as far as it was offered; or what is missing in it, or that it names something else. */
+/** Why a choice is no decision: it names something that was not offered, no scope, or no workspace. */
+export type InvalidChoice = 'foreign' | 'nothing' | 'no-workspace';
+
 export function decideConsent(
-  { resource, question, workspace, choices }: ConsentRequest,
+  { resource, scopes, workspace, choices }: ConsentRequest,
   chosen: ConsentChoice,
-): ConsentDecision | 'foreign' | 'nothing' | 'no-workspace' {
-  const read = decideConsentScopes(question, chosen.scopes, resource);
-  if (typeof read === 'string') return read;
-  const decision = { scopes: read.granted, by: 'answer' } as const;
+): ConsentDecision | InvalidChoice {
+  const result = decideConsentScopes(scopes, chosen.scopes, resource);
+  if (typeof result === 'string') return result;
+  const decision = { scopes: result.granted, source: 'user' } as const;
   if (choices.length === 0)
     return chosen.workspace === '' ? { ...decision, workspace: workspace?.id ?? null } : 'foreign';
   if (chosen.workspace === '') return 'no-workspace';
   return choices.some(({ id }) => id === chosen.workspace)
     ? { ...decision, workspace: chosen.workspace }
     : 'foreign';
+}
+
+/** @param chosen the scopes that the form names */
+export function decideConsentScopes(
+  { requested, kept }: ConsentScopes,
+  chosen: Scopes,
+  { hierarchy = {} }: ScopeRules,
+): { readonly granted: Scopes } | Exclude<InvalidChoice, 'no-workspace'> {
+  const scopes = requested.map(({ scope }) => scope);
+  if (missingScopes(chosen, scopes).length > 0) return 'foreign';
+  if (chosen.length === 0 && requested.length > 0) return 'nothing';
+  if (requested.some(({ scope, isOptional }) => !isOptional && !chosen.includes(scope))) return 'foreign';
+  const granted = intersectScopes(scopes, [...impliedScopes(chosen, hierarchy)]);
+  return { granted: unionScopes(kept, granted) };
 }

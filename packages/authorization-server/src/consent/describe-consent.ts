@@ -1,55 +1,53 @@
-/** What a person is asked to allow, in words: for our own page, and for an application that shows it. */
-import type { RedirectTarget } from '@portcullis/protocol';
-import { clientDisplayName } from '../authorization/client-display-name.ts';
+/** Describes a consent request in the language of a page: for the consent page and for an external UI. */
+import type { RedirectTarget, Scopes } from '@portcullis/protocol';
 import { isTrustedClient, type ResolvedClient } from '../clients/client.ts';
-import { displayName } from '../display-name.ts';
+import { clientDisplayName, displayName } from '../display-name.ts';
+import type { ResourceDefinition } from '../options.ts';
 import type { Layout } from '../ui/layout.ts';
 import { translate } from '../ui/translations.ts';
 import type { ConsentRequest } from './consent-request.ts';
-import type { ConsentPage } from './consent-view.ts';
-import { describeResource, scopeDescriptionOf } from './describe-resource.ts';
+import type { ConsentPage, DescribedResource } from './consent-view.ts';
 
-/** All that does not depend on how the question is put. */
+/** The parts that the page and the API have in common. */
 export type DescribedConsent = Omit<ConsentPage, 'account' | 'othersPath' | 'error' | 'chosen' | 'fields'>;
 
 export function describeConsent(
   layout: Layout,
-  asker: Asker,
-  { resource, question, workspace, choices }: ConsentRequest,
+  clientRequest: DescribedClientRequest,
+  { resource, scopes, workspace, choices }: ConsentRequest,
 ): DescribedConsent {
   const { name, address } = describeResource(resource, resource.resource, [], layout);
-  const { scopes } = translate(resource, layout.language);
-  const describe = (scope: string) => scopeDescriptionOf(scopes, scope);
+  const descriptions = translate(resource, layout.language).scopes;
+  const describe = (scope: string) => scopeDescriptionOf(descriptions, scope);
   return {
-    ...describeClient(layout, asker),
+    ...describeClient(layout, clientRequest),
     server: { name, address },
-    requested: question.asked.map((asked) => ({
-      ...asked,
-      sentence: describe(asked.scope),
-      includes: asked.includes.map(describe),
+    requested: scopes.requested.map((requested) => ({
+      ...requested,
+      sentence: describe(requested.scope),
+      includes: requested.includes.map(describe),
     })),
-    alreadyGranted: question.kept.map(describe),
-    isKnown: question.isKnown,
+    alreadyGranted: scopes.kept.map(describe),
+    isKnown: scopes.isKnown,
     workspace: workspace === null ? { choices: choices.map(named) } : { chosen: named(workspace) },
   };
 }
 
-/** Who asks, and where they are answered. */
-interface Asker {
+interface DescribedClientRequest {
   readonly client: ResolvedClient;
   readonly target: RedirectTarget;
 }
 
 export function describeClient(
   layout: Layout,
-  { client, target }: Asker,
+  { client, target }: DescribedClientRequest,
 ): Pick<ConsentPage, 'appName' | 'verifiedBy' | 'returnTo' | 'redirectsElsewhere'> {
-  const vouchedBy = voucherOf(client);
+  const verifiedBy = verifierOf(client);
   return {
     appName: clientDisplayName(client, layout),
-    verifiedBy: vouchedBy,
+    verifiedBy,
     returnTo: target,
-    redirectsElsewhere: typeof vouchedBy === 'object' && isElsewhere(target, vouchedBy.host),
+    redirectsElsewhere: typeof verifiedBy === 'object' && isOtherHost(target, verifiedBy.host),
   };
 }
 
@@ -57,13 +55,35 @@ function named({ id, name }: { readonly id: string; readonly name: string }): { 
   return { id, name: displayName(name) || id };
 }
 
-/** Who says what the app is: the operator, the host of its document, or nobody but itself. */
-function voucherOf(client: ResolvedClient): ConsentPage['verifiedBy'] {
+/** Who vouches for the client's name: the operator, the host of its metadata document, or only the client itself. */
+function verifierOf(client: ResolvedClient): ConsentPage['verifiedBy'] {
   if (isTrustedClient(client)) return 'operator';
   return client.origin === 'metadata-document' ? { host: new URL(client.id).host } : 'nobody';
 }
 
-/** Whether an app that is published on one host is called back on another. */
-function isElsewhere({ uri, kind }: RedirectTarget, host: string): boolean {
+/** Whether the redirect URI is on another host than the client's metadata document. */
+function isOtherHost({ uri, kind }: RedirectTarget, host: string): boolean {
   return kind === 'https' && new URL(uri).host !== host;
+}
+
+/** Names a resource and its scopes in the language of a page. One that has been removed from the configuration is shown by its URI. */
+export function describeResource(
+  definition: ResourceDefinition | undefined,
+  resource: string,
+  scopes: Scopes,
+  { text, language }: Pick<Layout, 'text' | 'language'>,
+): DescribedResource {
+  const url = new URL(resource);
+  const described = definition === undefined ? undefined : translate(definition, language);
+  const sentences = scopes.map((scope) => scopeDescriptionOf(described?.scopes ?? {}, scope));
+  return {
+    name: described?.name ?? url.host,
+    address: `${url.host}${url.pathname === '/' ? '' : url.pathname}`,
+    permissions: sentences.length === 0 ? [text('consent.in-your-name')] : sentences,
+  };
+}
+
+/** A scope that has been removed from the configuration is shown by its name. */
+export function scopeDescriptionOf(sentences: ResourceDefinition['scopes'], scope: string): string {
+  return Object.hasOwn(sentences, scope) ? (sentences[scope] ?? scope) : scope;
 }

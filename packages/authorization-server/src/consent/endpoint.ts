@@ -1,14 +1,14 @@
-/** Consent as a step of a flow: the person sees exactly what will be granted, and only a posted answer decides. */
+/** The consent endpoint: GET shows exactly what will be granted, and only a POST with its CSRF token decides. */
 import { type HttpRequest, type HttpResponse, queryOf, readFormBody } from '@portcullis/http';
 import { type Parameters, type RedirectTarget, readParameters } from '@portcullis/protocol';
-import { advance, denyConsent, pagePath } from '../authorization/issue-code.ts';
-import type { BrowserTransaction } from '../authorization/transaction.ts';
-import { findTransaction } from '../authorization/transactions.ts';
+import { continueTransaction } from '../authorization/continue-transaction.ts';
+import { denyConsent } from '../authorization/issue-code.ts';
+import { type BrowserTransaction, findTransaction, pagePath } from '../authorization/transactions.ts';
 import { upstreamScopesFor } from '../federation/identity-provider.ts';
 import { isCrossSiteForm } from '../http/csrf.ts';
 import type { Route } from '../http/router.ts';
 import type { ServerOptions } from '../options.ts';
-import type { PageContext } from '../page-context.ts';
+import type { PageContext, PageRouter } from '../page-context.ts';
 import type { ErrorPage } from '../ui/error-pages.ts';
 import { respondPage, respondRedirect } from '../ui/respond-page.ts';
 import type { User } from '../users/sessions.ts';
@@ -17,35 +17,47 @@ import { type ConsentPage, consentPage } from './consent-view.ts';
 import { type ConsentChoice, decideConsent } from './decision.ts';
 import { describeConsent } from './describe-consent.ts';
 
-/** What the person was asked, and in which flow. */
-interface Matter {
+/** A consent request in its transaction. */
+interface PendingConsent {
   readonly transaction: BrowserTransaction;
-  /** `null`: whom a third party will name afterwards. */
+  /** `null`: the identity provider will identify the user afterwards. */
   readonly user: User | null;
   readonly consentRequest: ConsentRequest;
-  /** Whether they look for another workspace. */
+  /** Whether the user wants to pick another workspace. */
   readonly afresh: boolean;
 }
 
-export function createConsent(context: PageContext): readonly Route[] {
-  const { options, errors, csrfTokens, layout, externalUi: handOver } = context;
+/** Redirects a signed-in user to a consent page outside of this server. */
+export type RedirectToConsent = (
+  context: PageContext,
+  pending: Pick<PendingConsent, 'transaction' | 'consentRequest' | 'afresh'> & { readonly accountId: string },
+) => HttpResponse;
+
+/** @param redirectToConsent in place of our page, for users who are signed in; `null`: this server asks them */
+export function createConsentRoutes(
+  pages: PageRouter,
+  redirectToConsent: RedirectToConsent | null,
+): readonly Route[] {
   return [
-    errors.route('GET', '/consent', async (request) => {
+    pages.route('GET', '/consent', async (context, request) => {
       const parameters = readParameters(queryOf(request));
       const transaction = await findTransaction(context, request, parameters);
-      if ('missing' in transaction) return errors.refuse('/consent', transaction.missing);
-      if (!canAsk(transaction)) return advance(context, transaction);
-      const matter = await consider(context, transaction, parameters);
-      if (transaction.identityProvider !== null || matter.user === null) return show(context, matter);
-      const asked = { ...matter, accountId: matter.user.account.id };
-      return handOver.redirectToConsent(asked, layout.language) ?? show(context, matter);
+      if ('missing' in transaction) return context.errors.refuse('/consent', transaction.missing);
+      if (!canAsk(transaction)) return continueTransaction(context, transaction);
+      const pending = await loadPendingConsent(context, transaction, parameters);
+      const { user } = pending;
+      if (redirectToConsent === null || transaction.identityProvider !== null || user === null) {
+        return show(context, pending);
+      }
+      return redirectToConsent(context, { ...pending, accountId: user.account.id });
     }),
 
-    errors.route('POST', '/consent', async (request) => {
+    pages.route('POST', '/consent', async (context, request) => {
+      const { csrfTokens, options, errors } = context;
       const form = await readFormBody(request);
       const transaction = await findTransaction(context, request, form);
       if ('missing' in transaction) return errors.refuse('/consent', transaction.missing);
-      // The token is bound to the session, so an answer of one person is never taken for another's.
+      // The CSRF token is bound to the session, so one user's decision is never taken for another's.
       const isOurs = csrfTokens.matches(form.one('token'), 'consent', ...transaction.csrfBinding);
       if (!canAsk(transaction) || !isOurs || isCrossSiteForm(request, options.issuer)) {
         return refuse(context, transaction, 'stale-form');
@@ -57,7 +69,7 @@ export function createConsent(context: PageContext): readonly Route[] {
         case 'deny':
           return denyConsent(context, transaction);
         case 'switch':
-          return signInAgain(context, request, transaction);
+          return switchUser(context, request, transaction);
         default:
           return refuse(context, transaction, 'bad-form');
       }
@@ -65,16 +77,16 @@ export function createConsent(context: PageContext): readonly Route[] {
   ];
 }
 
-/** Whether there is somebody to ask: who is signed in, or whom a third party will name. */
-function canAsk({ accountId: subject, identityProvider }: BrowserTransaction): boolean {
-  return subject !== null || identityProvider !== null;
+/** Whether a user can be asked: one who is signed in, or one whom the identity provider will identify. */
+function canAsk({ accountId, identityProvider }: BrowserTransaction): boolean {
+  return accountId !== null || identityProvider !== null;
 }
 
-async function consider(
+async function loadPendingConsent(
   context: PageContext,
   transaction: BrowserTransaction,
   parameters: Parameters,
-): Promise<Matter> {
+): Promise<PendingConsent> {
   const afresh = parameters.one('afresh') === 'yes';
   const consentRequest = await createConsentRequest(context, transaction, transaction.accountId, afresh);
   return {
@@ -85,64 +97,64 @@ async function consider(
   };
 }
 
-/** Grants what was chosen, if it was asked for and the page showed what is asked for now. */
+/** Grants what the user chose, if it was offered and the page showed the current consent request. */
 async function allow(
   context: PageContext,
   form: Parameters,
   transaction: BrowserTransaction,
 ): Promise<HttpResponse> {
-  const matter = await consider(context, transaction, form);
+  const pending = await loadPendingConsent(context, transaction, form);
   const choice = readChoice(form);
-  const decision = decideConsent(matter.consentRequest, choice);
+  const decision = decideConsent(pending.consentRequest, choice);
   if (decision === 'foreign') return refuse(context, transaction, 'bad-form');
-  if (typeof decision === 'string') return show(context, matter, { error: decision, chosen: choice });
-  const seen = serializeConsentRequest(matter.consentRequest);
+  if (typeof decision === 'string') return show(context, pending, { error: decision, chosen: choice });
+  const seen = serializeConsentRequest(pending.consentRequest);
   if (!context.csrfTokens.matches(form.one('seen'), 'consent', ...transaction.csrfBinding, seen)) {
     return refuse(context, transaction, 'stale-form');
   }
-  return advance(context, { ...transaction, decision });
+  return continueTransaction(context, { ...transaction, decision });
 }
 
-/** Somebody else is to answer. */
-async function signInAgain(
+/** Another user wants to decide. */
+async function switchUser(
   { store, sessions }: PageContext,
   request: HttpRequest,
-  { record: transaction, identityProvider }: BrowserTransaction,
+  { record, identityProvider }: BrowserTransaction,
 ): Promise<HttpResponse> {
-  if (identityProvider !== null) await store.setTransactionIdentityProvider(transaction.id, null);
-  return respondRedirect(`${pagePath('login', transaction.id)}&again=yes`, [await sessions.end(request)]);
+  if (identityProvider !== null) await store.setTransactionIdentityProvider(record.id, null);
+  return respondRedirect(`${pagePath('login', record.id)}&again=yes`, [await sessions.end(request)]);
 }
 
 function refuse(
   { errors, layout }: PageContext,
-  { record: transaction }: BrowserTransaction,
+  { record }: BrowserTransaction,
   errorPage: ErrorPage,
 ): Promise<HttpResponse> {
-  const action = { label: layout.text('consent.review-again'), href: pagePath('consent', transaction.id) };
+  const action = { label: layout.text('consent.review-again'), href: pagePath('consent', record.id) };
   return errors.refuse('/consent', errorPage, { action });
 }
 
-/** @param before what was wrong with the answer before, and what it chose: nothing that was switched off comes back on by itself */
+/** @param before the error of the previous attempt, and what it chose: a scope that was switched off stays off */
 function show(
   context: PageContext,
-  matter: Matter,
+  pending: PendingConsent,
   before: Pick<ConsentPage, 'error' | 'chosen'> = { error: null, chosen: null },
 ): Promise<HttpResponse> {
   const { csrfTokens, layout } = context;
-  const { transaction, user, consentRequest, afresh } = matter;
-  const { record, target, csrfBinding: bound, identityProvider } = transaction;
+  const { transaction, user, consentRequest, afresh } = pending;
+  const { record, target, csrfBinding, identityProvider } = transaction;
   const page = consentPage(layout, {
     ...describeConsent(layout, transaction, consentRequest),
     account:
       user === null
-        ? { provider: identityProvider?.name ?? '', hasOthers: hasOtherWays(context.options) }
+        ? { provider: identityProvider?.name ?? '', hasOthers: hasOtherLoginMethods(context.options) }
         : { email: user.account.email },
     ...(identityProvider !== null && {
       identityProvider: {
         name: identityProvider.name,
         scopes: upstreamScopesFor(identityProvider, [
-          ...consentRequest.question.asked.map(({ scope }) => scope),
-          ...consentRequest.question.kept,
+          ...consentRequest.scopes.requested.map(({ scope }) => scope),
+          ...consentRequest.scopes.kept,
         ]),
       },
     }),
@@ -150,20 +162,23 @@ function show(
     othersPath: consentRequest.hasOthers ? `${pagePath('consent', record.id)}&afresh=yes` : null,
     fields: {
       flow: record.id,
-      token: csrfTokens.issue('consent', ...bound),
-      seen: csrfTokens.issue('consent', ...bound, serializeConsentRequest(consentRequest)),
+      token: csrfTokens.issue('consent', ...csrfBinding),
+      seen: csrfTokens.issue('consent', ...csrfBinding, serializeConsentRequest(consentRequest)),
       afresh: afresh ? 'yes' : null,
     },
   });
-  return respondPage(page, { status: before.error === null ? 200 : 400, formAction: onwardSources(target) });
+  return respondPage(page, {
+    status: before.error === null ? 200 : 400,
+    formAction: formActionSources(target),
+  });
 }
 
-/** Whether the page to sign in offers more than one third party. */
-function hasOtherWays({ localAccounts, identityProviders }: ServerOptions): boolean {
+/** Whether the login page offers more than this identity provider. */
+function hasOtherLoginMethods({ localAccounts, identityProviders }: ServerOptions): boolean {
   return localAccounts || identityProviders.size > 1;
 }
 
-/** Parameters of the request: they are fixed in the transaction, so a form that carries one was made by somebody else. */
+/** Parameters that are fixed in the transaction: our form has none of them, so a form with one is not ours. */
 const FIXED = ['client_id', 'redirect_uri', 'resource', 'response_type', 'state', 'code_challenge'];
 
 function readChoice(form: Parameters): ConsentChoice {
@@ -171,14 +186,14 @@ function readChoice(form: Parameters): ConsentChoice {
 }
 
 /**
- * Where the answer's redirects may lead, as sources of `form-action`. Chromium holds every redirect that follows a form to
- * that directive, the client's own further ones too; where those lead, only the client knows. So the target itself is
- * named, and beside it any place to which a redirect URI could lead.
+ * Where the redirects after the form may lead, as sources of the CSP directive `form-action`. Chromium applies it to every
+ * redirect after a form, also to those of the client, which only the client knows. So it lists the redirect URI, and any
+ * place to which a redirect URI could lead.
  */
-function onwardSources({ uri, kind }: RedirectTarget): readonly string[] {
+function formActionSources({ uri, kind }: RedirectTarget): readonly string[] {
   const target = new URL(uri);
-  const onward = ['https:', 'http://localhost:*', 'http://127.0.0.1:*'];
-  if (kind === 'private-use') return [target.protocol, ...onward];
+  const anyClient = ['https:', 'http://localhost:*', 'http://127.0.0.1:*'];
+  if (kind === 'private-use') return [target.protocol, ...anyClient];
   // A source cannot name an IPv6 address.
-  return [target.hostname.startsWith('[') ? target.protocol : target.origin, ...onward];
+  return [target.hostname.startsWith('[') ? target.protocol : target.origin, ...anyClient];
 }

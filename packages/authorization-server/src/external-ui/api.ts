@@ -1,7 +1,8 @@
-/** The interface of the operator's application: it asks what a challenge is about, and accepts or refuses. */
+/** The API of the external UI: the application asks what a challenge is about, and accepts or refuses it. */
 
 import { type HttpResponse, respondJson } from '@portcullis/http';
 import { OAuthError, type Scopes } from '@portcullis/protocol';
+import { loadTransaction, TRANSACTION_PARAMETER } from '../authorization/transactions.ts';
 import { serializeConsentRequest } from '../consent/consent-request.ts';
 import { decideConsent } from '../consent/decision.ts';
 import type { ServerContext } from '../context.ts';
@@ -13,18 +14,17 @@ import type { Language } from '../ui/texts/languages.ts';
 import { findAccountByAddress, findOrCreateAccount } from './accounts.ts';
 import type { Challenge, Challenges, ExternalDecision } from './challenges.ts';
 import {
+  type ChallengedConsent,
+  describeChallengedConsent,
   describeLogin,
-  describePendingConsent,
-  loadPendingConsent,
-  loadTransaction,
-  type PendingConsent,
+  loadChallengedConsent,
 } from './describe-challenge.ts';
 import type { ExternalUiRules } from './external-ui-options.ts';
 import { createSignedRequests, type Members } from './signed-request.ts';
 
 /**
- * Its answers change nothing by themselves: what was accepted takes effect in the browser that began, and in no other.
- * @param contextIn the rooms that speak a language
+ * Its requests decide nothing by themselves: an accepted challenge takes effect only in the browser that was sent there.
+ * @param contextIn the page context of a language
  */
 export function createExternalUiApi(
   context: ServerContext,
@@ -37,12 +37,12 @@ export function createExternalUiApi(
 
   const readChallenge = (members: Members): Challenge => {
     const challenge = challenges.decryptChallenge(readText(members, 'challenge'));
-    if (challenge === null) throw noLongerOpen();
+    if (challenge === null) throw challengeGone();
     return challenge;
   };
   const conclude = async (challenge: Challenge, decision: ExternalDecision): Promise<HttpResponse> => {
-    // Point of no return: a challenge is answered once.
-    if (!(await challenges.consumeChallenge(challenge))) throw noLongerOpen();
+    // Point of no return: the challenge is used.
+    if (!(await challenges.consumeChallenge(challenge))) throw challengeGone();
     return respondJson({
       continue: `${continuePath}?answer=${challenges.encryptResult(challenge, decision)}`,
     });
@@ -58,7 +58,9 @@ export function createExternalUiApi(
       const challenge = readChallenge(members);
       const context = contextIn(challenge.language);
       if (challenge.kind === 'consent') {
-        return respondJson(describePendingConsent(context, challenge, await loadAsked(context, challenge)));
+        return respondJson(
+          describeChallengedConsent(context, challenge, await loadUnchangedConsent(context, challenge)),
+        );
       }
       return respondJson(describeLogin(context, challenge, await loadOpenTransaction(context, challenge)));
     }),
@@ -68,7 +70,7 @@ export function createExternalUiApi(
       const context = contextIn(challenge.language);
       if (challenge.kind === 'consent') {
         const choice = { scopes: readScopeList(members), workspace: readText(members, 'workspace', '') };
-        checkChoice(await loadAsked(context, challenge), readText(members, 'account'), choice);
+        checkChoice(await loadUnchangedConsent(context, challenge), readText(members, 'account'), choice);
         return conclude(challenge, { kind: 'consent', ...choice });
       }
       await loadOpenTransaction(context, challenge);
@@ -88,33 +90,37 @@ export function createExternalUiApi(
   ];
 }
 
-/** The consent as it stands, if it is still what the challenge was made for. */
-async function loadAsked(context: PageContext, challenge: Challenge): Promise<PendingConsent> {
-  const matter = await loadPendingConsent(context, challenge);
-  if (matter === null || hashSecret(serializeConsentRequest(matter.consentRequest)) !== challenge.question)
-    throw noLongerOpen();
-  return matter;
+/** The consent request, if it is still the one of the challenge. */
+async function loadUnchangedConsent(context: PageContext, challenge: Challenge): Promise<ChallengedConsent> {
+  const pending = await loadChallengedConsent(context, challenge);
+  if (
+    pending === null ||
+    hashSecret(serializeConsentRequest(pending.consentRequest)) !== challenge.consentRequest
+  )
+    throw challengeGone();
+  return pending;
 }
 
-/** The request of the app that somebody signs in for; `null` when they come on their own account. */
+/** The transaction that a user logs in for; `null`: an account page. */
 async function loadOpenTransaction(
   context: PageContext,
   { loginTarget }: Challenge,
 ): ReturnType<typeof loadTransaction> {
-  if (loginTarget['flow'] === undefined) return null;
-  const transaction = await loadTransaction(context, loginTarget['flow']);
-  if (transaction === null) throw noLongerOpen();
+  const id = loginTarget[TRANSACTION_PARAMETER];
+  if (id === undefined) return null;
+  const transaction = await loadTransaction(context, id);
+  if (transaction === null) throw challengeGone();
   return transaction;
 }
 
-/** Consent fixation: what one person was asked is not for another to allow, whoever is signed in at the application. */
+/** Consent fixation: only the user who is asked may decide, whoever is signed in at the application. */
 function checkChoice(
-  { account, consentRequest }: PendingConsent,
+  { account, consentRequest }: ChallengedConsent,
   accountId: string,
   choice: { readonly scopes: Scopes; readonly workspace: string },
 ): void {
   if (accountId !== account.id) {
-    const description = 'The account is not the one that is asked: let the person sign in again.';
+    const description = 'The account is not the one that is asked: let the user log in again.';
     throw new OAuthError('access_denied', description);
   }
   const read = decideConsent(consentRequest, choice);
@@ -122,14 +128,14 @@ function checkChoice(
 }
 
 const ISSUES = {
-  foreign: 'Accept scopes and a workspace that were asked for, and every scope that is not optional.',
+  foreign: 'Accept only scopes and a workspace that were requested, and every scope that is not optional.',
   nothing: 'Accept at least one scope, or refuse.',
-  'no-workspace': 'Name one of the workspaces.',
+  'no-workspace': 'Choose one of the workspaces.',
 } as const;
 
-function noLongerOpen(): OAuthError {
+function challengeGone(): OAuthError {
   const description =
-    'The challenge is unknown, used or expired: send the browser to /headless/continue with it, to begin the step again.';
+    'The challenge is unknown, used or expired: send the browser to /headless/continue with it to start this step again.';
   return new OAuthError('invalid_grant', description);
 }
 

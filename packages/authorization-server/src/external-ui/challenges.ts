@@ -1,108 +1,103 @@
-/** Tickets: the challenge that the application gets, and the answer that comes back through the browser. Sealed, and used once. */
-
+/** Challenges and results of the external UI: encrypted, short-lived and single-use messages that the browser carries. */
 import type { Scopes } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
 import { createEncryptor, DecryptionError } from '../encryption/encryptor.ts';
 import { hashSecret, newSecret } from '../secrets.ts';
 import type { Language } from '../ui/texts/languages.ts';
 
-interface SignedMessage {
+interface EncryptedMessage {
   readonly id: string;
   /** Epoch seconds. */
   readonly until: number;
 }
 
-/** A question to the application. */
-export interface Challenge extends SignedMessage {
+/** What the application is asked to do. */
+export interface Challenge extends EncryptedMessage {
   readonly kind: 'login' | 'consent';
-  /** What the errand is found by. */
+  /** Parameters by which the login target is found again. */
   readonly loginTarget: Readonly<Record<string, string>>;
-  /** Digest of all that must be the same when the answer comes: the request, the browser, who is signed in in it. */
+  /** Digest of the transaction, browser and session that the result must come back to. */
   readonly csrfBinding: string;
   readonly language: Language;
-  /** Whether the person has to show anew who they are. */
-  readonly isFresh: boolean;
-  /** Whom a consent is asked of; `null` for a sign-in. */
+  /** Whether the user must log in again despite a session. */
+  readonly requiresFreshLogin: boolean;
+  /** The user who is asked to consent; `null` for a login. */
   readonly accountId: string | null;
-  /** Digest of what is asked; `null` for a sign-in. */
-  readonly question: string | null;
+  /** Digest of the consent request; `null` for a login. */
+  readonly consentRequest: string | null;
 }
 
-/** What the application said. */
+/** The application's response to a challenge. */
 export type ExternalDecision =
   | { readonly kind: 'login'; readonly accountId: string; readonly seconds: number }
   | { readonly kind: 'consent'; readonly scopes: Scopes; readonly workspace: string }
   | { readonly kind: 'refused' };
 
-/** What the application said, on its way through the browser. */
-interface ChallengeResult extends SignedMessage {
+/** A decision on its way back through the browser. */
+interface ChallengeResult extends EncryptedMessage {
   readonly challenge: Challenge;
   readonly decision: ExternalDecision;
 }
 
 export interface Challenges {
-  /** A challenge, as long as a transaction lives. */
-  encryptChallenge(about: Omit<Challenge, keyof SignedMessage>): string;
-  /** `null` when it is not ours or not of now. */
+  /** A challenge that lives as long as a transaction. */
+  encryptChallenge(about: Omit<Challenge, keyof EncryptedMessage>): string;
+  /** `null` when it is forged or expired. */
   decryptChallenge(text: string): Challenge | null;
-  /** The same, however old. */
+  /** The same, expired or not. */
   decryptExpiredChallenge(text: string): Challenge | null;
-  /** Spends a challenge. One fact: of racing calls one answers `true`. */
+  /** Consumes a challenge atomically: of concurrent calls, one returns `true`. */
   consumeChallenge(challenge: Challenge): Promise<boolean>;
-  /** An answer, for the moment that a browser needs to follow a redirect. */
   encryptResult(challenge: Challenge, decision: ExternalDecision): string;
+  /** `null` when it is forged or expired. */
   decryptResult(text: string): ChallengeResult | null;
-  consumeResult(answer: ChallengeResult): Promise<boolean>;
+  /** Consumes a result atomically: of concurrent calls, one returns `true`. */
+  consumeResult(result: ChallengeResult): Promise<boolean>;
 }
 
-/** Seconds that an answer waits for its browser. */
-const PATIENCE = 120;
-/** Characters: more than any ticket has. */
-const LONGEST = 16_384;
+/** Seconds in which a browser must follow the redirect with a result. */
+const RESULT_LIFETIME = 120;
+/** Characters: more than any message has. */
+const MAX_LENGTH = 16_384;
 
-/** What seals a ticket also says which kind it is: none is ever taken for the other. */
-type TicketPlace = 'headless challenge' | 'headless answer';
+/** The encryption context says which kind a message is, so that neither is accepted as the other. */
+type EncryptionContext = 'headless challenge' | 'headless answer';
 
-export function createChallenges(context: ServerContext): Challenges {
-  const {
-    store,
-    clock,
-    options: { masterKey, previousMasterKeys, lifetimes },
-  } = context;
-  const sealer = createEncryptor(masterKey, previousMasterKeys);
+export function createChallenges(context: Pick<ServerContext, 'store' | 'clock' | 'options'>): Challenges {
+  const { store, clock, options } = context;
+  const { masterKey, previousMasterKeys, lifetimes } = options;
+  const encryptor = createEncryptor(masterKey, previousMasterKeys);
 
-  const seal = (ticket: SignedMessage, place: TicketPlace) =>
-    Buffer.from(sealer.encrypt(Buffer.from(JSON.stringify(ticket)), place)).toString('base64url');
-  const open = <T extends SignedMessage>(text: string, place: TicketPlace): T | null => {
-    if (text.length > LONGEST) return null;
+  const encrypt = (message: EncryptedMessage, kind: EncryptionContext) =>
+    Buffer.from(encryptor.encrypt(Buffer.from(JSON.stringify(message)), kind)).toString('base64url');
+  const decrypt = <T extends EncryptedMessage>(text: string, kind: EncryptionContext): T | null => {
+    if (text.length > MAX_LENGTH) return null;
     try {
-      // What opens was sealed here, so it has the form that it was sealed in.
-      return JSON.parse(sealer.decrypt(Buffer.from(text, 'base64url'), place).toString()) as T;
+      // Authenticated encryption: only this server made it, so it has the shape that it was encrypted with.
+      return JSON.parse(encryptor.decrypt(Buffer.from(text, 'base64url'), kind).toString()) as T;
     } catch (error) {
       if (error instanceof DecryptionError) return null;
       throw error;
     }
   };
-  const young = <T extends SignedMessage>(ticket: T | null) =>
-    ticket !== null && ticket.until > clock() ? ticket : null;
-  const spend = ({ id, until }: SignedMessage, place: TicketPlace) =>
-    store.consumeClientAssertion(hashSecret(`${place} ${id}`), until);
+  const unlessExpired = <T extends EncryptedMessage>(message: T | null) =>
+    message !== null && message.until > clock() ? message : null;
+  const consume = ({ id, until }: EncryptedMessage, kind: EncryptionContext) =>
+    store.consumeClientAssertion(hashSecret(`${kind} ${id}`), until);
 
   return {
-    encryptChallenge: (about) =>
-      seal(
-        { ...about, id: newSecret(), until: clock() + lifetimes.transaction } as Challenge,
-        'headless challenge',
-      ),
-    decryptChallenge: (text) => young(open<Challenge>(text, 'headless challenge')),
-    decryptExpiredChallenge: (text) => open<Challenge>(text, 'headless challenge'),
-    consumeChallenge: (challenge) => spend(challenge, 'headless challenge'),
-    encryptResult: (challenge, decision) =>
-      seal(
-        { challenge, decision, id: newSecret(), until: clock() + PATIENCE } as ChallengeResult,
-        'headless answer',
-      ),
-    decryptResult: (text) => young(open<ChallengeResult>(text, 'headless answer')),
-    consumeResult: (answer) => spend(answer, 'headless answer'),
+    encryptChallenge(about) {
+      const message: Challenge = { ...about, id: newSecret(), until: clock() + lifetimes.transaction };
+      return encrypt(message, 'headless challenge');
+    },
+    decryptChallenge: (text) => unlessExpired(decrypt<Challenge>(text, 'headless challenge')),
+    decryptExpiredChallenge: (text) => decrypt<Challenge>(text, 'headless challenge'),
+    consumeChallenge: (challenge) => consume(challenge, 'headless challenge'),
+    encryptResult(challenge, decision) {
+      const message = { challenge, decision, id: newSecret(), until: clock() + RESULT_LIFETIME };
+      return encrypt(message, 'headless answer');
+    },
+    decryptResult: (text) => unlessExpired(decrypt<ChallengeResult>(text, 'headless answer')),
+    consumeResult: (result) => consume(result, 'headless answer'),
   };
 }

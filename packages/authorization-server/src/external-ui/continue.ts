@@ -1,64 +1,69 @@
-/** The way back from the operator's application: its answer takes effect in the browser that began, and in no other. */
+/** The way back from the external UI: its result takes effect only in the browser that was sent there (login CSRF). */
 import { type ConnectionInfo, type HttpRequest, type HttpResponse, queryOf } from '@portcullis/http';
 import { type Parameters, readParameters } from '@portcullis/protocol';
-import { advance, denyConsent } from '../authorization/issue-code.ts';
-import { findTransaction } from '../authorization/transactions.ts';
+import { continueTransaction } from '../authorization/continue-transaction.ts';
+import { denyConsent } from '../authorization/issue-code.ts';
+import { findTransaction, TRANSACTION_PARAMETER } from '../authorization/transactions.ts';
 import { createConsentRequest, serializeConsentRequest } from '../consent/consent-request.ts';
 import { decideConsent } from '../consent/decision.ts';
 import type { Route } from '../http/router.ts';
 import { findLoginTarget } from '../login/login-target.ts';
-import type { PageContext } from '../page-context.ts';
+import type { PageContext, PageRouter } from '../page-context.ts';
 import { hashSecret } from '../secrets.ts';
 import { messagePage } from '../ui/message-page.ts';
 import { respondPage, respondRedirect } from '../ui/respond-page.ts';
 import type { Challenge, Challenges, ExternalDecision } from './challenges.ts';
 import { restartPath } from './describe-challenge.ts';
-import { digestOf } from './redirects.ts';
 
 const PATH = '/headless/continue';
 
-/** An answer of the application, and the browser that brought it. */
-interface BroughtAnswer {
+/** A result, and the browser that brought it. */
+interface BroughtResult {
   readonly request: HttpRequest;
   readonly connection: ConnectionInfo;
   readonly challenge: Challenge;
-  /** Spends the answer: whether this is its first time. */
-  spend(): Promise<boolean>;
+  /** Consumes the result: `false` when it was used before. */
+  consume(): Promise<boolean>;
 }
 
-export function createContinueEndpoint(context: PageContext, challenges: Challenges): Route {
-  const { errors } = context;
-  return errors.route('GET', PATH, async (request, connection) => {
+export function createContinueRoute(pages: PageRouter, challenges: Challenges): Route {
+  return pages.route('GET', PATH, async (context, request, connection) => {
+    const { errors } = context;
     const parameters = readParameters(queryOf(request));
-    const answer = challenges.decryptResult(parameters.one('answer') ?? '');
-    if (answer === null) {
-      const old = challenges.decryptExpiredChallenge(parameters.one('challenge') ?? '');
-      return old === null ? errors.refuse(PATH, 'gone') : respondRedirect(restartPath(old));
+    const result = challenges.decryptResult(parameters.one('answer') ?? '');
+    if (result === null) {
+      const expired = challenges.decryptExpiredChallenge(parameters.one('challenge') ?? '');
+      return expired === null ? errors.refuse(PATH, 'gone') : respondRedirect(restartPath(expired));
     }
-    const { challenge, decision } = answer;
-    // What was fetched before anybody asked for it, or by a program that looks at links, decides nothing.
-    const isEarly = request.method !== 'GET' || request.headers.has('sec-purpose');
-    if (isEarly) return refuseStale(context, challenge);
-    const brought = { request, connection, challenge, spend: () => challenges.consumeResult(answer) };
+    const { challenge, decision } = result;
+    // A prefetch, or a program that checks links, decides nothing.
+    const isPrefetch = request.method !== 'GET' || request.headers.has('sec-purpose');
+    if (isPrefetch) return refuseStale(context, challenge);
+    const brought = { request, connection, challenge, consume: () => challenges.consumeResult(result) };
     return challenge.kind === 'consent'
       ? continueConsent(context, brought, decision)
       : continueLogin(context, brought, decision);
   });
 }
 
+/** What a challenge and its result are bound to, as one text. */
+export function digestOf(csrfBinding: readonly string[]): string {
+  return hashSecret(JSON.stringify(csrfBinding));
+}
+
 async function continueLogin(
   context: PageContext,
-  brought: BroughtAnswer,
+  brought: BroughtResult,
   decision: ExternalDecision,
 ): Promise<HttpResponse> {
   const { errors, store, events, sessions } = context;
-  const { request, connection, challenge, spend } = brought;
+  const { request, connection, challenge, consume } = brought;
   const loginTarget = await findLoginTarget(context, request, loginTargetOf(challenge));
   if ('missing' in loginTarget) return errors.refuse(PATH, loginTarget.missing);
-  // Login CSRF: nobody is signed in by an answer that was made for another browser.
+  // Login CSRF: a result for one browser logs nobody in in another.
   if (digestOf(loginTarget.binding) !== challenge.csrfBinding) return refuseStale(context, challenge);
-  // Point of no return: the answer is used.
-  if (!(await spend())) return errors.refuse(PATH, 'gone');
+  // Point of no return: the result is used.
+  if (!(await consume())) return errors.refuse(PATH, 'gone');
   if (decision.kind !== 'login') return refuseLogin(context, brought);
   const account = await store.findAccount(decision.accountId);
   if (account === null || account.disabledAt !== null) return errors.refuse(PATH, 'gone');
@@ -72,13 +77,13 @@ async function continueLogin(
   ]);
 }
 
-/** Nobody signed in: an app is told; who came on their own account reads it. */
+/** The login failed: sends `access_denied` to the client of a transaction; shows a page to other users. */
 async function refuseLogin(
   context: PageContext,
-  { request, challenge }: BroughtAnswer,
+  { request, challenge }: BroughtResult,
 ): Promise<HttpResponse> {
   const { layout, errors } = context;
-  if (challenge.loginTarget['flow'] !== undefined) {
+  if (challenge.loginTarget[TRANSACTION_PARAMETER] !== undefined) {
     const transaction = await findTransaction(context, request, loginTargetOf(challenge));
     return 'missing' in transaction
       ? errors.refuse(PATH, transaction.missing)
@@ -94,14 +99,14 @@ async function refuseLogin(
 
 async function continueConsent(
   context: PageContext,
-  brought: BroughtAnswer,
+  brought: BroughtResult,
   decision: ExternalDecision,
 ): Promise<HttpResponse> {
   const { errors } = context;
-  const { request, challenge, spend } = brought;
+  const { request, challenge, consume } = brought;
   const transaction = await findTransaction(context, request, loginTargetOf(challenge));
   if ('missing' in transaction) return errors.refuse(PATH, transaction.missing);
-  // Consent fixation: what was allowed is for this browser, this session, and the account that was asked.
+  // Consent fixation: the decision is for this browser, this session and the account that was asked.
   if (
     digestOf(transaction.csrfBinding) !== challenge.csrfBinding ||
     transaction.accountId !== challenge.accountId ||
@@ -110,16 +115,16 @@ async function continueConsent(
     return refuseStale(context, challenge);
   }
   if (decision.kind !== 'consent') {
-    return (await spend()) ? denyConsent(context, transaction) : errors.refuse(PATH, 'gone');
+    return (await consume()) ? denyConsent(context, transaction) : errors.refuse(PATH, 'gone');
   }
   const afresh = challenge.loginTarget['afresh'] === 'yes';
   const consentRequest = await createConsentRequest(context, transaction, transaction.accountId, afresh);
-  const isAsAsked = hashSecret(serializeConsentRequest(consentRequest)) === challenge.question;
+  const isUnchanged = hashSecret(serializeConsentRequest(consentRequest)) === challenge.consentRequest;
   const consentDecision = decideConsent(consentRequest, decision);
-  if (!isAsAsked || typeof consentDecision === 'string') return refuseStale(context, challenge);
-  // Point of no return: the answer is used.
-  return (await spend())
-    ? advance(context, { ...transaction, decision: consentDecision })
+  if (!isUnchanged || typeof consentDecision === 'string') return refuseStale(context, challenge);
+  // Point of no return: the result is used.
+  return (await consume())
+    ? continueTransaction(context, { ...transaction, decision: consentDecision })
     : errors.refuse(PATH, 'gone');
 }
 

@@ -1,6 +1,10 @@
-/** What the application is told when it asks what a challenge is about: the same as our own pages would say. */
-import { checkRedirectUri } from '@portcullis/protocol';
-import type { AuthorizationTransaction } from '../authorization/transaction.ts';
+/** Describes a challenge to the external UI: the same facts as our own pages show. */
+import {
+  type AuthorizationTransaction,
+  loadTransaction,
+  pagePath,
+  TRANSACTION_PARAMETER,
+} from '../authorization/transactions.ts';
 import { type ConsentRequest, createConsentRequest } from '../consent/consent-request.ts';
 import { findConsentWarning } from '../consent/consent-view.ts';
 import { describeClient, describeConsent } from '../consent/describe-consent.ts';
@@ -11,34 +15,20 @@ import { loginPath } from '../ui/account-tabs.ts';
 import type { Challenge } from './challenges.ts';
 import type { Members } from './signed-request.ts';
 
-/** A consent that is asked for, as it stands now. */
-export interface PendingConsent {
+/** The consent request of a challenge, as it is now. */
+export interface ChallengedConsent {
   readonly transaction: AuthorizationTransaction;
   readonly account: AccountRecord;
   readonly consentRequest: ConsentRequest;
 }
 
-/** The request of an app that a challenge belongs to, without its browser; `null` when it is no longer open. */
-export async function loadTransaction(
-  { store, clock, options, findClient }: PageContext,
-  id: string,
-): Promise<AuthorizationTransaction | null> {
-  const transaction = await store.findTransaction(id, clock());
-  if (transaction === null) return null;
-  const client = await findClient(transaction.clientId, 'resume');
-  if (client === null) return null;
-  const { redirect_uris } = client.metadata;
-  const target = checkRedirectUri(redirect_uris, transaction.redirectUri, options.redirects);
-  return { record: transaction, client, target, identityProvider: null, accountId: null, decision: null };
-}
-
-/** `null` when nobody can answer it any more. */
-export async function loadPendingConsent(
+/** `null` when it can no longer be answered. */
+export async function loadChallengedConsent(
   context: PageContext,
   challenge: Challenge,
-): Promise<PendingConsent | null> {
+): Promise<ChallengedConsent | null> {
   const { store } = context;
-  const transaction = await loadTransaction(context, challenge.loginTarget['flow'] ?? '');
+  const transaction = await loadTransaction(context, challenge.loginTarget[TRANSACTION_PARAMETER] ?? '');
   const account = challenge.accountId === null ? null : await store.findAccount(challenge.accountId);
   if (transaction === null || account === null || account.disabledAt !== null) return null;
   const afresh = challenge.loginTarget['afresh'] === 'yes';
@@ -49,40 +39,40 @@ export async function loadPendingConsent(
   };
 }
 
-/** @param transaction the app's request; `null` when somebody signs in for the pages of their own account */
+/** @param transaction `null`: the user logs in for an account page */
 export function describeLogin(
   { layout }: PageContext,
   challenge: Challenge,
   transaction: AuthorizationTransaction | null,
 ): Members {
-  const { kind, until, language, isFresh, loginTarget } = challenge;
+  const { kind, until, language, requiresFreshLogin, loginTarget } = challenge;
   return {
     kind,
     expires_at: until,
     language,
-    fresh: isFresh,
+    fresh: requiresFreshLogin,
     page: transaction === null ? (loginTarget['to'] ?? 'connections') : null,
     ...(transaction === null
       ? { app: null, return_to: null }
-      : tellAsker(transaction, describeClient(layout, transaction))),
+      : describeClientRequest(transaction, describeClient(layout, transaction))),
   };
 }
 
-export function describePendingConsent(
+export function describeChallengedConsent(
   { layout, options }: PageContext,
   { kind, until, language, loginTarget }: Challenge,
-  { transaction, account, consentRequest }: PendingConsent,
+  { transaction, account, consentRequest }: ChallengedConsent,
 ): Members {
   const page = describeConsent(layout, transaction, consentRequest);
   const base = `${new URL(options.issuer).origin}/`;
   const at = (path: string) => new URL(path, base).href;
-  const transactionId = encodeURIComponent(loginTarget['flow'] ?? '');
+  const transactionId = loginTarget[TRANSACTION_PARAMETER] ?? '';
   return {
     kind,
     expires_at: until,
     language,
     account: { id: account.id, email: account.email },
-    ...tellAsker(transaction, page),
+    ...describeClientRequest(transaction, page),
     warning: findConsentWarning(page),
     server: {
       name: page.server.name,
@@ -100,33 +90,33 @@ export function describePendingConsent(
     known: page.isKnown,
     workspace: 'chosen' in page.workspace ? page.workspace.chosen : null,
     workspaces: 'choices' in page.workspace ? page.workspace.choices : [],
-    other_workspaces_url: consentRequest.hasOthers ? at(`/consent?flow=${transactionId}&afresh=yes`) : null,
-    other_account_url: at(`/login?flow=${transactionId}&again=yes`),
+    other_workspaces_url: consentRequest.hasOthers
+      ? at(`${pagePath('consent', transactionId)}&afresh=yes`)
+      : null,
+    other_account_url: at(`${pagePath('login', transactionId)}&again=yes`),
   };
 }
 
-/** Where the browser begins this step again, with a new challenge. */
+/** Starts this step again, with a new challenge. */
 export function restartPath({ kind, loginTarget }: Challenge): string {
-  const { flow: transaction, to = 'connections', again } = loginTarget;
-  if (transaction === undefined) return loginPath(to as AccountSection, again !== undefined);
-  return `/${kind}?flow=${encodeURIComponent(transaction)}`;
+  const { [TRANSACTION_PARAMETER]: transactionId, to = 'connections', again } = loginTarget;
+  if (transactionId === undefined) return loginPath(to as AccountSection, again !== undefined);
+  return pagePath(kind, transactionId);
 }
 
-type DescribedAsker = ReturnType<typeof describeClient>;
-
-/** The app, and where it is called back. */
-function tellAsker(
+/** The client, and its redirect URI. */
+function describeClientRequest(
   { client }: AuthorizationTransaction,
-  { appName, verifiedBy: vouchedBy, returnTo, redirectsElsewhere: isElsewhere }: DescribedAsker,
+  { appName, verifiedBy, returnTo, redirectsElsewhere }: ReturnType<typeof describeClient>,
 ) {
-  const isHost = typeof vouchedBy === 'object';
+  const isHost = typeof verifiedBy === 'object';
   return {
     app: {
       client_id: client.id,
       name: appName,
-      verified_by: isHost ? 'host' : vouchedBy,
-      host: isHost ? vouchedBy.host : null,
+      verified_by: isHost ? 'host' : verifiedBy,
+      host: isHost ? verifiedBy.host : null,
     },
-    return_to: { kind: returnTo.kind, display: returnTo.display, elsewhere: isElsewhere },
+    return_to: { kind: returnTo.kind, display: returnTo.display, elsewhere: redirectsElsewhere },
   };
 }

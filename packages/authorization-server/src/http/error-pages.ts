@@ -1,14 +1,13 @@
-/** The edge where errors become pages: what happened, whose move it is, and a reference that the operator finds again. */
+/** Error pages: what happened, who can fix it, and a reference that is also in the audit log. */
 
 import { randomInt } from 'node:crypto';
-import type { ConnectionInfo, HttpResponse } from '@portcullis/http';
+import type { HttpResponse } from '@portcullis/http';
 import { OAuthError } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
 import { type ErrorPage, errorPages } from '../ui/error-pages.ts';
 import type { Layout } from '../ui/layout.ts';
 import { type MessagePage, messagePage } from '../ui/message-page.ts';
 import { respondPage } from '../ui/respond-page.ts';
-import type { Route } from './router.ts';
 
 /** What goes onto the page besides the words of its situation. */
 type Details = Pick<MessagePage, 'action' | 'forDevelopers'> & {
@@ -21,11 +20,11 @@ type Details = Pick<MessagePage, 'action' | 'forDevelopers'> & {
 };
 
 export interface PageErrors {
-  /** A route whose errors become pages. */
-  route(method: Route['method'], path: string, handle: Route['handle']): Route;
-  /** A page for a situation, noted in the event log. */
+  /** Shows an error page, and records it as an event. */
   refuse(endpoint: string, errorPage: ErrorPage, details?: Details): Promise<HttpResponse>;
-  /** A reference for a page that stands also in the event log. */
+  /** Shows the error page of a thrown error, and records it as an event. */
+  respond(endpoint: string, error: unknown): Promise<HttpResponse>;
+  /** A new reference, for a page and its event. */
   reference(): string;
 }
 
@@ -74,15 +73,8 @@ export function createPageErrors({ events }: ServerContext, layout: Layout): Pag
   return {
     refuse,
     reference: newReference,
-    route: (method, path, handle) => ({
-      method,
-      path,
-      handle: (request, connection: ConnectionInfo) =>
-        handle(request, connection).catch((error: unknown) =>
-          error instanceof OAuthError ? refuseError(path, error) : fail(path, error),
-        ),
-      refuseMethod: () => respondNotFoundPage(layout, 405),
-    }),
+    respond: (endpoint, error) =>
+      error instanceof OAuthError ? refuseError(endpoint, error) : fail(endpoint, error),
   };
 }
 

@@ -1,7 +1,7 @@
 /** Pages that the host of the server mounts: the front page with the protected servers, and the 404 page. */
 
 import { html } from 'hono/html';
-import type { PageContext } from '../page-context.ts';
+import type { PageRouter } from '../page-context.ts';
 import { type Layout, renderPage } from '../ui/layout.ts';
 import type { Markup } from '../ui/markup.ts';
 import { respondPage } from '../ui/respond-page.ts';
@@ -10,20 +10,19 @@ import { respondNotFoundPage } from './error-pages.ts';
 import type { Route } from './router.ts';
 
 /** Mounted by the host, which may have something else at its root. */
-export function createFrontPageRoute({
-  options,
-  errors,
-  layout,
-}: Pick<PageContext, 'options' | 'errors' | 'layout'>): Route {
-  const servers = [...options.resources.values()].map((resource) => ({
-    name: translate(resource, layout.language).name,
-    url: resource.resource,
-  }));
-  return errors.route('GET', '/', async () => respondPage(frontPage(layout, { servers })));
+export function createFrontPageRoute(pages: PageRouter): Route {
+  const resources = [...pages.options.resources.values()];
+  return pages.route('GET', '/', async ({ layout }) => {
+    const servers = resources.map((resource) => ({
+      name: translate(resource, layout.language).name,
+      url: resource.resource,
+    }));
+    return respondPage(frontPage(layout, { servers }));
+  });
 }
 
-export function createNotFoundRoute({ errors, layout }: Pick<PageContext, 'errors' | 'layout'>): Route {
-  return errors.route('GET', '/*', () => respondNotFoundPage(layout, 404));
+export function createNotFoundRoute(pages: PageRouter): Route {
+  return pages.route('GET', '/*', ({ layout }) => respondNotFoundPage(layout, 404));
 }
 
 export interface FrontPage {

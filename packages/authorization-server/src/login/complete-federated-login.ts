@@ -1,9 +1,14 @@
 /** Arriving from a third party: whoever it has proven is let in, and goes on with what they left for, or gets back what came. */
 import type { ConnectionInfo, HttpRequest, HttpResponse } from '@portcullis/http';
 import { OAuthError, readParameters } from '@portcullis/protocol';
-import { advance } from '../authorization/issue-code.ts';
-import type { BrowserTransaction, ConsentDecision } from '../authorization/transaction.ts';
-import { type FoundTransaction, findTransaction } from '../authorization/transactions.ts';
+import { continueTransaction } from '../authorization/continue-transaction.ts';
+import type { ConsentDecision } from '../authorization/next-step.ts';
+import {
+  type BrowserTransaction,
+  type FoundTransaction,
+  findTransaction,
+  TRANSACTION_PARAMETER,
+} from '../authorization/transactions.ts';
 import { isUserAllowed } from '../federation/federated-user.ts';
 import type { FederatedLoginResult } from '../federation/federation.ts';
 import { coveredScopes, type IdentityProvider } from '../federation/identity-provider.ts';
@@ -27,7 +32,7 @@ export async function findWaitingTransaction(
   { request, departure }: FederatedCallback,
 ): Promise<FoundTransaction | null> {
   if (departure.transactionId === null) return null;
-  const named = new URLSearchParams({ flow: departure.transactionId });
+  const named = new URLSearchParams({ [TRANSACTION_PARAMETER]: departure.transactionId });
   return findTransaction(context, request, readParameters(named));
 }
 
@@ -113,9 +118,11 @@ async function finish(
   if (bond === null) return context.errors.refuse('/callback', 'gone');
   const record = { ...transaction.record, accountId: account.id, linkedGrantId: bond };
   const { identityProvider } = arrival;
-  return advance(context, { ...transaction, record, identityProvider, accountId: account.id, decision }, [
-    cookie,
-  ]);
+  return continueTransaction(
+    context,
+    { ...transaction, record, identityProvider, accountId: account.id, decision },
+    [cookie],
+  );
 }
 
 /**
@@ -136,7 +143,7 @@ async function decisionOf(
   if (scopes.length === 0 && approved.length > 0) {
     throw new OAuthError('access_denied', 'The third party was not allowed what the scopes asked for need.');
   }
-  return { scopes, workspace, by: 'answer' };
+  return { scopes, workspace, source: 'user' };
 }
 
 /** The page of their own that somebody left for. */

@@ -8,6 +8,7 @@ import type { LoginTarget } from './login-target.ts';
 
 /** Logs in a user whose credentials have been verified. */
 export type CompleteLogin = (
+  context: PageContext,
   request: HttpRequest,
   connection: ConnectionInfo,
   loginTarget: LoginTarget,
@@ -16,11 +17,8 @@ export type CompleteLogin = (
   factors: 'one' | 'both',
 ) => Promise<HttpResponse>;
 
-export function createCompleteLogin(
-  { events, options, layout, sessions }: PageContext,
-  deviceCookies: DeviceCookies,
-): CompleteLogin {
-  return async (request, connection, loginTarget, account) => {
+export function createCompleteLogin(deviceCookies: DeviceCookies): CompleteLogin {
+  return async ({ events, options, layout, sessions }, request, connection, loginTarget, account) => {
     const about = {
       accountId: account.id,
       ...(loginTarget.transactionId !== null && { transactionId: loginTarget.transactionId }),

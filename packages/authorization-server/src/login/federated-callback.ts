@@ -11,16 +11,15 @@ import { OAuthError, readParameters, temporarilyUnavailable } from '@portcullis/
 import { toOAuthError } from '../authorization/error-response.ts';
 import { rejectTransaction } from '../authorization/issue-code.ts';
 import { respondProviderError } from '../authorization/start-federated-login.ts';
-import type { BrowserTransaction } from '../authorization/transaction.ts';
+import type { BrowserTransaction } from '../authorization/transactions.ts';
 import type { FederatedLoginResult } from '../federation/federation.ts';
 import type { IdentityProvider } from '../federation/identity-provider.ts';
 import type { FederatedLoginSecrets } from '../federation/provider-client.ts';
 import { DEFAULT_RETRY_AFTER, IdentityProviderError, isUnavailable } from '../federation/provider-error.ts';
+import { redirectFormToGet } from '../http/form-to-get.ts';
 import type { Route } from '../http/router.ts';
-import { exceedsUrlLimit } from '../http/url-limit.ts';
-import type { PageContext } from '../page-context.ts';
+import type { PageContext, PageRouter } from '../page-context.ts';
 import { loginPath } from '../ui/account-tabs.ts';
-import { respondRedirect } from '../ui/respond-page.ts';
 import {
   completeFederatedLogin,
   type FederatedCallback,
@@ -28,45 +27,39 @@ import {
   pageOf,
 } from './complete-federated-login.ts';
 
-/** Each third party answers at an address of its own. */
-export function createFederatedCallbacks(context: PageContext): readonly Route[] {
-  return [...context.options.identityProviders.values()].flatMap((identityProvider) => {
+/** Each identity provider has its own redirect URI (mix-up attack). @see RFC 9700 §4.4.2.2 */
+export function createFederatedCallbacks(pages: PageRouter): readonly Route[] {
+  return [...pages.options.identityProviders.values()].flatMap((identityProvider) => {
     const path = `/callback/${identityProvider.id}`;
     return [
-      context.errors.route('GET', path, (request, connection) =>
+      pages.route('GET', path, (context, request, connection) =>
         receive(context, request, connection, identityProvider),
       ),
       ...(identityProvider.responseMode === 'form_post'
-        ? [context.errors.route('POST', path, (request) => relay(context, request, identityProvider))]
+        ? [pages.route('POST', path, (context, request) => repeatAsGet(context, request, identityProvider))]
         : []),
     ];
   });
 }
 
-/** What an authorization response consists of; whatever else is posted goes nowhere. */
-const ANSWER = ['code', 'state', 'iss', 'error'];
+/** Parameters of an authorization response; all others are dropped. */
+const RESPONSE_PARAMETERS = ['code', 'state', 'iss', 'error'];
 
 /**
- * An answer as a form, which another site made this browser post: without our cookies, for they stay `SameSite=Lax`. Nothing is
- * read of it. The browser is sent to the same address by GET, as if the answer had come by query, and judged there.
+ * Repeats a response in `form_post` mode as a GET: another site made this browser post it, so `SameSite=Lax` cookies are missing.
  * @see OAuth 2.0 Form Post Response Mode §4, RFC 6265bis §5.6.7.1
  */
-async function relay(
+async function repeatAsGet(
   { options, errors }: PageContext,
   request: HttpRequest,
   { id, name: provider }: IdentityProvider,
 ): Promise<HttpResponse> {
   const path = `/callback/${id}`;
   const form = await readFormBody(request);
-  const query = new URLSearchParams();
-  for (const name of ANSWER) {
-    const value = form.one(name);
-    if (value !== undefined) query.set(name, value);
-  }
-  const location = `${path}?${query}`;
-  return exceedsUrlLimit(location, options.issuer)
-    ? errors.refuse(path, 'response-too-long', { values: { provider } })
-    : respondRedirect(location);
+  // Rejects repeated parameters.
+  for (const name of RESPONSE_PARAMETERS) form.one(name);
+  const response = redirectFormToGet(path, RESPONSE_PARAMETERS, form, options.issuer);
+  return response ?? errors.refuse(path, 'response-too-long', { values: { provider } });
 }
 
 async function receive(
@@ -145,7 +138,7 @@ function refuseVisit(
   const endpoint = `/callback/${identityProvider.id}`;
   const again = loginPath(pageOf(departure));
   if (issue.code !== 'access_denied')
-    return respondProviderError(context, identityProvider, issue, { endpoint, again });
+    return respondProviderError(context, identityProvider, issue, { endpoint, restartPath: again });
   const action = { label: context.layout.text('message.try-again'), href: again };
   return context.errors.refuse(endpoint, 'login-declined', {
     values: { provider: identityProvider.name },

@@ -2,10 +2,10 @@
 
 import type { HttpRequest, HttpResponse } from '@portcullis/http';
 import type { Parameters } from '@portcullis/protocol';
-import { clientDisplayName } from '../authorization/client-display-name.ts';
-import { advance, pagePath } from '../authorization/issue-code.ts';
+import { continueTransaction } from '../authorization/continue-transaction.ts';
 import { startFederatedLogin } from '../authorization/start-federated-login.ts';
-import { findTransaction } from '../authorization/transactions.ts';
+import { findTransaction, pagePath, TRANSACTION_PARAMETER } from '../authorization/transactions.ts';
+import { clientDisplayName } from '../display-name.ts';
 import type { IdentityProvider } from '../federation/identity-provider.ts';
 import type { PageContext } from '../page-context.ts';
 import { hashSecret, newSecret } from '../secrets.ts';
@@ -48,7 +48,7 @@ export async function findLoginTarget(
   request: HttpRequest,
   parameters: Parameters,
 ): Promise<FoundLoginTarget> {
-  return parameters.one('flow') === undefined
+  return parameters.one(TRANSACTION_PARAMETER) === undefined
     ? findAccountPageTarget(context, request, parameters)
     : findTransactionTarget(context, request, parameters);
 }
@@ -65,21 +65,21 @@ async function findTransactionTarget(
   return {
     purpose: { appName: clientDisplayName(transaction.client, context.layout) },
     transactionId: id,
-    fields: { flow: id },
+    fields: { [TRANSACTION_PARAMETER]: id },
     binding: transaction.csrfBinding,
     // With an identity provider, consent comes first and the login after it.
     isSignedIn: (transaction.accountId !== null || transaction.identityProvider !== null) && !again,
     requiresFreshLogin: forceLogin || again,
     restartPath: pagePath('login', id),
     cookies: [],
-    resume: () => advance(context, transaction),
+    resume: () => continueTransaction(context, transaction),
     async resumeAs(accountId, cookies) {
       await context.store.setTransactionAccount(id, accountId);
-      return advance(context, { ...transaction, identityProvider: null, accountId }, cookies);
+      return continueTransaction(context, { ...transaction, identityProvider: null, accountId }, cookies);
     },
     async startFederatedLogin(identityProvider) {
       await context.store.setTransactionIdentityProvider(id, identityProvider.id);
-      return advance(context, { ...transaction, identityProvider, accountId: null });
+      return continueTransaction(context, { ...transaction, identityProvider, accountId: null });
     },
   };
 }
@@ -92,8 +92,8 @@ async function findAccountPageTarget(
   request: HttpRequest,
   parameters: Parameters,
 ): Promise<FoundLoginTarget> {
-  const { clock, options, transactionCookie: browser, sessions } = context;
-  const carried = browser.read(request);
+  const { clock, options, transactionCookie, sessions } = context;
+  const carried = transactionCookie.read(request);
   if (carried === null && request.method === 'POST') return { missing: 'no-cookie' };
   const cookie = carried ?? newSecret();
   const user = await sessions.find(request);
@@ -110,7 +110,7 @@ async function findAccountPageTarget(
     isSignedIn: 'again' in again ? age < RECENT_LOGIN_SECONDS : user !== null,
     requiresFreshLogin: 'again' in again,
     restartPath: path,
-    cookies: carried === null ? [browser.write(cookie, options.lifetimes.transaction)] : [],
+    cookies: carried === null ? [transactionCookie.write(cookie, options.lifetimes.transaction)] : [],
     resume: async () => respondRedirect(accountPaths[to]),
     resumeAs: async (_accountId, set) => respondRedirect(accountPaths[to], set),
     startFederatedLogin(identityProvider) {
@@ -125,7 +125,7 @@ async function findAccountPageTarget(
       };
       return startFederatedLogin(context, identityProvider, loginTarget, {
         endpoint: `/login/${identityProvider.id}`,
-        again: path,
+        restartPath: path,
       });
     },
   };

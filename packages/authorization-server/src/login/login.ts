@@ -3,7 +3,7 @@
 import { type HttpResponse, queryOf } from '@portcullis/http';
 import { readParameters } from '@portcullis/protocol';
 import type { Route } from '../http/router.ts';
-import type { PageContext } from '../page-context.ts';
+import type { PageContext, PageRouter } from '../page-context.ts';
 import { networkOf } from '../rate-limit/policies.ts';
 import { type FormError, formErrorOptions, tooManyAttempts } from '../ui/form-error.ts';
 import type { Layout } from '../ui/layout.ts';
@@ -34,13 +34,17 @@ interface LoginDependencies {
 }
 
 export function createLoginRoutes(
-  context: PageContext,
+  pages: PageRouter,
   { signIn, passkeys, completeLogin }: LoginDependencies,
 ): readonly Route[] {
-  const { chargeAuthorizationRequest, options, errors, layout, csrfTokens } = context;
+  const { chargeAuthorizationRequest, options, csrfTokens } = pages;
   const providers = [...options.identityProviders.values()].map(({ id, name }) => ({ id, name }));
 
-  const show = (loginTarget: LoginTarget, formError: LoginErrors | null): Promise<HttpResponse> => {
+  const show = (
+    { layout }: PageContext,
+    loginTarget: LoginTarget,
+    formError: LoginErrors | null,
+  ): Promise<HttpResponse> => {
     const page = loginPage(layout, {
       purpose: loginTarget.purpose,
       fields: loginTarget.fields,
@@ -59,28 +63,29 @@ export function createLoginRoutes(
     });
   };
 
-  const showError = (loginTarget: LoginTarget, message: string) =>
-    show(loginTarget, { email: '', passwordError: null, otherError: message, status: 400 });
+  const showError: ShowLogin = (context, loginTarget, message) =>
+    show(context, loginTarget, { email: '', passwordError: null, otherError: message, status: 400 });
 
   return [
-    errors.route('GET', '/login', async (request) => {
+    pages.route('GET', '/login', async (context, request) => {
       const loginTarget = await findLoginTarget(context, request, readParameters(queryOf(request)));
-      if ('missing' in loginTarget) return errors.refuse('/login', loginTarget.missing);
-      return loginTarget.isSignedIn ? loginTarget.resume() : show(loginTarget, null);
+      if ('missing' in loginTarget) return context.errors.refuse('/login', loginTarget.missing);
+      return loginTarget.isSignedIn ? loginTarget.resume() : show(context, loginTarget, null);
     }),
 
     ...[...options.identityProviders.values()].map((identityProvider) =>
-      errors.route('POST', `/login/${identityProvider.id}`, async (request, connection) => {
+      pages.route('POST', `/login/${identityProvider.id}`, async (context, request, connection) => {
         const found = await readLoginForm(context, request, `/login/${identityProvider.id}`);
         if ('refusal' in found) return found.refusal;
         // Without a session, a federated login is rate limited like an authorization request.
         if (!found.loginTarget.isSignedIn) await chargeAuthorizationRequest(networkOf(connection));
         const answer = await found.loginTarget.startFederatedLogin(identityProvider);
-        return answer.headers['location']?.startsWith('/') ? answer : redirectByPage(layout, answer);
+        return answer.headers['location']?.startsWith('/') ? answer : redirectByPage(context.layout, answer);
       }),
     ),
 
-    errors.route('POST', '/login', async (request, connection) => {
+    pages.route('POST', '/login', async (context, request, connection) => {
+      const { errors, layout } = context;
       const found = await readLoginForm(context, request, '/login');
       if ('refusal' in found) return found.refusal;
       const { form, loginTarget } = found;
@@ -89,17 +94,22 @@ export function createLoginRoutes(
       const email = form.one('email') ?? '';
       const password = form.one('password') ?? '';
       if (email === '' || password === '') {
-        return show(loginTarget, { email, passwordError: layout.text('sign-in.error.empty'), status: 400 });
+        return show(context, loginTarget, {
+          email,
+          passwordError: layout.text('sign-in.error.empty'),
+          status: 400,
+        });
       }
       const outcome = await signIn(email, password, { request, connection });
-      if (outcome.kind !== 'signed-in') return show(loginTarget, describeLoginError(layout, email, outcome));
+      if (outcome.kind !== 'signed-in')
+        return show(context, loginTarget, describeLoginError(layout, email, outcome));
 
-      return completeLogin(request, connection, loginTarget, outcome.account, 'one');
+      return completeLogin(context, request, connection, loginTarget, outcome.account, 'one');
     }),
 
     ...(passkeys === null || !options.localAccounts
       ? []
-      : [createPasskeyLoginRoute(context, passkeys, completeLogin, showError)]),
+      : [createPasskeyLoginRoute(pages, passkeys, completeLogin, showError)]),
   ];
 }
 
@@ -117,25 +127,25 @@ function describeLoginError(
 }
 
 /** Shows the login page with an error. */
-type ShowLogin = (loginTarget: LoginTarget, formError: string) => Promise<HttpResponse>;
+type ShowLogin = (context: PageContext, loginTarget: LoginTarget, formError: string) => Promise<HttpResponse>;
 
-export function createPasskeyLoginRoute(
-  context: PageContext,
+function createPasskeyLoginRoute(
+  pages: PageRouter,
   passkeys: Passkeys,
   completeLogin: CompleteLogin,
   show: ShowLogin,
 ): Route {
-  const { events, errors, layout } = context;
-  return errors.route('POST', '/login/passkey', async (request, connection) => {
+  return pages.route('POST', '/login/passkey', async (context, request, connection) => {
     const found = await readLoginForm(context, request, '/login/passkey');
     if ('refusal' in found) return found.refusal;
     const { form, loginTarget } = found;
     const signedIn = await passkeys.verifyLogin(form.one('credential') ?? '', loginTarget.binding);
     if (signedIn === null) {
-      events({ type: 'login.failed' });
-      return show(loginTarget, layout.text('passkey.refused'));
+      context.events({ type: 'login.failed' });
+      return show(context, loginTarget, context.layout.text('passkey.refused'));
     }
     return completeLogin(
+      context,
       request,
       connection,
       loginTarget,

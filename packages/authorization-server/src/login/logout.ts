@@ -4,7 +4,7 @@ import { readFormBody } from '@portcullis/http';
 import { html } from 'hono/html';
 import { isCrossSiteForm } from '../http/csrf.ts';
 import type { Route } from '../http/router.ts';
-import type { PageContext } from '../page-context.ts';
+import type { PageContext, PageRouter } from '../page-context.ts';
 import { accountPaths } from '../ui/account-tabs.ts';
 import { hiddenFields, type Layout, renderPage } from '../ui/layout.ts';
 import type { Markup } from '../ui/markup.ts';
@@ -13,9 +13,9 @@ import { type PageOptions, respondPage } from '../ui/respond-page.ts';
 
 const PATH = '/logout';
 
-export function createLogoutRoutes(context: PageContext): readonly Route[] {
-  const { options, errors, csrfTokens, layout, sessions } = context;
-  const showSignedOut = (options: PageOptions) => {
+export function createLogoutRoutes(pages: PageRouter): readonly Route[] {
+  const { options, csrfTokens, sessions } = pages;
+  const showSignedOut = ({ layout }: PageContext, options: PageOptions) => {
     const heading = layout.text('signed-out.heading');
     return respondPage(
       messagePage(layout, { heading, sentences: [layout.text('signed-out.close')] }),
@@ -23,14 +23,15 @@ export function createLogoutRoutes(context: PageContext): readonly Route[] {
     );
   };
   return [
-    errors.route('GET', PATH, async (request) => {
+    pages.route('GET', PATH, async (context, request) => {
       const user = await sessions.find(request);
-      if (user === null) return showSignedOut({});
+      if (user === null) return showSignedOut(context, {});
       const token = csrfTokens.issue('logout', user.sessionHash);
-      return respondPage(logoutPage(layout, { email: user.account.email, token }));
+      return respondPage(logoutPage(context.layout, { email: user.account.email, token }));
     }),
 
-    errors.route('POST', PATH, async (request) => {
+    pages.route('POST', PATH, async (context, request) => {
+      const { errors, layout } = context;
       const form = await readFormBody(request);
       const user = await sessions.find(request);
       const isOurs = user === null || csrfTokens.matches(form.one('token'), 'logout', user.sessionHash);
@@ -38,7 +39,7 @@ export function createLogoutRoutes(context: PageContext): readonly Route[] {
         const action = { label: layout.text('account.review-again'), href: PATH };
         return errors.refuse(PATH, 'stale-form', { action });
       }
-      return showSignedOut({ cookies: [await sessions.end(request)] });
+      return showSignedOut(context, { cookies: [await sessions.end(request)] });
     }),
   ];
 }

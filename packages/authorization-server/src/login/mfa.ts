@@ -1,7 +1,7 @@
 /** MFA: after the first factor, asks for a TOTP or recovery code; there is no session until it is verified. */
 import type { Parameters } from '@portcullis/protocol';
 import type { Route } from '../http/router.ts';
-import type { PageContext } from '../page-context.ts';
+import type { PageContext, PageRouter } from '../page-context.ts';
 import type { LoginThrottle } from '../rate-limit/login-throttle.ts';
 import type { AccountRecord } from '../store/index.ts';
 import { type FormError, formErrorOptions, tooManyAttempts } from '../ui/form-error.ts';
@@ -30,10 +30,9 @@ interface MfaDependencies {
   readonly completeLogin: CompleteLogin;
 }
 
-export function createMfaStep(context: PageContext, dependencies: MfaDependencies): MfaStep {
+export function createMfaStep(pages: PageRouter, dependencies: MfaDependencies): MfaStep {
   const { factors, throttle, deviceCookies, completeLogin } = dependencies;
-  const { errors, csrfTokens, layout } = context;
-  const { store, clock, events } = context;
+  const { store, clock, events, csrfTokens } = pages;
 
   /** The form is bound to the first factor: the account, its current password, the browser and the login target. */
   const bindingOf = (loginTarget: LoginTarget, { id, passwordHash }: AccountRecord, until: string) => [
@@ -41,6 +40,7 @@ export function createMfaStep(context: PageContext, dependencies: MfaDependencie
   ]; // biome-ignore format: one list
 
   const showForm = (
+    { layout }: PageContext,
     loginTarget: LoginTarget,
     account: AccountRecord,
     until: string,
@@ -69,13 +69,13 @@ export function createMfaStep(context: PageContext, dependencies: MfaDependencie
   };
 
   return {
-    startMfaOrComplete: async (request, connection, loginTarget, account, proof) => {
+    startMfaOrComplete: async (context, request, connection, loginTarget, account, proof) => {
       if (proof === 'both' || !(await factors.isEnabled(account.id)))
-        return completeLogin(request, connection, loginTarget, account, 'both');
-      return showForm(loginTarget, account, String(clock() + MFA_LIFETIME), null);
+        return completeLogin(context, request, connection, loginTarget, account, 'both');
+      return showForm(context, loginTarget, account, String(clock() + MFA_LIFETIME), null);
     },
 
-    route: errors.route('POST', '/login/code', async (request, connection) => {
+    route: pages.route('POST', '/login/code', async (context, request, connection) => {
       const found = await readLoginTargetForm(context, request, '/login/code');
       if ('refusal' in found) return found.refusal;
       const { form, loginTarget } = found;
@@ -87,12 +87,18 @@ export function createMfaStep(context: PageContext, dependencies: MfaDependencie
         factors.verify(account, form.one('code') ?? ''),
       );
       if (attempt.kind === 'throttled')
-        return showForm(loginTarget, account, until, tooManyAttempts(layout, attempt.retryAfter));
+        return showForm(
+          context,
+          loginTarget,
+          account,
+          until,
+          tooManyAttempts(context.layout, attempt.retryAfter),
+        );
       if (!attempt.result) {
         events({ type: 'login.failed', accountId: account.id });
-        return showForm(loginTarget, account, until, wrongCode(layout));
+        return showForm(context, loginTarget, account, until, wrongCode(context.layout));
       }
-      return completeLogin(request, connection, loginTarget, account, 'both');
+      return completeLogin(context, request, connection, loginTarget, account, 'both');
     }),
   };
 }

@@ -3,7 +3,7 @@ import { type HttpResponse, queryOf, readFormBody } from '@portcullis/http';
 import { type Parameters, readParameters } from '@portcullis/protocol';
 import { isCrossSiteForm } from '../http/csrf.ts';
 import type { Route } from '../http/router.ts';
-import type { PageContext } from '../page-context.ts';
+import type { PageContext, PageRouter } from '../page-context.ts';
 import { loginPath } from '../ui/account-tabs.ts';
 import { respondPage, respondRedirect } from '../ui/respond-page.ts';
 import { emailKey } from '../users/accounts.ts';
@@ -25,12 +25,17 @@ interface SetupDependencies {
 
 /** The link's token is the CSRF protection: only its holder can submit the form. */
 export function createSetupRoutes(
-  context: PageContext,
+  pages: PageRouter,
   { firstAccount, deviceCookies, hasPasskeys }: SetupDependencies,
 ): readonly Route[] {
-  const { store, options, errors, csrfTokens, layout, sessions } = context;
+  const { store, options, csrfTokens, sessions } = pages;
 
-  const show = (token: string, email: string, wrong: SetupErrors): Promise<HttpResponse> => {
+  const show = (
+    { layout }: PageContext,
+    token: string,
+    email: string,
+    wrong: SetupErrors,
+  ): Promise<HttpResponse> => {
     const status = wrong === NO_ERRORS ? 200 : 400;
     return respondPage(setupPage(layout, { token, email, errors: wrong }), {
       status,
@@ -38,36 +43,36 @@ export function createSetupRoutes(
   };
 
   /** The link creates the first account only; after that, users log in. */
-  const refuse = async (): Promise<HttpResponse> => {
+  const refuse = async ({ errors, layout }: PageContext): Promise<HttpResponse> => {
     if (!(await store.hasLocalAccounts())) return errors.refuse('/setup', 'used-link');
     const action = { label: layout.text('sign-in.submit'), href: loginPath('account', false) };
     return errors.refuse('/setup', 'already-set-up', { action });
   };
 
   return [
-    errors.route('GET', '/setup', async (request) => {
+    pages.route('GET', '/setup', async (context, request) => {
       const token = readParameters(queryOf(request)).one('token');
       const user = await sessions.find(request);
       if (token === undefined && user !== null) {
         const signOutToken = csrfTokens.issue('logout', user.sessionHash);
         const offersPasskey = hasPasskeys && (await hasLocalLogin(context, user));
         const { email } = user.account;
-        return respondPage(readyPage(layout, { email, offersPasskey, token: signOutToken }));
+        return respondPage(readyPage(context.layout, { email, offersPasskey, token: signOutToken }));
       }
       const isOpen = token !== undefined && (await firstAccount.isValidToken(token));
-      return isOpen ? show(token, '', NO_ERRORS) : refuse();
+      return isOpen ? show(context, token, '', NO_ERRORS) : refuse(context);
     }),
 
-    errors.route('POST', '/setup', async (request, connection) => {
+    pages.route('POST', '/setup', async (context, request, connection) => {
       const form = await readFormBody(request);
       const token = form.one('token') ?? '';
-      if (isCrossSiteForm(request, options.issuer)) return errors.refuse('/setup', 'stale-form');
-      if (!(await firstAccount.isValidToken(token))) return refuse();
+      if (isCrossSiteForm(request, options.issuer)) return context.errors.refuse('/setup', 'stale-form');
+      if (!(await firstAccount.isValidToken(token))) return refuse(context);
       const email = form.one('email') ?? '';
       const issues = validateSetupForm(form);
-      if (issues !== NO_ERRORS) return show(token, email, issues);
+      if (issues !== NO_ERRORS) return show(context, token, email, issues);
       const account = await firstAccount.create(token, email, form.required('password'));
-      if (account === null) return refuse();
+      if (account === null) return refuse(context);
       const session = await sessions.start(request, connection, account.id);
       return respondRedirect('/setup', [session, deviceCookies.issue(request, account)]);
     }),

@@ -1,0 +1,60 @@
+/** Continues an authorization transaction: redirects to the page or the identity provider that comes next, or issues the code. */
+import { type HttpResponse, withCookies } from '@portcullis/http';
+import type { PageContext } from '../page-context.ts';
+import { respondRedirect } from '../ui/respond-page.ts';
+import { issueCode } from './issue-code.ts';
+import { type ConsentDecision, nextStep } from './next-step.ts';
+import { startFederatedLogin } from './start-federated-login.ts';
+import { type AuthorizationTransaction, pagePath } from './transactions.ts';
+
+/** @param cookies `Set-Cookie` values that the response must carry */
+export async function continueTransaction(
+  context: PageContext,
+  transaction: AuthorizationTransaction,
+  cookies: readonly string[] = [],
+): Promise<HttpResponse> {
+  const { record, decision } = transaction;
+  const accountId = await identifiedAccount(context, transaction);
+  const login = transaction.identityProvider === null ? 'local' : 'federated';
+  const step = nextStep({ accountId, decision }, login);
+  if ('show' in step) return respondRedirect(pagePath(step.show, record.id), cookies);
+  if ('startFederatedLogin' in step) {
+    return redirectToProvider(context, transaction, step.startFederatedLogin.decision, cookies);
+  }
+  const { issueCode: issue } = step;
+  return withCookies(await issueCode(context, transaction, issue.accountId, issue.decision), cookies);
+}
+
+/** With an identity provider, only an account counts for which this very transaction received provider tokens. */
+async function identifiedAccount(
+  { federation }: PageContext,
+  { record, identityProvider, accountId }: AuthorizationTransaction,
+): Promise<string | null> {
+  if (identityProvider === null) return accountId;
+  return (await federation.hasTokens(record.linkedGrantId, identityProvider, accountId)) ? accountId : null;
+}
+
+/** Redirects to the identity provider, and keeps what the user allowed until the callback. */
+async function redirectToProvider(
+  context: PageContext,
+  { record, identityProvider, accountId }: AuthorizationTransaction,
+  { scopes, workspace }: ConsentDecision,
+  cookies: readonly string[],
+): Promise<HttpResponse> {
+  if (identityProvider === null) throw new Error('the transaction has no identity provider');
+  const loginRequest = {
+    transactionId: record.id,
+    returnTo: null,
+    accountId,
+    approvedScopes: scopes,
+    workspace,
+    isFresh: record.forceLogin,
+    until: record.expiresAt,
+  };
+  const restartPath = pagePath('consent', record.id);
+  return startFederatedLogin(context, identityProvider, loginRequest, {
+    endpoint: '/consent',
+    restartPath,
+    cookies,
+  });
+}

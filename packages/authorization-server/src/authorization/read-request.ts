@@ -1,0 +1,34 @@
+/** Reads the parameters of an authorization request; a posted request is repeated as a GET, so that its cookies arrive. */
+import { type HttpRequest, type HttpResponse, readFormBody } from '@portcullis/http';
+import { OAuthError, type Parameters } from '@portcullis/protocol';
+import { MAX_URL_LENGTH, redirectFormToGet } from '../http/form-to-get.ts';
+import type { PageContext } from '../page-context.ts';
+import type { User } from '../users/sessions.ts';
+import type { ClientRequest } from './error-response.ts';
+
+/** An authorization request of a known client, before its parameters are checked. */
+export interface AuthorizationAttempt extends ClientRequest {
+  readonly parameters: Parameters;
+  /** Who is signed in in this browser. */
+  readonly user: User | null;
+}
+
+/** The `state` that a response carries, even an error response about `state`: none when it was sent repeatedly. */
+export function readState(parameters: Parameters): string | undefined {
+  const states = parameters.all('state');
+  return states.length === 1 ? states[0] : undefined;
+}
+
+const PARAMETERS = [
+  'client_id', 'redirect_uri', 'response_type', 'response_mode', 'scope', 'state', 'code_challenge',
+  'code_challenge_method', 'resource', 'prompt', 'request', 'request_uri',
+]; // biome-ignore format: one list
+
+/** The authorization server MUST support GET and MAY support POST. @see RFC 6749 §3.1 */
+export async function repeatAsGet({ options }: PageContext, request: HttpRequest): Promise<HttpResponse> {
+  const form = await readFormBody(request);
+  const response = redirectFormToGet('/authorize', PARAMETERS, form, options.issuer);
+  if (response !== null) return response;
+  const description = `The request is too long: as a query, its URL may have at most ${MAX_URL_LENGTH} octets.`;
+  throw new OAuthError('invalid_request', description, { status: 413 });
+}
