@@ -10,7 +10,11 @@ const TESTS = 'authorization-server/test';
 export const mutationTargets: Readonly<Record<string, MutationTarget>> = {
   /** Redirect matching and PKCE. */
   protocol: {
-    mutate: ['protocol/src/redirect-uri.ts', 'protocol/src/pkce.ts', 'protocol/src/authorization-header.ts'],
+    mutate: [
+      'protocol/src/redirect-uri.ts',
+      'protocol/src/pkce.ts',
+      'protocol/src/messages/authorization-header.ts',
+    ],
     tests: [
       'protocol/test/{redirect-uri,redirect-uri-reasons,pkce,credentials,authorization-request,token-request}.test.ts',
     ],

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type CallToolResult, Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import type { RunningApplication } from '@portcullis/cli';
-import type { Operation, Principal } from '@portcullis/resource-server';
+import type { McpOperation, Principal } from '@portcullis/resource-server';
 import { afterEach, describe, expect, it } from 'vitest';
 import { app } from '../src/app.ts';
 
@@ -124,7 +124,7 @@ it.each([{}, { text: '' }, { text: '   ' }, { text: 7 }, { text: 'x'.repeat(10_0
   },
 );
 
-it.each<[Partial<Operation>, readonly string[]]>([
+it.each<[Partial<McpOperation>, readonly string[]]>([
   [{ method: 'tools/call', tool: 'list_notes' }, ['notes:read']],
   [{ method: 'tools/call', tool: 'add_note' }, ['notes:write']],
   [{ method: 'tools/call', tool: 'delete_note' }, ['notes:write']],

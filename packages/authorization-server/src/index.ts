@@ -1,7 +1,7 @@
 /** OAuth 2.1 authorization server for MCP servers: `createAuthorizationServer`. */
 
 export { ConfigurationError } from '@portcullis/protocol';
-export { type AuditLog as Journal, createAuditLog as createJournal } from './audit/audit-log.ts';
+export { type AuditLog, createAuditLog } from './audit/audit-log.ts';
 export type { AuthorizationEvent, EventSink } from './audit/events.ts';
 export {
   type ClientAdministration,
@@ -42,8 +42,8 @@ export {
 } from './federation/provider-presets.ts';
 export type { PresetReference } from './federation/provider-schema.ts';
 export type {
-  ProviderToken as UpstreamToken,
-  ProviderTokenRequest as UpstreamWant,
+  ProviderToken,
+  ProviderTokenRequest,
 } from './federation/provider-token.ts';
 export {
   createKeyAdministration,

@@ -1,5 +1,5 @@
 /** Administration beside a running server: the same database, and every change in its audit log. */
-import { createJournal, type EventSink } from '@portcullis/authorization-server';
+import { createAuditLog, type EventSink } from '@portcullis/authorization-server';
 import type { AuthorizationStore } from '@portcullis/authorization-server/store';
 import { SettingsError } from './errors.ts';
 import type { Settings } from './settings/schema.ts';
@@ -31,7 +31,7 @@ export async function administer<T>(
   process.umask(0o077);
   const store = await openBesideServers(settings, folder, otherwise);
   const clock = () => Math.floor(Date.now() / 1000);
-  const journal = createJournal(store, settings.auditRetention || 0, clock);
+  const journal = createAuditLog(store, settings.auditRetention || 0, clock);
   try {
     return await task({
       store,

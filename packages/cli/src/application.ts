@@ -1,7 +1,7 @@
 /** The protected application: what `portcullis up` puts its guard in front of. */
 import type { ResourceDefinition } from '@portcullis/authorization-server';
 import type { ScopeHierarchy, Scopes } from '@portcullis/protocol';
-import type { Operation, Principal } from '@portcullis/resource-server';
+import type { McpOperation, Principal } from '@portcullis/resource-server';
 import type { UpstreamTokenSource } from '@portcullis/resource-server/upstream';
 import { SettingsError } from './errors.ts';
 import type { Log } from './log.ts';
@@ -24,7 +24,7 @@ export interface ProtectedApplication {
   /** Scopes that include others. */
   readonly hierarchy?: ScopeHierarchy;
   /** The scopes that one operation needs; none when left out, so that any valid token will do. */
-  scopesFor?(operation: Operation): Scopes;
+  scopesFor?(operation: McpOperation): Scopes;
   /** Starts it. Called once. */
   create(context: ApplicationContext): Promise<RunningApplication>;
 }

@@ -19,7 +19,7 @@ import {
   type ListenOptions,
   listen,
   serveFetch,
-} from '../src/node.ts';
+} from '../src/node/server.ts';
 
 const servers: ListeningServer[] = [];
 afterEach(async () => {

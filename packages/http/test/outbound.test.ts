@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createOutboundFetch, OutboundError, type OutboundOptions } from '../src/outbound.ts';
+import { createOutboundFetch, OutboundError, type OutboundOptions } from '../src/outbound/outbound-fetch.ts';
 
 const key = readFileSync(new URL('fixtures/key.pem', import.meta.url), 'utf8');
 const certificate = readFileSync(new URL('fixtures/certificate.pem', import.meta.url), 'utf8');

@@ -1,54 +1,6 @@
 /** The types and pure rules of MCP authorization that every role shares: no I/O, no clock, no randomness. */
-export {
-  ACCESS_TOKEN_TYPE,
-  type AccessTokenClaims,
-  type AccessTokenExpectations,
-  type AccessTokenInput,
-  accessTokenClaims,
-  checkAccessToken,
-  isAccessTokenType,
-  scopesOf,
-} from './access-token.ts';
-export { type AuthorizationHeader, readAuthorizationHeader } from './authorization-header.ts';
-export {
-  type AuthorizationRequest,
-  type AuthorizationRequestParameters,
-  authorizationRequestUrl,
-  checkAuthorizationRequest,
-  type Prompt,
-  RESPONSE_MODES,
-  RESPONSE_TYPES,
-} from './authorization-request.ts';
-export {
-  type AuthorizationResponse,
-  type AuthorizationResponseContext,
-  type AuthorizationResponseExpectations,
-  codeResponseUrl,
-  errorResponseUrl,
-  readAuthorizationResponse,
-} from './authorization-response.ts';
-export {
-  type AuthorizationServerMetadata,
-  readAuthorizationServerMetadata,
-} from './authorization-server-metadata.ts';
+
 export { createBatch } from './batch.ts';
-export {
-  type BearerChallenge,
-  type Challenge,
-  findChallenge,
-  formatBearerChallenge,
-  formatChallenge,
-  parseChallenges,
-} from './challenge.ts';
-export type { ClientKeySet } from './client-keys.ts';
-export {
-  type ApplicationType,
-  type ClientAuthenticationMethod,
-  type ClientMetadata,
-  openRegistrationPolicy,
-  type RegistrationPolicy,
-  readClientMetadata,
-} from './client-metadata.ts';
 export { ConfigurationError } from './configuration-error.ts';
 export {
   type ErrorDocument,
@@ -62,15 +14,6 @@ export {
 } from './errors.ts';
 export { createEs256 } from './es256.ts';
 export {
-  type CidrBlock,
-  isInCidrBlock,
-  isPublicAddress,
-  isPublicHost,
-  networkPrefixOf,
-  parseCidrBlock,
-  sitePrefixOf,
-} from './ip-address.ts';
-export {
   authorizationBaseUrl,
   type DefaultEndpoints,
   defaultEndpoints,
@@ -79,10 +22,103 @@ export {
   type ServerMetadataKind,
   serverMetadataUrls,
 } from './issuer.ts';
-export type { ParseResult } from './json-document.ts';
-export { checkJsonMembers } from './json-members.ts';
+export {
+  ACCESS_TOKEN_TYPE,
+  type AccessTokenClaims,
+  type AccessTokenExpectations,
+  type AccessTokenInput,
+  accessTokenClaims,
+  checkAccessToken,
+  isAccessTokenType,
+  scopesOf,
+} from './messages/access-token.ts';
+export { type AuthorizationHeader, readAuthorizationHeader } from './messages/authorization-header.ts';
+export {
+  type AuthorizationRequest,
+  type AuthorizationRequestParameters,
+  authorizationRequestUrl,
+  checkAuthorizationRequest,
+  type Prompt,
+  RESPONSE_MODES,
+  RESPONSE_TYPES,
+} from './messages/authorization-request.ts';
+export {
+  type AuthorizationResponse,
+  type AuthorizationResponseContext,
+  type AuthorizationResponseExpectations,
+  codeResponseUrl,
+  errorResponseUrl,
+  readAuthorizationResponse,
+} from './messages/authorization-response.ts';
+export {
+  type BearerChallenge,
+  type Challenge,
+  findChallenge,
+  formatBearerChallenge,
+  formatChallenge,
+  parseChallenges,
+} from './messages/challenge.ts';
+export {
+  readStatusReference,
+  STATUS_LIST_MEDIA_TYPE,
+  STATUS_LIST_TYPE,
+  STATUS_VALID,
+  type StatusReference,
+} from './messages/status-list.ts';
+export {
+  readTokenExchangeRequest,
+  readTokenExchangeResponse,
+  TOKEN_EXCHANGE,
+  type TokenExchangeRequest,
+  type TokenExchangeResponse,
+  tokenExchangeForm,
+  tokenExchangeResponse,
+} from './messages/token-exchange.ts';
+export {
+  type AuthorizationCodeRequest,
+  authorizationCodeForm,
+  type ClientCredentialsRequest,
+  clientCredentialsForm,
+  type GrantType,
+  type RefreshRequest,
+  readAuthorizationCodeRequest,
+  readClientCredentialsRequest,
+  readRefreshRequest,
+  refreshForm,
+} from './messages/token-request.ts';
+export { readTokenResponse, type TokenResponse } from './messages/token-response.ts';
+export {
+  type AuthorizationServerMetadata,
+  readAuthorizationServerMetadata,
+} from './metadata/authorization-server-metadata.ts';
+export type { ClientKeySet } from './metadata/client-keys.ts';
+export {
+  type ApplicationType,
+  type ClientAuthenticationMethod,
+  type ClientMetadata,
+  openRegistrationPolicy,
+  type RegistrationPolicy,
+  readClientMetadata,
+} from './metadata/client-metadata.ts';
+export {
+  type ProtectedResourceMetadata,
+  protectedResourceMetadata,
+} from './metadata/protected-resource-metadata.ts';
+export { readProtectedResourceMetadata } from './metadata/read-protected-resource-metadata.ts';
 export { findSimilarName, type OptionNames, suggestName, unknownOptionIssues } from './option-names.ts';
-export { type Parameters, readParameters } from './parameters.ts';
+export {
+  type CidrBlock,
+  isInCidrBlock,
+  isPublicAddress,
+  isPublicHost,
+  networkPrefixOf,
+  parseCidrBlock,
+  sitePrefixOf,
+} from './parsing/ip-address.ts';
+export type { ParseResult } from './parsing/json-document.ts';
+export { checkJsonMembers } from './parsing/json-members.ts';
+export { type Parameters, readParameters } from './parsing/parameters.ts';
+export { isLoopbackHost, isSecureUrl, readUrl, readWebUrl } from './parsing/web-url.ts';
 export {
   base64url,
   CODE_CHALLENGE_METHOD,
@@ -103,13 +139,11 @@ export {
   type RegistrationMethod,
   type ServerPolicy,
 } from './profiles.ts';
-export { type ProtectedResourceMetadata, protectedResourceMetadata } from './protected-resource-metadata.ts';
 export {
   PROTOCOL_VERSION_HEADERS,
   type ProtocolVersionHeader,
   readProtocolVersion,
 } from './protocol-version.ts';
-export { readProtectedResourceMetadata } from './read-protected-resource-metadata.ts';
 export {
   checkRedirectUri,
   matchesRedirectUri,
@@ -133,33 +167,3 @@ export {
   type Scopes,
   unionScopes,
 } from './scopes.ts';
-export {
-  readStatusReference,
-  STATUS_LIST_MEDIA_TYPE,
-  STATUS_LIST_TYPE,
-  STATUS_VALID,
-  type StatusReference,
-} from './status-list.ts';
-export {
-  readTokenExchangeRequest,
-  readTokenExchangeResponse,
-  TOKEN_EXCHANGE,
-  type TokenExchangeRequest,
-  type TokenExchangeResponse,
-  tokenExchangeForm,
-  tokenExchangeResponse,
-} from './token-exchange.ts';
-export {
-  type AuthorizationCodeRequest,
-  authorizationCodeForm,
-  type ClientCredentialsRequest,
-  clientCredentialsForm,
-  type GrantType,
-  type RefreshRequest,
-  readAuthorizationCodeRequest,
-  readClientCredentialsRequest,
-  readRefreshRequest,
-  refreshForm,
-} from './token-request.ts';
-export { readTokenResponse, type TokenResponse } from './token-response.ts';
-export { isLoopbackHost, isSecureUrl, readUrl, readWebUrl } from './web-url.ts';

@@ -1,5 +1,5 @@
 /** Issuer identifiers, and the well-known URLs of metadata documents (RFC 8414, RFC 9728, OpenID Connect Discovery). */
-import { isSecureUrl, readWebUrl } from './web-url.ts';
+import { isSecureUrl, readWebUrl } from './parsing/web-url.ts';
 
 /**
  * Returns why a text is not a valid issuer identifier; `null` if it is valid. MUST be https, without query or

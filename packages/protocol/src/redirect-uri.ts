@@ -3,7 +3,7 @@
  * match (open redirect).
  */
 import { OAuthError } from './errors.ts';
-import { readUrl } from './web-url.ts';
+import { readUrl } from './parsing/web-url.ts';
 
 /** What the operator allows in addition to https and loopback. */
 export interface RedirectPolicy {
@@ -142,11 +142,11 @@ export function checkRedirectUri(
   if (!registered.some((known) => matchesRedirectUri(known, uri))) {
     throw new OAuthError('invalid_request', 'The redirect_uri is not registered for this client.');
   }
-  const judgement = validateRedirectUri(uri, policy);
-  if ('reason' in judgement) {
-    throw new OAuthError('invalid_request', `The redirect_uri ${judgement.reason}.`);
+  const validation = validateRedirectUri(uri, policy);
+  if ('reason' in validation) {
+    throw new OAuthError('invalid_request', `The redirect_uri ${validation.reason}.`);
   }
-  return { uri, kind: judgement.kind, display: displayOf(uri, judgement.kind) } as RedirectTarget;
+  return { uri, kind: validation.kind, display: displayOf(uri, validation.kind) } as RedirectTarget;
 }
 
 function displayOf(uri: string, kind: RedirectTarget['kind']): string {

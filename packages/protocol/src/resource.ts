@@ -3,7 +3,7 @@
  * request names.
  */
 import { OAuthError } from './errors.ts';
-import { readWebUrl } from './web-url.ts';
+import { readWebUrl } from './parsing/web-url.ts';
 
 /**
  * Returns the canonical form of a resource URI: absolute http or https, lowercase scheme and host, no default port,

@@ -1,7 +1,7 @@
 /** Names of members: what only somebody writes who wants readers to disagree is refused, and nothing else. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { checkJsonMembers } from '../src/json-members.ts';
+import { checkJsonMembers } from '../src/parsing/json-members.ts';
 
 /** What is said of a document. */
 function issueOf(json: string, deepest = 100): string | null {

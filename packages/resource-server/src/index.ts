@@ -5,7 +5,7 @@ export type { DpopOptions } from './dpop/dpop-options.ts';
 export { createReplayCache, type ReplayCacheLimits, type ReplayStore } from './dpop/replay-cache.ts';
 export type { GuardEvent, GuardEventSink } from './events.ts';
 export type { CertificateOptions } from './guard/client-certificate.ts';
-export { type Operation, readOperations } from './guard/operations.ts';
+export { type McpOperation, readOperations } from './guard/operations.ts';
 export type { ReadBody } from './guard/required-scopes.ts';
 export { createGuard, type Guard, type GuardDecision, type RequestInfo } from './guard.ts';
 export type { GuardResponse } from './guard-response.ts';

@@ -7,7 +7,7 @@ export interface LruCacheLimits {
   readonly characters: number;
 }
 
-export interface LruCache<Value> {
+export interface BoundedLruCache<Value> {
   get(key: string): Value | undefined;
   set(key: string, value: Value): void;
   /** The current number of entries. */
@@ -27,7 +27,7 @@ const HASHED_CHARACTERS = 48;
  * previous old one is dropped. An entry found in the old one becomes young again. A hit costs one look-up, and
  * nothing is sorted. Of keys with the same ending, only one is kept.
  */
-export function createLruCache<Value>(limits: LruCacheLimits): LruCache<Value> {
+export function createBoundedLruCache<Value>(limits: LruCacheLimits): BoundedLruCache<Value> {
   let young = new Map<string, Entry<Value>>();
   let old = new Map<string, Entry<Value>>();
   let characters = 0;

@@ -3,7 +3,7 @@ import type { Profile, ScopeHierarchy, Scopes } from '@portcullis/protocol/prote
 import type { DpopOptions } from './dpop/dpop-options.ts';
 import type { GuardEventSink } from './events.ts';
 import type { CertificateOptions } from './guard/client-certificate.ts';
-import type { Operation } from './guard/operations.ts';
+import type { McpOperation } from './guard/operations.ts';
 import type { AllowedOrigins } from './origin-policy.ts';
 import type { TokenVerifier } from './verifiers/token-verifier.ts';
 
@@ -26,7 +26,7 @@ export interface ResourceOptions {
    * Additional scopes that an operation requires. If set, the guard reads the body of a request, which stays
    * available to the application.
    */
-  readonly scopesFor?: (operation: Operation) => Scopes;
+  readonly scopesFor?: (operation: McpOperation) => Scopes;
   /** Verifies the tokens of this resource, instead of the guard's verifier. */
   readonly verifier?: TokenVerifier;
 }

@@ -16,7 +16,7 @@ import { PROOF_ALGORITHMS } from './dpop/proof-verifier.ts';
 import { type GuardEventSink, reportFailures } from './events.ts';
 import type { ChallengeSettings } from './guard/challenge.ts';
 import type { CertificateOptions } from './guard/client-certificate.ts';
-import type { Operation } from './guard/operations.ts';
+import type { McpOperation } from './guard/operations.ts';
 import { resourceMetadataUrl } from './metadata/metadata-handler.ts';
 import { guardOptionNameIssues } from './option-names.ts';
 import type { GuardOptions, ResourceOptions, SharedGuardOptions, StreamOptions } from './options.ts';
@@ -39,7 +39,7 @@ export interface ProtectedResource {
   readonly path: string;
   readonly scopes: Scopes;
   readonly hierarchy: ScopeHierarchy;
-  readonly scopesFor: ((operation: Operation) => Scopes) | null;
+  readonly scopesFor: ((operation: McpOperation) => Scopes) | null;
   readonly verifier: TokenVerifier;
   readonly challenge: ChallengeSettings;
   /** `null` if the served profiles do not use resource metadata. */

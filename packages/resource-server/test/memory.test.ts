@@ -2,19 +2,19 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createGuard, type Guard, type TokenVerifier } from '../src/index.ts';
-import { createLruCache } from '../src/lru-cache.ts';
+import { createBoundedLruCache } from '../src/lru-cache.ts';
 import { createIssuer, goodClaims, ISSUER, NOW, RESOURCE, type TestIssuer } from './support/issuer.ts';
 
 describe('a memory', () => {
   it('finds what it keeps, and nothing else', () => {
-    const memory = createLruCache<number>({ entries: 10, characters: 1000 });
+    const memory = createBoundedLruCache<number>({ entries: 10, characters: 1000 });
     memory.set('a', 1);
     memory.set('a', 2);
     expect([memory.get('a'), memory.get('b'), memory.size]).toEqual([2, undefined, 1]);
   });
 
   it('does not take a key for another that ends alike', () => {
-    const memory = createLruCache<number>({ entries: 10, characters: 1000 });
+    const memory = createBoundedLruCache<number>({ entries: 10, characters: 1000 });
     const end = 'x'.repeat(100);
     memory.set(`a${end}`, 1);
     expect([memory.get(`a${end}`), memory.get(`b${end}`), memory.get(end)]).toEqual([
@@ -27,7 +27,7 @@ describe('a memory', () => {
   });
 
   it('keeps what is used, and drops what is not', () => {
-    const memory = createLruCache<number>({ entries: 100, characters: 100_000 });
+    const memory = createBoundedLruCache<number>({ entries: 100, characters: 100_000 });
     memory.set('used', 0);
     memory.set('unused', 0);
     for (let index = 0; index < 1000; index += 1) {
@@ -39,8 +39,8 @@ describe('a memory', () => {
   });
 
   it('stays within its bounds of entries and of characters', () => {
-    const byEntries = createLruCache<number>({ entries: 100, characters: 1_000_000 });
-    const byCharacters = createLruCache<number>({ entries: 100, characters: 1000 });
+    const byEntries = createBoundedLruCache<number>({ entries: 100, characters: 1_000_000 });
+    const byCharacters = createBoundedLruCache<number>({ entries: 100, characters: 1000 });
     for (let index = 0; index < 1_000_000; index += 1) byEntries.set(`key ${index}`, index);
     for (let index = 0; index < 1000; index += 1) byCharacters.set(`${index}`.padStart(100), index);
     expect(byEntries.size).toBeLessThanOrEqual(200);

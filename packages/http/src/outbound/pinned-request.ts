@@ -5,7 +5,7 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { RequestOptions } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
-import { loadNodeHttps, nodeHttp } from '../node-http.ts';
+import { loadNodeHttps, nodeHttp } from '../node/node-http.ts';
 import { OutboundError } from './outbound-error.ts';
 
 /** The request, and the addresses to connect to. */

@@ -35,8 +35,8 @@ export function protect(guard: Guard, options: RouteOptions = {}): KoaMiddleware
   const attend = nodeStreamWatcher(guard);
   return async (context, next) => {
     const requestInfo = takeNodeRequest(context.req, adapterInfo(context, options));
-    const admitting = guard.authorize(requestInfo);
-    const decision = admitting instanceof Promise ? await admitting : admitting;
+    const pending = guard.authorize(requestInfo);
+    const decision = pending instanceof Promise ? await pending : pending;
     if (!decision.authorized) return sendResponse(context, decision.response);
     addHeaders(context.res, decision.headers);
     if (requestInfo.principal === undefined) attend?.(decision.principal, context.res);

@@ -41,11 +41,11 @@ function createResponseWatcher(watch: StreamWatch): WatchResponse {
   /** Keeps responses that have not started. */
   function sweep(): void {
     let kept = 0;
-    for (const answer of open) {
-      if (hasEnded(answer.response)) continue;
-      if (answer.response.headersSent) watchIfStream(watch, answer);
+    for (const entry of open) {
+      if (hasEnded(entry.response)) continue;
+      if (entry.response.headersSent) watchIfStream(watch, entry);
       else {
-        open[kept] = answer;
+        open[kept] = entry;
         kept += 1;
       }
     }

@@ -1,5 +1,5 @@
 /** Reads the public key from the header of a DPoP proof and compares it with the key that the token is bound to. */
-import { createLruCache } from '../lru-cache.ts';
+import { createBoundedLruCache } from '../lru-cache.ts';
 import { digest } from '../verifiers/digest.ts';
 import { type JwsAlgorithm, type PublicKey, readPublicKey } from '../verifiers/public-keys.ts';
 import { invalidProof, parseProofSegment } from './proof-errors.ts';
@@ -20,7 +20,7 @@ const KEY_CACHE_LIMITS = { entries: 1000, characters: 1000 * 512 };
 export function createKeyResolver(
   algorithms: readonly JwsAlgorithm[],
 ): (header: string, thumbprint: string) => Promise<PublicKey> {
-  const known = createLruCache<CachedKey>(KEY_CACHE_LIMITS);
+  const known = createBoundedLruCache<CachedKey>(KEY_CACHE_LIMITS);
   return async (header, thumbprint) => {
     const found = known.get(header);
     if (found?.thumbprint === thumbprint) return found.key;

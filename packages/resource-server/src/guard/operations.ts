@@ -1,7 +1,7 @@
 /** Reads the operations of a JSON-RPC body, so that scopes can depend on them. */
 
 /** One JSON-RPC request or notification. */
-export interface Operation {
+export interface McpOperation {
   /** `tools/call`, `resources/read`, … */
   readonly method: string;
   /** The tool that is called. */
@@ -35,7 +35,7 @@ const TARGET_OF: Readonly<Record<string, (parameters: Parameters) => OperationTa
  * Reads the operations of a parsed body, a message or a batch. Responses, and anything else without a method, are
  * skipped.
  */
-export function readOperations(body: unknown): readonly Operation[] {
+export function readOperations(body: unknown): readonly McpOperation[] {
   const messages = Array.isArray(body) ? body : [body];
   return messages.flatMap((message) => {
     const { method, params } = membersOf(message);
@@ -43,7 +43,7 @@ export function readOperations(body: unknown): readonly Operation[] {
   });
 }
 
-function readOperation(method: string, params: Parameters): Operation {
+function readOperation(method: string, params: Parameters): McpOperation {
   const operation = { method, tool: null, prompt: null, resource: null };
   const subject = Object.hasOwn(TARGET_OF, method) ? TARGET_OF[method] : undefined;
   if (subject === undefined) return operation;

@@ -6,7 +6,7 @@ import {
   scopesOf,
   temporarilyUnavailable,
 } from '@portcullis/protocol/protected-resource';
-import { createLruCache } from '../lru-cache.ts';
+import { createBoundedLruCache } from '../lru-cache.ts';
 import { createPrincipal, type Principal, sourceOf, type VerifiedClaims } from '../principal.ts';
 import type { GuardSettings, ProtectedResource } from '../settings.ts';
 import type { VerificationResult } from '../verifiers/token-verifier.ts';
@@ -93,7 +93,7 @@ const MAX_HEADER_LENGTH = 16_500;
 /** Caches by the whole header, so that a known token costs one look-up and no parsing. */
 export function createTokenAuthenticator(settings: GuardSettings): TokenAuthenticator {
   const { clock, clockTolerance, tokenCacheSize, dpop, certificates } = settings;
-  const cache = createLruCache<VerifiedToken>({
+  const cache = createBoundedLruCache<VerifiedToken>({
     entries: tokenCacheSize,
     characters: tokenCacheSize * CACHED_CHARACTERS_PER_TOKEN,
   });
@@ -109,22 +109,22 @@ export function createTokenAuthenticator(settings: GuardSettings): TokenAuthenti
     const now = clock();
     const known = field === null ? undefined : cache.get(field);
     if (known !== undefined && known.resource === resource && now < known.freshUntil) return known;
-    const presented = readRequestToken(authorization);
-    if (presented === null || (presented.scheme === 'DPoP' && dpop === null)) return null;
-    if (presented.scheme === 'Bearer' && dpop?.required === true)
+    const requestToken = readRequestToken(authorization);
+    if (requestToken === null || (requestToken.scheme === 'DPoP' && dpop === null)) return null;
+    if (requestToken.scheme === 'Bearer' && dpop?.required === true)
       throw bindingError('bearer tokens are not accepted');
     const keep = (found: VerificationResult): VerifiedToken => {
       const scopes = readScopes(found.claims, resource);
-      const binding = checkTokenBinding(found.claims, presented.scheme, certificates !== null);
+      const binding = checkTokenBinding(found.claims, requestToken.scheme, certificates !== null);
       const verifiedToken = new VerifiedToken(found, resource, scopes, {
-        accessToken: presented.token,
+        accessToken: requestToken.token,
         binding,
       });
       if (field !== null && tokenCacheSize > 0 && verifiedToken.freshUntil > now)
         cache.set(field, verifiedToken);
       return verifiedToken;
     };
-    const verified = verify(resource, presented.token, now);
+    const verified = verify(resource, requestToken.token, now);
     return verified instanceof Promise ? verified.then(keep) : keep(verified);
   }
 
@@ -175,7 +175,7 @@ export async function checkNotRevoked(resource: ProtectedResource, claims: Verif
 
 /** Parses the scopes of tokens, and caches the few combinations that most tokens of a resource have. */
 function createScopeReader(): (claims: VerifiedClaims, resource: ProtectedResource) => TokenScopes {
-  const known = createLruCache<TokenScopes & { readonly resource: ProtectedResource }>({
+  const known = createBoundedLruCache<TokenScopes & { readonly resource: ProtectedResource }>({
     entries: 1000,
     characters: 100_000,
   });

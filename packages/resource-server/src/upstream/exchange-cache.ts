@@ -1,7 +1,7 @@
 /** Caches token exchanges by the exchanged token, single-flight, so that no other token ever gets the result. */
 import type { OAuthError } from '@portcullis/protocol/protected-resource';
 import type { VerifiedToken } from '../guard/verified-token.ts';
-import { createLruCache } from '../lru-cache.ts';
+import { createBoundedLruCache } from '../lru-cache.ts';
 import type { TokenExchange } from './token-exchange.ts';
 import type { UpstreamAccessToken, UpstreamTokenRequest } from './upstream-token.ts';
 
@@ -18,7 +18,7 @@ interface ExchangeCache {
 }
 
 interface CachedExchange {
-  readonly answer: Promise<UpstreamAccessToken>;
+  readonly result: Promise<UpstreamAccessToken>;
   /** Epoch seconds; infinite while the exchange is in flight. */
   until: number;
 }
@@ -32,23 +32,23 @@ export function createExchangeCache(
   freshness: number,
   clock: () => number,
 ): ExchangeCache {
-  const cache = createLruCache<Map<string, CachedExchange>>(CACHE_LIMITS);
+  const cache = createBoundedLruCache<Map<string, CachedExchange>>(CACHE_LIMITS);
 
   function start(verifiedToken: VerifiedToken, want: UpstreamTokenRequest): CachedExchange {
-    const kept: CachedExchange = {
-      answer: exchange(verifiedToken.accessToken, want),
+    const entry: CachedExchange = {
+      result: exchange(verifiedToken.accessToken, want),
       until: Number.POSITIVE_INFINITY,
     };
-    kept.answer.then(
+    entry.result.then(
       (token) => {
         const end = token.expiresAt === null ? Number.POSITIVE_INFINITY : token.expiresAt - EXPIRY_MARGIN;
-        kept.until = Math.min(clock() + freshness, end, verifiedToken.claims.exp);
+        entry.until = Math.min(clock() + freshness, end, verifiedToken.claims.exp);
       },
       (error: OAuthError) => {
-        kept.until = clock() + errorCacheSeconds(error);
+        entry.until = clock() + errorCacheSeconds(error);
       },
     );
-    return kept;
+    return entry;
   }
 
   return {
@@ -58,10 +58,10 @@ export function createExchangeCache(
       if (found === undefined) cache.set(verifiedToken.accessToken, own);
       const key = keyOf(want);
       const known = own.get(key);
-      if (known !== undefined && clock() < known.until) return known.answer;
-      const kept = start(verifiedToken, want);
-      own.set(key, kept);
-      return kept.answer;
+      if (known !== undefined && clock() < known.until) return known.result;
+      const entry = start(verifiedToken, want);
+      own.set(key, entry);
+      return entry.result;
     },
     forget: ({ accessToken: token }) => cache.set(token, new Map()),
   };

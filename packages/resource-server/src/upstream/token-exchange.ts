@@ -50,7 +50,7 @@ export function createTokenExchange({
       },
     );
     const body = await readTextBody(response).then(parse, (error: unknown) => {
-      throw temporarilyUnavailable('the answer of the token endpoint cannot be read', undefined, error);
+      throw temporarilyUnavailable('the response of the token endpoint cannot be read', undefined, error);
     });
     if (response.status !== 200) throw toExchangeError(response, body);
     return toUpstreamToken(body, scopes, clock());

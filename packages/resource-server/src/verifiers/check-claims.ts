@@ -49,9 +49,9 @@ export function checkClaims(
   const claims =
     compatibility.mapClaims === undefined ? given : withMappedClaims(given, compatibility.mapClaims(given));
   const isTaken = isAcceptedAudience(claims['aud'], expectation.resource, compatibility);
-  const judged = isTaken ? { ...claims, aud: expectation.resource } : claims;
+  const normalized = isTaken ? { ...claims, aud: expectation.resource } : claims;
   // The checked values are those of the claims themselves.
-  const checked = checkAccessToken(judged, { issuers, ...expectation });
+  const checked = checkAccessToken(normalized, { issuers, ...expectation });
   return { claims: claims as VerifiedClaims, checked };
 }
 

@@ -1,6 +1,6 @@
 /** Parses a JWS in compact form, within size limits and before any cryptography. */
 import { isAccessTokenType, OAuthError } from '@portcullis/protocol/protected-resource';
-import { createLruCache } from '../lru-cache.ts';
+import { createBoundedLruCache } from '../lru-cache.ts';
 import { decodeBase64url, isBase64url } from './base64url.ts';
 
 /** The header members that are used. Keys in a header (`jwk`, `jku`, `x5c`) are never read. */
@@ -26,7 +26,7 @@ const LONGEST_HEADER = 4096;
 const LONGEST_KEY_ID = 512;
 
 /** Tokens of an issuer share their header, so parsed headers are cached. */
-const headers = createLruCache<TokenHeader>({ entries: 64, characters: 64 * 512 });
+const headers = createBoundedLruCache<TokenHeader>({ entries: 64, characters: 64 * 512 });
 
 /**
  * Parses a compact JWS.

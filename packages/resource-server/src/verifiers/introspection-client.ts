@@ -65,9 +65,9 @@ export function createIntrospectionClient(
       body: new URLSearchParams({ token, token_type_hint: 'access_token' }).toString(),
     });
     if (response.status !== 200) throw await toFailure(response);
-    const answer: unknown = JSON.parse(await readTextBody(response));
-    if (!isIntrospection(answer)) throw new Error('the response does not say whether the token is active');
-    return answer;
+    const body: unknown = JSON.parse(await readTextBody(response));
+    if (!isIntrospection(body)) throw new Error('the response does not say whether the token is active');
+    return body;
   }
 
   function start(token: string, now: number): PendingIntrospection {
@@ -115,11 +115,9 @@ async function toFailure(response: Response): Promise<IntrospectionFailure> {
   );
 }
 
-function isIntrospection(answer: unknown): answer is Introspection {
+function isIntrospection(body: unknown): body is Introspection {
   return (
-    typeof answer === 'object' &&
-    answer !== null &&
-    typeof (answer as { active?: unknown }).active === 'boolean'
+    typeof body === 'object' && body !== null && typeof (body as { active?: unknown }).active === 'boolean'
   );
 }
 

@@ -6,7 +6,7 @@ import {
   type OptionNames,
   unknownOptionIssues,
 } from '@portcullis/protocol/protected-resource';
-import { createLruCache } from '../lru-cache.ts';
+import { createBoundedLruCache } from '../lru-cache.ts';
 import { numberIssues } from '../number-issues.ts';
 import { checkClaims, type TokenCompatibilityOptions } from './check-claims.ts';
 import { defaultFetchLimits, type FetchFunction, isSecureEndpoint } from './fetch-json.ts';
@@ -56,7 +56,7 @@ export function introspectionVerifier(options: IntrospectionVerifierOptions): To
     { id: options.clientId, secret: options.clientSecret },
   );
   /** Epoch seconds until which a token is known to be inactive. */
-  const inactive = createLruCache<number>(INACTIVE_CACHE_LIMITS);
+  const inactive = createBoundedLruCache<number>(INACTIVE_CACHE_LIMITS);
 
   async function verify(token: string, expectation: TokenExpectation): Promise<VerificationResult> {
     const { now } = expectation;

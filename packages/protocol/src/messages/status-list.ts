@@ -1,5 +1,5 @@
 /** Token status lists: the reference from a token to its entry in a published list. */
-import { OAuthError } from './errors.ts';
+import { OAuthError } from '../errors.ts';
 
 /** The header type of a signed list. @see draft-ietf-oauth-status-list §5.1 */
 export const STATUS_LIST_TYPE = 'statuslist+jwt';

@@ -1,11 +1,11 @@
 /** A `fetch` with an SSRF guard, for URLs from untrusted sources such as client metadata and discovery documents. */
 import { lookup } from 'node:dns/promises';
-import { OutboundError } from './outbound/outbound-error.ts';
-import { sendPinnedRequest, toOutboundError } from './outbound/pinned-request.ts';
-import { areAddressesAllowed, checkOutboundUrl, type OutboundPolicy } from './outbound/ssrf-guard.ts';
+import { OutboundError } from './outbound-error.ts';
+import { sendPinnedRequest, toOutboundError } from './pinned-request.ts';
+import { areAddressesAllowed, checkOutboundUrl, type OutboundPolicy } from './ssrf-guard.ts';
 
-export { OutboundError, type OutboundErrorReason } from './outbound/outbound-error.ts';
-export { checkOutboundUrl, type OutboundPolicy } from './outbound/ssrf-guard.ts';
+export { OutboundError, type OutboundErrorReason } from './outbound-error.ts';
+export { checkOutboundUrl, type OutboundPolicy } from './ssrf-guard.ts';
 
 /** Limits of an outbound request. */
 export interface OutboundOptions extends OutboundPolicy {

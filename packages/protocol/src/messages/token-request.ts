@@ -1,8 +1,8 @@
 /** The parameters of each grant type at the token endpoint: parsed by the server, built by the client. */
-import { OAuthError } from './errors.ts';
-import type { Parameters } from './parameters.ts';
-import { isCodeVerifier } from './pkce.ts';
-import { readRequestedScopes, type Scopes } from './scopes.ts';
+import { OAuthError } from '../errors.ts';
+import type { Parameters } from '../parsing/parameters.ts';
+import { isCodeVerifier } from '../pkce.ts';
+import { readRequestedScopes, type Scopes } from '../scopes.ts';
 import type { TOKEN_EXCHANGE } from './token-exchange.ts';
 
 /** Grant types by their names on the wire. */

@@ -3,18 +3,18 @@
  * says.
  */
 import * as z from 'zod';
-import { type ClientKeySet, checkClientKeys, clientKeySetSchema } from './client-keys.ts';
-import { OAuthError } from './errors.ts';
+import { OAuthError } from '../errors.ts';
+import { TOKEN_EXCHANGE } from '../messages/token-exchange.ts';
 import {
   readDocument,
   secureUrlSchema,
   singleLineTextSchema,
   stringArraySchema,
   webPageSchema,
-} from './json-document.ts';
-import { type RedirectPolicy, strictRedirectPolicy, validateRedirectUri } from './redirect-uri.ts';
-import { formatScopes, readRequestedScopes } from './scopes.ts';
-import { TOKEN_EXCHANGE } from './token-exchange.ts';
+} from '../parsing/json-document.ts';
+import { type RedirectPolicy, strictRedirectPolicy, validateRedirectUri } from '../redirect-uri.ts';
+import { formatScopes, readRequestedScopes } from '../scopes.ts';
+import { type ClientKeySet, checkClientKeys, clientKeySetSchema } from './client-keys.ts';
 
 /** Client authentication methods by their names on the wire. @see RFC 6749 §2.3, RFC 7523 §2.2 */
 export type ClientAuthenticationMethod =
@@ -114,7 +114,7 @@ export function readClientMetadata(json: unknown, policy: RegistrationPolicy): C
     allowPrivateHosts: policy.allowPrivateHosts ?? false,
     required: method === 'private_key_jwt',
   });
-  const { application_type: asked, scope: wanted, ...described } = requested;
+  const { application_type: declared, scope: wanted, ...described } = requested;
   const scope = checkScope(wanted);
   return {
     ...described,
@@ -122,7 +122,7 @@ export function readClientMetadata(json: unknown, policy: RegistrationPolicy): C
     grant_types: grantTypes,
     response_types: checkResponseTypes(requested, grantTypes),
     token_endpoint_auth_method: method,
-    application_type: asked ?? inferApplicationType(redirectUris),
+    application_type: declared ?? inferApplicationType(redirectUris),
     ...(scope !== null && { scope }),
   };
 }
@@ -158,8 +158,8 @@ function translatedIssues(json: unknown): readonly string[] {
 
 /** Drops grant types that the server does not offer, which RFC 7591 §3.2.1 permits. */
 function checkGrantTypes(requested: Requested, policy: RegistrationPolicy): readonly string[] {
-  const asked = requested.grant_types ?? ['authorization_code'];
-  const granted = [...new Set(asked)].filter((type) => policy.grantTypes.includes(type));
+  const declared = requested.grant_types ?? ['authorization_code'];
+  const granted = [...new Set(declared)].filter((type) => policy.grantTypes.includes(type));
   if (!granted.some((type) => type !== 'refresh_token')) {
     throw invalid(`grant_types: none of them can be registered here; use ${policy.grantTypes.join(', ')}`);
   }
@@ -172,13 +172,13 @@ function checkRedirectUris(
   policy: RegistrationPolicy,
 ): readonly string[] {
   const uris = [...new Set(requested.redirect_uris ?? [])];
-  const judged = uris.map((uri) => ({ uri, judgement: validateRedirectUri(uri, policy.redirects) }));
-  const issues = judged.flatMap(({ judgement }, index) =>
-    'reason' in judgement ? [`redirect_uris.${index}: ${judgement.reason}`] : [],
+  const validated = uris.map((uri) => ({ uri, validation: validateRedirectUri(uri, policy.redirects) }));
+  const issues = validated.flatMap(({ validation }, index) =>
+    'reason' in validation ? [`redirect_uris.${index}: ${validation.reason}`] : [],
   );
-  const kept = judged.filter(({ judgement }) => !('reason' in judgement)).map(({ uri }) => uri);
+  const kept = validated.filter(({ validation }) => !('reason' in validation)).map(({ uri }) => uri);
   const needed = grantTypes.includes('authorization_code');
-  if (judged.some(({ judgement }) => judgement.kind === 'dangerous') || (needed && kept.length === 0)) {
+  if (validated.some(({ validation }) => validation.kind === 'dangerous') || (needed && kept.length === 0)) {
     throw new OAuthError(
       'invalid_redirect_uri',
       issues.slice(0, 3).join('; ') || 'redirect_uris: name at least one',
@@ -190,9 +190,9 @@ function checkRedirectUris(
 /** Response types follow from the grant types; others contradict them. @see RFC 7591 §2.1 */
 function checkResponseTypes(requested: Requested, grantTypes: readonly string[]): readonly string[] {
   const possible = grantTypes.includes('authorization_code') ? ['code'] : [];
-  const asked = requested.response_types ?? possible;
-  if (asked.length === 0 && possible.length === 0) return [];
-  if (!asked.some((type) => possible.includes(type))) {
+  const declared = requested.response_types ?? possible;
+  if (declared.length === 0 && possible.length === 0) return [];
+  if (!declared.some((type) => possible.includes(type))) {
     throw invalid('response_types: must be code with the grant authorization_code, and empty without it');
   }
   return possible;

@@ -1,6 +1,6 @@
 /** JWT access tokens (RFC 9068): builds the claims, and checks issuer, audience and times of received ones. */
-import { OAuthError } from './errors.ts';
-import { formatScopes, readLenientScopes, type Scopes } from './scopes.ts';
+import { OAuthError } from '../errors.ts';
+import { formatScopes, readLenientScopes, type Scopes } from '../scopes.ts';
 import type { StatusReference } from './status-list.ts';
 
 /** The header type of a JWT access token. @see RFC 9068 §2.1 */

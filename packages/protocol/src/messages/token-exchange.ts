@@ -1,9 +1,9 @@
 /** Token exchange (RFC 8693) of one access token for another: parsed by the server, built by a protected resource. */
 
-import { OAuthError } from './errors.ts';
-import type { ParseResult } from './json-document.ts';
-import type { Parameters } from './parameters.ts';
-import { formatScopes, readRequestedScopes, type Scopes } from './scopes.ts';
+import { OAuthError } from '../errors.ts';
+import type { ParseResult } from '../parsing/json-document.ts';
+import type { Parameters } from '../parsing/parameters.ts';
+import { formatScopes, readRequestedScopes, type Scopes } from '../scopes.ts';
 import { readTokenResponse, type TokenResponse } from './token-response.ts';
 
 /** The grant type. @see RFC 8693 §2.1 */

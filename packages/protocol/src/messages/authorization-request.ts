@@ -1,9 +1,9 @@
 /** The authorization request (RFC 6749 §4.1.1): checked by the authorization server, built by the client. */
-import { OAuthError } from './errors.ts';
-import type { Parameters } from './parameters.ts';
-import { CODE_CHALLENGE_METHOD, isCodeChallenge } from './pkce.ts';
-import { readRequestedScopes, type Scopes } from './scopes.ts';
-import { isSecureUrl, readWebUrl } from './web-url.ts';
+import { OAuthError } from '../errors.ts';
+import type { Parameters } from '../parsing/parameters.ts';
+import { isSecureUrl, readWebUrl } from '../parsing/web-url.ts';
+import { CODE_CHALLENGE_METHOD, isCodeChallenge } from '../pkce.ts';
+import { readRequestedScopes, type Scopes } from '../scopes.ts';
 
 /** The parameters of a valid request. Client and redirect URI are checked before and are not part of it. */
 export interface AuthorizationRequest {

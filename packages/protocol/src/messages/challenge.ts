@@ -1,5 +1,5 @@
 /** `WWW-Authenticate` challenges: parsed in linear time, and formatted without header injection. */
-import { sanitizeErrorText } from './errors.ts';
+import { sanitizeErrorText } from '../errors.ts';
 
 /** One challenge. Parameter names are lowercase; of repeated parameters the first counts. */
 export interface Challenge {

@@ -1,7 +1,7 @@
 /** The public keys of a client, registered as `jwks` or `jwks_uri`: never private keys, never a private host (SSRF). */
 import * as z from 'zod';
-import { OAuthError } from './errors.ts';
-import { isPublicHost } from './ip-address.ts';
+import { OAuthError } from '../errors.ts';
+import { isPublicHost } from '../parsing/ip-address.ts';
 
 /** Members that make a key private or symmetric. @see RFC 7518 §6 */
 const SECRET_MEMBERS: readonly string[] = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv'];

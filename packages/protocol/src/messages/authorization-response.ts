@@ -1,6 +1,6 @@
 /** The authorization response: built by the server, validated by the client, with mix-up defence (RFC 9207). */
-import { errorDocument, type OAuthError, type OAuthErrorCode, sanitizeErrorText } from './errors.ts';
-import type { RedirectTarget } from './redirect-uri.ts';
+import { errorDocument, type OAuthError, type OAuthErrorCode, sanitizeErrorText } from '../errors.ts';
+import type { RedirectTarget } from '../redirect-uri.ts';
 
 /** What every response contains besides its code or error. */
 export interface AuthorizationResponseContext {

@@ -2,7 +2,7 @@
  * Form and query parameters by the rules of OAuth: an empty parameter is absent, a repeated one is an error when it
  * is read.
  */
-import { OAuthError } from './errors.ts';
+import { OAuthError } from '../errors.ts';
 
 /** Decoded parameters. Unknown ones are ignored, as OAuth requires. */
 export interface Parameters {

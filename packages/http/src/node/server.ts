@@ -1,17 +1,17 @@
 /** Serves handlers and fetch applications on node:http, with timeouts for slow clients and graceful shutdown. */
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { ConnectionInfo, HttpRequest } from './http-request.ts';
-import { type HttpResponse, respond, toResponse } from './http-response.ts';
-import { type ConnectionSet, createConnectionSet } from './node/connection-set.ts';
-import { createForwardedReader, type ForwardedReader } from './node/forwarded.ts';
-import { createIncomingRequest } from './node/incoming-request.ts';
-import { createPipeliningLimit } from './node/pipelining-limit.ts';
-import { createRequestTargetReader } from './node/request-target.ts';
-import { writeResponse } from './node/write-response.ts';
+import type { ConnectionInfo, HttpRequest } from '../http-request.ts';
+import { type HttpResponse, respond, toResponse } from '../http-response.ts';
+import { type ConnectionSet, createConnectionSet } from './connection-set.ts';
+import { createForwardedReader, type ForwardedReader } from './forwarded.ts';
+import { createIncomingRequest } from './incoming-request.ts';
 import { loadNodeHttps, nodeHttp } from './node-http.ts';
+import { createPipeliningLimit } from './pipelining-limit.ts';
+import { createRequestTargetReader } from './request-target.ts';
+import { writeResponse } from './write-response.ts';
 
-export type { ConnectionInfo } from './http-request.ts';
+export type { ConnectionInfo } from '../http-request.ts';
 
 /** A TLS certificate and its key, in PEM. */
 export interface TlsCertificate {
@@ -178,7 +178,7 @@ async function delegate(
   outgoing: ServerResponse,
   onError: ListenOptions['onError'],
 ): Promise<void> {
-  const { createFetchListener: createApplicationListener } = await import('./node/fetch-listener.ts');
+  const { createFetchListener: createApplicationListener } = await import('./fetch-listener.ts');
   const listener = createApplicationListener(application, (error) => {
     onError?.(error);
     return toResponse(INTERNAL_ERROR);

@@ -1,5 +1,5 @@
 /** Builds the protected resource metadata document (RFC 9728). */
-import type { Scopes } from './scopes.ts';
+import type { Scopes } from '../scopes.ts';
 
 /** The members that are used, by their names on the wire. @see RFC 9728 §2 */
 export interface ProtectedResourceMetadata {

@@ -1,6 +1,6 @@
 /** The successful response of the token endpoint, parsed by the client. */
 import * as z from 'zod';
-import { type ParseResult, readDocument } from './json-document.ts';
+import { type ParseResult, readDocument } from '../parsing/json-document.ts';
 
 /** A token response, by the names on the wire; `expires_in` in seconds. @see RFC 6749 §5.1 */
 export interface TokenResponse {

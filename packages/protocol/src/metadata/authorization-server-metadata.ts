@@ -1,6 +1,11 @@
 /** Authorization server metadata (RFC 8414, OpenID Connect Discovery), parsed by the client. */
 import * as z from 'zod';
-import { endpointUrlSchema, type ParseResult, readDocument, stringArraySchema } from './json-document.ts';
+import {
+  endpointUrlSchema,
+  type ParseResult,
+  readDocument,
+  stringArraySchema,
+} from '../parsing/json-document.ts';
 
 /** The members that are used, by their names on the wire. @see RFC 8414 §2 */
 export interface AuthorizationServerMetadata {

@@ -1,7 +1,12 @@
 /** Parses protected resource metadata (RFC 9728) for the client. */
 import * as z from 'zod';
-import { issuerError } from './issuer.ts';
-import { type ParseResult, readDocument, secureUrlSchema, stringArraySchema } from './json-document.ts';
+import { issuerError } from '../issuer.ts';
+import {
+  type ParseResult,
+  readDocument,
+  secureUrlSchema,
+  stringArraySchema,
+} from '../parsing/json-document.ts';
 import type { ProtectedResourceMetadata } from './protected-resource-metadata.ts';
 
 export { type ProtectedResourceMetadata, protectedResourceMetadata } from './protected-resource-metadata.ts';
