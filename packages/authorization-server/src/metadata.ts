@@ -12,8 +12,7 @@ import {
   readProtocolVersion,
   type ServerMetadataKind,
 } from '@portcullis/protocol';
-import { clientAssertionAlgorithms } from './clients/client-assertion.ts';
-import { clientAuthenticationMethods } from './clients/read-client-credentials.ts';
+import { clientAssertionAlgorithms, clientAuthenticationMethods } from './clients/read-client-credentials.ts';
 import type { ServerContext } from './context.ts';
 import { servedGrantTypes } from './grant-types.ts';
 import type { Route } from './http/router.ts';

@@ -1,7 +1,7 @@
 /** Configuration of an authorization server: what an operator may say, and what it is once it was judged. */
 import type { Profile, RedirectPolicy, ScopeHierarchy, Scopes } from '@portcullis/protocol';
 import type { EventSink } from './audit/events.ts';
-import type { ConfiguredClient } from './clients/configured-client.ts';
+import type { ConfiguredClient } from './clients/client.ts';
 import type { DocumentOptions } from './clients/metadata-document/document-options.ts';
 import type { DocumentTrustPolicy } from './clients/metadata-document/document-url.ts';
 import type { Outbound, OutboundSettings } from './clients/metadata-document/outbound-settings.ts';

@@ -1,7 +1,7 @@
 /** Options of protected resources: schema, and rules about scopes and the clients that a resource names. */
 import { canonicalResource, isScope, type Scopes, TOKEN_EXCHANGE } from '@portcullis/protocol';
 import type * as z from 'zod';
-import type { ConfiguredClient } from './clients/configured-client.ts';
+import type { ConfiguredClient } from './clients/client.ts';
 import {
   lazy,
   list,

@@ -4,26 +4,13 @@ import { hash } from 'node:crypto';
 import type { ServerContext } from '../context.ts';
 import { authenticationMethodsOf, type ResolvedClient } from './client.ts';
 import type { ClientKeys } from './client-keys.ts';
+import { clientAssertionAlgorithms, MAX_ASSERTION_LENGTH } from './read-client-credentials.ts';
 import type { VerifiedClientAssertion, VerifyClientAssertion } from './verify-client-assertion.ts';
 
-/** The only type of assertion. @see RFC 7523 §2.2 */
-export const CLIENT_ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
-
-/** Asymmetric ones only. The metadata documents list these. */
-export const clientAssertionAlgorithms: readonly string[] = [
-  'ES256',
-  'ES384',
-  'EdDSA',
-  'Ed25519',
-  'PS256',
-  'RS256',
-];
-
 /** Seconds that an assertion may still have to live. */
-const LONGEST_LIFE = 3600;
+const MAX_ASSERTION_LENGTH_LIFE = 3600;
 /** Seconds by which clocks may differ. */
 const TOLERANCE = 30;
-const LONGEST = 16_384;
 
 /** Why an assertion that came from a network does not prove its client; `null` when it does. Then it is spent. */
 export type ValidateClientAssertion = (
@@ -31,17 +18,6 @@ export type ValidateClientAssertion = (
   assertion: string,
   network: string | null,
 ) => Promise<string | null>;
-
-/** The identifier that an assertion claims, unverified; empty when nothing can be read. */
-export function readUnverifiedClientId(assertion: string): string {
-  try {
-    const payload: unknown = JSON.parse(Buffer.from(assertion.split('.')[1] ?? '', 'base64url').toString());
-    const { sub } = (payload ?? {}) as { readonly sub?: unknown };
-    return assertion.length <= LONGEST && typeof sub === 'string' ? sub : '';
-  } catch {
-    return '';
-  }
-}
 
 /** @see RFC 7523 §3, draft-ietf-oauth-rfc7523bis §4 */
 export function createValidateClientAssertion(
@@ -52,7 +28,7 @@ export function createValidateClientAssertion(
   return async (client, assertion, network) => {
     if (!authenticationMethodsOf(client.metadata).includes('private_key_jwt'))
       return 'private_key_jwt is not registered';
-    if (assertion.length > LONGEST) return 'assertion: too long';
+    if (assertion.length > MAX_ASSERTION_LENGTH) return 'assertion: too long';
     verifier ??= loadVerifier();
     const verified = await (await verifier)(client, assertion, network);
     if ('issue' in verified) return `assertion: ${verified.issue}`;
@@ -76,7 +52,8 @@ export function createValidateClientAssertion(
   function issueOf({ aud, exp = 0, iat, jti }: VerifiedClientAssertion['payload']): string | null {
     // The audience MUST be the issuer alone: one that is meant for several servers could be replayed among them.
     if (typeof aud !== 'string') return 'its audience is not one string';
-    if (exp > clock() + LONGEST_LIFE + TOLERANCE) return `it lives longer than ${LONGEST_LIFE} seconds`;
+    if (exp > clock() + MAX_ASSERTION_LENGTH_LIFE + TOLERANCE)
+      return `it lives longer than ${MAX_ASSERTION_LENGTH_LIFE} seconds`;
     if (iat !== undefined && !(iat <= clock() + TOLERANCE)) return 'it was issued in the future';
     return typeof jti === 'string' && jti !== '' ? null : 'it has no jti';
   }

@@ -13,7 +13,7 @@ import {
   secret,
   text,
 } from '../option-schema.ts';
-import type { ConfiguredClient } from './configured-client.ts';
+import type { ConfiguredClient } from './client.ts';
 import { readConfiguredClient } from './configured-clients.ts';
 
 /** Client metadata as configured. @see RFC 7591 §2 */

@@ -23,3 +23,12 @@ export function isTrustedClient({ origin }: Pick<ResolvedClient, 'origin'>): boo
 export function authenticationMethodsOf(metadata: ClientMetadata): readonly ClientAuthenticationMethod[] {
   return metadata.token_endpoint_auth_methods_supported ?? [metadata.token_endpoint_auth_method];
 }
+
+/** A client of the configuration, validated. */
+export interface ConfiguredClient {
+  readonly id: string;
+  readonly metadata: ClientMetadata;
+  readonly secretHash: string | null;
+  /** Whether its secret is so short that it might be guessed, one try after the other. */
+  readonly hasGuessableSecret: boolean;
+}

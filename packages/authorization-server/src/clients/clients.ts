@@ -1,11 +1,11 @@
-/** The room of clients, put together: how one is found, proven and kept alive, and where it registers. */
+/** Client services: finding, authentication, use and registration of clients. */
 import type { ServerContext } from '../context.ts';
 import type { Route } from '../http/router.ts';
 import { type AuthenticateClient, createAuthenticateClient } from './authenticate-client.ts';
+import type { ResolvedClient } from './client.ts';
 import { createValidateClientAssertion } from './client-assertion.ts';
 import { createClientKeys } from './client-keys.ts';
 import { createFindClient, type FindClient } from './find-client.ts';
-import { createRecordClientUse, type RecordClientUse } from './life.ts';
 import { createClientConfigurationEndpoint } from './manage-registration.ts';
 import { createFetchBudget } from './metadata-document/fetch-budget.ts';
 import { createFetchJson } from './metadata-document/fetch-json.ts';
@@ -25,7 +25,7 @@ export function createClients(context: ServerContext): Clients {
     clock,
     options: { registration, metadataDocuments, outbound },
   } = context;
-  // A budget for each: anybody can have documents asked for, and that must not keep known clients from being proven.
+  // A budget for each: fetches of metadata documents must not keep known clients from authenticating by their keys.
   const fetchOnBudget = () => createFetchJson({ ...outbound, budget: createFetchBudget(clock) });
   const findDocumentClient =
     metadataDocuments === null
@@ -47,5 +47,42 @@ export function createClients(context: ServerContext): Clients {
             createRegistrationEndpoint(context, registration),
             ...(registration.management ? createClientConfigurationEndpoint(context) : []),
           ],
+  };
+}
+
+/** Seconds between two records of use: a refresh costs no second write. */
+const RECORD_EVERY = 86_400;
+
+/** Records that a client obtained a token, which extends its lifetime; usually `null`: recorded recently. Never rejects: the token is issued. */
+export type RecordClientUse = (client: ResolvedClient) => Promise<void> | null;
+
+export function createRecordClientUse({
+  store,
+  clock,
+  events,
+  options: { lifetimes },
+}: Pick<ServerContext, 'store' | 'clock' | 'events' | 'options'>): RecordClientUse {
+  const notes: Readonly<Record<ResolvedClient['origin'], (id: string, now: number) => Promise<void> | null>> =
+    {
+      configured: () => null,
+      administered: (id, now) => store.recordClientUse(id, now, null),
+      registered: (id, now) => store.recordClientUse(id, now, now + lifetimes.usedClient),
+      'metadata-document': (id, now) =>
+        store.recordClientMetadataDocumentUse(id, now, now + lifetimes.usedClient),
+    };
+  return ({ id, origin, lastUsedAt }) => {
+    const now = clock();
+    if (lastUsedAt !== null && now < lastUsedAt + RECORD_EVERY) return null;
+    const noted = notes[origin](id, now);
+    return (
+      noted?.catch((error: unknown) => {
+        events({
+          type: 'request.failed',
+          endpoint: '/token',
+          clientId: id,
+          reason: `use not recorded: ${error}`,
+        });
+      }) ?? null
+    );
   };
 }

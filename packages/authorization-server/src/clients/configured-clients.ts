@@ -8,9 +8,8 @@ import {
 import { grantTypes } from '../grant-types.ts';
 import { MIN_UNGUESSABLE_SECRET } from '../rate-limit/policies.ts';
 import { hashSecret } from '../secrets.ts';
-import { clientAssertionAlgorithms } from './client-assertion.ts';
-import type { ConfiguredClient } from './configured-client.ts';
-import { clientAuthenticationMethods } from './read-client-credentials.ts';
+import type { ConfiguredClient } from './client.ts';
+import { clientAssertionAlgorithms, clientAuthenticationMethods } from './read-client-credentials.ts';
 
 /** Who sets up a client without a secret and names no method means a public client. */
 const AS_PUBLIC = { token_endpoint_auth_method: 'none' };

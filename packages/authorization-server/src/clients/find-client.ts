@@ -1,8 +1,7 @@
 /** Finding clients: those of the configuration first, then those of the store, then those that a document describes. */
 import type { ServerContext } from '../context.ts';
 import type { ClientRecord } from '../store/index.ts';
-import type { ResolvedClient } from './client.ts';
-import type { ConfiguredClient } from './configured-client.ts';
+import type { ConfiguredClient, ResolvedClient } from './client.ts';
 import type { ResolveDocumentClient } from './metadata-document/resolve-document-client.ts';
 
 /** No identifier that this server gives or accepts is longer. */

@@ -1,6 +1,5 @@
 /** What a request presents to authenticate its client: read from the `Authorization` header and the form, not yet judged. */
 import { type ClientAuthenticationMethod, OAuthError, type Parameters } from '@portcullis/protocol';
-import { CLIENT_ASSERTION_TYPE, readUnverifiedClientId } from './client-assertion.ts';
 
 /** An identifier with the secret or assertion that could prove it: more than one when a spelling can be read in two ways. */
 export interface ClientCredentials {
@@ -10,6 +9,22 @@ export interface ClientCredentials {
 
 /** Reads one method from a request; `null` when the request does not use it. */
 type Reader = (authorization: string | null, form: Parameters) => ClientCredentials['candidates'] | null;
+
+/** The only type of assertion. @see RFC 7523 §2.2 */
+export const CLIENT_ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
+
+/** Signature algorithms of client assertions: asymmetric ones only. The metadata document lists them. */
+export const clientAssertionAlgorithms: readonly string[] = [
+  'ES256',
+  'ES384',
+  'EdDSA',
+  'Ed25519',
+  'PS256',
+  'RS256',
+];
+
+/** Characters. */
+export const MAX_ASSERTION_LENGTH = 16_384;
 
 /** How each method is read. The metadata document lists the names of this table. */
 export const clientAuthenticationMethods: Readonly<Record<ClientAuthenticationMethod, Reader>> = {
@@ -109,5 +124,16 @@ function formDecode(text: string): string {
     return decodeURIComponent(text.replaceAll('+', ' '));
   } catch {
     return text;
+  }
+}
+
+/** The identifier that an assertion claims, unverified; empty when nothing can be read. */
+function readUnverifiedClientId(assertion: string): string {
+  try {
+    const payload: unknown = JSON.parse(Buffer.from(assertion.split('.')[1] ?? '', 'base64url').toString());
+    const { sub } = (payload ?? {}) as { readonly sub?: unknown };
+    return assertion.length <= MAX_ASSERTION_LENGTH && typeof sub === 'string' ? sub : '';
+  } catch {
+    return '';
   }
 }

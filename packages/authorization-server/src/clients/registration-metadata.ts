@@ -8,8 +8,7 @@ import {
 } from '@portcullis/protocol';
 import type { ServerOptions } from '../options.ts';
 import type { ClientRecord } from '../store/index.ts';
-import { clientAssertionAlgorithms } from './client-assertion.ts';
-import { clientAuthenticationMethods } from './read-client-credentials.ts';
+import { clientAssertionAlgorithms, clientAuthenticationMethods } from './read-client-credentials.ts';
 
 /** Judges what a stranger registers: the same law when it is new and when it changes. */
 export type ReadRegistrationMetadata = (json: unknown) => ClientMetadata;

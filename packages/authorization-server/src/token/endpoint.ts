@@ -2,7 +2,7 @@
 import { readFormBody, respondCorsJson } from '@portcullis/http';
 import { OAuthError } from '@portcullis/protocol';
 import type { AuthenticateClient } from '../clients/authenticate-client.ts';
-import type { RecordClientUse } from '../clients/life.ts';
+import type { RecordClientUse } from '../clients/clients.ts';
 import type { Route } from '../http/router.ts';
 import type { GrantHandler } from './grant.ts';
 

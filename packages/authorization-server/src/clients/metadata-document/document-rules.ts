@@ -1,4 +1,5 @@
 /** The law of Client ID Metadata Documents: what a document must and must not say to describe a client. */
+
 import {
   type ClientAuthenticationMethod,
   type ClientMetadata,
@@ -7,7 +8,7 @@ import {
   type RedirectPolicy,
   readClientMetadata,
 } from '@portcullis/protocol';
-import { clientAssertionAlgorithms } from '../client-assertion.ts';
+import { clientAssertionAlgorithms } from '../read-client-credentials.ts';
 
 /** There is no way to agree on a secret in public, so a document names no other methods. */
 const METHODS: readonly ClientAuthenticationMethod[] = ['none', 'private_key_jwt'];
