@@ -26,7 +26,7 @@ export type {
   IdentityProviderOptions,
   OpenIdProvider,
   PlainProvider,
-  StatusWay,
+  StatusMethod,
   UserinfoClaims,
 } from './federation/provider-options.ts';
 export {
@@ -44,7 +44,7 @@ export type { PresetReference } from './federation/provider-schema.ts';
 export type {
   ProviderToken,
   ProviderTokenRequest,
-} from './federation/provider-token.ts';
+} from './federation/provider-tokens.ts';
 export {
   createKeyAdministration,
   type KeyAdministration,

@@ -1,5 +1,4 @@
-/** Introspection: a protected resource asks what a token is worth. */
-
+/** The introspection endpoint: tells resource servers and clients whether a token is active, and its claims. */
 import { readFormBody, respondCorsJson } from '@portcullis/http';
 import { type AccessTokenClaims, formatScopes, OAuthError } from '@portcullis/protocol';
 import type { AuthenticateClient } from './clients/authenticate-client.ts';
@@ -11,12 +10,12 @@ import { isOpaqueToken } from './keys/opaque-tokens.ts';
 import type { IsLive } from './token/is-live.ts';
 import type { FoundRefreshToken, RefreshTokens } from './token/refresh-token-family.ts';
 
-/** All that is said of a token that is not active, or not the caller's to ask about. @see RFC 7662 §2.2 */
+/** The response for a token that is not active, or that the caller may not introspect. @see RFC 7662 §2.2 */
 const INACTIVE = { active: false } as const;
 
 /**
- * The introspection endpoint. Only confidential clients may call it: each about tokens that were issued to itself, and about
- * access tokens for those resources whose definition names it in `introspectionClients`.
+ * Only confidential clients may introspect: tokens issued to themselves, and access tokens whose audience is a resource that names
+ * the client in `introspectionClients`.
  * @see RFC 7662 §2
  */
 export function createIntrospection(
@@ -39,24 +38,25 @@ export function createIntrospection(
       const form = await readFormBody(request);
       const caller = checkConfidential(await authenticate(request, form, connection));
       const token = form.required('token');
-      const answer = token.includes('.')
+      const response = token.includes('.')
         ? await describeAccessToken(token, caller.id)
         : await describeRefreshToken(token, caller.id);
-      return respondCorsJson(answer, { isHttps });
+      return respondCorsJson(response, { isHttps });
     },
   };
 
   async function describeAccessToken(token: string, callerId: string): Promise<object> {
     const claims = read(token);
     if (claims === null || claims.iss !== issuer || claims.exp <= clock()) return INACTIVE;
-    const isOfResource = mayAskAbout(claims.aud, callerId);
-    if (claims.client_id !== callerId && !isOfResource) return INACTIVE;
+    const isForResource = isResourceAudience(claims.aud, callerId);
+    if (claims.client_id !== callerId && !isForResource) return INACTIVE;
     if (!(await isLive(claims))) return INACTIVE;
-    const told = isOfResource || !isOpaqueToken(token) ? claims : knownToClient(claims);
-    return { active: true, token_type: 'Bearer', ...told };
+    const members = isForResource || !isOpaqueToken(token) ? claims : withoutUser(claims);
+    return { active: true, token_type: 'Bearer', ...members };
   }
 
-  function mayAskAbout(audience: AccessTokenClaims['aud'], callerId: string): boolean {
+  /** Audience check: whether the caller represents the resource that the token is for. */
+  function isResourceAudience(audience: AccessTokenClaims['aud'], callerId: string): boolean {
     const resource = typeof audience === 'string' ? resources.get(audience) : undefined;
     return resource?.introspectionClients?.includes(callerId) === true;
   }
@@ -79,8 +79,8 @@ export function createIntrospection(
   }
 }
 
-/** What a client was told when it got the token: an opaque one says to its client neither whose it is nor of which grant. */
-function knownToClient({
+/** What a client may learn of its own opaque token: neither the user nor the grant. */
+function withoutUser({
   iss,
   aud,
   client_id,
@@ -91,7 +91,7 @@ function knownToClient({
   return { iss, aud, client_id, ...(scope !== undefined && { scope }), iat, exp };
 }
 
-/** Who calls MUST be authorized to: saying a public client's name proves nothing. @see RFC 7662 §2.1 */
+/** The endpoint MUST require authorization; a public client does not authenticate. @see RFC 7662 §2.1 */
 function checkConfidential(client: AuthenticatedClient): AuthenticatedClient {
   if (client.authenticationMethod !== 'none') return client;
   throw new OAuthError('invalid_client', 'Introspection is for confidential clients.');

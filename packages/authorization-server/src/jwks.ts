@@ -1,11 +1,11 @@
-/** The JWK Set endpoint: the public keys for protected resources elsewhere. */
+/** The JWK Set endpoint: the public keys by which resource servers verify access tokens. */
 import { respondJson } from '@portcullis/http';
 import type { Route } from './http/router.ts';
 import { KEYS_MAX_AGE } from './keys/key-options.ts';
 import type { KeyRing } from './keys/key-ring.ts';
 import type { PublicJwk } from './keys/signing-algorithms.ts';
 
-/** The set of a moment. @see RFC 7517 §5 */
+/** The current key set. @see RFC 7517 §5 */
 export function toJwks(keys: KeyRing): { keys: PublicJwk[] } {
   return { keys: keys.now().published.map(({ publicJwk }) => publicJwk) };
 }

@@ -1,5 +1,4 @@
-/** Revocation: a client gives back a token of its own. */
-
+/** The revocation endpoint: a client revokes one of its tokens. */
 import { readFormBody, respond } from '@portcullis/http';
 import type { AuthenticateClient } from './clients/authenticate-client.ts';
 import type { ServerContext } from './context.ts';
@@ -8,9 +7,10 @@ import type { AccessTokenFormat } from './keys/access-token-format.ts';
 import type { RefreshTokens } from './token/refresh-token-family.ts';
 
 /**
- * The revocation endpoint. A refresh token takes its whole grant with it, and with that all access tokens of it; an access
- * token goes alone. Tokens that are unknown, dead or somebody else's are answered as if they had been revoked, so that the
- * answer tells nothing about them. `token_type_hint` is not needed: the two kinds cannot be mistaken.
+ * Revoking a refresh token revokes its grant with all access tokens; revoking an access token affects only that token. The response
+ * for unknown, expired or foreign tokens is the same, so that it reveals nothing about them. `token_type_hint` is not needed: the
+ * two kinds of tokens differ in form.
+ * @param onTokenRevoked called with the id of an access token that was revoked by itself
  * @see RFC 7009 §2
  */
 export function createRevocation(

@@ -8,9 +8,8 @@ import {
 } from '@portcullis/http';
 import type { AccessTokenClaims } from '@portcullis/protocol';
 import { type AuditLog, createAuditLog } from './audit/audit-log.ts';
-import { createEventCorrelation } from './audit/correlation.ts';
+import { createEventCorrelation, withCorrelation, withRequestContext } from './audit/correlation.ts';
 import type { EventSink } from './audit/events.ts';
-import { withCorrelation, withRequestContext } from './audit/request-context.ts';
 import { type ClientAdministration, createClientAdministration } from './clients/administer.ts';
 import { createClients } from './clients/clients.ts';
 import {
@@ -19,8 +18,8 @@ import {
 } from './clients/initial-access-tokens.ts';
 import type { ServerContext } from './context.ts';
 import { createFederation } from './federation/federation.ts';
-import type { ProviderToken, ProviderTokenRequest } from './federation/provider-token.ts';
-import { createRevocationTrigger } from './federation/revocation-trigger.ts';
+import type { ProviderToken, ProviderTokenRequest } from './federation/provider-tokens.ts';
+import { createRevocationTrigger } from './federation/revocation-jobs.ts';
 import { createRouter, type Route } from './http/router.ts';
 import { createIntrospection } from './introspection.ts';
 import { createJwksEndpoint, toJwks } from './jwks.ts';
@@ -33,11 +32,10 @@ import { createPages } from './pages.ts';
 import { createRevocation } from './revocation.ts';
 import { createStatusListFeature } from './status-lists/status-lists.ts';
 import { createTokenEndpoint } from './token/endpoint.ts';
-import { createGrantHandlers } from './token/grants.ts';
+import { createGetProviderToken } from './token/get-provider-token.ts';
 import { createIsLive, requireLiveProviderTokens } from './token/is-live.ts';
 import { createIssueAccessToken, limitByProviderTokens } from './token/issue.ts';
 import { createRefreshTokens } from './token/refresh-token-family.ts';
-import { createGetProviderToken } from './token/upstream-token-for.ts';
 import { type AccountAdministration, createAccountAdministration } from './users/administer-accounts.ts';
 import { validateOptions } from './validate-options.ts';
 
@@ -90,34 +88,36 @@ export async function createAuthorizationServer(
   const given = createServerContext(options);
   const { store, clock } = given;
   const { auditRetention, issuer } = given.options;
-  const journal = auditRetention === false ? null : createAuditLog(store, auditRetention, clock);
-  const trail = createEventCorrelation(clock);
-  const endings = createRevocationTrigger();
-  const events = withCorrelation(endings.watch(createSink(journal, given.events)), trail);
+  const auditLog = auditRetention === false ? null : createAuditLog(store, auditRetention, clock);
+  const correlation = createEventCorrelation(clock);
+  const revocationTrigger = createRevocationTrigger();
+  const events = withCorrelation(revocationTrigger.watch(createSink(auditLog, given.events)), correlation);
   const context: ServerContext = { ...given, events };
   const keys = await loadKeyRing(context);
   const statusLists = context.options.statusLists ? createStatusListFeature(context, keys) : null;
-  const upstream = await createFederation(context, endings);
+  const federation = await createFederation(context, revocationTrigger);
   const accessTokens = createAccessTokenFormat(keys, context.options);
   const clients = createClients(context);
   const { authenticateClient: authenticate, findClient, recordClientUse } = clients;
-  const { providerTokens: bonds } = upstream;
-  const isLive = trail.watchFirstUse(requireLiveProviderTokens(createIsLive(context), bonds), events);
-  const mint = limitByProviderTokens(
+  const { providerTokens } = federation;
+  const isLive = correlation.watchFirstUse(
+    requireLiveProviderTokens(createIsLive(context), providerTokens),
+    events,
+  );
+  const issueAccessToken = limitByProviderTokens(
     createIssueAccessToken(context.options, accessTokens, statusLists?.assignStatus ?? null),
-    bonds,
+    providerTokens,
   );
   const refreshTokens = createRefreshTokens(context);
-  const upstreamTokenFor = createGetProviderToken(context, isLive, bonds);
-  const interaction = createPages(context, { findClient, federation: upstream });
+  const getProviderToken = createGetProviderToken(context, isLive, providerTokens);
+  const interaction = createPages(context, { findClient, federation });
   const isHttps = issuer.startsWith('https:');
   const served: readonly Route[] = [
     ...interaction.routes,
     createTokenEndpoint(
-      createGrantHandlers({ context, mint, refreshTokens, accessTokens, upstreamTokenFor }),
+      { context, issueAccessToken, refreshTokens, accessTokens, getProviderToken },
       authenticate,
       recordClientUse,
-      isHttps,
     ),
     ...clients.routes,
     createRevocation(
@@ -148,7 +148,7 @@ export async function createAuthorizationServer(
       return toJwks(keys);
     },
     isLive,
-    upstreamToken: upstreamTokenFor,
+    upstreamToken: getProviderToken,
     clients: createClientAdministration({ ...context, ...context.options }),
     initialAccessTokens: createInitialAccessTokenAdministration(context),
     accounts: createAccountAdministration({ ...context, issuer }),
@@ -159,8 +159,8 @@ export async function createAuthorizationServer(
     setupLink: interaction.setupLink,
     bootstrap: interaction.bootstrap,
     async close() {
-      await upstream.close();
-      await journal?.close();
+      await federation.close();
+      await auditLog?.close();
     },
   };
 }
@@ -175,11 +175,11 @@ export function createServerContext(options: AuthorizationServerOptions): Server
   };
 }
 
-/** Events go to the journal and to whoever listens. */
-function createSink(journal: AuditLog | null, listener: EventSink): EventSink {
-  if (journal === null) return listener;
+/** Events go to the auditLog and to whoever listens. */
+function createSink(auditLog: AuditLog | null, listener: EventSink): EventSink {
+  if (auditLog === null) return listener;
   return (event) => {
-    journal.record(event);
+    auditLog.record(event);
     listener(event);
   };
 }

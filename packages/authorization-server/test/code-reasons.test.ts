@@ -34,14 +34,14 @@ const cases: readonly Case[] = [
   { reason: 'code: issued to desktop', change: { client_id: 'web', client_secret: 'web-secret' } },
   { reason: 'code: wrong code_verifier', change: { code_verifier: WRONG } },
   { reason: 'code: expired', before: later },
-  { reason: 'code: used before', before: (t, good) => redeem(t, good) },
-  { reason: 'code: other redirect_uri', change: { redirect_uri: CALLBACK } },
+  { reason: 'code: already used', before: (t, good) => redeem(t, good) },
+  { reason: 'code: redirect_uri does not match', change: { redirect_uri: CALLBACK } },
   {
-    reason: 'code: its account is gone',
+    reason: 'code: account disabled or removed',
     before: (t) => t.execute(`UPDATE accounts SET disabled_at = ${t.clock.now}`),
   },
   {
-    reason: 'code: its account is gone',
+    reason: 'code: account disabled or removed',
     before: (t) => t.execute('PRAGMA foreign_keys = OFF', 'DELETE FROM accounts'),
   },
 ];
@@ -66,7 +66,7 @@ describe('a refused code', () => {
     const t = await startServer();
     const { code, verifier } = await t.issueCode();
     await Promise.all(Array.from({ length: 50 }, () => redeem(t, redemption(code, verifier))));
-    expect(reasonOf(t)).toBe('code: used by a parallel request');
+    expect(reasonOf(t)).toBe('code: used by a concurrent request');
     expect(t.events.filter(({ type }) => type === 'token.issued')).toEqual([
       expect.objectContaining({
         grantType: 'authorization_code',

@@ -49,7 +49,7 @@ describe('a code that comes again', () => {
       expect(t.snapshot()).toBe(before);
       expect(await isLive()).toBe(true);
       expect(t.events.map(({ type }) => type)).not.toContain('authorization_code.replayed');
-      expect(t.events).toContainEqual(expect.objectContaining({ reason: 'code: sent twice at once' }));
+      expect(t.events).toContainEqual(expect.objectContaining({ reason: 'code: sent twice concurrently' }));
       expect((await t.post('/token', refreshing(body['refresh_token']))).status).toBe(200);
     },
   );

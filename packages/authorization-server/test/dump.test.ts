@@ -6,8 +6,7 @@ import { openStore } from '@portcullis/store';
 import { Client } from 'pg';
 import { expect, it, onTestFinished } from 'vitest';
 import { startPostgres } from '../../../tests/support/postgres.ts';
-import { dataKeyContext, signingKeyContext } from '../src/encryption/contexts.ts';
-import { createEncryptor } from '../src/encryption/encryptor.ts';
+import { createEncryptor, dataKeyContext, signingKeyContext } from '../src/encryption/encryptor.ts';
 import { codeOf, recoveryCodesOn, secretOn } from './code-app.ts';
 import { basic, CALLBACK, claimsOf, refreshing, SEALING_KEY } from './server-under-test.ts';
 import {

@@ -1,7 +1,7 @@
 /** The law of a family of refresh tokens. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { recordRotation, refreshTokenState } from '../src/token/family.ts';
+import { recordRotation, refreshTokenState } from '../src/token/refresh-token-family.ts';
 
 const GRACE = 30;
 
@@ -13,18 +13,18 @@ describe('the standing of a token', () => {
       description: 'the last before it, at its last second of grace',
       number: 11,
       now: 155,
-      expect: 'replayed',
+      expect: 'retried',
     },
     { description: 'the last before it, one second later', number: 11, now: 156, expect: 'reused' },
-    { description: 'one of an earlier second, by its own time', number: 9, now: 140, expect: 'replayed' },
+    { description: 'one of an earlier second, by its own time', number: 9, now: 140, expect: 'retried' },
     { description: 'one of an earlier second, one later', number: 9, now: 141, expect: 'reused' },
-    { description: 'several of one second', number: 7, now: 130, expect: 'replayed' },
+    { description: 'several of one second', number: 7, now: 130, expect: 'retried' },
     { description: 'one that nobody remembers', number: 4, now: 100, expect: 'reused' },
     {
       description: 'one whose rotation lies ahead: a clock went back',
       number: 11,
       now: 1,
-      expect: 'replayed',
+      expect: 'retried',
     },
   ])('$description: $expect', ({ number, now, expect: standing }) => {
     expect(refreshTokenState(number, family, now, GRACE)).toBe(standing);
@@ -51,7 +51,7 @@ describe('what is noted of rotations', () => {
           now += later;
           for (const [number, at] of rotatedAt.entries()) {
             expect(refreshTokenState(number, family, now, grace)).toBe(
-              now <= at + grace ? 'replayed' : 'reused',
+              now <= at + grace ? 'retried' : 'reused',
             );
           }
           expect(refreshTokenState(rotatedAt.length, family, now, grace)).toBe('live');

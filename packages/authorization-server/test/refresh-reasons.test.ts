@@ -18,11 +18,11 @@ const cases: readonly Case[] = [
   { reason: 'refresh token: unknown', change: { refresh_token: 'unknown' } },
   { reason: 'refresh token: issued to desktop', change: { client_id: 'web', client_secret: 'web-secret' } },
   {
-    reason: 'refresh token: its grant is revoked',
+    reason: 'refresh token: grant revoked',
     before: (t, token) => t.post('/revoke', { token: String(token), client_id: 'desktop' }),
   },
   {
-    reason: 'refresh token: not used for too long',
+    reason: 'refresh token: idle for too long',
     before: (t) => {
       t.clock.now += 30 * 86_400;
     },
@@ -35,7 +35,7 @@ const cases: readonly Case[] = [
     },
   },
   {
-    reason: 'refresh token: its account is gone',
+    reason: 'refresh token: account disabled or removed',
     before: (t) => t.execute(`UPDATE accounts SET disabled_at = ${t.clock.now}`),
   },
 ];
@@ -82,7 +82,7 @@ describe('a refused refresh', () => {
     expect(next.status).toBe(200);
     t.clock.now += 101;
     expect((await t.post('/token', refreshing(next.body['refresh_token']))).body).toEqual(REFUSAL);
-    expect(reasonsOf(t)).toEqual(['refresh token: its grant has expired']);
+    expect(reasonsOf(t)).toEqual(['refresh token: grant expired']);
   });
 
   it('is what becomes of one that is well made, for a grant that there is not or that has no refresh token', async () => {
@@ -108,7 +108,7 @@ describe('a refused refresh', () => {
     expect([thief.status, thief.body]).toEqual([400, REFUSAL]);
     t.execute('ALTER TABLE elsewhere RENAME TO provider_tokens');
     expect((await t.post('/token', refreshing(next.body['refresh_token']))).body).toEqual(REFUSAL);
-    expect(reasonsOf(t)).toEqual(['refresh token: reused', 'refresh token: its grant is revoked']);
+    expect(reasonsOf(t)).toEqual(['refresh token: reused', 'refresh token: grant revoked']);
   });
 });
 
@@ -166,7 +166,7 @@ describe('who is overtaken while a refresh is under way', () => {
     const about = { clientId: 'desktop', accountId: 'user_ada', scopes: ['notes:read', 'notes:write'] };
     expect(t.events.filter(({ type }) => type === 'refresh_token.reuse_detected')).toMatchObject([about]);
     expect((await t.post('/token', refreshing(token))).body).toEqual(REFUSAL);
-    expect(reasonsOf(t)).toEqual(['refresh token: reused', 'refresh token: its grant is revoked']);
+    expect(reasonsOf(t)).toEqual(['refresh token: reused', 'refresh token: grant revoked']);
   });
 
   it('hears of an outage when the store says neither yes nor no, and tries no more than twice', async () => {

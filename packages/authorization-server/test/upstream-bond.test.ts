@@ -92,45 +92,50 @@ describe('what a bond needs', () => {
       description: 'nothing, while it was seen alive',
       given: {},
       now: 559,
-      expected: { do: 'honour', until: 560 },
+      expected: { action: 'use', until: 560 },
     },
-    { description: 'to be asked about after that', given: {}, now: 560, expected: { do: 'ask' } },
+    {
+      description: 'to be asked about after that',
+      given: {},
+      now: 560,
+      expected: { action: 'check_status' },
+    },
     {
       description: 'nothing beyond its renewal',
       given: { checkedAt: 930 },
       now: 935,
-      expected: { do: 'honour', until: 940 },
+      expected: { action: 'use', until: 940 },
     },
     {
       description: 'to be renewed ahead',
       given: { checkedAt: 930 },
       now: 940,
-      expected: { do: 'renew-ahead' },
+      expected: { action: 'refresh_ahead' },
     },
-    { description: 'to be renewed', given: { checkedAt: 999 }, now: 1000, expected: { do: 'renew' } },
+    { description: 'to be renewed', given: { checkedAt: 999 }, now: 1000, expected: { action: 'refresh' } },
     {
       description: 'to end, when nothing renews it',
       given: { isRefreshable: false, refreshFrom: null, checkedAt: 999 },
       now: 1000,
-      expected: { do: 'end', reason: 'expired_at_provider' },
+      expected: { action: 'end', reason: 'expired_at_provider' },
     },
     {
       description: 'nothing beyond its expiry',
       given: { isRefreshable: false, refreshFrom: null, checkedAt: 990 },
       now: 999,
-      expected: { do: 'honour', until: 1000 },
+      expected: { action: 'use', until: 1000 },
     },
     {
       description: 'nothing, when it never expires',
       given: { expiresAt: null, refreshFrom: null, checkedAt: 5000 },
       now: 5001,
-      expected: { do: 'honour', until: 5060 },
+      expected: { action: 'use', until: 5060 },
     },
     {
       description: 'its end told',
       given: { endedAt: 1, endReason: 'grant_expired' as const },
       now: 501,
-      expected: { do: 'end', reason: 'grant_expired' },
+      expected: { action: 'end', reason: 'grant_expired' },
     },
   ])('is $description', ({ given, now, expected }) => {
     expect(nextLivenessAction({ ...alive, ...given }, now, 60)).toEqual(expected);
@@ -662,7 +667,7 @@ describe('farewells', () => {
     // Nobody nudges: it looks by itself, every five seconds.
     await until(() => t.events.some(({ type }) => type === 'provider_token.revocation_finished'));
     expect(t.events.find(({ type }) => type === 'provider_token.revocation_finished')).toMatchObject({
-      outcome: 'given-up',
+      outcome: 'given_up',
     });
     expect((await t.store.findProviderTokens(claims.grant_id))?.encryptedTokens).toBeNull();
   });

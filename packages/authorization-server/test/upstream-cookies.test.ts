@@ -13,7 +13,7 @@ describe('the cookie of a departure', () => {
     const t = await setUpstreamScene([openId(await startFiles())]);
     const line = departureOf(await leaveFor(t.visitor));
     const [pair = '', ...attributes] = line.split('; ');
-    expect(pair).toMatch(/^__Host-portcullis-departure-[\w-]{8}=[\w-]{43}$/);
+    expect(pair).toMatch(/^__Host-portcullis-federated-login-[\w-]{8}=[\w-]{43}$/);
     expect(attributes.toSorted()).toEqual(['HttpOnly', 'Max-Age=600', 'Path=/', 'SameSite=Lax', 'Secure']);
   });
 

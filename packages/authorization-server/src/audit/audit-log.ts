@@ -1,111 +1,111 @@
-/** The journal: what happens is written to the store in batches, behind the requests that it happened in. */
+/** The audit log: writes events to the store in batches, without delaying the requests that emit them. */
 import { randomBytes } from 'node:crypto';
 import { createTokenBuckets } from '../rate-limit/limiter.ts';
-import { fixedRateLimits } from '../rate-limit/policies.ts';
 import { newSuffix, sortableTime } from '../secrets.ts';
 import type { AuditEventRecord, AuditStore } from '../store/index.ts';
 import type { AuthorizationEvent, EventSink } from './events.ts';
 
 export interface AuditLog {
-  /** Takes an event. It never throws and never waits. */
+  /** Records an event. It never throws and never blocks. */
   readonly record: EventSink;
-  /** Writes what has not been written; without the store it gives up. */
+  /** Writes the remaining events; gives up if the store is unavailable. */
   close(): Promise<void>;
 }
 
-/** Milliseconds from the first event of a batch to its writing at most: so much a crash may lose. Mostly it goes with the next facts. */
+/** At most so many milliseconds until a batch is written, which a crash may lose. Usually it is written with the next commit. */
 const DELAY = 200;
-/** Milliseconds to the next try while the store is away. */
+/** Milliseconds to the next try while the store is unavailable. */
 const RETRY = 2_000;
-/** A batch takes a few milliseconds of the store's time. */
+/** Events per batch, which takes the store a few milliseconds. */
 const BATCH = 500;
-/** Events that wait at most. While the store is away, the oldest are lost first. */
-const MOST_WAITING = 10_000;
+/** Events in the queue. While the store is unavailable, the oldest are dropped first. */
+const MAX_QUEUED = 10_000;
 
 /**
- * What strangers bring about as often as they like: of each, so many are written, and of their words so much. All are streamed
- * and counted. By type, so that noise of one kind does not hide another.
+ * Events that unauthenticated requests can cause as often as they like: recorded at a limited rate per type, so that noise of one
+ * type does not hide another, and with shortened texts. All of them are streamed and counted.
  */
-const OF_STRANGERS: ReadonlySet<AuthorizationEvent['type']> = new Set([
+const RATE_LIMITED: ReadonlySet<AuthorizationEvent['type']> = new Set([
   'request.rejected',
   'login.failed',
   'client_metadata_document.rejected',
   'federated_login.failed',
   'identity_provider.failed',
 ]);
-const LONGEST_WORD = 300;
+const WRITTEN = { burst: 1000, perMinute: 120 };
+const MAX_TEXT_LENGTH = 300;
 
-/** These happen at everybody's wish and change nothing: they are streamed and counted, and not kept. */
-const NOT_KEPT: readonly AuthorizationEvent['type'][] = ['metadata.read'];
+/** Events that change nothing: streamed and counted, but not stored. */
+const NOT_STORED: readonly AuthorizationEvent['type'][] = ['metadata.read'];
 
 /**
- * @param keptFor seconds
+ * @param retention seconds
  * @param clock epoch seconds
  */
-export function createAuditLog(store: AuditStore, keptFor: number, clock: () => number): AuditLog {
-  const allowed = createTokenBuckets(fixedRateLimits.untrustedEvents, clock);
-  let waiting: AuditEventRecord[] = [];
-  let lost = 0;
-  let isAwaited = false;
-  let underWay: Promise<boolean> | null = null;
+export function createAuditLog(store: AuditStore, retention: number, clock: () => number): AuditLog {
+  const allowed = createTokenBuckets(WRITTEN, clock);
+  let queue: AuditEventRecord[] = [];
+  let dropped = 0;
+  let isScheduled = false;
+  let pending: Promise<boolean> | null = null;
   let isClosed = false;
 
-  function note(event: AuthorizationEvent): void {
-    if (isClosed || !isWorthKeeping(event)) return;
-    waiting.push(describe(OF_STRANGERS.has(event.type) ? shorten(event) : event, clock(), keptFor));
-    if (waiting.length > MOST_WAITING) {
-      waiting.shift();
-      lost += 1;
+  function recordEvent(event: AuthorizationEvent): void {
+    if (isClosed || !shouldStore(event)) return;
+    queue.push(describe(RATE_LIMITED.has(event.type) ? shorten(event) : event, clock(), retention));
+    if (queue.length > MAX_QUEUED) {
+      queue.shift();
+      dropped += 1;
     }
     writeSoon();
   }
 
-  function isWorthKeeping({ type }: AuthorizationEvent): boolean {
-    if (NOT_KEPT.includes(type)) return false;
-    if (!OF_STRANGERS.has(type)) return true;
-    const isKept = allowed.take(type) === 0;
-    if (!isKept) lost += 1;
-    return isKept;
+  function shouldStore({ type }: AuthorizationEvent): boolean {
+    if (NOT_STORED.includes(type)) return false;
+    if (!RATE_LIMITED.has(type)) return true;
+    const isAllowed = allowed.take(type) === 0;
+    if (!isAllowed) dropped += 1;
+    return isAllowed;
   }
 
-  /** What waits goes to the disk together with the next facts, so that it needs no flush of its own. */
+  /** Events are written with the next commit of the store, so that they need no disk flush of their own. */
   function writeSoon(): void {
-    if (isAwaited || underWay !== null) return;
-    isAwaited = true;
+    if (isScheduled || pending !== null) return;
+    isScheduled = true;
     store.beforeCommit(writeNow, DELAY);
   }
 
   function writeLater(): void {
-    isAwaited = true;
+    isScheduled = true;
     setTimeout(writeNow, RETRY).unref();
   }
 
   function writeNow(): void {
-    isAwaited = false;
+    isScheduled = false;
     if (!isClosed) void write();
   }
 
-  /** Writes one batch; whether that succeeded. */
+  /** Writes one batch. @returns whether that succeeded */
   function write(): Promise<boolean> {
-    underWay ??= writeBatch().then((isWritten) => {
-      underWay = null;
+    pending ??= writeBatch().then((isWritten) => {
+      pending = null;
       if (!isWritten) writeLater();
-      else if (waiting.length >= BATCH) writeNow();
-      else if (waiting.length > 0) writeSoon();
+      else if (queue.length >= BATCH) writeNow();
+      else if (queue.length > 0) writeSoon();
       return isWritten;
     });
-    return underWay;
+    return pending;
   }
 
   async function writeBatch(): Promise<boolean> {
-    const batch = waiting.slice(0, BATCH);
-    if (lost > 0) batch.push(describe({ type: 'audit.dropped', count: lost }, clock(), keptFor));
-    const told = lost;
+    const batch = queue.slice(0, BATCH);
+    if (dropped > 0) batch.push(describe({ type: 'audit.dropped', count: dropped }, clock(), retention));
+    const reported = dropped;
     try {
       await store.appendEvents(batch);
-      lost -= told;
+      dropped -= reported;
       const written = new Set(batch);
-      waiting = waiting.filter((event) => !written.has(event));
+      queue = queue.filter((event) => !written.has(event));
       return true;
     } catch {
       return false;
@@ -113,18 +113,18 @@ export function createAuditLog(store: AuditStore, keptFor: number, clock: () => 
   }
 
   return {
-    record: note,
+    record: recordEvent,
     async close() {
       isClosed = true;
-      await underWay;
-      while (waiting.length > 0 && (await write()));
+      await pending;
+      while (queue.length > 0 && (await write()));
     },
   };
 }
 
 let counter = randomBytes(4).readUInt32BE();
 
-function describe(event: AuthorizationEvent, now: number, keptFor: number): AuditEventRecord {
+function describe(event: AuthorizationEvent, now: number, retention: number): AuditEventRecord {
   const { type, clientId, accountId, grantId, resource, transactionId, ...details } = event;
   const at = Math.floor(now) === Math.floor(Date.now() / 1000) ? Date.now() : now * 1000;
   return {
@@ -137,18 +137,20 @@ function describe(event: AuthorizationEvent, now: number, keptFor: number): Audi
     resource: resource ?? null,
     transactionId: transactionId ?? null,
     details,
-    expiresAt: now + keptFor,
+    expiresAt: now + retention,
   };
 }
 
-/** The same event, its texts as long as somebody reads them. */
+/** The event with its texts cut to a readable length. */
 function shorten<T extends object>(event: T): T {
   const cut = (value: unknown) =>
-    typeof value === 'string' && value.length > LONGEST_WORD ? `${value.slice(0, LONGEST_WORD)}…` : value;
+    typeof value === 'string' && value.length > MAX_TEXT_LENGTH
+      ? `${value.slice(0, MAX_TEXT_LENGTH)}…`
+      : value;
   return Object.fromEntries(Object.entries(event).map(([name, value]) => [name, cut(value)])) as T;
 }
 
-/** Milliseconds first, then a count, then chance: in the order of time, and of one process in the order of its events. */
+/** Time, then a counter, then random: ids sort by time, and those of one process in the order of their events. */
 function newId(at: number): string {
   counter = (counter + 1) >>> 0;
   return `${sortableTime(at)}-${counter.toString(36).padStart(7, '0')}-${newSuffix(3)}`;

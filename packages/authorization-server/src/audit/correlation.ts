@@ -1,83 +1,106 @@
-/** Joins what belongs together, from the metadata that a client reads to its first call, as far as this process saw it. */
-
-import type { AccessTokenClaims } from '@portcullis/protocol';
+/** Correlates audit events: with their request's network, and along one authorization from discovery to the first use of its token. */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { ConnectionInfo } from '@portcullis/http';
+import { networkPrefixOf } from '@portcullis/protocol';
 import { createLruCache } from '../lru-cache.ts';
 import type { AuthorizationEvent, EventSink, MetadataDiscovery } from './events.ts';
 
-/** The liveness check of access tokens that a first use passes through. */
-type LivenessCheck = (
-  claims: Pick<AccessTokenClaims, 'jti' | 'iat' | 'client_id' | 'grant_id'>,
-) => Promise<boolean>;
+const requestContext = new AsyncLocalStorage<ConnectionInfo>();
 
-export interface EventCorrelation {
-  /** The event with what is known of its flow. */
-  correlate(event: AuthorizationEvent): AuthorizationEvent;
-  /** The same check, which also reports the first use of a grant as an event. */
-  watchFirstUse(isLive: LivenessCheck, events: EventSink): LivenessCheck;
+/** Runs the work of a request, so that all events it emits are correlated with its connection. */
+export function withRequestContext<T>(connection: ConnectionInfo, work: () => Promise<T>): Promise<T> {
+  return requestContext.run(connection, work);
 }
 
-/** Seconds between the reading of metadata and the authorization request that it led to: a registration, and a browser's start. */
-const WINDOW = 120;
+/** The sink with events that carry the network of their request and what they are correlated with. */
+export function withCorrelation(sink: EventSink, correlation: EventCorrelation): EventSink {
+  return (event) => {
+    const address = requestContext.getStore()?.address;
+    const network = address === undefined ? null : networkPrefixOf(address);
+    sink(correlation.correlate(network === null ? event : { ...event, network }));
+  };
+}
 
-/** A grant that nobody has called with yet, and what is known of it. */
-type Uncalled = Pick<AuthorizationEvent, 'clientId' | 'accountId' | 'grantId' | 'resource' | 'transactionId'>;
+export interface EventCorrelation {
+  /** The event with the transaction and discovery it belongs to, as far as this process knows. */
+  correlate(event: AuthorizationEvent): AuthorizationEvent;
+  /** The same check; the first use of a grant's token becomes an event. */
+  watchFirstUse<Claims extends { readonly grant_id?: string | undefined }>(
+    isLive: (claims: Claims) => Promise<boolean>,
+    events: EventSink,
+  ): (claims: Claims) => Promise<boolean>;
+}
+
+/** Seconds between reading metadata and the authorization request it led to: a registration and the start of a browser. */
+const DISCOVERY_WINDOW = 120;
+
+/** A grant whose tokens have not been used yet. */
+type UnusedGrant = Pick<
+  AuthorizationEvent,
+  'clientId' | 'accountId' | 'grantId' | 'resource' | 'transactionId'
+>;
 
 /**
- * A client says nothing by which its reading of metadata and its authorization request could be told to be of one flow, so
- * they are joined by network and time, and the event says so. From there the identifier of the request leads on.
+ * Nothing in a client's metadata requests identifies its later authorization request, so the two are correlated by network and
+ * time, and the event says so. From there on the transaction id correlates.
  * @param clock epoch seconds
  */
 export function createEventCorrelation(clock: () => number): EventCorrelation {
-  const readings = createLruCache<Omit<MetadataDiscovery, 'before'> & { readonly at: number }>();
-  const flows = createLruCache<string>();
-  const uncalled = createLruCache<Uncalled>();
+  const metadataReads = createLruCache<Omit<MetadataDiscovery, 'before'> & { readonly at: number }>();
+  const transactions = createLruCache<string>();
+  const unusedGrants = createLruCache<UnusedGrant>();
 
   function findDiscovery(network: string): MetadataDiscovery | null {
-    const found = readings.get(network);
+    const found = metadataReads.get(network);
     if (found === undefined) return null;
     const before = clock() - found.at;
-    return before > WINDOW ? null : { path: found.path, version: found.version, before };
+    return before > DISCOVERY_WINDOW ? null : { path: found.path, version: found.version, before };
   }
 
   function learn(event: AuthorizationEvent): void {
     const { type, grantId, transactionId, network } = event;
     if (type === 'metadata.read' && network !== undefined) {
-      readings.set(network, { path: event.path, version: event.version, at: clock() });
+      metadataReads.set(network, { path: event.path, version: event.version, at: clock() });
     }
-    if (type === 'authorization_code.issued' && grantId !== undefined && transactionId !== undefined)
-      flows.set(grantId, transactionId);
-    if (type === 'token.issued' && grantId !== undefined) {
-      const { clientId, accountId, resource } = event;
-      const ofFlow = transactionId ?? flows.get(grantId);
-      uncalled.set(grantId, {
-        grantId,
-        ...(ofFlow !== undefined && { transactionId: ofFlow }),
-        ...(clientId !== undefined && { clientId }),
-        ...(accountId !== undefined && { accountId }),
-        ...(resource !== undefined && { resource }),
-      });
+    if (grantId === undefined) return;
+    if (type === 'authorization_code.issued' && transactionId !== undefined) {
+      transactions.set(grantId, transactionId);
     }
+    if (type === 'token.issued') unusedGrants.set(grantId, describeGrant(event, grantId));
+  }
+
+  function describeGrant(event: AuthorizationEvent, grantId: string): UnusedGrant {
+    const { clientId, accountId, resource } = event;
+    const transactionId = event.transactionId ?? transactions.get(grantId);
+    return {
+      grantId,
+      ...(transactionId !== undefined && { transactionId }),
+      ...(clientId !== undefined && { clientId }),
+      ...(accountId !== undefined && { accountId }),
+      ...(resource !== undefined && { resource }),
+    };
   }
 
   return {
     correlate(event) {
       learn(event);
-      const { grantId, transactionId = grantId === undefined ? undefined : flows.get(grantId) } = event;
-      const joined = transactionId === undefined ? event : { ...event, transactionId };
-      // The last of its flow: from here on, for months maybe, the grant is what joins.
-      if (event.type === 'refresh_token.rotated' && grantId !== undefined) flows.delete(grantId);
-      if (joined.type !== 'authorization.started' || joined.network === undefined) return joined;
-      const discovery = findDiscovery(joined.network);
-      return discovery === null ? joined : { ...joined, discovery };
+      const { grantId, transactionId = grantId === undefined ? undefined : transactions.get(grantId) } =
+        event;
+      const correlated = transactionId === undefined ? event : { ...event, transactionId };
+      // The last event of its transaction: from here on, maybe for months, the grant id correlates.
+      if (event.type === 'refresh_token.rotated' && grantId !== undefined) transactions.delete(grantId);
+      if (correlated.type !== 'authorization.started' || correlated.network === undefined) return correlated;
+      const discovery = findDiscovery(correlated.network);
+      return discovery === null ? correlated : { ...correlated, discovery };
     },
     watchFirstUse: (isLive, events) => async (claims) => {
-      const stands = await isLive(claims);
-      const about = stands && claims.grant_id !== undefined ? uncalled.get(claims.grant_id) : undefined;
-      if (about?.grantId !== undefined) {
-        uncalled.delete(about.grantId);
-        events({ type: 'token.first_used', ...about });
+      const live = await isLive(claims);
+      const grant = live && claims.grant_id !== undefined ? unusedGrants.get(claims.grant_id) : undefined;
+      if (grant?.grantId !== undefined) {
+        unusedGrants.delete(grant.grantId);
+        events({ type: 'token.first_used', ...grant });
       }
-      return stands;
+      return live;
     },
   };
 }

@@ -1,36 +1,36 @@
-/** What happens in an authorization server, as one typed list: the only place where private reasons go. */
+/** Audit events of the authorization server, as one typed list. Private reasons appear only here, never in responses. */
 
 import type { ProviderTokensEndReason } from '../store/index.ts';
 
-/** What was read of this server from a network, shortly before an authorization request came from there. */
+/** A metadata request from the network of an authorization request, shortly before it. */
 export interface MetadataDiscovery {
   readonly path: string;
   readonly version: string | null;
-  /** Seconds before. */
+  /** Seconds before the authorization request. */
   readonly before: number;
 }
 
 /** Members that every event may have. Never a token, code, secret or cookie. */
-type About = {
+type EventContext = {
   readonly clientId?: string;
   readonly accountId?: string;
   readonly grantId?: string;
   readonly resource?: string;
   readonly scopes?: readonly string[];
-  /** The authorization request that it belongs to. */
+  /** The authorization transaction that it belongs to. */
   readonly transactionId?: string;
   /** The network that the request came from: an IPv4 address, or the first 64 bits of an IPv6 address. */
   readonly network?: string;
-  /** The reference that the person saw on a page. */
+  /** The reference shown on the user's error page. */
   readonly reference?: string;
 };
 
-/** Something that happened. No event holds a secret, a code or a token. */
-export type AuthorizationEvent = About &
+/** An audit event. None contains a secret, a code or a token. */
+export type AuthorizationEvent = EventContext &
   (
     | {
         readonly type: 'client.registered';
-        /** By which it came, when it was by one. */
+        /** The initial access token that was used, if any. */
         readonly initialAccessTokenId?: string;
       }
     | { readonly type: 'client.added' | 'client.changed' | 'client.removed' }
@@ -42,20 +42,20 @@ export type AuthorizationEvent = About &
     | {
         readonly type: 'client_metadata_document.rejected';
         readonly reason: string;
-        /** Whether the last good copy stood in for it. */
+        /** Whether the last valid copy was used instead. */
         readonly lastGoodCopy: boolean;
       }
     | {
         readonly type: 'account.created' | 'login.succeeded' | 'login.failed';
-        /** By which the person came, when it was not by an account of this server's own. */
+        /** The identity provider of a federated login. */
         readonly identityProvider?: string;
       }
-    /** Somebody left for a third party, or gave back what came with signing in there. */
+    /** A redirect to an identity provider, or tokens of a login that were not needed. */
     | {
         readonly type: 'federated_login.started' | 'provider_token.discarded';
         readonly identityProvider: string;
       }
-    /** A sign-in there did not succeed (`refused`), or it could not be asked (`failed`). */
+    /** A login at the provider failed, or the provider could not be reached. */
     | {
         readonly type: 'federated_login.failed' | 'identity_provider.failed';
         readonly identityProvider: string;
@@ -65,17 +65,17 @@ export type AuthorizationEvent = About &
         readonly type: 'provider_token.stored' | 'provider_token.refreshed';
         readonly identityProvider: string;
       }
-    /** What a grant rested on has ended, and the grant with it. */
+    /** Provider tokens have ended, and their grant with them. */
     | {
         readonly type: 'provider_token.ended';
         readonly identityProvider: string;
         readonly reason: ProviderTokensEndReason;
       }
-    /** What ended here has been revoked there, or why it was not. */
+    /** Provider tokens were revoked at the provider, or why they were not. */
     | {
         readonly type: 'provider_token.revocation_finished';
         readonly identityProvider: string;
-        readonly outcome: 'revoked' | 'impossible' | 'shared' | 'nothing' | 'given-up';
+        readonly outcome: 'revoked' | 'unsupported' | 'shared' | 'nothing' | 'given_up';
         readonly reason?: string;
       }
     | { readonly type: 'data_key.created'; readonly keyId: string }
@@ -99,15 +99,15 @@ export type AuthorizationEvent = About &
     | { readonly type: 'metadata.read'; readonly path: string; readonly version: string | null }
     | {
         readonly type: 'authorization.started';
-        /** What was read of this server's metadata from the same network shortly before: by this client, as far as anybody can tell. */
+        /** Metadata read from the same network shortly before: presumably by this client. */
         readonly discovery?: MetadataDiscovery;
       }
     | { readonly type: 'consent.allowed' | 'consent.remembered' | 'consent.denied' }
     | { readonly type: 'authorization_code.issued' | 'authorization_code.replayed' }
     | { readonly type: 'token.issued'; readonly grantType: string }
-    /** A protected server asked for the first time about a token of this grant, and it stood. */
+    /** A resource server checked a token of this grant for the first time, and it was live. */
     | { readonly type: 'token.first_used' }
-    /** A protected server got the token of a third party; the scopes are the third party's. */
+    /** A protected resource got a provider token; `scopes` are those of the provider. */
     | { readonly type: 'provider_token.released'; readonly identityProvider: string }
     | {
         readonly type:
@@ -128,5 +128,5 @@ export type AuthorizationEvent = About &
     | { readonly type: 'request.failed'; readonly endpoint: string; readonly reason: string }
   );
 
-/** Takes events as they happen. It must not throw. */
+/** Receives events as they happen. It must not throw. */
 export type EventSink = (event: AuthorizationEvent) => void;

@@ -48,7 +48,7 @@ async function redirectToProvider(
     accountId,
     approvedScopes: scopes,
     workspace,
-    isFresh: record.forceLogin,
+    forceLogin: record.forceLogin,
     until: record.expiresAt,
   };
   const restartPath = pagePath('consent', record.id);

@@ -26,8 +26,8 @@ export async function startFederatedLogin(
   { cookies = [], ...start }: LoginStart,
 ): Promise<HttpResponse> {
   const started = await context.federation.logins.start(identityProvider, loginRequest, cookies);
-  if (!('issue' in started)) return started;
-  return withCookies(await respondProviderError(context, identityProvider, started.issue, start), cookies);
+  if (!('error' in started)) return started;
+  return withCookies(await respondProviderError(context, identityProvider, started.error, start), cookies);
 }
 
 /**

@@ -1,10 +1,10 @@
-/** Sealing: encrypts what must rest in the store unreadable, under a key that is not in the store. */
+/** Encryption at rest: AES-256-GCM under keys derived from the master key (KEK), which is not in the store, or from a data key (DEK). */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 
 /*
- * An envelope: version (1 byte) | key identifier (8) | nonce (12) | ciphertext | tag (16).
- * The tag also covers version, key identifier and the place that the envelope belongs to, so that an envelope moved to
- * another row, or one that claims another key, does not open.
+ * A ciphertext: version (1 byte) | key identifier (8) | nonce (12) | ciphertext | tag (16).
+ * The tag also authenticates version, key identifier and the context, so that a ciphertext that was moved to another row, or
+ * that names another key, cannot be decrypted.
  */
 const VERSION = 1;
 const KEY_ID_AT = 1;
@@ -12,26 +12,26 @@ const NONCE_AT = 9;
 const TEXT_AT = 21;
 const TAG_LENGTH = 16;
 
-/** Opens and closes envelopes under one sealing key. */
+/** Encrypts and decrypts under one key. */
 export interface Encryptor {
-  /** @param place what the envelope belongs to, such as the table and identifier of its row */
-  encrypt(plaintext: Uint8Array, place: string): Uint8Array;
-  /** @throws SealingError when the envelope was sealed under another key, for another place, or was changed. */
-  decrypt(envelope: Uint8Array, place: string): Buffer;
-  /** Whether an envelope names the key that this sealer seals under. */
-  isCurrentKey(envelope: Uint8Array): boolean;
+  /** @param context what the ciphertext belongs to, such as the kind and identifier of its record */
+  encrypt(plaintext: Uint8Array, context: string): Uint8Array;
+  /** @throws DecryptionError if it was encrypted under another key or for another context, or was changed */
+  decrypt(ciphertext: Uint8Array, context: string): Buffer;
+  /** Whether a ciphertext names the key that this encryptor encrypts under. */
+  isCurrentKey(ciphertext: Uint8Array): boolean;
 }
 
-/** An envelope that does not open. */
+/** A ciphertext that cannot be decrypted. */
 export class DecryptionError extends Error {
-  override readonly name: string = 'SealingError';
+  override readonly name: string = 'DecryptionError';
   readonly issue: 'other-key' | 'damaged';
 
   constructor(issue: 'other-key' | 'damaged') {
     super(
       issue === 'other-key'
-        ? 'It was sealed under another key.'
-        : 'The envelope is damaged or not of this place.',
+        ? 'It was encrypted under another key.'
+        : 'The ciphertext is damaged or belongs to another context.',
     );
     this.issue = issue;
   }
@@ -39,45 +39,45 @@ export class DecryptionError extends Error {
 
 /**
  * @param masterKey 32 bytes; only keys derived from it are used
- * @param previous keys that still open what was sealed under them; nothing is sealed under them any more
+ * @param previous keys that still decrypt what was encrypted under them, and encrypt nothing any more
  */
 export function createEncryptor(masterKey: Uint8Array, previous: readonly Uint8Array[] = []): Encryptor {
-  const own = createBox(masterKey);
-  const boxes = [own, ...previous.map(createBox)];
+  const own = createKeyBox(masterKey);
+  const boxes = [own, ...previous.map(createKeyBox)];
   return {
     encrypt: own.encrypt,
-    decrypt(envelope, place) {
-      const bytes = Buffer.from(envelope);
+    decrypt(ciphertext, context) {
+      const bytes = Buffer.from(ciphertext);
       if (bytes.length < TEXT_AT + TAG_LENGTH || bytes[0] !== VERSION) throw new DecryptionError('damaged');
-      const box = boxes.find(({ isCurrentKey: isOwn }) => isOwn(bytes));
+      const box = boxes.find(({ isCurrentKey }) => isCurrentKey(bytes));
       if (box === undefined) throw new DecryptionError('other-key');
-      return box.open(bytes, place);
+      return box.decrypt(bytes, context);
     },
     isCurrentKey: own.isCurrentKey,
   };
 }
 
-interface Box extends Pick<Encryptor, 'encrypt' | 'isCurrentKey'> {
-  open(bytes: Buffer, place: string): Buffer;
+interface KeyBox extends Pick<Encryptor, 'encrypt' | 'isCurrentKey'> {
+  decrypt(bytes: Buffer, context: string): Buffer;
 }
 
-/** Opens and closes under one key. */
-function createBox(masterKey: Uint8Array): Box {
-  const key = deriveKey(masterKey, 'seal');
-  const keyId = deriveKey(masterKey, 'seal key identifier').subarray(0, NONCE_AT - KEY_ID_AT);
+/** Encrypts and decrypts under one key. */
+function createKeyBox(masterKey: Uint8Array): KeyBox {
+  const key = deriveKey(masterKey, 'encryption at rest');
+  const keyId = deriveKey(masterKey, 'encryption at rest, key identifier').subarray(0, NONCE_AT - KEY_ID_AT);
   const header = Buffer.concat([Buffer.of(VERSION), keyId]);
-  const bound = (place: string) => Buffer.concat([header, Buffer.from(place)]);
+  const bound = (context: string) => Buffer.concat([header, Buffer.from(context)]);
   return {
-    isCurrentKey: (envelope) => keyId.equals(envelope.subarray(KEY_ID_AT, NONCE_AT)),
-    encrypt(plaintext, place) {
+    isCurrentKey: (ciphertext) => keyId.equals(ciphertext.subarray(KEY_ID_AT, NONCE_AT)),
+    encrypt(plaintext, context) {
       const nonce = randomBytes(TEXT_AT - NONCE_AT);
-      const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(bound(place));
+      const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(bound(context));
       return Buffer.concat([header, nonce, cipher.update(plaintext), cipher.final(), cipher.getAuthTag()]);
     },
-    open(bytes, place) {
+    decrypt(bytes, context) {
       try {
         const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(NONCE_AT, TEXT_AT))
-          .setAAD(bound(place))
+          .setAAD(bound(context))
           .setAuthTag(bytes.subarray(-TAG_LENGTH));
         return Buffer.concat([decipher.update(bytes.subarray(TEXT_AT, -TAG_LENGTH)), decipher.final()]);
       } catch {
@@ -88,9 +88,24 @@ function createBox(masterKey: Uint8Array): Box {
 }
 
 /**
- * A key for one purpose: HKDF-SHA-256 of the sealing key.
+ * Derives a key for one purpose from the master key, with HKDF-SHA-256.
  * @see RFC 5869
  */
 export function deriveKey(masterKey: Uint8Array, purpose: string): Buffer {
   return Buffer.from(hkdfSync('sha256', masterKey, '', `portcullis 1 ${purpose}`, 32));
+}
+
+/** The encryption context of a private signing key. */
+export function signingKeyContext(keyId: string): string {
+  return `signing key ${keyId}`;
+}
+
+/** The encryption context of a data key. */
+export function dataKeyContext(id: string): string {
+  return `data key ${id}`;
+}
+
+/** The encryption context of an account's TOTP secret. */
+export function totpSecretContext(accountId: string): string {
+  return `totp secret ${accountId}`;
 }

@@ -1,30 +1,29 @@
-/** Third parties that could not answer, and for how long they are not troubled again. */
+/** Backoff: after a failure at an identity provider, a grant's tokens are not checked or refreshed again for a while. */
 import { createLruCache } from '../lru-cache.ts';
 
-/** A wait that is left. */
-interface Wait {
+interface RemainingBackoff {
   /** Seconds. */
   readonly retryAfter: number;
   readonly reason: string;
 }
 
 export interface Backoff {
-  /** Notes that a third party could not answer about a grant. */
-  start(grantId: string, wait: Wait): void;
-  /** The wait that is left; `null`: it may be asked. */
-  remaining(grantId: string): Wait | null;
+  /** Starts the backoff of a grant after a failure. */
+  start(grantId: string, failure: RemainingBackoff): void;
+  /** The backoff that remains; `null`: the provider may be contacted. */
+  remaining(grantId: string): RemainingBackoff | null;
 }
 
 /** @param clock epoch seconds */
 export function createBackoff(clock: () => number): Backoff {
-  const waits = createLruCache<{ readonly until: number; readonly reason: string }>();
+  const failures = createLruCache<{ readonly until: number; readonly reason: string }>();
   return {
     start: (grantId, { retryAfter, reason }) =>
-      void waits.set(grantId, { until: clock() + retryAfter, reason }),
+      void failures.set(grantId, { until: clock() + retryAfter, reason }),
     remaining(grantId) {
-      const waiting = waits.get(grantId);
-      const left = waiting === undefined ? 0 : waiting.until - clock();
-      return waiting !== undefined && left > 0 ? { retryAfter: left, reason: waiting.reason } : null;
+      const failure = failures.get(grantId);
+      const retryAfter = failure === undefined ? 0 : failure.until - clock();
+      return failure !== undefined && retryAfter > 0 ? { retryAfter, reason: failure.reason } : null;
     },
   };
 }

@@ -1,8 +1,8 @@
-/** How this server proves itself at a third party: a table of ways, as `oauth4webapi` sends them. */
+/** Client authentication at identity providers: the table of methods, in the form that `oauth4webapi` uses. */
 import * as oauth from 'oauth4webapi';
 import { type ProviderClientKey, signAssertion } from './client-key.ts';
 
-/** The ways, by the names under which they are registered; `signed_secret` is Apple's. */
+/** Methods by their registered names; `signed_secret` is Apple's. */
 export type ProviderClientAuthentication =
   | 'none'
   | 'client_secret_basic'
@@ -10,35 +10,38 @@ export type ProviderClientAuthentication =
   | 'private_key_jwt'
   | 'signed_secret';
 
-/** What is proven there: who this server is to a third party, and by what. */
-interface ClientThere {
+/** Our client at an identity provider, and its credentials. */
+interface ClientCredentials {
   readonly clientId: string;
   readonly clientSecret: string | null;
   readonly clientKey: ProviderClientKey | null;
   readonly provider: { readonly issuer: string };
 }
 
-type Prove = (identityProvider: ClientThere, clock: () => number) => oauth.ClientAuth;
+type Authenticate = (identityProvider: ClientCredentials, clock: () => number) => oauth.ClientAuth;
 
-/** What proves: nothing, a secret, or a key. */
-type Means = 'nothing' | 'secret' | 'key';
+/** The credential that a method needs. */
+type Credential = 'nothing' | 'secret' | 'key';
 
 export const providerClientAuthentications: Readonly<
-  Record<ProviderClientAuthentication, { readonly by: Means; readonly prove: Prove }>
+  Record<
+    ProviderClientAuthentication,
+    { readonly credential: Credential; readonly authenticate: Authenticate }
+  >
 > = {
-  none: { by: 'nothing', prove: () => oauth.None() },
+  none: { credential: 'nothing', authenticate: () => oauth.None() },
   client_secret_basic: {
-    by: 'secret',
-    prove: ({ clientSecret }) => oauth.ClientSecretBasic(clientSecret ?? ''),
+    credential: 'secret',
+    authenticate: ({ clientSecret }) => oauth.ClientSecretBasic(clientSecret ?? ''),
   },
   client_secret_post: {
-    by: 'secret',
-    prove: ({ clientSecret }) => oauth.ClientSecretPost(clientSecret ?? ''),
+    credential: 'secret',
+    authenticate: ({ clientSecret }) => oauth.ClientSecretPost(clientSecret ?? ''),
   },
   /** @see RFC 7523 §2.2 */
   private_key_jwt: {
-    by: 'key',
-    prove: (identityProvider, clock) =>
+    credential: 'key',
+    authenticate: (identityProvider, clock) =>
       withAssertion(identityProvider, clock, {
         name: 'client_assertion',
         client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
@@ -46,14 +49,15 @@ export const providerClientAuthentications: Readonly<
   },
   /** @see https://developer.apple.com/documentation/accountorganizationaldatasharing/creating-a-client-secret */
   signed_secret: {
-    by: 'key',
-    prove: (identityProvider, clock) => withAssertion(identityProvider, clock, { name: 'client_secret' }),
+    credential: 'key',
+    authenticate: (identityProvider, clock) =>
+      withAssertion(identityProvider, clock, { name: 'client_secret' }),
   },
 };
 
-/** @param name the parameter that carries the assertion; other members are parameters beside it */
+/** @param name the parameter of the assertion; the other members are further parameters */
 function withAssertion(
-  { clientId, clientKey, provider }: ClientThere,
+  { clientId, clientKey, provider }: ClientCredentials,
   clock: () => number,
   { name, ...parameters }: Readonly<Record<string, string>> & { readonly name: string },
 ): oauth.ClientAuth {
@@ -65,8 +69,8 @@ function withAssertion(
   };
 }
 
-/** The judgement lets no way by key be without one. */
+/** Validation ensures that methods with a key have one. */
 function keyOf(key: ProviderClientKey | null): ProviderClientKey {
-  if (key === null) throw new TypeError('a third party is to be shown a key that there is not');
+  if (key === null) throw new TypeError('the client key is missing');
   return key;
 }

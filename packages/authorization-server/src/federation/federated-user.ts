@@ -1,39 +1,39 @@
-/** Who somebody is at a third party, and whether they may come in. */
+/** Federated users: who a user is at an identity provider, and whether they may sign in. */
 
 import { IdentityProviderError } from './provider-error.ts';
 import type { AllowedUsers, UserinfoClaims } from './provider-options.ts';
 import { isJsonObject } from './response-formats.ts';
 
-/** A person, proven by the third party. */
+/** A user that the identity provider has authenticated. */
 export interface FederatedUser {
   readonly issuer: string;
-  /** What the issuer never gives to anybody else. */
+  /** The issuer never assigns it to another user. */
   readonly subject: string;
-  /** What the person is called there; `null` when nobody said. */
+  /** The user's name at the provider; `null` if unknown. */
   readonly name: string | null;
-  /** All that was said of them, to be judged by the operator's rule only. */
+  /** All claims; used only to check `allowedUsers`. */
   readonly claims: Readonly<Record<string, unknown>>;
 }
 
-/** MUST NOT exceed 255 characters. @see OpenID Connect Core §2 */
-const LONGEST_SUBJECT = 255;
+/** MUST NOT exceed 255 ASCII characters. @see OpenID Connect Core 1.0 §2 */
+const MAX_SUBJECT_LENGTH = 255;
 
-/** @throws ThirdPartyFault when nothing in it says who somebody is */
+/** @throws IdentityProviderError if the claims have no subject */
 export function readFederatedUser(
   issuer: string,
   claims: Readonly<Record<string, unknown>>,
   { subject, name }: UserinfoClaims,
 ): FederatedUser {
-  const said = name === undefined ? undefined : memberOf(claims, name);
+  const value = name === undefined ? undefined : memberOf(claims, name);
   return {
     issuer,
     subject: readSubject(memberOf(claims, subject)),
-    name: typeof said === 'string' ? shorten(said) : null,
+    name: typeof value === 'string' ? shorten(value) : null,
     claims,
   };
 }
 
-/** A person of a provider of OpenID Connect: an address is a name only when the provider has verified it. */
+/** A user of an OpenID Connect provider. An email address is used as the name only if it is verified. */
 export function readOpenIdConnectUser(
   issuer: string,
   claims: Readonly<Record<string, unknown>>,
@@ -50,17 +50,17 @@ export function readOpenIdConnectUser(
   };
 }
 
-/** A number that JavaScript cannot hold exactly could be two people. */
+/** A number that JavaScript cannot represent exactly could be two users. */
 function readSubject(value: unknown): string {
   const isNumber = typeof value === 'number' && Number.isSafeInteger(value);
   const subject = isNumber ? String(value) : value;
   if (
     typeof subject !== 'string' ||
     subject === '' ||
-    subject.length > LONGEST_SUBJECT ||
+    subject.length > MAX_SUBJECT_LENGTH ||
     subject.includes('\0')
   ) {
-    throw new IdentityProviderError('misbehaved', 'it does not say who somebody is');
+    throw new IdentityProviderError('misbehaved', 'no valid subject');
   }
   return subject;
 }
@@ -79,7 +79,7 @@ function memberOf(claims: Readonly<Record<string, unknown>>, path: string): unkn
     );
 }
 
-/** Whether the operator's rule lets a person in: everything that it says must hold. */
+/** Whether a user satisfies `allowedUsers`: all of its conditions must hold. */
 export function isUserAllowed(
   { subjects, emailDomains, claims: wanted = {} }: AllowedUsers,
   { subject, claims }: FederatedUser,
@@ -87,13 +87,13 @@ export function isUserAllowed(
   if (subjects !== undefined && !subjects.includes(subject)) return false;
   if (emailDomains !== undefined && !emailDomains.some((domain) => isAddressIn(domain, claims))) return false;
   return Object.entries(wanted).every(([name, values]) => {
-    const said = memberOf(claims, name);
-    const all: readonly unknown[] = Array.isArray(said) ? said : [said];
+    const value = memberOf(claims, name);
+    const all: readonly unknown[] = Array.isArray(value) ? value : [value];
     return all.some((one) => typeof one === 'string' && values.includes(one));
   });
 }
 
-/** Whether a verified address belongs to a domain. An address that could be read in two ways belongs nowhere. */
+/** Whether a verified email address belongs to a domain. An ambiguous address belongs to none. */
 function isAddressIn(domain: string, claims: Readonly<Record<string, unknown>>): boolean {
   const { email, email_verified: isVerified } = claims;
   if (isVerified !== true || typeof email !== 'string') return false;

@@ -1,82 +1,111 @@
-/** Third parties put together: who is on the way, who somebody is, what grants rest on, and how all of it ends. */
+/** Federation put together: federated logins, linked users, provider tokens, and their revocation when grants end. */
 import type { ServerContext } from '../context.ts';
 import { newIdentifier } from '../secrets.ts';
 import type { ProviderTokensRecord } from '../store/index.ts';
 import type { FederatedUser } from './federated-user.ts';
 import type { IdentityProvider } from './identity-provider.ts';
-import { createLinkedUsers, type LinkedUsers } from './linked-users.ts';
-import { createResolveLoginMethod, type ResolveLoginMethod } from './login-method.ts';
+import {
+  createLinkedUsers,
+  createResolveLoginMethod,
+  type LinkedUsers,
+  type ResolveLoginMethod,
+} from './linked-users.ts';
 import { createFederatedLogins, type FederatedLogins } from './login-request.ts';
 import { createProviderClient, type ProviderClient } from './provider-client.ts';
-import { createProviderTokens, noIdentityProvider, type ProviderTokens } from './provider-tokens.ts';
-import { createRevocationJobs } from './revocation-jobs.ts';
-import type { RevocationTrigger } from './revocation-trigger.ts';
+import { createProviderTokens, noProviderTokensInUse, type ProviderTokens } from './provider-tokens.ts';
+import { createRevocationJobs, type RevocationTrigger } from './revocation-jobs.ts';
 import { type ProviderTokenResponse, providerTokensContext, providerTokenTimes } from './token-set.ts';
-import { createTokenVault } from './token-vault.ts';
+import { createTokenVault, type TokenVault } from './token-vault.ts';
 
-/** Somebody who came back, with what the third party gave for them. */
+/** The user that an identity provider has authenticated, with the tokens it issued. */
 export interface FederatedLoginResult {
   readonly identityProvider: IdentityProvider;
   readonly user: FederatedUser;
-  readonly given: ProviderTokenResponse;
+  readonly tokenResponse: ProviderTokenResponse;
 }
 
-export interface Federation {
+export interface Federation extends LoginTokens {
   readonly providerTokens: ProviderTokens;
   readonly logins: FederatedLogins;
   readonly linkedUsers: LinkedUsers;
   readonly resolveLoginMethod: ResolveLoginMethod;
   readonly clientFor: (identityProvider: IdentityProvider) => ProviderClient;
-  /** Whether a bond that was made in a transaction is this person's with this third party, and stands. */
-  hasTokens(
-    bond: string | null,
-    identityProvider: IdentityProvider,
-    accountId: string | null,
-  ): Promise<boolean>;
-  /** Makes the bond of a transaction. @returns the grant that will rest on it; `null` when the transaction is gone */
-  saveTokens(transactionId: string, accountId: string, arrival: FederatedLoginResult): Promise<string | null>;
-  /** Gives back what nobody needs: its tokens are revoked at the third party. */
-  discard(accountId: string | null, arrival: FederatedLoginResult): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Seconds after the last moment at which its code could be redeemed, when a bond without a grant is given up. */
-const ORPHANED_AFTER = 120;
+/** The provider tokens that a federated login brings. */
+interface LoginTokens {
+  /** Whether provider tokens saved in a transaction are live and of this user and provider. */
+  hasTokens(
+    grantId: string | null,
+    identityProvider: IdentityProvider,
+    accountId: string | null,
+  ): Promise<boolean>;
+  /** Saves provider tokens for a transaction. @returns the grant they will belong to; `null` if the transaction is gone */
+  saveTokens(
+    transactionId: string,
+    accountId: string,
+    loginResult: FederatedLoginResult,
+  ): Promise<string | null>;
+  /** Discards tokens that are not needed: they are revoked at the provider. */
+  discard(accountId: string | null, loginResult: FederatedLoginResult): Promise<void>;
+}
 
-/** Whose a bond is that only waits for its farewell, of somebody who has no account. */
-const NOBODY = 'nobody';
-
-/** @throws ConfigurationError when the sealing key does not open what is sealed for third parties */
+/** @throws ConfigurationError if the master key does not decrypt the data keys */
 export async function createFederation(
   context: ServerContext,
-  endings: RevocationTrigger,
+  revocationTrigger: RevocationTrigger,
 ): Promise<Federation> {
   const {
     store,
-    clock,
-    events,
-    options: { lifetimes, identityProviders },
+    options: { identityProviders },
   } = context;
   const vault = createTokenVault(context);
-  const wires = new Map(
+  const clients = new Map(
     [...identityProviders.values()].map((one) => [one.id, createProviderClient(context, one)]),
   );
-  const wireOf = (identityProvider: IdentityProvider): ProviderClient =>
-    wires.get(identityProvider.id) ?? createProviderClient(context, identityProvider);
-  const users = createLinkedUsers(context);
-  // Bonds outlive the configuration that made them: without any there is nothing to watch over.
-  const isUsed = identityProviders.size > 0 || (await store.hasProviderTokens());
-  if (isUsed) await vault.load();
-  const bonds = isUsed ? createProviderTokens(context, vault, wireOf) : unbonded;
-  const farewells = isUsed ? createRevocationJobs(context, vault, wireOf) : null;
-  if (farewells !== null) endings.subscribe(farewells.runSoon);
+  const clientFor = (identityProvider: IdentityProvider): ProviderClient =>
+    clients.get(identityProvider.id) ?? createProviderClient(context, identityProvider);
+  const linkedUsers = createLinkedUsers(context);
+  // Provider tokens may outlive the configuration of their provider.
+  const isInUse = identityProviders.size > 0 || (await store.hasProviderTokens());
+  if (isInUse) await vault.load();
+  const providerTokens = isInUse ? createProviderTokens(context, vault, clientFor) : noProviderTokensInUse;
+  const revocationJobs = isInUse ? createRevocationJobs(context, vault, clientFor) : null;
+  if (revocationJobs !== null) revocationTrigger.subscribe(revocationJobs.runSoon);
+  return {
+    ...createLoginTokens(context, vault),
+    providerTokens,
+    logins: createFederatedLogins(context, vault, clientFor),
+    linkedUsers,
+    resolveLoginMethod: createResolveLoginMethod(context, linkedUsers),
+    clientFor,
+    async close() {
+      await revocationJobs?.close();
+      await providerTokens.whenIdle();
+    },
+  };
+}
 
-  async function makeBond(
+/** Seconds after the last moment to redeem its code when provider tokens without a grant are given up. */
+const ORPHANED_AFTER = 120;
+
+/** The account of tokens that only wait for their revocation, if the user has none. */
+const NO_ACCOUNT = 'nobody';
+
+function createLoginTokens(
+  { store, clock, events, options: { lifetimes } }: ServerContext,
+  vault: TokenVault,
+): LoginTokens {
+  async function createRecord(
     accountId: string,
-    { identityProvider, user, given }: FederatedLoginResult,
+    { identityProvider, user, tokenResponse }: FederatedLoginResult,
   ): Promise<ProviderTokensRecord> {
     const grantId = newIdentifier('grant');
-    const { envelope, dataKeyId } = await vault.encrypt(given.tokens, providerTokensContext(grantId));
+    const { ciphertext, dataKeyId } = await vault.encrypt(
+      tokenResponse.tokens,
+      providerTokensContext(grantId),
+    );
     const now = clock();
     return {
       grantId,
@@ -85,10 +114,10 @@ export async function createFederation(
       issuer: user.issuer,
       subject: user.subject,
       name: user.name,
-      encryptedTokens: envelope,
+      encryptedTokens: ciphertext,
       dataKeyId,
-      scopes: given.scopes,
-      ...providerTokenTimes(given, now),
+      scopes: tokenResponse.scopes,
+      ...providerTokenTimes(tokenResponse, now),
       checkedAt: now,
       version: 1,
       leaseHolder: null,
@@ -101,60 +130,33 @@ export async function createFederation(
     };
   }
 
-  async function discard(accountId: string | null, arrival: FederatedLoginResult): Promise<void> {
-    const bond = await makeBond(accountId ?? NOBODY, arrival);
+  async function discard(accountId: string | null, loginResult: FederatedLoginResult): Promise<void> {
+    const record = await createRecord(accountId ?? NO_ACCOUNT, loginResult);
     const now = clock();
-    await store.saveEndedProviderTokens({ ...bond, endedAt: now, endReason: 'grant_expired', dueAt: now });
+    await store.saveEndedProviderTokens({ ...record, endedAt: now, endReason: 'grant_expired', dueAt: now });
     events({
       type: 'provider_token.discarded',
-      identityProvider: bond.identityProvider,
+      identityProvider: record.identityProvider,
       ...(accountId !== null && { accountId }),
     });
   }
 
   return {
-    providerTokens: bonds,
-    logins: createFederatedLogins(context, vault, wireOf),
-    linkedUsers: users,
-    resolveLoginMethod: createResolveLoginMethod(context.options, users),
-    clientFor: wireOf,
+    discard,
     async hasTokens(grantId, { id }, accountId) {
-      const bond = grantId === null ? null : await store.findProviderTokens(grantId);
-      return (
-        bond !== null && bond.endedAt === null && bond.identityProvider === id && bond.accountId === accountId
-      );
+      const record = grantId === null ? null : await store.findProviderTokens(grantId);
+      return record?.endedAt === null && record.identityProvider === id && record.accountId === accountId;
     },
-    async saveTokens(transactionId, accountId, arrival) {
-      const bond = await makeBond(accountId, arrival);
-      const about = {
-        identityProvider: bond.identityProvider,
-        accountId,
-        grantId: bond.grantId,
-        transactionId,
-      };
-      // Point of no return: the bond stands, and its grant will.
-      if (!(await store.saveProviderTokens(transactionId, bond))) {
-        await discard(accountId, arrival);
+    async saveTokens(transactionId, accountId, loginResult) {
+      const record = await createRecord(accountId, loginResult);
+      const { grantId, identityProvider } = record;
+      // Point of no return: the tokens are saved, and their grant will follow.
+      if (!(await store.saveProviderTokens(transactionId, record))) {
+        await discard(accountId, loginResult);
         return null;
       }
-      events({ type: 'provider_token.stored', ...about });
-      return bond.grantId;
-    },
-    discard,
-    async close() {
-      await farewells?.close();
-      await bonds.whenIdle();
+      events({ type: 'provider_token.stored', identityProvider, accountId, grantId, transactionId });
+      return grantId;
     },
   };
 }
-
-/** No grant rests on anything but this server. */
-const unbonded: ProviderTokens = {
-  inUse: false,
-  whenIdle: async () => {},
-  isAlive: async () => true,
-  limitsOf: async (_grantId, scopes) => ({ until: Number.MAX_SAFE_INTEGER, scopes }),
-  tokenFor: async () => {
-    throw noIdentityProvider('the grant rests on none');
-  },
-};

@@ -1,71 +1,71 @@
-/** Identifying a person: by a proven ID token, or by asking the third party who the bearer of its token is. */
+/** Identifies the user of a federated login: by a verified ID token, or by the userinfo endpoint. */
 import type * as oauth from 'oauth4webapi';
 import { type FederatedUser, readFederatedUser, readOpenIdConnectUser } from './federated-user.ts';
 import { checkAvailable, IdentityProviderError } from './provider-error.ts';
 import type { ProviderTransport } from './provider-transport.ts';
 import { isJsonObject, translateResponse } from './response-formats.ts';
 
-type Said = Readonly<Record<string, unknown>>;
+type Claims = Readonly<Record<string, unknown>>;
 
-/** @param idToken the claims of an ID token, validated and its signature verified */
+/** @param idToken claims of a validated ID token whose signature is verified */
 export async function identifyUser(
-  line: ProviderTransport,
+  transport: ProviderTransport,
   server: oauth.AuthorizationServer,
   accessToken: string,
   idToken: oauth.IDToken | undefined,
 ): Promise<FederatedUser> {
-  const { provider } = line.identityProvider;
-  if (provider.protocol === 'oauth') return fetchUser(line, server, accessToken);
-  if (idToken === undefined) throw new IdentityProviderError('misbehaved', 'its answer has no ID token');
-  const known = readOpenIdConnectUser(provider.issuer, idToken);
-  if (server.userinfo_endpoint === undefined) return known;
-  // It may say more of a person whom the ID token has proven. It MUST be of the same. @see OpenID Connect Core §5.3.2
-  const more = await askBearer(line, server, accessToken).catch(() => null);
-  if (more === null) return known;
-  if (more['sub'] !== known.subject) throw new IdentityProviderError('misbehaved', 'it speaks of two people');
-  return readOpenIdConnectUser(provider.issuer, join(more, idToken));
+  const { provider } = transport.identityProvider;
+  if (provider.protocol === 'oauth') return fetchUser(transport, server, accessToken);
+  if (idToken === undefined) throw new IdentityProviderError('misbehaved', 'no ID token');
+  const user = readOpenIdConnectUser(provider.issuer, idToken);
+  if (server.userinfo_endpoint === undefined) return user;
+  // Userinfo may add claims. Its `sub` MUST match that of the ID token. @see OpenID Connect Core 1.0 §5.3.2
+  const userinfo = await fetchUserinfo(transport, server, accessToken).catch(() => null);
+  if (userinfo === null) return user;
+  if (userinfo['sub'] !== user.subject)
+    throw new IdentityProviderError('misbehaved', 'userinfo is of another user');
+  return readOpenIdConnectUser(provider.issuer, merge(userinfo, idToken));
 }
 
-/** That an address is verified is said of the one that stands beside it, and of no other. */
-function join(more: Said, idToken: Said): Said {
+/** `email_verified` belongs to the email address in the same document, and to no other. */
+function merge(userinfo: Claims, idToken: Claims): Claims {
   const { email_verified: isVerified, ...proven } = idToken;
-  if (idToken['email'] === undefined) return { ...more, ...proven };
-  if (idToken['email'] === more['email']) return { ...more, ...idToken };
-  return { ...more, ...proven, email_verified: isVerified };
+  if (idToken['email'] === undefined) return { ...userinfo, ...proven };
+  if (idToken['email'] === userinfo['email']) return { ...userinfo, ...idToken };
+  return { ...userinfo, ...proven, email_verified: isVerified };
 }
 
-/** Who the bearer of a token is. @throws ThirdPartyFault `invalid_token` when it is nobody's any more */
+/** Fetches the user of an access token. @throws IdentityProviderError `invalid_token` if the token is no longer valid */
 export async function fetchUser(
-  line: ProviderTransport,
+  transport: ProviderTransport,
   server: oauth.AuthorizationServer,
   accessToken: string,
 ): Promise<FederatedUser> {
-  const { provider } = line.identityProvider;
-  const said = await askBearer(line, server, accessToken);
+  const { provider } = transport.identityProvider;
+  const claims = await fetchUserinfo(transport, server, accessToken);
   return provider.protocol === 'oauth'
-    ? readFederatedUser(provider.issuer, said, provider.userinfoClaims)
-    : readOpenIdConnectUser(provider.issuer, said);
+    ? readFederatedUser(provider.issuer, claims, provider.userinfoClaims)
+    : readOpenIdConnectUser(provider.issuer, claims);
 }
 
-async function askBearer(
-  { fetch, dialect, identityProvider }: ProviderTransport,
+async function fetchUserinfo(
+  { fetch, responseFormat, identityProvider }: ProviderTransport,
   { userinfo_endpoint: url }: oauth.AuthorizationServer,
   accessToken: string,
-): Promise<Said> {
-  if (url === undefined)
-    throw new IdentityProviderError('misbehaved', 'it has no way to say who somebody is');
-  const answer = await fetch(url, {
+): Promise<Claims> {
+  if (url === undefined) throw new IdentityProviderError('misbehaved', 'no userinfo endpoint');
+  const received = await fetch(url, {
     headers: { accept: 'application/json', authorization: `Bearer ${accessToken}` },
   });
   const isOpenId = identityProvider.provider.protocol === 'openid';
-  const response = isOpenId ? answer : await translateResponse(answer, dialect.readUser);
+  const response = isOpenId ? received : await translateResponse(received, responseFormat.readUser);
   checkAvailable(response, 0);
   if (response.status === 401) {
-    throw new IdentityProviderError('refused', 'it does not take its token any more', {
+    throw new IdentityProviderError('refused', 'it no longer accepts its token', {
       code: 'invalid_token',
     });
   }
   const body: unknown = response.status === 200 ? await response.json() : null;
   if (isJsonObject(body)) return body;
-  throw new IdentityProviderError('misbehaved', `it answered with status ${response.status} who somebody is`);
+  throw new IdentityProviderError('misbehaved', `userinfo responded with status ${response.status}`);
 }

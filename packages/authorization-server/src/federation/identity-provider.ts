@@ -9,7 +9,7 @@ import type {
   AllowedUsers,
   IdentityProviderOptions,
   PlainProvider,
-  StatusWay,
+  StatusMethod,
   UserinfoClaims,
 } from './provider-options.ts';
 import { completeEntry, type IdentityProviderEntry } from './provider-schema.ts';
@@ -31,7 +31,7 @@ export interface IdentityProvider {
   readonly parameters: Readonly<Record<string, string>>;
   readonly allowedUsers: AllowedUsers;
   /** `null`: the best way there is. */
-  readonly status: StatusWay | null;
+  readonly status: StatusMethod | null;
   readonly statusCheckInterval: number;
   readonly revocationEnds: 'grant' | 'everything';
 }
@@ -210,13 +210,13 @@ function validateClientAuthentication(
   const usual = { key: 'private_key_jwt', secret: 'client_secret_basic', nothing: 'none' } as const;
   // Without a secret, a method that sends one is ignored.
   const method =
-    by === 'nothing' && providerClientAuthentications[clientAuthentication ?? 'none'].by !== 'key'
+    by === 'nothing' && providerClientAuthentications[clientAuthentication ?? 'none'].credential !== 'key'
       ? 'none'
       : (clientAuthentication ?? usual[by]);
   const isRead = !isUnread('clientSecret') && !isUnread('clientKey') && !isUnread('clientAuthentication');
   if (clientKey !== undefined && clientSecret !== undefined) {
     add('clientKey', 'must not be combined with clientSecret');
-  } else if (isRead && providerClientAuthentications[method].by !== by) {
+  } else if (isRead && providerClientAuthentications[method].credential !== by) {
     add('clientAuthentication', `${method} needs ${by === 'key' ? 'clientSecret' : 'clientKey'}`);
   }
   const { responseFormat = 'standard' } = 'responseFormat' in kind ? kind : {};

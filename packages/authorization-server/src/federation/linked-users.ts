@@ -1,16 +1,16 @@
-/** People of third parties and their accounts here: the key is who the issuer says that they are, never an address. */
-
+/** Linked identities: accounts of users who sign in with an identity provider, found by issuer and subject, never by email address. */
 import type { ServerContext } from '../context.ts';
 import { hashSecret, newIdentifier } from '../secrets.ts';
 import type { AccountRecord } from '../store/index.ts';
 import { unusableHash } from '../users/passwords.ts';
+import type { User } from '../users/sessions.ts';
 import type { FederatedUser } from './federated-user.ts';
 import type { IdentityProvider } from './identity-provider.ts';
 
 export interface LinkedUsers {
-  /** The account of a person; made when there is none. */
+  /** The account of a federated user; created at the first login. */
   resolve(user: FederatedUser, identityProvider: IdentityProvider): Promise<AccountRecord>;
-  /** The third party by which the owner of an account signs in; `null` for accounts of this server's own; `gone` when it left the configuration. */
+  /** The identity provider that an account signs in with; `null`: a local account; `gone`: a provider that is no longer configured. */
   identityProviderOf(accountId: string): Promise<IdentityProvider | null | 'gone'>;
 }
 
@@ -22,32 +22,63 @@ export function createLinkedUsers({
 }: ServerContext): LinkedUsers {
   return {
     async resolve({ issuer, subject, name }, identityProvider) {
-      const known = await store.findLinkedIdentity(issuer, subject);
-      const account = known === null ? null : await store.findAccount(known.accountId);
+      const linked = await store.findLinkedIdentity(issuer, subject);
+      const account = linked === null ? null : await store.findAccount(linked.accountId);
       if (account !== null) return account;
-      const made: AccountRecord = {
+      const created: AccountRecord = {
         id: newIdentifier('user'),
         email: `${name ?? subject} (${identityProvider.name})`,
-        // No address has this form, so nobody signs in to it here, and it is never taken for somebody's address.
-        emailKey: `third-party:${hashSecret(JSON.stringify([issuer, subject]))}`,
+        // No email address has this form, so the account cannot be used for a local login or confused with a local one.
+        emailKey: `federated:${hashSecret(JSON.stringify([issuer, subject]))}`,
         passwordHash: unusableHash(),
         createdAt: clock(),
         disabledAt: null,
       };
-      const accountId = await store.linkIdentity({ issuer, subject, accountId: made.id }, made);
-      if (accountId === made.id) {
+      const accountId = await store.linkIdentity({ issuer, subject, accountId: created.id }, created);
+      if (accountId === created.id) {
         events({ type: 'account.created', accountId, identityProvider: identityProvider.id });
-        return made;
+        return created;
       }
-      return (await store.findAccount(accountId)) ?? made;
+      return (await store.findAccount(accountId)) ?? created;
     },
     async identityProviderOf(accountId) {
       if (identityProviders.size === 0) return null;
-      const user = await store.findLinkedIdentityByAccount(accountId);
-      if (user === null) return null;
+      const linked = await store.findLinkedIdentityByAccount(accountId);
+      if (linked === null) return null;
       return (
-        [...identityProviders.values()].find(({ provider }) => provider.issuer === user.issuer) ?? 'gone'
+        [...identityProviders.values()].find(({ provider }) => provider.issuer === linked.issuer) ?? 'gone'
       );
     },
+  };
+}
+
+/** How a user signs in for a transaction. */
+interface LoginMethod {
+  /** `null`: locally, or the user still has to choose. */
+  readonly identityProvider: IdentityProvider | null;
+  /** Whether the signed-in user came this way, so that no login is needed. */
+  readonly isSatisfied: boolean;
+}
+
+/** @param chosen the identifier of the identity provider chosen in the transaction */
+export type ResolveLoginMethod = (chosen: string | null, user: User | null) => Promise<LoginMethod>;
+
+export function createResolveLoginMethod(
+  { options: { identityProviders, localAccounts } }: ServerContext,
+  linkedUsers: LinkedUsers,
+): ResolveLoginMethod {
+  const [first = null] = identityProviders.values();
+  const onlyProvider = !localAccounts && identityProviders.size === 1 ? first : null;
+  return async (chosen, user) => {
+    if (identityProviders.size === 0) return { identityProvider: null, isSatisfied: true };
+    const own = user === null ? 'signed-out' : await linkedUsers.identityProviderOf(user.account.id);
+    const chosenProvider = chosen === null ? undefined : identityProviders.get(chosen);
+    if (chosenProvider !== undefined) {
+      return { identityProvider: chosenProvider, isSatisfied: own === chosenProvider };
+    }
+    // A federated user stays with their provider: each grant gets provider tokens of its own.
+    if (typeof own === 'object' && own !== null) return { identityProvider: own, isSatisfied: true };
+    if (own === null && localAccounts) return { identityProvider: null, isSatisfied: true };
+    return { identityProvider: onlyProvider, isSatisfied: false };
   };
 }

@@ -1,46 +1,45 @@
-/** The law of bonds: what has to be known of the third party before something that rests on it is honoured. */
+/** The liveness rule of provider tokens: what must be known of the identity provider before a token that depends on it is honored. */
 import type { ProviderTokensEndReason, ProviderTokensRecord } from '../store/index.ts';
 
-/** What a bond needs now. */
+/** What has to be done with provider tokens now. */
 export type LivenessAction =
-  /** Nothing: it is known to be alive. */
-  | { readonly do: 'honour'; readonly until: number }
-  /** It has ended, or ends now. */
-  | { readonly do: 'end'; readonly reason: ProviderTokensEndReason }
-  /** Its token has expired: nothing is honoured before it is renewed. */
-  | { readonly do: 'renew' }
-  /** Its token is about to expire. If it cannot be renewed now, it may be soon. */
-  | { readonly do: 'renew-ahead' }
-  /** When it was last known to be alive is too long ago. */
-  | { readonly do: 'ask' };
+  /** Nothing: they are known to be alive. */
+  | { readonly action: 'use'; readonly until: number }
+  /** They have ended, or end now. */
+  | { readonly action: 'end'; readonly reason: ProviderTokensEndReason }
+  /** The access token has expired: nothing is honored before it is refreshed. */
+  | { readonly action: 'refresh' }
+  /** The access token is about to expire. If it cannot be refreshed now, it may be soon. */
+  | { readonly action: 'refresh_ahead' }
+  /** The last status check is too old. */
+  | { readonly action: 'check_status' };
 
 /**
- * The server MUST validate the third-party token status before honouring an issued token, and handle expiry and renewal.
- * @param statusCheckInterval seconds for which what is known is good enough
- * @see seed 4.5(3)
+ * "MUST validate the third-party token status before honoring an issued token, and handle expiry and renewal."
+ * @param statusCheckInterval seconds for which the last status check is recent enough
+ * @see MCP authorization 2025-03-26 §2.10.2, seed 4.5(3)
  */
 export function nextLivenessAction(
-  bond: Pick<
+  record: Pick<
     ProviderTokensRecord,
     'endedAt' | 'endReason' | 'expiresAt' | 'isRefreshable' | 'refreshFrom' | 'checkedAt'
   >,
   now: number,
   statusCheckInterval: number,
 ): LivenessAction {
-  const { endedAt, endReason, expiresAt, isRefreshable, refreshFrom, checkedAt } = bond;
-  if (endedAt !== null) return { do: 'end', reason: endReason ?? 'revoked_here' };
+  const { endedAt, endReason, expiresAt, isRefreshable, refreshFrom, checkedAt } = record;
+  if (endedAt !== null) return { action: 'end', reason: endReason ?? 'revoked_here' };
   if (expiresAt !== null && expiresAt <= now) {
-    return isRefreshable ? { do: 'renew' } : { do: 'end', reason: 'expired_at_provider' };
+    return isRefreshable ? { action: 'refresh' } : { action: 'end', reason: 'expired_at_provider' };
   }
-  if (refreshFrom !== null && refreshFrom <= now) return { do: 'renew-ahead' };
-  if (checkedAt + statusCheckInterval <= now) return { do: 'ask' };
+  if (refreshFrom !== null && refreshFrom <= now) return { action: 'refresh_ahead' };
+  if (checkedAt + statusCheckInterval <= now) return { action: 'check_status' };
   const ends = [checkedAt + statusCheckInterval, refreshFrom, expiresAt].filter((one) => one !== null);
-  return { do: 'honour', until: Math.min(...ends) };
+  return { action: 'use', until: Math.min(...ends) };
 }
 
 /**
- * Epoch seconds after which a token of ours that rests on a bond may not live: ours MUST NOT outlive what it rests on. What is
- * renewed lives on.
+ * Epoch seconds until which our tokens of a grant may live: they MUST NOT outlive its provider tokens, unless those are refreshed.
  * @see seed 4.5(3)
  */
 export function grantableUntil({

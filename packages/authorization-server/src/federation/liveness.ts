@@ -1,69 +1,185 @@
-/** Watching bonds: what grants rest on at third parties is known to be alive, or renewed, or ended. */
-
+/** Keeps provider tokens known to be alive: applies the liveness rule by checking their status, refreshing or ending them. */
 import { temporarilyUnavailable } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
 import { createLruCache } from '../lru-cache.ts';
 import { createSingleFlight } from '../single-flight.ts';
+import type { ProviderTokensEndReason, ProviderTokensRecord } from '../store/index.ts';
 import type { IdentityProvider } from './identity-provider.ts';
-import {
-  createLivenessActions,
-  type LiveProviderTokens,
-  ProviderTokensEndedError,
-} from './liveness-actions.ts';
+import { nextLivenessAction } from './liveness-rule.ts';
 import type { ProviderClient } from './provider-client.ts';
+import { createProviderTokenRefresher, type ProviderTokenRefresher } from './refresh.ts';
+import type { ProviderTokenRefresh } from './refresh-with-lease.ts';
+import { createCheckTokenStatus, RECHECK_AFTER } from './token-status.ts';
 import type { TokenVault } from './token-vault.ts';
 
-export interface ProviderTokenLiveness {
-  /** Answers what a grant rests on. @throws Over, or OAuthError `temporarily_unavailable` when nobody can say */
-  check(grantId: string): Promise<LiveProviderTokens>;
-  /** Resolves when no renewal is under way: an answer that nobody waits for is lost. */
-  whenIdle(): Promise<void>;
+/** The provider tokens of a grant, known to be alive. */
+interface LiveProviderTokens {
+  /** `null`: the grant has none. */
+  readonly record: ProviderTokensRecord | null;
+  /** Epoch seconds until which they need not be checked again. */
+  readonly until: number;
 }
 
-/** Seconds for which it is remembered that a grant rests on nothing: one never begins to. */
-const UNBONDED_FOR = 600;
-/** How often a bond is looked at anew because another process has changed it. */
-const LOOKS = 4;
+/** Provider tokens that have changed: the rule has to be applied to them again. */
+interface ChangedProviderTokens {
+  readonly record: ProviderTokensRecord | null;
+}
+
+/** The provider tokens have ended. */
+export class ProviderTokensEndedError extends Error {
+  override readonly name: string = 'ProviderTokensEndedError';
+}
+
+interface ProviderTokenLiveness {
+  /**
+   * Returns the provider tokens of a grant, from the cache for as long as the last check allows.
+   * @throws ProviderTokensEndedError
+   * @throws OAuthError `temporarily_unavailable` if their status cannot be determined
+   */
+  check(grantId: string): Promise<LiveProviderTokens>;
+  /** Resolves when no refresh is in progress, whose response would be lost. */
+  readonly whenIdle: ProviderTokenRefresher['whenIdle'];
+}
+
+/** Seconds for which it is cached that a grant has no provider tokens: it never gets any later. */
+const NONE_CACHED_FOR = 600;
+/** How often the rule is applied again because another process has changed the record. */
+const MAX_STEPS = 4;
 
 export function createProviderTokenLiveness(
   context: ServerContext,
   vault: TokenVault,
-  wireOf: (identityProvider: IdentityProvider) => ProviderClient,
+  clientFor: (identityProvider: IdentityProvider) => ProviderClient,
 ): ProviderTokenLiveness {
   const {
     store,
     clock,
     options: { identityProviders },
   } = context;
-  const { perform: settle, whenIdle: settled } = createLivenessActions(context, vault, wireOf);
+  const refresher = createProviderTokenRefresher(context, vault, clientFor);
+  const perform = createPerform(context, refresher, createCheckTokenStatus(context, vault, clientFor));
   const singleFlight = createSingleFlight<LiveProviderTokens>();
-  const memory = createLruCache<LiveProviderTokens>();
+  const cache = createLruCache<LiveProviderTokens>();
 
-  async function rest(grantId: string): Promise<LiveProviderTokens> {
-    const known = memory.get(grantId);
-    if (known !== undefined && clock() < known.until) return known;
+  async function check(grantId: string): Promise<LiveProviderTokens> {
+    const cached = cache.get(grantId);
+    if (cached !== undefined && clock() < cached.until) return cached;
     return singleFlight.run(grantId, async () => {
-      const found = await look(grantId);
-      memory.set(grantId, found);
-      return found;
+      const live = await ensureLive(grantId);
+      cache.set(grantId, live);
+      return live;
     });
   }
 
-  /** @throws Over or OAuthError `temporarily_unavailable` */
-  async function look(grantId: string): Promise<LiveProviderTokens> {
-    let bond = await store.findProviderTokens(grantId);
-    for (let looks = 0; looks < LOOKS; looks += 1) {
-      if (bond === null) return { bond, until: clock() + UNBONDED_FOR };
-      const identityProvider = identityProviders.get(bond.identityProvider);
-      // What is trusted no more is honoured no more. Nothing ends: the operator may have made a mistake.
-      if (identityProvider === undefined)
-        throw new ProviderTokensEndedError('its third party is not configured any more');
-      const next = await settle(bond, identityProvider);
+  async function ensureLive(grantId: string): Promise<LiveProviderTokens> {
+    let record = await store.findProviderTokens(grantId);
+    for (let steps = 0; steps < MAX_STEPS; steps += 1) {
+      if (record === null) return { record, until: clock() + NONE_CACHED_FOR };
+      const identityProvider = identityProviders.get(record.identityProvider);
+      // A provider that was removed is not trusted any more. Nothing is revoked: it may be a configuration mistake.
+      if (identityProvider === undefined) {
+        throw new ProviderTokensEndedError('the identity provider is no longer configured');
+      }
+      const next = await perform(record, identityProvider);
       if ('until' in next) return next;
-      bond = next.bond;
+      record = next.record;
     }
-    throw temporarilyUnavailable(`bond ${grantId}: it changes all the time`);
+    throw temporarilyUnavailable(`provider tokens of ${grantId}: changed concurrently again and again`);
   }
 
-  return { check: rest, whenIdle: settled };
+  return { check, whenIdle: refresher.whenIdle };
+}
+
+type Perform = (
+  record: ProviderTokensRecord,
+  identityProvider: IdentityProvider,
+) => Promise<LiveProviderTokens | ChangedProviderTokens>;
+
+/** Makes the function that performs what the rule requires now, once. */
+function createPerform(
+  { store, clock, events }: ServerContext,
+  refresher: ProviderTokenRefresher,
+  checkTokenStatus: ReturnType<typeof createCheckTokenStatus>,
+): Perform {
+  return async (record, identityProvider) => {
+    const next = nextLivenessAction(record, clock(), identityProvider.statusCheckInterval);
+    switch (next.action) {
+      case 'use':
+        return { record, until: next.until };
+      case 'end':
+        return end(record, next.reason);
+      case 'refresh':
+        return applyRefresh(record, await refresher.refresh(record, identityProvider));
+      case 'refresh_ahead': {
+        const refresh = await refresher.refresh(record, identityProvider);
+        // The current access token has not expired: what matters is whether it is alive.
+        return refresh.kind === 'later'
+          ? useOrCheck(record, identityProvider)
+          : applyRefresh(record, refresh);
+      }
+      case 'check_status':
+        return checkStatus(record, identityProvider);
+    }
+  };
+
+  async function useOrCheck(
+    record: ProviderTokensRecord,
+    identityProvider: IdentityProvider,
+  ): Promise<LiveProviderTokens | ChangedProviderTokens> {
+    const next = nextLivenessAction(
+      { ...record, refreshFrom: null },
+      clock(),
+      identityProvider.statusCheckInterval,
+    );
+    if (next.action === 'use') return { record, until: Math.min(next.until, clock() + RECHECK_AFTER) };
+    return checkStatus(record, identityProvider);
+  }
+
+  async function applyRefresh(
+    record: ProviderTokensRecord,
+    refresh: ProviderTokenRefresh,
+  ): Promise<ChangedProviderTokens> {
+    if (refresh.kind === 'refreshed') return { record: refresh.record };
+    if (refresh.kind === 'ended') return end(record, refresh.reason);
+    throw temporarilyUnavailable(`${record.identityProvider}: ${refresh.reason}`, refresh.retryAfter);
+  }
+
+  async function checkStatus(
+    record: ProviderTokensRecord,
+    identityProvider: IdentityProvider,
+  ): Promise<LiveProviderTokens | ChangedProviderTokens> {
+    const at = clock();
+    const status = await checkTokenStatus(record, identityProvider);
+    if (status === 'changed') return end(record, 'changed_by_provider');
+    if (status === 'dead') {
+      // The refresh token may outlive the access token: the provider decides when it is used.
+      return record.isRefreshable
+        ? applyRefresh(record, await refresher.refresh(record, identityProvider))
+        : end(record, 'revoked_by_provider');
+    }
+    if (status === 'alive') await store.recordProviderTokensCheck(record.grantId, at);
+    const alive = { ...record, checkedAt: Math.max(at, record.checkedAt) };
+    const next = nextLivenessAction(
+      { ...alive, refreshFrom: null },
+      at,
+      identityProvider.statusCheckInterval,
+    );
+    return next.action === 'use' ? { record: alive, until: next.until } : { record: alive };
+  }
+
+  /** Ends provider tokens; returns the current record if another process has changed it in the meantime. */
+  async function end(
+    record: ProviderTokensRecord,
+    reason: ProviderTokensEndReason,
+  ): Promise<ChangedProviderTokens> {
+    const { grantId, accountId, version, identityProvider } = record;
+    // Point of no return: the grant and all its tokens are revoked.
+    if (record.endedAt === null && (await store.endProviderTokens(grantId, version, reason, clock()))) {
+      events({ type: 'provider_token.ended', identityProvider, grantId, accountId, reason });
+      throw new ProviderTokensEndedError(reason);
+    }
+    const current = await store.findProviderTokens(grantId);
+    if (current === null || current.endedAt !== null) throw new ProviderTokensEndedError(reason);
+    return { record: current };
+  }
 }

@@ -1,5 +1,4 @@
-/** Leaving for a third party: everything that must come back is noted before the browser goes, and bound to that browser. */
-
+/** Federated login requests: state, PKCE and nonce are stored and bound to the browser before it is redirected to the identity provider. */
 import type { HttpRequest, HttpResponse } from '@portcullis/http';
 import type { Scopes } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
@@ -13,50 +12,51 @@ import type { FederatedLoginSecrets, ProviderClient } from './provider-client.ts
 import { IdentityProviderError, toIdentityProviderError } from './provider-error.ts';
 import type { TokenVault } from './token-vault.ts';
 
-/** What somebody leaves for, and comes back to. */
+/** What a federated login is for, and where it returns to. */
 export interface FederatedLoginRequest {
-  /** A transaction, or else a page of their own account. */
+  /** The authorization transaction; `null` for a login to an account page. */
   readonly transactionId: string | null;
+  /** The account page; `null` for a transaction. */
   readonly returnTo: string | null;
-  /** Who is signed in here; `null` when nobody is. */
+  /** The signed-in account; `null` if there is none. */
   readonly accountId: string | null;
-  /** What they allowed. */
+  /** The scopes that the user approved before the redirect. */
   readonly approvedScopes: Scopes;
   readonly workspace: string | null;
-  /** Whether they have to show anew who they are, signed in there or not. */
-  readonly isFresh: boolean;
-  /** Epoch seconds after which nobody waits for them any more. */
+  /** Whether the user must log in again at the provider, even with a session there. */
+  readonly forceLogin: boolean;
+  /** Epoch seconds after which the login is no longer needed. */
   readonly until: number;
 }
 
 export interface FederatedLogins {
   /**
-   * Sends the browser to a third party, with state, PKCE and nonce of their own and a cookie that is set only now. When the third
-   * party cannot be found, nothing is kept, and the answer is what is wrong with it.
-   * @throws OAuthError `temporarily_unavailable` when somebody leaves too often
+   * Redirects the browser to an identity provider, with a new state, PKCE verifier and nonce, and a cookie that is set only now. If
+   * the provider's metadata is unavailable, nothing is stored and the error is returned.
+   * @throws OAuthError `temporarily_unavailable` if the rate limit for federated logins is exceeded
    */
   start(
     identityProvider: IdentityProvider,
-    loginTarget: FederatedLoginRequest,
+    request: FederatedLoginRequest,
     cookies?: readonly string[],
-  ): Promise<HttpResponse | { readonly issue: IdentityProviderError }>;
-  /** The departure that a `state` stands for, and whether this browser made it. */
-  find(request: HttpRequest, identityProvider: IdentityProvider, state: string): Promise<FoundDeparture>;
-  /** Takes it, once. */
-  consume(departure: FederatedLoginRecord): Promise<FederatedLoginSecrets | null>;
-  /** The `Set-Cookie` value by which the browser forgets it. */
-  clearCookie(departure: FederatedLoginRecord): string;
+  ): Promise<HttpResponse | { readonly error: IdentityProviderError }>;
+  /** Finds the login of a `state`, and checks that this browser started it. */
+  find(request: HttpRequest, identityProvider: IdentityProvider, state: string): Promise<FoundLogin>;
+  /** Consumes the login, once. */
+  consume(login: FederatedLoginRecord): Promise<FederatedLoginSecrets | null>;
+  /** The `Set-Cookie` value that deletes its cookie. */
+  clearCookie(login: FederatedLoginRecord): string;
 }
 
-type FoundDeparture = FederatedLoginRecord | 'unknown' | 'no-cookie' | 'other-browser';
+type FoundLogin = FederatedLoginRecord | 'unknown' | 'no-cookie' | 'other-browser';
 
-/** Seconds for which somebody is expected back. Servers keep state for about ten minutes. @see MCP security best practices */
-const PATIENCE = 600;
+/** Seconds that a login may take at the provider. @see MCP security best practices */
+const LOGIN_LIFETIME = 600;
 
 export function createFederatedLogins(
   context: ServerContext,
   vault: TokenVault,
-  wireOf: (identityProvider: IdentityProvider) => ProviderClient,
+  clientFor: (identityProvider: IdentityProvider) => ProviderClient,
 ): FederatedLogins {
   const {
     store,
@@ -65,61 +65,60 @@ export function createFederatedLogins(
     options: { issuer },
   } = context;
   const checkRateLimit = createRateLimitCheck(context, 'federatedLogins');
-  /** Several tabs may be on the way at once, so each departure has a cookie of its own. */
-  const cookieOf = (stateHash: string): Cookie => defineCookie(issuer, `departure-${stateHash.slice(0, 8)}`);
+  /** Several tabs may log in at once, so each login has a cookie of its own. */
+  const cookieFor = (stateHash: string): Cookie =>
+    defineCookie(issuer, `federated-login-${stateHash.slice(0, 8)}`);
   return {
-    async start(identityProvider, { until, isFresh, ...loginTarget }, cookies = []) {
-      // A federated login without either has been counted by network already.
-      await checkRateLimit(loginTarget.accountId ?? loginTarget.transactionId);
+    async start(identityProvider, { until, forceLogin, ...request }, cookies = []) {
+      await checkRateLimit(request.accountId ?? request.transactionId);
+      const { id } = identityProvider;
+      const { transactionId } = request;
       const [state, browser] = [newSecret(), newSecret()];
       const secrets: FederatedLoginSecrets = { verifier: newSecret(), nonce: newSecret() };
-      const location = await wireOf(identityProvider)
-        .authorizationUrl(loginTarget.approvedScopes, isFresh, state, secrets)
+      const location = await clientFor(identityProvider)
+        .authorizationUrl(request.approvedScopes, forceLogin, state, secrets)
         .catch(toIdentityProviderError);
       if (location instanceof IdentityProviderError) {
-        events({
-          type: 'identity_provider.failed',
-          identityProvider: identityProvider.id,
-          reason: location.message,
-        });
-        return { issue: location };
+        events({ type: 'identity_provider.failed', identityProvider: id, reason: location.message });
+        return { error: location };
       }
       const stateHash = hashSecret(state);
-      const { envelope } = await vault.encrypt(secrets, placeOf(stateHash));
+      const { ciphertext } = await vault.encrypt(secrets, loginContext(stateHash));
       const now = clock();
-      const expiresAt = Math.min(now + PATIENCE, until);
+      const expiresAt = Math.min(now + LOGIN_LIFETIME, until);
       await store.saveFederatedLogin({
-        ...loginTarget,
+        ...request,
         stateHash,
         browserHash: hashSecret(browser),
-        identityProvider: identityProvider.id,
-        encryptedSecrets: envelope,
+        identityProvider: id,
+        encryptedSecrets: ciphertext,
         expiresAt,
       });
       events({
         type: 'federated_login.started',
-        identityProvider: identityProvider.id,
-        ...(loginTarget.transactionId !== null && { transactionId: loginTarget.transactionId }),
+        identityProvider: id,
+        ...(transactionId !== null && { transactionId }),
       });
-      return respondRedirect(location, [...cookies, cookieOf(stateHash).write(browser, expiresAt - now)]);
+      return respondRedirect(location, [...cookies, cookieFor(stateHash).write(browser, expiresAt - now)]);
     },
     async find(request, identityProvider, state) {
-      const departure = await store.findFederatedLogin(hashSecret(state), clock());
-      // An answer at the address of another third party MUST NOT be taken for this one's. @see RFC 9700 §4.4.2.2
-      if (departure === null || departure.identityProvider !== identityProvider.id) return 'unknown';
-      const cookie = cookieOf(departure.stateHash).read(request);
+      const login = await store.findFederatedLogin(hashSecret(state), clock());
+      // Mix-up attack: a response at the redirect URI of another provider MUST NOT be accepted. @see RFC 9700 §4.4.2.2
+      if (login === null || login.identityProvider !== identityProvider.id) return 'unknown';
+      const cookie = cookieFor(login.stateHash).read(request);
       if (cookie === null) return 'no-cookie';
-      return matchesSecret(cookie, departure.browserHash) ? departure : 'other-browser';
+      return matchesSecret(cookie, login.browserHash) ? login : 'other-browser';
     },
     async consume({ stateHash, encryptedSecrets }) {
-      const secrets = await vault.decrypt<FederatedLoginSecrets>(encryptedSecrets, placeOf(stateHash));
-      // Point of no return: the state is spent.
+      const secrets = await vault.decrypt<FederatedLoginSecrets>(encryptedSecrets, loginContext(stateHash));
+      // Point of no return: the state is used up.
       return (await store.consumeFederatedLogin(stateHash, clock())) ? secrets : null;
     },
-    clearCookie: ({ stateHash }) => cookieOf(stateHash).clear(),
+    clearCookie: ({ stateHash }) => cookieFor(stateHash).clear(),
   };
 }
 
-function placeOf(stateHash: string): string {
-  return `departure ${stateHash}`;
+/** The encryption context of the secrets of a login. */
+function loginContext(stateHash: string): string {
+  return `federated login ${stateHash}`;
 }

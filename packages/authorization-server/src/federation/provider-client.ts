@@ -1,5 +1,4 @@
-/** The conversation with a third party, in which this server is an OAuth client: each line is asked, and its answer understood. */
-
+/** The OAuth client of an identity provider: authorization URL, code exchange, refresh, status check and revocation. */
 import type { Scopes } from '@portcullis/protocol';
 import * as oauth from 'oauth4webapi';
 import type { ServerContext } from '../context.ts';
@@ -12,54 +11,54 @@ import { readGrantedScopes, translateResponse, withoutIdToken } from './response
 import { revokeProviderTokens } from './revoke-provider-tokens.ts';
 import type { ProviderTokenResponse, ProviderTokenSet } from './token-set.ts';
 
-/** Fresh for every departure, known to this server alone until the browser comes back. */
+/** New for each federated login, and secret until the callback. */
 export interface FederatedLoginSecrets {
   readonly verifier: string;
   readonly nonce: string;
 }
 
-/** Every method throws `ThirdPartyFault`. */
+/** Every method throws `IdentityProviderError`. */
 export interface ProviderClient {
   /**
-   * Where the browser is sent.
-   * @param ours the scopes of ours that were allowed
-   * @param isFresh whether the person has to show anew who they are
+   * The URL of the authorization request.
+   * @param approvedScopes scopes of this server that the user approved
+   * @param forceLogin whether the user must log in again even with a session at the provider
    */
   authorizationUrl(
-    ours: Scopes,
-    isFresh: boolean,
+    approvedScopes: Scopes,
+    forceLogin: boolean,
     state: string,
     secrets: FederatedLoginSecrets,
   ): Promise<string>;
-  /** Reads an authorization response and redeems its code: what was given, and to whom. */
+  /** Validates the authorization response, redeems its code and identifies the user. */
   redeemCode(
     parameters: URLSearchParams,
-    ours: Scopes,
+    approvedScopes: Scopes,
     state: string,
     secrets: FederatedLoginSecrets,
-  ): Promise<{ readonly given: ProviderTokenResponse; readonly user: FederatedUser }>;
-  /** @param scopes what was granted so far */
+  ): Promise<{ readonly tokenResponse: ProviderTokenResponse; readonly user: FederatedUser }>;
+  /** @param scopes granted so far */
   refresh(tokens: ProviderTokenSet, scopes: Scopes): Promise<ProviderTokenResponse>;
-  /** Whether their token is alive, and still that person's. `unknown`: the third party has no way to say. */
+  /** Whether the token is alive and still of that user. `unknown`: the provider has no way to tell. */
   checkStatus(tokens: ProviderTokenSet, subject: string): Promise<'alive' | 'dead' | 'changed' | 'unknown'>;
-  /** `impossible`: the third party has no way to revoke. */
-  revoke(tokens: ProviderTokenSet): Promise<'revoked' | 'impossible'>;
+  /** `unsupported`: the provider has no revocation endpoint. */
+  revoke(tokens: ProviderTokenSet): Promise<'revoked' | 'unsupported'>;
 }
 
 export function createProviderClient(
   context: ServerContext,
   identityProvider: IdentityProvider,
 ): ProviderClient {
-  const line = createProviderTransport(context, identityProvider);
-  const { client, authentication, options, talk } = line;
+  const transport = createProviderTransport(context, identityProvider);
+  const { client, authentication, options, withServer } = transport;
   const isOpenId = identityProvider.provider.protocol === 'openid';
   return {
-    authorizationUrl: (ours, isFresh, state, { verifier, nonce }) =>
-      talk(async (server) => {
+    authorizationUrl: (approvedScopes, forceLogin, state, { verifier, nonce }) =>
+      withServer(async (server) => {
         const url = new URL(server.authorization_endpoint ?? '');
         const parameters = {
           ...identityProvider.parameters,
-          ...line.dialect.scopeParameters(upstreamScopesFor(identityProvider, ours)),
+          ...transport.responseFormat.scopeParameters(upstreamScopesFor(identityProvider, approvedScopes)),
           response_type: 'code',
           ...(identityProvider.responseMode !== 'query' && { response_mode: identityProvider.responseMode }),
           client_id: identityProvider.clientId,
@@ -67,116 +66,120 @@ export function createProviderClient(
           state,
           code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
           code_challenge_method: 'S256',
-          ...(isOpenId && { nonce, ...(isFresh && { prompt: 'login' }) }),
+          ...(isOpenId && { nonce, ...(forceLogin && { prompt: 'login' }) }),
         };
         for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
         return url.href;
       }),
 
-    redeemCode: (parameters, ours, state, { verifier, nonce }) =>
-      talk(async (server) => {
-        const answered = comparable(parameters, identityProvider);
-        const checked = oauth.validateAuthResponse(server, client(), answered, state);
+    redeemCode: (parameters, approvedScopes, state, { verifier, nonce }) =>
+      withServer(async (server) => {
+        const comparable = withComparableIssuer(parameters, identityProvider);
+        const checked = oauth.validateAuthResponse(server, client(), comparable, state);
         const { redirectUri } = identityProvider;
-        const answer = await oauth.authorizationCodeGrantRequest(
+        const response = await oauth.authorizationCodeGrantRequest(
           server, client(), authentication, checked, redirectUri, verifier, options,
         ); // biome-ignore format: one list
         const expected = isOpenId ? { expectedNonce: nonce, requireIdToken: true } : {};
         const process: Process = (response) =>
           oauth.processAuthorizationCodeResponse(server, client(), response, expected);
-        const { given, idToken } = await readTokens(
-          line,
+        const { tokenResponse, idToken } = await readTokens(
+          transport,
           server,
-          answer,
+          response,
           process,
-          upstreamScopesFor(identityProvider, ours),
+          upstreamScopesFor(identityProvider, approvedScopes),
         );
-        const user = await identifyUser(line, server, given.tokens.accessToken, idToken).catch(
+        const user = await identifyUser(transport, server, tokenResponse.tokens.accessToken, idToken).catch(
           async (error: unknown) => {
-            // Nobody knows whose it is, so nobody keeps it.
-            await revokeProviderTokens(line, server, given.tokens).catch(() => {});
+            // Without a user nobody can use or revoke these tokens.
+            await revokeProviderTokens(transport, server, tokenResponse.tokens).catch(() => {});
             throw error;
           },
         );
-        return { given, user };
+        return { tokenResponse, user };
       }),
 
     refresh: ({ refreshToken }, scopes) =>
-      talk(async (server) => {
-        const old = refreshToken ?? '';
-        const answer = await oauth.refreshTokenGrantRequest(server, client(), authentication, old, options);
+      withServer(async (server) => {
+        const response = await oauth.refreshTokenGrantRequest(
+          server, client(), authentication, refreshToken ?? '', options,
+        ); // biome-ignore format: one list
         const process: Process = (response) => oauth.processRefreshTokenResponse(server, client(), response);
-        // Nobody is identified anew: an ID token that does not please must not cost the only copy of a refresh token.
-        const proofless = await translateResponse(answer, withoutIdToken);
-        const { given } = await readTokens(line, server, proofless, process, scopes);
-        // A server that issues no new refresh token means the one that it was given. @see RFC 6749 §6
-        const tokens = { ...given.tokens, refreshToken: given.tokens.refreshToken ?? refreshToken };
-        return { ...given, tokens };
+        // The user is not identified again: an invalid ID token must not cost the only copy of the new refresh token.
+        const withoutId = await translateResponse(response, withoutIdToken);
+        const { tokenResponse } = await readTokens(transport, server, withoutId, process, scopes);
+        // Without a new refresh token the old one stays valid. @see RFC 6749 §6
+        const tokens = {
+          ...tokenResponse.tokens,
+          refreshToken: tokenResponse.tokens.refreshToken ?? refreshToken,
+        };
+        return { ...tokenResponse, tokens };
       }),
 
     checkStatus: ({ accessToken }, subject) =>
-      talk(async (server) => {
-        const way = identityProvider.status ?? bestWay(server, identityProvider);
-        if (way === 'expiry') return 'unknown';
-        if (way === 'userinfo') return askUser(line, server, accessToken, subject);
-        const answer = await oauth.introspectionRequest(
+      withServer(async (server) => {
+        const method = identityProvider.status ?? bestStatusMethod(server, identityProvider);
+        if (method === 'expiry') return 'unknown';
+        if (method === 'userinfo') return checkUserinfo(transport, server, accessToken, subject);
+        const response = await oauth.introspectionRequest(
           server,
           client(),
           authentication,
           accessToken,
           options,
         );
-        const { active, sub } = await oauth.processIntrospectionResponse(server, client(), answer);
+        const { active, sub } = await oauth.processIntrospectionResponse(server, client(), response);
         if (!active) return 'dead';
         return sub === undefined || sub === subject ? 'alive' : 'changed';
       }),
 
-    revoke: (tokens) => talk((server) => revokeProviderTokens(line, server, tokens)),
+    revoke: (tokens) => withServer((server) => revokeProviderTokens(transport, server, tokens)),
   };
 }
 
 type Process = (response: Response) => Promise<oauth.TokenEndpointResponse>;
 
-/** What an answer of the token endpoint gives; an ID token in it has been verified. */
+/** Reads a token response; the signature of an ID token in it is verified. */
 async function readTokens(
-  { identityProvider, dialect, options }: ProviderTransport,
+  { identityProvider, responseFormat, options }: ProviderTransport,
   server: oauth.AuthorizationServer,
-  answer: Response,
+  received: Response,
   process: Process,
-  asked: Scopes,
-): Promise<{ readonly given: ProviderTokenResponse; readonly idToken: oauth.IDToken | undefined }> {
+  requested: Scopes,
+): Promise<{ readonly tokenResponse: ProviderTokenResponse; readonly idToken: oauth.IDToken | undefined }> {
   const isOpenId = identityProvider.provider.protocol === 'openid';
-  const response = isOpenId ? answer : await translateResponse(answer, dialect.readToken);
+  const response = isOpenId ? received : await translateResponse(received, responseFormat.readToken);
   const body = await process(response);
   if (body.token_type !== 'bearer') {
-    throw new IdentityProviderError('misbehaved', 'its token is of a type that was not asked for');
+    throw new IdentityProviderError('misbehaved', 'its token is not a bearer token');
   }
   const idToken = oauth.getValidatedIdTokenClaims(body);
   if (idToken !== undefined) await oauth.validateApplicationLevelSignature(server, response, options);
-  const given: ProviderTokenResponse = {
+  const tokenResponse: ProviderTokenResponse = {
     tokens: { accessToken: body.access_token, tokenType: 'Bearer', refreshToken: body.refresh_token ?? null },
-    scopes: readGrantedScopes(body.scope, asked),
+    scopes: readGrantedScopes(body.scope, requested),
     lifetime: body.expires_in ?? null,
   };
-  return { given, idToken };
+  return { tokenResponse, idToken };
 }
 
-async function askUser(
-  line: ProviderTransport,
+async function checkUserinfo(
+  transport: ProviderTransport,
   server: oauth.AuthorizationServer,
   accessToken: string,
   subject: string,
 ): Promise<'alive' | 'dead' | 'changed'> {
   try {
-    return (await fetchUser(line, server, accessToken)).subject === subject ? 'alive' : 'changed';
+    return (await fetchUser(transport, server, accessToken)).subject === subject ? 'alive' : 'changed';
   } catch (error) {
     if (error instanceof IdentityProviderError && error.code === 'invalid_token') return 'dead';
     throw error;
   }
 }
 
-/** The best way that a third party has to say whether a token is alive. */
-function bestWay(
+/** The best method that a provider supports to check whether a token is alive. */
+function bestStatusMethod(
   server: oauth.AuthorizationServer,
   { clientAuthentication }: IdentityProvider,
 ): 'introspection' | 'userinfo' | 'expiry' {
@@ -184,8 +187,11 @@ function bestWay(
   return server.userinfo_endpoint === undefined ? 'expiry' : 'userinfo';
 }
 
-/** Of whoever has no issuer identifier, one in an answer compares to nothing; each has a redirect URI of its own. */
-function comparable(parameters: URLSearchParams, { provider }: IdentityProvider): URLSearchParams {
+/**
+ * Mix-up attack: `iss` is compared with the configured issuer (RFC 9207 §2.4). A provider without a known issuer identifier has
+ * nothing to compare with; its redirect URI, which no other provider has, protects it.
+ */
+function withComparableIssuer(parameters: URLSearchParams, { provider }: IdentityProvider): URLSearchParams {
   const copy = new URLSearchParams(parameters);
   if (provider.protocol === 'oauth' && !provider.sendsIssuer) copy.delete('iss');
   return copy;

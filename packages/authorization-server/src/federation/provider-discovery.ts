@@ -1,18 +1,18 @@
-/** Where the endpoints of a third party are: as the operator wrote, or as its own document says. */
+/** Finds the endpoints of an identity provider: from the configuration, or from its OpenID Connect discovery document. */
 import { isSecureUrl, readWebUrl } from '@portcullis/protocol';
 import * as oauth from 'oauth4webapi';
 import { createSingleFlight } from '../single-flight.ts';
 import type { IdentityProvider } from './identity-provider.ts';
 import { IdentityProviderError, toIdentityProviderError } from './provider-error.ts';
 
-/** Finds the third party's metadata. Throws `ThirdPartyFault`. */
+/** @throws IdentityProviderError */
 type FindServer = () => Promise<oauth.AuthorizationServer>;
 
-/** Seconds for which a document is believed without asking again. */
-const FRESH = 3600;
+/** Seconds for which a document is cached. */
+const MAX_AGE = 3600;
 
 /**
- * A document that was read once stays in use while the third party cannot be asked for it: its endpoints rarely move.
+ * While the provider is down, a cached document stays in use: its endpoints rarely change.
  * @param clock epoch seconds
  */
 export function createProviderDiscovery(
@@ -35,7 +35,7 @@ export function createProviderDiscovery(
   const singleFlight = createSingleFlight<oauth.AuthorizationServer>();
   let known: { readonly server: oauth.AuthorizationServer; readonly at: number } | null = null;
   return async () => {
-    if (known !== null && clock() - known.at < FRESH) return known.server;
+    if (known !== null && clock() - known.at < MAX_AGE) return known.server;
     try {
       const server = await singleFlight.run(provider.issuer, () => discover(provider.issuer, options));
       known = { server, at: clock() };
@@ -47,7 +47,7 @@ export function createProviderDiscovery(
   };
 }
 
-/** The `issuer` of the document MUST be the one that it was asked of. @see OpenID Connect Discovery §4.3 */
+/** The `issuer` of the document MUST be identical to the configured issuer. @see OpenID Connect Discovery 1.0 §4.3 */
 async function discover(
   issuer: string,
   options: oauth.HttpRequestOptions<'GET'>,
@@ -55,9 +55,9 @@ async function discover(
   const url = new URL(issuer);
   const response = await oauth.discoveryRequest(url, { ...options, algorithm: 'oidc' });
   const server = await oauth.processDiscoveryResponse(url, response);
-  const leave = readWebUrl(server.authorization_endpoint ?? '');
-  if (leave === null || !isSecureUrl(leave)) {
-    throw new IdentityProviderError('misbehaved', 'its authorization endpoint is no https URL');
+  const endpoint = readWebUrl(server.authorization_endpoint ?? '');
+  if (endpoint === null || !isSecureUrl(endpoint)) {
+    throw new IdentityProviderError('misbehaved', 'its authorization endpoint is not an https URL');
   }
   return server;
 }

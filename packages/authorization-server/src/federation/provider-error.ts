@@ -1,68 +1,72 @@
-/** What can go wrong with a third party: it is away, it says no, or it answers what it must not. */
+/** Errors of identity providers: an outage, an OAuth error, or an invalid response. */
 import { OutboundError } from '@portcullis/http/outbound';
 import * as oauth from 'oauth4webapi';
 
 export type IdentityProviderErrorKind =
-  /** Nobody answers, or only to say that it cannot answer now. It may be asked again later, and nothing follows from it. */
+  /** It does not respond, or says that it is unavailable. It can be retried, and nothing is concluded from it. */
   | 'outage'
-  /** It answers with an OAuth error. */
+  /** It responds with an OAuth error. */
   | 'refused'
-  /** Its answer is none that it may give: the wrong issuer, nonce, key or form. */
+  /** Its response is invalid: the wrong issuer, nonce, key or format. */
   | 'misbehaved';
 
-/** Ends a conversation with a third party. The message is for the operator's log: it never holds a token or a text of theirs. */
+/** The message is for the audit log: it never contains a token or a text of the provider. */
 export class IdentityProviderError extends Error {
-  override readonly name: string = 'ThirdPartyFault';
+  override readonly name: string = 'IdentityProviderError';
   readonly kind: IdentityProviderErrorKind;
-  /** Their error code, when it is well-formed. */
+  /** The provider's error code, if it is well-formed. */
   readonly code: string | null;
-  /** Seconds after which they may be asked again; `null` when they did not say. */
+  /** Seconds after which to retry; `null` if the provider did not say. */
   readonly retryAfter: number | null;
-  /** Whether they may have done what was asked although their answer never came. */
-  readonly isLost: boolean;
+  /** Whether the request may have taken effect although its response was lost. */
+  readonly isResponseLost: boolean;
 
   constructor(
     kind: IdentityProviderErrorKind,
     message: string,
-    more: { readonly code?: string; readonly retryAfter?: number | null; readonly isLost?: boolean } = {},
+    more: {
+      readonly code?: string;
+      readonly retryAfter?: number | null;
+      readonly isResponseLost?: boolean;
+    } = {},
   ) {
     super(message);
     this.kind = kind;
     this.code = more.code ?? null;
     this.retryAfter = more.retryAfter ?? null;
-    this.isLost = more.isLost ?? false;
+    this.isResponseLost = more.isResponseLost ?? false;
   }
 }
 
-/** Whether it may be asked again after a while, and then answer as it should. */
+/** Whether a retry after a while may succeed. */
 export function isUnavailable({ kind, code }: IdentityProviderError): boolean {
   return kind === 'outage' || code === 'temporarily_unavailable' || code === 'server_error';
 }
 
-/** Seconds after which a person is told to come again to a third party that did not say for itself. */
+/** Seconds after which a user should try again, if the provider did not say. */
 export const DEFAULT_RETRY_AFTER = 30;
 
-/** The longest that a third party may make this server wait. Seconds. */
-const LONGEST_WAIT = 300;
+/** The longest `Retry-After` of a provider that is respected. Seconds. */
+const MAX_RETRY_AFTER = 300;
 
-/** An answer that says that there is none now. @see RFC 9110 §15.6, RFC 6585 §4 */
+/** Throws if the response says that the provider is unavailable or limits our rate. @see RFC 9110 §15.6, RFC 6585 §4 */
 export function checkAvailable(response: Response, now: number): void {
   const { status, headers } = response;
   const isLimited = status === 429 || (status === 403 && headers.get('x-ratelimit-remaining') === '0');
   if (status < 500 && status !== 408 && !isLimited) return;
-  throw new IdentityProviderError('outage', `it answered with status ${status}`, {
+  throw new IdentityProviderError('outage', `it responded with status ${status}`, {
     retryAfter: readRetryAfter(headers, now),
   });
 }
 
-/** Seconds, or a date. @see RFC 9110 §10.2.3 */
+/** Reads seconds or a date. @see RFC 9110 §10.2.3 */
 function readRetryAfter(headers: Headers, now: number): number | null {
   const text = headers.get('retry-after') ?? '';
   const seconds = /^\d{1,9}$/.test(text) ? Number(text) : Math.ceil(Date.parse(text) / 1000) - now;
-  return Number.isNaN(seconds) ? null : Math.min(LONGEST_WAIT, Math.max(1, seconds));
+  return Number.isNaN(seconds) ? null : Math.min(MAX_RETRY_AFTER, Math.max(1, seconds));
 }
 
-/** Whatever was thrown, as what it means. */
+/** Classifies anything that was thrown. */
 export function toIdentityProviderError(error: unknown): IdentityProviderError {
   if (error instanceof IdentityProviderError) return error;
   if (error instanceof OutboundError) return readOutboundIssue(error);
@@ -72,28 +76,30 @@ export function toIdentityProviderError(error: unknown): IdentityProviderError {
     return refused(error.cause.find(({ parameters }) => parameters.error !== undefined)?.parameters.error);
   }
   const code = error instanceof Error ? ('code' in error ? String(error.code) : error.name) : 'unknown';
-  return new IdentityProviderError('misbehaved', `its answer is not in order (${code})`);
+  return new IdentityProviderError('misbehaved', `invalid response (${code})`);
 }
 
-/** What nobody has heard of cannot have been done. */
+/** After these the request was never sent, so it cannot have taken effect. */
 const NEVER_SENT = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'];
 
 function readOutboundIssue({ reason, cause }: OutboundError): IdentityProviderError {
   if (reason === 'address')
-    return new IdentityProviderError('misbehaved', 'it leads to an address that is not contacted');
+    return new IdentityProviderError('misbehaved', 'it resolves to an address that is not allowed');
   if (reason === 'size' || reason === 'encoding') {
-    return new IdentityProviderError('misbehaved', `its answer is not taken (${reason})`, { isLost: true });
+    return new IdentityProviderError('misbehaved', `response not accepted (${reason})`, {
+      isResponseLost: true,
+    });
   }
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
-  return new IdentityProviderError('outage', `it does not answer (${reason})`, {
-    isLost: !NEVER_SENT.includes(code),
+  return new IdentityProviderError('outage', `no response (${reason})`, {
+    isResponseLost: !NEVER_SENT.includes(code),
   });
 }
 
-/** Codes are theirs to choose; what does not look like one is not repeated anywhere. */
+/** The provider chooses the code; anything that does not look like one is not repeated. */
 function refused(code: string | undefined): IdentityProviderError {
   const isCode = code !== undefined && /^[a-z_]{1,50}$/.test(code);
   return isCode
-    ? new IdentityProviderError('refused', `it answered ${code}`, { code })
-    : new IdentityProviderError('refused', 'it answered with an error of its own');
+    ? new IdentityProviderError('refused', `it responded ${code}`, { code })
+    : new IdentityProviderError('refused', 'it responded with an unknown error');
 }

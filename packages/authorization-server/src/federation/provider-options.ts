@@ -39,7 +39,7 @@ export interface IdentityProviderOptions {
   /** Who may sign in; anybody whom the third party lets in, when left out. */
   readonly allowedUsers?: AllowedUsers;
   /** How the status of their token is learnt; the best way that the third party has, when left out. */
-  readonly status?: StatusWay;
+  readonly status?: StatusMethod;
   /** Seconds within which it is noticed that the third party has ended what it gave; 60 when left out. */
   readonly statusCheckInterval?: number;
   /** What revoking one token there ends: that token's grant alone, or everything of that person and this server. */
@@ -89,4 +89,4 @@ export interface AllowedUsers {
 }
 
 /** `introspection`: RFC 7662. `userinfo`: asking who the bearer is. `expiry`: only when the token expires or is renewed. */
-export type StatusWay = 'introspection' | 'userinfo' | 'expiry';
+export type StatusMethod = 'introspection' | 'userinfo' | 'expiry';

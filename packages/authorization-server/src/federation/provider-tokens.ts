@@ -1,54 +1,86 @@
-/** Bonds as the endpoints of this server see them: alive or not, what they bound, and the token of the third party. */
-
+/** Provider tokens of grants, as the endpoints use them: whether they are alive, how they limit our tokens, and their release to protected resources. */
 import { intersectScopes, missingScopes, OAuthError, type Scopes } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
 import { coveredScopes, type IdentityProvider } from './identity-provider.ts';
-import { createProviderTokenLiveness } from './liveness.ts';
-import { ProviderTokensEndedError } from './liveness-actions.ts';
+import { createProviderTokenLiveness, ProviderTokensEndedError } from './liveness.ts';
 import { grantableUntil } from './liveness-rule.ts';
 import type { ProviderClient } from './provider-client.ts';
-import type { ProviderTokenSource } from './provider-token.ts';
 import { type ProviderTokenSet, providerTokensContext } from './token-set.ts';
 import type { TokenVault } from './token-vault.ts';
 
+/** A token of an identity provider, decrypted for the protected resource that the user is calling. */
+export interface ProviderToken {
+  /** A secret for the provider's API only. */
+  readonly accessToken: string;
+  /** As the provider says; usually `Bearer`. */
+  readonly tokenType: string;
+  /** Epoch seconds; `null` if the provider did not say. */
+  readonly expiresAt: number | null;
+  /** Scopes of the provider. */
+  readonly scopes: Scopes;
+  /** The identifier of the identity provider in the configuration. */
+  readonly identityProvider: string;
+}
+
+export interface ProviderTokenRequest {
+  /** The identifier of the identity provider; by default that of the grant. */
+  readonly identityProvider?: string;
+  /** Scopes of the provider that the token must have. */
+  readonly scopes?: Scopes;
+}
+
+export interface ProviderTokenSource {
+  /**
+   * Returns the provider token of a grant, refreshed if it is about to expire. It has all scopes that the user granted at the
+   * provider for this grant, and none of another grant.
+   * @throws OAuthError `invalid_grant` if the grant has ended here or at the provider; `invalid_target` if it has no provider token
+   * or one of another provider; `invalid_scope` if the token lacks a requested scope; `temporarily_unavailable` while the provider
+   * is down
+   */
+  tokenFor(grantId: string, request?: ProviderTokenRequest): Promise<ProviderToken>;
+}
+
 export interface ProviderTokens extends ProviderTokenSource {
-  /** `false`: no grant rests on a third party, and nothing has to be asked. */
+  /** `false`: no grant has provider tokens, so nothing has to be checked. */
   readonly inUse: boolean;
-  /** Whether what a grant rests on is alive, as far as the third party has said within the bound. @throws OAuthError `temporarily_unavailable` */
+  /**
+   * Whether the provider tokens of a grant are alive, as checked within the `statusCheckInterval`.
+   * @throws OAuthError `temporarily_unavailable`
+   */
   isAlive(grantId: string): Promise<boolean>;
   /**
-   * What tokens of a grant may be: none of ours outlives or exceeds what it rests on.
-   * @throws OAuthError `invalid_grant` when that has ended, `temporarily_unavailable` when nobody can say
+   * The limits of our tokens of a grant: they never outlive or exceed its provider tokens.
+   * @throws OAuthError `invalid_grant` if those have ended, `temporarily_unavailable` if that cannot be determined
    */
   limitsOf(grantId: string, scopes: Scopes): Promise<{ readonly until: number; readonly scopes: Scopes }>;
-  /** Resolves when nothing is under way at a third party that would be lost. */
+  /** Resolves when no refresh at a provider is in progress, whose response would be lost. */
   whenIdle(): Promise<void>;
 }
 
 export function createProviderTokens(
   context: ServerContext,
   vault: TokenVault,
-  wireOf: (identityProvider: IdentityProvider) => ProviderClient,
+  clientFor: (identityProvider: IdentityProvider) => ProviderClient,
 ): ProviderTokens {
   const {
     store,
     options: { identityProviders },
   } = context;
-  const watch = createProviderTokenLiveness(context, vault, wireOf);
+  const liveness = createProviderTokenLiveness(context, vault, clientFor);
 
-  const standing = (grantId: string): ReturnType<typeof watch.check> =>
-    watch.check(grantId).catch((error: unknown) => {
-      if (error instanceof ProviderTokensEndedError) throw over(error.message);
+  const checkLive = (grantId: string): ReturnType<typeof liveness.check> =>
+    liveness.check(grantId).catch((error: unknown) => {
+      if (error instanceof ProviderTokensEndedError) throw ended(error.message);
       throw error;
     });
 
   return {
     inUse: true,
-    whenIdle: watch.whenIdle,
+    whenIdle: liveness.whenIdle,
 
     async isAlive(grantId) {
       try {
-        await watch.check(grantId);
+        await liveness.check(grantId);
         return true;
       } catch (error) {
         if (error instanceof ProviderTokensEndedError) return false;
@@ -57,59 +89,73 @@ export function createProviderTokens(
     },
 
     async limitsOf(grantId, scopes) {
-      const { bond } = await standing(grantId);
-      const identityProvider = identityProviders.get(bond?.identityProvider ?? '');
-      if (bond === null || identityProvider === undefined) return { until: Number.MAX_SAFE_INTEGER, scopes };
-      const carried = coveredScopes(identityProvider, scopes, bond.scopes);
-      if (carried.length === 0 && scopes.length > 0) {
+      const { record } = await checkLive(grantId);
+      const identityProvider = identityProviders.get(record?.identityProvider ?? '');
+      if (record === null || identityProvider === undefined) {
+        return { until: Number.MAX_SAFE_INTEGER, scopes };
+      }
+      const covered = coveredScopes(identityProvider, scopes, record.scopes);
+      if (covered.length === 0 && scopes.length > 0) {
         throw new OAuthError(
           'invalid_scope',
-          'The third party does not grant any more what these scopes need.',
-          {
-            reason: `${identityProvider.id} grants less than it did`,
-          },
+          'The identity provider no longer grants what these scopes require.',
+          { reason: `${identityProvider.id} grants less than before` },
         );
       }
-      return { until: grantableUntil(bond), scopes: intersectScopes(scopes, carried) };
+      return { until: grantableUntil(record), scopes: intersectScopes(scopes, covered) };
     },
 
-    async tokenFor(grantId, want = {}) {
-      const { bond: known } = await standing(grantId);
-      if (known === null) throw noIdentityProvider('the grant rests on none');
-      if (want.identityProvider !== undefined && want.identityProvider !== known.identityProvider) {
-        throw noIdentityProvider(`the grant rests on ${known.identityProvider}`);
+    async tokenFor(grantId, request = {}) {
+      const { record: cached } = await checkLive(grantId);
+      if (cached === null) throw noProviderTokens('the grant has none');
+      if (request.identityProvider !== undefined && request.identityProvider !== cached.identityProvider) {
+        throw noProviderTokens(`those of the grant are of ${cached.identityProvider}`);
       }
-      // As it is kept now, not as it is remembered: a renewal elsewhere may have made the remembered token worthless.
-      const [bond, isStanding] = await Promise.all([
+      // Reads the current record: a refresh by another process may have invalidated the cached token.
+      const [record, isGrantLive] = await Promise.all([
         store.findProviderTokens(grantId),
         store.isAccessTokenLive('', grantId),
       ]);
-      if (!isStanding || bond === null || bond.endedAt !== null || bond.encryptedTokens === null) {
-        throw over('its grant has ended');
+      if (!isGrantLive || record === null || record.endedAt !== null || record.encryptedTokens === null) {
+        throw ended('grant ended');
       }
-      if (missingScopes(want.scopes ?? [], bond.scopes).length > 0) {
-        throw new OAuthError('invalid_scope', 'The person has not granted these scopes at the third party.');
+      if (missingScopes(request.scopes ?? [], record.scopes).length > 0) {
+        throw new OAuthError(
+          'invalid_scope',
+          'The user has not granted these scopes at the identity provider.',
+        );
       }
       const { accessToken, tokenType } = await vault.decrypt<ProviderTokenSet>(
-        bond.encryptedTokens,
+        record.encryptedTokens,
         providerTokensContext(grantId),
       );
-      const { expiresAt, scopes, identityProvider } = bond;
+      const { expiresAt, scopes, identityProvider } = record;
       return { accessToken, tokenType, expiresAt, scopes, identityProvider };
     },
   };
 }
 
-function over(reason: string): OAuthError {
+/** For a server without federation: no grant has provider tokens. */
+export const noProviderTokensInUse: ProviderTokens = {
+  inUse: false,
+  whenIdle: async () => {},
+  isAlive: async () => true,
+  limitsOf: async (_grantId, scopes) => ({ until: Number.MAX_SAFE_INTEGER, scopes }),
+  tokenFor: async () => {
+    throw noProviderTokens('the grant has none');
+  },
+};
+
+function ended(reason: string): OAuthError {
   return new OAuthError(
     'invalid_grant',
-    'What this access rested on at a third party has ended. Start a new authorization request.',
-    { reason: `bond: ${reason}` },
+    'The access at the identity provider has ended. Start a new authorization request.',
+    { reason: `provider tokens: ${reason}` },
   );
 }
 
-export function noIdentityProvider(reason: string): OAuthError {
-  return new OAuthError('invalid_target', 'This access does not rest on that third party.', {
-    reason: `bond: ${reason}`,
+function noProviderTokens(reason: string): OAuthError {
+  return new OAuthError('invalid_target', 'The grant has no token of that identity provider.', {
+    reason: `provider tokens: ${reason}`,
   });
 }

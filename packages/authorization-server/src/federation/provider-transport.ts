@@ -1,5 +1,4 @@
-/** The line to a third party: a guarded fetch, our name and proof there, and what everybody who asks something needs. */
-
+/** What all requests to an identity provider share: SSRF-guarded fetch, client authentication, discovery and a concurrency limit. */
 import { createOutboundFetch, type OutboundFetch } from '@portcullis/http/outbound';
 import { isLoopbackHost } from '@portcullis/protocol';
 import * as oauth from 'oauth4webapi';
@@ -12,18 +11,18 @@ import { type ResponseFormat, responseFormats } from './response-formats.ts';
 
 export interface ProviderTransport {
   readonly identityProvider: IdentityProvider;
-  readonly dialect: ResponseFormat;
+  readonly responseFormat: ResponseFormat;
   readonly fetch: OutboundFetch;
-  /** For the functions of the library. */
-  readonly options: LineOptions;
-  /** What we are called there, and by which clock times are judged. */
+  /** Options of the functions of `oauth4webapi`. */
+  readonly options: TransportOptions;
+  /** Our client at the provider, and the clock by which times are checked. */
   client(): oauth.Client;
   readonly authentication: oauth.ClientAuth;
-  /** Asks something. Whatever goes wrong is a `ThirdPartyFault`. */
-  talk<T>(work: (server: oauth.AuthorizationServer) => Promise<T>): Promise<T>;
+  /** Runs requests with the provider's metadata. Everything that fails is an `IdentityProviderError`. */
+  withServer<T>(work: (server: oauth.AuthorizationServer) => Promise<T>): Promise<T>;
 }
 
-interface LineOptions {
+interface TransportOptions {
   readonly [oauth.customFetch]: (
     url: string,
     init: oauth.CustomFetchOptions<string, URLSearchParams | undefined>,
@@ -31,12 +30,12 @@ interface LineOptions {
   readonly [oauth.allowInsecureRequests]: boolean;
 }
 
-/** Bytes of the largest answer that is taken. */
-const LARGEST = 262_144;
-/** Conversations of one process at a time: what is away and slow must not take all of our sockets and time with it. */
-const MOST_AT_ONCE = 100;
-/** Seconds by which their clock may differ from ours. */
-const SKEW = 10;
+/** Bytes of the largest response. */
+const MAX_RESPONSE_BYTES = 262_144;
+/** Concurrent requests per process, so that a slow provider cannot use up all sockets. */
+const MAX_CONCURRENT = 100;
+/** Seconds by which the provider's clock may differ from ours. */
+const CLOCK_TOLERANCE = 10;
 
 export function createProviderTransport(
   context: ServerContext,
@@ -44,50 +43,50 @@ export function createProviderTransport(
 ): ProviderTransport {
   const { clock } = context;
   const { provider, clientId } = identityProvider;
-  const fetch = createSpeech(context, identityProvider);
-  const options: LineOptions = {
+  const fetch = createProviderFetch(context, identityProvider);
+  const options: TransportOptions = {
     [oauth.customFetch]: (url, { body, signal, ...init }) =>
       fetch(url, { ...init, ...(body !== undefined && { body }), ...(signal !== undefined && { signal }) }),
-    // What may be http is judged by the guarded fetch: loopback only.
+    // The guarded fetch allows http to loopback addresses only.
     [oauth.allowInsecureRequests]: true,
   };
   const findServer = createProviderDiscovery(identityProvider, options, clock);
-  let underWay = 0;
+  let pending = 0;
   return {
     identityProvider,
-    dialect: responseFormats[provider.protocol === 'oauth' ? provider.responseFormat : 'standard'],
+    responseFormat: responseFormats[provider.protocol === 'oauth' ? provider.responseFormat : 'standard'],
     fetch,
     options,
     client: () => ({
       client_id: clientId,
       [oauth.clockSkew]: clock() - Math.floor(Date.now() / 1000),
-      [oauth.clockTolerance]: SKEW,
+      [oauth.clockTolerance]: CLOCK_TOLERANCE,
     }),
-    authentication: providerClientAuthentications[identityProvider.clientAuthentication].prove(
+    authentication: providerClientAuthentications[identityProvider.clientAuthentication].authenticate(
       identityProvider,
       clock,
     ),
-    async talk(work) {
-      if (underWay >= MOST_AT_ONCE) {
-        throw new IdentityProviderError('outage', 'too much is asked of it at once', { retryAfter: 1 });
+    async withServer(work) {
+      if (pending >= MAX_CONCURRENT) {
+        throw new IdentityProviderError('outage', 'too many concurrent requests', { retryAfter: 1 });
       }
-      underWay += 1;
+      pending += 1;
       try {
         return await work(await findServer());
       } catch (error) {
         throw toIdentityProviderError(error);
       } finally {
-        underWay -= 1;
+        pending -= 1;
       }
     },
   };
 }
 
 /**
- * The guarded fetch for what the operator named: those origins, wherever they lead, and public ones to which their documents
- * lead. An answer that says that there is none now is an outage.
+ * The SSRF-guarded fetch: it may reach the configured origins, wherever they resolve to, and public addresses that the provider's
+ * metadata names. A response that says the provider is unavailable is an outage.
  */
-function createSpeech(
+function createProviderFetch(
   { clock, options: { outbound } }: ServerContext,
   { provider }: IdentityProvider,
 ): OutboundFetch {
@@ -100,10 +99,10 @@ function createSpeech(
     allowLoopback: urls.some(({ hostname }) => isLoopbackHost(hostname)),
     allowedPrivateOrigins: urls.map(({ origin }) => origin),
     timeout: outbound.timeout,
-    maxBytes: LARGEST,
+    maxBytes: MAX_RESPONSE_BYTES,
   });
   return async (input, init) => {
-    // Some refuse whoever does not say what they are.
+    // Some providers reject requests without it.
     const headers = new Headers(init?.headers);
     headers.set('user-agent', 'Portcullis');
     const response = await guarded(input, { ...init, headers });

@@ -1,5 +1,4 @@
-/** One renewal, by the holder of its lease: the third party is asked, and what it gives is kept before anybody uses it. */
-
+/** One refresh of provider tokens by the holder of the lease: the new tokens are stored before anyone uses them. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { OAuthError, temporarilyUnavailable } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
@@ -18,121 +17,118 @@ import {
 } from './token-set.ts';
 import type { TokenVault } from './token-vault.ts';
 
-/** What became of a renewal. */
+/** The outcome of a refresh. */
 export type ProviderTokenRefresh =
-  | { readonly kind: 'renewed'; readonly bond: ProviderTokensRecord }
-  /** The third party has ended what it gave. */
-  | { readonly kind: 'over'; readonly reason: ProviderTokensEndReason }
-  /** It cannot be renewed now. Seconds after which to try again. */
+  | { readonly kind: 'refreshed'; readonly record: ProviderTokensRecord }
+  /** The provider has revoked the tokens. */
+  | { readonly kind: 'ended'; readonly reason: ProviderTokensEndReason }
+  /** It failed for now and may be tried again after some seconds. */
   | { readonly kind: 'later'; readonly retryAfter: number; readonly reason: string };
 
-/** Renews a bond. @param holder of its lease, which is given back, or left to run out */
-export type RefreshWithLease = (
+/** Refreshes provider tokens. @param holder of the lease, which is released, or left to expire */
+type RefreshWithLease = (
   holder: string,
-  bond: ProviderTokensRecord,
-  wire: ProviderClient,
+  record: ProviderTokensRecord,
+  providerClient: ProviderClient,
 ) => Promise<ProviderTokenRefresh>;
 
-/** Seconds after which a third party that could not answer is asked again. */
-const COOL_DOWN = 10;
-/** How often what was renewed is tried to be kept: nobody else has it. */
-const KEEP_TRIES = 6;
+/** Seconds before the next try at a provider that could not answer. */
+const RETRY_AFTER = 10;
+/** How often storing the new tokens is tried: there is no other copy. */
+const STORE_TRIES = 6;
 
-/** @param lease seconds that the holder has */
+/** @param lease seconds for which the holder has it */
 export function createRefreshWithLease(
-  { store, clock, events }: Pick<ServerContext, 'store' | 'clock' | 'events'>,
+  { store, clock, events }: ServerContext,
   vault: TokenVault,
   lease: number,
 ): RefreshWithLease {
-  return renewAs;
-
-  async function renewAs(
-    holder: string,
-    bond: ProviderTokensRecord,
-    wire: ProviderClient,
-  ): Promise<ProviderTokenRefresh> {
-    const { grantId, scopes, encryptedTokens } = bond;
-    if (encryptedTokens === null) return { kind: 'over', reason: 'grant_expired' };
-    let given: ProviderTokenResponse;
+  return async (holder, record, providerClient) => {
+    const { grantId, scopes, encryptedTokens } = record;
+    if (encryptedTokens === null) return { kind: 'ended', reason: 'grant_expired' };
+    let tokenResponse: ProviderTokenResponse;
     try {
       const tokens = await vault.decrypt<ProviderTokenSet>(encryptedTokens, providerTokensContext(grantId));
-      given = await wire.refresh(tokens, scopes);
+      tokenResponse = await providerClient.refresh(tokens, scopes);
     } catch (error) {
-      return refuse(holder, bond, error);
+      return handleError(holder, record, error);
     }
-    // Point of no return: the old refresh token may be worth nothing now, and only we have the new one.
-    return keep(holder, bond, given);
+    // Point of no return: the old refresh token may be invalid now, and only this process has the new one.
+    return storeTokens(holder, record, tokenResponse);
+  };
+
+  async function handleError(
+    holder: string,
+    record: ProviderTokensRecord,
+    cause: unknown,
+  ): Promise<ProviderTokenRefresh> {
+    if (cause instanceof OAuthError) {
+      await store.releaseProviderTokens(record.grantId, holder, null);
+      throw cause;
+    }
+    const error = toIdentityProviderError(cause);
+    if (error.kind === 'refused' && error.code === 'invalid_grant') {
+      // If the previous holder never released its lease, it sent a refresh and its response was lost.
+      return {
+        kind: 'ended',
+        reason: record.leaseHolder === null ? 'revoked_by_provider' : 'refresh_lost',
+      };
+    }
+    recordFailure(record, error);
+    const retryAfter = error.isResponseLost ? lease : (error.retryAfter ?? RETRY_AFTER);
+    // If the response was lost, the lease is left to expire, so that the next holder knows.
+    if (!error.isResponseLost) {
+      await store.releaseProviderTokens(record.grantId, holder, clock() + retryAfter);
+    }
+    return { kind: 'later', retryAfter, reason: error.message };
   }
 
-  async function refuse(
+  async function storeTokens(
     holder: string,
-    bond: ProviderTokensRecord,
-    error: unknown,
+    record: ProviderTokensRecord,
+    tokenResponse: ProviderTokenResponse,
   ): Promise<ProviderTokenRefresh> {
-    if (error instanceof OAuthError) {
-      await store.releaseProviderTokens(bond.grantId, holder, null);
-      throw error;
-    }
-    const issue = toIdentityProviderError(error);
-    if (issue.kind === 'refused' && issue.code === 'invalid_grant') {
-      // Whoever held the lease before never gave it back: a renewal was sent, and its answer lost.
-      return { kind: 'over', reason: bond.leaseHolder === null ? 'revoked_by_provider' : 'refresh_lost' };
-    }
-    note(bond, issue);
-    const retryAfter = issue.isLost ? lease : (issue.retryAfter ?? COOL_DOWN);
-    // A request whose answer was lost leaves its lease to run out, so that its successor knows of it.
-    if (!issue.isLost) await store.releaseProviderTokens(bond.grantId, holder, clock() + retryAfter);
-    return { kind: 'later', retryAfter, reason: issue.message };
-  }
-
-  async function keep(
-    holder: string,
-    bond: ProviderTokensRecord,
-    given: ProviderTokenResponse,
-  ): Promise<ProviderTokenRefresh> {
+    const { grantId, identityProvider, accountId } = record;
     const now = clock();
-    const { envelope, dataKeyId } = await vault.encrypt(given.tokens, providerTokensContext(bond.grantId));
-    const renewed: RefreshedProviderTokens = {
-      encryptedTokens: envelope,
+    const { ciphertext, dataKeyId } = await vault.encrypt(
+      tokenResponse.tokens,
+      providerTokensContext(grantId),
+    );
+    const refreshed: RefreshedProviderTokens = {
+      encryptedTokens: ciphertext,
       dataKeyId,
-      scopes: given.scopes,
+      scopes: tokenResponse.scopes,
       checkedAt: now,
-      ...providerTokenTimes(given, now),
+      ...providerTokenTimes(tokenResponse, now),
     };
-    if (!(await persist(() => store.saveRefreshedProviderTokens(bond.grantId, holder, renewed)))) {
-      return { kind: 'later', retryAfter: 1, reason: 'another process took the renewal over' };
+    if (!(await withRetries(() => store.saveRefreshedProviderTokens(grantId, holder, refreshed)))) {
+      return { kind: 'later', retryAfter: 1, reason: 'another process has taken over the refresh' };
     }
-    events({
-      type: 'provider_token.refreshed',
-      identityProvider: bond.identityProvider,
-      grantId: bond.grantId,
-      accountId: bond.accountId,
-    });
+    events({ type: 'provider_token.refreshed', identityProvider, grantId, accountId });
     return {
-      kind: 'renewed',
-      bond: { ...bond, ...renewed, version: bond.version + 1, leaseHolder: null, leaseUntil: null },
+      kind: 'refreshed',
+      record: { ...record, ...refreshed, version: record.version + 1, leaseHolder: null, leaseUntil: null },
     };
   }
 
-  function note(bond: ProviderTokensRecord, issue: IdentityProviderError): void {
-    events({
-      type: 'identity_provider.failed',
-      identityProvider: bond.identityProvider,
-      grantId: bond.grantId,
-      accountId: bond.accountId,
-      reason: `renewal: ${issue.message}`,
-    });
+  function recordFailure(
+    { identityProvider, grantId, accountId }: ProviderTokensRecord,
+    error: IdentityProviderError,
+  ): void {
+    const reason = `refresh: ${error.message}`;
+    events({ type: 'identity_provider.failed', identityProvider, grantId, accountId, reason });
   }
 }
 
-/** The store may be away for a moment; what would be lost cannot be had again. */
-async function persist<T>(work: () => Promise<T>): Promise<T> {
+/** The store may be down for a moment, and these tokens could not be obtained again. */
+async function withRetries<T>(work: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await work();
     } catch (error) {
-      if (tries === KEEP_TRIES)
-        throw temporarilyUnavailable(`what was renewed could not be kept: ${String(error)}`);
+      if (tries === STORE_TRIES) {
+        throw temporarilyUnavailable(`refreshed provider tokens could not be stored: ${String(error)}`);
+      }
       await pause(50 * 2 ** tries);
     }
   }

@@ -1,45 +1,87 @@
-/** One renewal for all who want it: a bond is renewed once at a time, and not again while its third party cannot. */
-
+/** Refreshes provider tokens: single flight within a process, one lease holder among all processes, and backoff after failures. */
+import { setTimeout as pause } from 'node:timers/promises';
 import type { ServerContext } from '../context.ts';
+import { newSecret } from '../secrets.ts';
 import { createSingleFlight } from '../single-flight.ts';
 import type { ProviderTokensRecord } from '../store/index.ts';
 import { createBackoff } from './backoff.ts';
 import type { IdentityProvider } from './identity-provider.ts';
 import type { ProviderClient } from './provider-client.ts';
-import { createRefreshOnce } from './refresh-once.ts';
-import type { ProviderTokenRefresh } from './refresh-with-lease.ts';
+import { createRefreshWithLease, type ProviderTokenRefresh } from './refresh-with-lease.ts';
 import type { TokenVault } from './token-vault.ts';
 
 export interface ProviderTokenRefresher {
-  /** Renews a bond, or waits for the renewal that is under way. */
-  refresh(bond: ProviderTokensRecord, identityProvider: IdentityProvider): Promise<ProviderTokenRefresh>;
-  /** Resolves when none is under way: an answer that nobody waits for is lost. */
+  /** Refreshes provider tokens, or waits for the refresh in progress. */
+  refresh(record: ProviderTokensRecord, identityProvider: IdentityProvider): Promise<ProviderTokenRefresh>;
+  /** Resolves when none is in progress: without a receiver its response would be lost. */
   whenIdle(): Promise<void>;
 }
 
 export function createProviderTokenRefresher(
   context: ServerContext,
   vault: TokenVault,
-  wireOf: (identityProvider: IdentityProvider) => ProviderClient,
+  clientFor: (identityProvider: IdentityProvider) => ProviderClient,
 ): ProviderTokenRefresher {
-  const renew = createRefreshOnce(context, vault);
+  const refreshOrWait = createRefreshOrWait(context, vault);
   const singleFlight = createSingleFlight<ProviderTokenRefresh>();
-  const underWay = new Set<Promise<ProviderTokenRefresh>>();
-  const waits = createBackoff(context.clock);
+  const pending = new Set<Promise<ProviderTokenRefresh>>();
+  const backoff = createBackoff(context.clock);
   return {
-    async refresh(bond, identityProvider) {
-      const waiting = waits.remaining(bond.grantId);
+    async refresh(record, identityProvider) {
+      const waiting = backoff.remaining(record.grantId);
       if (waiting !== null) return { kind: 'later', ...waiting };
-      return singleFlight.run(bond.grantId, async () => {
-        const work = renew(bond, wireOf(identityProvider));
-        underWay.add(work);
-        const renewal = await work.finally(() => underWay.delete(work));
-        if (renewal.kind === 'later') waits.start(bond.grantId, renewal);
-        return renewal;
+      return singleFlight.run(record.grantId, async () => {
+        const work = refreshOrWait(record, clientFor(identityProvider));
+        pending.add(work);
+        const refresh = await work.finally(() => pending.delete(work));
+        if (refresh.kind === 'later') backoff.start(record.grantId, refresh);
+        return refresh;
       });
     },
     async whenIdle() {
-      await Promise.allSettled(underWay);
+      await Promise.allSettled(pending);
     },
+  };
+}
+
+/** Seconds that a lease lasts beyond the longest exchange, before another process takes over from one that crashed. */
+const LEASE_MARGIN = 10;
+/** Milliseconds between looks at the refresh of another process. */
+const POLL = { first: 20, max: 400 };
+
+/** Makes the function that takes the lease and refreshes, or waits for the process that holds it. */
+function createRefreshOrWait(
+  context: ServerContext,
+  vault: TokenVault,
+): (record: ProviderTokensRecord, providerClient: ProviderClient) => Promise<ProviderTokenRefresh> {
+  const {
+    store,
+    clock,
+    options: { outbound },
+  } = context;
+  // The provider's metadata may have to be fetched first, and a key afterwards.
+  const lease = Math.ceil((3 * outbound.timeout) / 1000) + LEASE_MARGIN;
+  const refreshWithLease = createRefreshWithLease(context, vault, lease);
+
+  return async (record, providerClient) => {
+    const deadline = Date.now() + 2 * outbound.timeout;
+    let current = record;
+    for (let delay = POLL.first; ; delay = Math.min(2 * delay, POLL.max)) {
+      const now = clock();
+      const holder = newSecret();
+      if (await store.leaseProviderTokens(current.grantId, current.version, holder, now, now + lease)) {
+        return refreshWithLease(holder, current, providerClient);
+      }
+      const latest = await store.findProviderTokens(current.grantId);
+      if (latest === null) return { kind: 'ended', reason: 'grant_expired' };
+      if (latest.endedAt !== null) return { kind: 'ended', reason: latest.endReason ?? 'revoked_here' };
+      if (latest.version !== current.version) return { kind: 'refreshed', record: latest };
+      const left = (latest.leaseUntil ?? now) - now;
+      if (left > 0 && (latest.leaseHolder === null || Date.now() >= deadline)) {
+        return { kind: 'later', retryAfter: left, reason: 'the last refresh failed' };
+      }
+      current = latest;
+      await pause(delay);
+    }
   };
 }

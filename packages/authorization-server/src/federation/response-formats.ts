@@ -1,4 +1,4 @@
-/** Answers that differ from the standard, translated into it: a table of who says what how. */
+/** Response formats of providers that deviate from the standard, translated into it. */
 import { parseStrictJson } from '@portcullis/http';
 import { intersectScopes, type Scopes } from '@portcullis/protocol';
 import type { PlainProvider } from './provider-options.ts';
@@ -6,13 +6,13 @@ import type { PlainProvider } from './provider-options.ts';
 type Json = Readonly<Record<string, unknown>>;
 
 export interface ResponseFormat {
-  /** The parameters by which scopes are asked for. */
+  /** The parameters that request scopes. */
   scopeParameters(scopes: Scopes): Readonly<Record<string, string>>;
-  /** An answer of the token endpoint: its status and JSON, as the standard would have them. */
+  /** Translates status and JSON of a token response. */
   readToken(status: number, body: Json): { readonly status: number; readonly body: Json };
-  /** Likewise of the endpoint that says who somebody is. */
+  /** Translates status and JSON of a userinfo response. */
   readUser(status: number, body: Json): { readonly status: number; readonly body: Json };
-  /** How a token is revoked; `null`: as RFC 7009 says. */
+  /** How a token is revoked; `null`: with RFC 7009. */
   readonly revocation: RevocationRequestFormat | null;
 }
 
@@ -22,14 +22,14 @@ export type RevocationRequestFormat = (
   clientId: string,
 ) => {
   readonly method: 'POST' | 'DELETE';
-  /** What stands behind the revocation endpoint. */
+  /** Appended to the revocation endpoint. */
   readonly path: string;
   readonly body: Json | null;
-  /** Whether the client proves itself, or the token does. */
+  /** Whether the client or the token authenticates the request. */
   readonly proof: 'client' | 'token';
 };
 
-/** An answer without what would say who somebody is. */
+/** A token response without its ID token. */
 export const withoutIdToken: ResponseFormat['readToken'] = (status, { id_token: _unread, ...body }) => ({
   status,
   body,
@@ -37,15 +37,14 @@ export const withoutIdToken: ResponseFormat['readToken'] = (status, { id_token: 
 
 const standard: ResponseFormat = {
   scopeParameters: (scopes) => (scopes.length === 0 ? {} : { scope: scopes.join(' ') }),
-  // Who is no provider of OpenID Connect proves nothing by an ID token.
+  // An ID token proves nothing if the provider is not an OpenID Connect provider.
   readToken: withoutIdToken,
   readUser: (status, body) => ({ status, body }),
   revocation: null,
 };
 
 /**
- * Errors of the token endpoint come with status 200, scopes are separated by commas, and a token is deleted at an address
- * that names the application.
+ * Token errors have status 200, scopes are separated by commas, and tokens are deleted at a URL that names the application.
  * @see https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps
  * @see https://docs.github.com/en/rest/apps/oauth-applications#delete-an-app-token
  */
@@ -78,7 +77,7 @@ const github: ResponseFormat = {
   }),
 };
 
-/** What GitHub calls the standard's `invalid_grant`. */
+/** GitHub's error codes and the standard ones. */
 const githubErrors: Readonly<Record<string, string>> = {
   bad_verification_code: 'invalid_grant',
   bad_refresh_token: 'invalid_grant',
@@ -86,8 +85,8 @@ const githubErrors: Readonly<Record<string, string>> = {
 };
 
 /**
- * Everything comes with status 200 and `ok`; what belongs to the person stands in `authed_user`, and their scopes are asked
- * for by `user_scope`. An identifier of a person is one within a team.
+ * Every response has status 200 and `ok`; the user's tokens are in `authed_user`, and user scopes are requested with `user_scope`.
+ * A user id is unique within a team only.
  * @see https://docs.slack.dev/authentication/installing-with-oauth
  * @see https://docs.slack.dev/reference/methods/oauth.v2.access
  * @see https://docs.slack.dev/reference/methods/auth.revoke
@@ -113,13 +112,13 @@ const slack: ResponseFormat = {
   readUser: (status, body) => {
     const { team_id: team, user_id: user, subject: _unread, ...rest } = body;
     if (body['ok'] === true) {
-      const isSomebody = typeof team === 'string' && typeof user === 'string';
-      return { status, body: { ...rest, ...(isSomebody && { subject: `${team}.${user}` }) } };
+      const hasUser = typeof team === 'string' && typeof user === 'string';
+      return { status, body: { ...rest, ...(hasUser && { subject: `${team}.${user}` }) } };
     }
-    const isDead = ['invalid_auth', 'token_revoked', 'token_expired', 'account_inactive'].includes(
+    const isInvalidToken = ['invalid_auth', 'token_revoked', 'token_expired', 'account_inactive'].includes(
       String(body['error']),
     );
-    return { status: isDead ? 401 : 503, body: {} };
+    return { status: isInvalidToken ? 401 : 503, body: {} };
   },
   revocation: () => ({ method: 'POST', path: '', body: null, proof: 'token' }),
 };
@@ -141,7 +140,7 @@ export const responseFormats: Readonly<Record<NonNullable<PlainProvider['respons
     slack,
   };
 
-/** An answer in the words of the standard. One that is no JSON object stays as it is: whoever reads it will say so. */
+/** Translates a response into the standard format. One that is not a JSON object stays as it is and fails later. */
 export async function translateResponse(
   response: Response,
   read: (status: number, body: Json) => { readonly status: number; readonly body: Json },
@@ -164,9 +163,9 @@ export function isJsonObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The granted scopes as told; what was asked for when nothing was told. @see RFC 6749 §5.1 */
-export function readGrantedScopes(told: string | undefined, asked: Scopes): Scopes {
-  return told === undefined
-    ? intersectScopes(asked, asked)
-    : [...new Set(told.split(' ').filter((one) => one !== ''))];
+/** The granted scopes; those requested if the response has none. @see RFC 6749 §5.1 */
+export function readGrantedScopes(scope: string | undefined, requested: Scopes): Scopes {
+  return scope === undefined
+    ? intersectScopes(requested, requested)
+    : [...new Set(scope.split(' ').filter((one) => one !== ''))];
 }

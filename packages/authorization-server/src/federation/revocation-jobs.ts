@@ -1,104 +1,186 @@
-/** Farewells: what ended here is revoked at the third party too, by whichever process comes to it, until it is done or hopeless. */
-
+/** Provider token revocation jobs, an outbox: tokens of grants that ended here are revoked at the provider, with retries. */
 import { OAuthError } from '@portcullis/protocol';
+import type { AuthorizationEvent, EventSink } from '../audit/events.ts';
 import type { ServerContext } from '../context.ts';
+import type { ProviderTokensRecord } from '../store/index.ts';
 import type { IdentityProvider } from './identity-provider.ts';
 import type { ProviderClient } from './provider-client.ts';
-import { createRevokeAtProvider } from './revoke-at-provider.ts';
+import { toIdentityProviderError } from './provider-error.ts';
+import { type ProviderTokenSet, providerTokensContext } from './token-set.ts';
 import type { TokenVault } from './token-vault.ts';
 
 export interface RevocationJobs {
-  /** Looks soon, because something has ended. */
+  /** Runs due jobs soon, because something has ended. */
   runSoon(): void;
-  /** Ends what is under way and begins nothing more. */
+  /** Finishes the jobs in progress and starts no more. */
   close(): Promise<void>;
 }
 
-/** Milliseconds between looks, and from a nudge to a look. */
-const TIMES = { every: 5_000, soon: 20 };
-/** Bonds at a time. */
-const BATCH = 20;
-/** Seconds that a process has for its batch before another may take it. */
-const CLAIM = 120;
+/** Milliseconds between runs, and from `runSoon` to the run. */
+const DELAYS = { regular: 5_000, soon: 20 };
+/** Jobs claimed at a time. */
+const BATCH_SIZE = 20;
+/** Seconds that a process has for its batch before another may claim it. */
+const CLAIM_DURATION = 120;
 /** Seconds by which clocks of processes may differ. */
-const SKEW = 300;
-/** Milliseconds between looks after the keys of the vault. */
-const TEND_EVERY = 3_600_000;
+const CLOCK_SKEW = 300;
+/** Milliseconds between rotations of the data keys, which are done along the way. */
+const ROTATE_DATA_KEYS_EVERY = 3_600_000;
+/** Seconds before the next try, doubled each time: all tries together take a day and a half. */
+const RETRY = { first: 30, max: 6 * 3600, tries: 14 };
 
+/** Jobs are stored: any process of the same store runs them. */
 export function createRevocationJobs(
   context: ServerContext,
   vault: TokenVault,
-  wireOf: (identityProvider: IdentityProvider) => ProviderClient,
+  clientFor: (identityProvider: IdentityProvider) => ProviderClient,
 ): RevocationJobs {
   const { store, clock, events } = context;
-  const part = createRevokeAtProvider(context, vault, wireOf);
-  /** Grants that were revoked before have been looked at. */
-  let lookedTo = 0;
-  let tendedAt = 0;
+  const runJob = createRunJob(context, vault, clientFor);
+  /** Grants revoked before have been handled. */
+  let handledUntil = 0;
+  let dataKeysRotatedAt = 0;
 
-  /** While the store is away there is nothing to do: everything is in it. */
-  async function pass(isClosed: () => boolean): Promise<void> {
+  /** Without the store there is nothing to do: the jobs are in it. */
+  async function run(isClosed: () => boolean): Promise<void> {
     try {
-      await look(isClosed);
-      await tend();
+      await runDueJobs(isClosed);
+      await rotateDataKeys();
     } catch (error) {
       if (!(error instanceof OAuthError)) {
-        events({ type: 'request.failed', endpoint: 'farewells', reason: String(error) });
+        events({ type: 'request.failed', endpoint: 'revocation-jobs', reason: String(error) });
       }
     }
   }
 
-  async function look(isClosed: () => boolean): Promise<void> {
+  async function runDueJobs(isClosed: () => boolean): Promise<void> {
     const now = clock();
-    await store.endProviderTokensOfRevokedGrants(lookedTo, now);
-    lookedTo = now - SKEW;
+    await store.endProviderTokensOfRevokedGrants(handledUntil, now);
+    handledUntil = now - CLOCK_SKEW;
     for (;;) {
-      const claimed = await store.claimRevocationJobs(clock(), clock() + CLAIM, BATCH);
-      await Promise.all(claimed.map(part));
-      if (claimed.length < BATCH || isClosed()) return;
+      const claimed = await store.claimRevocationJobs(clock(), clock() + CLAIM_DURATION, BATCH_SIZE);
+      await Promise.all(claimed.map(runJob));
+      if (claimed.length < BATCH_SIZE || isClosed()) return;
     }
   }
 
-  async function tend(): Promise<void> {
-    if (Date.now() - tendedAt < TEND_EVERY) return;
+  async function rotateDataKeys(): Promise<void> {
+    if (Date.now() - dataKeysRotatedAt < ROTATE_DATA_KEYS_EVERY) return;
     await vault.rotateDataKeys();
-    tendedAt = Date.now();
+    dataKeysRotatedAt = Date.now();
   }
 
-  return createRounds(pass);
+  return repeat(run);
 }
 
-/** Goes round by itself, now and then and soon after a nudge, once at a time. */
-function createRounds(pass: (isClosed: () => boolean) => Promise<void>): RevocationJobs {
+/** Runs regularly, and soon after `runSoon`; never twice at a time. */
+function repeat(run: (isClosed: () => boolean) => Promise<void>): RevocationJobs {
   let timer: NodeJS.Timeout | null = null;
-  let underWay: Promise<void> | null = null;
-  let isNudged = false;
+  let running: Promise<void> | null = null;
+  let isRequested = false;
   let isClosed = false;
 
   function schedule(delay: number): void {
-    if (isClosed || underWay !== null) return;
+    if (isClosed || running !== null) return;
     if (timer !== null) clearTimeout(timer);
     timer = setTimeout(() => {
       timer = null;
-      underWay = pass(() => isClosed).finally(() => {
-        underWay = null;
-        schedule(isNudged ? TIMES.soon : TIMES.every);
-        isNudged = false;
+      running = run(() => isClosed).finally(() => {
+        running = null;
+        schedule(isRequested ? DELAYS.soon : DELAYS.regular);
+        isRequested = false;
       });
     }, delay);
     timer.unref();
   }
 
-  schedule(TIMES.soon);
+  schedule(DELAYS.soon);
   return {
     runSoon() {
-      isNudged = true;
-      schedule(TIMES.soon);
+      isRequested = true;
+      schedule(DELAYS.soon);
     },
     async close() {
       isClosed = true;
       if (timer !== null) clearTimeout(timer);
-      await underWay;
+      await running;
+    },
+  };
+}
+
+type RevocationOutcome = 'revoked' | 'unsupported' | 'shared' | 'nothing';
+
+/** Makes the function that runs one claimed job: the tokens are revoked and deleted, or the job is postponed, but not forever. */
+function createRunJob(
+  { store, clock, events, options: { identityProviders } }: ServerContext,
+  vault: TokenVault,
+  clientFor: (identityProvider: IdentityProvider) => ProviderClient,
+): (record: ProviderTokensRecord) => Promise<void> {
+  return async (record) => {
+    try {
+      await complete(record, { outcome: await revoke(record) });
+    } catch (cause) {
+      const { message, retryAfter } = toIdentityProviderError(cause);
+      if (record.revocationAttempts >= RETRY.tries) {
+        return complete(record, { outcome: 'given_up', reason: message });
+      }
+      const delay = Math.max(retryDelay(record), retryAfter ?? 0);
+      await store.postponeRevocationJob(record.grantId, clock() + delay);
+    }
+  };
+
+  async function complete(
+    { grantId, accountId, identityProvider }: ProviderTokensRecord,
+    result: { readonly outcome: RevocationOutcome | 'given_up'; readonly reason?: string },
+  ): Promise<void> {
+    await store.completeRevocationJob(grantId);
+    events({ type: 'provider_token.revocation_finished', identityProvider, grantId, accountId, ...result });
+  }
+
+  async function revoke(record: ProviderTokensRecord): Promise<RevocationOutcome> {
+    const identityProvider = identityProviders.get(record.identityProvider);
+    if (record.encryptedTokens === null) return 'nothing';
+    if (identityProvider === undefined) return 'unsupported';
+    // If revoking one token ends all access of the user there, it has to wait for the last grant, so that other clients keep theirs.
+    if (identityProvider.revocationEnds === 'everything') {
+      const others = await store.countProviderTokensOfIdentity(record.issuer, record.subject, record.grantId);
+      if (others > 0) return 'shared';
+    }
+    const tokens = await vault.decrypt<ProviderTokenSet>(
+      record.encryptedTokens,
+      providerTokensContext(record.grantId),
+    );
+    return clientFor(identityProvider).revoke(tokens);
+  }
+}
+
+function retryDelay({ revocationAttempts }: ProviderTokensRecord): number {
+  return Math.min(RETRY.max, RETRY.first * 2 ** (revocationAttempts - 1));
+}
+
+/** Events after which grants, and with them their provider tokens, may have ended. */
+const TRIGGERING_EVENTS: readonly AuthorizationEvent['type'][] = [
+  'grant.revoked', 'account.disabled', 'account.removed', 'provider_token.ended', 'provider_token.discarded', 'client.removed',
+  'authorization_code.replayed', 'refresh_token.reuse_detected', 'token.revoked',
+]; // biome-ignore format: one list
+
+export interface RevocationTrigger {
+  /** The same sink; events that may end grants notify the subscriber. */
+  watch(sink: EventSink): EventSink;
+  /** Sets the subscriber; there is one at a time. */
+  subscribe(listener: () => void): void;
+}
+
+/** Runs revocation jobs soon after events that may end grants. Exists before the jobs do, because they emit events themselves. */
+export function createRevocationTrigger(): RevocationTrigger {
+  let notify = (): void => undefined;
+  return {
+    watch: (sink) => (event) => {
+      sink(event);
+      if (TRIGGERING_EVENTS.includes(event.type)) notify();
+    },
+    subscribe(listener) {
+      notify = listener;
     },
   };
 }

@@ -1,24 +1,24 @@
-/** Revoking a token at the third party: as the standard says, or in its own way. */
+/** Revokes tokens at an identity provider: with RFC 7009, or with the provider's own request. */
 import * as oauth from 'oauth4webapi';
 import { IdentityProviderError } from './provider-error.ts';
 import type { ProviderTransport } from './provider-transport.ts';
 import type { RevocationRequestFormat } from './response-formats.ts';
 import type { ProviderTokenSet } from './token-set.ts';
 
-/** @returns `impossible` when the third party has no way to revoke */
+/** @returns `unsupported` if the provider has no revocation endpoint */
 export async function revokeProviderTokens(
-  line: ProviderTransport,
+  transport: ProviderTransport,
   server: oauth.AuthorizationServer,
   { accessToken, refreshToken }: ProviderTokenSet,
-): Promise<'revoked' | 'impossible'> {
-  const { dialect, client, authentication, options } = line;
-  if (server.revocation_endpoint === undefined) return 'impossible';
-  if (dialect.revocation !== null) {
-    return revokeTheirWay(line, dialect.revocation, server.revocation_endpoint, accessToken);
+): Promise<'revoked' | 'unsupported'> {
+  const { responseFormat, client, authentication, options } = transport;
+  if (server.revocation_endpoint === undefined) return 'unsupported';
+  if (responseFormat.revocation !== null) {
+    return revokeByFormat(transport, responseFormat.revocation, server.revocation_endpoint, accessToken);
   }
-  // With the refresh token goes what was issued on it. @see RFC 7009 §2.1
+  // Revoking the refresh token also revokes the access tokens. @see RFC 7009 §2.1
   const token_type_hint = refreshToken === null ? 'access_token' : 'refresh_token';
-  const answer = await oauth.revocationRequest(
+  const response = await oauth.revocationRequest(
     server,
     client(),
     authentication,
@@ -28,19 +28,19 @@ export async function revokeProviderTokens(
       additionalParameters: { token_type_hint },
     },
   );
-  await oauth.processRevocationResponse(answer);
+  await oauth.processRevocationResponse(response);
   return 'revoked';
 }
 
-async function revokeTheirWay(
+async function revokeByFormat(
   { fetch, identityProvider: { clientId, clientSecret } }: ProviderTransport,
-  way: RevocationRequestFormat,
+  format: RevocationRequestFormat,
   endpoint: string,
   token: string,
 ): Promise<'revoked'> {
-  const { method, path, body, proof } = way(token, clientId);
+  const { method, path, body, proof } = format(token, clientId);
   const secret = Buffer.from(`${clientId}:${clientSecret ?? ''}`).toString('base64');
-  const answer = await fetch(`${endpoint}${path}`, {
+  const response = await fetch(`${endpoint}${path}`, {
     method,
     headers: {
       accept: 'application/json',
@@ -49,7 +49,10 @@ async function revokeTheirWay(
     },
     ...(body !== null && { body: JSON.stringify(body) }),
   });
-  // What they do not know is revoked already.
-  if (answer.ok || answer.status === 404 || answer.status === 422) return 'revoked';
-  throw new IdentityProviderError('misbehaved', `it answered a revocation with status ${answer.status}`);
+  // An unknown token is revoked already.
+  if (response.ok || response.status === 404 || response.status === 422) return 'revoked';
+  throw new IdentityProviderError(
+    'misbehaved',
+    `it responded to a revocation with status ${response.status}`,
+  );
 }

@@ -1,30 +1,30 @@
-/** What a third party gave: its tokens, and what they are good for. */
+/** The tokens that an identity provider issues, and when they expire and are refreshed. */
 import type { Scopes } from '@portcullis/protocol';
 
-/** Secrets of the third party. In this form they are only ever in memory. */
+/** Secrets of the identity provider: in this form they only exist in memory. */
 export interface ProviderTokenSet {
   readonly accessToken: string;
   readonly tokenType: string;
-  /** `null`: nothing renews the access token. */
+  /** `null`: the access token cannot be refreshed. */
   readonly refreshToken: string | null;
 }
 
-/** Where the envelope belongs in which the tokens of a bond rest. */
+/** The encryption context of a grant's provider tokens. */
 export function providerTokensContext(grantId: string): string {
-  return `bond ${grantId}`;
+  return `provider tokens ${grantId}`;
 }
 
 export interface ProviderTokenResponse {
   readonly tokens: ProviderTokenSet;
   readonly scopes: Scopes;
-  /** Seconds for which the access token lives; `null` when they did not say. */
+  /** Seconds for which the access token is valid; `null` if the provider did not say. */
   readonly lifetime: number | null;
 }
 
-/** Seconds before its expiry from which an access token is renewed, and the part of its life that this is at most. */
-const AHEAD = { seconds: 60, part: 0.25 };
+/** An access token is refreshed this long before it expires: seconds, and at most this part of its lifetime. */
+const REFRESH_AHEAD = { seconds: 60, part: 0.25 };
 
-/** The times of a bond, of what was given. */
+/** When the tokens of a response expire and are refreshed. */
 export function providerTokenTimes(
   { tokens, lifetime }: ProviderTokenResponse,
   now: number,
@@ -36,6 +36,6 @@ export function providerTokenTimes(
   const isRefreshable = tokens.refreshToken !== null;
   if (lifetime === null) return { expiresAt: null, isRefreshable, refreshFrom: null };
   const expiresAt = now + Math.floor(lifetime);
-  const ahead = Math.ceil(Math.min(AHEAD.seconds, lifetime * AHEAD.part));
+  const ahead = Math.ceil(Math.min(REFRESH_AHEAD.seconds, lifetime * REFRESH_AHEAD.part));
   return { expiresAt, isRefreshable, refreshFrom: isRefreshable ? expiresAt - ahead : null };
 }

@@ -1,5 +1,4 @@
-/** Asking a third party whether its token is alive; one that could not say is left alone for a while. */
-
+/** Checks at the identity provider whether its token is alive, with backoff after failures. */
 import { temporarilyUnavailable } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
 import type { ProviderTokensRecord } from '../store/index.ts';
@@ -10,42 +9,36 @@ import { toIdentityProviderError } from './provider-error.ts';
 import { type ProviderTokenSet, providerTokensContext } from './token-set.ts';
 import type { TokenVault } from './token-vault.ts';
 
-/** Seconds to wait for a third party that could not say whether its token is alive. */
+/** Seconds before the next check at a provider that could not answer. */
 export const RECHECK_AFTER = 5;
 
-/** @throws OAuthError `temporarily_unavailable` when the third party cannot say, now or a moment ago */
-export type CheckTokenStatus = (
-  bond: ProviderTokensRecord,
+/** @throws OAuthError `temporarily_unavailable` if the provider cannot answer, now or a moment ago */
+type CheckTokenStatus = (
+  record: ProviderTokensRecord,
   identityProvider: IdentityProvider,
 ) => ReturnType<ProviderClient['checkStatus']>;
 
 export function createCheckTokenStatus(
   { clock, events }: ServerContext,
   vault: TokenVault,
-  wireOf: (identityProvider: IdentityProvider) => ProviderClient,
+  clientFor: (identityProvider: IdentityProvider) => ProviderClient,
 ): CheckTokenStatus {
-  const waits = createBackoff(clock);
+  const backoff = createBackoff(clock);
   return async ({ grantId, accountId, subject, encryptedTokens }, identityProvider) => {
-    const waiting = waits.remaining(grantId);
-    if (waiting !== null)
-      throw temporarilyUnavailable(`${identityProvider.id}: ${waiting.reason}`, waiting.retryAfter);
+    const { id } = identityProvider;
+    const waiting = backoff.remaining(grantId);
+    if (waiting !== null) throw temporarilyUnavailable(`${id}: ${waiting.reason}`, waiting.retryAfter);
     if (encryptedTokens === null) return 'dead';
     const tokens = await vault.decrypt<ProviderTokenSet>(encryptedTokens, providerTokensContext(grantId));
     try {
-      return await wireOf(identityProvider).checkStatus(tokens, subject);
-    } catch (error) {
-      const issue = toIdentityProviderError(error);
-      const retryAfter = issue.retryAfter ?? RECHECK_AFTER;
-      const reason = `status: ${issue.message}`;
-      waits.start(grantId, { retryAfter, reason });
-      events({
-        type: 'identity_provider.failed',
-        identityProvider: identityProvider.id,
-        grantId,
-        accountId,
-        reason,
-      });
-      throw temporarilyUnavailable(`${identityProvider.id}: ${reason}`, retryAfter);
+      return await clientFor(identityProvider).checkStatus(tokens, subject);
+    } catch (cause) {
+      const error = toIdentityProviderError(cause);
+      const retryAfter = error.retryAfter ?? RECHECK_AFTER;
+      const reason = `status: ${error.message}`;
+      backoff.start(grantId, { retryAfter, reason });
+      events({ type: 'identity_provider.failed', identityProvider: id, grantId, accountId, reason });
+      throw temporarilyUnavailable(`${id}: ${reason}`, retryAfter);
     }
   };
 }

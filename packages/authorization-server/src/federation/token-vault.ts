@@ -1,138 +1,147 @@
-/** The vault: what belongs to third parties rests in envelopes under data keys, and those under the sealing key. */
-
+/** The token vault: encrypts secrets of identity providers under data keys (DEK), and those under the master key (KEK). */
 import { randomBytes } from 'node:crypto';
 import { ConfigurationError, temporarilyUnavailable } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
-import { dataKeyContext } from '../encryption/contexts.ts';
-import { createEncryptor, DecryptionError, type Encryptor } from '../encryption/encryptor.ts';
+import { createEncryptor, DecryptionError, dataKeyContext, type Encryptor } from '../encryption/encryptor.ts';
 import { createSingleFlight } from '../single-flight.ts';
 import type { DataKeyRecord } from '../store/index.ts';
 
-interface Sealed {
-  readonly envelope: Uint8Array;
+interface Encrypted {
+  readonly ciphertext: Uint8Array;
   readonly dataKeyId: string;
 }
 
 export interface TokenVault {
-  /** Loads the data keys. @throws ConfigurationError when the sealing key does not open them */
+  /** Loads the data keys. @throws ConfigurationError if the master key does not decrypt them */
   load(): Promise<void>;
-  /** @param place what the envelope belongs to, and where alone it opens */
-  encrypt(content: object, place: string): Promise<Sealed>;
-  /** What was sealed. Its type is the sealer's claim. */
-  decrypt<T>(envelope: Uint8Array, place: string): Promise<T>;
-  /** Makes the next data key when it is time, and removes those under which nothing is sealed any more. */
+  /** @param context what the content belongs to: it can only be decrypted with the same context */
+  encrypt(content: object, context: string): Promise<Encrypted>;
+  /**
+   * Decrypts what was encrypted. Its type is the caller's claim.
+   * @throws OAuthError `temporarily_unavailable` if it cannot be decrypted: the operator has to act, and the client learns nothing
+   */
+  decrypt<T>(ciphertext: Uint8Array, context: string): Promise<T>;
+  /** Creates the next data key when it is due, and removes those that are no longer used. */
   rotateDataKeys(): Promise<void>;
 }
 
-/** Seconds for which a data key seals. Replacing it costs nothing: what it sealed is renewed under the next one by and by. */
-const SEALS_FOR = 30 * 86_400;
-/** Every process has heard of a key of that age. Seconds. */
-const HEARD_AFTER = 86_400;
-/** Seconds after which a process looks for keys of others. */
-const LOOKS_EVERY = 3600;
+/** Seconds for which a data key encrypts. Rotation costs nothing: what it encrypted is refreshed under the next one over time. */
+const ENCRYPTS_FOR = 30 * 86_400;
+/** Every process has learned of a key of that age. Seconds. */
+const KNOWN_AFTER = 86_400;
+/** Seconds between looks for keys of other processes. */
+const RELOAD_EVERY = 3600;
 
-interface Keys {
+interface DataKeys {
   /** Newest first; at least one. */
   readonly records: readonly DataKeyRecord[];
   readonly newestId: string;
-  readonly sealer: Encryptor;
-  readonly lookedAt: number;
+  readonly encryptor: Encryptor;
+  readonly loadedAt: number;
 }
 
 export function createTokenVault(context: ServerContext): TokenVault {
-  const {
-    store,
-    clock,
-    events,
-    options: { masterKey, previousMasterKeys },
-  } = context;
-  const master = createEncryptor(masterKey, previousMasterKeys);
-  const singleFlight = createSingleFlight<Keys>();
-  let keys: Keys | null = null;
-
-  const load = (): Promise<Keys> =>
-    singleFlight.run('load', async () => {
-      const found = await store.listDataKeys();
-      try {
-        keys = openAll(found.length > 0 ? found : await add(null));
-      } catch (error) {
-        // Sealed anew under a key that this process has not got: what is known goes on.
-        if (!(error instanceof DecryptionError) || keys === null) throw error;
-        events({ type: 'key_ring.refresh_failed', reason: `data keys: ${error.message}` });
-        keys = { ...keys, lookedAt: clock() };
-      }
-      return keys;
-    });
-
-  /** A process that does not seal under the newest sealing key makes no keys: it is about to be replaced. */
-  async function add(after: string | null): Promise<readonly DataKeyRecord[]> {
-    const id = `data-key_${randomBytes(16).toString('base64url')}`;
-    const made = {
-      id,
-      encryptedKey: master.encrypt(randomBytes(32), dataKeyContext(id)),
-      createdAt: clock(),
-    };
-    const records = await store.addDataKey(made, after);
-    if (records[0]?.id === id) events({ type: 'data_key.created', keyId: id });
-    return records;
-  }
-
-  function openAll(records: readonly DataKeyRecord[]): Keys {
-    const opened = records.map(({ id, encryptedKey }) => master.decrypt(encryptedKey, dataKeyContext(id)));
-    const [newest, ...older] = opened;
-    if (newest === undefined) throw new Error('the store keeps no data key');
-    return {
-      records,
-      newestId: records[0]?.id ?? '',
-      sealer: createEncryptor(newest, older),
-      lookedAt: clock(),
-    };
-  }
-
-  const current = async (): Promise<Keys> =>
-    keys === null || clock() - keys.lookedAt >= LOOKS_EVERY ? load() : keys;
-
+  const dataKeys = createDataKeys(context);
   return {
     async load() {
       try {
-        await load();
+        await dataKeys.load();
       } catch (error) {
         if (error instanceof DecryptionError) {
           throw new ConfigurationError([
-            'masterKey is not the key under which the data keys in this store were sealed: give that one back, or add it to previousMasterKeys',
+            'masterKey does not decrypt the data keys in this store: restore the previous master key, or add it to previousMasterKeys',
           ]);
         }
         throw error;
       }
     },
-    async encrypt(content, place) {
-      const { sealer, newestId } = await current().catch(explain);
-      return { envelope: sealer.encrypt(Buffer.from(JSON.stringify(content)), place), dataKeyId: newestId };
+    async encrypt(content, context) {
+      const { encryptor, newestId } = await dataKeys.current().catch(rethrow);
+      const ciphertext = encryptor.encrypt(Buffer.from(JSON.stringify(content)), context);
+      return { ciphertext, dataKeyId: newestId };
     },
-    async decrypt(envelope, place) {
+    async decrypt(ciphertext, context) {
       try {
-        const { sealer } = await current();
-        return JSON.parse(sealer.decrypt(envelope, place).toString());
+        const { encryptor } = await dataKeys.current();
+        return JSON.parse(encryptor.decrypt(ciphertext, context).toString());
       } catch (error) {
-        if (!(error instanceof DecryptionError) || error.issue !== 'other-key') return explain(error);
+        if (!(error instanceof DecryptionError) || error.issue !== 'other-key') return rethrow(error);
       }
-      // Another process has made a key since.
-      return JSON.parse((await load().catch(explain)).sealer.decrypt(envelope, place).toString());
+      // Another process may have created a key in the meantime.
+      const { encryptor } = await dataKeys.load().catch(rethrow);
+      return JSON.parse(encryptor.decrypt(ciphertext, context).toString());
     },
-    async rotateDataKeys() {
+    rotateDataKeys: dataKeys.rotate,
+  };
+}
+
+/** The data keys of the store, decrypted under the master key and cached. */
+function createDataKeys({
+  store,
+  clock,
+  events,
+  options: { masterKey, previousMasterKeys },
+}: ServerContext): {
+  load(): Promise<DataKeys>;
+  current(): Promise<DataKeys>;
+  rotate(): Promise<void>;
+} {
+  const master = createEncryptor(masterKey, previousMasterKeys);
+  const singleFlight = createSingleFlight<DataKeys>();
+  let keys: DataKeys | null = null;
+
+  const load = (): Promise<DataKeys> =>
+    singleFlight.run('load', async () => {
+      const found = await store.listDataKeys();
+      try {
+        keys = decryptAll(found.length > 0 ? found : await add(null));
+      } catch (error) {
+        // Re-encrypted under a master key that this process does not have: it goes on with the keys it knows.
+        if (!(error instanceof DecryptionError) || keys === null) throw error;
+        events({ type: 'key_ring.refresh_failed', reason: `data keys: ${error.message}` });
+        keys = { ...keys, loadedAt: clock() };
+      }
+      return keys;
+    });
+
+  async function add(after: string | null): Promise<readonly DataKeyRecord[]> {
+    const id = `data-key_${randomBytes(16).toString('base64url')}`;
+    const encryptedKey = master.encrypt(randomBytes(32), dataKeyContext(id));
+    const records = await store.addDataKey({ id, encryptedKey, createdAt: clock() }, after);
+    if (records[0]?.id === id) events({ type: 'data_key.created', keyId: id });
+    return records;
+  }
+
+  function decryptAll(records: readonly DataKeyRecord[]): DataKeys {
+    const decrypted = records.map(({ id, encryptedKey }) => master.decrypt(encryptedKey, dataKeyContext(id)));
+    const [newest, ...older] = decrypted;
+    if (newest === undefined) throw new Error('the store has no data key');
+    return {
+      records,
+      newestId: records[0]?.id ?? '',
+      encryptor: createEncryptor(newest, older),
+      loadedAt: clock(),
+    };
+  }
+
+  return {
+    load,
+    current: async () => (keys === null || clock() - keys.loadedAt >= RELOAD_EVERY ? load() : keys),
+    async rotate() {
       const { records } = await load();
       const [newest] = records;
-      const isOurs = newest !== undefined && master.isCurrentKey(newest.encryptedKey);
-      if (isOurs && clock() - newest.createdAt >= SEALS_FOR) keys = openAll(await add(newest.id));
-      const removed = await store.removeUnusedDataKeys(clock() - HEARD_AFTER);
+      // A process that does not encrypt under the newest master key creates no keys: it is about to be replaced.
+      const isCurrent = newest !== undefined && master.isCurrentKey(newest.encryptedKey);
+      if (isCurrent && clock() - newest.createdAt >= ENCRYPTS_FOR) keys = decryptAll(await add(newest.id));
+      const removed = await store.removeUnusedDataKeys(clock() - KNOWN_AFTER);
       if (removed > 0) await load();
     },
   };
 }
 
-/** What does not open is a matter for the operator, and no word of it for the client. */
-function explain(error: unknown): never {
-  if (error instanceof DecryptionError)
-    throw temporarilyUnavailable(`the vault does not open: ${error.message}`, 60, error);
+function rethrow(error: unknown): never {
+  if (error instanceof DecryptionError) {
+    throw temporarilyUnavailable(`the token vault cannot be decrypted: ${error.message}`, 60, error);
+  }
   throw error;
 }

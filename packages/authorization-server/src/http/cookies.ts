@@ -25,7 +25,7 @@ const SECRET = /^[A-Za-z0-9_-]{43}$/;
  */
 export function defineCookie(
   issuer: string,
-  purpose: 'browser' | 'session' | 'known-browser' | `departure-${string}`,
+  purpose: 'browser' | 'session' | 'known-browser' | `federated-login-${string}`,
   form: RegExp = SECRET,
 ): Cookie {
   const { protocol, port } = new URL(issuer);

@@ -1,4 +1,4 @@
-/** Access tokens: signed JWTs, or opaque ones for resources that want them; written on the hot path, read back for revocation and introspection. */
+/** Access token formats: signs JWTs or encrypts opaque tokens, and reads both back for revocation and introspection. */
 import { type AccessTokenClaims, createBatch } from '@portcullis/protocol';
 import { createLruCache } from '../lru-cache.ts';
 import type { ServerOptions } from '../options.ts';
@@ -6,25 +6,25 @@ import type { KeyRing } from './key-ring.ts';
 import { createOpaqueTokens, isOpaqueToken } from './opaque-tokens.ts';
 
 /** Longer than any token that this server issues. */
-const LONGEST_TOKEN = 16_384;
-/** Tokens whose signature is not verified again, at least: guards ask about the same ones over and over. */
-const REMEMBERED = 2000;
+const MAX_TOKEN_LENGTH = 16_384;
+/** Tokens whose verified signature is cached: resource servers introspect the same ones over and over. */
+const CACHED_TOKENS = 2000;
 
 export interface AccessTokenFormat {
-  /** Signs with the key whose time it is. */
+  /** Signs a JWT with the current key. */
   sign(claims: AccessTokenClaims): Promise<string>;
-  /** Makes a token that only this server can read. */
+  /** Encrypts an opaque token that only this server can read. */
   encrypt(claims: AccessTokenClaims): string;
-  /** The claims of a token that was sealed here or that one of the published keys signed, whatever they say; `null` for any other text. */
+  /** The claims of a token that this server encrypted or signed with a published key, valid or expired; `null` for any other text. */
   read(token: string): AccessTokenClaims | null;
 }
 
 export function createAccessTokenFormat(
   keys: KeyRing,
-  configuration: Pick<ServerOptions, 'masterKey' | 'previousMasterKeys'>,
+  options: Pick<ServerOptions, 'masterKey' | 'previousMasterKeys'>,
 ): AccessTokenFormat {
-  const signed = createLruCache<true>(REMEMBERED);
-  const opaque = createOpaqueTokens(configuration);
+  const signed = createLruCache<true>(CACHED_TOKENS);
+  const opaque = createOpaqueTokens(options);
   const runBatched = createBatch(setImmediate);
   return {
     sign: (claims) =>
@@ -35,10 +35,10 @@ export function createAccessTokenFormat(
       }),
     encrypt: opaque.encrypt,
     read(token) {
-      if (token.length > LONGEST_TOKEN) return null;
+      if (token.length > MAX_TOKEN_LENGTH) return null;
       if (isOpaqueToken(token)) return opaque.decrypt(token);
       const [header = '', payload = '', signature = '', ...rest] = token.split('.');
-      // Only headers that this server writes: no other algorithm, type or key can be talked into the check.
+      // Only headers that this server writes are accepted, so no other algorithm, type or key can be chosen by the token.
       const key = keys.now().published.find((published) => published.header === header);
       if (key === undefined || rest.length > 0) return null;
       const isSigned =

@@ -1,37 +1,35 @@
-/** Signing keys in the hands of an operator: listed, rotated, sealed anew. Running servers notice within half a minute. */
+/** Key administration for operators: list, rotate and re-encrypt keys. Running servers notice changes within half a minute. */
 
 import { ConfigurationError } from '@portcullis/protocol';
-import { createEncryptor, type Encryptor } from '../encryption/encryptor.ts';
+import { createEncryptor, dataKeyContext, type Encryptor } from '../encryption/encryptor.ts';
+import { canDecrypt, reencryptStore, undecryptableKeyError } from '../encryption/reencrypt.ts';
 import type { AuthorizationServerOptions } from '../options.ts';
-import type { SigningKeyRecord } from '../store/index.ts';
-import { canDecryptDataKey, canDecryptKey, undecryptableKeyError } from './decryptable.ts';
+import type { DataKeyRecord, SigningKeyRecord } from '../store/index.ts';
 import { type KeyRules, validateKeySettings } from './key-options.ts';
-
-import { reencryptStore } from './reencrypt.ts';
 import { rotationSchedule } from './rotation-schedule.ts';
-import { creationTimeAfter, generateSigningKey } from './signing-key.ts';
+import { creationTimeAfter, decryptSigningKey, generateSigningKey } from './signing-key.ts';
 
-/** What is told of a key. Times in epoch seconds. */
+/** A signing key as listed. Times in epoch seconds. */
 export interface ListedKey {
   /** The `kid`. */
   readonly id: string;
   readonly algorithm: string;
   readonly createdAt: number;
   readonly signsFrom: number;
-  /** `next`: published, and going to sign; `past`: published while tokens that it signed may live; `retired`: about to go. */
+  /** `next`: published before it signs; `past`: published while tokens that it signed are valid; `retired`: about to be removed. */
   readonly state: 'next' | 'signing' | 'past' | 'retired';
-  /** Whether the sealing key given opens it. */
+  /** Whether the master key decrypts it. */
   readonly canDecrypt: boolean;
 }
 
 /**
- * How a key is replaced. `in-time`: the new key is published before it signs. `at-once`: it signs as soon as servers notice it,
- * and verifiers have to fetch it meanwhile. `compromised`: at once, and all others are gone with every access token that they
- * signed; refresh tokens live on.
+ * How a key is rotated. `in-time`: the new key is published before it signs. `at-once`: it signs as soon as servers notice it, and
+ * resource servers have to fetch it. `compromised`: at once, and all other keys are removed, which ends every access token that
+ * they signed; refresh tokens stay valid.
  */
 type Replacement = 'in-time' | 'at-once' | 'compromised';
 
-/** Identifiers. */
+/** Identifiers of keys that cannot be decrypted. */
 interface LostKeys {
   readonly signing: readonly string[];
   readonly data: readonly string[];
@@ -40,24 +38,24 @@ interface LostKeys {
 export interface KeyAdministration {
   /** Newest first. */
   list(): Promise<readonly ListedKey[]>;
-  /** Makes a key and answers all keys. @throws ConfigurationError when the sealing key does not open the newest */
+  /** Creates a key and returns all keys. @throws ConfigurationError if the master key does not decrypt the newest */
   rotate(replacement: Replacement): Promise<readonly ListedKey[]>;
   /**
-   * Seals everything that is sealed under another sealing key. Servers that run go on; when they start again they need that one.
-   * @returns how many keys
-   * @throws ConfigurationError when the sealing key does not open one of them; then nothing has changed
+   * Re-encrypts everything under another master key. Running servers go on; when they restart they need the new one.
+   * @returns the number of keys
+   * @throws ConfigurationError if the master key does not decrypt one of them; then nothing has changed
    */
-  reencrypt(newSealingKey: Uint8Array): Promise<number>;
-  /** The keys that the sealing key does not open: those that sign, and those that seal what third parties gave. */
+  reencrypt(newMasterKey: Uint8Array): Promise<number>;
+  /** The signing keys and data keys that the master key does not decrypt. */
   listLost(): Promise<LostKeys>;
   /**
-   * Gives up those keys. Access tokens that they signed end, and so does what rests on tokens of third parties that they sealed.
-   * @returns what is gone, and how many grants ended with it
+   * Removes those keys. Access tokens that they signed end, and grants whose provider tokens they encrypted.
+   * @returns the removed keys, and the number of grants that ended
    */
   discard(): Promise<LostKeys & { readonly endedGrants: number }>;
 }
 
-/** The signing keys of a store, and all that is sealed under its sealing key: it needs no running server. */
+/** Works on the store alone, without a running server. */
 export function createKeyAdministration(
   options: Pick<
     AuthorizationServerOptions,
@@ -66,15 +64,15 @@ export function createKeyAdministration(
 ): KeyAdministration {
   const { store, events = () => {}, clock = () => Math.floor(Date.now() / 1000) } = options;
   const { rules, previousMasterKeys } = validateKeySettings(options);
-  const sealer = createEncryptor(options.masterKey, previousMasterKeys);
+  const encryptor = createEncryptor(options.masterKey, previousMasterKeys);
 
-  const describe = (records: readonly SigningKeyRecord[]) => describeKeys(records, sealer, clock(), rules);
+  const describe = (records: readonly SigningKeyRecord[]) => describeKeys(records, encryptor, clock(), rules);
 
   const listLost = async (): Promise<LostKeys> => {
     const [records, dataKeys] = await Promise.all([store.listSigningKeys(), store.listDataKeys()]);
     return {
-      signing: records.filter((record) => !canDecryptKey(record, sealer)).map(({ id }) => id),
-      data: dataKeys.filter((record) => !canDecryptDataKey(record, sealer)).map(({ id }) => id),
+      signing: records.filter((record) => !canDecryptKey(record, encryptor)).map(({ id }) => id),
+      data: dataKeys.filter((record) => !canDecryptDataKey(record, encryptor)).map(({ id }) => id),
     };
   };
 
@@ -83,15 +81,15 @@ export function createKeyAdministration(
     async rotate(replacement) {
       const records = await store.listSigningKeys();
       const [newest] = records;
-      if (newest !== undefined && !canDecryptKey(newest, sealer)) throw undecryptableKeyError(newest);
+      if (newest !== undefined && !canDecryptKey(newest, encryptor)) throw undecryptableKeyError(newest);
       const now = creationTimeAfter(newest, clock());
       const signsFrom = now + (replacement === 'in-time' ? rules.prepublish : 0);
-      const made = await generateSigningKey(rules.algorithm, sealer, now, signsFrom);
-      const after = await store.addSigningKey(made, newest?.id ?? null);
-      if (after[0]?.id !== made.id) {
-        throw new ConfigurationError(['another process has just made a key: list the keys and try again']);
+      const created = await generateSigningKey(rules.algorithm, encryptor, now, signsFrom);
+      const after = await store.addSigningKey(created, newest?.id ?? null);
+      if (after[0]?.id !== created.id) {
+        throw new ConfigurationError(['another process has just created a key: list the keys and try again']);
       }
-      events({ type: newest === undefined ? 'key.created' : 'key.rotated', keyId: made.id });
+      events({ type: newest === undefined ? 'key.created' : 'key.rotated', keyId: created.id });
       if (replacement !== 'compromised') return describe(after);
       const ids = after.slice(1).map(({ id }) => id);
       await store.removeSigningKeys(ids);
@@ -106,9 +104,9 @@ export function createKeyAdministration(
       for (const keyId of [...lost.signing, ...lost.data]) events({ type: 'key.removed', keyId });
       return { ...lost, endedGrants };
     },
-    async reencrypt(newSealingKey) {
-      if (newSealingKey.length !== 32) throw new ConfigurationError(['the new sealing key must be 32 bytes']);
-      const count = await reencryptStore(store, sealer, createEncryptor(newSealingKey));
+    async reencrypt(newMasterKey) {
+      if (newMasterKey.length !== 32) throw new ConfigurationError(['the new master key must be 32 bytes']);
+      const count = await reencryptStore(store, encryptor, createEncryptor(newMasterKey));
       events({ type: 'key.reencrypted', count });
       return count;
     },
@@ -117,7 +115,7 @@ export function createKeyAdministration(
 
 function describeKeys(
   records: readonly SigningKeyRecord[],
-  sealer: Encryptor,
+  encryptor: Encryptor,
   now: number,
   { publishedAfter }: KeyRules,
 ): readonly ListedKey[] {
@@ -136,7 +134,15 @@ function describeKeys(
       createdAt,
       signsFrom,
       state: stateOf(record),
-      canDecrypt: canDecryptKey(record, sealer),
+      canDecrypt: canDecryptKey(record, encryptor),
     };
   });
+}
+
+function canDecryptKey(record: SigningKeyRecord, encryptor: Encryptor): boolean {
+  return canDecrypt(() => decryptSigningKey(record, encryptor));
+}
+
+function canDecryptDataKey({ id, encryptedKey }: DataKeyRecord, encryptor: Encryptor): boolean {
+  return canDecrypt(() => encryptor.decrypt(encryptedKey, dataKeyContext(id)));
 }

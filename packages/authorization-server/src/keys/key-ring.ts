@@ -1,5 +1,4 @@
-/** The key ring: which key signs and which are published now, shared with every process that uses the same store. */
-
+/** The key ring: the current signing key and the published keys, shared by all processes of a store, with automatic rotation. */
 import { ConfigurationError } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
 import { createEncryptor, DecryptionError } from '../encryption/encryptor.ts';
@@ -9,19 +8,19 @@ import { type RotationSchedule, rotationSchedule } from './rotation-schedule.ts'
 import { creationTimeAfter, decryptSigningKey, generateSigningKey, type SigningKey } from './signing-key.ts';
 
 export interface KeyRing {
-  /** The keys as they are to be used now. */
+  /** The keys to use now. */
   now(): RotationSchedule<SigningKey>;
   /**
-   * Looks into the store if that was not done for half a minute: learns of keys that others made, makes the next one when it
-   * is time, and removes those that nobody needs. Never rejects: what is known goes on while the store is away. `null`: there is
-   * no need to look, as for nearly all requests.
+   * Reads the store if the last read is half a minute old: loads keys of other processes, creates the next key when it is due, and
+   * removes retired ones. Never rejects: without the store the known keys stay in use. `null`: no read is needed, as for nearly all
+   * requests.
    */
   refresh(): Promise<void> | null;
 }
 
 /**
- * Loads the keys; makes the first one when there is none.
- * @throws ConfigurationError when they are sealed under another key.
+ * Loads the keys; creates the first one if there is none.
+ * @throws ConfigurationError if they are encrypted under another master key
  */
 export async function loadKeyRing(context: ServerContext): Promise<KeyRing> {
   const {
@@ -30,12 +29,12 @@ export async function loadKeyRing(context: ServerContext): Promise<KeyRing> {
     events,
     options: { keys: rules },
   } = context;
-  const sealer = createEncryptor(context.options.masterKey, context.options.previousMasterKeys);
-  /** By identifier: a key is opened once. */
-  const opened = new Map<string, SigningKey>();
+  const encryptor = createEncryptor(context.options.masterKey, context.options.previousMasterKeys);
+  /** By identifier: a key is decrypted once. */
+  const decrypted = new Map<string, SigningKey>();
   let schedule = await load();
-  let lookedAt = clock();
-  let underWay: Promise<void> | null = null;
+  let refreshedAt = clock();
+  let pending: Promise<void> | null = null;
 
   async function load(): Promise<RotationSchedule<SigningKey>> {
     let records = await store.listSigningKeys();
@@ -43,39 +42,39 @@ export async function loadKeyRing(context: ServerContext): Promise<KeyRing> {
     else if (records[0]?.algorithm !== rules.algorithm)
       records = await add(records, rules.prepublish, 'key.rotated');
     try {
-      for (const record of records) opened.set(record.id, decryptSigningKey(record, sealer));
+      for (const record of records) decrypted.set(record.id, decryptSigningKey(record, encryptor));
     } catch (error) {
-      if (error instanceof DecryptionError) throw new ConfigurationError([sealingIssue(error)]);
+      if (error instanceof DecryptionError) throw new ConfigurationError([describeDecryptionError(error)]);
       throw error;
     }
     return scheduleNow();
   }
 
-  /** Makes a key and adds it behind the newest. Another process may have been first. */
+  /** Creates a key after the newest one. Another process may have been faster. */
   async function add(
     known: readonly SigningKeyRecord[],
     prepublish: number,
     type: 'key.created' | 'key.rotated',
   ): Promise<readonly SigningKeyRecord[]> {
     const at = creationTimeAfter(known[0], clock());
-    const made = await generateSigningKey(rules.algorithm, sealer, at, at + prepublish);
-    const records = await store.addSigningKey(made, known[0]?.id ?? null);
-    if (records[0]?.id === made.id) events({ type, keyId: made.id });
+    const created = await generateSigningKey(rules.algorithm, encryptor, at, at + prepublish);
+    const records = await store.addSigningKey(created, known[0]?.id ?? null);
+    if (records[0]?.id === created.id) events({ type, keyId: created.id });
     return records;
   }
 
   function scheduleNow(): RotationSchedule<SigningKey> {
-    return rotationSchedule([...opened.values()], clock(), rules.publishedAfter);
+    return rotationSchedule([...decrypted.values()], clock(), rules.publishedAfter);
   }
 
-  async function look(): Promise<void> {
+  async function readStore(): Promise<void> {
     try {
       let records = await store.listSigningKeys();
-      const mine = records.every((record) => sealer.isCurrentKey(record.encryptedPrivateKey));
-      // Under a key that this process is not to seal with any more, it makes none.
-      if (mine && isDue(records, rules, clock()))
+      const isCurrent = records.every((record) => encryptor.isCurrentKey(record.encryptedPrivateKey));
+      // A process that does not encrypt under the newest master key creates no keys.
+      if (isCurrent && isDue(records, rules, clock()))
         records = await add(records, rules.prepublish, 'key.rotated');
-      takeOver(records);
+      adopt(records);
       schedule = scheduleNow();
       await removeRetired();
     } catch (error) {
@@ -83,16 +82,16 @@ export async function loadKeyRing(context: ServerContext): Promise<KeyRing> {
     }
   }
 
-  function takeOver(records: readonly SigningKeyRecord[]): void {
-    const usable = records.filter((record) => opened.has(record.id) || tryToOpen(record));
-    // Without a key that opens, what is known is better than nothing.
+  function adopt(records: readonly SigningKeyRecord[]): void {
+    const usable = records.filter((record) => decrypted.has(record.id) || tryToDecrypt(record));
+    // If no key can be decrypted, the known keys stay in use.
     if (usable.length === 0) return;
-    for (const id of opened.keys()) if (usable.every((record) => record.id !== id)) opened.delete(id);
+    for (const id of decrypted.keys()) if (usable.every((record) => record.id !== id)) decrypted.delete(id);
   }
 
-  function tryToOpen(record: SigningKeyRecord): boolean {
+  function tryToDecrypt(record: SigningKeyRecord): boolean {
     try {
-      opened.set(record.id, decryptSigningKey(record, sealer));
+      decrypted.set(record.id, decryptSigningKey(record, encryptor));
       return true;
     } catch (error) {
       events({ type: 'key_ring.refresh_failed', reason: `${record.id}: ${String(error)}` });
@@ -105,7 +104,7 @@ export async function loadKeyRing(context: ServerContext): Promise<KeyRing> {
     if (ids.length === 0) return;
     await store.removeSigningKeys(ids);
     for (const keyId of ids) {
-      opened.delete(keyId);
+      decrypted.delete(keyId);
       events({ type: 'key.removed', keyId });
     }
     schedule = scheduleNow();
@@ -117,23 +116,23 @@ export async function loadKeyRing(context: ServerContext): Promise<KeyRing> {
       return schedule;
     },
     refresh() {
-      if (Math.abs(clock() - lookedAt) < KEY_REFRESH_INTERVAL) return null;
-      underWay ??= look().finally(() => {
-        underWay = null;
-        lookedAt = clock();
+      if (Math.abs(clock() - refreshedAt) < KEY_REFRESH_INTERVAL) return null;
+      pending ??= readStore().finally(() => {
+        pending = null;
+        refreshedAt = clock();
       });
-      return underWay;
+      return pending;
     },
   };
 }
 
-/** Whether the newest key has signed for so long that the next one has to be published. */
+/** Whether the newest key has signed for so long that the next one must be published. */
 function isDue([newest]: readonly SigningKeyRecord[], { rotateEvery, prepublish }: KeyRules, now: number) {
   return newest !== undefined && rotateEvery !== null && now >= newest.signsFrom + rotateEvery - prepublish;
 }
 
-function sealingIssue({ issue }: DecryptionError): string {
+function describeDecryptionError({ issue }: DecryptionError): string {
   return issue === 'other-key'
-    ? 'masterKey is not the key under which the signing keys in this store were sealed: give that one back, or start with an empty store'
-    : 'the sealed signing keys in this store are damaged: restore the store from a backup';
+    ? 'masterKey does not decrypt the signing keys in this store: restore the previous master key, or start with an empty store'
+    : 'the encrypted signing keys in this store are damaged: restore the store from a backup';
 }

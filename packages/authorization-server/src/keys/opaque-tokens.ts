@@ -1,4 +1,4 @@
-/** Access tokens that say nothing to whoever carries them: claims sealed under the sealing key, which introspection opens. */
+/** Opaque access tokens: encrypted claims that tell their bearer nothing and that introspection decrypts. */
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
 import type { AccessTokenClaims } from '@portcullis/protocol';
 import { deriveKey } from '../encryption/encryptor.ts';
@@ -6,8 +6,8 @@ import type { ServerOptions } from '../options.ts';
 
 /*
  * `opaque.` and, in base64url: key identifier (8 bytes) | salt (16) | ciphertext | tag (16).
- * Each token has a key of its own, made of the sealing key and its salt. So no key seals twice and its nonce may be fixed: random
- * nonces under one key are good for some thousand million tokens only. @see NIST SP 800-38D §8.3
+ * Each token has a key of its own, derived from the master key and its salt, so no key encrypts twice and the nonce can be fixed:
+ * random nonces under one key would be safe for some billion tokens only. @see NIST SP 800-38D §8.3
  */
 const PREFIX = 'opaque.';
 const ID_LENGTH = 8;
@@ -17,16 +17,15 @@ const NONCE = new Uint8Array(12);
 
 export interface OpaqueTokens {
   encrypt(claims: AccessTokenClaims): string;
-  /** The claims of a token that was sealed here; `null` for any other text. */
+  /** The claims of a token of this server; `null` for any other text. */
   decrypt(token: string): AccessTokenClaims | null;
 }
 
-/** Whether a token may be one of these, and can be none of any other kind. */
+/** Whether a token has the form of an opaque one, which no other token has. */
 export function isOpaqueToken(token: string): boolean {
   return token.startsWith(PREFIX);
 }
 
-/** Makes and opens them; whoever has the sealing key can do both. */
 export function createOpaqueTokens({
   masterKey,
   previousMasterKeys,
@@ -34,12 +33,12 @@ export function createOpaqueTokens({
   const own = createBox(masterKey);
   const boxes = [own, ...previousMasterKeys.map(createBox)];
   return {
-    encrypt: (claims) => PREFIX + own.seal(JSON.stringify(claims)).toString('base64url'),
+    encrypt: (claims) => PREFIX + own.encrypt(JSON.stringify(claims)).toString('base64url'),
     decrypt(token) {
       if (!isOpaqueToken(token)) return null;
       const text = token.slice(PREFIX.length);
       const bytes = Buffer.from(text, 'base64url');
-      // One spelling for each token, so that what is remembered of one counts for it.
+      // Each token has one spelling only, so that cached results belong to it.
       if (bytes.length < TEXT_AT + TAG_LENGTH || bytes.toString('base64url') !== text) return null;
       const opened = boxes.find(({ isOwn }) => isOwn(bytes))?.open(bytes) ?? null;
       return opened === null ? null : (JSON.parse(opened) as AccessTokenClaims);
@@ -47,14 +46,14 @@ export function createOpaqueTokens({
   };
 }
 
-/** Opens and closes under keys made of one sealing key. */
+/** Encrypts and decrypts under keys derived from one master key. */
 function createBox(masterKey: Uint8Array) {
   const root = deriveKey(masterKey, 'opaque access tokens');
   const id = deriveKey(masterKey, 'opaque access tokens, key identifier').subarray(0, ID_LENGTH);
   const keyOf = (salt: Uint8Array) => createHmac('sha256', root).update(salt).digest();
   return {
     isOwn: (token: Buffer) => id.equals(token.subarray(0, ID_LENGTH)),
-    seal(text: string): Buffer {
+    encrypt(text: string): Buffer {
       const salt = randomBytes(TEXT_AT - ID_LENGTH);
       const cipher = createCipheriv('aes-256-gcm', keyOf(salt), NONCE).setAAD(id);
       return Buffer.concat([id, salt, cipher.update(text), cipher.final(), cipher.getAuthTag()]);

@@ -1,39 +1,39 @@
-/** When keys are published, sign and retire: a law over the instants at which each begins to sign. */
+/** The rotation schedule of signing keys: when each is published, signs, and is retired. */
 
-/** A key, as far as its time is concerned. Epoch seconds. */
+/** The time of a key, in epoch seconds. */
 interface Scheduled {
   readonly signsFrom: number;
 }
 
 export interface RotationSchedule<Key> {
   readonly signing: Key;
-  /** The key that signs first, then those that will, then those that did. Never empty. */
+  /** First the signing key, then future ones, then past ones. Never empty. */
   readonly published: readonly Key[];
-  /** What nobody needs any more: every token that they signed has expired. */
+  /** Keys that can be removed: every token that they signed has expired. */
   readonly retired: readonly Key[];
   /** Epoch seconds of the next change. */
   readonly changesAt: number;
 }
 
 /**
- * Judges keys at an instant. A key signs from its time on until the next one does, and stays published for as long as a token
- * that it signed last may live.
+ * The schedule at a moment. A key signs until the next one does, and stays published while tokens that it signed may be valid.
  * @param keys at least one
- * @param kept seconds for which a key is published after the next one has begun to sign
+ * @param publishedAfter seconds for which a key is published after the next one started to sign
  */
 export function rotationSchedule<Key extends Scheduled>(
   keys: readonly Key[],
   now: number,
-  kept: number,
+  publishedAfter: number,
 ): RotationSchedule<Key> {
   const inOrder = keys.toSorted((a, b) => a.signsFrom - b.signsFrom);
-  const begun = inOrder.filter(({ signsFrom }) => signsFrom <= now);
-  // A clock that lags behind finds no key that has begun.
-  const signing = begun.at(-1) ?? inOrder[0];
+  const started = inOrder.filter(({ signsFrom }) => signsFrom <= now);
+  // With a clock that is slow, no key may have started yet.
+  const signing = started.at(-1) ?? inOrder[0];
   if (signing === undefined) throw new RangeError('There is no signing key.');
-  const future = inOrder.slice(Math.max(begun.length, 1));
-  const endOf = (index: number) => (begun[index + 1]?.signsFrom ?? Number.POSITIVE_INFINITY) + kept;
-  const past = begun.slice(0, -1);
+  const future = inOrder.slice(Math.max(started.length, 1));
+  const endOf = (index: number) =>
+    (started[index + 1]?.signsFrom ?? Number.POSITIVE_INFINITY) + publishedAfter;
+  const past = started.slice(0, -1);
   const retiring = past.filter((_, index) => endOf(index) > now);
   const changes = [
     ...future.map(({ signsFrom }) => signsFrom),

@@ -1,4 +1,4 @@
-/** The signature algorithms of this server: how each makes keys, signs and verifies, as entries of one table. */
+/** The signature algorithms of this server, as a table: key generation, signing and verification. */
 import { createPublicKey, generateKeyPair, type KeyObject, sign, verify } from 'node:crypto';
 import { promisify } from 'node:util';
 import { createEs256 } from '@portcullis/protocol';
@@ -6,7 +6,7 @@ import { createEs256 } from '@portcullis/protocol';
 /** An algorithm by its name in a JWS header. @see RFC 7518 §3.1, RFC 8037 §3.1 */
 export type SigningAlgorithm = 'ES256' | 'EdDSA' | 'RS256';
 
-/** A public key as it is published. @see RFC 7517 §4 */
+/** A published public key. @see RFC 7517 §4 */
 export interface PublicJwk {
   readonly kty: string;
   readonly kid: string;
@@ -24,7 +24,7 @@ interface Algorithm {
   generate(): Promise<KeyObject>;
   sign(input: string, privateKey: KeyObject): Buffer;
   verify(input: string, signature: Buffer, publicKey: KeyObject): boolean;
-  /** What is published of a public key. Named one by one, so that no private member can slip through. */
+  /** The published members of a public key, listed so that no private member can be published. */
   readonly members: readonly ('kty' | 'crv' | 'x' | 'y' | 'n' | 'e')[];
 }
 
@@ -55,14 +55,14 @@ const algorithms: Readonly<Record<SigningAlgorithm, Algorithm>> = {
 
 export const signingAlgorithms: readonly SigningAlgorithm[] = Object.keys(algorithms) as SigningAlgorithm[];
 
-/** The algorithm of that name; `undefined` when this server does not know it. */
+/** The algorithm of that name; `undefined` if it is not supported. */
 export function findSigningAlgorithm(name: string): Algorithm | undefined {
   return signingAlgorithms.includes(name as SigningAlgorithm)
     ? algorithms[name as SigningAlgorithm]
     : undefined;
 }
 
-/** The public part of a private key. */
+/** The public JWK of a private key. */
 export function toPublicJwk(privateKey: KeyObject, algorithm: SigningAlgorithm, kid: string): PublicJwk {
   const jwk = createPublicKey(privateKey).export({ format: 'jwk' });
   const members = algorithms[algorithm].members.map((name) => [name, String(jwk[name])]);

@@ -1,8 +1,7 @@
-/** Signing keys: made, sealed for the store, and opened again. */
+/** Signing keys: generated, encrypted for the store, and decrypted for use. */
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { ACCESS_TOKEN_TYPE } from '@portcullis/protocol';
-import { signingKeyContext } from '../encryption/contexts.ts';
-import { DecryptionError, type Encryptor } from '../encryption/encryptor.ts';
+import { DecryptionError, type Encryptor, signingKeyContext } from '../encryption/encryptor.ts';
 import { newIdentifier } from '../secrets.ts';
 import type { SigningKeyRecord } from '../store/index.ts';
 import {
@@ -25,15 +24,15 @@ export interface SigningKey {
   verify(input: string, signature: Buffer): boolean;
 }
 
-/** When a key that follows `newest` is made: later, also within one second, so that their order is never in doubt. */
+/** The creation time of the key after `newest`: always later, even within one second, so that their order is unambiguous. */
 export function creationTimeAfter(newest: SigningKeyRecord | undefined, now: number): number {
   return Math.max(now, (newest?.createdAt ?? -1) + 1);
 }
 
-/** Makes a key. @param signsFrom epoch seconds */
+/** Generates a key pair. @param signsFrom epoch seconds */
 export async function generateSigningKey(
   algorithm: SigningAlgorithm,
-  sealer: Encryptor,
+  encryptor: Encryptor,
   now: number,
   signsFrom: number,
 ): Promise<SigningKeyRecord> {
@@ -44,20 +43,22 @@ export async function generateSigningKey(
     id,
     algorithm,
     publicJwk: JSON.stringify(toPublicJwk(privateKey, algorithm, id)),
-    encryptedPrivateKey: sealer.encrypt(pkcs8, signingKeyContext(id)),
+    encryptedPrivateKey: encryptor.encrypt(pkcs8, signingKeyContext(id)),
     createdAt: now,
     signsFrom,
   };
 }
 
 /**
- * Opens a key. Its public part is derived from the sealed one, so that whoever can only write to the store cannot plant a key.
- * @throws SealingError when it was sealed under another key or is damaged
+ * Decrypts a key. The public key is derived from the private one, so write access to the store is not enough to plant a key.
+ * @throws DecryptionError if it was encrypted under another key or is damaged
  */
-export function decryptSigningKey(record: SigningKeyRecord, sealer: Encryptor): SigningKey {
+export function decryptSigningKey(record: SigningKeyRecord, encryptor: Encryptor): SigningKey {
   const algorithm = record.algorithm as SigningAlgorithm;
   const { sign, verify } = algorithmOf(algorithm);
-  const privateKey = readPrivateKey(sealer.decrypt(record.encryptedPrivateKey, signingKeyContext(record.id)));
+  const privateKey = readPrivateKey(
+    encryptor.decrypt(record.encryptedPrivateKey, signingKeyContext(record.id)),
+  );
   const publicKey = createPublicKey(privateKey);
   return {
     id: record.id,
@@ -68,12 +69,6 @@ export function decryptSigningKey(record: SigningKeyRecord, sealer: Encryptor): 
     sign: (input) => sign(input, privateKey),
     verify: (input, signature) => verify(input, signature, publicKey),
   };
-}
-
-/** The same private key in an envelope of another sealer. @throws SealingError */
-export function reencryptSigningKey(record: SigningKeyRecord, from: Encryptor, to: Encryptor): Uint8Array {
-  const place = signingKeyContext(record.id);
-  return to.encrypt(from.decrypt(record.encryptedPrivateKey, place), place);
 }
 
 function readPrivateKey(der: Buffer): KeyObject {

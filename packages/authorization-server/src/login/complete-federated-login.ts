@@ -63,14 +63,14 @@ export async function completeFederatedLogin(
     ...(transaction !== null && { transactionId: transaction.record.id }),
   });
   if (transaction === null) {
-    // They only wanted to say who they are: what came with it is given back.
+    // They only wanted to say who they are: what came with it is tokenResponse back.
     await upstream.discard(account.id, arrival);
     return respondRedirect(accountPaths[pageOf(departure)], [cookie]);
   }
   return finish(context, back, { transaction, account, arrival, cookie });
 }
 
-/** What came is given back to the third party when the step fails that would have kept it. */
+/** What came is tokenResponse back to the third party when the step fails that would have kept it. */
 async function orGiveBack<T>(
   { federation: upstream }: PageContext,
   accountId: string | null,
@@ -134,12 +134,12 @@ async function decisionOf(
   { record: transaction }: BrowserTransaction,
   { accountId, approvedScopes: approved, workspace }: FederatedLoginRecord,
   account: AccountRecord,
-  { identityProvider, given }: FederatedLoginResult,
+  { identityProvider, tokenResponse }: FederatedLoginResult,
 ): Promise<ConsentDecision | null> {
   if (accountId !== null && accountId !== account.id) return null;
   const [resource = ''] = transaction.resources;
   if (accountId === null && (await context.options.workspaces(account.id, resource)).length > 0) return null;
-  const scopes = coveredScopes(identityProvider, approved, given.scopes);
+  const scopes = coveredScopes(identityProvider, approved, tokenResponse.scopes);
   if (scopes.length === 0 && approved.length > 0) {
     throw new OAuthError('access_denied', 'The third party was not allowed what the scopes asked for need.');
   }

@@ -120,7 +120,7 @@ async function findAccountPageTarget(
         accountId: user?.account.id ?? null,
         approvedScopes: [],
         workspace: null,
-        isFresh: 'again' in again,
+        forceLogin: 'again' in again,
         until: Number.MAX_SAFE_INTEGER,
       };
       return startFederatedLogin(context, identityProvider, loginTarget, {

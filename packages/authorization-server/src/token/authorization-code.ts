@@ -1,4 +1,4 @@
-/** The grant `authorization_code`: a code, and the proof of who asked for it, become tokens. */
+/** The authorization code grant: exchanges a single-use code and its PKCE code verifier for tokens. */
 import type { ConnectionInfo } from '@portcullis/http';
 import {
   networkPrefixOf,
@@ -10,41 +10,46 @@ import {
 import type { AuthenticatedClient } from '../clients/verify-client-credentials.ts';
 import { lookupKeyOf, matchesSecret } from '../secrets.ts';
 import type { AuthorizationStore, FoundAuthorizationCode, GrantRecord } from '../store/index.ts';
-import { downscope } from './downscope.ts';
-import type { GrantHandler, GrantServices } from './grant.ts';
+import { type DownscopedAccess, downscope } from './downscope.ts';
+import type { GrantHandler, GrantServices } from './grant-handler.ts';
 
-/** @see OAuth 2.1 draft 13 §4.1.3 */
-export function createAuthorizationCodeGrant(hands: GrantServices): GrantHandler {
+/** @see RFC 6749 §4.1.3, RFC 7636 §4.6, OAuth 2.1 draft 13 §4.1.3 */
+export function createAuthorizationCodeGrant(services: GrantServices): GrantHandler {
   const {
     store,
     clock,
     events,
     options: { resources },
-  } = hands.context;
+  } = services.context;
   return async (client, form, connection) => {
     const now = clock();
     const found = checkOwner(await store.findCode(lookupKeyOf(form.required('code'))), client);
-    const isProven = verifyCodeVerifier(form.one('code_verifier'), found.codeChallenge, matchesSecret);
-    // A code that its client presents without its verifier is in the wrong hands: nobody gets a second guess.
-    if (!isProven && found.consumedAt === null) await store.invalidateCode(found.hash, now);
+    const isVerified = verifyCodeVerifier(form.one('code_verifier'), found.codeChallenge, matchesSecret);
+    // A code sent by its client without the verifier may have been intercepted, so there is no second guess.
+    if (!isVerified && found.consumedAt === null) await store.invalidateCode(found.hash, now);
     const request = readAuthorizationCodeRequest(form);
-    if (!isProven) throw invalid('wrong code_verifier');
+    if (!isVerified) throw invalid('wrong code_verifier');
     if (found.consumedAt !== null) {
-      if (await isDoubled(store, found, found.consumedAt, connection, now))
-        throw invalid('sent twice at once');
+      if (await isConcurrentDuplicate(store, found, found.consumedAt, connection, now)) {
+        throw invalid('sent twice concurrently');
+      }
+      // "SHOULD revoke (when possible) all tokens previously issued based on that authorization code" (RFC 6749 §4.1.2)
       await store.revokeGrant(found.grantId, now);
       const { accountId, grantId } = found;
       events({ type: 'authorization_code.replayed', clientId: client.id, accountId, grantId });
-      throw invalid('used before');
+      throw invalid('already used');
     }
     if (found.expiresAt <= now) throw invalid('expired');
     checkRedirectUri(found, request.redirectUri, client);
-    const narrowed = downscope(found, { resources: request.resources, scopes: null }, resources);
-    return redeem(hands, client, found, narrowed, { now, from: connection.address ?? null });
+    const access = downscope(found, { resources: request.resources, scopes: null }, resources);
+    return redeem(services, client, found, access, { now, from: connection.address ?? null });
   };
 }
 
-/** Who does not own a code learns nothing about it and changes nothing: it MUST be of the client that it was issued to. */
+/**
+ * The code MUST have been issued to the authenticated client. Another client learns nothing about it and changes nothing.
+ * @see RFC 6749 §4.1.3
+ */
 function checkOwner(
   found: FoundAuthorizationCode | null,
   client: AuthenticatedClient,
@@ -54,27 +59,27 @@ function checkOwner(
   return found;
 }
 
-/** Seconds after its redemption in which a code that comes again may have been sent together with the one that won. */
-const MEANWHILE = 5;
+/** Seconds after the redemption of a code in which a second request may be a duplicate of the first. */
+const DUPLICATE_WINDOW = 5;
 
 /**
- * Whether a proven client may have sent its code twice at once: from the network that redeemed it, a moment ago. Each
- * process sees the others' redemptions only when they are done, so who loses a race looks like who comes later.
+ * Whether an authenticated client may have sent its code twice at once: from the same network, moments after the redemption. A
+ * process sees redemptions of others only after they are committed, so losing a race looks the same as coming later.
  */
-async function isDoubled(
+async function isConcurrentDuplicate(
   store: AuthorizationStore,
   { grantId }: FoundAuthorizationCode,
-  spentAt: number,
+  consumedAt: number,
   { address }: ConnectionInfo,
   now: number,
 ): Promise<boolean> {
   const network = address === undefined ? null : networkPrefixOf(address);
-  if (network === null || now > spentAt + MEANWHILE) return false;
+  if (network === null || now > consumedAt + DUPLICATE_WINDOW) return false;
   const from = (await store.findGrant(grantId))?.grant.lastUsedFrom ?? null;
   return from !== null && networkPrefixOf(from) === network;
 }
 
-/** OAuth 2.0 clients repeat the redirect URI; then it MUST be the one of the authorization request. */
+/** OAuth 2.0 clients repeat the redirect URI; it MUST be identical to that of the authorization request. @see RFC 6749 §4.1.3 */
 function checkRedirectUri(
   found: FoundAuthorizationCode,
   sent: string | undefined,
@@ -82,26 +87,18 @@ function checkRedirectUri(
 ): void {
   if (sent === undefined) return;
   const expected = found.redirectUri === null ? client.metadata.redirect_uris : [found.redirectUri];
-  if (!expected.includes(sent)) throw invalid('other redirect_uri');
+  if (!expected.includes(sent)) throw invalid('redirect_uri does not match');
 }
 
 async function redeem(
-  {
-    context: {
-      store,
-      events,
-      options: { lifetimes },
-    },
-    mint,
-    refreshTokens,
-  }: GrantServices,
+  { context: { store, events, options }, issueAccessToken, refreshTokens }: GrantServices,
   client: AuthenticatedClient,
   found: FoundAuthorizationCode,
-  narrowed: ReturnType<typeof downscope>,
+  access: DownscopedAccess,
   { now, from }: { readonly now: number; readonly from: string | null },
 ): Promise<TokenResponse> {
-  const { accountId, grantId, scopes, resources, workspace, consentDigest: terms } = found;
-  const expiresAt = now + lifetimes.grant;
+  const { accountId, grantId, scopes, resources, workspace, consentDigest } = found;
+  const expiresAt = now + options.lifetimes.grant;
   const grant: GrantRecord = {
     id: grantId,
     clientId: client.id,
@@ -109,30 +106,30 @@ async function redeem(
     scopes,
     resources,
     workspace,
-    consentDigest: terms,
+    consentDigest,
     createdAt: now,
     expiresAt,
     lastUsedAt: now,
     lastUsedFrom: from,
   };
   const holder = { subject: accountId, clientId: client.id, grantId, workspace, until: expiresAt };
-  const answer = await mint(holder, narrowed, now);
+  const response = await issueAccessToken(holder, access, now);
   const refreshToken = client.metadata.grant_types.includes('refresh_token')
     ? refreshTokens.first(grant, now)
     : null;
-  // Point of no return: the code is spent, the grant exists.
+  // Point of no return: the code is used up and the grant exists.
   const outcome = await store.redeemCode(found.hash, grant, refreshToken?.record ?? null, now);
-  if (outcome === 'already_used') throw invalid('used by a parallel request');
-  if (outcome === 'account_unavailable') throw invalid('its account is gone');
+  if (outcome === 'already_used') throw invalid('used by a concurrent request');
+  if (outcome === 'account_unavailable') throw invalid('account disabled or removed');
   events({
     type: 'token.issued',
     grantType: 'authorization_code',
     clientId: client.id,
     accountId,
     grantId,
-    ...narrowed,
+    ...access,
   });
-  return refreshToken === null ? answer : { ...answer, refresh_token: refreshToken.text };
+  return refreshToken === null ? response : { ...response, refresh_token: refreshToken.text };
 }
 
 function invalid(reason: string): OAuthError {

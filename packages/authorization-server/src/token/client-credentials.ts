@@ -1,4 +1,4 @@
-/** The grant `client_credentials`: an application acts for itself, and no person is impersonated. */
+/** The client credentials grant: a confidential client gets access tokens for itself, without a user. */
 import {
   findResource,
   OAuthError,
@@ -10,36 +10,36 @@ import type { AuthenticatedClient } from '../clients/verify-client-credentials.t
 import type { ResourceDefinition } from '../options.ts';
 import { createRateLimitCheck } from '../rate-limit/limiter.ts';
 import { downscope } from './downscope.ts';
-import type { GrantHandler, GrantServices } from './grant.ts';
+import type { GrantHandler, GrantServices } from './grant-handler.ts';
 
 /**
- * MUST only be used by confidential clients. The subject is the client; there is no refresh token.
- * @see OAuth 2.1 draft 13 §4.2, RFC 6749 §4.4.3
+ * "MUST only be used by confidential clients". The subject of the tokens is the client; there is no refresh token.
+ * @see RFC 6749 §4.4, OAuth 2.1 draft 13 §4.2
  */
-export function createClientCredentialsGrant({ context, mint }: GrantServices): GrantHandler {
+export function createClientCredentialsGrant({ context, issueAccessToken }: GrantServices): GrantHandler {
   const {
     clock,
     events,
     options: { resources },
   } = context;
-  const known = [...resources.keys()];
   const checkRateLimit = createRateLimitCheck(context, 'clientTokens');
+  const served = [...resources.keys()];
   return async (client, form) => {
     if (client.authenticationMethod === 'none') {
       throw new OAuthError(
         'unauthorized_client',
-        'The grant client_credentials is for confidential clients.',
+        'The grant type client_credentials is for confidential clients only.',
       );
     }
-    const counting = checkRateLimit(client.id);
-    if (counting !== undefined) await counting;
+    const charging = checkRateLimit(client.id);
+    if (charging !== undefined) await charging;
     const request = readClientCredentialsRequest(form);
-    const [named = known[0]] = request.resources.map((resource) => findResource(known, resource));
+    const [named = served[0]] = request.resources.map((resource) => findResource(served, resource));
     const definition = resources.get(named ?? '');
     if (definition === undefined) throw new OAuthError('invalid_target', 'Name one protected resource.');
-    const allowed = { resources: known, scopes: allowedScopes(client, definition) };
+    const allowed = { resources: served, scopes: allowedScopes(client, definition) };
     const scopes = request.scopes ?? defaultScopes(client, definition);
-    const narrowed = downscope(allowed, { resources: request.resources, scopes }, resources);
+    const access = downscope(allowed, { resources: request.resources, scopes }, resources);
     const holder = {
       subject: client.id,
       clientId: client.id,
@@ -47,24 +47,24 @@ export function createClientCredentialsGrant({ context, mint }: GrantServices): 
       workspace: null,
       until: Number.MAX_SAFE_INTEGER,
     };
-    const answer = await mint(holder, narrowed, clock());
+    const response = await issueAccessToken(holder, access, clock());
     events({
       type: 'token.issued',
       grantType: 'client_credentials',
       clientId: client.id,
-      resource: narrowed.resource,
-      scopes: narrowed.scopes,
+      resource: access.resource,
+      scopes: access.scopes,
     });
-    return answer;
+    return response;
   };
 }
 
-/** The scopes of a resource; those that the client registered, when it registered any. */
+/** The scopes that the client registered; all scopes of the resource if it registered none. */
 function allowedScopes({ metadata }: AuthenticatedClient, definition: ResourceDefinition): Scopes {
   return metadata.scope === undefined ? Object.keys(definition.scopes) : readScopes(metadata.scope);
 }
 
-/** What a client gets that names no scope: all that it registered, else what the resource gives by default. */
+/** The scopes of a request that names none: all that the client registered, otherwise the default scopes of the resource. */
 function defaultScopes({ metadata }: AuthenticatedClient, definition: ResourceDefinition): Scopes | null {
   return metadata.scope === undefined ? (definition.defaultScopes ?? null) : null;
 }

@@ -1,58 +1,61 @@
-/** Narrowing: what a token is for, inside what was granted. It never widens. */
+/** Downscoping: restricts a token to one resource and to scopes within the maximum scope of its grant. */
 import { findResource, missingScopes, OAuthError, type Scopes } from '@portcullis/protocol';
 import type { ResourceDefinition } from '../options.ts';
 
-/** What may be asked for. */
+/** The maximum access, as granted. */
 export interface GrantedAccess {
-  /** At least one; the first is meant when a request names none. */
+  /** At least one; a request that names none means the first. */
   readonly resources: readonly string[];
   readonly scopes: Scopes;
 }
 
-/** What is asked for. */
+/** The access that a token request asks for. */
 export interface RequestedAccess {
   readonly resources: readonly string[];
-  /** `null`: all that was granted. */
+  /** `null`: all granted scopes. */
   readonly scopes: Scopes | null;
 }
 
-/** What a token is made for: one resource, and scopes that mean something there. */
+/** The access of one token: one resource as its audience, and scopes that the resource defines. */
 export interface DownscopedAccess {
   readonly resource: string;
   readonly scopes: Scopes;
 }
 
 /**
- * Narrows what was granted to one resource and, when asked, to fewer scopes.
- * @param currentResources the resources of this server; one that has left it since is no longer issued for
+ * Restricts granted access to one resource and, if requested, to fewer scopes. It never widens it.
+ * @param currentResources the resources of this server: no tokens are issued for one that was removed since the grant
  * @throws OAuthError `invalid_target` or `invalid_scope`
- * @see RFC 8707 §2.2, OAuth 2.1 draft 13 §4.3.1
+ * @see RFC 8707 §2.2, RFC 6749 §6, OAuth 2.1 draft 13 §4.3.1
  */
 export function downscope(
   granted: GrantedAccess,
-  wanted: RequestedAccess,
+  requested: RequestedAccess,
   currentResources: ReadonlyMap<string, ResourceDefinition>,
 ): DownscopedAccess {
-  const definition = currentResources.get(chooseResource(granted.resources, wanted.resources));
+  const definition = currentResources.get(chooseResource(granted.resources, requested.resources));
   if (definition === undefined) {
     throw new OAuthError('invalid_target', 'This authorization server no longer protects that resource.');
   }
-  const isHeld = (scope: string) => Object.hasOwn(definition.scopes, scope);
-  const held = granted.scopes.every(isHeld) ? granted.scopes : granted.scopes.filter(isHeld);
-  if (wanted.scopes !== null && missingScopes(wanted.scopes, held, definition.hierarchy).length > 0) {
+  const isDefined = (scope: string) => Object.hasOwn(definition.scopes, scope);
+  const available = granted.scopes.every(isDefined) ? granted.scopes : granted.scopes.filter(isDefined);
+  if (
+    requested.scopes !== null &&
+    missingScopes(requested.scopes, available, definition.hierarchy).length > 0
+  ) {
     throw new OAuthError(
       'invalid_scope',
-      'Ask for scopes of that resource that were granted, or leave scope out.',
+      'Request scopes of that resource that were granted, or leave out scope.',
     );
   }
-  return { resource: definition.resource, scopes: wanted.scopes ?? held };
+  return { resource: definition.resource, scopes: requested.scopes ?? available };
 }
 
-/** A token has one audience, so a request may name one resource, and several do not fit into it. */
-function chooseResource(granted: readonly string[], wanted: readonly string[]): string {
-  const [resource = granted[0], ...others] = wanted.map((one) => findResource(granted, one));
+/** A token has one audience, so a request may name only one resource. */
+function chooseResource(granted: readonly string[], requested: readonly string[]): string {
+  const [resource = granted[0], ...others] = requested.map((one) => findResource(granted, one));
   if (others.some((other) => other !== resource))
-    throw new OAuthError('invalid_target', 'Ask for one resource at a time: a token is for one.');
-  if (resource === undefined) throw new OAuthError('invalid_target', 'Nothing was granted for any resource.');
+    throw new OAuthError('invalid_target', 'Request one resource at a time: a token has one audience.');
+  if (resource === undefined) throw new OAuthError('invalid_target', 'The grant covers no resource.');
   return resource;
 }

@@ -1,18 +1,32 @@
-/** The token endpoint: read, authenticate the client, let its grant do the rest. */
+/** The token endpoint: authenticates the client and dispatches to the handler of the requested grant type. */
 import { readFormBody, respondCorsJson } from '@portcullis/http';
-import { OAuthError } from '@portcullis/protocol';
+import { type GrantType, OAuthError, TOKEN_EXCHANGE } from '@portcullis/protocol';
 import type { AuthenticateClient } from '../clients/authenticate-client.ts';
 import type { RecordClientUse } from '../clients/clients.ts';
+import { servedGrantTypes } from '../grant-types.ts';
 import type { Route } from '../http/router.ts';
-import type { GrantHandler } from './grant.ts';
+import { createAuthorizationCodeGrant } from './authorization-code.ts';
+import { createClientCredentialsGrant } from './client-credentials.ts';
+import type { GrantHandler, GrantServices } from './grant-handler.ts';
+import { createRefreshGrant } from './refresh-token.ts';
+import { createTokenExchangeGrant } from './token-exchange.ts';
 
-/** @see OAuth 2.1 draft 13 §3.2 */
+/** All grant types. To add one, add its handler here. */
+const grants: Readonly<Record<GrantType, (services: GrantServices) => GrantHandler>> = {
+  authorization_code: createAuthorizationCodeGrant,
+  refresh_token: createRefreshGrant,
+  client_credentials: createClientCredentialsGrant,
+  [TOKEN_EXCHANGE]: createTokenExchangeGrant,
+};
+
+/** @see RFC 6749 §3.2, OAuth 2.1 draft 13 §3.2 */
 export function createTokenEndpoint(
-  grants: ReadonlyMap<string, GrantHandler>,
+  services: GrantServices,
   authenticate: AuthenticateClient,
   recordClientUse: RecordClientUse,
-  isHttps: boolean,
 ): Route {
+  const handlers = createHandlers(services);
+  const isHttps = services.context.options.issuer.startsWith('https:');
   return {
     method: 'POST',
     path: '/token',
@@ -21,18 +35,24 @@ export function createTokenEndpoint(
       const form = await readFormBody(request);
       const client = await authenticate(request, form, connection);
       const type = form.required('grant_type');
-      const grant = grants.get(type);
-      if (grant === undefined) {
-        const offered = [...grants.keys()].join(', ');
-        throw new OAuthError('unsupported_grant_type', `The grant_type must be one of ${offered}.`);
+      const handler = handlers.get(type);
+      if (handler === undefined) {
+        const supported = [...handlers.keys()].join(', ');
+        throw new OAuthError('unsupported_grant_type', `The grant_type must be one of ${supported}.`);
       }
       if (!client.metadata.grant_types.includes(type)) {
         throw new OAuthError('unauthorized_client', `This client has not registered the grant type ${type}.`);
       }
-      const answer = await grant(client, form, connection);
-      const noting = recordClientUse(client);
-      if (noting !== null) await noting;
-      return respondCorsJson(answer, { isHttps });
+      const response = await handler(client, form, connection);
+      const recording = recordClientUse(client);
+      if (recording !== null) await recording;
+      return respondCorsJson(response, { isHttps });
     },
   };
+}
+
+function createHandlers(services: GrantServices): ReadonlyMap<string, GrantHandler> {
+  const served = servedGrantTypes(services.context.options);
+  const entries = Object.entries(grants).filter(([type]) => served.includes(type));
+  return new Map(entries.map(([type, create]) => [type, create(services)]));
 }

@@ -1,60 +1,105 @@
-/** Refresh tokens: each names its family and its number in it, and is derived from both, so that one record knows them all. */
-
+/** Refresh token families: rotation, grace period and reuse detection, with one stored record per family. */
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import type { ServerContext } from '../context.ts';
 import { deriveKey } from '../encryption/encryptor.ts';
 import { equalInConstantTime, hashSecret, matchesSecret, newSecret } from '../secrets.ts';
 import type { FoundGrant, GrantRecord, RefreshTokenRecord } from '../store/index.ts';
-import { recordRotation } from './family.ts';
 
-/** A token that was presented and is one of a family, by its number. Only `find` makes one. */
+/** What using a refresh token of a family means. */
+export type RefreshTokenState =
+  /** It is the newest of its family and may be rotated. */
+  | 'live'
+  /** It was rotated within the grace period: the request is a retry and gets the same successor. */
+  | 'retried'
+  /** It was rotated before that: it may have been stolen. */
+  | 'reused';
+
+type FamilyRotations = Pick<RefreshTokenRecord, 'generation' | 'rotations'>;
+
+/** The tokens from a number on, up to the next span, were rotated in one second. */
+type RotationSpan = readonly [from: number, at: number];
+
+/**
+ * Refresh token reuse detection.
+ * @param number of the token within its family
+ * @param grace seconds after its rotation in which a token may be used again
+ * @see RFC 9700 §4.14.2
+ */
+export function refreshTokenState(
+  number: number,
+  family: FamilyRotations,
+  now: number,
+  grace: number,
+): RefreshTokenState {
+  if (number >= family.generation) return 'live';
+  const rotatedAt = parseRotations(family.rotations).findLast(([from]) => from <= number)?.[1];
+  return rotatedAt !== undefined && now <= rotatedAt + grace ? 'retried' : 'reused';
+}
+
+/** The rotations of a family whose live token is rotated now. Those past the grace period are dropped. */
+export function recordRotation(
+  { generation, rotations }: FamilyRotations,
+  now: number,
+  grace: number,
+): string {
+  // Further rotations within one second add nothing.
+  if (rotations.endsWith(`,${now}]]`)) return rotations;
+  const withinGrace = parseRotations(rotations).filter(([, at]) => now <= at + grace);
+  return JSON.stringify([...withinGrace, [generation, now]]);
+}
+
+function parseRotations(rotations: string): readonly RotationSpan[] {
+  return rotations === '' ? [] : (JSON.parse(rotations) as readonly RotationSpan[]);
+}
+
+/** A refresh token that was sent and belongs to a family. Only `find` creates one. */
 export interface FoundRefreshToken {
   readonly text: string;
+  /** Its position in the family: how many tokens came before it. */
   readonly number: number;
   readonly grant: FoundGrant['grant'];
-  /** The record of its family. */
   readonly family: RefreshTokenRecord;
 }
 
-/** A token for its client, and what is stored of it. */
+/** A token for the client, and its stored record. */
 interface IssuedRefreshToken {
   readonly text: string;
   readonly record: RefreshTokenRecord;
 }
 
 export interface RefreshTokens {
-  /** The first token of a grant. It dies of idleness, and never outlives its grant. */
+  /** The first token of a grant. It expires if it is not used, and never outlives the grant. */
   first(grant: Pick<GrantRecord, 'id' | 'expiresAt'>, now: number): IssuedRefreshToken;
-  /** Finds the family of a token; `null` for any text that this server has not made. */
+  /** Finds the family of a token; `null` for any text that this server did not issue. */
   find(text: string): Promise<FoundRefreshToken | null>;
-  /** The token that takes the place of the live one. */
-  next(presented: FoundRefreshToken, now: number): IssuedRefreshToken;
+  /** The token that replaces the live one. */
+  next(found: FoundRefreshToken, now: number): IssuedRefreshToken;
   /**
-   * The token that took the place of a presented one: always the same, so that a retry or a parallel call gets it again although
-   * nothing readable is stored. Who knows the old one cannot tell the new one without this server's key.
+   * The token that replaced a rotated one: always the same, so that a retry or a concurrent request gets it again although it is
+   * not stored in readable form. It cannot be computed from the old token without this server's key.
    */
-  successorOf(presented: FoundRefreshToken): string;
+  successorOf(found: FoundRefreshToken): string;
 }
 
 /** `<grant>~<number>~<HMAC>`: no dot, so that it cannot be taken for an access token. */
 const TOKEN = /^([\w-]{1,64})~(0|[1-9a-z][0-9a-z]{0,8})~[\w-]{43}$/;
-const GRANT = 'grant_';
+const GRANT_PREFIX = 'grant_';
 
 export function createRefreshTokens({
   store,
   options: { masterKey, previousMasterKeys, lifetimes },
 }: ServerContext): RefreshTokens {
-  const key = keyFrom(masterKey);
-  const keys = [key, ...previousMasterKeys.map(keyFrom)];
+  const key = deriveFamilyKey(masterKey);
+  const keys = [key, ...previousMasterKeys.map(deriveFamilyKey)];
 
   function issue(
     { id, expiresAt }: Pick<GrantRecord, 'id' | 'expiresAt'>,
     family: Pick<RefreshTokenRecord, 'generation' | 'seed' | 'rotations'>,
     now: number,
   ): IssuedRefreshToken {
-    const text = derive(id, family.generation, family.seed, key);
-    const dies = Math.min(now + lifetimes.refreshIdle, expiresAt);
-    return { text, record: { ...family, hash: hashSecret(text), issuedAt: now, expiresAt: dies } };
+    const text = computeToken(id, family.generation, family.seed, key);
+    const idleUntil = Math.min(now + lifetimes.refreshIdle, expiresAt);
+    return { text, record: { ...family, hash: hashSecret(text), issuedAt: now, expiresAt: idleUntil } };
   }
 
   return {
@@ -62,45 +107,42 @@ export function createRefreshTokens({
     async find(text) {
       const [, name, digits] = TOKEN.exec(text) ?? [];
       if (name === undefined || digits === undefined) return null;
-      const found = await store.findGrant(GRANT + name);
-      if (found?.token == null) return null;
-      const presented = {
-        text,
-        number: Number.parseInt(digits, 36),
-        grant: found.grant,
-        family: found.token,
-      };
-      return isGenuine(presented, keys) ? presented : null;
+      const stored = await store.findGrant(GRANT_PREFIX + name);
+      if (stored?.token == null) return null;
+      const number = Number.parseInt(digits, 36);
+      const found = { text, number, grant: stored.grant, family: stored.token };
+      return isGenuine(found, keys) ? found : null;
     },
     next({ grant, family }, now) {
       const rotations = recordRotation(family, now, lifetimes.refreshGrace);
       return issue(grant, { generation: family.generation + 1, seed: family.seed, rotations }, now);
     },
     successorOf({ grant, number, family }) {
-      const [own = '', ...others] = keys.map((one) => derive(grant.id, number + 1, family.seed, one));
-      // Maybe a process that derives from a previous sealing key made it.
-      const live = [own, ...others].find((text) => matchesSecret(text, family.hash));
-      return number + 1 === family.generation ? (live ?? own) : own;
+      const [own = '', ...others] = keys.map((one) => computeToken(grant.id, number + 1, family.seed, one));
+      if (number + 1 !== family.generation) return own;
+      // The live token may come from a process that still uses a previous master key.
+      return [own, ...others].find((text) => matchesSecret(text, family.hash)) ?? own;
     },
   };
 }
 
-/** The live token is known by its hash, whatever the sealing key is now; an older one has to be derived again. */
+/** The live token is compared with its hash, whatever the master key is now; an older one is computed again. */
 function isGenuine({ text, number, grant, family }: FoundRefreshToken, keys: readonly KeyObject[]): boolean {
   if (number === family.generation) return matchesSecret(text, family.hash);
   if (number > family.generation) return false;
-  return keys.some((key) => equalInConstantTime(text, derive(grant.id, number, family.seed, key)));
+  return keys.some((key) => equalInConstantTime(text, computeToken(grant.id, number, family.seed, key)));
 }
 
-const PURPOSE = 'family of refresh tokens';
+/** Part of the derivation: changing it invalidates retries of tokens issued before. */
+const KEY_PURPOSE = 'family of refresh tokens';
 
-/** A key object: from bytes, node:crypto makes one at each call, which costs seven times the HMAC. */
-function keyFrom(masterKey: Uint8Array): KeyObject {
-  return createSecretKey(deriveKey(masterKey, PURPOSE));
+/** A key object: `node:crypto` would make one from bytes at each call, which costs seven times the HMAC. */
+function deriveFamilyKey(masterKey: Uint8Array): KeyObject {
+  return createSecretKey(deriveKey(masterKey, KEY_PURPOSE));
 }
 
-/** Without the key nobody makes one from what is stored, and without the seed of the family nobody from the key. */
-function derive(grantId: string, number: number, seed: string, key: KeyObject): string {
-  const name = `${grantId.slice(GRANT.length)}~${number.toString(36)}`;
+/** Takes the key and the seed of the family: neither a copy of the store nor a leaked key is enough to compute a token. */
+function computeToken(grantId: string, number: number, seed: string, key: KeyObject): string {
+  const name = `${grantId.slice(GRANT_PREFIX.length)}~${number.toString(36)}`;
   return `${name}~${createHmac('sha256', key).update(`${name}~${seed}`).digest('base64url')}`;
 }

@@ -1,24 +1,27 @@
-/** The grant `refresh_token`: a refresh token is replaced, and nobody is logged out by accident. */
+/** The refresh token grant: rotates refresh tokens, answers retries within the grace period, and revokes the family on reuse. */
 import { OAuthError, readRefreshRequest, temporarilyUnavailable } from '@portcullis/protocol';
 import type { AuthenticatedClient } from '../clients/verify-client-credentials.ts';
 import { createRateLimitCheck } from '../rate-limit/limiter.ts';
 import { type DownscopedAccess, downscope } from './downscope.ts';
-import { type RefreshTokenState, refreshTokenState } from './family.ts';
-import type { GrantHandler, GrantServices } from './grant.ts';
-import type { FoundRefreshToken } from './refresh-token-family.ts';
+import type { GrantHandler, GrantServices } from './grant-handler.ts';
+import { type FoundRefreshToken, type RefreshTokenState, refreshTokenState } from './refresh-token-family.ts';
 
-/** What each use of a refresh token is called in the event log. */
+/** The audit event of each use of a refresh token. */
 const EVENTS = {
   live: 'refresh_token.rotated',
-  replayed: 'refresh_token.retried',
+  retried: 'refresh_token.retried',
   reused: 'refresh_token.reuse_detected',
 } as const satisfies Record<RefreshTokenState, string>;
 
 /**
- * Everything that can refuse the request is judged before the token is touched: a refused refresh burns nothing.
- * @see OAuth 2.1 draft 13 §4.3
+ * Everything that can fail the request is checked before the token is touched: a rejected refresh changes nothing.
+ * @see RFC 6749 §6, RFC 9700 §4.14, OAuth 2.1 draft 13 §4.3
  */
-export function createRefreshGrant({ context, mint, refreshTokens }: GrantServices): GrantHandler {
+export function createRefreshGrant({
+  context,
+  issueAccessToken,
+  refreshTokens,
+}: GrantServices): GrantHandler {
   const {
     store,
     clock,
@@ -29,12 +32,12 @@ export function createRefreshGrant({ context, mint, refreshTokens }: GrantServic
   return async (client, form, connection) => {
     const now = clock();
     const request = readRefreshRequest(form);
-    const presented = checkStanding(await refreshTokens.find(request.refreshToken), client, now);
-    const { grant } = presented;
-    const counting = checkRateLimit(grant.id);
-    if (counting !== undefined) await counting;
-    const narrowed = downscope(grant, request, resources);
-    if (standingNow(presented, now) === 'reused') await endFamily(presented, narrowed, now);
+    const found = checkRefreshToken(await refreshTokens.find(request.refreshToken), client, now);
+    const { grant } = found;
+    const charging = checkRateLimit(grant.id);
+    if (charging !== undefined) await charging;
+    const access = downscope(grant, request, resources);
+    if (stateOf(found, now) === 'reused') await revokeFamily(found, access, now);
     const holder = {
       subject: grant.accountId,
       clientId: client.id,
@@ -42,62 +45,62 @@ export function createRefreshGrant({ context, mint, refreshTokens }: GrantServic
       workspace: grant.workspace,
       until: grant.expiresAt,
     };
-    const answer = await mint(holder, narrowed, now);
-    const { standing, successor } = await use(presented, client, connection.address ?? null, now);
-    if (standing === 'reused') await endFamily(presented, narrowed, now);
-    tell(standing, presented, narrowed);
-    return { ...answer, refresh_token: successor };
+    const response = await issueAccessToken(holder, access, now);
+    const { state, successor } = await rotate(found, client, connection.address ?? null, now);
+    if (state === 'reused') await revokeFamily(found, access, now);
+    emit(state, found, access);
+    return { ...response, refresh_token: successor };
   };
 
   /**
-   * Rotates the live token, or tells again what took the place of one that was. Who is overtaken by a parallel call or another
-   * process looks again: a token that is not live any more never will be.
+   * Rotates the live token, or returns the successor again if it was rotated already. If a concurrent request or another process
+   * was faster, the token is looked up once more: a token that is no longer live never becomes live again.
    */
-  async function use(
-    presented: FoundRefreshToken,
+  async function rotate(
+    found: FoundRefreshToken,
     client: AuthenticatedClient,
     from: string | null,
     now: number,
-  ) {
-    let latest = presented;
+  ): Promise<{ readonly state: RefreshTokenState; readonly successor: string }> {
+    let latest = found;
     for (let tries = 0; tries < 2; tries += 1) {
-      const standing = standingNow(latest, now);
-      if (standing !== 'live') return { standing, successor: refreshTokens.successorOf(latest) };
+      const state = stateOf(latest, now);
+      if (state !== 'live') return { state, successor: refreshTokens.successorOf(latest) };
       const { text, record } = refreshTokens.next(latest, now);
-      // Point of no return: the successor takes the token's place.
+      // Point of no return: the successor replaces the token.
       const outcome = await store.rotateRefreshToken(latest.grant.id, latest.family.hash, record, from);
-      if (outcome === 'rotated') return { standing, successor: text };
-      latest = checkStanding(await refreshTokens.find(latest.text), client, now);
+      if (outcome === 'rotated') return { state, successor: text };
+      latest = checkRefreshToken(await refreshTokens.find(latest.text), client, now);
     }
-    throw temporarilyUnavailable('the store does not agree with itself on a refresh token');
+    throw temporarilyUnavailable('the store contradicts itself about a refresh token');
   }
 
-  function standingNow({ number, family }: FoundRefreshToken, now: number): RefreshTokenState {
+  function stateOf({ number, family }: FoundRefreshToken, now: number): RefreshTokenState {
     return refreshTokenState(number, family, now, lifetimes.refreshGrace);
   }
 
-  /** Who comes with a token of long ago, or whose token somebody else came with, cannot be told: the family ends. */
-  async function endFamily(
-    presented: FoundRefreshToken,
-    narrowed: DownscopedAccess,
+  /** Reuse detection cannot tell the legitimate client from an attacker, so the whole family is revoked. @see RFC 9700 §4.14.2 */
+  async function revokeFamily(
+    found: FoundRefreshToken,
+    access: DownscopedAccess,
     now: number,
   ): Promise<never> {
-    if (await store.revokeGrant(presented.grant.id, now)) tell('reused', presented, narrowed);
+    if (await store.revokeGrant(found.grant.id, now)) emit('reused', found, access);
     throw invalid('reused');
   }
 
-  function tell(
-    standing: RefreshTokenState,
+  function emit(
+    state: RefreshTokenState,
     { grant }: FoundRefreshToken,
     { resource, scopes }: DownscopedAccess,
   ): void {
     const { id: grantId, clientId, accountId } = grant;
-    events({ type: EVENTS[standing], clientId, accountId, grantId, resource, scopes });
+    events({ type: EVENTS[state], clientId, accountId, grantId, resource, scopes });
   }
 }
 
-/** A refresh token MUST be of the client that presents it, and neither it nor its grant may have ended. */
-function checkStanding(
+/** Rejects a refresh token issued to another client, or whose family or grant has ended. @see RFC 6749 §6 */
+function checkRefreshToken(
   found: FoundRefreshToken | null,
   client: AuthenticatedClient,
   now: number,
@@ -105,18 +108,18 @@ function checkStanding(
   if (found === null) throw invalid('unknown');
   const { family, grant } = found;
   if (grant.clientId !== client.id) throw invalid(`issued to ${grant.clientId}`);
-  if (grant.revokedAt !== null) throw invalid('its grant is revoked');
-  if (grant.expiresAt <= now) throw invalid('its grant has expired');
-  // Whoever disables the account after this ends the grant too, so that it cannot be rotated.
-  if (!grant.hasAccount) throw invalid('its account is gone');
-  if (family.expiresAt <= now) throw invalid('not used for too long');
+  if (grant.revokedAt !== null) throw invalid('grant revoked');
+  if (grant.expiresAt <= now) throw invalid('grant expired');
+  // Disabling the account after this check revokes the grant too, so the rotation fails.
+  if (!grant.hasAccount) throw invalid('account disabled or removed');
+  if (family.expiresAt <= now) throw invalid('idle for too long');
   return found;
 }
 
 function invalid(reason: string): OAuthError {
   return new OAuthError(
     'invalid_grant',
-    'The refresh token is not valid any more. Start a new authorization request.',
+    'The refresh token is no longer valid. Start a new authorization request.',
     { reason: `refresh token: ${reason}` },
   );
 }

@@ -1,4 +1,4 @@
-/** The grant token exchange: a protected server shows the access token that it was sent, and gets the third party's token of that person. */
+/** The token exchange grant: a protected resource exchanges the access token it received for the user's provider token. */
 import {
   type AccessTokenClaims,
   formatScopes,
@@ -9,17 +9,17 @@ import {
 } from '@portcullis/protocol';
 import type { AuthenticatedClient } from '../clients/verify-client-credentials.ts';
 import type { IdentityProvider } from '../federation/identity-provider.ts';
-import type { ProviderToken } from '../federation/provider-token.ts';
+import type { ProviderToken } from '../federation/provider-tokens.ts';
 import { createRateLimitCheck } from '../rate-limit/limiter.ts';
-import type { GrantHandler, GrantServices } from './grant.ts';
+import type { GrantHandler, GrantServices } from './grant-handler.ts';
 
 /**
- * For the protected server alone: a configured client that proves itself, and that the resource names in `tokenExchangeClients`. What it
- * shows MUST be an access token of ours for exactly that resource. That token goes nowhere from here.
+ * For protected resources only: an authenticated, configured client that the resource names in `tokenExchangeClients`. The subject
+ * token MUST be an access token of this server with exactly that resource as its audience. It is never forwarded.
  * @see RFC 8693 §2
  */
-export function createTokenExchangeGrant(hands: GrantServices): GrantHandler {
-  const { context, accessTokens, upstreamTokenFor } = hands;
+export function createTokenExchangeGrant(services: GrantServices): GrantHandler {
+  const { context, accessTokens, getProviderToken } = services;
   const {
     clock,
     options: { issuer, resources, identityProviders },
@@ -28,42 +28,42 @@ export function createTokenExchangeGrant(hands: GrantServices): GrantHandler {
   return async (client, form) => {
     const own = ownResources(client);
     const request = readTokenExchangeRequest(form);
-    const claims = checkSubject(request.subjectToken, own);
+    const claims = checkSubjectToken(request.subjectToken, own);
     const identityProvider = chooseIdentityProvider(identityProviders, request.targets);
     if (claims.grant_id !== undefined) await checkRateLimit(claims.grant_id);
-    const token = await upstreamTokenFor(claims, {
+    const token = await getProviderToken(claims, {
       ...(identityProvider !== null && { identityProvider: identityProvider.id }),
       ...(request.scopes !== null && { scopes: request.scopes }),
-    }).catch(refuseEnded);
-    return respond(token, clock());
+    }).catch(rejectEndedGrant);
+    return tokenResponse(token, clock());
   };
 
-  /** The resources that this client is. Saying a name proves nothing, so it has to have proven it. */
+  /** The resources that this client represents. A client id alone proves nothing, so the client must have authenticated. */
   function ownResources(client: AuthenticatedClient): readonly string[] {
     const own = [...resources.values()].filter(({ tokenExchangeClients }) =>
       tokenExchangeClients?.includes(client.id),
     );
     if (client.authenticationMethod !== 'none' && own.length > 0) return own.map(({ resource }) => resource);
-    throw new OAuthError('unauthorized_client', 'Token exchange is for protected servers only.', {
+    throw new OAuthError('unauthorized_client', 'Token exchange is for protected resources only.', {
       reason: 'no resource names it in tokenExchangeClients',
     });
   }
 
-  /** If the subject token is invalid for any reason, the error MUST be `invalid_request`. @see RFC 8693 §2.2.2 */
-  function checkSubject(token: string, own: readonly string[]): AccessTokenClaims {
+  /** If the subject token is invalid for any reason, the error MUST be `invalid_request`. Includes the audience check. @see RFC 8693 §2.2.2 */
+  function checkSubjectToken(token: string, own: readonly string[]): AccessTokenClaims {
     const claims: (AccessTokenClaims & { readonly cnf?: unknown }) | null = accessTokens.read(token);
-    if (claims === null || claims.iss !== issuer) throw invalidSubject('not one of ours');
+    if (claims === null || claims.iss !== issuer) throw invalidSubject('not issued by this server');
     if (claims.exp <= clock()) throw invalidSubject('expired');
     if (typeof claims.aud !== 'string' || !own.includes(claims.aud)) {
-      throw invalidSubject('for another resource');
+      throw invalidSubject('audience is another resource');
     }
-    // It came here without its proof: whoever sends it on may have found it.
-    if (claims.cnf !== undefined) throw invalidSubject('bound to a key');
+    // It arrives without its proof of possession, so it may have been stolen.
+    if (claims.cnf !== undefined) throw invalidSubject('sender-constrained');
     return claims;
   }
 }
 
-/** A request may call the place by its identifier here or by its issuer, and several names MUST mean the same. */
+/** A request may name the identity provider by its id or its issuer; several names MUST mean the same provider. */
 function chooseIdentityProvider(
   identityProviders: ReadonlyMap<string, IdentityProvider>,
   targets: readonly string[],
@@ -72,18 +72,18 @@ function chooseIdentityProvider(
     targets.map((name) => {
       const byIssuer = [...identityProviders.values()].find(({ provider }) => provider.issuer === name);
       const named = identityProviders.get(name) ?? byIssuer;
-      if (named === undefined) throw new OAuthError('invalid_target', 'No third party here is called so.');
+      if (named === undefined) throw new OAuthError('invalid_target', 'Unknown identity provider.');
       return named;
     }),
   );
   const [first = null] = chosen;
   if (chosen.size > 1)
-    throw new OAuthError('invalid_target', 'Ask for a token of one third party at a time.');
+    throw new OAuthError('invalid_target', 'Request the token of one identity provider at a time.');
   return first;
 }
 
-/** Nobody may keep the answer: the endpoint says `no-store` with every one. Times are told from now, as always. */
-function respond(token: ProviderToken, now: number): TokenExchangeResponse {
+/** The endpoint sends every response with `no-store`. */
+function tokenResponse(token: ProviderToken, now: number): TokenExchangeResponse {
   const { accessToken, tokenType, expiresAt, scopes } = token;
   return tokenExchangeResponse({
     access_token: accessToken,
@@ -93,10 +93,10 @@ function respond(token: ProviderToken, now: number): TokenExchangeResponse {
   });
 }
 
-/** What rests on a grant that has ended is no subject any more. */
-function refuseEnded(error: unknown): never {
+/** A token of an ended grant is an invalid subject token. */
+function rejectEndedGrant(error: unknown): never {
   if (error instanceof OAuthError && error.code === 'invalid_grant') {
-    throw invalidSubject(error.reason ?? 'its grant has ended');
+    throw invalidSubject(error.reason ?? 'grant ended');
   }
   throw error;
 }
@@ -104,7 +104,7 @@ function refuseEnded(error: unknown): never {
 function invalidSubject(reason: string): OAuthError {
   return new OAuthError(
     'invalid_request',
-    'The subject_token must be an access token of this server for your resource that is still valid.',
+    'The subject_token must be a valid access token of this server for your resource.',
     { reason: `subject token: ${reason}` },
   );
 }

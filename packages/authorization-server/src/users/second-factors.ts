@@ -3,8 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { temporarilyUnavailable } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
-import { totpSecretContext } from '../encryption/contexts.ts';
-import { createEncryptor, DecryptionError } from '../encryption/encryptor.ts';
+import { createEncryptor, DecryptionError, totpSecretContext } from '../encryption/encryptor.ts';
 import { hashSecret } from '../secrets.ts';
 import type { AccountRecord } from '../store/index.ts';
 import { base32, findTotpStep } from './totp.ts';

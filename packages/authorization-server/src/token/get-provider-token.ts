@@ -1,35 +1,34 @@
-/** From verified claims to the third party's token that their grant rests on: for protected servers, here and elsewhere. */
-
+/** Returns the provider token behind a verified access token, for protected resources in this process and elsewhere. */
 import { type AccessTokenClaims, OAuthError } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
 import type {
   ProviderToken,
   ProviderTokenRequest,
   ProviderTokenSource,
-} from '../federation/provider-token.ts';
+} from '../federation/provider-tokens.ts';
 import { createLruCache } from '../lru-cache.ts';
 import type { IsLive } from './is-live.ts';
 
 /**
  * @param claims of a verified access token
- * @throws OAuthError `invalid_grant` when token or grant have ended, and as `UpstreamTokens.tokenFor`
+ * @throws OAuthError `invalid_grant` if the token or its grant has ended, and as `ProviderTokenSource.tokenFor`
  */
 export type GetProviderToken = (
   claims: AccessTokenClaims,
-  want?: ProviderTokenRequest,
+  request?: ProviderTokenRequest,
 ) => Promise<ProviderToken>;
 
-/** Seconds: a server that asks at each of its requests is told of once in a while. */
-const TOLD_EVERY = 60;
+/** Seconds between audit events of one grant and resource: a server may fetch the token for each of its requests. */
+const RECORD_EVERY = 60;
 
 export function createGetProviderToken(
-  { clock, events, options: { issuer } }: Pick<ServerContext, 'clock' | 'events' | 'options'>,
+  { clock, events, options: { issuer } }: ServerContext,
   isLive: IsLive,
-  upstream: ProviderTokenSource,
+  source: ProviderTokenSource,
 ): GetProviderToken {
-  const told = createLruCache<number>();
+  const recordedAt = createLruCache<number>();
 
-  function tell(
+  function record(
     { aud, sub, client_id: clientId }: AccessTokenClaims,
     grantId: string,
     token: ProviderToken,
@@ -37,8 +36,8 @@ export function createGetProviderToken(
     const [resource = ''] = typeof aud === 'string' ? [aud] : aud;
     const key = `${grantId} ${resource}`;
     const now = clock();
-    if (now < (told.get(key) ?? 0) + TOLD_EVERY) return;
-    told.set(key, now);
+    if (now < (recordedAt.get(key) ?? 0) + RECORD_EVERY) return;
+    recordedAt.set(key, now);
     const { identityProvider, scopes } = token;
     events({
       type: 'provider_token.released',
@@ -51,20 +50,20 @@ export function createGetProviderToken(
     });
   }
 
-  return async (claims, want = {}) => {
-    // Somebody else's claims may name any grant.
-    if (claims.iss !== issuer) throw unbonded('the token is of another issuer');
+  return async (claims, request = {}) => {
+    // Claims of another issuer may name any grant.
+    if (claims.iss !== issuer) throw noProviderToken('token of another issuer');
     const { grant_id: grantId } = claims;
-    if (grantId === undefined) throw unbonded('the token is of an application');
+    if (grantId === undefined) throw noProviderToken('token without a user');
     if (!(await isLive(claims))) {
       throw new OAuthError('invalid_grant', 'The access token is no longer valid.', { reason: 'revoked' });
     }
-    const token = await upstream.tokenFor(grantId, want);
-    tell(claims, grantId, token);
+    const token = await source.tokenFor(grantId, request);
+    record(claims, grantId, token);
     return token;
   };
 }
 
-function unbonded(reason: string): OAuthError {
-  return new OAuthError('invalid_target', 'The grant rests on no third party.', { reason });
+function noProviderToken(reason: string): OAuthError {
+  return new OAuthError('invalid_target', 'The grant has no provider token.', { reason });
 }
