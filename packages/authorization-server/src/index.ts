@@ -53,13 +53,9 @@ export {
 export type { KeyOptions } from './keys/key-options.ts';
 export type { PublicJwk, SigningAlgorithm } from './keys/signing-algorithms.ts';
 export { defaultLifetimes, type Lifetimes } from './lifetimes.ts';
-export type {
-  AuthorizationServerOptions,
-  FindWorkspaces,
-  ResourceDefinition,
-  Workspace,
-} from './options.ts';
+export type { AuthorizationServerOptions, FindWorkspaces, Workspace } from './options.ts';
 export { defaultRateLimits, type RateLimitOptions } from './rate-limit/policies.ts';
+export type { ResourceDefinition } from './resource-options.ts';
 export { type AuthorizationServer, createAuthorizationServer } from './server.ts';
 export type { BrandOptions } from './ui/brand.ts';
 export type { Translation, Translations } from './ui/translations.ts';

@@ -147,13 +147,12 @@ export function duration(value: number): string {
   return `${value} (${count} ${unit}${count === 1 ? '' : 's'})`;
 }
 
-export function list<T>(element: z.ZodType<T>, minimum = 0, maximum = 100_000): z.ZodType<readonly T[]> {
+export function list<T>(element: z.ZodType<T>, minimum = 0, maximum?: number): z.ZodType<readonly T[]> {
   const kind = `an array, each ${kindOf(element)}`;
-  return z
-    .array(element, must(kind))
-    .min(minimum, 'must not be empty')
-    .max(maximum, `must have at most ${maximum} entries`)
-    .register(optionMeta, { kind });
+  const any = z.array(element, must(kind));
+  const some = minimum === 0 ? any : any.min(minimum, 'must not be empty');
+  const schema = maximum === undefined ? some : some.max(maximum, `must have at most ${maximum} entries`);
+  return schema.register(optionMeta, { kind });
 }
 
 /** An object whose keys the operator chooses. */

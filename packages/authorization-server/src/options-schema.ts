@@ -31,9 +31,10 @@ import {
   text,
   union,
 } from './option-schema.ts';
-import type { FindWorkspaces, ResourceDefinition } from './options.ts';
+import type { FindWorkspaces } from './options.ts';
 import { defaultRateLimits, type RateLimitPolicies } from './rate-limit/policies.ts';
 import { rateLimitsSchema } from './rate-limit/rate-limit-schema.ts';
+import type { ResourceDefinition } from './resource-options.ts';
 import { resourcesSchema } from './resource-options.ts';
 import type { AuthorizationStore } from './store/index.ts';
 import { type BrandOptions, brandSchema } from './ui/brand.ts';

@@ -1,5 +1,5 @@
 /** Configuration of an authorization server: what an operator may say, and what it is once it was judged. */
-import type { Profile, RedirectPolicy, ScopeHierarchy, Scopes } from '@portcullis/protocol';
+import type { Profile, RedirectPolicy } from '@portcullis/protocol';
 import type { EventSink } from './audit/events.ts';
 import type { ConfiguredClient } from './clients/client.ts';
 import type { DocumentOptions } from './clients/metadata-document/document-options.ts';
@@ -13,41 +13,9 @@ import type { PresetReference } from './federation/provider-schema.ts';
 import type { KeyOptions, KeyRules } from './keys/key-options.ts';
 import type { Lifetimes } from './lifetimes.ts';
 import type { RateLimitOptions, RateLimitPolicies } from './rate-limit/policies.ts';
+import type { ResourceDefinition } from './resource-options.ts';
 import type { AuthorizationStore } from './store/index.ts';
 import type { Brand, BrandOptions } from './ui/brand.ts';
-import type { Translations } from './ui/translations.ts';
-
-/** A protected resource that tokens are issued for. */
-export interface ResourceDefinition {
-  /** Its canonical URI: the audience of its tokens. */
-  readonly resource: string;
-  /** What people call it. */
-  readonly name: string;
-  /** Each scope with the sentence that a person reads on the consent page. */
-  readonly scopes: Readonly<Record<string, string>>;
-  /** Its name and those sentences in the languages of the pages. */
-  readonly translations?: Translations;
-  /** What a request gets that names no scope; all scopes when left out. */
-  readonly defaultScopes?: Scopes;
-  /** Those that a person may not leave out. Any other may be switched off, as long as one remains. None when left out. */
-  readonly requiredScopes?: Scopes;
-  readonly hierarchy?: ScopeHierarchy;
-  /**
-   * What its access tokens are: JWTs that its guard verifies by itself (`jwt`, when left out), or texts that say nothing to
-   * whoever carries them (`opaque`), about which one of `introspectionClients` asks this server.
-   */
-  readonly accessTokens?: 'jwt' | 'opaque';
-  /** Identifiers of the confidential clients that may introspect its access tokens: the resource itself, as a client. */
-  readonly introspectionClients?: readonly string[];
-  /** Identifiers of the confidential clients that get the third party's token for an access token of it: the resource itself. */
-  readonly tokenExchangeClients?: readonly string[];
-  /**
-   * Seconds within which its guard notices that access has ended, as people are told: 0 for one that asks this server at each
-   * request, 10 for one that polls its status lists or believes answers for ten seconds. The life of a token when left out: only
-   * the guard can promise less.
-   */
-  readonly revocationDelay?: number;
-}
 
 /** A part of a protected server that a grant can be bound to: a team, a project, a customer. */
 export interface Workspace {

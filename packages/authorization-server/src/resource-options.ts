@@ -1,5 +1,11 @@
 /** Options of protected resources: schema, and rules about scopes and the clients that a resource names. */
-import { canonicalResource, isScope, type Scopes, TOKEN_EXCHANGE } from '@portcullis/protocol';
+import {
+  canonicalResource,
+  isScope,
+  type ScopeHierarchy,
+  type Scopes,
+  TOKEN_EXCHANGE,
+} from '@portcullis/protocol';
 import type * as z from 'zod';
 import type { ConfiguredClient } from './clients/client.ts';
 import {
@@ -14,8 +20,36 @@ import {
   seconds,
   text,
 } from './option-schema.ts';
-import type { ResourceDefinition } from './options.ts';
-import { checkTranslations, translationsSchema } from './ui/translations.ts';
+import { checkTranslations, type Translations, translationsSchema } from './ui/translations.ts';
+
+/** A protected resource that tokens are issued for. */
+export interface ResourceDefinition {
+  /** Its canonical URI: the audience of its tokens. @see RFC 8707 §2 */
+  readonly resource: string;
+  /** Display name. */
+  readonly name: string;
+  /** Each scope with its description for the consent page. */
+  readonly scopes: Readonly<Record<string, string>>;
+  /** Name and descriptions in the languages of the pages. */
+  readonly translations?: Translations;
+  /** Scopes of a request that names none; all by default. */
+  readonly defaultScopes?: Scopes;
+  /** Scopes that users cannot deselect. None by default, but one scope has to remain. */
+  readonly requiredScopes?: Scopes;
+  /** Narrower scopes that a broad scope includes. */
+  readonly hierarchy?: ScopeHierarchy;
+  /** Format of access tokens: JWTs that the guard verifies (`jwt`, the default), or `opaque` tokens for introspection. */
+  readonly accessTokens?: 'jwt' | 'opaque';
+  /** Confidential clients that may introspect its access tokens. @see RFC 7662 §2.1 */
+  readonly introspectionClients?: readonly string[];
+  /** Confidential clients that may exchange its access tokens for those of the identity provider. @see RFC 8693 */
+  readonly tokenExchangeClients?: readonly string[];
+  /**
+   * Seconds until its guard notices a revocation, as users are told: 0 if it asks this server for each request, 10 if it polls
+   * status lists or caches for ten seconds. By default the lifetime of an access token.
+   */
+  readonly revocationDelay?: number;
+}
 
 export const resourcesSchema: () => z.ZodType<readonly ResourceDefinition[]> = lazy(() => {
   const scopes = (): z.ZodType<Scopes> => list(text('a scope'));

@@ -8,6 +8,7 @@ type Define = (program: Command, surroundings: Surroundings) => void;
 /** Every command is a file that adds itself to the program. */
 const commands: Readonly<Record<string, () => Promise<Define>>> = {
   up: async () => (await import('./commands/up.ts')).defineUp,
+  config: async () => (await import('./commands/config.ts')).defineConfig,
   users: async () => (await import('./commands/users.ts')).defineUsers,
   clients: async () => (await import('./commands/clients.ts')).defineClients,
   connections: async () => (await import('./commands/connections.ts')).defineConnections,

@@ -13,6 +13,7 @@ const run = (...words: readonly string[]) => runHere(words, { environment: {}, f
 
 const commands = [
   'up',
+  'config',
   'users',
   'clients',
   'connections',

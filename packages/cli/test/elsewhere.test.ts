@@ -187,7 +187,7 @@ it('examples/portcullis.json is for the examples as they start by themselves', a
     const [, port, issuer] = /PORT = '(\d+)', ISSUER = '([^']+)'/.exec(source) ?? [];
     expect(issuer).toBe(`http://localhost:${settings.port}`);
     expect(settings.resources).toMatchObject([
-      { url: `http://localhost:${port}/mcp`, scopes: { greet: expect.any(String) } },
+      { resource: `http://localhost:${port}/mcp`, scopes: { greet: expect.any(String) } },
     ]);
   }
 });

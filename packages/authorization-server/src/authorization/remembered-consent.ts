@@ -11,7 +11,8 @@ import {
 import type { ResolvedClient } from '../clients/client.ts';
 import type { ServerContext } from '../context.ts';
 import type { Lifetimes } from '../lifetimes.ts';
-import type { ResourceDefinition, ServerOptions, Workspace } from '../options.ts';
+import type { ServerOptions, Workspace } from '../options.ts';
+import type { ResourceDefinition } from '../resource-options.ts';
 import { hashSecret } from '../secrets.ts';
 import type { GrantRecord, RememberedConsent } from '../store/index.ts';
 import type { ConsentDecision } from './next-step.ts';

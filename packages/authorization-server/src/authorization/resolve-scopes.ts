@@ -1,7 +1,7 @@
 /** What an authorization request asks for, in terms of what this server protects. */
 import { findResource, intersectScopes, OAuthError, readScopes, type Scopes } from '@portcullis/protocol';
 import { isTrustedClient, type ResolvedClient } from '../clients/client.ts';
-import type { ResourceDefinition } from '../options.ts';
+import type { ResourceDefinition } from '../resource-options.ts';
 
 /** One protected resource and what may be allowed there. */
 export interface ResolvedScopes {

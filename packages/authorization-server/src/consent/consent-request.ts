@@ -9,7 +9,8 @@ import {
 import { findExistingConsents, grantedScopesIn } from '../authorization/remembered-consent.ts';
 import type { AuthorizationTransaction } from '../authorization/transactions.ts';
 import type { ServerContext } from '../context.ts';
-import type { ResourceDefinition, Workspace } from '../options.ts';
+import type { Workspace } from '../options.ts';
+import type { ResourceDefinition } from '../resource-options.ts';
 
 export interface ConsentRequest {
   /** As configured; without scopes when the resource has been removed from the configuration. */

@@ -1,7 +1,7 @@
 /** A validated identity provider, and the scopes of ours that depend on its scopes. */
 import { impliedScopes, isScope, isSecureUrl, readWebUrl, type Scopes } from '@portcullis/protocol';
 import type { OptionReport } from '../option-schema.ts';
-import type { ResourceDefinition } from '../options.ts';
+import type { ResourceDefinition } from '../resource-options.ts';
 import { areScopesRead } from '../resource-options.ts';
 import { type ProviderClientAuthentication, providerClientAuthentications } from './client-authentication.ts';
 import { type ProviderClientKey, validateClientKey } from './client-key.ts';

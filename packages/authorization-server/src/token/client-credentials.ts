@@ -7,8 +7,8 @@ import {
   type Scopes,
 } from '@portcullis/protocol';
 import type { AuthenticatedClient } from '../clients/verify-client-credentials.ts';
-import type { ResourceDefinition } from '../options.ts';
 import { createRateLimitCheck } from '../rate-limit/limiter.ts';
+import type { ResourceDefinition } from '../resource-options.ts';
 import { downscope } from './downscope.ts';
 import type { GrantHandler, GrantServices } from './grant-handler.ts';
 

@@ -1,6 +1,6 @@
 /** Downscoping: restricts a token to one resource and to scopes within the maximum scope of its grant. */
 import { findResource, missingScopes, OAuthError, type Scopes } from '@portcullis/protocol';
-import type { ResourceDefinition } from '../options.ts';
+import type { ResourceDefinition } from '../resource-options.ts';
 
 /** The maximum access, as granted. */
 export interface GrantedAccess {

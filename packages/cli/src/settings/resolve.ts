@@ -133,6 +133,15 @@ function read(name: SettingName, found: Found | undefined, sources: Sources, rep
   const schema = definition.schema();
   let { value } = found;
   if (found.file === null && typeof value === 'string') {
+    // Kubernetes sets PORTCULLIS_PORT to a URL for every service that is named portcullis.
+    if (name === 'port' && /^(?:tcp|udp|sctp):\/\//.test(value)) {
+      report.add(
+        [name],
+        'holds the address of a Kubernetes service of that name: set enableServiceLinks to false for the pod, or rename the service',
+      );
+      report.markUnread([name]);
+      return otherwise;
+    }
     try {
       value = parseText(schema, value);
     } catch {

@@ -74,24 +74,6 @@ export const masterKey: () => z.ZodType<Uint8Array> = lazy(() =>
     .register(optionMeta, { kind: '32 random bytes in base64url, base64 or hexadecimal', isSecret: true }),
 );
 
-/** Kubernetes sets `PORTCULLIS_PORT` to a URL for every service that is named portcullis. */
-const port = lazy(() =>
-  z
-    .preprocess(
-      (value, { addIssue }) => {
-        if (typeof value !== 'string' || !/^(?:tcp|udp|sctp):\/\//.test(value)) return value;
-        addIssue({
-          code: 'custom',
-          message:
-            'holds the address of a Kubernetes service of that name: set enableServiceLinks to false for the pod, or rename the service',
-        });
-        return z.NEVER;
-      },
-      wholeNumber(0, 65_535),
-    )
-    .register(optionMeta, { kind: 'a whole number from 0 to 65535' }),
-);
-
 /** The origin where everything is served: the issuer, kept byte for byte. */
 const publicUrl = lazy(() =>
   checkedText('an https URL without a path', (url) => {
@@ -140,7 +122,7 @@ export const settingDefinitions: Readonly<Record<SettingName, SettingDefinition>
     ...pick(optionDefinitions.workspaces),
   },
   port: {
-    schema: port,
+    schema: lazy(() => wholeNumber(0, 65_535)),
     default: 8484,
     description: 'port to listen on; 0 takes any free port',
     placeholder: 'number',

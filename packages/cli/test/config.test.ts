@@ -1,0 +1,62 @@
+/** `portcullis config`: editors complete a configuration file by its JSON Schema, and a file is checked without a start. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { isInFile, settingNames } from '../src/settings/schema.ts';
+import { runHere } from './support/in-process.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'portcullis-config-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const run = (words: readonly string[], environment: Record<string, string> = {}) =>
+  runHere(['config', ...words], { environment, folder });
+
+describe('config schema', () => {
+  it('prints a JSON Schema with every setting, described, and refuses any other key', async () => {
+    const { code, output } = await run(['schema']);
+    const schema = JSON.parse(output);
+    expect(code).toBe(0);
+    expect(schema).toMatchObject({ type: 'object', additionalProperties: false });
+    expect(Object.keys(schema.properties).toSorted()).toEqual(
+      ['$schema', ...settingNames.filter(isInFile)].toSorted(),
+    );
+    for (const name of settingNames.filter(isInFile)) {
+      expect(schema.properties[name].description, name).toMatch(/\w/);
+    }
+    expect(schema.properties.port).toMatchObject({ default: 8484, maximum: 65_535 });
+    expect(schema.properties.lifetimes.properties.accessToken).toMatchObject({ default: 600 });
+    expect(schema.properties.resources.items.required).toEqual(['resource', 'name', 'scopes']);
+  });
+
+  it('knows that secrets can be references, and that a logo is a file', async () => {
+    const { properties } = JSON.parse((await run(['schema'])).output);
+    const { client_secret } = properties.clients.items.properties;
+    expect(client_secret.anyOf).toMatchObject([
+      { type: 'string' },
+      { required: ['file'] },
+      { required: ['variable'] },
+    ]);
+    expect(properties.metricsToken.anyOf).toHaveLength(3);
+    expect(properties.brand.properties.logo).toMatchObject({ type: 'string' });
+  });
+});
+
+describe('config check', () => {
+  const resources = [{ resource: 'https://mcp.example/notes', name: 'Notes', scopes: { read: 'Read' } }];
+
+  it('accepts a valid file, which may name its schema', async () => {
+    writeFileSync(join(folder, 'good.json'), JSON.stringify({ $schema: './schema.json', resources }));
+    const expected = { code: 0, output: 'good.json: no issues.\n' };
+    expect(await run(['check', 'good.json'])).toMatchObject(expected);
+    expect(await run(['check'], { PORTCULLIS_CONFIG: 'good.json' })).toMatchObject(expected);
+  });
+
+  it('prints every issue of an invalid file and fails', async () => {
+    writeFileSync(join(folder, 'bad.json'), JSON.stringify({ resources, port: 'x', keyfile: 'y' }));
+    const { code, output, errors } = await run(['check', 'bad.json']);
+    expect([code, output]).toEqual([1, '']);
+    expect(errors).toContain('"keyfile" (in bad.json): unknown key; did you mean keyFile?');
+    expect(errors).toContain('port (in bad.json) must be a whole number from 0 to 65535');
+  });
+});
