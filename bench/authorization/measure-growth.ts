@@ -96,8 +96,9 @@ function seed(file: string, size: number, clientId: string, resource: string): r
   });
   const insertGrant =
     database.prepare(`INSERT INTO grants (id, client_id, account_id, scopes, resources, created_at, expires_at, last_used_at,
-      last_used_from, token_hash, token_number, token_seed, token_issued_at, token_expires_at, token_rotations)
-    VALUES (?, ?, ?, '["notes:read","notes:write"]', ?, ?, ?, ?, '127.0.0.1', ?, 0, ?, ?, ?, '')`);
+      last_used_from, consent_digest, refresh_token_hash, refresh_token_generation, refresh_token_seed, refresh_token_issued_at,
+      refresh_token_expires_at, refresh_token_rotations)
+    VALUES (?, ?, ?, '["notes:read","notes:write"]', ?, ?, ?, ?, '127.0.0.1', '', ?, 0, ?, ?, ?, '')`);
   const insertAccount = database.prepare(forSqlite(INSERT_ACCOUNT));
   database.exec('BEGIN');
   for (const id of accounts) insertAccount.run(...accountRow(id));

@@ -83,9 +83,9 @@ async function checkCode(server: ServerProcess, code: HeldCode): Promise<void> {
 
 /** Half a fact: what each query finds must not be. */
 const HALVES = {
-  'a code is spent if and only if its grant is there': `SELECT c.hash FROM codes c LEFT JOIN grants g
-    ON g.id = c.grant_id WHERE (c.spent_at IS NULL) <> (g.id IS NULL)`,
-  'every grant has a refresh token': `SELECT id FROM grants WHERE token_hash IS NULL`,
+  'a code is spent if and only if its grant is there': `SELECT c.hash FROM authorization_codes c LEFT JOIN grants g
+    ON g.id = c.grant_id WHERE (c.consumed_at IS NULL) <> (g.id IS NULL)`,
+  'every grant has a refresh token': `SELECT id FROM grants WHERE refresh_token_hash IS NULL`,
   'every grant has its account': `SELECT g.id FROM grants g LEFT JOIN accounts a ON a.id = g.account_id WHERE a.id IS NULL`,
   'there is one signing key': `SELECT count(*) AS n FROM signing_keys HAVING count(*) <> 1`,
   'there is one account': `SELECT count(*) AS n FROM accounts HAVING count(*) <> 1`,

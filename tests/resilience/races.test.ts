@@ -71,13 +71,13 @@ async function checkStore({ ask }: Place, rounds: number): Promise<void> {
   const grants = await ask('SELECT revoked_at, token_number FROM grants');
   expect(grants.map(({ revoked_at: revokedAt }) => revokedAt)).toEqual(Array(rounds + 1).fill(null));
   expect(grants.filter(({ token_number: number }) => Number(number) === 2)).toHaveLength(rounds);
-  const issued = `SELECT grant_id FROM events WHERE type = 'token.issued' GROUP BY grant_id HAVING count(*) <> 1`;
+  const issued = `SELECT grant_id FROM audit_events WHERE type = 'token.issued' GROUP BY grant_id HAVING count(*) <> 1`;
   expect(await ask(issued)).toEqual([]);
-  const rotated = `SELECT count(*) AS n FROM events WHERE type = 'refresh_token.rotated'`;
+  const rotated = `SELECT count(*) AS n FROM audit_events WHERE type = 'refresh_token.rotated'`;
   expect(Number((await ask(rotated))[0]?.['n'])).toBe(2 * rounds);
   expect(
     await ask(
-      `SELECT id FROM events WHERE type IN ('authorization_code.replayed', 'refresh_token.reuse_detected', 'request.failed')`,
+      `SELECT id FROM audit_events WHERE type IN ('authorization_code.replayed', 'refresh_token.reuse_detected', 'request.failed')`,
     ),
   ).toEqual([]);
 }

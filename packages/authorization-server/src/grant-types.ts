@@ -3,14 +3,15 @@ import { type GrantType, TOKEN_EXCHANGE } from '@portcullis/protocol';
 import type { ServerOptions } from './options.ts';
 
 /** What a grant type needs of the configuration. */
-type Needs = (configuration: Pick<ServerOptions, 'identityProviders'>) => boolean;
+type Needs = (options: Pick<ServerOptions, 'identityProviders' | 'servesUsers'>) => boolean;
 
 const nothing: Needs = () => true;
+const users: Needs = ({ servesUsers }) => servesUsers;
 
 /** One entry each, as in the table of the token endpoint. Without third parties there is nothing to exchange a token for. */
 const needs: Readonly<Record<GrantType, Needs>> = {
-  authorization_code: nothing,
-  refresh_token: nothing,
+  authorization_code: users,
+  refresh_token: users,
   client_credentials: nothing,
   [TOKEN_EXCHANGE]: ({ identityProviders }) => identityProviders.size > 0,
 };
@@ -19,6 +20,8 @@ const needs: Readonly<Record<GrantType, Needs>> = {
 export const grantTypes: readonly string[] = Object.keys(needs);
 
 /** Those that this server serves: what the metadata documents list. */
-export function servedGrantTypes(configuration: Pick<ServerOptions, 'identityProviders'>): readonly string[] {
-  return Object.entries(needs).flatMap(([type, isMet]) => (isMet(configuration) ? [type] : []));
+export function servedGrantTypes(
+  options: Pick<ServerOptions, 'identityProviders' | 'servesUsers'>,
+): readonly string[] {
+  return Object.entries(needs).flatMap(([type, isMet]) => (isMet(options) ? [type] : []));
 }

@@ -108,6 +108,8 @@ export interface ServerOptions {
   /** By their identifiers. */
   readonly identityProviders: ReadonlyMap<string, IdentityProvider>;
   readonly localAccounts: boolean;
+  /** `false` with a store without users: only clients that act on their own behalf get tokens. */
+  readonly servesUsers: boolean;
   readonly brand: Brand;
   /** `null`: this server shows every page itself. */
   readonly externalUi: ExternalUiRules | null;

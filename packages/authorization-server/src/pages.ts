@@ -71,20 +71,25 @@ export function createPages(
   const externalLogin = externalUi?.loginRoutes ?? null;
   const local = createLocalAccounts(context);
 
+  const assetRoute: Route = {
+    method: 'GET',
+    path: '/assets/*',
+    handle: async ({ url }) => assets.respond(new URL(url).pathname),
+  };
+  const userRoutes = () => [
+    ...createAuthorizationRoutes(pages),
+    ...(externalLogin ?? local.routes(pages)),
+    ...createConsentRoutes(pages, externalUi?.redirectToConsent ?? null),
+    ...createFederatedCallbacks(pages),
+    ...createConnectionRoutes(pages),
+    ...createAccountOverviewRoutes(pages, externalLogin === null ? local : null),
+    ...createAccountRemovalRoutes(pages),
+    ...createLogoutRoutes(pages),
+    createLanguageSwitch(pages),
+    ...(externalUi?.routes ?? []),
+  ];
   return {
-    routes: [
-      ...createAuthorizationRoutes(pages),
-      ...(externalLogin ?? local.routes(pages)),
-      ...createConsentRoutes(pages, externalUi?.redirectToConsent ?? null),
-      ...createFederatedCallbacks(pages),
-      ...createConnectionRoutes(pages),
-      ...createAccountOverviewRoutes(pages, externalLogin === null ? local : null),
-      ...createAccountRemovalRoutes(pages),
-      ...createLogoutRoutes(pages),
-      createLanguageSwitch(pages),
-      { method: 'GET', path: '/assets/*', handle: async ({ url }) => assets.respond(new URL(url).pathname) },
-      ...(externalUi?.routes ?? []),
-    ],
+    routes: [...(context.options.servesUsers ? userRoutes() : []), assetRoute],
     frontPage: createFrontPageRoute(pages).handle,
     missingPage: createNotFoundRoute(pages).handle,
     setupLink: externalLogin !== null || !localAccounts ? async () => null : local.firstAccount.createLink,

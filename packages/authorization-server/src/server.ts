@@ -31,6 +31,8 @@ import type { AuthorizationServerOptions } from './options.ts';
 import { createPages } from './pages.ts';
 import { createRevocation } from './revocation.ts';
 import { createStatusListFeature } from './status-lists/status-lists.ts';
+import { completeStore, type OptionsForStore } from './store/capabilities.ts';
+import type { CoreStore } from './store/index.ts';
 import { createTokenEndpoint } from './token/endpoint.ts';
 import { createGetProviderToken } from './token/get-provider-token.ts';
 import { createIsLive, requireLiveProviderTokens } from './token/is-live.ts';
@@ -82,8 +84,8 @@ export interface AuthorizationServer {
  * Creates an authorization server: judges the options, loads the signing keys or makes the first.
  * @throws ConfigurationError with every fault of the options, or when the sealing key does not open the stored keys.
  */
-export async function createAuthorizationServer(
-  options: AuthorizationServerOptions,
+export async function createAuthorizationServer<S extends CoreStore>(
+  options: OptionsForStore<S>,
 ): Promise<AuthorizationServer> {
   const given = createServerContext(options);
   const { store, clock } = given;
@@ -166,10 +168,12 @@ export async function createAuthorizationServer(
 }
 
 /** @throws ConfigurationError with every issue of the options */
-export function createServerContext(options: AuthorizationServerOptions): ServerContext {
+export function createServerContext(
+  options: Omit<AuthorizationServerOptions, 'store'> & { readonly store: CoreStore },
+): ServerContext {
   return {
     options: validateOptions(options),
-    store: options.store,
+    store: completeStore(options.store),
     clock: options.clock ?? (() => Math.floor(Date.now() / 1000)),
     events: options.events ?? (() => {}),
   };

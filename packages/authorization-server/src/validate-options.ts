@@ -11,22 +11,28 @@ import { createOptionReport, type OptionReport, throwIssues } from './option-sch
 import type { AuthorizationServerOptions, ServerOptions } from './options.ts';
 import { type ParsedOptions, parseOptions } from './options-schema.ts';
 import { areScopesRead, checkNamedClients, validateResources } from './resource-options.ts';
+import { checkCapabilities, readCapabilities } from './store/capabilities.ts';
+import type { CoreStore } from './store/index.ts';
 import { createBrand } from './ui/brand.ts';
 
 /**
  * Validates the options.
  * @throws ConfigurationError with every issue
  */
-export function validateOptions(options: AuthorizationServerOptions): ServerOptions {
+export function validateOptions(
+  options: Omit<AuthorizationServerOptions, 'store'> & { readonly store: CoreStore },
+): ServerOptions {
   const report = createOptionReport();
   const parsed = parseOptions({ ...options }, report);
   const { issuer, name, masterKey, previousMasterKeys, profiles, metadata, localAccounts } = parsed;
   const { statusLists, lifetimes, workspaces, rateLimits, auditRetention } = parsed;
-  const validated = applyRules(parsed, report);
+  const servesUsers = readCapabilities(options.store).has('users');
+  for (const { option, message } of checkCapabilities(options, options.store)) report.add([option], message);
+  const validated = applyRules(parsed, report, servesUsers);
   throwIssues(report);
   return Object.freeze<ServerOptions>({
     ...{ issuer, masterKey, previousMasterKeys, profiles, metadata, localAccounts, statusLists },
-    ...{ lifetimes, auditRetention },
+    ...{ lifetimes, auditRetention, servesUsers },
     ...validated,
     name: name ?? new URL(issuer).host,
     workspaces: workspaces ?? (async () => []),
@@ -56,7 +62,7 @@ export type RuledOptions = Omit<
 >;
 
 /** Checks the rules between options. What could not be read is left out. */
-export function applyRules(options: RuledOptions, report: OptionReport): Validated {
+export function applyRules(options: RuledOptions, report: OptionReport, servesUsers = true): Validated {
   const { lifetimes } = options;
   if (options.statusLists && lifetimes.accessToken > MAX_STATUS_SECONDS) {
     report.add(
@@ -86,7 +92,11 @@ export function applyRules(options: RuledOptions, report: OptionReport): Validat
     outbound,
     brand: createBrand(options.brand, report),
     externalUi,
-    identityProviders: validateIdentityProviders({ ...options, resources: definitions }, report),
+    identityProviders: validateIdentityProviders(
+      // Without users, nobody needs a way to sign in.
+      { ...options, localAccounts: options.localAccounts || !servesUsers, resources: definitions },
+      report,
+    ),
     redirects,
   };
 }

@@ -81,7 +81,7 @@ describe('a refused code', () => {
     const { code, verifier } = await t.issueCode();
     t.execute(`UPDATE accounts SET disabled_at = ${t.clock.now}`);
     await redeem(t, redemption(code, verifier));
-    expect(t.snapshot()).toMatch(/"spent_at":\d+/);
+    expect(t.snapshot()).toMatch(/"consumed_at":\d+/);
     t.execute('UPDATE accounts SET disabled_at = NULL');
     const refused = await redeem(t, redemption(code, verifier));
     expect([refused.status, refused.body]).toEqual([400, REFUSAL]);

@@ -117,7 +117,7 @@ describe('a flow from end to end', () => {
       'xyz',
     ]);
     expect(left?.searchParams.getAll('iss')).toEqual([ISSUER]);
-    expect(t.snapshot()).toContain('codes\n\n');
+    expect(t.snapshot()).toContain('authorization_codes\n\n');
     expect(await t.store.findTransaction(flowOf(consent), t.clock.now)).toBeNull();
     expect(t.events).toContainEqual(
       expect.objectContaining({ type: 'consent.denied', clientId: 'web', accountId: ACCOUNT }),

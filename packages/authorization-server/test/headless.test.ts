@@ -587,5 +587,5 @@ function flip(text: string): string {
 
 /** What a request of the application leaves behind: that its signature was used. */
 function withoutSpent(snapshot: string): string {
-  return snapshot.replace(/^spent_assertions\n.*?^transactions$/ms, '');
+  return snapshot.replace(/^used_client_assertions\n.*/ms, '');
 }

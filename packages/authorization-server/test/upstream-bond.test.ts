@@ -586,7 +586,7 @@ describe('farewells', () => {
     expect(t.events.find(({ type }) => type === 'provider_token.revocation_finished')).toMatchObject({
       outcome: 'revoked',
     });
-    expect(t.snapshot()).not.toMatch(/"sealed_tokens":"/);
+    expect(t.snapshot()).not.toMatch(/"encrypted_tokens":"/);
   });
 
   it('[GW-3P-11] revokes at a plain OAuth third party in its own way, and one token only', async () => {

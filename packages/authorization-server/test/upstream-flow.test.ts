@@ -638,7 +638,7 @@ describe('T078 the state', () => {
     const refused = await comeBack(t.visitor, back);
     expect([refused.status, refused.left, redemptions(files)]).toEqual([400, null, 0]);
     await t.store.sweep(t.clock.now, 1000);
-    expect(t.snapshot()).toContain('departures\n\n');
+    expect(t.snapshot()).toContain('federated_logins\n\n');
   });
 
   it('[GW-STATE-40] makes state, nonce and challenge anew for every departure', async () => {
@@ -709,8 +709,8 @@ describe('T080 lies about who somebody is', () => {
     const end = await comeBack(t.visitor, await stayAt(t.visitor, left));
     expect(end.left?.searchParams.get('error')).toBe('server_error');
     expect(end.left?.searchParams.get('code')).toBeNull();
-    expect(t.snapshot()).toMatch(/\nbonds\n\n|^bonds\n\n/m);
-    expect(t.snapshot()).toMatch(/\npersons\n\n/);
+    expect(t.snapshot()).toMatch(/\nprovider_tokens\n\n|^provider_tokens\n\n/m);
+    expect(t.snapshot()).toMatch(/\nlinked_identities\n\n/);
     expect(t.snapshot()).toMatch(/\nsessions\n/);
     liar.lies = {};
     expect((await signInThere(t.visitor)).left?.searchParams.get('code')).toBeTruthy();

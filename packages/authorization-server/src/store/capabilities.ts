@@ -1,0 +1,220 @@
+/** Capabilities of a store: which it has, which options need them, and how a missing one is represented. */
+import type { AuthorizationServerOptions } from '../options.ts';
+import type { AuditStore } from './audit.ts';
+import type { AuthorizationStore, CoreStore, StoreCapabilities } from './core.ts';
+import type { FederationStore } from './federation.ts';
+import type { MfaStore } from './mfa.ts';
+import type { RegistrationStore } from './registration.ts';
+import type { StatusListStore } from './status-lists.ts';
+import type { UserStore } from './users.ts';
+
+export type StoreCapability = keyof StoreCapabilities;
+
+/** The options of a server with the store `S`: whatever needs a capability that `S` lacks has to be switched off. */
+export type OptionsForStore<S extends CoreStore> = Omit<AuthorizationServerOptions, 'store'> & {
+  readonly store: S;
+} & (S extends UserStore ? unknown : WithoutUsers) &
+  (S extends MfaStore ? unknown : { readonly localAccounts: false }) &
+  (S extends FederationStore ? unknown : { readonly identityProviders?: readonly [] }) &
+  (S extends RegistrationStore ? unknown : WithoutRegistration) &
+  (S extends AuditStore ? unknown : { readonly auditRetention: false }) &
+  (S extends StatusListStore ? unknown : { readonly statusLists?: false });
+
+interface WithoutUsers {
+  readonly localAccounts: false;
+  readonly identityProviders?: readonly [];
+}
+
+interface WithoutRegistration {
+  readonly registration: false;
+  readonly metadataDocuments: false;
+}
+
+const UNAVAILABLE: unique symbol = Symbol('unavailable');
+
+/** What each method of a missing capability returns: what it would for an empty table, or an error. */
+type AbsentResults<Store> = {
+  readonly [Method in keyof Store]:
+    | (Store[Method] extends (...given: never) => Promise<infer Result> ? Result : never)
+    | typeof UNAVAILABLE;
+};
+
+const absentResults: { readonly [C in StoreCapability]: AbsentResults<StoreCapabilities[C]> } = {
+  users: {
+    hasLocalAccounts: false,
+    findAccount: null,
+    findAccountByEmail: null,
+    saveSetupLink: UNAVAILABLE,
+    isSetupLink: false,
+    createFirstAccount: UNAVAILABLE,
+    createAccount: UNAVAILABLE,
+    listAccounts: [],
+    disableAccount: false,
+    enableAccount: false,
+    removeAccount: false,
+    saveAccountLink: UNAVAILABLE,
+    findAccountLink: null,
+    redeemAccountLink: false,
+    replacePasswordHash: UNAVAILABLE,
+    changePassword: false,
+    saveSession: UNAVAILABLE,
+    findSession: null,
+    listSessions: [],
+    endSession: undefined,
+    endSessions: 0,
+  },
+  mfa: {
+    findTotpFactor: null,
+    listTotpFactors: [],
+    reencryptTotpFactor: false,
+    saveTotpFactor: UNAVAILABLE,
+    consumeTotpStep: false,
+    consumeRecoveryCode: false,
+    replaceRecoveryCodes: false,
+    countRecoveryCodes: 0,
+    removeTotpFactor: false,
+    addPasskey: UNAVAILABLE,
+    findPasskey: null,
+    listPasskeys: [],
+    recordPasskeyUse: false,
+    removePasskey: false,
+  },
+  federation: {
+    setTransactionIdentityProvider: UNAVAILABLE,
+    saveFederatedLogin: UNAVAILABLE,
+    findFederatedLogin: null,
+    consumeFederatedLogin: false,
+    findLinkedIdentity: null,
+    findLinkedIdentityByAccount: null,
+    linkIdentity: UNAVAILABLE,
+    saveProviderTokens: UNAVAILABLE,
+    saveEndedProviderTokens: UNAVAILABLE,
+    hasProviderTokens: false,
+    findProviderTokens: null,
+    listProviderTokens: [],
+    recordProviderTokensCheck: UNAVAILABLE,
+    leaseProviderTokens: false,
+    saveRefreshedProviderTokens: UNAVAILABLE,
+    releaseProviderTokens: UNAVAILABLE,
+    endProviderTokens: false,
+    countProviderTokensOfIdentity: 0,
+    endProviderTokensOfRevokedGrants: 0,
+    claimRevocationJobs: [],
+    postponeRevocationJob: UNAVAILABLE,
+    completeRevocationJob: UNAVAILABLE,
+    listDataKeys: [],
+    addDataKey: UNAVAILABLE,
+    reencryptDataKeys: true,
+    removeUnusedDataKeys: 0,
+    discardDataKeys: 0,
+  },
+  registration: {
+    registerClient: UNAVAILABLE,
+    countUnusedClients: 0,
+    countUnusedClientsByNetwork: new Map(),
+    saveInitialAccessToken: UNAVAILABLE,
+    findInitialAccessToken: null,
+    listInitialAccessTokens: [],
+    registerClientWithInitialAccessToken: UNAVAILABLE,
+    revokeInitialAccessToken: 'unknown',
+    findClientMetadataDocument: null,
+    saveClientMetadataDocument: UNAVAILABLE,
+    recordClientMetadataDocumentUse: UNAVAILABLE,
+  },
+  audit: {
+    appendEvents: UNAVAILABLE,
+    beforeCommit: UNAVAILABLE,
+    listEvents: [],
+    listLatestEvents: [],
+    listTransactionEvents: [],
+  },
+  statusLists: {
+    reserveStatusIndexes: UNAVAILABLE,
+    allocateStatusIndex: UNAVAILABLE,
+    listRevokedAccess: UNAVAILABLE,
+  },
+};
+
+const capabilityNames = Object.keys(absentResults) as readonly StoreCapability[];
+
+/** The methods of a capability that a store lacks; none: it has the capability. */
+function missingMethods(store: CoreStore, capability: StoreCapability): readonly string[] {
+  const methods = Object.keys(absentResults[capability]);
+  return methods.filter(
+    (method) => typeof (store as object as Record<string, unknown>)[method] !== 'function',
+  );
+}
+
+/** The capabilities of a store: those of which it implements every method. */
+export function readCapabilities(store: CoreStore): ReadonlySet<StoreCapability> {
+  return new Set(capabilityNames.filter((capability) => missingMethods(store, capability).length === 0));
+}
+
+type Given = Omit<AuthorizationServerOptions, 'store'>;
+
+interface Requirement {
+  readonly option: string;
+  readonly needs: readonly StoreCapability[];
+  readonly isOn: (options: Given) => boolean;
+}
+
+const requirements: readonly Requirement[] = [
+  {
+    option: 'localAccounts',
+    needs: ['users', 'mfa'],
+    isOn: ({ localAccounts = true }) => localAccounts,
+  },
+  {
+    option: 'identityProviders',
+    needs: ['users', 'federation'],
+    isOn: ({ identityProviders = [] }) => identityProviders.length > 0,
+  },
+  {
+    option: 'registration',
+    needs: ['registration'],
+    isOn: ({ registration = true }) => registration !== false,
+  },
+  {
+    option: 'metadataDocuments',
+    needs: ['registration'],
+    isOn: ({ metadataDocuments = true }) => metadataDocuments !== false,
+  },
+  { option: 'auditRetention', needs: ['audit'], isOn: ({ auditRetention }) => auditRetention !== false },
+  { option: 'statusLists', needs: ['statusLists'], isOn: ({ statusLists = false }) => statusLists },
+];
+
+/** Checks that a store has the capabilities that the options need. @returns one issue for each that is missing */
+export function checkCapabilities(
+  options: Given,
+  store: CoreStore,
+): readonly { readonly option: string; readonly message: string }[] {
+  return requirements
+    .filter(({ isOn }) => isOn(options))
+    .flatMap(({ option, needs }) =>
+      needs.flatMap((capability) => {
+        const missing = missingMethods(store, capability);
+        if (missing.length === 0) return [];
+        const first = missing.slice(0, 3).join(', ') + (missing.length > 3 ? ', …' : '');
+        return { option, message: `needs a store with ${capability}: this one lacks ${first}` };
+      }),
+    );
+}
+
+/** A store with every method: those of a missing capability behave as for empty tables, or reject. */
+export function completeStore(store: CoreStore): AuthorizationStore {
+  const missing = capabilityNames.filter((capability) => missingMethods(store, capability).length > 0);
+  if (missing.length === 0) return store as AuthorizationStore;
+  const absent = missing.flatMap((capability) =>
+    Object.entries(absentResults[capability]).map(
+      ([method, result]) => [method, absentMethod(capability, method, result)] as const,
+    ),
+  );
+  return Object.assign(Object.create(store), Object.fromEntries(absent)) as AuthorizationStore;
+}
+
+function absentMethod(capability: string, method: string, result: unknown): () => Promise<unknown> {
+  return async () => {
+    if (result === UNAVAILABLE) throw new Error(`The store has no ${capability}: it lacks ${method}.`);
+    return result;
+  };
+}
