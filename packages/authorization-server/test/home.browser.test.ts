@@ -1,4 +1,4 @@
-/** The pages of one's own account in a real Chromium: connections, sessions, links, and passkeys of a virtual authenticator. */
+/** The account pages in Chromium: connections, sessions, account links, and passkeys of a virtual authenticator. */
 import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { drawn } from '../../../scripts/photographs/drawn.ts';
@@ -50,7 +50,7 @@ async function enter(options: Parameters<Browser['newContext']>[0] = {}): Promis
   return { page, context, complaints };
 }
 
-/** A device that keeps passkeys, and says yes to whatever it is asked. */
+/** A virtual authenticator that approves every request. */
 async function plugIn({ context, page }: User): Promise<{ session: CDPSession; authenticatorId: string }> {
   const session = await context.newCDPSession(page);
   await session.send('WebAuthn.enable');
@@ -67,7 +67,7 @@ async function plugIn({ context, page }: User): Promise<{ session: CDPSession; a
   return { session, authenticatorId };
 }
 
-/** A browser that offers nothing in fields. */
+/** A browser without conditional mediation (passkey autofill). */
 async function onlyByButton(context: BrowserContext): Promise<void> {
   await context.addInitScript('PublicKeyCredential.isConditionalMediationAvailable = async () => false');
 }
@@ -89,7 +89,7 @@ async function addPasskey(page: Page, name: string): Promise<void> {
   await page.waitForURL(/news=passkey-added/);
 }
 
-/** Brings a connection into the store, as the pages and the token endpoint do. */
+/** Stores a grant as the pages and the token endpoint would. */
 async function connect(client_name: string, resource: string, scopes: readonly string[]): Promise<string> {
   const response = await fetch(`${stage.issuer}/register`, {
     method: 'POST',
@@ -130,7 +130,7 @@ async function connect(client_name: string, resource: string, scopes: readonly s
   return client_id;
 }
 
-/** What an app would show. */
+/** The code that an authenticator app would show. */
 function codeOf(secret: string, now: number): string {
   const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
   const bits = [...secret].map((letter) => letters.indexOf(letter).toString(2).padStart(5, '0')).join('');
@@ -138,7 +138,7 @@ function codeOf(secret: string, now: number): string {
   return hotp(Uint8Array.from(bytes), Math.floor(now / 30));
 }
 
-/** Switches codes on, as an app would, and answers one of the recovery codes that the page then shows. */
+/** Enables MFA with a TOTP code. @returns one of the recovery codes */
 async function setUpCodes(page: Page): Promise<string> {
   await page.goto(`${stage.issuer}/account/codes`);
   const secret = (await page.locator('.fact code').textContent())?.replaceAll(' ', '') ?? '';
@@ -152,29 +152,33 @@ describe('connections', () => {
   it.each([
     ['with JavaScript', true],
     ['without JavaScript', false],
-  ])('are seen, and ended one and all, %s', { timeout: 60_000 }, async (_how, javaScriptEnabled) => {
-    await connect('Notes CLI', `${stage.issuer}/mcp`, ['notes:read', 'notes:write']);
-    await connect('Desktop Assistant', `${stage.issuer}/mcp`, ['notes:read']);
-    await connect('Filer', 'https://files.example/mcp', ['files:read']);
-    const { page, complaints } = await enter({ javaScriptEnabled });
-    await signIn(page, '/connections');
-    await expect.poll(() => page.locator('.row').count()).toBe(3);
-    await page.getByRole('link', { name: 'Remove access for Notes CLI' }).click();
-    await page.getByRole('heading', { level: 1, name: 'Remove access for Notes CLI?' }).waitFor();
-    await page.getByText('Access ends immediately.').waitFor();
-    await page.getByRole('button', { name: 'Remove access' }).click();
-    expect(await page.getByRole('status').textContent()).toBe('Access has been removed.');
-    await expect.poll(() => page.locator('.row').count()).toBe(2);
-    await page.getByRole('link', { name: 'Remove all access' }).click();
-    await page.getByText('up to 10 minutes').waitFor();
-    await page.getByRole('button', { name: 'End all' }).click();
-    await page.getByText('No app has access to your account.').waitFor();
-    expect(complaints).toEqual([]);
-  });
+  ])(
+    'connections are listed, and removed one by one and all at once, %s',
+    { timeout: 60_000 },
+    async (_how, javaScriptEnabled) => {
+      await connect('Notes CLI', `${stage.issuer}/mcp`, ['notes:read', 'notes:write']);
+      await connect('Desktop Assistant', `${stage.issuer}/mcp`, ['notes:read']);
+      await connect('Filer', 'https://files.example/mcp', ['files:read']);
+      const { page, complaints } = await enter({ javaScriptEnabled });
+      await signIn(page, '/connections');
+      await expect.poll(() => page.locator('.row').count()).toBe(3);
+      await page.getByRole('link', { name: 'Remove access for Notes CLI' }).click();
+      await page.getByRole('heading', { level: 1, name: 'Remove access for Notes CLI?' }).waitFor();
+      await page.getByText('Access ends immediately.').waitFor();
+      await page.getByRole('button', { name: 'Remove access' }).click();
+      expect(await page.getByRole('status').textContent()).toBe('Access has been removed.');
+      await expect.poll(() => page.locator('.row').count()).toBe(2);
+      await page.getByRole('link', { name: 'Remove all access' }).click();
+      await page.getByText('up to 10 minutes').waitFor();
+      await page.getByRole('button', { name: 'Remove all' }).click();
+      await page.getByText('No app has access to your account.').waitFor();
+      expect(complaints).toEqual([]);
+    },
+  );
 });
 
 describe('passkeys', () => {
-  it('are added, sign in for an app and without one, and are removed', { timeout: 60_000 }, async () => {
+  it('passkeys are added, log in with and without an app, and are removed', { timeout: 60_000 }, async () => {
     const user = await enter();
     const { page, context, complaints } = user;
     const { session, authenticatorId } = await plugIn(user);
@@ -215,7 +219,7 @@ describe('passkeys', () => {
     await page.getByText('This passkey does not work here.').waitFor();
   });
 
-  it('are several; one device makes no second for the same account', { timeout: 60_000 }, async () => {
+  it('an account has several passkeys, but one device creates only one', { timeout: 60_000 }, async () => {
     const user = await enter();
     const { session, authenticatorId } = await plugIn(user);
     await signIn(user.page);
@@ -236,7 +240,7 @@ describe('passkeys', () => {
     }
   });
 
-  it('are the first way in by an invitation, without a password', { timeout: 60_000 }, async () => {
+  it('an invited user chooses a passkey instead of a password', { timeout: 60_000 }, async () => {
     const answer = await stage.server.accounts.add('grace@example.org');
     const user = await enter();
     await plugIn(user);
@@ -251,7 +255,7 @@ describe('passkeys', () => {
     await page.getByText('grace@example.org').waitFor();
   });
 
-  it('stand for both factors when the device asks who is there', { timeout: 60_000 }, async () => {
+  it('a passkey with user verification counts as two factors', { timeout: 60_000 }, async () => {
     const account = await stage.store.findAccountByEmail(EMAIL);
     onTestFinished(async () => void (await stage.store.removeTotpFactor(account?.id ?? '')));
     const user = await enter();
@@ -269,18 +273,20 @@ describe('passkeys', () => {
     await page.getByText('The passkey was removed.').waitFor();
   });
 
-  it('are not offered without JavaScript, and everything else is', { timeout: 60_000 }, async () => {
+  it('without JavaScript passkeys are not offered, and everything else works', {
+    timeout: 60_000,
+  }, async () => {
     const { page } = await enter({ javaScriptEnabled: false });
     await page.goto(`${stage.issuer}/login`);
     expect(await page.getByRole('button').allTextContents()).toEqual(['Sign in']);
     await signIn(page);
     await page.goto(`${stage.issuer}/account/passkeys/add`);
-    await page.getByText('This browser has no passkeys for this page').waitFor();
+    await page.getByText('This browser does not support passkeys on this page').waitFor();
     expect(await page.getByRole('button').count()).toBe(0);
   });
 });
 
-/** An app that anybody registered. */
+/** A dynamically registered app. */
 async function registered(): Promise<string> {
   const id = newIdentifier('client');
   await stage.store.saveClient({

@@ -1,4 +1,4 @@
-/** The pages in a real Chromium: from the setup link to the client's own address, with JavaScript and without. */
+/** The pages in Chromium: from the setup link to the client's redirect URI, with and without JavaScript. */
 import { createServer, type Server } from 'node:http';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
@@ -8,7 +8,7 @@ import { hearComplaints } from '../../../tests/support/page-errors.ts';
 import { type ListeningServer, startListening } from './listening-server.ts';
 import { EMAIL, PASSWORD, requestOf } from './visitor.ts';
 
-/** A client's listener: it notes what arrives, and sends `/onward` to another origin, as some clients do. */
+/** A client's listener: records requests, and redirects `/onward` to another origin, as some clients do. */
 interface Callback {
   readonly server: Server;
   readonly port: number;
@@ -32,7 +32,7 @@ async function startCallback(): Promise<Callback> {
   return { server, port, arrived };
 }
 
-/** @param bootstrap whether Ada has her account; else nobody has one, and the setup link makes the first */
+/** @param bootstrap whether Ada has an account; otherwise the setup link creates the first one */
 const startStage = (bootstrap: boolean) =>
   startListening(
     (issuer) => ({
@@ -78,7 +78,7 @@ async function register(issuer: string, redirect_uri: string): Promise<string> {
   return client_id;
 }
 
-/** The address that a client would open the browser at. */
+/** The URL at which a client would open the browser. */
 async function requestBy(
   redirect_uri: string,
   more: Record<string, string> = {},
@@ -108,7 +108,7 @@ async function signIn(page: Page): Promise<void> {
 
 const allow = '[name=decision][value=allow]';
 
-/** Waits for a page: a click does not wait for what it leads to. */
+/** Waits for a page, because a click does not. */
 const on = (page: Page, heading: string) =>
   page.getByRole('heading', { level: 1, name: heading, exact: true }).waitFor();
 
@@ -145,7 +145,7 @@ describe('from the setup link to the app', () => {
 });
 
 describe('the way back to the app', () => {
-  it('lets the app send the browser on to another origin', async () => {
+  it('the app can redirect the browser to another origin', async () => {
     const { page, context } = await visit();
     await page.goto(await requestBy(`http://127.0.0.1:${callback.port}/onward`));
     await signIn(page);
@@ -154,7 +154,7 @@ describe('the way back to the app', () => {
     await context.close();
   });
 
-  it('leads to an app of a private-use scheme', async () => {
+  it('the redirect opens an app with a private-use scheme', async () => {
     const { page, context, complaints } = await visit();
     await page.goto(await requestBy('cursor://anysphere.cursor-retrieval/oauth/cb'));
     await signIn(page);
@@ -166,7 +166,7 @@ describe('the way back to the app', () => {
     await context.close();
   });
 
-  it('leads back with the refusal when the person declines, by keyboard alone', async () => {
+  it('a user declines by keyboard, and the app gets the error', async () => {
     const { page, context } = await visit();
     await page.goto(await requestBy(`http://localhost:${callback.port}/callback`));
     // The browser gives the focus when it first draws the page, which may be after it has loaded.
@@ -189,7 +189,7 @@ describe('the way back to the app', () => {
     await context.close();
   });
 
-  it('is found by an impatient double click too', async () => {
+  it('a double click on Allow reaches the app once', async () => {
     const { page, context } = await visit();
     await page.goto(await requestBy(`http://127.0.0.1:${callback.port}/callback`));
     await signIn(page);
@@ -198,7 +198,7 @@ describe('the way back to the app', () => {
     await context.close();
   });
 
-  it('is a click away, and no more, when an unknown app asks wrongly', async () => {
+  it('an invalid request of an unverified app shows a link back instead of redirecting', async () => {
     const { page, context } = await visit();
     await page.goto(await requestBy(`http://127.0.0.1:${callback.port}/callback`, { scope: 'nonsense' }));
     expect(page.url()).toMatch(stage.issuer);

@@ -34,8 +34,8 @@ export function createLocalAccounts(context: ServerContext): LocalAccounts {
   const passkeys = createPasskeys(context);
   const firstAccount = createFirstAccountSetup(context, passwords);
   const deviceCookies = createDeviceCookies(context);
-  const signIn = createAuthenticateByPassword(context, passwords, deviceCookies);
-  const changePassword = createChangePassword(context, { passwords, signIn, deviceCookies });
+  const authenticate = createAuthenticateByPassword(context, passwords, deviceCookies);
+  const changePassword = createChangePassword(context, { passwords, authenticate, deviceCookies });
   const factors = createSecondFactors(context);
   const throttle = createLoginThrottle(context, 'code');
   return {
@@ -43,15 +43,15 @@ export function createLocalAccounts(context: ServerContext): LocalAccounts {
     factors,
     passkeys,
     routes(pages) {
-      const secondStep = createMfaStep(pages, {
+      const mfa = createMfaStep(pages, {
         factors,
         throttle,
         deviceCookies,
         completeLogin: createCompleteLogin(deviceCookies),
       });
       return [
-        ...createLoginRoutes(pages, { signIn, passkeys, completeLogin: secondStep.startMfaOrComplete }),
-        secondStep.route,
+        ...createLoginRoutes(pages, { authenticate, passkeys, completeLogin: mfa.startMfaOrComplete }),
+        mfa.route,
         ...createMfaRoutes(pages, factors, throttle, deviceCookies),
         ...createPasswordRoutes(pages, changePassword),
         ...(passkeys === null ? [] : createPasskeyRoutes(pages, passkeys)),

@@ -97,17 +97,17 @@ export type ChangePassword = (wanted: PasswordChangeRequest) => Promise<Password
 
 interface ChangePasswordDependencies {
   readonly passwords: Passwords;
-  readonly signIn: AuthenticateByPassword;
+  readonly authenticate: AuthenticateByPassword;
   readonly deviceCookies: DeviceCookies;
 }
 
 /** The current password is throttled like a login. */
 export function createChangePassword(
   { store, events }: ServerContext,
-  { passwords, signIn, deviceCookies }: ChangePasswordDependencies,
+  { passwords, authenticate, deviceCookies }: ChangePasswordDependencies,
 ): ChangePassword {
   return async ({ account, current, password, kept, origin }) => {
-    const checked = await signIn(account.email, current, origin);
+    const checked = await authenticate(account.email, current, origin);
     if (checked.kind !== 'signed-in') return checked;
     const newHash = await passwords.hash(password, account.emailKey);
     // The check above may have rehashed it.

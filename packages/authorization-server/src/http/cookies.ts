@@ -15,7 +15,7 @@ const SECRET = /^[A-Za-z0-9_-]{43}$/;
 
 /**
  * Defines a cookie: `browser` binds a transaction to the browser that began it, `session` says who is signed in,
- * `departure-…` that somebody left for a third party in this browser, `known-browser` that somebody signed in with it before.
+ * `departure-…` belongs to a federated login in this browser, `known-browser` is the device cookie of earlier logins.
  *
  * Over https its name begins with `__Host-`, so that no neighbouring host and no plain connection can set it. Over plain
  * http, which only loopback issuers use, browsers disagree whether they keep a Secure cookie, so it is neither Secure nor

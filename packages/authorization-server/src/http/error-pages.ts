@@ -89,7 +89,7 @@ export function respondNotFoundPage(layout: Layout, status: 404 | 405): Promise<
   return respondPage(messagePage(layout, words), { status });
 }
 
-/** Letters and digits that nobody confuses when reading them out. */
+/** Letters and digits that are not confused when read aloud. */
 const ALPHABET = '23456789ABCDEFGHJKLMNPQRSTUVWXYZ';
 
 function newReference(): string {

@@ -27,7 +27,7 @@ interface LoginErrors extends Omit<FormError, 'message'> {
 
 /** What the login endpoint needs besides the context. */
 interface LoginDependencies {
-  readonly signIn: AuthenticateByPassword;
+  readonly authenticate: AuthenticateByPassword;
   /** `null`: passkeys are not available at this issuer. */
   readonly passkeys: Passkeys | null;
   readonly completeLogin: CompleteLogin;
@@ -35,7 +35,7 @@ interface LoginDependencies {
 
 export function createLoginRoutes(
   pages: PageRouter,
-  { signIn, passkeys, completeLogin }: LoginDependencies,
+  { authenticate, passkeys, completeLogin }: LoginDependencies,
 ): readonly Route[] {
   const { chargeAuthorizationRequest, options, csrfTokens } = pages;
   const providers = [...options.identityProviders.values()].map(({ id, name }) => ({ id, name }));
@@ -100,7 +100,7 @@ export function createLoginRoutes(
           status: 400,
         });
       }
-      const outcome = await signIn(email, password, { request, connection });
+      const outcome = await authenticate(email, password, { request, connection });
       if (outcome.kind !== 'signed-in')
         return show(context, loginTarget, describeLoginError(layout, email, outcome));
 

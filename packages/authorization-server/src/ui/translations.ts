@@ -6,7 +6,7 @@ import { type Language, languageTags } from './texts/languages.ts';
 /** What is said of a protected server in one language. What is left out is said as it is without a language. */
 export interface Translation {
   readonly name?: string;
-  /** Each scope with the sentence that a person reads. */
+  /** Descriptions of scopes, as users read them. */
   readonly scopes?: Readonly<Record<string, string>>;
 }
 
