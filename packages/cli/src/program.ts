@@ -17,7 +17,7 @@ const commands: Readonly<Record<string, () => Promise<Define>>> = {
   migrate: async () => (await import('./commands/migrate.ts')).defineMigrate,
   login: async () => (await import('./commands/login.ts')).defineLogin,
   logout: async () => (await import('./commands/logout.ts')).defineLogout,
-  accounts: async () => (await import('./commands/accounts.ts')).defineAccounts,
+  sessions: async () => (await import('./commands/sessions.ts')).defineSessions,
   token: async () => (await import('./commands/token.ts')).defineToken,
   tools: async () => (await import('./commands/tools.ts')).defineTools,
   call: async () => (await import('./commands/call.ts')).defineCall,

@@ -8,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { reservePort } from '../../../tests/support/ports.ts';
 import { createWorld } from '../../client/test/support/world.ts';
 import { type Computer, createComputer } from './support/command.ts';
+import { mcpResult } from './support/mcp-results.ts';
 
 let computer: Computer;
 const ends: (() => void)[] = [];
@@ -196,9 +197,10 @@ it('[X-NEG-1] --application names its extension in the capabilities of every req
   const capabilities: unknown[] = [];
   world.server.on('/mcp', ({ headers, body }) => {
     if (!world.tokens.has(headers.get('authorization')?.slice(7) ?? '')) return { status: 401 };
-    const { id, params } = JSON.parse(body);
+    const { id, method, params } = JSON.parse(body);
     capabilities.push(params._meta['io.modelcontextprotocol/clientCapabilities']);
-    const result = { supportedVersions: ['2026-07-28'], tools: [], content: [{ type: 'text', text: 'x' }] };
+    const more = method === 'tools/list' ? { tools: [] } : { content: [{ type: 'text', text: 'x' }] };
+    const result = mcpResult(method, more);
     return { body: { jsonrpc: '2.0', id, result } };
   });
   const environment = { PORTCULLIS_CLIENT_SECRET: 'secret' };

@@ -51,9 +51,9 @@ interface Shown {
   readonly since: string;
 }
 
-async function accounts(): Promise<readonly Shown[]> {
-  const { output } = await run(['accounts', server.resource, '--json']);
-  return (JSON.parse(output) as { accounts: readonly Shown[] }).accounts;
+async function sessions(): Promise<readonly Shown[]> {
+  const { output } = await run(['sessions', server.resource, '--json']);
+  return (JSON.parse(output) as { sessions: readonly Shown[] }).sessions;
 }
 
 it('T148 an application that is named acts, though a person is signed in, and its secret counts', async () => {
@@ -61,11 +61,11 @@ it('T148 an application that is named acts, though a person is signed in, and it
   const user = await whoami();
   expect([user.code, user.output]).toEqual([0, expect.not.stringContaining('by report')]);
 
-  const before = await accounts();
+  const before = await sessions();
   const garbage = await whoami(...as('report', 'garbage'));
   expect([garbage.code, garbage.output]).toEqual([3, '']);
   expect(garbage.errors).toContain('invalid_client');
-  expect(await accounts()).toEqual(before);
+  expect(await sessions()).toEqual(before);
 
   const program = await whoami(...as('report'));
   expect([program.code, program.output]).toEqual([0, expect.stringContaining('by report with: notes:read')]);
@@ -83,14 +83,14 @@ it('T148 after an application nobody is signed in: a person is asked', async () 
   expect(await run(['token', server.resource])).toMatchObject({ code: 3, output: '' });
 });
 
-it('accounts shows who acts, by which client, with which scopes, and since when', async () => {
+it('sessions shows who acts, by which client, with which scopes, and since when', async () => {
   await signIn();
   await whoami(...as('report'));
-  const [user, program] = await accounts();
+  const [user, program] = await sessions();
   expect(user).toMatchObject({ kind: 'user', account: 'default', refreshable: true });
   expect(program).toMatchObject({ kind: 'application', clientId: 'report', scopes: ['notes:read'] });
   expect(Date.parse(program?.since ?? '')).toBeGreaterThanOrEqual(Date.parse(user?.since ?? ''));
-  const { output } = await run(['accounts']);
+  const { output } = await run(['sessions']);
   const [first, second] = output.split('\n');
   expect(first).toContain(`you, by the client ${user?.clientId}`);
   expect(second).toMatch(
@@ -103,7 +103,7 @@ it('logout ends the session that is meant, and leaves the others', async () => {
   await whoami(...as('report'));
   await whoami(...as('backup'));
   const standing = async () =>
-    (await accounts()).map(({ kind, clientId }) => (kind === 'user' ? kind : clientId));
+    (await sessions()).map(({ kind, clientId }) => (kind === 'user' ? kind : clientId));
   expect(await standing()).toEqual(['user', 'backup', 'report']);
   const out = (...words: readonly string[]) => run(['logout', server.resource, '--json', ...words]);
   expect(JSON.parse((await out(...as('report'))).output)).toEqual({ outcome: 'revoked' });

@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createWorld } from '../../client/test/support/world.ts';
 import { type Computer, createComputer, main } from './support/command.ts';
+import { mcpResult } from './support/mcp-results.ts';
 
 // As Linux has it; other systems have another program of that name.
 const pseudoTerminal = '/usr/bin/script';
@@ -93,17 +94,15 @@ describe.skipIf(!existsSync(pseudoTerminal) || process.platform !== 'linux')('on
       const scope = world.tokens.get(headers.get('authorization')?.slice(7) ?? '');
       if (scope === undefined) return { status: 401, headers: { 'www-authenticate': challenge() } };
       const { id, method } = JSON.parse(body || '{}');
-      if (method !== 'tools/call') {
-        const result = { supportedVersions: ['2026-07-28'] };
-        return { body: { jsonrpc: '2.0', id, result } };
-      }
+      if (method !== 'tools/call') return { body: { jsonrpc: '2.0', id, result: mcpResult(method) } };
       if (!scope.includes('write'))
         return {
           status: 403,
           headers: { 'www-authenticate': 'Bearer error="insufficient_scope", scope="write"' },
         };
-      return { body: { jsonrpc: '2.0', id, result: { content: [{ type: 'text', text: 'granted' }] } } };
+      return { body: { jsonrpc: '2.0', id, result: mcpResult(method, content) } };
     });
+    const content = { content: [{ type: 'text', text: 'granted' }] };
     const challenge = () =>
       `Bearer resource_metadata="${world.server.origin}/.well-known/oauth-protected-resource/mcp", scope="read"`;
     const screen = open(['call', world.serverUrl, 'any']);

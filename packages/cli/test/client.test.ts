@@ -7,6 +7,7 @@ import { owner, type Portcullis, startPortcullis } from '../../../tests/support/
 import { createUser } from '../../../tests/support/user.ts';
 import { createWorld } from '../../client/test/support/world.ts';
 import { type Computer, createComputer, main } from './support/command.ts';
+import { mcpResult } from './support/mcp-results.ts';
 
 let server: Portcullis;
 let computer: Computer;
@@ -57,19 +58,19 @@ describe('a session', () => {
   it('T148 accounts are kept apart by name, and listed without a secret', async () => {
     await signIn();
     await signIn('--account', 'work', '--scope', 'notes:read');
-    const { output } = await run(['accounts', server.resource, '--json']);
-    const { accounts } = JSON.parse(output) as { accounts: readonly Record<string, unknown>[] };
-    expect(accounts.map(({ account }) => account)).toEqual(['default', 'work']);
-    expect(accounts[1]).toMatchObject({
+    const { output } = await run(['sessions', server.resource, '--json']);
+    const { sessions } = JSON.parse(output) as { sessions: readonly Record<string, unknown>[] };
+    expect(sessions.map(({ account }) => account)).toEqual(['default', 'work']);
+    expect(sessions[1]).toMatchObject({
       server: server.resource,
       issuer: server.url,
       scopes: ['notes:read'],
     });
     expect(output).not.toMatch(/token|secret|eyJ/i);
-    const users = (await run(['accounts'])).output;
+    const users = (await run(['sessions'])).output;
     expect(users.split('\n')).toHaveLength(3);
-    expect((await run(['accounts', 'https://elsewhere.example/mcp'])).output).toBe(
-      'Nobody is signed in anywhere.\n',
+    expect((await run(['sessions', 'https://elsewhere.example/mcp'])).output).toBe(
+      'There are no sessions.\n',
     );
   });
 
@@ -77,7 +78,8 @@ describe('a session', () => {
     await signIn();
     const before = computer.opened().length;
     const tools = await run(['tools', server.resource]);
-    expect([tools.code, tools.errors]).toEqual([0, '']);
+    // A slow machine may show progress.
+    expect([tools.code, tools.errors.replace('Asking the server …\n', '')]).toEqual([0, '']);
     expect(tools.output).toContain('add_note\n  Adds a note.\n  text: string\n');
     const list = JSON.parse((await run(['tools', server.resource, '--json'])).output);
     expect(list.tools.map(({ name }: { name: string }) => name)).toContain('whoami');
@@ -101,8 +103,8 @@ describe('a session', () => {
     const allowed = await run([...words, '--step-up']);
     expect([allowed.code, allowed.output]).toEqual([0, expect.stringContaining('Added note')]);
     expect(computer.opened()).toHaveLength(before + 1);
-    const { output } = await run(['accounts', '--json']);
-    expect(JSON.parse(output).accounts[0].scopes).toEqual(['notes:read', 'notes:write']);
+    const { output } = await run(['sessions', '--json']);
+    expect(JSON.parse(output).sessions[0].scopes).toEqual(['notes:read', 'notes:write']);
   });
 
   it('arguments are text, JSON, or a document on standard input', async () => {
@@ -336,20 +338,16 @@ describe('with a scripted server', () => {
       const tool = {
         name: `x${evil}`,
         description: evil,
-        inputSchema: { properties: { [evil]: { type: evil } } },
+        inputSchema: { type: 'object', properties: { [evil]: { type: evil } } },
       };
       const content = [
         { type: 'text', text: evil },
         { type: 'image', data: 'AAAA', mimeType: evil },
       ];
-      const results: Record<string, object> = {
-        'server/discover': { supportedVersions: ['2026-07-28'] },
-        'tools/list': { tools: [tool] },
-        'tools/call': { content },
-      };
+      const results: Record<string, object> = { 'tools/list': { tools: [tool] }, 'tools/call': { content } };
       if (method === 'tools/call' && body.includes('"refuse"'))
         return { body: { jsonrpc: '2.0', id, error: { code: -1, message: evil } } };
-      return { body: { jsonrpc: '2.0', id, result: results[method] } };
+      return { body: { jsonrpc: '2.0', id, result: mcpResult(method, results[method]) } };
     });
     const runs = [
       await run(['tools', world.serverUrl]),
@@ -473,7 +471,7 @@ describe('what goes wrong has an exit code', () => {
         join(computer.folder, name),
         '{"credentials":"elsewhere","serverUrl":"https://evil.example"}',
       );
-    const { output } = await run(['accounts', '--json']);
-    expect(JSON.parse(output).place).toContain(computer.credentials);
+    const { output } = await run(['sessions', '--json']);
+    expect(JSON.parse(output).location).toContain(computer.credentials);
   });
 });

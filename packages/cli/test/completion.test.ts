@@ -22,7 +22,7 @@ const commands = [
   'migrate',
   'login',
   'logout',
-  'accounts',
+  'sessions',
   'token',
   'call',
   'tools',

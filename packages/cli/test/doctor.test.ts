@@ -91,7 +91,7 @@ describe('with our own server', () => {
       expect(text).not.toMatch(/eyJ[\w-]{20}/);
       expect(text).toContain('code_verifier=(hidden)');
     }
-    expect((await computer.run(['accounts'])).output).toBe('Nobody is signed in anywhere.\n');
+    expect((await computer.run(['sessions'])).output).toBe('There are no sessions.\n');
   });
 });
 

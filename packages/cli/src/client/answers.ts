@@ -46,7 +46,12 @@ export async function acceptAnswer(response: Response, message: Message): Promis
   if (said !== null && 'error' in said && isRequest(message) && (said.id ?? message.id) === message.id) {
     return Response.json({ ...said, id: message.id });
   }
-  throw new Refusal(response.status, reasonIn(json), missingIn(response));
+  throw refusalOf(response, json);
+}
+
+/** The refusal in an HTTP error response. @param json its body, if any */
+export function refusalOf(response: Response, json: unknown): Refusal {
+  return new Refusal(response.status, reasonIn(json), missingIn(response));
 }
 
 /** @see RFC 6750 §3.1 */

@@ -17,12 +17,6 @@ export interface RequestMessage extends Message {
   readonly method: string;
 }
 
-export interface RpcError {
-  readonly code: number;
-  readonly message: string;
-  readonly data?: unknown;
-}
-
 /** A message, or `null` for anything else. */
 export function readMessage(value: unknown): Message | null {
   if (!isObject(value) || value['jsonrpc'] !== '2.0') return null;
@@ -56,8 +50,6 @@ export function parameter(message: Message, ...path: readonly string[]): unknown
 
 /** Where a request of the stateless wire says its revision. */
 export const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion';
-export const CLIENT_INFO_KEY = 'io.modelcontextprotocol/clientInfo';
-export const CAPABILITIES_KEY = 'io.modelcontextprotocol/clientCapabilities';
 
 /** The revision that a message carries with it; `null` on the wire with sessions. */
 export function statelessVersion(message: Message): string | null {
@@ -68,14 +60,4 @@ export function statelessVersion(message: Message): string | null {
 /** An error in the place of an answer that never came. */
 export function failureResponse(id: Id, message: string, code = -32000): Message {
   return { jsonrpc: '2.0', id, error: { code, message } };
-}
-
-export function readRpcError(value: unknown): RpcError {
-  if (!isObject(value)) return { code: -32603, message: 'an error without a word' };
-  const { code, message, data } = value;
-  return {
-    code: typeof code === 'number' ? code : -32603,
-    message: typeof message === 'string' ? message : 'an error without a word',
-    ...(data !== undefined && { data }),
-  };
 }

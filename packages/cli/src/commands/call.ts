@@ -3,11 +3,11 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { Command } from 'commander';
-import { ServerError } from '../client/asking.ts';
 import { CommandFailure, exitCodes } from '../client/exit-codes.ts';
 import { addJsonOption, addSignInOptions, type SignInFlags } from '../client/flags.ts';
+import { ServerError } from '../client/mcp-client.ts';
+import { withMcpConnection } from '../client/mcp-connection.ts';
 import { withClient } from '../client/open-client.ts';
-import { withConversation } from '../client/with-conversation.ts';
 import { reasonOf, SettingsError } from '../errors.ts';
 import { isObject, parseJson } from '../json.ts';
 import type { Surroundings } from '../surroundings.ts';
@@ -45,9 +45,9 @@ function call(
 ): Promise<void> {
   return withClient(serverUrl, flags, surroundings, async ({ client, terminal }) => {
     terminal.during('Asking the server');
-    const result = await withConversation(client, flags, surroundings, async (ask) => {
+    const result = await withMcpConnection(client, flags, surroundings, async (request) => {
       try {
-        return await ask('tools/call', { name: tool, arguments: input });
+        return await request('tools/call', { name: tool, arguments: input });
       } catch (error) {
         if (flags.json && error instanceof ServerError) {
           terminal.print(`${cleanJson({ error: error.rpc })}\n`);

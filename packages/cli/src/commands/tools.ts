@@ -1,9 +1,9 @@
 /** `portcullis tools`: what a protected server can do. */
 import type { Command } from 'commander';
-import type { Ask } from '../client/asking.ts';
 import { addJsonOption, addSignInOptions, type SignInFlags } from '../client/flags.ts';
+import type { McpRequest } from '../client/mcp-client.ts';
+import { withMcpConnection } from '../client/mcp-connection.ts';
 import { withClient } from '../client/open-client.ts';
-import { withConversation } from '../client/with-conversation.ts';
 import { isObject } from '../json.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { cleanJson, cleanLine, cleanText } from '../terminal/clean.ts';
@@ -21,18 +21,18 @@ export function defineTools(program: Command, surroundings: Surroundings): void 
   addJsonOption(addSignInOptions(command)).action((serverUrl: string, flags: SignInFlags) =>
     withClient(serverUrl, flags, surroundings, async ({ client, terminal }) => {
       terminal.during('Asking the server');
-      const tools = await withConversation(client, flags, surroundings, listTools);
+      const tools = await withMcpConnection(client, flags, surroundings, listTools);
       terminal.print(flags.json ? `${cleanJson({ tools })}\n` : describe(tools, terminal.styles));
     }),
   );
 }
 
 /** All pages of the list. */
-async function listTools(ask: Ask): Promise<readonly unknown[]> {
+async function listTools(request: McpRequest): Promise<readonly unknown[]> {
   const tools: unknown[] = [];
   let cursor: unknown;
   for (let page = 0; page < MOST_PAGES; page += 1) {
-    const result = await ask('tools/list', cursor === undefined ? {} : { cursor });
+    const result = await request('tools/list', cursor === undefined ? {} : { cursor });
     if (!isObject(result) || !Array.isArray(result['tools'])) break;
     tools.push(...result['tools']);
     cursor = result['nextCursor'];

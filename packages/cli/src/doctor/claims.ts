@@ -1,7 +1,7 @@
 /** Which revisions a server claims to speak: what it says to who is let in, else what it has published. */
 import type { Fetch } from '@portcullis/client';
 import { findProfile, type Profile, profileA, profileD, profiles } from '@portcullis/protocol';
-import { converse } from '../client/conversation.ts';
+import { probeMcp } from './mcp-probe.ts';
 
 /** What a server is judged by. */
 export interface Claims {
@@ -44,7 +44,7 @@ export function evidentClaims({ discovery }: Pick<Profile, 'discovery'>): Claims
  * `null`: it claims none that is known here.
  */
 export async function askClaims(url: string, fetch: Fetch, version: string): Promise<Claims | null> {
-  const newest = await converse({ url, fetch, version });
+  const newest = await probeMcp({ url, fetch, version });
   await newest.close();
   const claimed = new Set([newest.revision, ...newest.listed]);
   for (const { revision } of profiles) {
@@ -56,7 +56,7 @@ export async function askClaims(url: string, fetch: Fetch, version: string): Pro
 
   async function speaks(revision: string): Promise<boolean> {
     try {
-      const older = await converse({ url, fetch, version, offer: revision });
+      const older = await probeMcp({ url, fetch, version, offer: revision });
       await older.close();
       return older.revision === revision;
     } catch {

@@ -9,8 +9,7 @@ import {
 import type { NodeClientOptions } from '@portcullis/client/node';
 import { parseChallenges, profileD, serverMetadataUrls } from '@portcullis/protocol';
 import { Refusal } from '../client/answers.ts';
-import { ServerError } from '../client/asking.ts';
-import { converse } from '../client/conversation.ts';
+import { ServerError } from '../client/mcp-client.ts';
 import { attempt, failureOf } from './attempt.ts';
 import {
   checkAuthorizationAnswer,
@@ -23,6 +22,7 @@ import {
 } from './checks.ts';
 import { askClaims, evidentClaims } from './claims.ts';
 import { explainDiscovery, explainRegistration, explainScopes } from './decisions.ts';
+import { probeMcp } from './mcp-probe.ts';
 import { Ended, type Notebook } from './notebook.ts';
 import { describeMetadata, isServerMetadata, issuersOf, refusalOnPage, refusalsIn } from './reading.ts';
 import type { Recorder } from './recorder.ts';
@@ -173,13 +173,13 @@ export async function lookAtCall(way: Way, discovery: DiscoveryResult): Promise<
   notebook.begin('call');
   const since = recorder.exchanges.length;
   try {
-    const conversation = await converse({ url: server, fetch: client.fetch, version });
-    const { revision: wire } = conversation;
+    const connection = await probeMcp({ url: server, fetch: client.fetch, version });
+    const { revision: wire } = connection;
     const claims = options.revision === undefined ? await askClaims(server, client.fetch, version) : null;
     if (claims !== null) notebook.claim(claims);
     notebook.decide({ about: 'wire', choice: wire, reason: 'the newest that both sides speak' });
-    await conversation.ask('tools/list');
-    await conversation.close();
+    await connection.request('tools/list');
+    await connection.close();
     notebook.summarize('call', `tools/list was answered, by the wire of ${wire}`);
   } catch (error) {
     const refused = recorder.exchanges.slice(since).find(({ status }) => status === 401);

@@ -1,15 +1,14 @@
-/** A conversation lent to a command: begun, ended, and what goes wrong in it told with what to do about it. */
+/** An MCP connection for one command: opened, closed, and its errors reported with what to do about them. */
 import type { Client } from '@portcullis/client';
 import type { Surroundings } from '../surroundings.ts';
 import { cleanLine } from '../terminal/clean.ts';
 import { Refusal } from './answers.ts';
-import { ServerError } from './asking.ts';
-import { type Conversation, converse } from './conversation.ts';
 import { adviceOn, adviceToProgram, CommandFailure, exitCodeOf, exitCodes } from './exit-codes.ts';
 import type { SignInFlags } from './flags.ts';
+import { connectMcp, type McpRequest, ServerError } from './mcp-client.ts';
 
-/** @throws ClientError, or CommandFailure with what to do. */
-export async function withConversation<T>(
+/** Opens a connection for `act`, and closes it. @throws ClientError, or CommandFailure with advice. */
+export async function withMcpConnection<T>(
   { server: url, fetch, extensions, session }: Pick<Client, 'server' | 'fetch' | 'extensions' | 'session'>,
   {
     account,
@@ -18,14 +17,14 @@ export async function withConversation<T>(
     scope,
   }: Pick<SignInFlags, 'account' | 'application' | 'clientId' | 'scope'>,
   { version, command }: Pick<Surroundings, 'version' | 'command'>,
-  act: (ask: Conversation['ask']) => Promise<T>,
+  act: (request: McpRequest) => Promise<T>,
 ): Promise<T> {
   try {
-    const conversation = await converse({ url, fetch, version, extensions });
+    const connection = await connectMcp({ url, fetch, version, extensions });
     try {
-      return await act(conversation.ask);
+      return await act(connection.request);
     } finally {
-      await conversation.close();
+      await connection.close();
     }
   } catch (error) {
     if (error instanceof Refusal) {

@@ -1,4 +1,4 @@
-/** `portcullis accounts`: which sessions are kept, without a secret in them. */
+/** `portcullis sessions`: lists the stored client sessions, without secrets. */
 import { type CredentialRecord, describeSession, readServerUrl, type Session } from '@portcullis/client';
 import type { Command } from 'commander';
 import { addJsonOption, credentialsOption } from '../client/flags.ts';
@@ -13,49 +13,49 @@ interface Flags {
   readonly json?: true;
 }
 
-export function defineAccounts(program: Command, surroundings: Surroundings): void {
+export function defineSessions(program: Command, surroundings: Surroundings): void {
   const command = program
-    .command('accounts')
-    .summary('list the sessions that are kept')
-    .description('Lists the sessions that are kept, of one server or of all.')
+    .command('sessions')
+    .summary('list your sessions at protected servers')
+    .description('Lists the stored sessions, of one server or of all.')
     .argument('[server-url]', 'address of a protected server')
     .addOption(credentialsOption());
   addJsonOption(command).action((serverUrl: string | undefined, flags: Flags) =>
     withStore(flags, surroundings, async (store, terminal) => {
       const server = serverUrl === undefined ? null : readServerUrl(serverUrl);
       const records = await store.all();
-      const accounts = records
+      const sessions = records
         .filter(({ key }) => server === null || key.server === server)
-        .flatMap((record) => accountOf(record, store.location));
+        .flatMap((record) => sessionOf(record, store.location));
       if (flags.json) {
-        const shapes = accounts.map(accountShape);
-        return terminal.print(`${cleanJson({ place: store.location, accounts: shapes })}\n`);
+        const shapes = sessions.map(withoutLocation);
+        return terminal.print(`${cleanJson({ location: store.location, sessions: shapes })}\n`);
       }
-      terminal.print(table(accounts));
+      terminal.print(table(sessions));
     }),
   );
 }
 
-/** Where they are kept is said once. */
-function accountShape({ location: _, ...session }: Session): object {
+/** The location is the same for all. */
+function withoutLocation({ location: _, ...session }: Session): object {
   return sessionShape(session);
 }
 
-function accountOf(record: CredentialRecord, place: string): readonly Session[] {
+function sessionOf(record: CredentialRecord, place: string): readonly Session[] {
   const session = describeSession(record, place);
   return session === null ? [] : [session];
 }
 
-function table(accounts: readonly Session[]): string {
-  if (accounts.length === 0) return 'Nobody is signed in anywhere.\n';
-  const rows = accounts.map((session) => {
+function table(sessions: readonly Session[]): string {
+  if (sessions.length === 0) return 'There are no sessions.\n';
+  const rows = sessions.map((session) => {
     const { server, account, issuer, scopes, since } = session;
     return [
       server,
       account,
       actorOf(session),
       `authorized by ${issuer}`,
-      since === null ? '' : `since ${shortTime(since)}`,
+      `since ${shortTime(since)}`,
       endOf(session),
       scopes.join(' '),
     ];

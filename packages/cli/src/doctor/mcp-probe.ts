@@ -1,0 +1,110 @@
+/** MCP requests of the doctor over the raw wire: it has to examine servers that the official MCP client would reject. */
+import { ClientError, type Fetch } from '@portcullis/client';
+import { profileC, profileD } from '@portcullis/protocol';
+import { Refusal } from '../client/answers.ts';
+import { createHttpWire, type HttpWire } from '../client/http-wire.ts';
+import { type Id, isResponse, type Message, VERSION_KEY } from '../client/json-rpc.ts';
+import {
+  type McpConnection,
+  type McpConnectOptions,
+  type McpRequest,
+  readRpcError,
+  ServerError,
+} from '../client/mcp-client.ts';
+import { isObject } from '../json.ts';
+
+const CLIENT_INFO_KEY = 'io.modelcontextprotocol/clientInfo';
+const CAPABILITIES_KEY = 'io.modelcontextprotocol/clientCapabilities';
+
+/** Connects by the stateless revision where the server lists it, else within a session. @throws as `McpRequest` */
+export async function probeMcp({
+  url,
+  fetch,
+  version,
+  offer,
+}: Omit<McpConnectOptions, 'extensions'>): Promise<McpConnection> {
+  const { wire, request } = createRawRequests(url, fetch);
+  const { close } = wire;
+  const clientInfo = { name: 'portcullis', version };
+  const stateless = addMetadata(request, clientInfo);
+  const listed = offer === undefined ? await listVersions(stateless) : [];
+  const { revision } = profileD;
+  if (listed.includes(revision)) return { revision, listed, request: stateless, close };
+  const protocolVersion = offer ?? profileC.revision;
+  const initialized = await request('initialize', { protocolVersion, clientInfo, capabilities: {} });
+  await wire.send({ jsonrpc: '2.0', method: 'notifications/initialized' });
+  return { revision: readRevision(initialized) ?? profileC.revision, listed, request, close };
+}
+
+/** Without sessions, each request states its client and revision. */
+function addMetadata(request: McpRequest, clientInfo: object): McpRequest {
+  const _meta = {
+    [VERSION_KEY]: profileD.revision,
+    [CLIENT_INFO_KEY]: clientInfo,
+    [CAPABILITIES_KEY]: {},
+  };
+  return (method, params = {}) => request(method, { ...params, _meta });
+}
+
+async function listVersions(request: McpRequest): Promise<readonly string[]> {
+  try {
+    const found = await request('server/discover');
+    const versions = isObject(found) ? found['supportedVersions'] : undefined;
+    return Array.isArray(versions) ? versions.filter((one) => typeof one === 'string') : [];
+  } catch (error) {
+    // Servers of older revisions reject the method in different ways.
+    if (error instanceof ServerError || error instanceof Refusal) return [];
+    throw error;
+  }
+}
+
+function readRevision(initialized: unknown): string | null {
+  const revision = isObject(initialized) ? initialized['protocolVersion'] : undefined;
+  return typeof revision === 'string' ? revision : null;
+}
+
+/** Requests one after the other; requests of the server are rejected. */
+function createRawRequests(url: string, fetch: Fetch): { wire: HttpWire; request: McpRequest } {
+  const waiting = new Map<Id, (response: Message) => void>();
+  let failure: unknown = null;
+  let count = 0;
+  const wire = createHttpWire({
+    url,
+    fetch,
+    complain(error) {
+      failure = error;
+    },
+    receive(message) {
+      const { id } = message;
+      if (id === null || id === undefined) return;
+      if (isResponse(message)) waiting.get(id)?.(message);
+      else void reject(id);
+    },
+  });
+  return { wire, request };
+
+  async function request(method: string, params: Readonly<Record<string, unknown>> = {}): Promise<unknown> {
+    const id = ++count;
+    let response: Message | null = null;
+    waiting.set(id, (message) => {
+      response = message;
+    });
+    failure = null;
+    await wire.send({ jsonrpc: '2.0', id, method, params });
+    waiting.delete(id);
+    return resultOf(response);
+  }
+
+  function resultOf(response: Message | null): unknown {
+    // The cause in the transport says more than the response that replaces it.
+    if (failure instanceof ClientError || failure instanceof Refusal) throw failure;
+    if (response === null) throw new ServerError({ code: -32603, message: 'The server did not respond.' });
+    if ('error' in response) throw new ServerError(readRpcError(response.error));
+    return response.result;
+  }
+
+  async function reject(id: Id): Promise<void> {
+    const error = { code: -32601, message: 'Method not found' };
+    await wire.send({ jsonrpc: '2.0', id, error }).catch(() => undefined);
+  }
+}
