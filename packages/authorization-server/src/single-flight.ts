@@ -1,18 +1,18 @@
-/** One flight at a time: whoever wants what is being fetched already waits for that. */
+/** Single flight: concurrent calls with the same key share one execution. */
 
 export interface SingleFlight<T> {
-  /** Runs the work, or joins the work of the same name that is under way. */
-  run(name: string, work: () => Promise<T>): Promise<T>;
+  /** Runs the work, or joins the running work of the same key. */
+  run(key: string, work: () => Promise<T>): Promise<T>;
 }
 
 export function createSingleFlight<T>(): SingleFlight<T> {
-  const underWay = new Map<string, Promise<T>>();
+  const running = new Map<string, Promise<T>>();
   return {
-    run(name, work) {
-      const known = underWay.get(name);
+    run(key, work) {
+      const known = running.get(key);
       if (known !== undefined) return known;
-      const flight = work().finally(() => underWay.delete(name));
-      underWay.set(name, flight);
+      const flight = work().finally(() => running.delete(key));
+      running.set(key, flight);
       return flight;
     },
   };

@@ -27,13 +27,13 @@ describe('a client', () => {
       'two ways at once',
       basic('nightly', 'nightly-secret'),
       { client_secret: 'nightly-secret' },
-      'Authenticate the client in one way only.',
+      'Use only one client authentication method.',
     ],
     [
       'two names',
       basic('nightly', 'nightly-secret'),
       { client_id: 'web' },
-      'The client_id of the form is not the one of the Authorization header.',
+      'The client_id in the form differs from the one in the Authorization header.',
     ],
     ['half an encoding', header(encoded('nightly:nightly-secret%zz')), {}, UNKNOWN],
   ])('[AS-AUTH-64] with %s is refused with words that help', async (_title, headers, form, description) => {

@@ -389,7 +389,7 @@ describe('the guard before the hosts', () => {
     const t = await setScene({ outbound: { allowLoopback: true } });
     await expectRefused(t, ask(`http://127.0.0.1:${port}/endless`), /larger than 5120 bytes/);
     const hasty = await setScene({ outbound: { allowLoopback: true, timeout: 200 } });
-    await expectRefused(hasty, ask(`http://127.0.0.1:${port}/slow`), /did not answer in time/);
+    await expectRefused(hasty, ask(`http://127.0.0.1:${port}/slow`), /did not respond in time/);
     await expect.poll(() => open).toBe(0);
   });
 });
@@ -427,15 +427,15 @@ describe('what a host answers', () => {
     ['bytes that are no UTF-8', () => new Response(new Uint8Array([0x22, 0xff, 0x22]), { headers: json }), /UTF-8/],
     ['5,121 bytes', () => new Response(body + ' '.repeat(5121 - body.length), { headers: json }), /larger than 5120 bytes/],
     ['no end', () => new Response(endless(), { headers: json }), /larger than 5120 bytes/],
-    ['a byte now and then', () => new Response(drip(), { headers: json }), /did not answer in time/],
-    ['nothing at all', () => new Promise(() => {}), /did not answer in time/],
+    ['a byte now and then', () => new Response(drip(), { headers: json }), /did not respond in time/],
+    ['nothing at all', () => new Promise(() => {}), /did not respond in time/],
     ['an empty body', () => new Response('', { headers: json }), /well-formed JSON/],
     ['half a document', () => new Response(body.slice(0, 40), { headers: json }), /well-formed JSON/],
     ['a member twice', () => new Response(body.replace('{', '{"client_id":"https://x.example/y",'), { headers: json }), /repeated members/],
     ['JSON of a thousand levels', () => new Response('['.repeat(1000) + ']'.repeat(1000), { headers: json }), /JSON/],
-    ['an array', () => respond([documentOf()]), /no JSON object/],
-    ['null', () => respond(null), /no JSON object/],
-    ['a text', () => respond('x'), /no JSON object/],
+    ['an array', () => respond([documentOf()]), /not a JSON object/],
+    ['null', () => respond(null), /not a JSON object/],
+    ['a text', () => respond('x'), /not a JSON object/],
     ['an outage', () => Promise.reject(new OutboundError('unreachable', 'The server could not be reached.')), /could not be fetched/],
     ['an encoded body', () => Promise.reject(new OutboundError('encoding', 'It is encoded.')), /could not be fetched/],
   ];
@@ -491,8 +491,8 @@ describe('what a document says', () => {
     ['a redirect URI that is a script', { redirect_uris: ['javascript:alert(1)'] }, /redirect_uris/],
     ['a good and a dangerous redirect URI', { redirect_uris: ['https://app.example/callback', 'http://evil.example/cb'] }, /redirect_uris/],
     ['a wildcard', { redirect_uris: ['https://*.app.example/callback'] }, /redirect_uris/],
-    ['a secret', { client_secret: 'x' }, /client_secret must not stand in it/],
-    ['an expiry of a secret', { client_secret_expires_at: 0 }, /client_secret_expires_at must not stand in it/],
+    ['a secret', { client_secret: 'x' }, /client_secret must not be included/],
+    ['an expiry of a secret', { client_secret_expires_at: 0 }, /client_secret_expires_at must not be included/],
     ['client_secret_basic', { token_endpoint_auth_method: 'client_secret_basic' }, /token_endpoint_auth_method/],
     ['client_secret_post', { token_endpoint_auth_method: 'client_secret_post' }, /token_endpoint_auth_method/],
     ['client_secret_jwt', { token_endpoint_auth_method: 'client_secret_jwt' }, /token_endpoint_auth_method/],

@@ -1,4 +1,4 @@
-/** Who gets a turn at hashing a password while a crowd wants one. */
+/** The password hashing semaphore: priority of known users and fair queues under load. */
 import { describe, expect, it } from 'vitest';
 import {
   createPasswordHashingSemaphore,
@@ -9,15 +9,15 @@ import { EMAIL, PASSWORD, requestOf, type Scene, type Sight, setScene } from './
 const KNOWN = { isKnown: true, fairnessKey: 'ada' };
 const stranger = (fairnessKey: string): HashRequester => ({ isKnown: false, fairnessKey: fairnessKey });
 
-/** Turns of which one is taken until `finish`, and what became of everybody else, in the order in which it did. */
+/** A semaphore that is busy until `end`; collects the outcomes of all requests in their order. */
 function startBusy(waiting: number) {
-  const turns = createPasswordHashingSemaphore({ running: 1, waiting });
+  const semaphore = createPasswordHashingSemaphore({ running: 1, waiting });
   const happened: string[] = [];
   const { promise: finished, resolve: finish } = Promise.withResolvers<void>();
-  const all: Promise<unknown>[] = [turns.run(stranger('first'), () => finished)];
+  const all: Promise<unknown>[] = [semaphore.run(stranger('first'), () => finished)];
   return {
     ask(name: string, asker: HashRequester) {
-      const turn = turns.run(asker, async () => void happened.push(name));
+      const turn = semaphore.run(asker, async () => void happened.push(name));
       all.push(turn.catch(({ status, retryAfter }) => happened.push(`${name}: ${status}, ${retryAfter}`)));
     },
     /** @returns what became of them */
@@ -29,9 +29,9 @@ function startBusy(waiting: number) {
   };
 }
 
-describe('turns', () => {
-  it('let a few run, a few wait, and send the rest away', async () => {
-    const turns = createPasswordHashingSemaphore({ running: 2, waiting: 3 });
+describe('the password hashing semaphore', () => {
+  it('lets a few hashes run, a few wait, and rejects the rest with 503', async () => {
+    const semaphore = createPasswordHashingSemaphore({ running: 2, waiting: 3 });
     let running = 0;
     let most = 0;
     const task = async () => {
@@ -41,7 +41,7 @@ describe('turns', () => {
       return 'done';
     };
     const outcomes = await Promise.allSettled(
-      Array.from({ length: 9 }, (_, n) => turns.run(stranger(`192.0.2.${n}`), task)),
+      Array.from({ length: 9 }, (_, n) => semaphore.run(stranger(`192.0.2.${n}`), task)),
     );
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(5);
     for (const outcome of outcomes.slice(5)) {
@@ -50,25 +50,25 @@ describe('turns', () => {
       });
     }
     expect(most).toBe(2);
-    await expect(turns.run(KNOWN, () => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
-    expect(await turns.run(KNOWN, task)).toBe('done');
+    await expect(semaphore.run(KNOWN, () => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
+    expect(await semaphore.run(KNOWN, task)).toBe('done');
   });
 
-  it('go first to those who are known, and each fourth to a stranger', async () => {
+  it('serves known users first, and every fourth turn another', async () => {
     const t = startBusy(8);
     for (const name of ['s1', 's2', 's3']) t.ask(name, stranger(name));
     for (let n = 1; n <= 7; n++) t.ask(`k${n}`, KNOWN);
     expect(await t.end()).toEqual(['k1', 'k2', 'k3', 's1', 'k4', 'k5', 'k6', 's2', 'k7', 's3']);
   });
 
-  it('are there for those who are known when strangers have all places, and the other way round', async () => {
+  it('keeps places for known users when the other queue is full, and the other way round', async () => {
     const t = startBusy(2);
     for (const n of [1, 2, 3]) t.ask(`s${n}`, stranger(`${n}`));
     for (const n of [1, 2, 3]) t.ask(`k${n}`, { isKnown: true, fairnessKey: `${n}` });
     expect((await t.end()).toSorted()).toEqual(['k1', 'k2', 'k3: 503, 2', 's1', 's2', 's3: 503, 2']);
   });
 
-  it('are all for one network while no other wants any, and shared when one does', async () => {
+  it('gives one site all places until another site wants one, then shares them', async () => {
     const t = startBusy(4);
     for (let n = 1; n <= 5; n++) t.ask(`a${n}`, stranger('a'));
     for (let n = 1; n <= 3; n++) t.ask(`b${n}`, stranger('b'));
@@ -81,7 +81,7 @@ describe('turns', () => {
   });
 });
 
-describe('signing in amid a flood of guesses', () => {
+describe('signing in during a flood of guesses', () => {
   /** More at once than there are places, from networks of one site, each at another account. */
   async function flood(t: Scene): Promise<readonly Promise<Sight>[]> {
     const one = t.stranger('2001:db8:9:ffff::1');
@@ -93,7 +93,7 @@ describe('signing in amid a flood of guesses', () => {
     });
   }
 
-  it('T075: lets in whoever comes from another network, and who is known even from among them', async () => {
+  it('T075: lets in a user from another network, and a known user even from the same site', async () => {
     const t = await setScene();
     await t.visitor.signIn(requestOf());
     const among = t.stranger('2001:db8:9:eeee::1');
@@ -113,7 +113,7 @@ describe('signing in amid a flood of guesses', () => {
     expect(new Set(statuses)).toEqual(new Set([400, 503]));
   });
 
-  it('T075: keeps nothing of whoever is sent away', async () => {
+  it('T075: stores nothing for rejected sign-ins', async () => {
     const t = await setScene();
     const [first, ...rest] = await flood(t);
     await first;

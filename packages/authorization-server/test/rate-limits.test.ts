@@ -1,4 +1,4 @@
-/** Limits: who floods or guesses is told to wait, and nobody else notices. */
+/** Rate limits at the endpoints: floods and brute force get 429, and nobody else is affected. */
 import { openStore } from '@portcullis/store';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
@@ -55,7 +55,7 @@ describe('wrong secrets', () => {
   const wrong = basic('nightly', 'wrong');
   const right = basic('nightly', 'nightly-secret');
 
-  it('[AS-AUTH-64 AS-TOK-76] are throttled for the client at that address alone', async () => {
+  it('[AS-AUTH-64 AS-TOK-76] are throttled for the client at that network alone', async () => {
     const t = await startServer();
     for (let count = 0; count < 10; count++) {
       expect((await postFrom(t, '192.0.2.1', '/token', grant, wrong)).status).toBe(401);
@@ -82,7 +82,7 @@ describe('wrong secrets', () => {
     expectTooMany(await postFrom(t, '192.0.2.1', path, { ...grant, token: 'x' }, wrong), 10);
   });
 
-  it('of many clients from one network stop there, but not for clients that proved themselves', async () => {
+  it('of many clients from one network are throttled there, except for clients that authenticated before', async () => {
     const t = await startServer();
     const known = basic('notes-server', 'notes-server-secret');
     expect((await postFrom(t, '2001:db8::1', '/token', grant, known)).status).toBe(200);
@@ -96,7 +96,7 @@ describe('wrong secrets', () => {
     expect((await postFrom(t, '2001:db8:0:1::1', '/token', grant, right)).status).toBe(200);
   });
 
-  it('[AS-AUTH-64] of one client of a platform lock none of its others out, in any process, new or known', async () => {
+  it('[AS-AUTH-64] of one client of a platform lock out none of its other clients, in any process, new or known', async () => {
     const t = await startServer();
     const restarted = await createAuthorizationServer({
       issuer: ISSUER,
@@ -189,32 +189,35 @@ describe('wrong secrets', () => {
     ];
     type Ask = readonly [Record<string, string>, Record<string, string>?];
 
-    it.each(kinds)('[AS-AUTH-64] keep nobody out who has %s, but whoever is wrong', async (_kind, make) => {
-      const long = {
-        client_id: 'long',
-        client_secret: LONG,
-        grant_types: ['client_credentials'],
-        token_endpoint_auth_method: 'client_secret_basic',
-      };
-      const t = await startServer({ clients: [...CLIENTS, long] });
-      const { path, right, wrong } = await make(t);
-      const ask = ([form, headers]: Ask) => postFrom(t, '192.0.2.1', path, form, headers);
-      for (const one of wrong) {
-        for (let count = 0; count < 15; count++) await ask(one);
-        const before = t.snapshot();
-        expectTooMany(await ask(one), 10);
-        expect(t.snapshot()).toBe(before);
-        expect((await ask(await right())).status).toBe(200);
-      }
-      // One wrong one a second, for a while.
-      for (let second = 0; second < 120; second++) {
-        t.clock.now += 1;
-        await ask(wrong[second % wrong.length] ?? [grant]);
-        if (second % 10 === 3) expect((await ask(await right())).status).toBe(200);
-      }
-    });
+    it.each(kinds)(
+      '[AS-AUTH-64] do not lock out a client that has %s, only wrong attempts',
+      async (_kind, make) => {
+        const long = {
+          client_id: 'long',
+          client_secret: LONG,
+          grant_types: ['client_credentials'],
+          token_endpoint_auth_method: 'client_secret_basic',
+        };
+        const t = await startServer({ clients: [...CLIENTS, long] });
+        const { path, right, wrong } = await make(t);
+        const ask = ([form, headers]: Ask) => postFrom(t, '192.0.2.1', path, form, headers);
+        for (const one of wrong) {
+          for (let count = 0; count < 15; count++) await ask(one);
+          const before = t.snapshot();
+          expectTooMany(await ask(one), 10);
+          expect(t.snapshot()).toBe(before);
+          expect((await ask(await right())).status).toBe(200);
+        }
+        // One wrong one a second, for a while.
+        for (let second = 0; second < 120; second++) {
+          t.clock.now += 1;
+          await ask(wrong[second % wrong.length] ?? [grant]);
+          if (second % 10 === 3) expect((await ask(await right())).status).toBe(200);
+        }
+      },
+    );
 
-    it('[AS-AUTH-64] do not hold back a short secret of the configuration when they are assertions', async () => {
+    it('[AS-AUTH-64] do not throttle a short pre-registered secret when they are assertions', async () => {
       const t = await startServer();
       const form = { ...grant, client_id: 'nightly', client_assertion_type: assertionType };
       for (let count = 0; count < 15; count++) {
@@ -225,7 +228,7 @@ describe('wrong secrets', () => {
     });
   });
 
-  it('with names that are made up cost the store no row for each, once there were too many', async () => {
+  it('with made-up client identifiers store no row each beyond the limit', async () => {
     const t = await startServer();
     const { chargeRateLimit: takeTurn } = t.store;
     const keys = new Set<string>();
@@ -247,7 +250,7 @@ describe('wrong secrets', () => {
     expect((await postFrom(t, '192.0.2.1', '/token', grant, right)).status).toBe(200);
   });
 
-  it('do not count where a client has no secret', async () => {
+  it('are not counted for public clients', async () => {
     const t = await startServer();
     const bad = { grant_type: 'authorization_code', code: 'wrong', code_verifier: 'v'.repeat(43) };
     for (let count = 0; count < 150; count++) {
@@ -258,7 +261,7 @@ describe('wrong secrets', () => {
 });
 
 describe('tokens', () => {
-  it('[AS-TOK-76] of one grant are limited, and those of another grant of the same client are not', async () => {
+  it('[AS-TOK-76] of one grant are limited, independently of another grant of the same client', async () => {
     const t = await startServer({ rateLimits: { refreshes: { burst: 3, perMinute: 6 } } });
     const [mine, theirs] = [(await t.signIn()).body, (await t.signIn()).body];
     const refresh = (token: unknown) => postFrom(t, '192.0.2.1', '/token', refreshing(token));
@@ -283,7 +286,7 @@ describe('tokens', () => {
     expect((await ask('notes-server')).status).toBe(200);
   });
 
-  it('fifty at once of one token are no flood', async () => {
+  it('are not limited for fifty concurrent uses of one refresh token', async () => {
     const t = await startServer();
     const { refresh_token: token } = (await t.signIn()).body;
     const answers = await Promise.all(
@@ -297,7 +300,7 @@ describe('tokens', () => {
 describe('registrations', () => {
   const limits = { registrations: { burst: 5, perMinute: 6 } };
 
-  it('T043 from one network are limited in all processes together; known clients do not notice', async () => {
+  it('T043 from one site are limited over all processes; known clients are not affected', async () => {
     const t = await startServer({ rateLimits: limits });
     const other = await createAuthorizationServer({
       issuer: ISSUER,
@@ -332,7 +335,7 @@ describe('registrations', () => {
     expect((await register(other, '2001:db8::6')).status).toBe(201);
   });
 
-  it('T043 come to an end when they are 10,000, with rows for few', async () => {
+  it('T043 are rejected beyond the limit when there are 10,000, and store few rows', async () => {
     const t = await startServer({ store: await openStore(':memory:') });
     const statuses = new Map<number, number>();
     for (let count = 0; count < 10_000; count += 100) {
@@ -348,7 +351,7 @@ describe('registrations', () => {
 });
 
 describe('authorization requests', () => {
-  it('of people who are not signed in keep few rows, whoever floods, and no one else out', async () => {
+  it('before sign-in are limited by network, store few rows, and lock nobody else out', async () => {
     const t = await setScene({ rateLimits: { authorizations: { burst: 3, perMinute: 6 } } });
     const known = t.stranger('192.0.2.7');
     await known.signIn(requestOf());
@@ -367,7 +370,7 @@ describe('authorization requests', () => {
 });
 
 describe('authorization requests of one account', () => {
-  it('keep so many rows a minute, wherever they come from, and keep nobody else out', async () => {
+  it('are limited by account from any network, and lock nobody else out', async () => {
     const t = await setScene({ rateLimits: { authorizations: { burst: 5, perMinute: 6 } } });
     const [ada, other] = [t.stranger('192.0.2.7'), t.stranger('192.0.2.8')];
     // Each takes one of its network, since nobody is signed in yet.
@@ -385,7 +388,7 @@ describe('authorization requests of one account', () => {
 });
 
 describe('sign-ins', () => {
-  it('T075 to one account from one network are counted over processes and restarts', async () => {
+  it('T075 to one account from one network are limited over processes and restarts', async () => {
     const t = await setScene({ rateLimits: { signIns: { burst: 3, perMinute: 1 } } });
     const try1 = async (address: string, password: string) => {
       const visitor = t.stranger(address);
@@ -398,7 +401,7 @@ describe('sign-ins', () => {
   });
 });
 
-it('can be switched off, and are judged', async () => {
+it('rate limits can be disabled, and their options are validated', async () => {
   const t = await startServer({ rateLimits: false });
   for (let count = 0; count < 20; count++) {
     const answer = await postFrom(t, '192.0.2.1', '/introspect', { token: 'x' }, basic('nightly', 'wrong'));

@@ -1,4 +1,4 @@
-/** Limits that two servers on one store hold together, and that cost the store nothing while nobody is near one. */
+/** Rate limits that two servers share by one store, at no cost for keys far below their limit. */
 import { describe, expect, it } from 'vitest';
 import {
   type AuthorizationServer,
@@ -73,7 +73,7 @@ describe('wrong secrets', () => {
     expect((await post(servers[1], MACHINE, RIGHT)).status).toBe(200);
   });
 
-  it('[AS-AUTH-64] at once are no more than in a row, and none of the rest is told that it was right', async () => {
+  it('[AS-AUTH-64] at once allow no more guesses than in a row, and none beyond the limit succeeds', async () => {
     const { t } = await startTwo();
     const guesses = Array.from({ length: 100 }, (_, index) =>
       post(t.server, MACHINE, index === 99 ? RIGHT : WRONG),
@@ -83,7 +83,7 @@ describe('wrong secrets', () => {
     expect((await post(t.server, MACHINE, RIGHT)).status).toBe(429);
   });
 
-  it('in one process do not stop a client that another process knows', async () => {
+  it('in one process do not stop a client that authenticated in another', async () => {
     const { t, servers } = await startTwo();
     expect((await post(servers[1], MACHINE, RIGHT)).status).toBe(200);
     for (let count = 0; count < 15; count++) await post(servers[0], MACHINE, WRONG);
@@ -95,7 +95,7 @@ describe('wrong secrets', () => {
 });
 
 describe('refreshes of one grant', () => {
-  it('[AS-TOK-76] are limited over all processes, with what one has not settled at most', async () => {
+  it('[AS-TOK-76] are limited over all processes, give or take one unsettled batch each', async () => {
     const { t, servers } = await startTwo({ refreshes: { burst: 20, perMinute: 6 } });
     let { refresh_token: token } = (await t.signIn()).body;
     const { refresh_token: theirs } = (await t.signIn()).body;
@@ -121,7 +121,7 @@ describe('refreshes of one grant', () => {
   });
 });
 
-describe('a rate that is shared', () => {
+describe('a shared rate limiter', () => {
   const rate = { burst: 100, perMinute: 60 };
 
   function counting(t: ServerUnderTest) {
@@ -136,7 +136,7 @@ describe('a rate that is shared', () => {
     return { store, clock: () => t.clock.now, asked: () => asked };
   }
 
-  it('asks the store once for a tenth of the burst, and never for whoever stays below', async () => {
+  it('settles with the store once per tenth of the burst, and never below that', async () => {
     const t = await startServer();
     const { asked, ...configuration } = counting(t);
     const shared = createRateLimiter(configuration, 'test', rate);
@@ -147,7 +147,7 @@ describe('a rate that is shared', () => {
     expect(await shared.take('busy')).toBe(1);
   });
 
-  it('is each process’s own while the store is away', async () => {
+  it('limits each process by itself while the store is unavailable', async () => {
     const t = await startServer();
     const away = { ...t.store, takeTurn: () => Promise.reject(new Error('away')) };
     const shared = createRateLimiter({ store: away, clock: () => t.clock.now }, 'test', rate);
@@ -157,7 +157,7 @@ describe('a rate that is shared', () => {
 });
 
 describe('guesses at one account', () => {
-  it('T075: from anywhere are counted over all processes; an owner known to a process gets in there', async () => {
+  it('T075: from any network are throttled over all processes; the owner still gets in where they are known', async () => {
     const t = await startServer();
     const context = { store: t.store, options: { rateLimits: defaultRateLimits }, clock: () => t.clock.now };
     const processes = Array.from({ length: 5 }, () => createLoginThrottle(context, 'password'));

@@ -1,4 +1,4 @@
-/** Clients in the hands of an administrator: added, listed, disabled, removed. */
+/** Client administration: adding, listing, disabling and removing clients. */
 import { OAuthError } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
 import type { ServerOptions } from '../options.ts';
@@ -7,41 +7,41 @@ import type { ClientRecord } from '../store/index.ts';
 import { checkClientId, readPreRegisteredMetadata, usesSecret } from './configured-clients.ts';
 import { createRegistrationResponse } from './registration-metadata.ts';
 
-/** What is told of a stored client. */
+/** A stored client without its hashes. */
 export type ListedClient = Omit<ClientRecord, 'secretHash' | 'managementHash'>;
 
-/** The clients of a store, in the hands of an administrator. */
+/** Administers the clients of a store. */
 export interface ClientAdministration {
   /**
    * Adds a client that never expires.
    * @param document RFC 7591 metadata; `client_id` may be chosen. Without `token_endpoint_auth_method` it is public
-   * @returns what was registered, with the secret, which nobody can read again
+   * @returns what was registered, with the secret, which cannot be read again
    * @throws OAuthError `invalid_client_metadata` or `invalid_redirect_uri`
    */
   add(document: object): Promise<Readonly<Record<string, unknown>>>;
-  /** Clients that registered or were added, in the order of their identifiers: those behind `after`, at most `limit`. */
+  /** Registered and added clients, ordered by identifier: at most `limit` after `after`. */
   list(after?: string, limit?: number): Promise<readonly ListedClient[]>;
-  /** What is told of one; `null` when there is none. */
+  /** `null` when the client is unknown. */
   find(id: string): Promise<ListedClient | null>;
   /**
-   * Ends all that a client holds, and lets nobody use it until it is enabled again. What was ended stays ended.
-   * @returns `false` when there is none
+   * Revokes everything that a client holds and disables it until it is enabled again; revoked grants stay revoked.
+   * @returns `false` when the client is unknown
    */
   disable(id: string): Promise<boolean>;
-  /** @returns `false` when there is none */
+  /** @returns `false` when the client is unknown */
   enable(id: string): Promise<boolean>;
-  /** Removes a client with its grants, and whatever is under way for it. @returns `false` when there is none */
+  /** Removes a client with its grants, codes and transactions. @returns `false` when the client is unknown */
   remove(id: string): Promise<boolean>;
 }
 
-/** All that it works with: it needs no running server. */
+/** What client administration depends on: no running server. */
 export type ClientAdministrationContext = Pick<ServerContext, 'store' | 'clock' | 'events'> &
   Pick<ServerOptions, 'issuer' | 'redirects'> & {
-    /** Identifiers that clients of the configuration have. */
+    /** Identifiers of the clients in the configuration. */
     readonly clients: Pick<ReadonlySet<string>, 'has'>;
   };
 
-/** Administers the clients of a store, with or without a server beside it. */
+/** Works with or without a running server. */
 export function createClientAdministration(configuration: ClientAdministrationContext): ClientAdministration {
   const { store, clients, clock, events, redirects } = configuration;
   const describeWhole = createRegistrationResponse(configuration);
@@ -109,5 +109,8 @@ function describe({
 }
 
 function taken(): OAuthError {
-  return new OAuthError('invalid_client_metadata', 'client_id: another client has it; remove that one first');
+  return new OAuthError(
+    'invalid_client_metadata',
+    'client_id: already in use by another client; remove that one first',
+  );
 }

@@ -1,5 +1,4 @@
-/** Admission to registration: who may register, and for whom there is a place until the first use. */
-
+/** Authorizes a registration: checks the initial access token, or reserves a place in the quota of unused clients. */
 import { createHmac } from 'node:crypto';
 import type { ConnectionInfo, HttpRequest } from '@portcullis/http';
 import { OAuthError, readAuthorizationHeader, sitePrefixOf } from '@portcullis/protocol';
@@ -11,17 +10,16 @@ import { hashSecret, matchesSecret } from '../secrets.ts';
 import type { AuthorizationStore, InitialAccessTokenRecord } from '../store/index.ts';
 import type { RegistrationRules } from './registration-options.ts';
 
-/** A stranger who may register. */
 export interface RegistrationAuthorization {
-  /** The invitation that was presented and is not used yet; `null`: none was needed, or a token of the configuration came. */
+  /** The unused initial access token of the request; `null`: none was required, or it is one from the configuration. */
   readonly initialAccessToken: InitialAccessTokenRecord | null;
-  /** By what the store counts those that come from the same place; `null` when nobody knows where that is. */
+  /** The site of the request as the store counts it; `null` when it is unknown. */
   readonly network: string | null;
-  /** To be called when the client is stored, or is not. */
+  /** Has to be called with whether the client was stored. */
   readonly settle: SettleReservation;
 }
 
-/** Lets a stranger register. Throws `OAuthError`. */
+/** Throws `OAuthError` when the request may not register a client. */
 export type AuthorizeRegistration = (
   request: HttpRequest,
   connection: ConnectionInfo,
@@ -31,21 +29,21 @@ export function createAuthorizeRegistration(
   { store, clock, options: { masterKey } }: Pick<ServerContext, 'store' | 'clock' | 'options'>,
   rules: RegistrationRules,
 ): AuthorizeRegistration {
-  const places = createUnusedClientQuota(store, clock, rules.maxUnusedClients);
+  const quota = createUnusedClientQuota(store, clock, rules.maxUnusedClients);
   const networkOfConnection = createNameNetwork(masterKey);
   return async (request, connection) => {
     const invitation = await checkInitialAccess(request, rules, store, clock());
-    // Whom an administrator invited is one for whom there is a place: strangers cannot take it.
+    // An administrator's initial access token needs no place in the quota: others cannot exhaust it.
     if (invitation !== null) return { initialAccessToken: invitation, network: null, settle: () => {} };
     const network = networkOfConnection(connection);
-    return { initialAccessToken: invitation, network, settle: await places.reserve(network) };
+    return { initialAccessToken: invitation, network, settle: await quota.reserve(network) };
   };
 }
 
-/** Base64url characters: 66 bits, which nobody can choose, so no two of some thousand networks are taken for one. */
+/** Base64url characters: 66 bits under a key, so that no two sites collide. */
 const NAME_LENGTH = 11;
 
-/** A network as the store counts it: the same in all processes, and read by nobody who has the store alone. */
+/** Names a site by a keyed hash: the same in all processes, and meaningless to a reader of the store. */
 function createNameNetwork(masterKey: Uint8Array): (connection: ConnectionInfo) => string | null {
   const key = deriveKey(masterKey, 'networks of registrations');
   const names = createLruCache<string>(1000);
@@ -61,8 +59,8 @@ function createNameNetwork(masterKey: Uint8Array): (connection: ConnectionInfo) 
 }
 
 /**
- * Where anybody may register, an invitation is taken as well, and any other token is passed over.
- * @returns the invitation that was presented; `null` when none was needed, or a token of the configuration
+ * Where none is required, an unused initial access token is still consumed, and any other token is ignored.
+ * @returns the presented token; `null` when none was required, or it is one from the configuration
  * @see RFC 7591 §3
  */
 async function checkInitialAccess(
@@ -89,7 +87,7 @@ export function invalidInitialAccessToken(reason: 'none' | 'unknown' | 'used'): 
   });
 }
 
-/** The bearer token of a request; `null` when there is none that can be read. */
+/** The bearer token of a request; `null` without a readable one. */
 export function readBearerToken(request: HttpRequest): string | null {
   const credentials = readAuthorizationHeader(request.headers.get('authorization'));
   return credentials.kind === 'token' && credentials.scheme === 'Bearer' ? credentials.token : null;

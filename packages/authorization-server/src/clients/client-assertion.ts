@@ -1,4 +1,4 @@
-/** Client assertions: a client proves itself by a JWT that it signed for this server, and that works once. */
+/** Client authentication by `private_key_jwt`: validates the assertion's claims and prevents its replay. */
 
 import { hash } from 'node:crypto';
 import type { ServerContext } from '../context.ts';
@@ -7,12 +7,12 @@ import type { ClientKeys } from './client-keys.ts';
 import { clientAssertionAlgorithms, MAX_ASSERTION_LENGTH } from './read-client-credentials.ts';
 import type { VerifiedClientAssertion, VerifyClientAssertion } from './verify-client-assertion.ts';
 
-/** Seconds that an assertion may still have to live. */
-const MAX_ASSERTION_LENGTH_LIFE = 3600;
-/** Seconds by which clocks may differ. */
+/** Seconds until an assertion may expire at most. */
+const MAX_LIFETIME = 3600;
+/** Clock tolerance in seconds. */
 const TOLERANCE = 30;
 
-/** Why an assertion that came from a network does not prove its client; `null` when it does. Then it is spent. */
+/** Returns why an assertion is rejected; `null` when it is valid, and consumed. */
 export type ValidateClientAssertion = (
   client: ResolvedClient,
   assertion: string,
@@ -36,24 +36,23 @@ export function createValidateClientAssertion(
     if (issue !== null) return `assertion: ${issue}`;
     const { jti, exp = 0 } = verified.payload;
     const unique = hash('sha256', JSON.stringify([client.id, jti]), 'base64url');
-    // Point of no return: of all who present this assertion, one is the first.
+    // Point of no return: an assertion is accepted once (replay).
     return (await store.consumeClientAssertion(unique, exp + TOLERANCE)) ? null : 'assertion: used before';
   };
 
-  /** Most servers never see an assertion: what reads them is loaded with the first. */
+  /** Most servers never see an assertion, so the verifier is loaded with the first. */
   async function loadVerifier(): Promise<VerifyClientAssertion> {
     const { createVerifyClientAssertion: createVerifyAssertion } = await import(
       './verify-client-assertion.ts'
     );
-    const law = { algorithms: clientAssertionAlgorithms, issuer, tolerance: TOLERANCE };
-    return createVerifyAssertion(law, clock, clientKeys);
+    const policy = { algorithms: clientAssertionAlgorithms, issuer, tolerance: TOLERANCE };
+    return createVerifyAssertion(policy, clock, clientKeys);
   }
 
   function issueOf({ aud, exp = 0, iat, jti }: VerifiedClientAssertion['payload']): string | null {
-    // The audience MUST be the issuer alone: one that is meant for several servers could be replayed among them.
+    // The audience MUST be the issuer alone: an assertion for several servers could be replayed among them.
     if (typeof aud !== 'string') return 'its audience is not one string';
-    if (exp > clock() + MAX_ASSERTION_LENGTH_LIFE + TOLERANCE)
-      return `it lives longer than ${MAX_ASSERTION_LENGTH_LIFE} seconds`;
+    if (exp > clock() + MAX_LIFETIME + TOLERANCE) return `it lives longer than ${MAX_LIFETIME} seconds`;
     if (iat !== undefined && !(iat <= clock() + TOLERANCE)) return 'it was issued in the future';
     return typeof jti === 'string' && jti !== '' ? null : 'it has no jti';
   }

@@ -1,4 +1,4 @@
-/** The public keys of clients: those that they registered, or those that stand at an address, fetched when they are needed. */
+/** Public keys of clients: registered (`jwks`), or fetched from their `jwks_uri` on demand and cached. */
 import {
   type ClientKeySet,
   type ClientMetadata,
@@ -14,24 +14,24 @@ import { type FreshnessPolicy, freshnessLifetime } from './metadata-document/htt
 const LARGEST = 65_536;
 const MOST_KEYS = 50;
 
-/** An hour at most: a key that was withdrawn must not work for long. */
+/** At most an hour: a withdrawn key must not work for long. */
 const FRESHNESS: FreshnessPolicy = { maxAge: 3600, defaultAge: 300 };
 
-/** For so long kept keys stand in for a host that does not answer. Seconds. */
+/** Seconds for which cached keys are used while their host is down. */
 const LAST_GOOD_FOR = 3600;
 
-/** A key that is not among them is not looked for again sooner. Seconds. */
+/** Seconds before an unknown key causes another fetch. */
 const PAUSE = 30;
 
-/** Addresses whose keys are remembered: those fetched last. */
+/** Key sets in the cache. */
 const REMEMBERED = 1000;
 
 export interface ClientKeys {
   /**
    * The keys of a client.
-   * @param wanted `newest`: those that were at hand do not fit, so they are fetched again unless that has just been done
-   * @param network on whose word
-   * @throws OAuthError `invalid_client`, or `temporarily_unavailable` when their host does not answer
+   * @param wanted `newest`: the cached keys did not verify, so they are fetched again unless they were just fetched
+   * @param network that causes the fetch, for its budget
+   * @throws OAuthError `invalid_client`, or `temporarily_unavailable` when their host is down
    */
   find(metadata: ClientMetadata, wanted: 'any' | 'newest', network: string | null): Promise<ClientKeySet>;
 }
@@ -44,7 +44,7 @@ interface Copy {
 
 const NONE: ClientKeySet = { keys: [] };
 
-/** Copies of this process: another one fetches for itself. */
+/** Cached by this process: every process fetches for itself. */
 export function createClientKeys(fetchJson: FetchJson, clock: () => number): ClientKeys {
   const copies = createLruCache<Copy>(REMEMBERED);
   const singleFlight = createSingleFlight<Copy>();
@@ -89,7 +89,7 @@ export function createClientKeys(fetchJson: FetchJson, clock: () => number): Cli
   }
 }
 
-/** Keys that cannot be read are passed over: others may be for other uses. */
+/** Skips keys that cannot be used: they may have another purpose. */
 function readKeys(json: unknown): ClientKeySet {
   const keys = (json as { readonly keys?: unknown } | null)?.keys;
   if (!Array.isArray(keys) || keys.length > MOST_KEYS) {
@@ -107,8 +107,8 @@ const MODULUS = { shortest: 342, longest: 684 } as const;
 const LONGEST_EXPONENT = 6;
 
 /**
- * Whether a key costs no more to verify with than others do. Clients choose their keys, and an RSA key with a long exponent
- * takes a hundred times as long as an honest one.
+ * Whether verification with a key has the usual cost. Clients choose their keys, and an RSA key with a long exponent takes a
+ * hundred times as long (denial of service).
  */
 function isBearable({ kty, n, e }: ClientKeySet['keys'][number]): boolean {
   if (kty !== 'RSA') return true;

@@ -1,25 +1,25 @@
-/** A client that this server knows, wherever it is written down. */
+/** Types of clients: resolved from any source, and pre-registered in the configuration. */
 import type { ClientAuthenticationMethod, ClientMetadata } from '@portcullis/protocol';
 
 export interface ResolvedClient {
   readonly id: string;
-  /** Who says what this client is: the operator, itself, an administrator, or a document on a host whose name is its identifier. */
+  /** The source of its metadata: configuration, dynamic registration, an administrator, or its metadata document. */
   readonly origin: 'configured' | 'registered' | 'administered' | 'metadata-document';
   readonly metadata: ClientMetadata;
   /** Base64url SHA-256 of the secret; `null` for clients without one. */
   readonly secretHash: string | null;
-  /** Base64url SHA-256 of its metadata document as judged; `null` when it has none. What people allow is bound to it. */
+  /** Base64url SHA-256 of its validated metadata document; `null` without one. Remembered consent is bound to it. */
   readonly digest: string | null;
-  /** Epoch seconds: when it last got a token, as far as that was noted. */
+  /** Epoch seconds of its last recorded token. */
   readonly lastUsedAt: number | null;
 }
 
-/** Whether somebody whom the operator trusts vouches for what the client says of itself. */
+/** Whether the operator or an administrator is responsible for the client's metadata. */
 export function isTrustedClient({ origin }: Pick<ResolvedClient, 'origin'>): boolean {
   return origin === 'configured' || origin === 'administered';
 }
 
-/** The methods by which a client may authenticate: the one that it registered, or those that its document lists. */
+/** The authentication methods of a client: the registered one, or those that its metadata document lists. */
 export function authenticationMethodsOf(metadata: ClientMetadata): readonly ClientAuthenticationMethod[] {
   return metadata.token_endpoint_auth_methods_supported ?? [metadata.token_endpoint_auth_method];
 }
@@ -29,6 +29,6 @@ export interface ConfiguredClient {
   readonly id: string;
   readonly metadata: ClientMetadata;
   readonly secretHash: string | null;
-  /** Whether its secret is so short that it might be guessed, one try after the other. */
+  /** Whether its secret has less than 128 bits and needs a rate limit against brute force. */
   readonly hasGuessableSecret: boolean;
 }

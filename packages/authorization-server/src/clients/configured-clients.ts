@@ -1,4 +1,4 @@
-/** Clients that the operator writes down: judged with the configuration, or when an administrator adds one. */
+/** Pre-registered clients: metadata that the operator configures or an administrator adds, and its validation. */
 import {
   type ClientMetadata,
   OAuthError,
@@ -11,10 +11,10 @@ import { hashSecret } from '../secrets.ts';
 import type { ConfiguredClient } from './client.ts';
 import { clientAssertionAlgorithms, clientAuthenticationMethods } from './read-client-credentials.ts';
 
-/** Who sets up a client without a secret and names no method means a public client. */
+/** A client without a secret and without a method is public. */
 const AS_PUBLIC = { token_endpoint_auth_method: 'none' };
 
-/** What an operator may allow a client: everything that there is. */
+/** Validates metadata from an operator, who may allow every grant type, method and host. */
 export function readPreRegisteredMetadata(document: object, redirects: RedirectPolicy): ClientMetadata {
   return readClientMetadata(document, {
     grantTypes,
@@ -51,7 +51,7 @@ export function usesSecret({ token_endpoint_auth_method: method }: ClientMetadat
 }
 
 /**
- * client-id = *VSCHAR. The subject of a token is a person or a client, and which of the two has to be certain.
+ * client-id = *VSCHAR. The subject of a token is a user or a client, so their identifiers must not overlap.
  * @see RFC 6749 appendix A.1, RFC 9068 §5
  */
 export function checkClientId(id: unknown): string {

@@ -1,36 +1,36 @@
-/** Invitations in the hands of an administrator: initial access tokens for one registration each, made, listed, taken back. */
+/** Administration of initial access tokens for one registration each: creating, listing and revoking (RFC 7591 §3). */
 import type { ServerContext } from '../context.ts';
 import { hashSecret, newIdentifier, newSecret } from '../secrets.ts';
 import type { InitialAccessTokenRecord } from '../store/index.ts';
 
-/** What is told of an invitation: not its token, which nobody can read again. */
+/** An initial access token without its secret, which cannot be read again. */
 export type ListedInitialAccessToken = Omit<InitialAccessTokenRecord, 'hash'>;
 
-/** An invitation as its maker gets it, once. */
+/** A new initial access token, with the secret that is only shown once. */
 export interface NewInitialAccessToken extends ListedInitialAccessToken {
-  /** The initial access token: a bearer token, by which one client may register itself. @see RFC 7591 §3 */
+  /** The bearer token that one client registers with. @see RFC 7591 §3 */
   readonly token: string;
 }
 
-/** The invitations of a store, in the hands of an administrator. */
+/** Administers the initial access tokens of a store. */
 export interface InitialAccessTokenAdministration {
   /**
-   * Makes one.
-   * @param seconds for which it waits; a week when left out
-   * @param note for whom or what it is, to tell it from others; at most 200 characters are kept
+   * Creates one.
+   * @param seconds until it expires; a week by default
+   * @param note what it is for; at most 200 characters are kept
    */
   create(note?: string, seconds?: number): Promise<NewInitialAccessToken>;
-  /** Those whose time is not over, used or not, in the order in which they were made: behind `after`, at most `limit`. */
+  /** Those not expired, used or not, ordered by creation: at most `limit` after `after`. */
   list(after?: string, limit?: number): Promise<readonly ListedInitialAccessToken[]>;
-  /** Takes one back that nobody has used; a client that came by a used one is to be removed itself. */
+  /** Revokes one that is unused; to undo a used one, remove the client that registered with it. */
   revoke(id: string): Promise<'revoked' | 'used' | 'unknown'>;
 }
 
 const WEEK = 7 * 86_400;
-/** Characters: it stands in a line of a list. */
+/** Characters: it is shown in one line of a list. */
 const LONGEST_NOTE = 200;
 
-/** Administers the invitations of a store, with or without a server beside it. */
+/** Works with or without a running server. */
 export function createInitialAccessTokenAdministration({
   store,
   clock,

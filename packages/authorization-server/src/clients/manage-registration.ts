@@ -1,4 +1,4 @@
-/** Management of a registration by its client: read, replace, delete. */
+/** The client configuration endpoint (RFC 7592): a client reads, updates or deletes its own registration. */
 
 import {
   type HttpRequest,
@@ -20,7 +20,7 @@ import { createReadRegistrationMetadata, createRegistrationResponse } from './re
 
 const PLACE = '/register/';
 
-/** Members of an answer that MUST NOT be sent back. @see RFC 7592 §2.2 */
+/** Response members that a client MUST NOT send in an update. @see RFC 7592 §2.2 */
 const ANSWERED = [
   'registration_access_token',
   'registration_client_uri',
@@ -28,7 +28,7 @@ const ANSWERED = [
   'client_id_issued_at',
 ];
 
-/** A client that has proven that the registration is its own, and by what. */
+/** A client that presented its registration access token. */
 interface Owner {
   readonly client: ClientRecord;
   readonly managementToken: string;
@@ -62,7 +62,7 @@ export function createClientConfigurationEndpoint(context: ServerContext): reado
 
     route('DELETE', async (request) => {
       const { client } = await authorize(request);
-      // Point of no return: the client, its grants and what was under way for it are gone.
+      // Point of no return: the client, its grants, codes and transactions are gone.
       if (!(await store.removeClient(client.id, clock()))) throw refuse('gone meanwhile');
       events({ type: 'client.removed', clientId: client.id });
       return respond(204, { 'cache-control': 'no-store', pragma: 'no-cache' });
@@ -79,7 +79,7 @@ export function createClientConfigurationEndpoint(context: ServerContext): reado
     return { method, path: `${PLACE}*`, crossOrigin: true, handle };
   }
 
-  /** A wrong token, another client's, and one of a client that is gone look alike. @see RFC 7592 §2.1 */
+  /** A wrong token, another client's token and a removed client are indistinguishable. @see RFC 7592 §2.1 */
   async function authorize(request: HttpRequest): Promise<Owner> {
     const id = pathOf(request).slice(PLACE.length);
     const managementToken = readBearerToken(request);
@@ -92,14 +92,14 @@ export function createClientConfigurationEndpoint(context: ServerContext): reado
   }
 }
 
-/** Whether two registrations say the same. What is judged by one law stands in one order. */
+/** Whether two registrations are equal. Both were validated alike, so their members have the same order. */
 function isSame(one: ClientRecord, other: ClientRecord): boolean {
   return (
     one.secretHash === other.secretHash && JSON.stringify(one.metadata) === JSON.stringify(other.metadata)
   );
 }
 
-/** What is in the document beside metadata: the client says which it is, and chooses neither that nor its secret. */
+/** Rejects an update that changes the client identifier or chooses a secret. @see RFC 7592 §2.2 */
 function checkUnchangeable(json: unknown, client: ClientRecord): void {
   const document = (typeof json === 'object' && json !== null ? json : {}) as Record<string, unknown>;
   if (document['client_id'] !== client.id) {

@@ -1,7 +1,7 @@
-/** What a request presents to authenticate its client: read from the `Authorization` header and the form, not yet judged. */
+/** Client credentials of a request, read from the `Authorization` header and the form, before verification. */
 import { type ClientAuthenticationMethod, OAuthError, type Parameters } from '@portcullis/protocol';
 
-/** An identifier with the secret or assertion that could prove it: more than one when a spelling can be read in two ways. */
+/** A client identifier with its secret or assertion; two candidates when Basic credentials can be decoded in two ways. */
 export interface ClientCredentials {
   readonly method: ClientAuthenticationMethod;
   readonly candidates: readonly { readonly clientId: string; readonly proof: string | null }[];
@@ -10,7 +10,7 @@ export interface ClientCredentials {
 /** Reads one method from a request; `null` when the request does not use it. */
 type Reader = (authorization: string | null, form: Parameters) => ClientCredentials['candidates'] | null;
 
-/** The only type of assertion. @see RFC 7523 §2.2 */
+/** The only supported `client_assertion_type`. @see RFC 7523 §2.2 */
 export const CLIENT_ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 
 /** Signature algorithms of client assertions: asymmetric ones only. The metadata document lists them. */
@@ -26,7 +26,7 @@ export const clientAssertionAlgorithms: readonly string[] = [
 /** Characters. */
 export const MAX_ASSERTION_LENGTH = 16_384;
 
-/** How each method is read. The metadata document lists the names of this table. */
+/** Readers of the supported methods. The metadata document lists the names of this table. */
 export const clientAuthenticationMethods: Readonly<Record<ClientAuthenticationMethod, Reader>> = {
   none(authorization, form) {
     const clientId = form.one('client_id');
@@ -50,13 +50,13 @@ export const clientAuthenticationMethods: Readonly<Record<ClientAuthenticationMe
   },
 };
 
-/** Parameters of a form that prove something. */
+/** Form parameters that carry a credential. */
 const PROOFS = ['client_secret', 'client_assertion', 'client_assertion_type'];
 
 /**
- * Reads which client a request claims to come from. The client MUST NOT use more than one method, and what it says twice
- * has to agree.
- * @throws OAuthError `invalid_client` when nothing or nothing readable is presented, `invalid_request` when too much is.
+ * Reads the credentials of a request. The client MUST NOT use more than one method, and a repeated `client_id` must be the
+ * same.
+ * @throws OAuthError `invalid_client` without readable credentials, `invalid_request` with more than one method
  * @see OAuth 2.1 draft 13 §2.4
  */
 export function readClientCredentials(authorization: string | null, form: Parameters): ClientCredentials {
@@ -66,7 +66,7 @@ export function readClientCredentials(authorization: string | null, form: Parame
   if (agreeing.length === 0) {
     throw new OAuthError(
       'invalid_request',
-      'The client_id of the form is not the one of the Authorization header.',
+      'The client_id in the form differs from the one in the Authorization header.',
     );
   }
   return { method, candidates: agreeing };
@@ -74,14 +74,14 @@ export function readClientCredentials(authorization: string | null, form: Parame
 
 const methods = Object.entries(clientAuthenticationMethods) as [ClientAuthenticationMethod, Reader][];
 
-/** What the one method reads that the request uses. */
+/** Reads the one method that the request uses. */
 function readOnly(authorization: string | null, form: Parameters): ClientCredentials {
   let presented: ClientCredentials | null = null;
   for (const [method, read] of methods) {
     const readings = read(authorization, form);
     if (readings === null) continue;
     if (presented !== null) {
-      throw new OAuthError('invalid_request', 'Authenticate the client in one way only.');
+      throw new OAuthError('invalid_request', 'Use only one client authentication method.');
     }
     presented = { method, candidates: readings };
   }
@@ -98,7 +98,7 @@ function isBasic(authorization: string | null): authorization is string {
 
 /**
  * Identifier and secret are form-encoded before they are joined with a colon; clients that skip the encoding are common, so the
- * text as it stands is a second reading.
+ * undecoded text is a second candidate.
  * @see RFC 6749 §2.3.1
  */
 function readBasic(authorization: string): ClientCredentials['candidates'] {
@@ -127,7 +127,7 @@ function formDecode(text: string): string {
   }
 }
 
-/** The identifier that an assertion claims, unverified; empty when nothing can be read. */
+/** The `sub` of an assertion, unverified; empty when it cannot be read. */
 function readUnverifiedClientId(assertion: string): string {
   try {
     const payload: unknown = JSON.parse(Buffer.from(assertion.split('.')[1] ?? '', 'base64url').toString());

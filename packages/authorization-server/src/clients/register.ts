@@ -1,4 +1,4 @@
-/** Dynamic registration: anybody may become a client, with the rights of anybody. */
+/** The client registration endpoint (RFC 7591): open by default, rate-limited by site and by a quota of unused clients. */
 
 import { type ConnectionInfo, readJsonBody, respondCorsJson } from '@portcullis/http';
 import { tooManyRequests } from '@portcullis/protocol';
@@ -68,14 +68,14 @@ export function createRegistrationEndpoint(context: ServerContext, rules: Regist
     },
   };
 
-  /** Who is known already does not come this way, so a flood of registrations keeps nobody from working. */
+  /** Known clients do not register, so a flood of registrations does not affect them. */
   async function save(
     client: ClientRecord,
     connection: ConnectionInfo,
     { initialAccessToken: invitation, network }: RegistrationAuthorization,
   ): Promise<void> {
     if (invitation !== null) {
-      // It is their turn as well.
+      // The initial access token is consumed in the same atomic operation, and replaces the rate limit.
       if (await store.registerClientWithInitialAccessToken(client, invitation.hash)) return;
       throw invalidInitialAccessToken('used');
     }

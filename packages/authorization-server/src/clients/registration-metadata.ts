@@ -1,4 +1,4 @@
-/** A registration in words: what is judged when it comes in, and what its client is told. */
+/** Client metadata of a registration: validated on the way in, complete in the response. */
 import {
   type ClientMetadata,
   OAuthError,
@@ -10,7 +10,7 @@ import type { ServerOptions } from '../options.ts';
 import type { ClientRecord } from '../store/index.ts';
 import { clientAssertionAlgorithms, clientAuthenticationMethods } from './read-client-credentials.ts';
 
-/** Judges what a stranger registers: the same law when it is new and when it changes. */
+/** Validates metadata that a client registers or updates. */
 export type ReadRegistrationMetadata = (json: unknown) => ClientMetadata;
 
 export function createReadRegistrationMetadata({
@@ -27,28 +27,28 @@ export function createReadRegistrationMetadata({
     if (Buffer.byteLength(JSON.stringify(metadata)) > LARGEST) {
       throw new OAuthError(
         'invalid_client_metadata',
-        `Register less: no more than ${LARGEST / 1024} KiB are kept of a client.`,
+        `The metadata is too large: at most ${LARGEST / 1024} KiB are stored per client.`,
       );
     }
     return metadata;
   };
 }
 
-/** Bytes as JSON. What a stranger leaves here stays for a day at least; the largest honest registration is a tenth of it. */
+/** Bytes as JSON. Anybody can store this for at least a day; the largest honest registration is a tenth of it. */
 const LARGEST = 16 * 1024;
 
-/** What is told once, or by whoever presented it: the store has only hashes. */
+/** Secrets that only the response contains: the store has their hashes. */
 interface Told {
   readonly secret: string | null;
   readonly managementToken: string | null;
 }
 
-/** What a client is told of its registration. */
+/** The client information response. @see RFC 7591 §3.2.1 */
 export type CreateRegistrationResponse = (client: ClientRecord, told: Told) => object;
 
 /**
- * All metadata that is registered now, defaults and substitutions included. A secret MUST come with its expiry; 0: it has
- * none, for a client in use would be locked out by one.
+ * All registered metadata, with defaults and substitutions. A secret MUST be sent with its expiry; 0 means never, because a
+ * client in use would be locked out by one.
  * @see RFC 7591 §3.2.1, RFC 7592 §3
  */
 export function createRegistrationResponse({

@@ -98,7 +98,8 @@ export function validateRegistration(
     }
   }
   return Object.freeze<RegistrationRules>({
-    initialAccessHashes: (initialAccessTokens ?? []).map(hashSecret),
+    // A token that failed validation has been left out.
+    initialAccessHashes: (initialAccessTokens ?? []).filter((token) => token !== undefined).map(hashSecret),
     requireInitialAccessToken,
     scope,
     maxUnusedClients,

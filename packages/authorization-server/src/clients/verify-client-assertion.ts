@@ -1,30 +1,30 @@
-/** The signature of a client assertion, and the claims that a library judges: loaded with the first assertion, since it is large. */
+/** Verifies the signature and registered claims of a client assertion with jose, which is loaded with the first assertion. */
 import { createLocalJWKSet, errors, type JWTPayload, jwtVerify } from 'jose';
 import type { ResolvedClient } from './client.ts';
 import type { ClientKeys } from './client-keys.ts';
 
-/** An assertion that its client signed, for this server and in force. */
+/** An assertion with a valid signature, audience and lifetime. */
 export interface VerifiedClientAssertion {
   readonly payload: JWTPayload;
 }
 
-/** What an assertion that came from a network says, or why it proves nothing. */
+/** Returns the verified assertion, or the issue. */
 export type VerifyClientAssertion = (
   client: ResolvedClient,
   assertion: string,
   network: string | null,
 ) => Promise<VerifiedClientAssertion | { readonly issue: string }>;
 
-/** What every assertion is held to. */
+/** Requirements of every assertion. */
 export interface ClientAssertionPolicy {
   readonly algorithms: readonly string[];
-  /** Its audience. */
+  /** The required audience. */
   readonly issuer: string;
-  /** Seconds by which clocks may differ. */
+  /** Clock tolerance in seconds. */
   readonly tolerance: number;
 }
 
-/** What an assertion may call itself: not an access token, not a logout token. @see RFC 7523bis §4 */
+/** Accepted `typ` values: not an access token, not a logout token. @see RFC 7523bis §4 */
 const TYPES: ReadonlySet<string> = new Set(['jwt', 'client-authentication+jwt']);
 
 /** @see RFC 7523 §3, draft-ietf-oauth-rfc7523bis §4 */
@@ -42,7 +42,7 @@ export function createVerifyClientAssertion(
     }
   };
 
-  /** A key that is not at hand may be a new one. */
+  /** An unknown key may be a new one, so the keys are fetched again. */
   async function verify(
     client: ResolvedClient,
     assertion: string,
@@ -79,9 +79,9 @@ export function createVerifyClientAssertion(
     };
     const { payload, protectedHeader } = await jwtVerify(assertion, keys, law).catch(
       async (error: unknown) => {
-        // Whatever else comes of a key that the client wrote, it is not our fault.
+        // Any other error is caused by the client's key.
         if (!(error instanceof errors.JOSEError)) throw new errors.JWKInvalid('its key cannot be used');
-        // Several keys fit, and nothing says which one it was.
+        // Several keys match, and there is no `kid`.
         if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
         for await (const key of error) {
           const verified = await jwtVerify(assertion, key, law).catch(passOver);

@@ -1,4 +1,4 @@
-/** Client authentication: from what a request presents to a client that is proven. */
+/** Verifies client credentials: turns them into an `AuthenticatedClient`, or rejects them with `invalid_client`. */
 import { type ClientAuthenticationMethod, OAuthError } from '@portcullis/protocol';
 import { hashSecret, matchesSecret } from '../secrets.ts';
 import { authenticationMethodsOf, type ResolvedClient } from './client.ts';
@@ -8,17 +8,17 @@ import type { ClientCredentials } from './read-client-credentials.ts';
 
 declare const authenticated: unique symbol;
 
-/** A client that has authenticated as it registered. Only `Authenticate` makes one. */
+/** Proof that a client authenticated with a method that it registered. Only `VerifyClientCredentials` makes one. */
 export interface AuthenticatedClient extends ResolvedClient {
   readonly [authenticated]: true;
-  /** `none`: it has only said who it is. */
+  /** `none`: a public client, which only identified itself. */
   readonly authenticationMethod: ClientAuthenticationMethod;
 }
 
 /**
- * Authenticates the client that a request presents by a method that it registered, and by no other.
- * @param network where the request comes from; `null` when nobody knows
- * @throws OAuthError `invalid_client` or `invalid_request`. An unknown client and a wrong secret look alike.
+ * Authenticates a client by a method that it registered, and by no other.
+ * @param network of the request; `null` when it is unknown
+ * @throws OAuthError `invalid_client` or `invalid_request`. An unknown client and a wrong secret are indistinguishable.
  * @see OAuth 2.1 draft 13 §2.4 and §3.2.2
  */
 export type VerifyClientCredentials = (
@@ -26,16 +26,16 @@ export type VerifyClientCredentials = (
   network: string | null,
 ) => Promise<AuthenticatedClient>;
 
-/** Stands in for the secret of clients that do not exist or have none, so that all refusals take the same way. */
-const NOBODYS_HASH = hashSecret('');
+/** Compared when a client is unknown or has no secret, so that every rejection takes the same time. */
+const DUMMY_HASH = hashSecret('');
 
 export function createVerifyClientCredentials(
   findClient: FindClient,
   checkAssertion: ValidateClientAssertion,
 ): VerifyClientCredentials {
-  return async ({ method, candidates: readings }, network) => {
+  return async ({ method, candidates }, network) => {
     let reason = 'unknown client';
-    for (const { clientId, proof } of readings) {
+    for (const { clientId, proof } of candidates) {
       const client = await findClient(clientId, 'authenticate', network);
       const issue =
         method === 'private_key_jwt'
@@ -49,7 +49,7 @@ export function createVerifyClientCredentials(
     throw new OAuthError('invalid_client', 'Client authentication failed.', { reason });
   };
 
-  /** Why a client is not proven; `null` when it is. */
+  /** Why the assertion is rejected; `null` when it is valid. */
   async function assertionIssue(
     client: ResolvedClient | null,
     assertion: string,
@@ -59,16 +59,16 @@ export function createVerifyClientCredentials(
   }
 }
 
-/** As `assertionFault`. Whoever presents a secret has it compared, whether there is anything to compare it with or not. */
+/** Why the secret is rejected; `null` when it is valid. A presented secret is always compared, in constant time. */
 function secretIssue(
   client: ResolvedClient | null,
   method: ClientCredentials['method'],
   secret: string | null,
 ): string | null {
-  const matches = secret !== null && matchesSecret(secret, client?.secretHash ?? NOBODYS_HASH);
+  const matches = secret !== null && matchesSecret(secret, client?.secretHash ?? DUMMY_HASH);
   if (client === null) return 'unknown client';
   const registered = authenticationMethodsOf(client.metadata);
   if (!registered.includes(method)) return `${method} was used, ${registered.join(' or ')} is registered`;
-  // The hash of a public client is nobody's and no secret: nothing to compare.
+  // A public client has no secret hash: nothing to compare.
   return method === 'none' || (client.secretHash !== null && matches) ? null : 'wrong secret';
 }

@@ -1,4 +1,4 @@
-/** The law of Client ID Metadata Documents: what a document must and must not say to describe a client. */
+/** Validation of Client ID Metadata Documents: what a document must and must not contain. */
 
 import {
   type ClientAuthenticationMethod,
@@ -10,16 +10,16 @@ import {
 } from '@portcullis/protocol';
 import { clientAssertionAlgorithms } from '../read-client-credentials.ts';
 
-/** There is no way to agree on a secret in public, so a document names no other methods. */
+/** A public document cannot contain a shared secret, so no other methods are allowed. */
 const METHODS: readonly ClientAuthenticationMethod[] = ['none', 'private_key_jwt'];
 
-/** Members that a person follows. */
+/** Links that users follow. */
 const PAGES = ['client_uri', 'logo_uri', 'tos_uri', 'policy_uri'] as const;
 
 /**
- * Judges a document. Its rights are those of anybody who registers.
+ * Validates a document. Its client gets the same rights as one that registers.
  * @param url where it was fetched
- * @throws OAuthError `invalid_client`, saying what the developer of the client has to mend
+ * @throws OAuthError `invalid_client`, telling the client's developer what to fix
  * @see draft-ietf-oauth-client-id-metadata-document §4.1
  */
 export function readClientDocument(
@@ -28,8 +28,8 @@ export function readClientDocument(
   policy: { readonly redirects: RedirectPolicy; readonly loopback: boolean },
 ): ClientMetadata {
   const document = readObject(json);
-  // MUST match by simple string comparison: otherwise whoever can place a file on a host could speak for another.
-  if (document['client_id'] !== url) throw refuse('its client_id is not the URL at which it stands');
+  // MUST match by simple string comparison: otherwise a file on one host could impersonate another's client.
+  if (document['client_id'] !== url) throw refuse('its client_id is not the URL that it was fetched from');
   checkSecrets(document);
   const methods = readMethods(document);
   const metadata = readMetadata(
@@ -48,20 +48,21 @@ export function readClientDocument(
 }
 
 function readObject(json: unknown): Readonly<Record<string, unknown>> {
-  if (typeof json !== 'object' || json === null || Array.isArray(json)) throw refuse('it is no JSON object');
+  if (typeof json !== 'object' || json === null || Array.isArray(json))
+    throw refuse('it is not a JSON object');
   return json as Readonly<Record<string, unknown>>;
 }
 
 /** `client_secret` and `client_secret_expires_at` MUST NOT be used. */
 function checkSecrets(document: Readonly<Record<string, unknown>>): void {
   for (const name of ['client_secret', 'client_secret_expires_at']) {
-    if (Object.hasOwn(document, name)) throw refuse(`${name} must not stand in it`);
+    if (Object.hasOwn(document, name)) throw refuse(`${name} must not be included`);
   }
 }
 
 /**
- * The methods that the client may use. Several, when it lists several: it never hears which one a server would choose. One
- * by a shared secret MUST NOT be its method; beside others it is passed over.
+ * The client's authentication methods: all that it lists, because it never learns which one a server would choose. A shared
+ * secret MUST NOT be its only method; beside others it is ignored.
  */
 function readMethods(document: Readonly<Record<string, unknown>>): readonly ClientAuthenticationMethod[] {
   const { token_endpoint_auth_method: method, token_endpoint_auth_methods_supported: list } = document;

@@ -1,22 +1,22 @@
-/** The law of identifiers that are addresses: which URL may name a client, and whether its host is trusted. */
+/** Validation of client identifiers that are URLs (CIMD): spelling, SSRF guard, and trusted hosts. */
 import { isLoopbackHost, isPublicHost, readWebUrl } from '@portcullis/protocol';
 
-/** Whom an operator lets describe clients. A host `app.example` is meant as it stands, `*.app.example` means all below it. */
+/** Hosts whose metadata documents are accepted: `app.example` exactly, or `*.app.example` for all subdomains. */
 export interface DocumentTrustPolicy {
   /** Only these; `null`: any. */
   readonly hosts: readonly string[] | null;
-  /** Never these, whatever the other list says. */
+  /** Never these, even if the other list contains them. */
   readonly refusedHosts: readonly string[];
-  /** Whether this computer may be one: for development. */
+  /** Whether loopback hosts are accepted: for development. */
   readonly loopback: boolean;
 }
 
-/** A URL, or what is wrong with it. */
+/** The URL, or the issue. */
 export type DocumentUrlResult = { readonly url: URL } | { readonly issue: string };
 
 /**
- * Judges an identifier, before anything is fetched. MUST be https with a path; MUST NOT contain dot segments, a fragment or
- * user information. One address has one spelling: another spelling would be another client of the same document.
+ * Validates an identifier before anything is fetched. MUST be https with a path; MUST NOT contain dot segments, a fragment or
+ * user information. Only the normalized spelling is accepted: another would be a different client with the same document.
  * @see draft-ietf-oauth-client-id-metadata-document §3
  */
 export function validateDocumentUrl(id: string, policy: DocumentTrustPolicy): DocumentUrlResult {
@@ -38,7 +38,7 @@ function issue(reason: string): DocumentUrlResult {
   return { issue: `The client_id ${reason}.` };
 }
 
-/** As written: the parser resolves them, also when they are percent-encoded. */
+/** Checks the text: the parser would resolve them, even percent-encoded. */
 function hasDotSegments(id: string): boolean {
   return /\/(?:\.|%2e){1,2}(?=[/?#]|$)/i.test(id.replace(/^[^:]+:\/\/[^/]*/, '').replace(/[?#].*$/, ''));
 }
@@ -52,7 +52,7 @@ function matchesHost(pattern: string, host: string): boolean {
   return pattern.startsWith('*.') ? host.endsWith(pattern.slice(1)) : host === pattern;
 }
 
-/** Whether a text names a host, or all below one, as URLs spell them. */
+/** Whether a text is a host name, or a wildcard for its subdomains, in normalized spelling. */
 export function isHostPattern(text: string): boolean {
   const host = text.replace(/^\*\./, '');
   return /^[^*]+$/.test(host) && URL.parse(`https://${host}/`)?.hostname === host;

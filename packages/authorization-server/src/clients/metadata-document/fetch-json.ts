@@ -1,16 +1,15 @@
-/** Fetching JSON that a client published somewhere: guarded, bounded in bytes and time, and on a budget. */
+/** Fetches JSON from a URL that a client named: with the SSRF guard, limits of size and time, and a fetch budget. */
 import { parseStrictJson } from '@portcullis/http';
 import { OutboundError, type OutboundFetch } from '@portcullis/http/outbound';
 import type { FetchBudget } from './fetch-budget.ts';
 
-/** What is asked for. */
 interface RemoteRequest {
   readonly url: string;
-  /** Most bytes of the answer. */
+  /** Maximum bytes of the response. */
   readonly limit: number;
-  /** The network on whose word it is asked for; `null` when nobody knows. */
+  /** The network that causes the fetch; `null` when it is unknown. */
   readonly network: string | null;
-  /** Of a copy that is kept; `null` when there is none. */
+  /** Of the cached copy; `null` without one. */
   readonly validators: Validators | null;
 }
 
@@ -21,21 +20,21 @@ interface Validators {
 
 export type FetchJsonResult =
   | { readonly kind: 'found'; readonly json: unknown; readonly headers: Headers }
-  /** What the validators stand for is still what it is. */
+  /** The cached copy is still valid (304). */
   | { readonly kind: 'unchanged'; readonly headers: Headers };
 
 /**
- * Why there is no answer: nobody was asked (`budget`), nobody answered (`outage`), the host took the document back (`gone`),
- * or what came or was named is of no use (`unusable`).
+ * Why a fetch failed: the budget is exhausted (`budget`), the host is down (`outage`), it withdrew the document (`gone`), or the
+ * URL or response is invalid (`unusable`).
  */
 export type RemoteIssue = 'budget' | 'outage' | 'gone' | 'unusable';
 
-/** Ends a fetch. The message is for the developer of the client; what a stranger could learn of a network stands in the reason. */
+/** A failed fetch. The message is for the client's developer; details about this server's network are only in the reason. */
 export class FetchJsonError extends Error {
   override readonly name: string = 'RemoteError';
   readonly issue: RemoteIssue;
   readonly reason: string;
-  /** Seconds after which the budget allows another try. */
+  /** Seconds until the budget allows another fetch. */
   readonly retryAfter: number;
 
   constructor(issue: RemoteIssue, message: string, more: { reason?: string; retryAfter?: number } = {}) {
@@ -46,12 +45,12 @@ export class FetchJsonError extends Error {
   }
 }
 
-/** @throws RemoteError */
+/** @throws FetchJsonError */
 export type FetchJson = (request: RemoteRequest) => Promise<FetchJsonResult>;
 
 interface FetchHands {
   readonly fetch: OutboundFetch;
-  /** Milliseconds for a whole exchange. */
+  /** Milliseconds for the whole exchange. */
   readonly timeout: number;
   readonly budget: FetchBudget;
 }
@@ -60,7 +59,7 @@ export function createFetchJson({ fetch, timeout, budget }: FetchHands): FetchJs
   return async ({ url, limit, network, validators }) => {
     const retryAfter = budget.take(new URL(url).origin, network);
     if (retryAfter > 0) {
-      throw new FetchJsonError('budget', 'too many documents are asked for at this moment', { retryAfter });
+      throw new FetchJsonError('budget', 'too many documents are being fetched', { retryAfter });
     }
     const signal = AbortSignal.timeout(timeout);
     try {
@@ -89,7 +88,7 @@ async function understand(
 ): Promise<FetchJsonResult> {
   const { status, headers } = response;
   const conditional = validators !== null && (validators.etag !== null || validators.lastModified !== null);
-  // Whoever asked without a condition cannot be told that it holds.
+  // 304 is only valid for a conditional request.
   if (status === 304 && conditional) return { kind: 'unchanged', headers };
   const issue = statusIssue(status) ?? typeIssue(headers);
   if (issue !== null) {
@@ -100,10 +99,10 @@ async function understand(
   return { kind: 'found', json: parse(text), headers };
 }
 
-/** Redirects are not followed: what stands elsewhere is another's word. */
+/** Redirects are not followed: another URL is another authority. */
 function statusIssue(status: number): FetchJsonError | null {
   if (status === 200) return null;
-  const message = `its host answered with status ${status}, not 200`;
+  const message = `its host responded with status ${status}, not 200`;
   if (status === 410) return new FetchJsonError('gone', message);
   return new FetchJsonError(status >= 500 || status === 429 ? 'outage' : 'unusable', message);
 }
@@ -132,7 +131,7 @@ async function readText(response: Response, limit: number, signal: AbortSignal):
       text += decoder.decode(value, { stream: true });
     }
   } finally {
-    // Whatever is still to come is not waited for.
+    // The rest of the body is not awaited.
     void reader.cancel().catch(() => {});
   }
 }
@@ -158,10 +157,10 @@ function explain(error: unknown, signal: AbortSignal): FetchJsonError {
     return new FetchJsonError('unusable', 'it is not encoded in UTF-8');
   }
   const reason = error instanceof OutboundError ? `${error.reason}: ${error.message}` : String(error);
-  // An address that is not contacted looks to a stranger like one where nobody answers.
+  // An address that the SSRF guard blocks is indistinguishable from one that does not respond.
   const refused =
     error instanceof OutboundError && (error.reason === 'address' || error.reason === 'encoding');
-  const message = signal.aborted ? 'its host did not answer in time' : 'it could not be fetched';
+  const message = signal.aborted ? 'its host did not respond in time' : 'it could not be fetched';
   return new FetchJsonError(refused ? 'unusable' : 'outage', message, { reason });
 }
 

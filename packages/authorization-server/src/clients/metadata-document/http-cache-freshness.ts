@@ -1,18 +1,18 @@
-/** How long a fetched document may be used without asking again: the rules of HTTP for a cache that serves many people. */
+/** Freshness lifetime of a fetched document, by the rules for shared HTTP caches (RFC 9111). */
 
 /** Seconds. */
 export interface FreshnessPolicy {
-  /** However long its host would allow. */
+  /** Upper limit of what the host allows. */
   readonly maxAge: number;
-  /** When its host says nothing. */
+  /** Without cache headers. */
   readonly defaultAge: number;
 }
 
-/** Directives that forbid to use an answer again without asking. */
+/** Directives that forbid reuse without revalidation. */
 const FORBIDDING = ['no-store', 'no-cache', 'private'];
 
 /**
- * The seconds for which an answer is fresh. What cannot be read counts as stale.
+ * Seconds for which a response is fresh. An invalid header counts as stale.
  * @param now epoch seconds
  * @see RFC 9111 §4.2 and §5.2.2
  */
@@ -37,7 +37,7 @@ function lifetimeOf(directives: ReadonlyMap<string, string>, headers: Headers, n
     : Math.floor(end / 1000) - (Number.isNaN(date) ? now : Math.floor(date / 1000));
 }
 
-/** Of a directive that stands there twice the first counts. @see RFC 9111 §4.2.1 */
+/** The first of duplicate directives counts. @see RFC 9111 §4.2.1 */
 function readDirectives(field: string): ReadonlyMap<string, string> {
   const pairs = field.split(',').map((part): [string, string] => {
     const [name = '', value = ''] = part.split('=', 2);

@@ -1,4 +1,4 @@
-/** Clients that a document describes: found in its last good copy, or at its host, and never twice at once. */
+/** Resolves clients by their Client ID Metadata Document: from the cached copy or by a fetch, as a single flight. */
 
 import { hash } from 'node:crypto';
 import { OAuthError } from '@portcullis/protocol';
@@ -14,23 +14,23 @@ import { type FreshnessPolicy, freshnessLifetime } from './http-cache-freshness.
 /** Bytes. A document SHOULD NOT be larger. @see draft-ietf-oauth-client-id-metadata-document §6.6 */
 const LARGEST = 5 * 1024;
 
-/** A day at most, so that a client is heard that takes something back; five minutes when its host says nothing. */
+/** At most a day, so that a client can withdraw something; five minutes without cache headers. */
 const FRESHNESS: FreshnessPolicy = { maxAge: 86_400, defaultAge: 300 };
 
-/** For so long a good copy stands in for a host that answers badly. Seconds. */
+/** Seconds for which the last good copy is used while its host fails. */
 const LAST_GOOD_FOR = 7 * 86_400;
 
-/** For so long a copy is kept of a client that nobody has allowed anything yet. Seconds. */
+/** Seconds for which a copy is kept of a client without a grant. */
 const UNUSED_KEPT = 3600;
 
-/** @throws OAuthError `invalid_client`, `temporarily_unavailable` when too much is asked for at once */
+/** @throws OAuthError `invalid_client`, `temporarily_unavailable` when the fetch budget is exhausted */
 export type ResolveDocumentClient = (
   id: string,
   moment: 'start' | 'resume',
   network: string | null,
 ) => Promise<ResolvedClient>;
 
-/** @param trust whose documents are read */
+/** @param trust hosts whose documents are accepted */
 export function createResolveDocumentClient(
   {
     store,
@@ -51,7 +51,7 @@ export function createResolveDocumentClient(
     return describe(isEnough ? copy : await singleFlight.run(id, () => renew(id, copy, network)));
   };
 
-  /** Asks the host. Errors and documents that cannot be used are never kept; a good copy outlives them for a while. */
+  /** Fetches the document. Errors and invalid documents are not cached; the last good copy is used for a while instead. */
   async function renew(
     url: string,
     copy: ClientMetadataDocumentRecord | null,
@@ -67,7 +67,7 @@ export function createResolveDocumentClient(
       const refusal = explain(error);
       const reason = refusal.reason ?? refusal.description;
       const standsIn = copy !== null && mayStandIn(copy, error);
-      // Nobody was asked, so nothing is known of the document: a stranger could have that told without end.
+      // Nothing was fetched, so there is nothing to audit: anybody could cause such events without limit.
       const isAsked = !(error instanceof FetchJsonError && error.issue === 'budget');
       if (isAsked)
         events({ type: 'client_metadata_document.rejected', clientId: url, reason, lastGoodCopy: standsIn });
@@ -76,7 +76,7 @@ export function createResolveDocumentClient(
     }
   }
 
-  /** A host that says that the document is gone has taken it back; everything else may be an accident. */
+  /** 410 withdraws the document; every other failure may be temporary. */
   function mayStandIn(copy: ClientMetadataDocumentRecord, error: unknown): boolean {
     const isGone = error instanceof FetchJsonError && error.issue === 'gone';
     const isOurs = error instanceof FetchJsonError || error instanceof OAuthError;
@@ -109,7 +109,7 @@ function describe({ url, metadata, digest, lastUsedAt }: ClientMetadataDocumentR
   return { id: url, origin: 'metadata-document', metadata, secretHash: null, digest, lastUsedAt };
 }
 
-/** Validators are sent back one day: short ones of plain characters only. */
+/** Validators are sent in later requests: only short printable ones are kept. */
 function readValidator(text: string | null): string | null {
   return text !== null && /^[\x20-\x7e]{1,200}$/.test(text) ? text : null;
 }
@@ -122,7 +122,7 @@ function explain(error: unknown): OAuthError {
   if (error.issue === 'budget') {
     return new OAuthError(
       'temporarily_unavailable',
-      'Too many client documents are asked for at this moment. Try again shortly.',
+      'Too many client metadata documents are being fetched. Try again shortly.',
       { reason: error.reason, retryAfter: error.retryAfter },
     );
   }
