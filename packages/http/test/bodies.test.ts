@@ -42,13 +42,13 @@ async function refusal(reading: Promise<unknown>): Promise<OAuthError> {
   return error;
 }
 
-describe('readForm', () => {
+describe('readFormBody', () => {
   it.each([
     FORM,
     `${FORM};charset=UTF-8`,
     `${FORM}; charset="utf-8"`,
     'Application/X-WWW-Form-Urlencoded ; charset=utf8',
-  ])('[AS-TOK-61] takes the content type %s', async (type) => {
+  ])('[AS-TOK-61] accepts the content type %s', async (type) => {
     const form = await readFormBody(posted('code=a%20b&scope=x+y&empty=', type));
     expect([form.one('code'), form.one('scope'), form.one('empty')]).toEqual(['a b', 'x y', undefined]);
   });
@@ -63,7 +63,7 @@ describe('readForm', () => {
     `${FORM}x`,
     '',
     null,
-  ])('[AS-TOK-61] T024 refuses the content type %s', async (type) => {
+  ])('[AS-TOK-61] T024 rejects the content type %s', async (type) => {
     const error = await refusal(readFormBody(posted('code=a', type)));
     expect([error.status, error.code]).toEqual([400, 'invalid_request']);
   });
@@ -75,7 +75,7 @@ describe('readForm', () => {
     expect([form.one('code'), form.one('client_secret')]).toEqual(['a', undefined]);
   });
 
-  it('[AS-TOK-63] refuses a parameter that is sent twice when it is read', async () => {
+  it('[AS-TOK-63] rejects a repeated parameter when it is read', async () => {
     const form = await readFormBody(posted('code=a&code=b&resource=c&resource=d'));
     expect(() => form.one('code')).toThrow('Send the parameter code only once');
     expect(form.all('resource')).toEqual(['c', 'd']);
@@ -93,20 +93,20 @@ describe('readForm', () => {
   it.each([
     ['announced', (text: string) => posted(text)],
     ['streamed', (text: string) => posted(streamed(text.slice(0, 40_000), text.slice(40_000)))],
-  ])('[ALL-HTTP-61] T044 takes 64 KiB and not a byte more, %s', async (_how, post) => {
+  ])('[ALL-HTTP-61] T044 accepts 64 KiB and not a byte more, %s', async (_how, post) => {
     expect((await readFormBody(post(largest))).one('code')).toHaveLength(MAX_BODY_BYTES - 5);
     const error = await refusal(readFormBody(post(`${largest}a`)));
     expect([error.status, error.code]).toEqual([413, 'invalid_request']);
   });
 
-  it('[ALL-HTTP-61] T044 refuses by the announced length, before it reads', async () => {
+  it('[ALL-HTTP-61] T044 rejects by the announced length, before reading', async () => {
     const request = posted('code=a');
     request.headers.set('content-length', String(MAX_BODY_BYTES + 1));
     expect((await refusal(readFormBody(request))).status).toBe(413);
     expect(request.bodyUsed).toBe(false);
   });
 
-  it('T044 does not believe an announced length that was too small', async () => {
+  it('T044 does not trust an announced length that is too small', async () => {
     const request = posted(`${largest}a`);
     request.headers.set('content-length', '1');
     expect((await refusal(readFormBody(request))).status).toBe(413);
@@ -127,12 +127,12 @@ describe('readForm', () => {
   it.each([
     ['whole', new Uint8Array([0x61, 0x3d, 0xff])],
     ['cut off', new Uint8Array([0x61, 0x3d, 0xc3])],
-  ])('T044 refuses bytes that are no UTF-8, %s', async (_what, bytes) => {
+  ])('T044 rejects invalid UTF-8, %s', async (_what, bytes) => {
     expect((await refusal(readFormBody(posted(bytes)))).code).toBe('invalid_request');
     expect((await refusal(readFormBody(posted(streamed(bytes))))).code).toBe('invalid_request');
   });
 
-  it('joins characters that chunks have cut', async () => {
+  it('decodes characters split across chunks', async () => {
     const bytes = new TextEncoder().encode('name=ü€');
     const form = await readFormBody(posted(streamed(bytes.slice(0, 6), bytes.slice(6, 8), bytes.slice(8))));
     expect(form.one('name')).toBe('ü€');
@@ -143,11 +143,11 @@ describe('readForm', () => {
   });
 });
 
-describe('readJson', () => {
+describe('readJsonBody', () => {
   const JSON_TYPE = 'application/json';
 
   it.each([JSON_TYPE, `${JSON_TYPE}; charset=utf-8`, 'Application/JSON'])(
-    'takes the content type %s',
+    'accepts the content type %s',
     async (type) => {
       expect(await readJsonBody(posted('{"a":[1,{"a":"}{:\\""}],"b":null}', type))).toEqual({
         a: [1, { a: '}{:"' }],
@@ -157,7 +157,7 @@ describe('readJson', () => {
   );
 
   it.each(['text/plain', FORM, 'application/json5', 'application/json; charset=latin1', null])(
-    '[AS-DCR-60] T044 refuses the content type %s by the name that the endpoint gives',
+    '[AS-DCR-60] T044 rejects the content type %s by the name that the endpoint gives',
     async (type) => {
       const error = await refusal(readJsonBody(posted('{}', type), 'invalid_client_metadata'));
       expect([error.status, error.code]).toEqual([400, 'invalid_client_metadata']);
@@ -191,7 +191,7 @@ describe('readJson', () => {
     expect(await readJsonBody(posted(text, JSON_TYPE))).toEqual(JSON.parse(text));
   });
 
-  it('T044 refuses a repeated member, whatever documents before made V8 expect', async () => {
+  it('T044 rejects a repeated member, whatever V8 expects from earlier documents', async () => {
     const read = (text: string) => readJsonBody(posted(text, JSON_TYPE));
     const repeated = '{"a":1,"client_name":2,"client_n\\u0061me":3}';
     // Names that begin as the disguised one is written: V8 takes it for them, and counts three.

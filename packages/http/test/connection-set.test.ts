@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createConnectionSet } from '../src/node/connection-set.ts';
 
-describe('a roster', () => {
-  it('holds whoever came and has not left, in whichever order they come and go', () => {
+describe('a connection set', () => {
+  it('holds the members that were added and not removed, in any order', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(20), { maxLength: 100 }), (steps) => {
         const roster = createConnectionSet<number>();

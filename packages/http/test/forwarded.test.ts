@@ -37,7 +37,7 @@ describe('the protocol', () => {
     { connection: '10.1.2.3', headers: { 'x-forwarded-proto': 'gopher' }, isProxied: true, protocol: null },
     { connection: '10.1.2.3', headers: {}, isProxied: true, protocol: null },
     { connection: undefined, headers: {}, isProxied: false, protocol: null },
-  ])('[ALL-HTTP-62] is what a proxy of ours says: %j', ({ connection, headers, ...expected }) => {
+  ])('[ALL-HTTP-62] is what a trusted proxy reports: %j', ({ connection, headers, ...expected }) => {
     expect(find(connection, headers)).toMatchObject(expected);
   }); // biome-ignore format: a table
 });

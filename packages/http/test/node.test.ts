@@ -60,7 +60,7 @@ const kinds = {
 const eachKind = describe.each(Object.entries(kinds));
 
 eachKind('listen, for an answering %s', (_kind, telling) => {
-  it('hands over method, address, headers, body and peer', async () => {
+  it('passes method, URL, headers, body and connection to the handler', async () => {
     const server = await serve(
       telling(async (asked, connection) => ({
         method: asked.method,
@@ -138,7 +138,7 @@ eachKind('listen, for an answering %s', (_kind, telling) => {
     },
   );
 
-  it('answers the next request on the connection after a body that nobody read', async () => {
+  it('handles the next request on the connection after an unread body', async () => {
     const server = await serve(telling(({ url }) => url));
     const answer = await exchange(
       server.port,
@@ -147,7 +147,7 @@ eachKind('listen, for an answering %s', (_kind, telling) => {
     expect(answer.match(/http:\/\/a\/\w+/g)).toEqual(['http://a/one', 'http://a/two']);
   });
 
-  it('answers 500 without the reason when the handler throws, and tells the operator', async () => {
+  it('responds 500 without the reason when the handler throws, and reports the error', async () => {
     const told: unknown[] = [];
     const issue = new Error('the secret reason');
     const server = await serve(
@@ -193,7 +193,7 @@ eachKind('listen, for an answering %s', (_kind, telling) => {
     ['a backslash in the path', 'GET /a\\..\\b HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'],
     ['a whole URL that is none', 'GET http://:1:2/ HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'],
     ['another scheme', 'GET ftp://a/ HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'],
-  ])('refuses %s with 400 before the handler sees it', async (_what, text) => {
+  ])('rejects %s with 400 before the handler sees it', async (_what, text) => {
     const seen: string[] = [];
     const server = await serve(telling(({ url }) => seen.push(url)));
     expect(await exchange(server.port, text)).toMatch(/^HTTP\/1\.1 400 /);
@@ -211,7 +211,7 @@ eachKind('listen, for an answering %s', (_kind, telling) => {
     ['/a"b?c\'d', 'a', 'http://a/a%22b?c%27d'],
     ['http://B/x@y?z://u@v', 'a', 'http://b/x@y?z://u@v'],
     ['https://b:443/x', 'a', 'https://b/x'],
-  ])('takes the target %s at %s', async (target, host, url) => {
+  ])('reads the request target %s at %s', async (target, host, url) => {
     const server = await serve(telling((asked) => asked.url));
     const answer = await exchange(server.port, `GET ${target} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
     expect(answer).toMatch(/^HTTP\/1\.1 200 /);
@@ -222,7 +222,7 @@ eachKind('listen, for an answering %s', (_kind, telling) => {
     ['gzip, chunked', 501],
     ['GZIP, Chunked', 501],
     ['Chunked', 200],
-  ])('answers a body in the transfer coding %s with %i', async (coding, status) => {
+  ])('responds to a body in the transfer coding %s with %i', async (coding, status) => {
     const seen: string[] = [];
     const server = await serve(telling(({ url }) => seen.push(url)));
     const head = `POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTransfer-Encoding: ${coding}\r\n\r\n`;
@@ -231,7 +231,7 @@ eachKind('listen, for an answering %s', (_kind, telling) => {
     expect(seen).toHaveLength(status === 200 ? 1 : 0);
   });
 
-  it('cuts off who sends too slowly, headers or body', async () => {
+  it('closes connections that send headers or body too slowly', async () => {
     const timeouts = { headersTimeout: 500, requestTimeout: 600, connectionsCheckingInterval: 20 };
     const server = await serve(
       telling((asked) => asked.text()),
@@ -250,7 +250,7 @@ eachKind('listen, for an answering %s', (_kind, telling) => {
     expect((await fetch(`http://127.0.0.1:${server.port}/`)).status).toBe(200);
   });
 
-  it('answers what is sent a little ahead, in order, and lets go of who sends far ahead without reading', async () => {
+  it('responds to pipelined requests in order, and closes connections beyond the pipelining limit', async () => {
     let asked = 0;
     const server = await serve(
       telling(() => {
@@ -271,7 +271,7 @@ eachKind('listen, for an answering %s', (_kind, telling) => {
     expect((await fetch(`http://127.0.0.1:${server.port}/`)).status).toBe(200);
   });
 
-  it('lets go of who takes nothing of an answer, and waits for who takes it slowly', async () => {
+  it('closes connections that read nothing of a response, and waits for slow readers', async () => {
     const large = 'x'.repeat(32 * 2 ** 20);
     const handler = () => Promise.resolve(respond(200, {}, large));
     const server = await serve(handler, { timeouts: { responseTimeout: 1000 } });
@@ -292,7 +292,7 @@ eachKind('listen, for an answering %s', (_kind, telling) => {
     expect(await take(3000)).toBeLessThan(large.length);
   });
 
-  it('lives on when a sender goes in the middle of a body', async () => {
+  it('survives a client that disconnects in the middle of a body', async () => {
     const told: unknown[] = [];
     const arrived = Promise.withResolvers<void>();
     const server = await serve(
@@ -311,7 +311,7 @@ eachKind('listen, for an answering %s', (_kind, telling) => {
   });
 });
 
-describe('an answer', () => {
+describe('a response', () => {
   const get = (port: number, method = 'GET') =>
     exchange(port, `${method} / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);
 
@@ -343,7 +343,7 @@ describe('an answer', () => {
     },
   );
 
-  it('is the same as the response that is made of it', async () => {
+  it('equals the standard Response made from it', async () => {
     const answer = respond(201, { 'content-type': 'text/plain', 'x-a': 'b' }, 'c', ['d=1', 'e=2']);
     const made = toResponse(answer);
     expect([made.status, [...made.headers], await made.text()]).toEqual([
@@ -354,7 +354,7 @@ describe('an answer', () => {
   });
 });
 
-describe('an application', () => {
+describe('a fetch application', () => {
   it('passes bodies as streams, in both directions', async () => {
     const server = await serve(serveFetch(async (request) => new Response(request.body)));
     let sender: ReadableStreamDefaultController<Uint8Array> | undefined;
@@ -377,7 +377,7 @@ describe('an application', () => {
     expect((await reader?.read())?.done).toBe(true);
   });
 
-  it('is asked by many at once from the first moment on', async () => {
+  it('serves concurrent requests from the first one on', async () => {
     const server = await serve(serveFetch(async (request) => new Response(await request.text())));
     const answers = Array.from({ length: 20 }, async (_, index) => {
       const response = await fetch(`http://127.0.0.1:${server.port}/`, {
@@ -391,14 +391,14 @@ describe('an application', () => {
 });
 
 describe('an address', () => {
-  it('that is taken rejects with the reason of the system', async () => {
+  it('that is in use rejects with the error of the system', async () => {
     const { port } = await serve(async () => respond(200, {}));
     await expect(serve(async () => respond(200, {}), { port })).rejects.toMatchObject({ code: 'EADDRINUSE' });
   });
 });
 
 describe('close', () => {
-  it('lets a request under way end, closes its connection, and takes no new one', async () => {
+  it('lets a request in progress finish, closes its connection, and accepts no new one', async () => {
     const arrived = Promise.withResolvers<void>();
     const release = Promise.withResolvers<void>();
     const server = await serve(async () => {
@@ -421,7 +421,7 @@ describe('close', () => {
     agent.destroy();
   });
 
-  it('does not wait for connections on which nothing is under way', async () => {
+  it('does not wait for idle connections', async () => {
     const server = await serve(async () => respond(200, {}, 'done'));
     const agent = new Agent({ keepAlive: true });
     const [response] = await once(send({ port: server.port, host: '127.0.0.1', agent }).end(), 'response');
@@ -432,7 +432,7 @@ describe('close', () => {
     agent.destroy();
   });
 
-  it('cuts what has not ended when the grace is over', async () => {
+  it('closes what has not finished after the grace period', async () => {
     const server = await serve(serveFetch(async () => new Response(new ReadableStream())));
     const response = await fetch(`http://127.0.0.1:${server.port}/`);
     const reading = response.text().catch(() => 'cut');

@@ -88,7 +88,7 @@ describe('addresses written into a URL', () => {
     expect(asked).toEqual([]);
   });
 
-  it('connects to this computer where the policy allows it, and to nothing else that is near', async () => {
+  it('connects to loopback if the policy allows it, and to no private address', async () => {
     const { port } = await listen(createServer(hello));
     const fetch = createOutboundFetch({ allowLoopback: true });
     expect(await (await fetch(`http://127.0.0.1:${port}/`)).text()).toBe('hello');
@@ -120,14 +120,14 @@ describe('names', () => {
     },
   );
 
-  it('a name of this computer that resolves elsewhere is refused', async () => {
+  it('rejects a loopback name that resolves elsewhere', async () => {
     const { resolve } = resolver('10.0.0.1');
     expect(await reasonOf(createOutboundFetch({ resolve, allowLoopback: true })('http://localhost:1/'))).toBe(
       'address',
     );
   });
 
-  it('[C-SSRF-45] T049 connects to the judged address, with the name in Host and in the handshake', async () => {
+  it('[C-SSRF-45] T049 connects to the checked address, with the name in Host and in the TLS handshake', async () => {
     const seen: { host?: string | undefined; name?: unknown }[] = [];
     const secure = createSecureServer({ key, cert: certificate }, (request, response) => {
       seen.push({ host: request.headers.host, name: (request.socket as TLSSocket).servername });
@@ -183,7 +183,7 @@ describe('the exchange', () => {
     expect(await response.text()).toBe('GRANT');
   });
 
-  it('[C-SSRF-43] T103 answers with a redirect and does not follow it', async () => {
+  it('[C-SSRF-43] T103 returns a redirect and does not follow it', async () => {
     const inside = await listen(createServer(hello));
     const response = await fetchFrom((_request, answer) =>
       answer.writeHead(302, { location: `http://127.0.0.1:${inside.port}/` }).end(),
@@ -192,7 +192,7 @@ describe('the exchange', () => {
     expect(inside.connections()).toBe(0);
   });
 
-  it('T051 takes a body up to the limit and not a byte more', async () => {
+  it('T051 accepts a body up to the limit and not a byte more', async () => {
     const send =
       (bytes: number, length: boolean): RequestListener =>
       (_request, answer) => {
@@ -218,7 +218,7 @@ describe('the exchange', () => {
     expect(await reasonOf(response.arrayBuffer())).toBe('size');
   });
 
-  it('T051 refuses an encoded answer', async () => {
+  it('T051 rejects a response with a content encoding', async () => {
     const bomb = gzipSync(Buffer.alloc(10_000_000));
     expect(
       await reasonOf(
@@ -227,7 +227,7 @@ describe('the exchange', () => {
     ).toBe('encoding');
   });
 
-  it('T051 stops a slow answer when its time is over, headers and body alike', async () => {
+  it('T051 aborts a slow response after the timeout, headers and body alike', async () => {
     expect(await reasonOf(fetchFrom(() => undefined, { timeout: 100 }))).toBe('timeout');
     const response = await fetchFrom(
       (_request, answer) => {
@@ -252,7 +252,7 @@ describe('the exchange', () => {
     await expect(work).rejects.toThrow('enough');
   });
 
-  it('says that nobody answers', async () => {
+  it('reports a server that does not respond', async () => {
     const { port } = await listen(createServer(hello));
     for (const server of open.splice(0)) await new Promise((resolve) => server.close(resolve));
     expect(await reasonOf(createOutboundFetch({ allowLoopback: true })(`http://127.0.0.1:${port}/`))).toBe(

@@ -17,7 +17,7 @@ const basicRequest = new Request('https://as.example/token', { headers: { author
 const bearerRequest = new Request('https://as.example/token', { headers: { authorization: 'Bearer xyz' } });
 
 describe('respondJson', () => {
-  it('[AS-TOK-65] lets nobody keep an answer', () => {
+  it('[AS-TOK-65] forbids caching', () => {
     const { headers } = respondJson({});
     expect(headers).toMatchObject({
       'cache-control': 'no-store',
@@ -26,14 +26,14 @@ describe('respondJson', () => {
     });
   });
 
-  it('[AS-META-72] lets everybody keep a public document for the given time', () => {
+  it('[AS-META-72] allows caching of a public document for the given time', () => {
     const { headers } = respondJson({}, { maxAge: 300 });
     expect([headers['cache-control'], headers['pragma']]).toEqual(['public, max-age=300', undefined]);
   });
 });
 
 describe('respondError', () => {
-  it('[AS-TOK-67 AS-TOK-77] says the code and one sentence, never the private reason', () => {
+  it('[AS-TOK-67 AS-TOK-77] contains code and description, never the private reason', () => {
     const { status, body } = respondError(
       new OAuthError('invalid_grant', 'Use "another" cödé.', { reason: 'secret reason' }),
     );
@@ -50,12 +50,12 @@ describe('respondError', () => {
     expect([status, headers['www-authenticate']]).toEqual([401, challenge]);
   });
 
-  it('challenges nothing but a 401', () => {
+  it('challenges only a 401', () => {
     const { headers } = respondError(new OAuthError('invalid_grant', 'No.'), basicRequest);
     expect(headers).not.toHaveProperty('www-authenticate');
   });
 
-  it('says when to come back', () => {
+  it('contains Retry-After', () => {
     const { status, headers } = respondError(temporarilyUnavailable('the database is gone', 7));
     expect([status, headers['retry-after']]).toEqual([503, '7']);
   });
@@ -96,16 +96,16 @@ describe('cross-origin requests', () => {
       new Request('https://as.example', { headers: { 'access-control-request-method': 'GET' } }),
       false,
     ],
-  ])('tells a preflight by its headers: %s', (_what, request, expected) => {
+  ])('detects a preflight by its headers: %s', (_what, request, expected) => {
     expect(isPreflight(request)).toBe(expected);
   });
 });
 
-describe('a redirect that is hardened already', () => {
+describe('respondSeeOther', () => {
   it.each([
     { isHttps: true, transport: 'max-age=15768000' },
     { isHttps: false, transport: undefined },
-  ])('says all that another is made to say (https: $isHttps)', ({ isHttps, transport }) => {
+  ])('contains all security headers (https: $isHttps)', ({ isHttps, transport }) => {
     const location = 'https://app.example/callback?code=a&state=b';
     const made = respondSeeOther(location, { isHttps });
     const headers = { location, 'cache-control': 'no-store' };

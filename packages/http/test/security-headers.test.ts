@@ -29,7 +29,7 @@ async function startBehind(): Promise<string> {
 }
 
 describe('the response of an application', () => {
-  it('that was got by fetch is passed on as what it is now: decoded, of another length, hardened', async () => {
+  it('that came from fetch is passed on decoded, without hop-by-hop headers, with security headers', async () => {
     const got = await fetch(await startBehind());
     const passed = addSecurityHeaders(got, true);
     expect(await passed.text()).toBe('ü'.repeat(1000));
@@ -51,7 +51,7 @@ describe('the response of an application', () => {
     ]);
   });
 
-  it('that nobody can change is copied', () => {
+  it('that is immutable is copied', () => {
     const passed = addSecurityHeaders(Response.redirect('https://app.example/there', 303), false);
     expect([
       passed.status,
@@ -60,7 +60,7 @@ describe('the response of an application', () => {
     ]).toEqual([303, 'https://app.example/there', 'nosniff']);
   });
 
-  it('that it made stays the same, with its own length and coding', () => {
+  it('that it created keeps its own length and content encoding', () => {
     const made = new Response(gzipSync('x'), {
       headers: { 'content-encoding': 'gzip', 'content-length': '21' },
     });

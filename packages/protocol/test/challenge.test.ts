@@ -152,7 +152,7 @@ describe('parseChallenges', () => {
       expect: [['Bearer', { ['__proto__']: 'a', constructor: 'b' }]],
     },
   ];
-  it.each(understood)('understands $description', ({ given, expect: expected }) => {
+  it.each(understood)('parses $description', ({ given, expect: expected }) => {
     const seen = parseChallenges(given).map(plain);
     expect(JSON.stringify(seen)).toBe(JSON.stringify(expected));
   });
@@ -232,11 +232,11 @@ describe('parseChallenges', () => {
       expect: [['Bearer', { c: 'ü' }]],
     },
   ];
-  it.each(junk)('T113 does not stumble over $description', ({ given, expect: expected }) => {
+  it.each(junk)('T113 tolerates $description', ({ given, expect: expected }) => {
     expect(parseChallenges(given).map(plain)).toEqual(expected);
   });
 
-  it.each([null, undefined, []])('answers nothing for %j', (given) => {
+  it.each([null, undefined, []])('returns no challenges for %j', (given) => {
     expect(parseChallenges(given)).toEqual([]);
   });
 

@@ -56,7 +56,7 @@ describe('OAuthError', () => {
     expect(new OAuthError('insufficient_scope', 'Text.', { scopes: ['a'] }).scopes).toEqual(['a']);
   });
 
-  it('an outage says when to come back', () => {
+  it('an outage contains Retry-After', () => {
     expect(temporarilyUnavailable('database gone', 7)).toMatchObject({
       code: 'temporarily_unavailable',
       status: 503,

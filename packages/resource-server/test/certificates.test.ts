@@ -96,7 +96,7 @@ describe('over TLS', () => {
     });
   }
 
-  it('a bound token is admitted over a connection with its certificate, and over no other', async () => {
+  it('accepts a certificate-bound token over a connection with its certificate, and over no other', async () => {
     const token = await boundToken();
     expect(await send(token, mine)).toBe(200);
     expect(await send(token, foreign)).toBe(401);
@@ -104,11 +104,11 @@ describe('over TLS', () => {
     expect(await send(token, mine)).toBe(200);
   });
 
-  it('nobody is believed who only writes the field of a proxy', async () => {
+  it('ignores a Client-Cert header from a client', async () => {
     expect(await send(await boundToken(), null, `:${mine.base64}:`)).toBe(401);
   });
 
-  it('a plain token is admitted too', async () => {
+  it('accepts a bearer token too', async () => {
     expect(await send(await issuer.token(), null)).toBe(200);
   });
 });
@@ -140,20 +140,23 @@ describe('behind a proxy that ends TLS', () => {
     ['a field that is too long', () => `:${'A'.repeat(20_000)}:`, 401],
   ];
 
-  it.each(fields)('a bound token is judged by the field: %s', async (_, field, status) => {
-    const response = await send(await boundToken(), { 'client-cert': field() });
-    expect(response.status).toBe(status);
-    if (status === 401) {
-      expect(response.headers.get('www-authenticate')).toContain('error="invalid_token"');
-      expect(response.headers.get('www-authenticate')).toContain('certificate it is bound to');
-    }
-  });
+  it.each(fields)(
+    'checks a certificate-bound token against the Client-Cert header: %s',
+    async (_, field, status) => {
+      const response = await send(await boundToken(), { 'client-cert': field() });
+      expect(response.status).toBe(status);
+      if (status === 401) {
+        expect(response.headers.get('www-authenticate')).toContain('error="invalid_token"');
+        expect(response.headers.get('www-authenticate')).toContain('certificate it is bound to');
+      }
+    },
+  );
 
-  it('a bound token is refused without the field', async () => {
+  it('rejects a certificate-bound token without the Client-Cert header', async () => {
     expect((await send(await boundToken(), {})).status).toBe(401);
   });
 
-  it('a token that is bound to a key as well needs both', async () => {
+  it('requires both for a token bound to key and certificate', async () => {
     const holder = await createHolder();
     const token = await boundToken({ jkt: holder.thumbprint, 'x5t#S256': mine.thumbprint });
     const field = { 'client-cert': `:${mine.base64}:` };
@@ -176,8 +179,8 @@ describe('behind a proxy that ends TLS', () => {
   });
 });
 
-describe('what is said of certificates', () => {
-  it('a guard that does not look at them refuses tokens that are bound to one', async () => {
+describe('options of client certificates', () => {
+  it('rejects certificate-bound tokens if certificates are not enabled', async () => {
     const authorization = `Bearer ${await boundToken()}`;
     const requestInfo = { method: 'GET', url: '/mcp', authorization, clientCertificate: `:${mine.base64}:` };
     expect((await guardWith({}).authorize(requestInfo)).authorized).toBe(false);

@@ -56,13 +56,13 @@ describe('the configuration of a guard', () => {
       { resources: [{ resource: 'https://a.example/mcp' }, { resource: 'https://b.example/MCP' }] },
       /same path/,
     ],
-  ])('is refused with %s', (_, options, message) => {
+  ])('is rejected with %s', (_, options, message) => {
     const whole = { resource: 'https://api.example/mcp', verifier, ...options } as GuardOptions;
     expect(() => createGuard(whole)).toThrow(ConfigurationError);
     expect(() => createGuard(whole)).toThrow(message);
   });
 
-  it('takes origins of the web and of editors, and hosts by their names', () => {
+  it('accepts origins of the web and of editors, and host names', () => {
     const origins = ['https://app.example', 'http://app.example:8080', 'vscode-webview://app'];
     const hosts = ['tunnel.example', '[2001:db8::1]'];
     expect(() =>
@@ -70,7 +70,7 @@ describe('the configuration of a guard', () => {
     ).not.toThrow();
   });
 
-  it('is told every fault at once, with its place', () => {
+  it('reports every issue at once, with its path', () => {
     const resources = [{ resource: 'nowhere' }, { resource: 'https://api.example', scopes: ['"'] }];
     expect(() => createGuard({ resources, verifier, clockTolerance: -1 })).toThrow(
       /3 issues: resources\.0\.resource .*resources\.1\.scopes: .*clockTolerance/,
@@ -85,7 +85,7 @@ describe('the configuration of a guard', () => {
     ['https://mcp.example.com/server/mcp', 'https://mcp.example.com/server/mcp'],
     ['HTTPS://MCP.Example.com/mcp', 'https://mcp.example.com/mcp'],
     ['http://localhost:3000/mcp', 'http://localhost:3000/mcp'],
-  ])('[ALL-RES-9 S-PRM-60] takes the resource %s', (resource, canonical) => {
+  ])('[ALL-RES-9 S-PRM-60] accepts the resource %s', (resource, canonical) => {
     expect(createGuard({ resource, verifier }).resources).toEqual([canonical]);
   });
 
@@ -93,7 +93,7 @@ describe('the configuration of a guard', () => {
     ['https://ex.com/public/mcp', '/.well-known/oauth-protected-resource/public/mcp'],
     ['https://ex.com', '/.well-known/oauth-protected-resource'],
     ['https://ex.com/', '/.well-known/oauth-protected-resource'],
-  ])('[S-PRM-61] puts the metadata of %s at %s', (resource, path) => {
+  ])('[S-PRM-61] serves the metadata of %s at %s', (resource, path) => {
     const guard = createGuard({ resource, verifier });
     const requestInfo = { method: 'GET', authorization: null };
     const answer = guard.publicResponse({ ...requestInfo, url: path });
@@ -103,7 +103,7 @@ describe('the configuration of a guard', () => {
   });
 });
 
-it('T098 a sink of events that throws changes no answer', async () => {
+it('T098 a failing event sink changes no response', async () => {
   const complaints = vi.spyOn(console, 'error').mockImplementation(() => undefined);
   const guard = createGuard({
     resource: 'https://api.example/mcp',

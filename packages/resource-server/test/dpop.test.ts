@@ -120,7 +120,7 @@ describe('a token that is bound to a key', () => {
     ['the hash of another token', async () => [await makeProof('another')]],
   ];
 
-  it.each(wrong)('[X-DPOP-6 X-DPOP-8] is refused with %s', async (_, make) => {
+  it.each(wrong)('[X-DPOP-6 X-DPOP-8] is rejected with %s', async (_, make) => {
     const send = serve();
     const token = await boundToken();
     expectRefused(await send(token, await make(token)), 'invalid_dpop_proof');
@@ -327,7 +327,7 @@ describe('where bound tokens are taken', () => {
     expect((await send(token, [await makeProof(token)])).status).toBe(200);
   });
 
-  it('a plain token is not taken for a bound one', async () => {
+  it('rejects a bearer token sent with the scheme DPoP', async () => {
     const plain = await issuer.token();
     expectRefused(await serve()(plain, [await makeProof(plain)]), 'invalid_token');
   });
@@ -339,7 +339,7 @@ describe('where bound tokens are taken', () => {
     expect(response.headers.get('www-authenticate')).toMatch(/^Bearer (?!.*error)/);
   });
 
-  it('faults of the configuration are told', () => {
+  it('reports issues of the DPoP options', () => {
     const make = (dpop: DpopOptions) => () =>
       createGuard({ resource: RESOURCE, verifier: issuer.verifier(), dpop });
     expect(make({ algorithms: ['HS256'] as never })).toThrow(/HS256 cannot be allowed/);
@@ -349,8 +349,8 @@ describe('where bound tokens are taken', () => {
   });
 });
 
-describe('a memory of proofs', () => {
-  it('forgets what is over, and turns away what it has no room for', async () => {
+describe('the in-memory replay cache', () => {
+  it('deletes expired proofs, and rejects new ones when it is full', async () => {
     let time = 0;
     const memory = createReplayCache(() => time, { maxProofs: 2, maxProofsPerKey: 2 });
     expect(await memory.remember('a', 10, 'key')).toBe(true);
@@ -374,7 +374,7 @@ describe('a memory of proofs', () => {
     expect(await memory.remember('one more', 600, 'flood')).toBe(true);
   });
 
-  it('takes no long time to turn away when it is full', async () => {
+  it('rejects quickly when it is full', async () => {
     const memory = createReplayCache(() => 0, { maxProofs: 200_000, maxProofsPerKey: 200_000 });
     for (let index = 0; index < 200_000; index += 1) await memory.remember(String(index), 300, 'key');
     const turnAway = () => {

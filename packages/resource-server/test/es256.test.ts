@@ -88,13 +88,13 @@ describe('ES256 against jose and node:crypto', () => {
     ['both are one', `${'00'.repeat(31)}01${'00'.repeat(31)}01`],
     ['R is one below the order', `${ORDER.slice(0, -1)}0${'01'.repeat(32)}`],
     ['both are zero', '00'.repeat(64)],
-  ])('agrees that it is wrong: %s', async (_, signature) => {
+  ])('rejects the same signatures: %s', async (_, signature) => {
     const input = `${header}.${base64url.encode('message')}`;
     expect(verifies(input, base64url.encode(hex(signature)))).toBe(false);
     expect(await others(input, hex(signature))).toBe(false);
   });
 
-  it('refuses any other writing of a good signature', async () => {
+  it('rejects any other encoding of a valid signature', async () => {
     const input = `${header}.e30`;
     const raw = await sign(input);
     const good = base64url.encode(raw);
@@ -107,7 +107,7 @@ describe('ES256 against jose and node:crypto', () => {
     expect(verifies(input, good)).toBe(true);
   });
 
-  it('makes no key of a point that is not on the curve', () => {
+  it('rejects a point that is not on the curve', () => {
     const x = base64url.encode(new Uint8Array(32).fill(1));
     expect(() => createEs256Verifier({ x, y: x })).toThrow();
   });

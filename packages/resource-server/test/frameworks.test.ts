@@ -81,7 +81,7 @@ describe('Express', () => {
     await expectJudged(started);
   });
 
-  it('T096 judges the body that is still to be read, whatever stands in for a parsed one', async () => {
+  it('T096 checks the unread body, whatever poses as a parsed one', async () => {
     const app = express();
     const ran: unknown[] = [];
     // What parsers for forms leave of a request that is no form, in Express 4.
@@ -100,7 +100,7 @@ describe('Express', () => {
     expect(ran).toEqual([JSON.stringify(CALL)]);
   });
 
-  it('T096 refuses a body that says something else in another character set, or unpacked', async () => {
+  it('T096 rejects a body in another character set, or compressed', async () => {
     const app = express();
     app.post('/mcp', forExpress.protect(guard), express.json(), reply);
     started = await listen(app);
@@ -121,7 +121,7 @@ describe('Express', () => {
     expect([read.status, read.json['body']]).toEqual([200, JSON.parse(hidden)]);
   });
 
-  it('is told when something read the body and kept nothing', async () => {
+  it('reports a body that was consumed before the guard', async () => {
     const app = express();
     app.use(async (request, _response, next) => {
       for await (const _ of request);
@@ -132,7 +132,7 @@ describe('Express', () => {
     expect((await started.send(await calling('base write'))).status).toBe(500);
   });
 
-  it('mounts the guard below a path, on routes with scopes of their own, and leaves the rest alone', async () => {
+  it('mounts the guard below a path, on routes with their own scopes, and leaves other routes unprotected', async () => {
     const app = express();
     app.use(forExpress.serveMetadata(guard));
     app.get('/health', (_request, response) => void response.send('ok'));
@@ -165,7 +165,7 @@ describe('Express', () => {
     expect(complaints).toEqual([expect.stringContaining('No guard runs before this handler')]);
   });
 
-  it('answers preflights of the resource at the root, and leaves those of others alone', async () => {
+  it('responds to preflights of the resource at the root, and leaves others to the application', async () => {
     const app = express();
     app.use(forExpress.serveMetadata(guard));
     app.options('/other', (_request, response) => void response.status(200).send('mine'));
@@ -178,7 +178,7 @@ describe('Express', () => {
     expect((await started.send({ method: 'OPTIONS', path: '/other', headers })).text).toBe('mine');
   });
 
-  it('leaves errors that are no refusals to the application', async () => {
+  it('leaves errors other than OAuthError to the application', async () => {
     const app = express();
     app.post('/mcp', forExpress.protect(guard), () => {
       throw new Error('mine');
@@ -214,7 +214,7 @@ describe('HTTP/2', () => {
     return [headers[':status'], text];
   }
 
-  it('T096 judges a body that no field announces, and hands it on', async () => {
+  it('T096 checks a body that no header announces, and passes it on', async () => {
     const handler = forNode.protectNode(guard, async (request, response) => {
       let text = '';
       for await (const chunk of request) text += String(chunk);
@@ -262,7 +262,7 @@ describe('Fastify', () => {
     expect([refused.status, refused.json['scope']]).toEqual([403, 'base admin write']);
   });
 
-  it('leaves errors that are no refusals to the application', async () => {
+  it('leaves errors other than OAuthError to the application', async () => {
     const app = fastify();
     app.setErrorHandler(forFastify.errorHandler(guard));
     app.post('/mcp', { onRequest: forFastify.protect(guard) }, async () => {
@@ -300,7 +300,7 @@ describe('Koa', () => {
     await expectJudged(started);
   });
 
-  it('T096 has the body judged that is still to be read, whatever stands in for a parsed one', async () => {
+  it('T096 checks the unread body behind Koa, whatever poses as a parsed one', async () => {
     const app = new Koa();
     app.use(async (context, next) => {
       Object.assign(context.request, { body: {} });
@@ -328,7 +328,7 @@ describe('Koa', () => {
     expect((await started.send(await calling('base write admin', '/mcp/admin'))).status).toBe(200);
   });
 
-  it('leaves errors that are no refusals to the application', async () => {
+  it('leaves errors other than OAuthError to the application', async () => {
     const app = new Koa();
     app.silent = true;
     app.use(forKoa.protect(guard));
@@ -417,22 +417,25 @@ describe('several resources behind one router', () => {
     ],
   ];
 
-  it.each(routers)('T087 lead no token of one to another by another spelling: %s', async (_name, start) => {
-    const ran: string[] = [];
-    started = await start(ran);
-    const send = async (path: string, aud: string): Promise<number> => {
-      const headers = [['authorization', `Bearer ${await issuer.token({ aud })}`]] as const;
-      return (await started?.send({ path, headers }))?.status ?? 0;
-    };
-    for (const path of [PLAIN, ...SPELLINGS])
-      expect([path, await send(path, RESOURCE)]).not.toEqual([path, 200]);
-    expect(ran).toEqual([]);
-    expect([await send(PLAIN, `${RESOURCE}/admin`), ran]).toEqual([200, ['admin']]);
-  });
+  it.each(routers)(
+    'T087 never accept a token for another resource by a different spelling of the path: %s',
+    async (_name, start) => {
+      const ran: string[] = [];
+      started = await start(ran);
+      const send = async (path: string, aud: string): Promise<number> => {
+        const headers = [['authorization', `Bearer ${await issuer.token({ aud })}`]] as const;
+        return (await started?.send({ path, headers }))?.status ?? 0;
+      };
+      for (const path of [PLAIN, ...SPELLINGS])
+        expect([path, await send(path, RESOURCE)]).not.toEqual([path, 200]);
+      expect(ran).toEqual([]);
+      expect([await send(PLAIN, `${RESOURCE}/admin`), ran]).toEqual([200, ['admin']]);
+    },
+  );
 });
 
 describe('a guarded handler of Hono', () => {
-  it('leaves errors that are no refusals to the application', async () => {
+  it('leaves errors other than OAuthError to the application', async () => {
     for (const fail of [
       () => Promise.reject(new Error('mine')),
       () => {
@@ -468,7 +471,7 @@ describe('errors behind Hono', () => {
 });
 
 describe('authInfo of the MCP server packages', () => {
-  it('[S-AUD-4] says all of the principal, and nothing of the token', async () => {
+  it('[S-AUD-4] contains the principal, and never the token', async () => {
     const token = await issuer.token({ scope: 'base' });
     const admission = await guard.authorize({ method: 'GET', url: '/mcp', authorization: `Bearer ${token}` });
     if (!admission.authorized) throw new Error('refused');

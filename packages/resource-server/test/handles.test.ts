@@ -41,7 +41,7 @@ describe('a table of handles', () => {
       expect(handle).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   });
 
-  it('closes the oldest of whoever opens too many, and of nobody else', () => {
+  it('evicts the oldest handle of a principal with too many, and of no other', () => {
     const closed: string[] = [];
     const table = createHandleTable<string>({
       maxHandlesPerPrincipal: 2,
@@ -59,7 +59,7 @@ describe('a table of handles', () => {
     expect(table.find(bob, his)).toBe('his');
   });
 
-  it('turns newcomers away when it is full', () => {
+  it('rejects new handles when it is full', () => {
     const table = createHandleTable<number>({ maxHandles: 1 });
     const handle = table.create(alice, 1);
     const bob = { ...alice, subject: 'bob' };
@@ -69,16 +69,16 @@ describe('a table of handles', () => {
   });
 });
 
-describe('sealed handles', () => {
+describe('signed handles', () => {
   const secret = new Uint8Array(32).fill(1);
 
-  it.each(others)('[S-SESS-42] T101 are worth nothing to %s', async (_, other) => {
+  it.each(others)('[S-SESS-42] T101 are rejected for %s', async (_, other) => {
     const handle = await createSignedHandles(secret).sign(alice, 'task 7 ü');
     expect(await createSignedHandles(secret).verify(other, handle)).toBeNull();
     expect(await createSignedHandles(secret).verify(alice, handle)).toBe('task 7 ü');
   });
 
-  it('T101 cannot be changed, made without the secret, or taken from plain text', async () => {
+  it('T101 cannot be modified, or forged without the secret', async () => {
     const seal = createSignedHandles(secret);
     const handle = await seal.sign(alice, 'task 7');
     const [, tag] = handle.split('.');
@@ -98,7 +98,7 @@ describe('sealed handles', () => {
   });
 });
 
-it('principals have keys that cannot be mistaken', () => {
+it('principals have unambiguous keys', () => {
   const keys = [alice, ...others.map(([, other]) => other)].map(principalKey);
   expect(new Set(keys).size).toBe(keys.length);
 });

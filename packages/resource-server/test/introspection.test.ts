@@ -38,7 +38,7 @@ function guardWith(freshness = 10, timeout = 5000): (token?: string) => Promise<
 }
 
 describe('introspection', () => {
-  it('asks as a client, once for what is fresh, and admits what is active', async () => {
+  it('introspects as a client, once while the result is fresh, and accepts active tokens', async () => {
     const seen: unknown[] = [];
     const fetch = async (url: string, init: RequestInit): Promise<Response> => {
       seen.push([url, init.method, init.body, new Headers(init.headers).get('authorization')]);
@@ -70,7 +70,7 @@ describe('introspection', () => {
     ]);
   });
 
-  it('T095 refuses a revoked token within the published bound, and asks no more for a while', async () => {
+  it('T095 rejects a revoked token within the documented delay, and caches the rejection', async () => {
     const ask = guardWith(10);
     expect(await ask()).toBe(200);
     server.behave(answering({ active: false }));
@@ -83,7 +83,7 @@ describe('introspection', () => {
     expect(server.asked.length).toBe(2);
   });
 
-  it('asks once for a token that many requests present at once', async () => {
+  it('introspects a token single-flight, however many requests carry it', async () => {
     const ask = guardWith();
     const answers = await Promise.all(Array.from({ length: 20 }, () => ask()));
     expect(new Set(answers)).toEqual(new Set([200]));
@@ -97,7 +97,7 @@ describe('introspection', () => {
     ['an end in the past', { exp: NOW - 60 }],
     ['no end', { exp: undefined }],
     ['no subject', { sub: undefined }],
-  ])('[S-AUD-2 S-AUD-40] refuses an active token with %s', async (_, claims) => {
+  ])('[S-AUD-2 S-AUD-40] rejects an active token with %s', async (_, claims) => {
     server.behave(answering({ active: true, ...goodClaims(ISSUER, claims) }));
     expect(await guardWith()()).toBe(401);
   });
@@ -110,7 +110,7 @@ describe('introspection', () => {
     ['silent', silent],
     ['not saying', answering({ scope: 'notes:read' })],
     ['saying it in words', answering({ active: 'true', ...goodClaims(ISSUER) })],
-  ] satisfies [string, Manner][])('that cannot be had is 503, never 401: %s', async (_, manner) => {
+  ] satisfies [string, Manner][])('that is unavailable means 503, never 401: %s', async (_, manner) => {
     server.behave(manner);
     const ask = guardWith(10, manner === silent ? 1000 : 5000);
     expect(await ask()).toBe(503);
@@ -121,7 +121,7 @@ describe('introspection', () => {
     expect(await ask()).toBe(200);
   });
 
-  it.each([400, 413, 500])('that stumbles over one token (%i) locks nobody else out', async (status) => {
+  it.each([400, 413, 500])('that fails on one token (%i) does not block others', async (status) => {
     const ask = guardWith();
     server.behave(failing(status));
     expect(await ask('strange')).toBe(503);
@@ -130,7 +130,7 @@ describe('introspection', () => {
     expect(await ask('strange')).toBe(200);
   });
 
-  it('is left alone for as long as it asks, within reason', async () => {
+  it('is not called during its Retry-After, up to a limit', async () => {
     const ask = guardWith();
     server.behave(failing(429, '', { 'retry-after': '20' }));
     expect(await ask()).toBe(503);
@@ -152,7 +152,7 @@ describe('introspection', () => {
     }
   });
 
-  it('T093 is asked about no more than 256 tokens at once, however many are sent', async () => {
+  it('T093 introspects at most 256 tokens concurrently, however many are sent', async () => {
     const ask = guardWith();
     server.behave((response) =>
       setTimeout(() => answering({ active: true, ...goodClaims(ISSUER) })(response), 300),
@@ -163,7 +163,7 @@ describe('introspection', () => {
     expect(await ask('afterwards')).toBe(200);
   });
 
-  it('that was lost with the request that put it holds nobody for ever', async () => {
+  it('that was aborted with its request blocks later requests only until the deadline', async () => {
     const lost = (): Promise<Response> => new Promise(() => {});
     const well = async (): Promise<Response> => Response.json({ active: true, ...goodClaims(ISSUER) });
     let fetch = lost;
@@ -186,14 +186,14 @@ describe('introspection', () => {
     for (const outcome of await Promise.allSettled(lostOnes)) expect(outcome.status).toBe('rejected');
   });
 
-  it('is configured with every fault told at once', () => {
+  it('reports all issues of its options at once', () => {
     const make = (): unknown =>
       introspectionVerifier({ issuer: 'as', endpoint: 'http://as.example', clientId: '', clientSecret: '' });
     expect(make).toThrow(ConfigurationError);
     expect(make).toThrow(/issuer .*endpoint .*clientId .*clientSecret/s);
   });
 
-  it('T095 takes no bound that is text, which would be joined to a time, and no secret that is not there', () => {
+  it('T095 rejects durations given as text, which would be concatenated, and a missing secret', () => {
     const endpoint = `${ISSUER}/introspect`;
     const good = { issuer: ISSUER, endpoint, clientId: 'api', clientSecret: 'secret', freshness: 10 };
     expect(() => introspectionVerifier(good)).not.toThrow();

@@ -68,7 +68,7 @@ const token = (issuer: TestIssuer, header: Record<string, unknown> = {}): Promis
 const settle = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 50));
 
 describe('keys of an issuer', () => {
-  it('are fetched once, however many requests wait for them', async () => {
+  it('are fetched single-flight, however many requests wait for them', async () => {
     const ask = guardWith();
     const tokens = await Promise.all(Array.from({ length: 50 }, () => token(old)));
     const answers = await Promise.all(tokens.map(ask));
@@ -76,7 +76,7 @@ describe('keys of an issuer', () => {
     expect(server.asked).toEqual(['/jwks']);
   });
 
-  it('[S-JWT-64] are fetched again for an unknown key: a rotation refuses nobody', async () => {
+  it('[S-JWT-64] are fetched again for an unknown key: a rotation rejects no token', async () => {
     const ask = guardWith();
     expect((await ask(await token(old))).status).toBe(200);
     server.behave(answering({ keys: [young.publicJwk, old.publicJwk] }));
@@ -99,7 +99,7 @@ describe('keys of an issuer', () => {
     expect((await ask(await token(old))).status).toBe(200);
   });
 
-  it('younger than the set at hand are not called invalid within the cool-down', async () => {
+  it('younger than the cached set are not called invalid within the cool-down', async () => {
     const ask = guardWith();
     await ask(await token(old));
     now += 31;
@@ -124,7 +124,7 @@ describe('keys of an issuer', () => {
     expect((await ask(await young.token({ iat: NOW }))).status).toBe(200);
   });
 
-  it('are found where the metadata of the issuer says today, not where it said at first', async () => {
+  it('are fetched from the current metadata of the issuer, not from its first', async () => {
     const local = await createIssuer(server.url);
     let path = '/keys';
     server.behave((response) =>
@@ -200,7 +200,7 @@ describe('keys of an issuer', () => {
     expect((await hiding(await token(old))).status).toBe(503);
   });
 
-  it('that never came give 503 and a time to wait, and one question for each such time', async () => {
+  it('that never arrived mean 503 with Retry-After, and one fetch per interval', async () => {
     server.behave(down);
     const ask = guardWith();
     const first = await ask(await token(old));
@@ -213,12 +213,12 @@ describe('keys of an issuer', () => {
     expect((await ask(await token(old))).status).toBe(200);
   });
 
-  it('that a function never gives are 503 too, and nobody waits for ever', async () => {
+  it('that a function never returns mean 503 too, after the deadline', async () => {
     const ask = guardWith({ jwks: () => new Promise(() => {}), jwksUri: undefined, timeout: 50 } as object);
     expect((await ask(await token(old))).status).toBe(503);
   });
 
-  it('whose load was lost with the request that began it hold nobody for ever', async () => {
+  it('whose fetch was aborted with its request block later requests only until the deadline', async () => {
     const lost = (): Promise<Response> => new Promise(() => {});
     const well = async (): Promise<Response> => Response.json({ keys: [old.publicJwk] });
     let fetch = lost;
@@ -239,7 +239,7 @@ describe('keys of an issuer', () => {
     expect((await ask(await token(old))).status).toBe(200);
   });
 
-  it('that are due are renewed behind a request, so that a slow server delays nobody', async () => {
+  it('that are due are refreshed in the background, so that a slow server delays no request', async () => {
     // Longer than a test may take.
     const ask = guardWith({ timeout: 600_000 });
     await ask(await token(old));
@@ -249,7 +249,7 @@ describe('keys of an issuer', () => {
     await expect.poll(() => server.asked).toHaveLength(2);
   });
 
-  it('that were withdrawn are believed no longer than their age and the memory allow', async () => {
+  it('that were withdrawn are used no longer than maximum age and cache allow', async () => {
     const ask = guardWith({ freshness: 60 }, 100);
     const lasting = await old.token({ exp: NOW + 10_000 });
     expect((await ask(lasting)).status).toBe(200);
@@ -282,7 +282,7 @@ describe('keys of an issuer', () => {
     await expect(refused).rejects.toMatchObject({ status: 503 });
   });
 
-  it('T090 are never fetched from where a token says', async () => {
+  it('T090 are never fetched from a URL in a token', async () => {
     const ask = guardWith({ jwks: { keys: [old.publicJwk] }, jwksUri: undefined } as object);
     const headers = [
       { jku: `${server.url}/evil` },
@@ -359,7 +359,7 @@ describe('keys and algorithms', () => {
     for (const key of bad) expect(() => old.verifier({ jwks: { keys: [key] } })).toThrow('no public key');
   });
 
-  it('are configured with every fault told at once', () => {
+  it('report all issues of the options at once', () => {
     const make = (): unknown =>
       jwtVerifier({
         issuer: 'as',
@@ -369,12 +369,12 @@ describe('keys and algorithms', () => {
     expect(make).toThrow(ConfigurationError);
     expect(make).toThrow(/issuer .*jwksUri .*HS256 .*none/s);
     expect(() => jwtVerifier({ issuer: ISSUER, jwks: { keys: [] }, jwksUri: 'https://a.example' })).toThrow(
-      'exclude',
+      'mutually exclusive',
     );
     expect(() => jwtVerifier({ issuer: ISSUER, algorithms: [] })).toThrow('at least one');
   });
 
-  it('T095 takes no bound that is text, which would be joined to a time', () => {
+  it('T095 rejects durations given as text, which would be concatenated', () => {
     const good = { issuer: ISSUER, freshness: 60, timeout: 5000, keys: { maxAge: 600 } };
     expect(() => jwtVerifier(good)).not.toThrow();
     const wrong = { issuer: ISSUER, freshness: '60', timeout: '5000', keys: { maxAge: '600' } } as object;

@@ -55,7 +55,7 @@ const rows: readonly (readonly [string, (options: Options) => unknown, Options, 
   ['a handler of Hono', ((options: object) => hono.guarded(guard, () => new Response(), options)) as never, { scopes: ['write'] }, { scope: ['write'] }, ['scope: unknown option; did you mean scopes?']],
 ]; // biome-ignore format: a table
 
-describe('names that no option has', () => {
+describe('unknown option names', () => {
   it.each(rows)('%s', (_what, make, good, wrong, issues) => {
     expect(issuesOf(() => make(good))).toEqual([]);
     expect(issuesOf(() => make({ ...good, ...wrong }))).toEqual(issues);

@@ -171,7 +171,7 @@ async function present(world: World, { token, age }: Extract<Step, { do: 'presen
   }
 }
 
-describe('through any course of outages, lies, rotations and floods', () => {
+describe('keeps its promises through any sequence of outages, forged responses, rotations and floods', () => {
   const title =
     '[S-JWT-64] T098 no good token is called invalid, none is refused while its key may be used, none of a foreign key is ' +
     'admitted, and the key server is asked once in a cool-down';

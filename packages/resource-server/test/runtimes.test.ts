@@ -25,7 +25,7 @@ async function loadWithoutNode(): Promise<{
 }
 
 describe('a runtime without node:crypto', () => {
-  it.each(['ES256', 'EdDSA', 'RS256'])('has tokens of %s judged by WebCrypto', async (algorithm) => {
+  it.each(['ES256', 'EdDSA', 'RS256'])('verifies %s tokens with WebCrypto', async (algorithm) => {
     const issuer = await createIssuer('https://as.example', algorithm);
     const [good, forged] = [await issuer.token({ name: 'Zoë' }), await forgedToken(algorithm)];
     const { index, fetch } = await loadWithoutNode();
@@ -87,7 +87,7 @@ describe('a runtime without node:zlib', () => {
     ['what another program has deflated', () => gzipSync(bits(100))],
     ['what nobody has deflated', () => Buffer.from('no list')],
     ['nothing', () => Buffer.alloc(0)],
-  ])('believes nothing of %s', async (_what, make) => {
+  ])('rejects %s', async (_what, make) => {
     expect(await askBy(make())).toEqual([503, 503]);
   });
 });
@@ -102,7 +102,7 @@ it('a runtime without Buffer decodes base64url all the same', () => {
 });
 
 describe('a runtime whose requests cannot be changed', () => {
-  it('[S-AUD-4] hands on a copy without the token, and with the body', async () => {
+  it('[S-AUD-4] passes on a copy without the token, and with the body', async () => {
     const issuer = await createIssuer();
     const { createGuard } = await import('../src/index.ts');
     const { protect } = await import('../src/adapters/fetch.ts');
@@ -164,7 +164,7 @@ describe('what is loaded', () => {
     'adapters/fastify',
     'adapters/koa',
     'dpop/sql/sql-replay-store',
-  ])('by %s is nothing but the guard', (entry) => {
+  ])('by %s is only the guard', (entry) => {
     expect(loadedBy(entry)).toEqual([]);
   });
 });

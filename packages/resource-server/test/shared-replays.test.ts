@@ -89,7 +89,7 @@ describe.each([
   ['in SQLite', openSqlite],
   ['in PostgreSQL', openPostgres],
 ])('proofs %s', (_name, open) => {
-  it('[X-DPOP-10] are remembered once, whoever asks first', async () => {
+  it('[X-DPOP-10] are accepted once, whichever process is first', async () => {
     const [one, other] = (await open()).stores;
     expect(await one.remember('a', NOW + 300, 'key')).toBe(true);
     expect(await other.remember('a', NOW + 300, 'key')).toBe(false);
@@ -97,7 +97,7 @@ describe.each([
     expect(await one.remember('b', NOW + 300.5, 'key')).toBe(false);
   });
 
-  it('[X-DPOP-10] are remembered for one alone of many who ask at once', async () => {
+  it('[X-DPOP-10] are accepted once among concurrent uses', async () => {
     const [one, other] = (await open()).stores;
     const answers = await Promise.all(
       Array.from({ length: 50 }, async (_, index) =>
@@ -107,7 +107,7 @@ describe.each([
     expect(answers.filter(Boolean).length).toBe(1);
   });
 
-  it('of one key never take all the room, and those of others are taken all the same', async () => {
+  it('of one key cannot fill the table, and those of others are still accepted', async () => {
     const { small, count } = await open();
     const take = async (proof: string, key: string): Promise<boolean> =>
       small.remember(proof, now + 300, key);
@@ -120,7 +120,7 @@ describe.each([
     now = NOW;
   });
 
-  it('are forgotten when nobody could use them any more, and not before', async () => {
+  it('are deleted after their expiry, and not before', async () => {
     const { stores, count } = await open();
     const [store] = stores;
     await store.remember('short', NOW + 10, 'key');
@@ -133,7 +133,7 @@ describe.each([
   });
 });
 
-it('a table of proofs has a name that needs no quotes', () => {
+it('rejects a table name that would need quotes', () => {
   const database = new DatabaseSync(':memory:');
   for (const table of ['x; DROP TABLE y', 'Proofs', '', '1a', '"a"']) {
     expect(() => sqliteReplayStore(database, { table })).toThrow(TypeError);
@@ -144,7 +144,7 @@ it('a table of proofs has a name that needs no quotes', () => {
   database.close();
 });
 
-it('a table of proofs that cannot be made is tried again the next time', async () => {
+it('retries to create a table that could not be created', async () => {
   let isDown = true;
   const asked: string[] = [];
   const store = postgresReplayStore({
@@ -164,7 +164,7 @@ describe.each([
   ['SQLite', async () => join(folder, 'shared.db')],
   ['PostgreSQL', () => postgres.createDatabase()],
 ])('guards in two processes that share %s', (_name, place) => {
-  it('[X-DPOP-10] take a proof once between them', async () => {
+  it('[X-DPOP-10] accept a proof once between them', async () => {
     const issuer = await createIssuer();
     const location = await place();
     const ports = await Promise.all([start(issuer, location), start(issuer, location)]);

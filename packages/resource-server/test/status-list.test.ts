@@ -88,7 +88,7 @@ function guardWith(options: StatusListOptions | true = {}) {
 const settle = () => new Promise((resolve) => setTimeout(resolve, 5));
 
 describe('a token', () => {
-  it('is good while its entry says so, and the list is asked for once', async () => {
+  it('is accepted while its status entry is valid, and the list is fetched once', async () => {
     const ask = guardWith(true);
     const tokens = await Promise.all([0, 1, 7].map((idx) => tokenAt(idx)));
     expect(await Promise.all(tokens.map(ask))).toEqual([200, 200, 200]);
@@ -96,7 +96,7 @@ describe('a token', () => {
     expect(asked).toEqual([URI]);
   });
 
-  it.each([1, 2, 4, 8])('is judged by its own entry in a list of %i bits', async (bits) => {
+  it.each([1, 2, 4, 8])('is checked by its own entry in a status list of %i bits', async (bits) => {
     const statuses = [0, 1, 0, 2 ** bits - 1, 0, 0, 1, 0, 0, 1];
     answer = async () => new Response(await list(statuses, {}, bits));
     const ask = guardWith();
@@ -106,7 +106,7 @@ describe('a token', () => {
     expect(asked.length).toBe(1);
   });
 
-  it('keeps its list among many while it is in use, and the one unneeded for longest makes room', async () => {
+  it('keeps status lists in use, and evicts the least recently used one', async () => {
     answer = async (url) => new Response(await list(undefined, { claims: { sub: url } }));
     const ask = guardWith({ freshness: 500 });
     const lists = Array.from({ length: 65 }, (_, place) => `${ISSUER}/status-lists/${place}`);
@@ -125,7 +125,7 @@ describe('a token', () => {
   it.each([
     [1, 'eNrbuRgAAhcBXQ', [1, 0, 0, 1, 1, 1, 0, 1, 1, 1, 0, 0, 0, 1, 0, 1]],
     [2, 'eNo76fITAAPfAgc', [1, 2, 0, 3, 0, 1, 0, 1, 1, 2, 3, 3]],
-  ])('is judged as the example of the draft with %i bits says', async (bits, lst, statuses) => {
+  ])('is checked as in the status list example of the draft with %i bits', async (bits, lst, statuses) => {
     answer = async () => new Response(await list([], { claims: { status_list: { bits, lst } } }));
     const ask = guardWith();
     for (const [idx, status] of statuses.entries()) {
@@ -140,13 +140,13 @@ describe('a token', () => {
     ['before the beginning', -1],
     ['between two', 0.5],
     ['that is no number', '0'],
-  ])('is refused with an entry %s, and others are not', async (_which, idx) => {
+  ])('is rejected with a status entry %s, and others are not', async (_which, idx) => {
     const ask = guardWith();
     expect(await ask(await tokenAt(idx))).toBe(401);
     expect(await ask(await tokenAt(0))).toBe(200);
   });
 
-  it('is refused when it names no list, unless that is allowed', async () => {
+  it('is rejected without a status list, unless that is allowed', async () => {
     const token = await issuer.token();
     expect(await guardWith()(token)).toBe(401);
     expect(reasons).toEqual(['the token names no status list']);
@@ -166,7 +166,7 @@ describe('a token', () => {
     expect(await ask(await tokenAt(0))).toBe(200);
   });
 
-  it('may name a list of another origin when the operator says so', async () => {
+  it('may name a status list on another origin that the operator allows', async () => {
     const uri = 'https://status.example/lists/7';
     answer = async () => new Response(await list([0, 1], { claims: { sub: uri } }));
     const ask = guardWith({ origins: ['https://status.example'] });
@@ -175,7 +175,7 @@ describe('a token', () => {
 });
 
 describe('the bound', () => {
-  it('T095 refuses a revoked token within ten seconds, in use or after a pause, and no other', async () => {
+  it('T095 rejects a revoked token within ten seconds, in use or after a pause, and no other', async () => {
     for (const pause of [1, 3, 9, 500]) {
       now = NOW;
       answer = async () => new Response(await list());
@@ -192,7 +192,7 @@ describe('the bound', () => {
     }
   });
 
-  it('T095 holds however slow the issuer is: a list that was asked for too long ago is asked for again', async () => {
+  it('T095 fetches a status list again whose response took too long, however slow the issuer is', async () => {
     const ask = guardWith({ freshness: 4 });
     const [token, other] = [await tokenAt(3), await tokenAt(4)];
     expect(await ask(token)).toBe(200);
@@ -210,7 +210,7 @@ describe('the bound', () => {
     expect(asked.length).toBe(3);
   });
 
-  it('asks behind the requests, one question at a time, and none when nobody needs the answer', async () => {
+  it('refreshes status lists in the background, single-flight, and only while they are needed', async () => {
     const ask = guardWith();
     const token = await tokenAt(0);
     expect(await ask(token)).toBe(200);
@@ -222,7 +222,7 @@ describe('the bound', () => {
     expect(asked.length).toBe(2);
   });
 
-  it('is shorter when the operator says so', async () => {
+  it('rejects a revoked token sooner with a shorter freshness', async () => {
     const ask = guardWith({ freshness: 4 });
     const token = await tokenAt(0);
     expect(await ask(token)).toBe(200);
@@ -233,7 +233,7 @@ describe('the bound', () => {
 });
 
 describe('an outage', () => {
-  it('refuses no good token for a minute, then says 503, never 401, and ends with the outage', async () => {
+  it('accepts valid tokens for a minute of an outage, then responds 503, never 401, and recovers', async () => {
     const ask = guardWith();
     const token = await tokenAt(0);
     expect(await ask(token)).toBe(200);
@@ -249,7 +249,7 @@ describe('an outage', () => {
     expect(await ask(token)).toBe(200);
   });
 
-  it('T095 does not let a token come back that was known to be revoked', async () => {
+  it('T095 never accepts a token again that was known to be revoked', async () => {
     answer = async () => new Response(await list([1]));
     const ask = guardWith();
     const token = await tokenAt(0);
@@ -262,7 +262,7 @@ describe('an outage', () => {
     }
   });
 
-  it('is over with the first request after it, however long nobody came', async () => {
+  it('ends with the first request after it, however long there was none', async () => {
     const ask = guardWith();
     const token = await tokenAt(0);
     expect(await ask(token)).toBe(200);
@@ -274,7 +274,7 @@ describe('an outage', () => {
     expect(await ask(token)).toBe(401);
   });
 
-  it('at the start is 503 for each token, and one question a second', async () => {
+  it('at the start means 503 for each token, and one fetch a second', async () => {
     answer = () => new Response('', { status: 500 });
     const ask = guardWith();
     const tokens = await Promise.all([0, 1, 2].map((idx) => tokenAt(idx)));
@@ -286,7 +286,7 @@ describe('an outage', () => {
     expect(await Promise.all(tokens.map(ask))).toEqual([200, 200, 200]);
   });
 
-  it('with nothing to stand in for the list is 503 at once where the operator wants that', async () => {
+  it('means 503 at once if the operator allows no stale status list', async () => {
     const ask = guardWith({ staleIfError: 0 });
     const token = await tokenAt(0);
     expect(await ask(token)).toBe(200);
@@ -328,7 +328,7 @@ describe('a list that is not believed', () => {
     expect(await ask(token)).toBe(200);
   });
 
-  it('was rolled back: an older one never takes the place of a newer', async () => {
+  it('was rolled back: an older status list never replaces a newer one', async () => {
     const old = await list([0]);
     now += 2;
     answer = async () => new Response(await list([1]));

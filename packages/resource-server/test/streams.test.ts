@@ -132,7 +132,7 @@ describe('what else stays open', () => {
     return admission.principal;
   }
 
-  it('can be watched over, until it ends by itself', async () => {
+  it('can be watched until it ends by itself', async () => {
     const guard = createGuardHere();
     const principal = await admit(guard);
     let ends = 0;
@@ -149,7 +149,7 @@ describe('what else stays open', () => {
     await expect.poll(() => ends).toBe(10);
   });
 
-  it('is watched over for a principal of a guard alone', async () => {
+  it('is watched only for a principal created by a guard', async () => {
     const guard = createGuardHere();
     const copy = { ...(await admit(guard)) };
     expect(() => guard.watchStream?.(copy, 'GET', () => {})).toThrow(TypeError);

@@ -1,4 +1,4 @@
-/** Tokens of third parties: what is asked of the authorization server, how long an answer is used, and what a refusal becomes. */
+/** Tokens of third parties: what is asked of the authorization server, how long an exchanged token is cached, and what a refusal becomes. */
 import { inspect } from 'node:util';
 import { exportJWK, generateKeyPair, jwtVerify } from 'jose';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -51,7 +51,7 @@ function upstreamTokens(options: Partial<UpstreamOptions> = {}) {
 }
 
 describe('the exchange', () => {
-  it('gives the token of the request to its own issuer alone, and gets another one for the third party', async () => {
+  it('sends the token of the request only to its own issuer, and gets a token of the identity provider', async () => {
     const token = await issuer.token();
     const upstream = upstreamTokens();
     const given = await upstream.tokenFor(await admit(token), {
@@ -77,7 +77,7 @@ describe('the exchange', () => {
     });
   });
 
-  it('authenticates by a key, for that server and once', async () => {
+  it('authenticates with a private key, by an assertion for that server and one use', async () => {
     const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true });
     const clientKey = { ...(await exportJWK(privateKey)), alg: 'ES256', kid: 'mine' };
     const upstream = createUpstreamTokens({
@@ -106,7 +106,7 @@ describe('the exchange', () => {
     expect(endpoint.asked[0]?.authorization).toBeUndefined();
   });
 
-  it('finds the endpoint in the metadata of the issuer, and believes none that names another', async () => {
+  it('discovers the token endpoint, and rejects metadata that names another issuer', async () => {
     const asked: string[] = [];
     const finding = (named: string) => async (url: string, init: RequestInit) => {
       asked.push(url);
@@ -122,7 +122,7 @@ describe('the exchange', () => {
     expect(endpoint.asked).toHaveLength(1);
   });
 
-  it('gives nothing to a made-up principal, and no token to a server that has not issued it', async () => {
+  it('rejects a forged principal, and never sends a token to a server that did not issue it', async () => {
     const upstream = upstreamTokens();
     const principal = await admit(await issuer.token());
     for (const made of [{ ...principal }, Object.create(principal), structuredClone({ ...principal })]) {
@@ -138,7 +138,7 @@ describe('the exchange', () => {
     expect(endpoint.asked).toHaveLength(1);
   });
 
-  it('leaves the token nowhere where an application finds it by accident', async () => {
+  it('keeps the token where applications cannot find it by accident', async () => {
     const token = await issuer.token();
     const principal = await admit(token);
     await upstreamTokens().tokenFor(principal);
@@ -148,8 +148,8 @@ describe('the exchange', () => {
   });
 });
 
-describe('how long an answer is used', () => {
-  it('asks once for many calls at once, and again after the freshness', async () => {
+describe('how long an exchanged token is cached', () => {
+  it('exchanges single-flight, and again after the freshness', async () => {
     const upstream = upstreamTokens();
     const principal = await admit(await issuer.token());
     const answers = await Promise.all(Array.from({ length: 20 }, () => upstream.tokenFor(principal)));
@@ -162,7 +162,7 @@ describe('how long an answer is used', () => {
     expect(endpoint.asked).toHaveLength(2);
   });
 
-  it('keeps an answer although the guard judges the token anew', async () => {
+  it('keeps a cached exchange when the guard verifies the token again', async () => {
     const upstream = upstreamTokens();
     const token = await issuer.token();
     const strict = createGuard({
@@ -185,7 +185,7 @@ describe('how long an answer is used', () => {
     expect(endpoint.asked).toHaveLength(1);
   });
 
-  it('never hands out a token that is about to expire', async () => {
+  it('never returns a token that is about to expire', async () => {
     endpoint.behave(giving({ expires_in: 40 }) as never);
     const upstream = upstreamTokens();
     const principal = await admit(await issuer.token());
@@ -198,7 +198,7 @@ describe('how long an answer is used', () => {
     expect(endpoint.asked).toHaveLength(2);
   });
 
-  it('gives nobody what another person, another client or another wish got', async () => {
+  it('never shares a cached exchange between users, clients or requested tokens', async () => {
     const upstream = upstreamTokens();
     const tokens = await Promise.all([
       issuer.token(),
@@ -215,7 +215,7 @@ describe('how long an answer is used', () => {
     expect(endpoint.asked).toHaveLength(5);
   });
 
-  it('forgets what the third party refused', async () => {
+  it('drops a token that the identity provider rejected', async () => {
     const upstream = upstreamTokens();
     const principal = await admit(await issuer.token());
     const first = await upstream.tokenFor(principal);
@@ -224,7 +224,7 @@ describe('how long an answer is used', () => {
   });
 });
 
-describe('what a refusal becomes for the request that is served', () => {
+describe('errors of the exchange, as the served request sees them', () => {
   it.each([
     { error: 'invalid_request', status: 401, challenge: 'error="invalid_token"' },
     { error: 'invalid_grant', status: 401, challenge: 'error="invalid_token"' },
@@ -257,7 +257,7 @@ describe('what a refusal becomes for the request that is served', () => {
     { what: 'an endless wait', manner: failing(503, '{}', { 'retry-after': '86400' }), after: 60 },
     { what: 'a redirect', manner: failing(307, '', { location: 'http://127.0.0.1:1/' }), after: 5 },
     { what: 'an answer without end', manner: answering('x'.repeat(300_000)), after: 5 },
-  ])('$what: 503 with Retry-After, no storm, and then it goes on', async ({ manner, after }) => {
+  ])('$what: 503 with Retry-After, no retry storm, and recovery afterwards', async ({ manner, after }) => {
     const upstream = upstreamTokens({ timeout: 1000 });
     const principal = await admit(await issuer.token());
     endpoint.behave(manner);
@@ -275,7 +275,7 @@ describe('what a refusal becomes for the request that is served', () => {
   it.each([
     ['no JSON', answering(undefined)],
     ['another type of token', answering({ access_token: 'a', token_type: 'Bearer', issued_token_type: 'x' })],
-  ])('%s: 500, since asking again would not change it', async (_name, manner) => {
+  ])('%s: 500, since a retry would not help', async (_name, manner) => {
     endpoint.behave(manner);
     const refused = upstreamTokens().tokenFor(await admit(await issuer.token()));
     await expect(refused).rejects.toMatchObject({ code: 'server_error' });
@@ -283,7 +283,7 @@ describe('what a refusal becomes for the request that is served', () => {
 });
 
 describe('a server in the same process', () => {
-  it('is asked with the verified claims, and its refusals mean the same', async () => {
+  it('gets the verified claims, and its errors mean the same as over HTTP', async () => {
     const asked: unknown[] = [];
     const token = { accessToken: 'third', tokenType: 'Bearer', expiresAt: null, scopes: [] };
     const upstream = localUpstreamTokens({

@@ -51,7 +51,7 @@ function introspecting(of: string, shown: string[] = []): TokenVerifier {
 }
 
 describe('several verifiers', () => {
-  it('judge each JWT by the keys of the issuer that it names', async () => {
+  it('verify each JWT with the keys of the issuer that it names', async () => {
     const verifier = combineVerifiers([issuer.verifier(), other.verifier()]);
     expect(verifier.issuers).toEqual([ISSUER, OTHER]);
     expect(await subjectOf(verifier, await issuer.token())).toBe('alice');
@@ -66,7 +66,7 @@ describe('several verifiers', () => {
     }
   });
 
-  it('judge a token by its shape: a JWT on the spot, any other by asking', async () => {
+  it('verify a JWT locally and any other token by introspection', async () => {
     const shown: string[] = [];
     const verifier = combineVerifiers([introspecting(ISSUER, shown), issuer.verifier()]);
     expect(await subjectOf(verifier, 'opaque-1')).toBe('alice');
@@ -85,7 +85,7 @@ describe('several verifiers', () => {
     expect(shown.length).toBe(1);
   });
 
-  it('ask all of an issuer whether a token still stands', async () => {
+  it('check revocation with all verifiers of an issuer', async () => {
     const dead = combineVerifiers([issuer.verifier({ isLive: () => false }), other.verifier()]);
     const claims = async (of: TestIssuer) => (await dead.verify(await of.token(), EXPECTED)).claims;
     expect(await dead.isLive?.(await claims(issuer))).toBe(false);
@@ -93,7 +93,7 @@ describe('several verifiers', () => {
     expect(combineVerifiers([issuer.verifier()]).isLive).toBeUndefined();
   });
 
-  it('are refused when it is not clear which one is meant', () => {
+  it('are rejected if it is ambiguous which one applies', () => {
     expect(() => combineVerifiers([])).toThrow(ConfigurationError);
     expect(() => combineVerifiers([issuer.verifier(), issuer.verifier()])).toThrow('duplicate issuer');
     expect(() => combineVerifiers([introspecting(ISSUER), introspecting(OTHER)])).toThrow(
@@ -126,7 +126,7 @@ describe('a verifier that another confirms', () => {
       }),
     );
 
-  it('T095 takes what both find good, for as long as the one that is asked is believed', async () => {
+  it('T095 accepts what both verifiers accept, for as long as the introspection result is fresh', async () => {
     const [good, revoked] = [await issuer.token({ sub: 'carol' }), await issuer.token()];
     active.add(good);
     const verified = await confirming().verify(good, EXPECTED);
@@ -135,19 +135,19 @@ describe('a verifier that another confirms', () => {
     expect(await refusal(confirming(true), good)).toBe('temporarily_unavailable');
   });
 
-  it('T093 shows no junk to the issuer', async () => {
+  it('T093 never sends junk to the issuer', async () => {
     shown.length = 0;
     for (const junk of ['opaque', await other.token({ iss: ISSUER }), await issuer.token({ exp: NOW - 10 })])
       expect(await refusal(confirming(), junk)).toBe('invalid_token');
     expect(shown).toEqual([]);
   });
 
-  it('is refused when the two do not speak of the same issuer', () => {
+  it('is rejected if the two do not trust the same issuers', () => {
     expect(() => confirmVerifier(issuer.verifier(), introspecting(OTHER))).toThrow(ConfigurationError);
   });
 });
 
-describe('tokens of foreign issuers', () => {
+describe('tokens of issuers that do not follow RFC 9068', () => {
   const cases: readonly [
     string,
     Record<string, unknown>,
@@ -182,7 +182,7 @@ describe('tokens of foreign issuers', () => {
     },
   );
 
-  it('[S-AUD-2] are still refused for any other audience or type', async () => {
+  it('[S-AUD-2] are still rejected for any other audience or type', async () => {
     const verifier = issuer.verifier({
       [dangerouslyAcceptAudiences]: ['api://default'],
       [dangerouslyAcceptTypes]: ['JWT'],
@@ -199,7 +199,7 @@ describe('tokens of foreign issuers', () => {
     }
   });
 
-  it('cannot be translated into tokens of somebody else, for somewhere else, or for ever', async () => {
+  it('cannot be mapped to another issuer, audience or lifetime', async () => {
     const translate = () => ({
       iss: ISSUER,
       aud: RESOURCE,

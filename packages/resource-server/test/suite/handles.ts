@@ -27,22 +27,25 @@ export function describeHandles(stage: Stage): void {
     it.each([
       ['another person by the same client', { sub: 'bob' }],
       ['the same person by another client', { client_id: 'other' }],
-    ])('[S-SESS-42] T101 are found for whoever opened them, and not for %s', async (_, claims) => {
-      const { send } = await serve({}, keeping());
-      const [hers, theirs] = await Promise.all([stage.issuer.token(), stage.issuer.token(claims)]);
-      const post = (token: string, body: unknown): Promise<Received> =>
-        send({ method: 'POST', body: JSON.stringify(body), ...bearer(token) });
-      const { find, sealed } = JSON.parse((await post(hers, { open: 'her notes' })).text);
-      for (const handle of [{ find }, { sealed }]) {
-        const stolen = await post(theirs, handle);
-        expect([stolen.status, stolen.text]).toEqual([404, '{}']);
-        const own = await post(hers, handle);
-        expect([own.status, JSON.parse(own.text)]).toEqual([200, { found: 'her notes' }]);
-      }
-    });
+    ])(
+      '[S-SESS-42] T101 are found for the principal that created them, and not for %s',
+      async (_, claims) => {
+        const { send } = await serve({}, keeping());
+        const [hers, theirs] = await Promise.all([stage.issuer.token(), stage.issuer.token(claims)]);
+        const post = (token: string, body: unknown): Promise<Received> =>
+          send({ method: 'POST', body: JSON.stringify(body), ...bearer(token) });
+        const { find, sealed } = JSON.parse((await post(hers, { open: 'her notes' })).text);
+        for (const handle of [{ find }, { sealed }]) {
+          const stolen = await post(theirs, handle);
+          expect([stolen.status, stolen.text]).toEqual([404, '{}']);
+          const own = await post(hers, handle);
+          expect([own.status, JSON.parse(own.text)]).toEqual([200, { found: 'her notes' }]);
+        }
+      },
+    );
   });
 
-  it('T102 keeps 100 interleaved requests of two people apart', async () => {
+  it('T102 keeps 100 interleaved requests of two users apart', async () => {
     const { send } = await serve({}, async (seen) => {
       await new Promise((resolve) => setTimeout(resolve, Math.random() * 5));
       return echo(seen);
@@ -60,7 +63,7 @@ export function describeHandles(stage: Stage): void {
     }
   });
 
-  it('[S-SESS-40] asks for a token although a session is named', async () => {
+  it('[S-SESS-40] requires a token although a session is named', async () => {
     const { send } = await serve();
     const session = ['mcp-session-id', 'a-session'] as const;
     expect((await send(bearer(await stage.issuer.token(), session))).status).toBe(200);

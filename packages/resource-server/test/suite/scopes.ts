@@ -35,7 +35,7 @@ export function describeScopes(stage: Stage): void {
       },
     );
 
-    it('T096 takes no scopes from a list: the claim is a string', async () => {
+    it('T096 rejects a scope claim that is a list', async () => {
       const { send } = await serve(scoped);
       expectRefusal(
         await send(bearer(await stage.issuer.token({ scope: ['files:read'] }))),
@@ -106,7 +106,7 @@ export function describeScopes(stage: Stage): void {
       expect((await send({})).headers.get('www-authenticate')).toContain('scope="base"');
     });
 
-    it('[S-MIN-42] tells the log what was needed, what was granted, and on which token', async () => {
+    it('[S-MIN-42] logs required and granted scopes, and the token id', async () => {
       const { send } = await serve(byTool);
       const token = await stage.issuer.token({ scope: 'base', jti: 'the-token' });
       await send({ method: 'POST', body: JSON.stringify(call('add_note')), ...bearer(token) });
@@ -122,7 +122,7 @@ export function describeScopes(stage: Stage): void {
       ]);
     });
 
-    it('hands on a body that arrived in pieces, byte for byte', async () => {
+    it('passes on a chunked body, byte for byte', async () => {
       const { send } = await serve(byTool);
       const body = JSON.stringify({ ...call('add_note'), padding: 'ü'.repeat(100_000) });
       const pieces = [body.slice(0, 10), body.slice(10, 70_000), body.slice(70_000)];
@@ -137,7 +137,7 @@ export function describeScopes(stage: Stage): void {
       ['a response', '{"jsonrpc":"2.0","id":1,"result":{}}'],
       ['an empty batch', '[]'],
       ['a number', '42'],
-    ])('lets %s pass to the application: it asks for nothing', async (_, body) => {
+    ])('passes %s to the application, since it contains no operation', async (_, body) => {
       const { send } = await serve(byTool);
       const response = await send({
         method: 'POST',
@@ -147,7 +147,7 @@ export function describeScopes(stage: Stage): void {
       expect([response.status, response.json['body']]).toEqual([200, body]);
     });
 
-    it('refuses a body that it cannot read, for it cannot be judged', async () => {
+    it('rejects a body that it cannot parse', async () => {
       const { send } = await serve(byTool);
       const token = bearer(await stage.issuer.token({ scope: 'base' }));
       for (const body of ['{"method":', '{"method":"x"}{}', 'method=tools/call']) {
@@ -163,7 +163,7 @@ export function describeScopes(stage: Stage): void {
       expect((await send({ method: 'GET', ...token })).status).toBe(200);
     });
 
-    it('T096 refuses a name in disguise, which V8 takes for one that an earlier body made it expect', async () => {
+    it('T096 rejects an escaped member name, which V8 takes for one that an earlier body made it expect', async () => {
       const { send } = await serve(byTool);
       const token = bearer(await stage.issuer.token({ scope: 'base' }));
       const post = (body: string) => send({ method: 'POST', body, ...token });
@@ -177,7 +177,7 @@ export function describeScopes(stage: Stage): void {
       expect((await post(harmless)).json['body']).toBe(harmless);
     });
 
-    it('T096 refuses a member that is there twice, of which readers disagree which one counts', async () => {
+    it('T096 rejects a duplicate member, since parsers disagree which one counts', async () => {
       const { send } = await serve(byTool);
       const token = bearer(await stage.issuer.token({ scope: 'base' }));
       const post = (body: string) => send({ method: 'POST', body, ...token });
@@ -191,7 +191,7 @@ export function describeScopes(stage: Stage): void {
       expect((await post(once)).json['body']).toBe(once);
     });
 
-    it('[ALL-HTTP-61] refuses a body beyond the limit', async () => {
+    it('[ALL-HTTP-61] rejects a body beyond the limit', async () => {
       const { send } = await serve({ ...byTool, bodyLimit: 100 });
       const token = bearer(await stage.issuer.token({ scope: 'base' }));
       const response = await send({ method: 'POST', body: JSON.stringify('x'.repeat(200)), ...token });
@@ -201,7 +201,7 @@ export function describeScopes(stage: Stage): void {
       expect((await send({ method: 'POST', body: '{}', ...token })).status).toBe(200);
     });
 
-    it('[S-HTTP-33] judges the token before the body', async () => {
+    it('[S-HTTP-33] verifies the token before reading the body', async () => {
       const { send } = await serve({ ...byTool, bodyLimit: 10 });
       expectRefusal(await send({ method: 'POST', body: '{"broken and long' }), 401, undefined);
       const expired = bearer(await stage.issuer.token({ exp: NOW - 100 }));
@@ -212,7 +212,7 @@ export function describeScopes(stage: Stage): void {
       );
     });
 
-    it('[S-403-20 S-MIN-40] turns what the application finds out late into a challenge', async () => {
+    it('[S-403-20 S-MIN-40] converts a late OAuthError of the application to a challenge', async () => {
       const { send } = await serve({}, () => {
         throw new OAuthError('insufficient_scope', 'This note needs more.', { scopes: ['notes:own'] });
       });

@@ -27,7 +27,7 @@ export function describeWithoutToken(stage: Stage): void {
       expect(stage.reached).toEqual([`${method} alice`]);
     });
 
-    it('[S-BEAR-63] says nothing of errors, also to a scheme that carries no token', async () => {
+    it('[S-BEAR-63] names no error, also for a scheme without a token', async () => {
       const { send } = await serve();
       const response = await send({ headers: [['authorization', 'Basic YWxpY2U6c2VjcmV0']] });
       expectRefusal(response, 401, undefined);
@@ -41,7 +41,7 @@ export function describeWithoutToken(stage: Stage): void {
       expect(first).not.toContain('offline_access');
     });
 
-    it('answers HEAD as GET, without a body', async () => {
+    it('responds to HEAD as to GET, without a body', async () => {
       const { send } = await serve();
       const response = await send({ method: 'HEAD' });
       expect([response.status, response.text]).toEqual([401, '']);

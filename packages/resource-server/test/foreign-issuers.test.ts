@@ -66,13 +66,13 @@ describe('oidc-provider', () => {
     },
   );
 
-  it('has a token of another algorithm than those allowed refused', async () => {
+  it('rejects a token with an algorithm that is not allowed', async () => {
     const ask = guardWith(jwtVerifier({ issuer: origin, algorithms: ['ES256'] }));
     expect((await ask(await token('urn:by-rsa'))).status).toBe(401);
     expect((await ask(await token(RESOURCE))).status).toBe(200);
   });
 
-  it('has its opaque tokens judged by asking it, and refused once they are revoked', async () => {
+  it('accepts its opaque tokens by introspection, and rejects revoked ones', async () => {
     const introspection = introspectionVerifier({
       issuer: origin,
       endpoint: `${origin}/token/introspection`,
@@ -120,7 +120,7 @@ describe('oauth2-mock-server', () => {
       },
     });
 
-  it('[S-AUD-1 S-JWT-60] has its tokens admitted when they are access tokens for this resource', async () => {
+  it('[S-AUD-1 S-JWT-60] issues access tokens that are accepted if this resource is the audience', async () => {
     const ask = guardWith(jwtVerifier({ issuer }));
     expect(await ask(await token(CLAIMS, 'at+jwt'))).toEqual({
       status: 200,
@@ -133,13 +133,13 @@ describe('oauth2-mock-server', () => {
     expect((await ask(await token({ ...CLAIMS, iss: 'https://evil.example' }, 'at+jwt'))).status).toBe(401);
   });
 
-  it('has its tokens without a type of their own admitted where the configuration says so', async () => {
+  it('issues untyped tokens that are accepted only if the options allow it', async () => {
     const ask = guardWith(jwtVerifier({ issuer, [dangerouslyAcceptTypes]: ['JWT'] }));
     expect((await ask(await token(CLAIMS))).status).toBe(200);
     expect((await ask(await token({ ...CLAIMS, aud: OTHER }))).status).toBe(401);
   });
 
-  it('[S-JWT-64] has its keys rotated without a refusal', async () => {
+  it('[S-JWT-64] rotates its keys without a rejected request', async () => {
     const ask = guardWith(jwtVerifier({ issuer, keys: { cooldown: 0 } }));
     expect((await ask(await token(CLAIMS, 'at+jwt'))).status).toBe(200);
     const { kid } = await server.issuer.keys.generate('ES256');

@@ -5,15 +5,15 @@ import { createGuard, type Guard, type TokenVerifier } from '../src/index.ts';
 import { createBoundedLruCache } from '../src/lru-cache.ts';
 import { createIssuer, goodClaims, ISSUER, NOW, RESOURCE, type TestIssuer } from './support/issuer.ts';
 
-describe('a memory', () => {
-  it('finds what it keeps, and nothing else', () => {
+describe('an LRU cache', () => {
+  it('finds its entries, and nothing else', () => {
     const memory = createBoundedLruCache<number>({ entries: 10, characters: 1000 });
     memory.set('a', 1);
     memory.set('a', 2);
     expect([memory.get('a'), memory.get('b'), memory.size]).toEqual([2, undefined, 1]);
   });
 
-  it('does not take a key for another that ends alike', () => {
+  it('distinguishes keys with the same ending', () => {
     const memory = createBoundedLruCache<number>({ entries: 10, characters: 1000 });
     const end = 'x'.repeat(100);
     memory.set(`a${end}`, 1);
@@ -26,7 +26,7 @@ describe('a memory', () => {
     expect([memory.get(`a${end}`), memory.get(`b${end}`), memory.size]).toEqual([undefined, 2, 1]);
   });
 
-  it('keeps what is used, and drops what is not', () => {
+  it('keeps entries that are used, and evicts others', () => {
     const memory = createBoundedLruCache<number>({ entries: 100, characters: 100_000 });
     memory.set('used', 0);
     memory.set('unused', 0);
@@ -38,7 +38,7 @@ describe('a memory', () => {
     expect(memory.get('unused')).toBeUndefined();
   });
 
-  it('stays within its bounds of entries and of characters', () => {
+  it('stays within its limits of entries and characters', () => {
     const byEntries = createBoundedLruCache<number>({ entries: 100, characters: 1_000_000 });
     const byCharacters = createBoundedLruCache<number>({ entries: 100, characters: 1000 });
     for (let index = 0; index < 1_000_000; index += 1) byEntries.set(`key ${index}`, index);
@@ -48,7 +48,7 @@ describe('a memory', () => {
   });
 });
 
-describe('verified tokens in memory', () => {
+describe('cached verified tokens', () => {
   let issuer: TestIssuer;
   beforeAll(async () => {
     issuer = await createIssuer();
@@ -74,7 +74,7 @@ describe('verified tokens in memory', () => {
     return admission.authorized ? 200 : admission.response.status;
   };
 
-  it('are verified once while they are fresh, and never believed beyond their end', async () => {
+  it('are verified once while they are fresh, and never used after expiry', async () => {
     let now = NOW;
     const { verifier, count } = counting(issuer.verifier({ freshness: 60 }));
     const guard = createGuard({
@@ -96,7 +96,7 @@ describe('verified tokens in memory', () => {
     expect(await statusOf(guard, token)).toBe(401);
   });
 
-  it('of one resource are worth nothing at another', async () => {
+  it('of one resource are rejected at another (audience)', async () => {
     const { verifier } = counting(issuer.verifier());
     const resources = [{ resource: RESOURCE }, { resource: 'https://api.example/b' }];
     const guard = createGuard({ resources, verifier, clock: () => NOW, events: () => {} });
@@ -106,7 +106,7 @@ describe('verified tokens in memory', () => {
     expect(await statusOf(guard, token)).toBe(200);
   });
 
-  it('are shared, so nothing that an application does to a principal reaches another request', async () => {
+  it('share an immutable principal, so that no application can affect another request', async () => {
     const guard = createGuard({ resource: RESOURCE, verifier: issuer.verifier(), clock: () => NOW });
     const authorization = `Bearer ${await issuer.token({ roles: ['member'], extra: { a: { b: 1 } } })}`;
     const admission = await guard.authorize({ method: 'GET', url: '/mcp', authorization });
@@ -122,7 +122,7 @@ describe('verified tokens in memory', () => {
     expect(JSON.stringify(principal)).not.toContain(authorization.slice(7));
   });
 
-  it('take a bounded room under 1,000,000 distinct ones', { timeout: 60_000 }, async () => {
+  it('use bounded memory under 1,000,000 distinct tokens', { timeout: 60_000 }, async () => {
     const claims = goodClaims(ISSUER);
     const verifier: TokenVerifier = {
       issuers: [ISSUER],
