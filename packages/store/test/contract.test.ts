@@ -1,7 +1,7 @@
 /** Both databases pass the contract: SQLite in memory and in a file, and a real PostgreSQL. */
 import { openStore } from '@portcullis/store';
 import { describeStoreContract } from '@portcullis/store/testing';
-import { ask, postgresDatabases, sqliteFiles } from './places.ts';
+import { ask, postgresDatabases, sqliteFiles } from './databases.ts';
 
 describeStoreContract('SQLite in memory', () => openStore(':memory:'));
 

@@ -1,4 +1,4 @@
-/** A process that is killed amid its work leaves whole facts only, and everything that it was told. */
+/** A process that is killed at work leaves complete operations only, and every one that it confirmed. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { openStore } from '@portcullis/store';
 import { describe, expect, it } from 'vitest';
-import { ask, postgresDatabases, sqliteFiles } from './places.ts';
+import { ask, postgresDatabases, sqliteFiles } from './databases.ts';
 
 const SPENT_WITHOUT_GRANT = `SELECT c.hash FROM authorization_codes c LEFT JOIN grants g ON g.id = c.grant_id
   WHERE (c.consumed_at IS NULL) <> (g.id IS NULL)`;
@@ -26,7 +26,7 @@ describe.each([
   },
   { name: 'PostgreSQL', places: postgresDatabases(), select: ask },
 ])('$name whose process is killed', ({ places, select }) => {
-  it('T139: has what was told, and no half of a fact', async () => {
+  it('T139: has what was told, and no half of an operation', async () => {
     const location = await places();
     for (let kill = 0; kill < 2; kill += 1) {
       const told = await workUntilKilled(location, 20 + Math.random() * 80);

@@ -1,4 +1,4 @@
-/** A process that fills a SQLite file until the disk takes no more, and reports. */
+/** A process that fills a SQLite file until the disk is full, and reports. */
 import { OAuthError } from '@portcullis/protocol';
 import { openStore } from '@portcullis/store';
 import { newClient } from '../testing/samples.ts';

@@ -1,4 +1,4 @@
-/** Lists in a column of text: remembered, within bounds, and the same as what is written there. */
+/** Lists in a text column: cached within bounds, and equal to what was written. */
 import { describe, expect, it } from 'vitest';
 import { readList } from '../src/json.ts';
 
@@ -16,7 +16,7 @@ describe('a list in a column', () => {
     expect(readList('["notes:read"]')).toEqual(['notes:read']);
   });
 
-  it('is read anew when it is long, or when many others came', () => {
+  it('is read again when it is long, or when many others came', () => {
     const long = JSON.stringify(['x'.repeat(600)]);
     expect(readList(long)).toEqual(readList(long));
     expect(readList(long)).not.toBe(readList(long));

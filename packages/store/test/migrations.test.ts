@@ -22,7 +22,7 @@ import {
   newSession,
   successorOf,
 } from '../testing/samples.ts';
-import { ask, postgresDatabases, sqliteFiles } from './places.ts';
+import { ask, postgresDatabases, sqliteFiles } from './databases.ts';
 
 /** The schema of a database: columns, foreign keys, and each index with its text. */
 const SQLITE_SCHEMA = `SELECT t.name AS place, c.name, c.type || coalesce(c.dflt_value, '') AS type, c."notnull" + 2 * c.pk AS required

@@ -1,4 +1,4 @@
-/** A network between a store and its database that a test can cut, silence and mend. */
+/** A network between a store and its database that a test can cut, silence and restore. */
 import { connect, createServer, type Socket } from 'node:net';
 
 export interface Network {

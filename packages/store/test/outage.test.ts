@@ -1,4 +1,4 @@
-/** Which errors are an outage, to be tried again, and which are a fault of the statement. */
+/** Which database errors are outages, to be retried, and which mean that the statement is wrong. */
 import { OAuthError, temporarilyUnavailable } from '@portcullis/protocol';
 import { describe, expect, it } from 'vitest';
 import * as postgres from '../src/postgres/outage.ts';

@@ -1,4 +1,4 @@
-/** No fact costs more the more there is in the store: every statement finds its rows by an index. */
+/** Query plans: every statement finds its rows by an index, however large the tables are. */
 import { DatabaseSync } from 'node:sqlite';
 import type { AuthorizationStore } from '@portcullis/authorization-server/store';
 import { describe, expect, it } from 'vitest';
@@ -9,6 +9,13 @@ import type { Query } from '../src/sql.ts';
 import { createSqliteDatabase } from '../src/sqlite/sqlite-database.ts';
 import { createStatementCache, runSteps } from '../src/sqlite/statement-cache.ts';
 import { createStore } from '../src/store.ts';
+import {
+  newDataKey,
+  newFederatedLogin,
+  newProviderTokens,
+  newRenewal,
+  newUser,
+} from '../testing/federation-samples.ts';
 import {
   grantOf,
   issueCode,
@@ -27,13 +34,6 @@ import {
   newSession,
   newTransaction,
 } from '../testing/samples.ts';
-import {
-  newDataKey,
-  newFederatedLogin,
-  newProviderTokens,
-  newRenewal,
-  newUser,
-} from '../testing/upstream-samples.ts';
 
 /** Whole tables that a statement may go through: they stay small, or it stops at the first row. */
 const MAY_SCAN =

@@ -1,4 +1,4 @@
-/** What only PostgreSQL can meet: a network that fails, an administrator who ends connections, roles with few rights. */
+/** PostgreSQL alone: failing networks, terminated connections, roles with few rights. */
 import type { AuthorizationStore } from '@portcullis/authorization-server/store';
 import { OAuthError } from '@portcullis/protocol';
 import { openStore, StoreError } from '@portcullis/store';
@@ -18,8 +18,8 @@ import {
   race,
   times,
 } from '../testing/samples.ts';
+import { ask, postgresDatabases } from './databases.ts';
 import { type Network, startNetwork } from './network.ts';
-import { ask, postgresDatabases } from './places.ts';
 
 const databases = postgresDatabases();
 
@@ -85,7 +85,7 @@ describe('opening a PostgreSQL database', () => {
   });
 });
 
-describe('PostgreSQL when a fact waits for another', () => {
+describe('PostgreSQL when an operation waits for another', () => {
   it('T143: revokes the grant that a redemption made while the removal of its client waited', async () => {
     const location = await databases();
     const store = await openStore(location);
@@ -304,7 +304,7 @@ describe('PostgreSQL that cannot be reached', () => {
     await store.close();
   });
 
-  it('T139: has no half facts after connections were ended amid them', async () => {
+  it('T139: has no half operations after connections were ended amid them', async () => {
     const location = await databases();
     const store = await openStore(location);
     const codes = await Promise.all(times(40, () => issueCode(store)));

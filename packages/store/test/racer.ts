@@ -1,4 +1,4 @@
-/** A process that races others on one database: it waits at a barrier, runs, and reports what it was told. */
+/** A process that races others on one database: waits at a barrier, runs, and reports its results. */
 import { once } from 'node:events';
 import type { AuthorizationCodeRecord, RefreshTokenRecord } from '@portcullis/authorization-server/store';
 import { openStore } from '@portcullis/store';

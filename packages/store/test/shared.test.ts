@@ -1,4 +1,4 @@
-/** Several stores on one database, in one process and in several, share all state and keep every law. */
+/** Several stores on one database, in one process and in several, share all state and keep every guarantee. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -22,7 +22,7 @@ import {
   race,
   times,
 } from '../testing/samples.ts';
-import { postgresDatabases, sqliteFiles } from './places.ts';
+import { postgresDatabases, sqliteFiles } from './databases.ts';
 import type { Order, Report } from './racer.ts';
 
 describe.each([
@@ -59,7 +59,7 @@ describe.each([
     await after.close();
   });
 
-  it('shows a fact to every store from the moment that one has told it', async () => {
+  it('shows an operation to every store from the moment that one has told it', async () => {
     const location = await places();
     const [here, there] = [await openStore(location), await openStore(location)];
     const { grant, token } = await makeGrant(here);

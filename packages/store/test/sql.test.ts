@@ -41,7 +41,7 @@ describe('a query', () => {
     });
   });
 
-  it('may be put together once, of what several places say in the same words', () => {
+  it('may be put together once, of what several status indexes say in the same words', () => {
     const find = defineQuery('SELECT a FROM t WHERE b = ? AND c = ?');
     const query = find('one', 2);
     expect(query.values).toEqual(['one', 2]);

@@ -1,4 +1,4 @@
-/** What only a SQLite file can meet: folders, strangers' files, locks, a full disk. */
+/** SQLite files alone: folders, files of other programs, locks, a full disk. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import type { AuthorizationStore } from '@portcullis/authorization-server/store'
 import { openStore, StoreError } from '@portcullis/store';
 import { describe, expect, it } from 'vitest';
 import { grantOf, issueCode, NOW, newClient, newEvent, times } from '../testing/samples.ts';
-import { sqliteFiles } from './places.ts';
+import { sqliteFiles } from './databases.ts';
 
 const files = sqliteFiles();
 
@@ -101,7 +101,7 @@ describe('opening a SQLite file', () => {
   );
 });
 
-describe('facts in a SQLite file', () => {
+describe('operations in a SQLite file', () => {
   it('are committed together when they arrive together: the journal grows by far less', async () => {
     const journalAfter = async (save: (store: AuthorizationStore) => Promise<unknown>) => {
       const file = await files();
@@ -124,7 +124,7 @@ describe('facts in a SQLite file', () => {
   });
 });
 
-describe('events that join the facts of others', () => {
+describe('events that join the operations of others', () => {
   it('are on the disk with them, in the same commit', async () => {
     const file = await files();
     const store = await openStore(file);
@@ -158,7 +158,7 @@ function commitsOf(file: string): number {
 }
 
 describe('a SQLite file that another process has locked', () => {
-  it('lets facts wait for it, without halting the process, and does them in their order', async () => {
+  it('lets operations wait for it, without halting the process, and does them in their order', async () => {
     const file = await files();
     const store = await openStore(file);
     const lock = new DatabaseSync(file);

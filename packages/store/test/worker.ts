@@ -1,4 +1,4 @@
-/** A process that makes and refreshes grants until it is killed, and tells the number of each refresh token that was stored. */
+/** A process that creates and refreshes grants until it is killed, and reports the generation of each stored refresh token. */
 import { writeSync } from 'node:fs';
 import { openStore } from '@portcullis/store';
 import { makeGrant, successorOf, times } from '../testing/samples.ts';

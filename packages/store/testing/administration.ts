@@ -1,4 +1,4 @@
-/** The contract of accounts in the hands of an administrator: added, disabled, enabled, and the links for their owners. */
+/** The contract of account administration: accounts are created, disabled and enabled, with links for their users. */
 import { describe, expect, it } from 'vitest';
 import {
   grantOf,

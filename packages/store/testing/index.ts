@@ -1,27 +1,27 @@
-/** The suite that any store of an authorization server must pass. It runs under vitest, on a real database. */
+/** The contract suite that every store of an authorization server has to pass: vitest, on a real database. */
 import type { AuthorizationStore } from '@portcullis/authorization-server/store';
 import { afterEach, beforeEach, describe } from 'vitest';
+import { describeAccountGrants } from './account-grants.ts';
 import { describeAccounts } from './accounts.ts';
 import { describeAdministration } from './administration.ts';
-import { describeAssertions } from './assertions.ts';
-import { describeClientDocuments } from './client-documents.ts';
-import { describeInitialAccessTokens } from './client-invitations.ts';
+import { describeEvents } from './audit.ts';
+import { describeCodes } from './authorization-codes.ts';
+import { describeAssertions } from './client-assertions.ts';
+import { describeClientDocuments } from './client-metadata-documents.ts';
 import { describeClients } from './clients.ts';
-import { describeCodes } from './codes.ts';
-import { describeConnections } from './connections.ts';
-import { describeEvents } from './events.ts';
-import { describeKeys } from './keys.ts';
-import { describeLife } from './life.ts';
+import { describeLife } from './closing.ts';
+import { describeFederation } from './federation.ts';
+import { describeInitialAccessTokens } from './initial-access-tokens.ts';
 import { describePasskeys } from './passkeys.ts';
 import { describeLimits } from './rate-limits.ts';
 import { describeRefreshTokens } from './refresh-tokens.ts';
 import { describeRemoval } from './removal.ts';
 import { describeRevocation } from './revocation.ts';
-import { describeTotpFactors } from './second-factors.ts';
-import { describeStatuses } from './statuses.ts';
-import { describeSweeping } from './sweeping.ts';
+import { describeKeys } from './signing-keys.ts';
+import { describeStatuses } from './status-lists.ts';
+import { describeSweeping } from './sweep.ts';
+import { describeTotp } from './totp.ts';
 import { describeTransactions } from './transactions.ts';
-import { describeUpstream } from './upstream.ts';
 
 /**
  * Declares the suite.
@@ -47,18 +47,18 @@ export function describeStoreContract(name: string, open: () => Promise<Authoriz
     describeAdministration(store);
     describeRemoval(store);
     describePasskeys(store);
-    describeTotpFactors(store);
+    describeTotp(store);
     describeClients(store);
     describeInitialAccessTokens(store);
     describeClientDocuments(store);
     describeAssertions(store);
     describeTransactions(store);
-    describeUpstream(store);
+    describeFederation(store);
     describeCodes(store);
     describeRefreshTokens(store);
     describeRevocation(store);
     describeStatuses(store);
-    describeConnections(store);
+    describeAccountGrants(store);
     describeKeys(store);
     describeEvents(store);
     describeLimits(store);

@@ -1,4 +1,4 @@
-/** The contract of passkeys: several an account, each with a counter that only rises. */
+/** The contract of passkeys: several per account, each with a counter that only rises. */
 import { describe, expect, it } from 'vitest';
 import {
   NOW,

@@ -1,4 +1,4 @@
-/** The contract of limits that processes share. */
+/** The contract of rate shared rate limits. */
 import { describe, expect, it } from 'vitest';
 import { NOW, newClient, newHash, RACERS, race, type StoreOfTest, times } from './samples.ts';
 

@@ -1,5 +1,6 @@
-/** The contract of removing an account: nothing of it is left but what has ended, and nobody else loses anything. */
+/** The contract of account removal: everything of the account ends, and no other account is affected. */
 import { describe, expect, it } from 'vitest';
+import { newProviderTokens, newUser } from './federation-samples.ts';
 import {
   grantOf,
   issueCode,
@@ -18,7 +19,6 @@ import {
   type StoreOfTest,
   times,
 } from './samples.ts';
-import { newProviderTokens, newUser } from './upstream-samples.ts';
 
 export function describeRemoval(store: StoreOfTest): void {
   /** An account with one of everything that the store keeps for somebody. */
@@ -76,7 +76,7 @@ export function describeRemoval(store: StoreOfTest): void {
       expect(await store().findProviderTokens(other.bond.grantId)).toEqual(other.bond);
     });
 
-    it('leaves its bonds to whoever gives them back at the third party', async () => {
+    it('leaves its provider tokens to whoever gives them back at the identity provider', async () => {
       const { account, bond: providerTokens } = await furnish();
       await store().removeAccount(account.id, NOW);
       expect(await store().listProviderTokens(account.id)).toEqual([]);

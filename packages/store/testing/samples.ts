@@ -1,4 +1,4 @@
-/** Records for the contract: each new, whole, and like those of real life. */
+/** Sample records for the contract, each new and complete. */
 import { hash, randomBytes } from 'node:crypto';
 import type {
   AccountLinkRecord,
@@ -24,7 +24,7 @@ export type StoreOfTest = () => AuthorizationStore;
 /** Epoch seconds: beyond 2^31, as times will be. */
 export const NOW = 2_200_000_000;
 
-/** How many race where a fact has one winner. */
+/** How many race where an operation has one winner. */
 export const RACERS = 50;
 
 export function newHash(): string {

@@ -1,4 +1,4 @@
-/** The contract of what has access to an account: listed, noted when used, and ended. */
+/** The contract of an account's grants and sessions: listed, recorded when used, revoked. */
 import type { GrantRecord } from '@portcullis/authorization-server/store';
 import { describe, expect, it } from 'vitest';
 import {
@@ -14,7 +14,7 @@ import {
   times,
 } from './samples.ts';
 
-export function describeConnections(store: StoreOfTest): void {
+export function describeAccountGrants(store: StoreOfTest): void {
   const make = (accountId: string, lastUsedAt = NOW) =>
     makeGrant(store(), { grant: { accountId, lastUsedAt } });
   const isLive = (grantId: string) => store().isAccessTokenLive('token', grantId);
@@ -30,7 +30,7 @@ export function describeConnections(store: StoreOfTest): void {
       expect(await store().listGrants('user_eve', NOW)).toEqual([]);
     });
 
-    it('are told by what they allow a client on the same terms, each kind once, while they stand', async () => {
+    it('are told by what they allow a client with the same consent digest, each kind once, while they stand', async () => {
       const allow = async (grant: Partial<GrantRecord>) =>
         (
           await makeGrant(store(), {

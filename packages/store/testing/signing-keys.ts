@@ -50,7 +50,7 @@ export function describeKeys(store: StoreOfTest): void {
       expect(await store().listSigningKeys()).toEqual([second]);
     });
 
-    it('seals all keys anew, or none when there are others', async () => {
+    it('seals all keys again, or none when there are others', async () => {
       const [first, second] = [newKey(), newKey({ createdAt: NOW + 10 })];
       await store().addSigningKey(first, null);
       await store().addSigningKey(second, first.id);

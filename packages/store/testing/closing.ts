@@ -1,4 +1,4 @@
-/** The contract of a store's life: it answers while it is open, and says so when it is not. */
+/** The contract of closing a store: it answers while it is open, and rejects afterwards. */
 import { describe, expect, it } from 'vitest';
 import { makeGrant, NOW, newAccount, newClient, type StoreOfTest, times } from './samples.ts';
 
@@ -8,7 +8,7 @@ export function describeLife(store: StoreOfTest): void {
       await expect(store().ping()).resolves.toBeUndefined();
     });
 
-    it('sees a fact from the moment that it is told', async () => {
+    it('sees an operation from the moment that it is told', async () => {
       const clients = times(100, () => newClient());
       const seen = await Promise.all(
         clients.map(async (client) => {

@@ -26,7 +26,7 @@ export function describeEvents(store: StoreOfTest): void {
       expect(await store().listLatestEvents(10)).toEqual([bare]);
     });
 
-    it('may join the facts of others, and come by themselves when there are none', async () => {
+    it('may join the operations of others, and come by themselves when there are none', async () => {
       const alone = newEvent();
       const appended = new Promise<void>((resolve) => {
         store().beforeCommit(() => resolve(store().appendEvents([alone])), 20);

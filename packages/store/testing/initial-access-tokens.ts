@@ -1,4 +1,4 @@
-/** The contract of invitations: one client each, until they are used, taken back or over. */
+/** The contract of initial access tokens: one registration each, until used, revoked or expired. */
 import { describe, expect, it } from 'vitest';
 import {
   NOW,

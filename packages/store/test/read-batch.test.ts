@@ -1,4 +1,4 @@
-/** Reads that share a transaction: each gets its own rows, and what fails fails alone. */
+/** Batched reads: each gets its own rows, and a failing one fails alone. */
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { sql } from '../src/sql.ts';

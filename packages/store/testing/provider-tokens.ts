@@ -1,10 +1,10 @@
-/** The contract of bonds: made once, renewed by one at a time, ended with their grants, and never forgotten before they are revoked. */
+/** The contract of provider tokens: saved once, refreshed by one process at a time, ended with their grant, revoked by jobs. */
 import type { AuthorizationStore, ProviderTokensRecord } from '@portcullis/authorization-server/store';
 import { describe, expect, it } from 'vitest';
+import { newProviderTokens, newRenewal } from './federation-samples.ts';
 import { makeGrant, NOW, newTransaction, RACERS, race, type StoreOfTest, times } from './samples.ts';
-import { newProviderTokens, newRenewal } from './upstream-samples.ts';
 
-/** Brings a bond into the store. */
+/** Brings provider tokens into the store. */
 async function keepProviderTokens(
   store: AuthorizationStore,
   changes: Partial<ProviderTokensRecord> = {},
@@ -16,7 +16,7 @@ async function keepProviderTokens(
   return providerTokens;
 }
 
-/** Brings a grant with its bond into the store. */
+/** Brings a grant with its provider tokens into the store. */
 async function keepBondedGrant(
   store: AuthorizationStore,
   changes: Partial<ProviderTokensRecord> = {},
@@ -26,7 +26,7 @@ async function keepBondedGrant(
 }
 
 export function describeProviderTokens(store: StoreOfTest): void {
-  describe('bonds', () => {
+  describe('provider tokens', () => {
     it.each([
       { description: 'a plain one', given: {} },
       {
@@ -49,7 +49,7 @@ export function describeProviderTokens(store: StoreOfTest): void {
       });
     });
 
-    it('knows whether any bond stands, and keeps one that has ended for its farewell', async () => {
+    it('knows whether any provider tokens stands, and keeps one that has ended for its revocation job', async () => {
       const ended = newProviderTokens({ endedAt: NOW, endReason: 'grant_expired', dueAt: NOW });
       await store().saveEndedProviderTokens(ended);
       expect(await store().hasProviderTokens()).toBe(false);
@@ -59,13 +59,13 @@ export function describeProviderTokens(store: StoreOfTest): void {
       expect(await store().hasProviderTokens()).toBe(true);
     });
 
-    it('keeps no bond of a transaction that is gone', async () => {
+    it('keeps no provider tokens of a transaction that is gone', async () => {
       const providerTokens = newProviderTokens();
       expect(await store().saveProviderTokens('flow_gone', providerTokens)).toBe(false);
       expect(await store().findProviderTokens(providerTokens.grantId)).toBeNull();
     });
 
-    it('lists the bonds of an account that stand', async () => {
+    it('lists the provider tokens of an account that stand', async () => {
       const [first, second] = [
         await keepProviderTokens(store(), { accountId: 'user_1' }),
         await keepProviderTokens(store(), { accountId: 'user_1', createdAt: NOW + 1 }),
@@ -76,14 +76,14 @@ export function describeProviderTokens(store: StoreOfTest): void {
       expect(await store().listProviderTokens('user_1')).toEqual([first, second]);
     });
 
-    it('notes when a bond was alive, and never goes back in time', async () => {
+    it('notes when provider tokens was alive, and never goes back in time', async () => {
       const { grantId } = await keepProviderTokens(store());
       await store().recordProviderTokensCheck(grantId, NOW + 60);
       await store().recordProviderTokensCheck(grantId, NOW + 30);
       expect((await store().findProviderTokens(grantId))?.checkedAt).toBe(NOW + 60);
     });
 
-    it(`lets one of ${RACERS} renew a bond at a time`, async () => {
+    it(`lets one of ${RACERS} renew provider tokens at a time`, async () => {
       const providerTokens = await keepProviderTokens(store());
       const counts = await race(
         times(
@@ -142,7 +142,7 @@ export function describeProviderTokens(store: StoreOfTest): void {
       expect(await store().leaseProviderTokens(grantId, 1, 'others', NOW + 60, NOW + 70)).toBe(true);
     });
 
-    it('ends a bond together with its grant, once', async () => {
+    it('ends provider tokens together with its grant, once', async () => {
       const [{ grantId }, bystander] = [await keepBondedGrant(store()), await keepBondedGrant(store())];
       expect(await store().isAccessTokenLive('jti', grantId)).toBe(true);
       const counts = await race(
@@ -160,7 +160,7 @@ export function describeProviderTokens(store: StoreOfTest): void {
       expect(await store().leaseProviderTokens(grantId, 1, 'us', NOW + 5, NOW + 15)).toBe(false);
     });
 
-    it('ends no bond that was renewed since it was judged', async () => {
+    it('ends no provider tokens that was renewed since it was judged', async () => {
       const { grantId } = await keepBondedGrant(store());
       await store().leaseProviderTokens(grantId, 1, 'us', NOW, NOW + 15);
       await store().saveRefreshedProviderTokens(grantId, 'us', newRenewal());
@@ -170,8 +170,8 @@ export function describeProviderTokens(store: StoreOfTest): void {
     });
   });
 
-  describe('farewells', () => {
-    it('ends the bonds of grants that were revoked since, and no others', async () => {
+  describe('revocation jobs', () => {
+    it('ends the provider tokens of grants that were revoked since, and no others', async () => {
       const [revoked, before, standing] = [
         await keepBondedGrant(store()),
         await keepBondedGrant(store()),
@@ -251,7 +251,7 @@ export function describeProviderTokens(store: StoreOfTest): void {
       });
     });
 
-    it('looks again at the end of its grant when that stands, and ends a bond whose code was never redeemed', async () => {
+    it('looks again at the end of its grant when that stands, and ends provider tokens whose code was never redeemed', async () => {
       const [standing, orphan, early] = [
         await keepBondedGrant(store(), { dueAt: NOW + 5 }),
         await keepProviderTokens(store(), { dueAt: NOW + 5 }),
@@ -266,7 +266,7 @@ export function describeProviderTokens(store: StoreOfTest): void {
       expect(await store().findProviderTokens(early.grantId)).toEqual(early);
     });
 
-    it('postpones and forgets nothing of a bond that stands', async () => {
+    it('postpones and forgets nothing of provider tokens that stands', async () => {
       const providerTokens = await keepProviderTokens(store());
       await store().postponeRevocationJob(providerTokens.grantId, NOW + 5);
       await store().completeRevocationJob(providerTokens.grantId);
@@ -284,7 +284,7 @@ export function describeProviderTokens(store: StoreOfTest): void {
       ]);
     });
 
-    it('counts the other bonds with a person', async () => {
+    it('counts the other provider tokens with a person', async () => {
       const user = { issuer: 'https://github.com', subject: '1' };
       const first = await keepProviderTokens(store(), user);
       const second = await keepProviderTokens(store(), user);
@@ -295,7 +295,7 @@ export function describeProviderTokens(store: StoreOfTest): void {
       expect(await count()).toBe(0);
     });
 
-    it('sweeps a bond a day after its end, once its tokens are forgotten', async () => {
+    it('sweeps provider tokens a day after its end, once its tokens are forgotten', async () => {
       const [told, waiting] = [await keepProviderTokens(store()), await keepProviderTokens(store())];
       for (const { grantId } of [told, waiting])
         await store().endProviderTokens(grantId, 1, 'revoked_here', NOW);

@@ -1,4 +1,4 @@
-/** The contract of second factors: one an account, no code of it twice, recovery codes once each. */
+/** The contract of TOTP: one factor per account, no code is accepted twice, each recovery code once. */
 import { describe, expect, it } from 'vitest';
 import {
   NOW,
@@ -11,7 +11,7 @@ import {
   times,
 } from './samples.ts';
 
-export function describeTotpFactors(store: StoreOfTest): void {
+export function describeTotp(store: StoreOfTest): void {
   const add = async () => {
     const account = newAccount();
     const link = newAccountLink(account.id);
@@ -25,7 +25,7 @@ export function describeTotpFactors(store: StoreOfTest): void {
     createdAt: NOW,
   });
 
-  describe('second factors', () => {
+  describe('TOTP factors', () => {
     it('are one an account, with the recovery codes that came with it', async () => {
       const { account } = await add();
       expect(await store().findTotpFactor(account.id)).toBeNull();
@@ -40,7 +40,7 @@ export function describeTotpFactors(store: StoreOfTest): void {
       expect(await store().consumeRecoveryCode(account.id, young)).toBe(true);
     });
 
-    it('are listed in the order of their accounts, and sealed anew unless they have changed', async () => {
+    it('are listed in the order of their accounts, and sealed again unless they have changed', async () => {
       const factors = [factorOf((await add()).account.id), factorOf((await add()).account.id)].toSorted(
         (one, other) => (one.accountId < other.accountId ? -1 : 1),
       );

@@ -1,6 +1,7 @@
-/** The contract of third parties: departures, persons, bonds, and what ends them. */
+/** The contract of federation: federated logins, linked identities, data keys. */
 import { describe, expect, it } from 'vitest';
-import { describeProviderTokens } from './bonds.ts';
+import { newDataKey, newFederatedLogin, newProviderTokens, newUser } from './federation-samples.ts';
+import { describeProviderTokens } from './provider-tokens.ts';
 import {
   makeGrant,
   NOW,
@@ -11,9 +12,8 @@ import {
   type StoreOfTest,
   times,
 } from './samples.ts';
-import { newDataKey, newFederatedLogin, newProviderTokens, newUser } from './upstream-samples.ts';
 
-export function describeUpstream(store: StoreOfTest): void {
+export function describeFederation(store: StoreOfTest): void {
   describeFederatedLogins(store);
   describeUsers(store);
   describeProviderTokens(store);
@@ -21,7 +21,7 @@ export function describeUpstream(store: StoreOfTest): void {
 }
 
 function describeFederatedLogins(store: StoreOfTest): void {
-  describe('departures', () => {
+  describe('federated logins', () => {
     it('notes by whom the person of a transaction signs in, and nothing of other transactions', async () => {
       const [mine, other] = [newTransaction(), newTransaction()];
       await store().openTransaction(mine);
@@ -44,20 +44,25 @@ function describeFederatedLogins(store: StoreOfTest): void {
         description: 'for a page',
         given: { transactionId: null, returnTo: 'connections', approvedScopes: [] },
       },
-    ])('keeps a departure $description whole, until the second in which it expires', async ({ given }) => {
-      const federatedLogin = newFederatedLogin(given);
-      await store().saveFederatedLogin(federatedLogin);
-      expect(
-        await store().findFederatedLogin(federatedLogin.stateHash, federatedLogin.expiresAt - 1),
-      ).toEqual(federatedLogin);
-      expect(await store().findFederatedLogin(federatedLogin.stateHash, federatedLogin.expiresAt)).toBeNull();
-      expect(await store().consumeFederatedLogin(federatedLogin.stateHash, federatedLogin.expiresAt)).toBe(
-        false,
-      );
-      expect(await store().findFederatedLogin('unknown', NOW)).toBeNull();
-    });
+    ])(
+      'keeps a federated login $description whole, until the second in which it expires',
+      async ({ given }) => {
+        const federatedLogin = newFederatedLogin(given);
+        await store().saveFederatedLogin(federatedLogin);
+        expect(
+          await store().findFederatedLogin(federatedLogin.stateHash, federatedLogin.expiresAt - 1),
+        ).toEqual(federatedLogin);
+        expect(
+          await store().findFederatedLogin(federatedLogin.stateHash, federatedLogin.expiresAt),
+        ).toBeNull();
+        expect(await store().consumeFederatedLogin(federatedLogin.stateHash, federatedLogin.expiresAt)).toBe(
+          false,
+        );
+        expect(await store().findFederatedLogin('unknown', NOW)).toBeNull();
+      },
+    );
 
-    it(`lets one of ${RACERS} that come back with one state take the departure`, async () => {
+    it(`lets one of ${RACERS} that come back with one state take the federated login`, async () => {
       const [federatedLogin, other] = [newFederatedLogin(), newFederatedLogin()];
       await store().saveFederatedLogin(federatedLogin);
       await store().saveFederatedLogin(other);
@@ -69,7 +74,7 @@ function describeFederatedLogins(store: StoreOfTest): void {
       expect(await store().findFederatedLogin(other.stateHash, NOW)).toEqual(other);
     });
 
-    it('keeps one departure of a transaction, the last', async () => {
+    it('keeps one federated login of a transaction, the last', async () => {
       const first = newFederatedLogin();
       const [second, other] = [
         newFederatedLogin({ transactionId: first.transactionId }),
@@ -83,7 +88,7 @@ function describeFederatedLogins(store: StoreOfTest): void {
       }
     });
 
-    it('sweeps departures that have expired, and no others', async () => {
+    it('sweeps federated logins that have expired, and no others', async () => {
       const [past, present] = [
         newFederatedLogin({ expiresAt: NOW }),
         newFederatedLogin({ expiresAt: NOW + 1 }),
@@ -98,7 +103,7 @@ function describeFederatedLogins(store: StoreOfTest): void {
 }
 
 function describeUsers(store: StoreOfTest): void {
-  describe('persons', () => {
+  describe('linked identities', () => {
     it('makes an account for a person, and finds each by the other', async () => {
       const account = newAccount();
       const user = newUser({ accountId: account.id });
@@ -108,7 +113,7 @@ function describeUsers(store: StoreOfTest): void {
       expect(await store().findAccount(account.id)).toEqual(account);
     });
 
-    it('tells persons apart by issuer and subject together', async () => {
+    it('tells linked identities apart by issuer and subject together', async () => {
       const [one, two] = [newAccount(), newAccount()];
       await store().linkIdentity(newUser({ subject: '1', accountId: one.id }), one);
       await store().linkIdentity(
@@ -166,7 +171,7 @@ function describeDataKeys(store: StoreOfTest): void {
       ]);
     });
 
-    it('seals all data keys anew, or none when there are others', async () => {
+    it('seals all data keys again, or none when there are others', async () => {
       const [first, second] = [newDataKey(), newDataKey({ createdAt: NOW + 10 })];
       await store().addDataKey(first, null);
       await store().addDataKey(second, first.id);

@@ -1,6 +1,7 @@
-/** The contract of sweeping: what nobody can use any more leaves, in small steps, and nothing else does. */
+/** The contract of the sweep: obsolete rows are deleted in small steps, and no others. */
 import type { AuthorizationStore } from '@portcullis/authorization-server/store';
 import { describe, expect, it } from 'vitest';
+import { newFederatedLogin, newProviderTokens } from './federation-samples.ts';
 import {
   grantOf,
   issueCode,
@@ -20,7 +21,6 @@ import {
   type StoreOfTest,
   times,
 } from './samples.ts';
-import { newFederatedLogin, newProviderTokens } from './upstream-samples.ts';
 
 /** After so long nothing that these tests made is of use, but accounts, keys and clients without an end. */
 const END = NOW + 100_000_000;

@@ -1,4 +1,4 @@
-/** Empty databases for tests: files that are removed again, and databases of a real PostgreSQL. */
+/** Empty databases for tests: temporary files, and databases of a real PostgreSQL. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

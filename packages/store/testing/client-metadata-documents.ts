@@ -1,4 +1,4 @@
-/** The contract of copies of Client ID Metadata Documents. */
+/** The contract of cached Client ID Metadata Documents. */
 import { describe, expect, it } from 'vitest';
 import { makeGrant, NOW, newClientDocument, newHash, type StoreOfTest, times } from './samples.ts';
 

@@ -1,13 +1,13 @@
-/** The contract of published statuses: places that nobody has twice, and all that has ended. */
+/** The contract of status lists: indexes are allocated once, and everything revoked is listed. */
 import { describe, expect, it } from 'vitest';
+import { newProviderTokens } from './federation-samples.ts';
 import { makeGrant, NOW, newClient, newHash, RACERS, type StoreOfTest } from './samples.ts';
-import { newProviderTokens } from './upstream-samples.ts';
 
 export function describeStatuses(store: StoreOfTest): void {
-  describe('published statuses', () => {
+  describe('status lists', () => {
     const GRANT = { kind: 'grant', id: 'grant_old' } as const;
 
-    it('sets places aside that nobody else gets', async () => {
+    it('sets status indexes aside that nobody else gets', async () => {
       const firsts = await Promise.all(
         Array.from({ length: RACERS }, () => store().reserveStatusIndexes(10)),
       );
@@ -74,7 +74,7 @@ export function describeStatuses(store: StoreOfTest): void {
       expect(await store().listRevokedAccess(NOW + 8, NOW)).toMatchObject({ grants: [], allocations: [] });
     });
 
-    it('tells of bonds that have ended, of the places of their grants, and of no other', async () => {
+    it('tells of provider tokens that have ended, of the status indexes of their grants, and of no other', async () => {
       const { grant } = await makeGrant(store());
       const { grant: bystander } = await makeGrant(store());
       for (const [place, { id }] of [grant, bystander].entries()) {

@@ -130,7 +130,7 @@ export function describeCodes(store: StoreOfTest): void {
       expect(await store().redeemCode(code.hash, grantOf(code), null, NOW)).toBe('redeemed');
     });
 
-    it('lets no fact suffer from another that fails beside it', async () => {
+    it('lets no operation suffer from another that fails beside it', async () => {
       const { grant: taken } = await makeGrant(store());
       const codes = await Promise.all(times(10, () => issueCode(store())));
       const outcomes = await Promise.allSettled(

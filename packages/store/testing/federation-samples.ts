@@ -1,4 +1,4 @@
-/** Records of third parties for the contract. */
+/** Sample records of federation. */
 import { randomBytes } from 'node:crypto';
 import type {
   DataKeyRecord,

@@ -1,4 +1,4 @@
-/** The contract of spent assertions. */
+/** The contract of client assertions: each is used once. */
 import { describe, expect, it } from 'vitest';
 import { NOW, newHash, RACERS, race, type StoreOfTest, times } from './samples.ts';
 

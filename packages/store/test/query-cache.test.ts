@@ -1,10 +1,10 @@
-/** What is remembered of rows that seldom change: never longer than they stand so. */
+/** The query cache: rows are never returned after they have changed. */
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { sql } from '../src/sql.ts';
 import { tableChangedBy } from '../src/sqlite/query-cache.ts';
 import { createSqliteDatabase } from '../src/sqlite/sqlite-database.ts';
-import { sqliteFiles } from './places.ts';
+import { sqliteFiles } from './databases.ts';
 
 const place = sqliteFiles();
 
