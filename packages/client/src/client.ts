@@ -1,6 +1,6 @@
 /** The client of one protected server: creates its services and offers them as one interface. */
 import type { Scopes } from '@portcullis/protocol';
-import { createAuthorizationCodeGrant } from './authorization/authorization-code.ts';
+import { createCodeGrant } from './authorization/authorization-code.ts';
 import { extensionsOf, isMachineGrant } from './authorization/grant-settings.ts';
 import type { DiscoveryResult } from './discovery/discovery-result.ts';
 import { createServerDiscovery } from './discovery/server-discovery.ts';
@@ -136,7 +136,7 @@ function createServices(settings: ClientSettings) {
   const endpoint: TokenEndpointContext = { ...context, transport, sleep };
   const discovery = createServerDiscovery(settings, transport);
   const registrations = createStoredRegistrations(settings, transport);
-  const codeGrant = createAuthorizationCodeGrant(settings, endpoint, registrations);
+  const codeGrant = createCodeGrant(settings, endpoint, registrations);
   const source = createTokenSource(settings, { discovery, registrations, codeGrant, endpoint });
   const stored = createStoredTokens(settings);
   const refresh = createRefresh(settings, endpoint, registrations, stored);

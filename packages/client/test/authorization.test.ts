@@ -1,4 +1,4 @@
-/** Signing a person in: what the request holds, which answers are believed, and what happens to the others. */
+/** Signing a user in: what the request holds, which answers are believed, and what happens to the others. */
 import { describe, expect, it } from 'vitest';
 import { ClientError } from '../src/index.ts';
 import { calls, codeOf, createWorld, type World } from './support/world.ts';
@@ -227,7 +227,7 @@ describe('errors of the authorization server', () => {
     expect(failure).not.toMatch(/[\p{Cc}\p{Cf}]/u);
   });
 
-  it('[C-MIN-40] a person who declined is not asked again at once, and is asked again when the host wants it', async () => {
+  it('[C-MIN-40] a user who declined is not asked again at once, and is asked again when the host wants it', async () => {
     const world = await createWorld();
     let declines = true;
     tamper(world, (query) => {
@@ -356,7 +356,7 @@ it('T126 no secret is in an event, an error or an address other than the one it 
   }
 });
 
-it('the person reads how it went', async () => {
+it('the user reads how it went', async () => {
   const world = await createWorld();
   await world.client().fetch(world.serverUrl);
   expect(world.user.read).toEqual(['You are signed in. You can close this page.']);

@@ -1,4 +1,4 @@
-/** Whose a kept session is: a person's and a program's, and those of several clients, stand side by side in one store and never for each other. */
+/** Whose a kept session is: a user's and a program's, and those of several clients, stand side by side in one store and never for each other. */
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -106,7 +106,7 @@ async function kept(store: CredentialStore, { serverUrl }: World): Promise<reado
 }
 
 describe.each(stores)('in %s', (_name, openStore) => {
-  it('T148 an application does not act by the session of the person', async () => {
+  it('T148 an application does not act by the session of the user', async () => {
     const world = await createOffice();
     const store = openStore();
     await world.client({ store }).signIn();
@@ -117,7 +117,7 @@ describe.each(stores)('in %s', (_name, openStore) => {
     expect(world.user.opened).toHaveLength(1);
   });
 
-  it('T148 a person does not act by the session of an application, but is asked to sign in', async () => {
+  it('T148 a user does not act by the session of an application, but is asked to sign in', async () => {
     const world = await createOffice();
     const store = openStore();
     expect(await whoCalls(world.client({ store, ...asProgram() }))).toBe('program report');
@@ -159,7 +159,7 @@ describe.each(stores)('in %s', (_name, openStore) => {
   });
 
   it.each([
-    ['the person', {}, ['application']],
+    ['the user', {}, ['application']],
     ['the application', asProgram(), ['user']],
     ['the application, without its secret', asProgram('report', ''), ['user']],
   ])('signing out %s leaves the other', async (_who, options, left) => {
@@ -206,7 +206,7 @@ describe('a session tells', () => {
   });
 });
 
-it('an application does not wait for the sign-in of a person', async () => {
+it('an application does not wait for the sign-in of a user', async () => {
   const world = await createOffice();
   const store = createMemoryStore();
   world.user.divert(() => null);
@@ -216,7 +216,7 @@ it('an application does not wait for the sign-in of a person', async () => {
   expect(world.events.filter(({ type }) => type === 'sign_in.waiting')).toEqual([]);
 });
 
-it('a person who names a metadata document signs in by it, not by another one', async () => {
+it('a user who names a metadata document signs in by it, not by another one', async () => {
   const world = await createWorld({ metadata: { client_id_metadata_document_supported: true } });
   const store = createMemoryStore();
   const known = (name: string) =>
@@ -227,7 +227,7 @@ it('a person who names a metadata document signs in by it, not by another one', 
   expect(await known('viewer').signIn()).toMatchObject({ clientId: 'https://app.example/viewer' });
 });
 
-describe('a person who names a client', () => {
+describe('a user who names a client', () => {
   const named = (clientId: string): Partial<ClientOptions> => ({
     registration: { preregistered: [{ clientId }] },
   });
@@ -276,7 +276,7 @@ it('a program that proves itself by a key goes on with its tokens while it has t
   expect(askedForTokens(world)).toBe(2);
 });
 
-it('tokens that a program moves to another authorization server with leave those of the person', async () => {
+it('tokens that a program moves to another authorization server with leave those of the user', async () => {
   const world = await createOffice();
   const store = createMemoryStore();
   await world.client({ store }).signIn();
@@ -286,7 +286,7 @@ it('tokens that a program moves to another authorization server with leave those
   await store.save(elsewhere);
   await world.client({ store, ...asProgram() }).signIn();
   expect(await kept(store, world)).toContainEqual(elsewhere);
-  // A person's own sign-in does forget them.
+  // A user's own sign-in does forget them.
   await world.client({ store }).signIn();
   expect(await kept(store, world)).toContainEqual({ ...elsewhere, tokens: null });
 });

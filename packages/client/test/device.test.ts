@@ -45,7 +45,7 @@ async function deviceWorld(answers: readonly Told[], authorization: Readonly<Rec
 }
 
 describe('a code for another device', () => {
-  it('is shown, and asked about at the pace of the server until the person has answered', async () => {
+  it('is shown, and asked about at the pace of the server until the user has answered', async () => {
     const pending = refusal('authorization_pending');
     const { world, client, shown, slept } = await deviceWorld([
       pending,
@@ -123,7 +123,7 @@ describe('a code for another device', () => {
 });
 
 describe('a pasted address', () => {
-  /** The person signs in somewhere, and pastes what `change` makes of the address there. */
+  /** The user signs in somewhere, and pastes what `change` makes of the address there. */
   function pasting(world: World, ...changes: ((arrived: string) => string)[]) {
     const told: string[] = [];
     let arrived = '';

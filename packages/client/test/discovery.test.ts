@@ -4,7 +4,7 @@ import { costOf } from '../../../tests/support/cost.ts';
 import { createNodeClient } from '../src/node.ts';
 import { calls, codeOf, createWorld, openParty, type World, type WorldSettings } from './support/world.ts';
 
-/** Nothing that a person or a secret would be needed for has happened. */
+/** Nothing that a user or a secret would be needed for has happened. */
 function expectNothingBegun({ as, server, user }: World): void {
   for (const party of [as, server]) {
     for (const path of ['/register', '/authorize', '/token']) expect(party.asked(path)).toEqual([]);
@@ -330,7 +330,7 @@ describe('authorization server metadata', () => {
 });
 
 describe('outages', () => {
-  it('name the authorization server that nobody answers at', async () => {
+  it('name the authorization server that nothing responds at', async () => {
     const world = await createWorld();
     await world.as.close();
     const client = createNodeClient({ serverUrl: world.serverUrl });

@@ -238,7 +238,7 @@ describe('step-up', () => {
     expect(requested(world)).toEqual(['read', 'read']);
   });
 
-  it('calls that lack the same at the same time ask the person once', async () => {
+  it('calls that lack the same at the same time ask the user once', async () => {
     const { world, client } = await demanding(() => 'write');
     const answers = await Promise.all(
       Array.from({ length: 10 }, () => client.fetch(world.serverUrl, { method: 'POST' })),

@@ -43,7 +43,7 @@ describe('Profile B and later: the server names its authorization server', () =>
     const registered = JSON.parse(world.as.asked('/register')[0]?.body ?? '{}');
     expect(registered.redirect_uris).toEqual([query.get('redirect_uri')]);
     expect(token.get('redirect_uri')).toBe(query.get('redirect_uri'));
-    // The person's password is between the browser and the authorization server.
+    // The user's password is between the browser and the authorization server.
     expect(Object.keys(Object.fromEntries(token))).not.toContain('password');
   });
 
@@ -105,7 +105,7 @@ describe('Profile B and later: the server names its authorization server', () =>
     }
   });
 
-  it('[ALL-TRN-1 C-LOCAL-1] a local client is a public one, and comes back without the person', async () => {
+  it('[ALL-TRN-1 C-LOCAL-1] a local client is a public one, and comes back without the user', async () => {
     const world = await createWorld();
     const client = world.client();
     await client.fetch(world.serverUrl);

@@ -22,7 +22,7 @@ const application: Partial<ClientOptions> = {
   registration: { preregistered: [{ clientId: 'robot', clientSecret: 'secret' }] },
 };
 
-/** A person's part never happened. */
+/** A user's part never happened. */
 function expectNobodyAsked({ as, user }: World): void {
   expect(user.opened).toEqual([]);
   expect(as.asked('/register')).toEqual([]);
@@ -186,7 +186,7 @@ describe('a workload', () => {
   );
 });
 
-it('[X-NEG-1] says which extension of the protocol a grant belongs to, and none for a person', async () => {
+it('[X-NEG-1] says which extension of the protocol a grant belongs to, and none for a user', async () => {
   const world = await createWorld();
   const names = (options: Partial<ClientOptions>) => Object.entries(world.client(options).extensions);
   expect(names({})).toEqual([]);

@@ -1,4 +1,4 @@
-/** The official SDKs, 1.x and 2.x, that speak through the client's `fetch` to a real server; a person signs in once. */
+/** The official SDKs, 1.x and 2.x, that speak through the client's `fetch` to a real server; a user signs in once. */
 import * as modern from '@modelcontextprotocol/client';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';

@@ -65,7 +65,7 @@ describe('the ways, in their order', () => {
     expect(clientId).toMatch(/^client-/);
   });
 
-  it('[C-REG-1 C-REG-20] at last the person is asked, with exactly what to register', async () => {
+  it('[C-REG-1 C-REG-20] at last the user is asked, with exactly what to register', async () => {
     const questions: RegistrationQuestion[] = [];
     const ask = async (question: RegistrationQuestion) => {
       questions.push(question);
@@ -354,7 +354,7 @@ describe('a client identifier that the authorization server has forgotten', () =
     expect(world.as.asked('/register')).toHaveLength(3);
   });
 
-  it('can be given up by hand, when the person has read it on a page', async () => {
+  it('can be given up by hand, when the user has read it on a page', async () => {
     const world = await createWorld();
     const client = world.client();
     await client.signIn();

@@ -153,7 +153,7 @@ describe('a sign-in at another authorization server than before', () => {
     const key = { server: world.serverUrl, issuer: OLD, account: 'default', kind: 'user' } as const;
     await store.save({ key, registration: null, tokens: got('before'), since: 1 });
     const client = world.client({ store });
-    // Somebody who shares the store refreshes them, and has registered anew.
+    // Somebody who shares the store refreshes them, and has registered again.
     const release = await store.lock(`refresh ${keyText(key)}`);
     const signing = client.signIn();
     const isKept = async () => (await store.find({ ...key, issuer: world.issuer }))?.tokens != null;

@@ -6,7 +6,7 @@ import { calls, codeOf, createWorld, grant, refusal, type World } from './suppor
 const refreshes = ({ as }: World) =>
   as.asked('/token').filter(({ form }) => form.get('grant_type') === 'refresh_token');
 
-/** A client with a session, and the person's part behind it. */
+/** A client with a session, and the user's part behind it. */
 async function signedIn(
   settings: Parameters<typeof createWorld>[0] = {},
   store: CredentialStore = createMemoryStore(),
@@ -137,7 +137,7 @@ describe('refreshing', () => {
     expect(world.user.opened).toHaveLength(1);
   });
 
-  it('[C-TOK-62] T124 invalid_grant ends that session, and the person is asked again', async () => {
+  it('[C-TOK-62] T124 invalid_grant ends that session, and the user is asked again', async () => {
     const { world, client, store } = await signedIn();
     const [record] = await store.list(client.server, 'default');
     world.refreshTokens.clear();
@@ -162,7 +162,7 @@ describe('refreshing', () => {
     },
   );
 
-  it('[C-REFRESH-33 C-TOK-61] without a refresh token, and without a lifetime, the person is asked when the server refuses', async () => {
+  it('[C-REFRESH-33 C-TOK-61] without a refresh token, and without a lifetime, the user is asked when the server refuses', async () => {
     const { world, client } = await signedIn({ refresh: false, lifetime: null });
     world.advance(86_400_000);
     await client.fetch(world.serverUrl);

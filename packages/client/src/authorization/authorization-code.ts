@@ -49,7 +49,7 @@ export interface AuthorizationCodeGrant {
 }
 
 /** Creates the authorization code grant of a client. */
-export function createAuthorizationCodeGrant(
+export function createCodeGrant(
   settings: Pick<ClientSettings, 'store' | 'browser' | 'receiver' | 'clock' | 'random' | 'account'>,
   context: TokenEndpointContext,
   registrations: RegistrationSource,

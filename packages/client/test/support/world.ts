@@ -1,4 +1,4 @@
-/** A world for the client to find its way in: a protected server, its authorization server, and a person; honest until told otherwise. */
+/** A world for the client to find its way in: a protected server, its authorization server, and a user; honest until told otherwise. */
 import { createHash, randomUUID } from 'node:crypto';
 import { afterEach } from 'vitest';
 import type { Browser, Client, ClientEvent, ClientOptions, Receiver } from '../../src/index.ts';
@@ -50,14 +50,14 @@ export interface World {
   advance(milliseconds: number): void;
 }
 
-/** The person's browser and ear, without a socket. */
+/** The user's browser and ear, without a socket. */
 interface User {
   readonly browser: Browser;
   readonly receiver: Receiver;
   /** Addresses that were opened. */
   readonly opened: URL[];
   readonly redirectUri: string;
-  /** What the person read at the end of each sign-in. */
+  /** What the user read at the end of each sign-in. */
   readonly read: string[];
   /** Changes where the browser arrives, `null`: it never does. */
   divert(change: (arrived: URL) => URL | null): void;
