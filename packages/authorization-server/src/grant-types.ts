@@ -1,27 +1,27 @@
-/** The grant types of this server by their names: for whoever allows or lists them, and grants nothing. */
+/** The supported grant types by name, and what each requires of the options. */
 import { type GrantType, TOKEN_EXCHANGE } from '@portcullis/protocol';
 import type { ServerOptions } from './options.ts';
 
-/** What a grant type needs of the configuration. */
-type Needs = (options: Pick<ServerOptions, 'identityProviders' | 'servesUsers'>) => boolean;
+/** Whether the options enable a grant type. */
+type Requirement = (options: Pick<ServerOptions, 'identityProviders' | 'servesUsers'>) => boolean;
 
-const nothing: Needs = () => true;
-const users: Needs = ({ servesUsers }) => servesUsers;
+const nothing: Requirement = () => true;
+const users: Requirement = ({ servesUsers }) => servesUsers;
 
-/** One entry each, as in the table of the token endpoint. Without third parties there is nothing to exchange a token for. */
-const needs: Readonly<Record<GrantType, Needs>> = {
+/** One entry each, as in the table of the token endpoint. Token exchange needs an identity provider. */
+const requirements: Readonly<Record<GrantType, Requirement>> = {
   authorization_code: users,
   refresh_token: users,
   client_credentials: nothing,
   [TOKEN_EXCHANGE]: ({ identityProviders }) => identityProviders.size > 0,
 };
 
-/** All that there are: what an operator may allow a client. */
-export const grantTypes: readonly string[] = Object.keys(needs);
+/** All grant types that a client can be allowed to use. */
+export const grantTypes: readonly string[] = Object.keys(requirements);
 
-/** Those that this server serves: what the metadata documents list. */
+/** The enabled grant types, as listed in the metadata. */
 export function servedGrantTypes(
   options: Pick<ServerOptions, 'identityProviders' | 'servesUsers'>,
 ): readonly string[] {
-  return Object.entries(needs).flatMap(([type, isMet]) => (isMet(options) ? [type] : []));
+  return Object.entries(requirements).flatMap(([type, isMet]) => (isMet(options) ? [type] : []));
 }

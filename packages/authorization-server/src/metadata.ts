@@ -1,4 +1,4 @@
-/** The metadata documents: derived from the tables of what this server can do, so that they cannot lie. */
+/** Authorization server metadata, derived from the tables of what this server supports, so that it cannot be wrong. */
 
 import { respondJson } from '@portcullis/http';
 import {
@@ -18,10 +18,10 @@ import { servedGrantTypes } from './grant-types.ts';
 import type { Route } from './http/router.ts';
 import type { ServerOptions } from './options.ts';
 
-/** Seconds for which anybody may keep a document. */
+/** Seconds for which a document may be cached. */
 const MAX_AGE = 300;
 
-/** What an answer depends on, for caches. @see RFC 9110 §12.5.5 */
+/** The headers that the document depends on. @see RFC 9110 §12.5.5 */
 const VERSION_HEADERS = PROTOCOL_VERSION_HEADERS.join(', ');
 
 /** Names of the endpoints in the document, by their paths. */
@@ -41,9 +41,9 @@ const SUFFIXES: Readonly<Record<ServerMetadataKind, string>> = {
 };
 
 /**
- * The routes of the documents, at every place where clients look: at the root, and for an issuer with a path also with the path behind
- * the suffix and before it. None when the configuration wants no metadata.
- * @param routes everything that this server serves besides
+ * The routes of the documents, at every URL that clients try: at the root, and for an issuer with a path also with the path after
+ * the suffix and before it. None when metadata is disabled.
+ * @param routes all other routes of this server
  * @see RFC 8414 §3, OpenID Connect Discovery 1.0 §4
  */
 export function createMetadata(context: ServerContext, routes: readonly Route[]): readonly Route[] {
@@ -61,15 +61,15 @@ export function createMetadata(context: ServerContext, routes: readonly Route[])
         async handle(request) {
           const version = readProtocolVersion(request.headers);
           context.events({ type: 'metadata.read', path, version });
-          const told = knowsMetadataDocuments(version) ? document : earlier;
-          return respondJson(told, { maxAge: MAX_AGE, headers: { vary: VERSION_HEADERS } });
+          const served = knowsMetadataDocuments(version) ? document : earlier;
+          return respondJson(served, { maxAge: MAX_AGE, headers: { vary: VERSION_HEADERS } });
         },
       }),
     );
   });
 }
 
-/** Whoever names a revision in which clients have no metadata documents is not told of them; anybody else is. */
+/** Clients of a revision without client ID metadata documents do not see `client_id_metadata_document_supported`. */
 function knowsMetadataDocuments(version: string | null): boolean {
   const profile = version === null ? undefined : findProfile(version);
   return profile === undefined || profile.registration.includes('metadata-document');
@@ -111,7 +111,7 @@ function describeServer(
   ) as unknown as AuthorizationServerMetadata;
 }
 
-/** What OpenID Connect Discovery §3 requires of its document, and SDKs of any: this server issues no ID tokens. */
+/** Required by OpenID Connect Discovery §3 and by SDKs; this server issues no ID tokens. */
 const OPENID_MEMBERS = {
   subject_types_supported: ['public'],
   id_token_signing_alg_values_supported: ['RS256'],

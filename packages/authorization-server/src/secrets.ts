@@ -1,4 +1,4 @@
-/** Secrets of this server: made from random bytes, stored as hashes, compared in constant time. */
+/** Secrets: random bytes, stored as hashes, compared in constant time. */
 import { hash, randomFillSync, timingSafeEqual } from 'node:crypto';
 
 /** A new secret of 256 bits: 43 characters of A-Z a-z 0-9 - _. */
@@ -6,26 +6,28 @@ export function newSecret(): string {
   return randomText(32);
 }
 
-/** A new identifier, with a prefix that says of what. */
+/** A new identifier; its prefix says what it identifies. */
 export function newIdentifier(
   prefix: 'user' | 'client' | 'invite' | 'grant' | 'key' | 'flow' | 'token',
 ): string {
-  return IN_ORDER.has(prefix) ? `${prefix}_${moment()}${randomText(12)}` : `${prefix}_${randomText(16)}`;
+  return IN_ORDER.has(prefix)
+    ? `${prefix}_${currentTimePrefix()}${randomText(12)}`
+    : `${prefix}_${randomText(16)}`;
 }
 
-/** Of these many are stored: each begins with its moment, so that they arrive in the order of the index. The others tell nothing. */
+/** Stored in large numbers: these start with the time, so that inserts are in index order. */
 const IN_ORDER: ReadonlySet<string> = new Set(['client', 'invite', 'grant', 'flow']);
 
-/** Milliseconds, as text in the order of time. */
-function moment(): string {
+/** The current time as sortable text. */
+function currentTimePrefix(): string {
   return sortableTime(Date.now());
 }
 
 const MOMENT = 9;
-/** The moment that was written last: of one there are many identifiers, and writing it takes as long as the rest of one. */
+/** The last time formatted: many identifiers share one millisecond, and formatting costs as much as the rest. */
 let written = { at: 0, text: '' };
 
-/** A moment as text in the order of time. @param at milliseconds */
+/** A time as text that sorts by time. @param at milliseconds */
 export function sortableTime(at: number): string {
   if (at !== written.at) written = { at, text: at.toString(36).padStart(MOMENT, '0') };
   return written.text;
@@ -33,24 +35,24 @@ export function sortableTime(at: number): string {
 
 /** A new secret of 256 bits that rows are found by: it begins with its moment. @see lookupKeyOf */
 export function newSortableSecret(): string {
-  return `${moment()}${randomText(32)}`;
+  return `${currentTimePrefix()}${randomText(32)}`;
 }
 
-/** What is stored of a ticket: its moment as it is, then the hash of the whole, so that rows arrive in the order of their keys. */
+/** What is stored of a sortable secret: its time, then the hash of the whole, so that inserts are in index order. */
 export function lookupKeyOf(ticket: string): string {
   return `${ticket.slice(0, MOMENT)}${hashSecret(ticket)}`;
 }
 
-/** Base64url of so many random bytes, for a name among others of its moment. */
+/** Base64url of random bytes, to make a name unique within its millisecond. */
 export function newSuffix(bytes: number): string {
   return randomText(bytes);
 }
 
-/** Random bytes to come: fetched a few at a time they would cost twenty times as much. */
+/** A pool of random bytes: fetching a few at a time costs twenty times as much. */
 const stock = Buffer.alloc(4096);
 let next = stock.length;
 
-/** Base64url of random bytes. What was given out is nowhere else any more. */
+/** Base64url of random bytes, which are erased from the pool. */
 function randomText(size: number): string {
   if (next + size > stock.length) {
     randomFillSync(stock);
@@ -68,12 +70,12 @@ export function hashSecret(secret: string): string {
   return hash('sha256', secret, 'base64url');
 }
 
-/** Whether a secret is the one that was hashed. */
+/** Whether a secret matches a stored hash. */
 export function matchesSecret(presented: string, expectedHash: string): boolean {
   return equalInConstantTime(hashSecret(presented), expectedHash);
 }
 
-/** Whether two texts are the same: how long it takes tells nothing but whether they are of one length. */
+/** Compares in constant time; only a difference in length can be measured. */
 export function equalInConstantTime(one: string, other: string): boolean {
   const [left, right] = [Buffer.from(one), Buffer.from(other)];
   return left.length === right.length && timingSafeEqual(left, right);

@@ -44,57 +44,57 @@ import { validateOptions } from './validate-options.ts';
 export type { ConnectionInfo } from '@portcullis/http';
 /** An authorization server, to be mounted at the root of its issuer's origin. */
 export interface AuthorizationServer {
-  /** Answers every request: 404 for a path that is not its own. Never rejects. */
+  /** Handles any request; 404 for a path that is not its own. Never rejects. */
   handle(request: Request, connection?: ConnectionInfo): Promise<Response>;
-  /** The same without the web's `Request` and `Response`, which take time to make: for `listen` of `@portcullis/http/node`. */
-  handleHttp(asked: HttpRequest, connection?: ConnectionInfo): Promise<HttpResponse>;
-  /** Whether a path is one of its own, so that a host can mount an application beside it. */
+  /** The same with plain objects instead of `Request` and `Response`, for speed: for `listen` of `@portcullis/http/node`. */
+  handleHttp(request: HttpRequest, connection?: ConnectionInfo): Promise<HttpResponse>;
+  /** Whether a path belongs to this server, so that a host can mount an application beside it. */
   owns(path: string): boolean;
-  /** What it answers, so that a host can list, count or try all of it. A path that ends with `/*` stands for all below it. */
+  /** All routes. A path that ends with `/*` stands for every path below it. */
   readonly routes: readonly Pick<Route, 'method' | 'path'>[];
   /** The public keys, for a guard in the same process. */
   jwks(): Promise<{ keys: PublicJwk[] }>;
-  /** Whether a verified access token still stands: neither it nor its grant is revoked. */
+  /** Whether a verified access token is live: neither it nor its grant has been revoked. */
   isLive(claims: AccessTokenClaims): Promise<boolean>;
   /**
-   * The third party's token that the grant of a verified access token rests on: for a protected server in the same process.
-   * @throws OAuthError `invalid_grant` when it has ended, here or there; `invalid_target` when there is none or it is of another
-   * third party; `invalid_scope` when it lacks a wanted scope; `temporarily_unavailable`
+   * The identity provider's token behind the grant of a verified access token, for a protected server in the same process.
+   * @throws OAuthError `invalid_grant` when it has been revoked or has expired; `invalid_target` when there is none or it is from
+   * another provider; `invalid_scope` when it lacks a requested scope; `temporarily_unavailable`
    */
   upstreamToken(claims: AccessTokenClaims, want?: ProviderTokenRequest): Promise<ProviderToken>;
-  /** Clients that registered or that an administrator adds. */
+  /** Administration of registered and added clients. */
   readonly clients: ClientAdministration;
   /** Initial access tokens for one registration each. */
   readonly initialAccessTokens: InitialAccessTokenAdministration;
-  /** The accounts of people. */
+  /** Administration of user accounts. */
   readonly accounts: AccountAdministration;
-  /** A page that lists what tokens are issued for: for a host that has nothing better at its root. */
-  frontPage(asked: HttpRequest, connection?: ConnectionInfo): Promise<HttpResponse>;
-  /** A page that says, with 404, that nothing stands at a path: for a host that is asked for one by a browser. */
-  missingPage(asked: HttpRequest, connection?: ConnectionInfo): Promise<HttpResponse>;
-  /** A one-time link that makes the first account; `null` when there is one. */
+  /** A page that lists the protected servers, for a host that has nothing else at its root. */
+  frontPage(request: HttpRequest, connection?: ConnectionInfo): Promise<HttpResponse>;
+  /** The 404 page, for a host whose own path is not found. */
+  missingPage(request: HttpRequest, connection?: ConnectionInfo): Promise<HttpResponse>;
+  /** A one-time link that creates the first account; `null` when there is one. */
   setupLink(): Promise<string | null>;
   /** Creates the first account, if there is none. */
   bootstrap(email: string, password: string): Promise<'created' | 'exists'>;
-  /** Ends its own work. The store stays open: whoever opened it closes it. */
+  /** Stops background work and flushes the audit log. The store stays open: its owner closes it. */
   close(): Promise<void>;
 }
 
 /**
- * Creates an authorization server: judges the options, loads the signing keys or makes the first.
- * @throws ConfigurationError with every fault of the options, or when the sealing key does not open the stored keys.
+ * Creates an authorization server: validates the options, and loads the signing keys or creates the first one.
+ * @throws ConfigurationError with every issue of the options, or when the master key does not decrypt the stored keys
  */
 export async function createAuthorizationServer<S extends CoreStore>(
   options: OptionsForStore<S>,
 ): Promise<AuthorizationServer> {
-  const given = createServerContext(options);
-  const { store, clock } = given;
-  const { auditRetention, issuer } = given.options;
+  const initial = createServerContext(options);
+  const { store, clock } = initial;
+  const { auditRetention, issuer } = initial.options;
   const auditLog = auditRetention === false ? null : createAuditLog(store, auditRetention, clock);
   const correlation = createEventCorrelation(clock);
   const revocationTrigger = createRevocationTrigger();
-  const events = withCorrelation(revocationTrigger.watch(createSink(auditLog, given.events)), correlation);
-  const context: ServerContext = { ...given, events };
+  const events = withCorrelation(revocationTrigger.watch(createSink(auditLog, initial.events)), correlation);
+  const context: ServerContext = { ...initial, events };
   const keys = await loadKeyRing(context);
   const statusLists = context.options.statusLists ? createStatusListFeature(context, keys) : null;
   const federation = await createFederation(context, revocationTrigger);
@@ -112,10 +112,10 @@ export async function createAuthorizationServer<S extends CoreStore>(
   );
   const refreshTokens = createRefreshTokens(context);
   const getProviderToken = createGetProviderToken(context, isLive, providerTokens);
-  const interaction = createPages(context, { findClient, federation });
+  const pages = createPages(context, { findClient, federation });
   const isHttps = issuer.startsWith('https:');
   const served: readonly Route[] = [
-    ...interaction.routes,
+    ...pages.routes,
     createTokenEndpoint(
       { context, issueAccessToken, refreshTokens, accessTokens, getProviderToken },
       authenticate,
@@ -135,14 +135,14 @@ export async function createAuthorizationServer<S extends CoreStore>(
   ];
   const routes = [...served, ...createMetadata(context, served)];
   const router = createRouter(routes, events, isHttps);
-  const answer: AuthorizationServer['handleHttp'] = (asked, connection = {}) => {
-    const looking = keys.refresh();
-    const work = () => router.handle(asked, connection);
-    return withRequestContext(connection, looking === null ? work : () => looking.then(work));
+  const handleHttp: AuthorizationServer['handleHttp'] = (request, connection = {}) => {
+    const refreshing = keys.refresh();
+    const work = () => router.handle(request, connection);
+    return withRequestContext(connection, refreshing === null ? work : () => refreshing.then(work));
   };
   return {
-    handle: async (request, connection) => toResponse(await answer(request, connection)),
-    handleHttp: answer,
+    handle: async (request, connection) => toResponse(await handleHttp(request, connection)),
+    handleHttp,
     owns: router.owns,
     routes: routes.map(({ method, path }) => ({ method, path })),
     async jwks() {
@@ -155,11 +155,11 @@ export async function createAuthorizationServer<S extends CoreStore>(
     initialAccessTokens: createInitialAccessTokenAdministration(context),
     accounts: createAccountAdministration({ ...context, issuer }),
     frontPage: async (request, connection = {}) =>
-      withSecurityHeaders(await interaction.frontPage(request, connection), isHttps),
+      withSecurityHeaders(await pages.frontPage(request, connection), isHttps),
     missingPage: async (request, connection = {}) =>
-      withSecurityHeaders(await interaction.missingPage(request, connection), isHttps),
-    setupLink: interaction.setupLink,
-    bootstrap: interaction.bootstrap,
+      withSecurityHeaders(await pages.missingPage(request, connection), isHttps),
+    setupLink: pages.setupLink,
+    bootstrap: pages.bootstrap,
     async close() {
       await federation.close();
       await auditLog?.close();
@@ -179,7 +179,7 @@ export function createServerContext(
   };
 }
 
-/** Events go to the auditLog and to whoever listens. */
+/** Events go to the audit log and to the listener of the operator. */
 function createSink(auditLog: AuditLog | null, listener: EventSink): EventSink {
   if (auditLog === null) return listener;
   return (event) => {

@@ -50,7 +50,14 @@ it('a page for a wrong method that fails is a failure like any other', async () 
   const events: string[] = [];
   const refuseMethod = () => Promise.reject(new Error('the page of an operator'));
   const router = createRouter(
-    [{ method: 'POST', path: '/login', handle: async () => respond(200, {}), refuseMethod }],
+    [
+      {
+        method: 'POST',
+        path: '/login',
+        handle: async () => respond(200, {}),
+        respondMethodNotAllowed: refuseMethod,
+      },
+    ],
     (event) => events.push(`${event.type} ${'endpoint' in event ? event.endpoint : ''}`),
     true,
   );

@@ -88,7 +88,7 @@ export function createAccountLinkRoutes(
   ) => {
     // Point of no return: the link is used, and all other credentials are removed.
     if (!(await store.redeemAccountLink(record.hash, chosen, clock()))) {
-      return errors.refuse(`/${record.purpose}`, 'used-link');
+      return errors.show(`/${record.purpose}`, 'used-link');
     }
     events({ type: 'account.link_used', accountId: account.id });
     const known = deviceCookies.issue(request, { ...account, passwordHash: chosen.passwordHash });
@@ -129,15 +129,15 @@ export function createAccountLinkRoutes(
       const link = await find(readParameters(queryOf(request)).one('token'));
       return link?.record.purpose === purpose
         ? show(context, link, null)
-        : context.errors.refuse(`/${purpose}`, 'used-link');
+        : context.errors.show(`/${purpose}`, 'used-link');
     }),
 
     pages.route('POST', `/${purpose}`, async (context, request, connection) => {
       const { errors } = context;
       const form = await readFormBody(request);
-      if (isCrossSiteForm(request, options.issuer)) return errors.refuse(`/${purpose}`, 'stale-form');
+      if (isCrossSiteForm(request, options.issuer)) return errors.show(`/${purpose}`, 'stale-form');
       const link = await find(form.one('token'));
-      if (link?.record.purpose !== purpose) return errors.refuse(`/${purpose}`, 'used-link');
+      if (link?.record.purpose !== purpose) return errors.show(`/${purpose}`, 'used-link');
       const answer = form.one('credential');
       return answer === undefined
         ? usePassword(context, request, connection, link, form)

@@ -77,7 +77,7 @@ export function createAccountRoutes(
         const isOurs = csrfTokens.matches(parameters.one('token'), 'home', user.sessionHash);
         if (!isOurs || isCrossSiteForm(request, options.issuer)) {
           const action = { label: context.layout.text('account.review-again'), href: accountPaths[section] };
-          return context.errors.refuse(path, 'stale-form', { action });
+          return context.errors.show(path, 'stale-form', { action });
         }
         if (await lacksLocalLogin(user)) return respondRedirect(accountPaths[section]);
         return handle({ context, request, connection, user, parameters });

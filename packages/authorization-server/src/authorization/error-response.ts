@@ -28,7 +28,7 @@ export async function rejectRequest(
 ): Promise<HttpResponse> {
   const { events, options, errors, layout } = context;
   const error = toOAuthError(cause);
-  const reference = errors.reference();
+  const reference = errors.newReference();
   events({
     type: 'request.rejected',
     endpoint: '/authorize',

@@ -108,7 +108,7 @@ async function completeTransaction(
     // Point of no return: the transaction, if it was stored, is deleted, and its code, if any, is valid.
     if (code !== null && decision?.source === 'remembered') await store.issueCode(code);
     else if (!(await store.completeTransaction(record.id, code)))
-      return context.errors.refuse('/consent', 'gone');
+      return context.errors.show('/consent', 'gone');
     return respondSeeOther(locate(responseContext), { isHttps: issuer.startsWith('https:') });
   } catch (cause) {
     const error = toOAuthError(cause);

@@ -44,9 +44,9 @@ export function respondProviderError(
   const reason = `${id}: ${issue.message}`;
   const action = { label: layout.text('message.try-again'), href: restartPath };
   if (!isUnavailable(issue)) {
-    return errors.refuse(endpoint, 'provider-error', { values: { provider }, action, reason });
+    return errors.show(endpoint, 'provider-error', { values: { provider }, action, reason });
   }
   const retryAfter = issue.retryAfter ?? DEFAULT_RETRY_AFTER;
   const values = { provider, time: describeWait(retryAfter, layout.language) };
-  return errors.refuse(endpoint, 'provider-unavailable', { values, action, reason, retryAfter });
+  return errors.show(endpoint, 'provider-unavailable', { values, action, reason, retryAfter });
 }

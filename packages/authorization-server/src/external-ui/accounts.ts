@@ -1,4 +1,4 @@
-/** Accounts of people whom the operator's application signs in: found by their address, or made. */
+/** Accounts of users whom the external UI logs in: found by their address, or created. */
 
 import { OAuthError } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
@@ -8,7 +8,7 @@ import { createAccountRecord, emailKey } from '../users/accounts.ts';
 import { unusableHash } from '../users/passwords.ts';
 import type { ExternalUiRules } from './external-ui-options.ts';
 
-/** @throws OAuthError `invalid_request` when there is no such account and none may be made, or it is disabled */
+/** @throws OAuthError `invalid_request` when there is no such account and none may be created, or it is disabled */
 export async function findOrCreateAccount(
   context: ServerContext,
   { createAccounts }: ExternalUiRules,
@@ -19,12 +19,11 @@ export async function findOrCreateAccount(
   if (found === null && !createAccounts) {
     throw new OAuthError('invalid_request', 'There is no account with this address: add it first.');
   }
-  const account = found ?? (await make(context, email.trim(), key));
+  const account = found ?? (await createAccount(context, email.trim(), key));
   if (account.disabledAt !== null) throw new OAuthError('invalid_request', 'The account is disabled.');
   return account;
 }
 
-/** @returns `null` when there is none */
 export async function findAccountByAddress(
   { store }: ServerContext,
   email: string,
@@ -38,26 +37,26 @@ function readKey(email: string): string {
   return key;
 }
 
-/** An account that nobody can sign in to but by the application. */
-async function make(
+/** An account without a password: only the external UI can log its user in. */
+async function createAccount(
   { store, clock, events }: ServerContext,
   email: string,
   key: string,
 ): Promise<AccountRecord> {
   const createdAt = clock();
   const account = createAccountRecord(email, key, unusableHash(), createdAt);
-  const deadLink = {
+  const expiredLink = {
     hash: hashSecret(newSecret()),
     accountId: account.id,
     purpose: 'invitation',
     createdAt,
     expiresAt: createdAt,
   } as const;
-  if (await store.createAccount(account, deadLink)) {
+  if (await store.createAccount(account, expiredLink)) {
     events({ type: 'account.created', accountId: account.id });
     return account;
   }
   const other = await store.findAccountByEmail(key);
-  if (other === null) throw new OAuthError('server_error', 'The account could not be made: try again.');
+  if (other === null) throw new OAuthError('server_error', 'The account could not be created: try again.');
   return other;
 }

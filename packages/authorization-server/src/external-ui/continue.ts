@@ -33,7 +33,7 @@ export function createContinueRoute(pages: PageRouter, challenges: Challenges): 
     const result = challenges.decryptResult(parameters.one('answer') ?? '');
     if (result === null) {
       const expired = challenges.decryptExpiredChallenge(parameters.one('challenge') ?? '');
-      return expired === null ? errors.refuse(PATH, 'gone') : respondRedirect(restartPath(expired));
+      return expired === null ? errors.show(PATH, 'gone') : respondRedirect(restartPath(expired));
     }
     const { challenge, decision } = result;
     // A prefetch, or a program that checks links, decides nothing.
@@ -59,14 +59,14 @@ async function continueLogin(
   const { errors, store, events, sessions } = context;
   const { request, connection, challenge, consume } = brought;
   const loginTarget = await findLoginTarget(context, request, loginTargetOf(challenge));
-  if ('missing' in loginTarget) return errors.refuse(PATH, loginTarget.missing);
+  if ('missing' in loginTarget) return errors.show(PATH, loginTarget.missing);
   // Login CSRF: a result for one browser logs nobody in in another.
   if (digestOf(loginTarget.binding) !== challenge.csrfBinding) return refuseStale(context, challenge);
   // Point of no return: the result is used.
-  if (!(await consume())) return errors.refuse(PATH, 'gone');
+  if (!(await consume())) return errors.show(PATH, 'gone');
   if (decision.kind !== 'login') return refuseLogin(context, brought);
   const account = await store.findAccount(decision.accountId);
-  if (account === null || account.disabledAt !== null) return errors.refuse(PATH, 'gone');
+  if (account === null || account.disabledAt !== null) return errors.show(PATH, 'gone');
   const about = {
     accountId: account.id,
     ...(loginTarget.transactionId !== null && { transactionId: loginTarget.transactionId }),
@@ -86,7 +86,7 @@ async function refuseLogin(
   if (challenge.loginTarget[TRANSACTION_PARAMETER] !== undefined) {
     const transaction = await findTransaction(context, request, loginTargetOf(challenge));
     return 'missing' in transaction
-      ? errors.refuse(PATH, transaction.missing)
+      ? errors.show(PATH, transaction.missing)
       : denyConsent(context, transaction);
   }
   const page = messagePage(layout, {
@@ -105,7 +105,7 @@ async function continueConsent(
   const { errors } = context;
   const { request, challenge, consume } = brought;
   const transaction = await findTransaction(context, request, loginTargetOf(challenge));
-  if ('missing' in transaction) return errors.refuse(PATH, transaction.missing);
+  if ('missing' in transaction) return errors.show(PATH, transaction.missing);
   // Consent fixation: the decision is for this browser, this session and the account that was asked.
   if (
     digestOf(transaction.csrfBinding) !== challenge.csrfBinding ||
@@ -115,7 +115,7 @@ async function continueConsent(
     return refuseStale(context, challenge);
   }
   if (decision.kind !== 'consent') {
-    return (await consume()) ? denyConsent(context, transaction) : errors.refuse(PATH, 'gone');
+    return (await consume()) ? denyConsent(context, transaction) : errors.show(PATH, 'gone');
   }
   const afresh = challenge.loginTarget['afresh'] === 'yes';
   const consentRequest = await createConsentRequest(context, transaction, transaction.accountId, afresh);
@@ -125,13 +125,13 @@ async function continueConsent(
   // Point of no return: the result is used.
   return (await consume())
     ? continueTransaction(context, { ...transaction, decision: consentDecision })
-    : errors.refuse(PATH, 'gone');
+    : errors.show(PATH, 'gone');
 }
 
 function refuseStale({ errors, layout }: PageContext, challenge: Challenge): Promise<HttpResponse> {
   const isLogin = challenge.kind === 'login';
   const label = layout.text(isLogin ? 'sign-in.again' : 'consent.review-again');
-  return errors.refuse(PATH, 'stale-form', { action: { label, href: restartPath(challenge) } });
+  return errors.show(PATH, 'stale-form', { action: { label, href: restartPath(challenge) } });
 }
 
 function loginTargetOf({ loginTarget }: Challenge): Parameters {

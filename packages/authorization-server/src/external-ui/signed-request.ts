@@ -1,4 +1,4 @@
-/** Requests of the operator's application: signed with a shared secret, young, and taken once. */
+/** Requests of the external UI: signed with a shared secret (HMAC), recent, and accepted once (replay protection). */
 
 import { createHmac, hash } from 'node:crypto';
 import { type HttpRequest, readJsonBodyText } from '@portcullis/http';
@@ -7,7 +7,7 @@ import type { ServerContext } from '../context.ts';
 import { equalInConstantTime, hashSecret } from '../secrets.ts';
 import type { ExternalUiRules } from './external-ui-options.ts';
 
-/** Seconds by which the application's clock may be off, and for which a signature is remembered. */
+/** Seconds by which the application's clock may differ, and for which used signatures are stored. */
 const WINDOW = 60;
 
 /** `t=1800000000,n=<16 to 64 characters of base64url>,v1=<43 characters of base64url>` */
@@ -18,8 +18,8 @@ export type Members = Readonly<Record<string, unknown>>;
 
 export interface SignedRequests {
   /**
-   * Judges a request, and spends its signature.
-   * @throws OAuthError `invalid_client` when it is not signed as it has to be, `invalid_request` when its body is no object
+   * Verifies a request, and consumes its signature.
+   * @throws OAuthError `invalid_client` for a missing or invalid signature, `invalid_request` when the body is not an object
    */
   read(request: HttpRequest): Promise<Members>;
 }
@@ -40,7 +40,7 @@ export function createSignedRequests(context: ServerContext, { secrets }: Extern
     const path = new URL(request.url).pathname;
     const text = signedText({ issuer, path, timestamp, nonce, body });
     if (!secrets.some((secret) => isSignedWith(secret, text, signature))) throw refuse('a wrong signature');
-    // Point of no return: nobody sends this request a second time.
+    // Point of no return: the signature is used.
     const isFirst = await store.consumeClientAssertion(
       hashSecret(`headless request ${signature}`),
       at + WINDOW + 1,
@@ -60,7 +60,7 @@ export function createSignedRequests(context: ServerContext, { secrets }: Extern
   };
 }
 
-/** What is signed. The issuer and the path stand in it, so that a signature is for one server and one question. */
+/** What is signed: with the issuer and the path, so that a signature is valid for one server and one endpoint. */
 function signedText(about: {
   readonly issuer: string;
   readonly path: string;
@@ -74,12 +74,12 @@ function signedText(about: {
   );
 }
 
-/** As text: the bytes may be written in four ways, and a signature is remembered as it is written. */
+/** Compared as text: the same bytes have four base64url spellings, and a used signature is stored as text. */
 function isSignedWith(secret: string, text: string, signature: string): boolean {
   return equalInConstantTime(createHmac('sha256', secret).update(text).digest('base64url'), signature);
 }
 
 function refuse(reason: string): OAuthError {
-  const description = 'Sign the request with the shared secret, with the time of now and a new nonce.';
+  const description = 'Sign the request with the shared secret, the current time and a new nonce.';
   return new OAuthError('invalid_client', description, { reason });
 }

@@ -1,20 +1,20 @@
-/** Forged forms: what proves that a form which arrives is the one that this server showed to this browser. */
+/** CSRF protection: HMAC tokens that bind a form to its page, browser and session, and a check of the sending site. */
 
 import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto';
 import type { HttpRequest } from '@portcullis/http';
 import { deriveKey } from '../encryption/encryptor.ts';
 import type { ServerOptions } from '../options.ts';
 
-/** What a form is for: a token for one purpose is none for another. */
+/** A token for one purpose is not valid for another. */
 type Purpose = 'login' | 'consent' | 'logout' | 'home' | 'second-step';
 
 export interface CsrfTokens {
-  /** The hidden field of a form, bound to everything that must not change between showing and sending it. */
+  /** The hidden field of a form, bound to everything that must be the same when it is sent. */
   issue(purpose: Purpose, ...bound: readonly string[]): string;
   matches(token: string | undefined, purpose: Purpose, ...bound: readonly string[]): boolean;
 }
 
-/** Tokens are HMACs under a key of their own, so nothing has to be stored, and every process knows them. */
+/** Tokens are HMACs under a key derived for them: nothing is stored, and every process can verify them. */
 export function createCsrfTokens({ masterKey }: ServerOptions): CsrfTokens {
   const key = createSecretKey(deriveKey(masterKey, 'form tokens'));
   const mac = (purpose: Purpose, bound: readonly string[]) =>
@@ -32,8 +32,8 @@ export function createCsrfTokens({ masterKey }: ServerOptions): CsrfTokens {
 }
 
 /**
- * Whether the browser says that another site sent this form: the second line of defence, behind the token. Our pages
- * send no referrer, which makes browsers send `Origin: null` even to ourselves, so that alone says nothing.
+ * Whether the browser says that another site sent this form: a second line of defense, behind the token. Our pages send no
+ * referrer, so browsers send `Origin: null` even from our own forms, and that value proves nothing.
  */
 export function isCrossSiteForm(request: HttpRequest, issuer: string): boolean {
   const site = request.headers.get('sec-fetch-site');

@@ -9,23 +9,23 @@ import type { Layout } from '../ui/layout.ts';
 import { type MessagePage, messagePage } from '../ui/message-page.ts';
 import { respondPage } from '../ui/respond-page.ts';
 
-/** What goes onto the page besides the words of its situation. */
+/** What the page shows besides its text. */
 type Details = Pick<MessagePage, 'action' | 'forDevelopers'> & {
-  /** What stands in the places of its words. */
+  /** Values of the placeholders in its text. */
   readonly values?: Readonly<Record<string, string>>;
   /** Seconds. */
   readonly retryAfter?: number;
-  /** For the event log only; the situation itself when left out. */
+  /** For the audit log only; the name of the page by default. */
   readonly reason?: string;
 };
 
 export interface PageErrors {
   /** Shows an error page, and records it as an event. */
-  refuse(endpoint: string, errorPage: ErrorPage, details?: Details): Promise<HttpResponse>;
+  show(endpoint: string, errorPage: ErrorPage, details?: Details): Promise<HttpResponse>;
   /** Shows the error page of a thrown error, and records it as an event. */
   respond(endpoint: string, error: unknown): Promise<HttpResponse>;
   /** A new reference, for a page and its event. */
-  reference(): string;
+  newReference(): string;
 }
 
 export function createPageErrors({ events }: ServerContext, layout: Layout): PageErrors {
@@ -44,7 +44,7 @@ export function createPageErrors({ events }: ServerContext, layout: Layout): Pag
     );
   };
 
-  const refuse: PageErrors['refuse'] = (endpoint, errorPage, details) => {
+  const refuse: PageErrors['show'] = (endpoint, errorPage, details) => {
     const reference = newReference();
     const reason = details?.reason ?? errorPage;
     events({ type: 'request.rejected', endpoint, error: errorPage, reason, reference });
@@ -71,14 +71,14 @@ export function createPageErrors({ events }: ServerContext, layout: Layout): Pag
   };
 
   return {
-    refuse,
-    reference: newReference,
+    show: refuse,
+    newReference,
     respond: (endpoint, error) =>
       error instanceof OAuthError ? refuseError(endpoint, error) : fail(endpoint, error),
   };
 }
 
-/** A page where there is none. No event tells of it: strangers try paths all day. */
+/** The page for an unknown path. It records no event, because scanners request such paths all the time. */
 export function respondNotFoundPage(layout: Layout, status: 404 | 405): Promise<HttpResponse> {
   const { heading, sentences } = errorPages['not-found'];
   const words = {

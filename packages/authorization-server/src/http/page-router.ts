@@ -39,7 +39,7 @@ export function createPageRouter(
           return context.errors.respond(path, error);
         }
       },
-      refuseMethod: (request) => respondNotFoundPage(contextOf(request).layout, 405),
+      respondMethodNotAllowed: (request) => respondNotFoundPage(contextOf(request).layout, 405),
     }),
   };
 }

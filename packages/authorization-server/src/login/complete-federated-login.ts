@@ -1,4 +1,4 @@
-/** Arriving from a third party: whoever it has proven is let in, and goes on with what they left for, or gets back what came. */
+/** Completes a federated login: resolves the account, starts a session, keeps the provider tokens and resumes the target. */
 import type { ConnectionInfo, HttpRequest, HttpResponse } from '@portcullis/http';
 import { OAuthError, readParameters } from '@portcullis/protocol';
 import { continueTransaction } from '../authorization/continue-transaction.ts';
@@ -17,43 +17,43 @@ import type { AccountRecord, FederatedLoginRecord } from '../store/index.ts';
 import { type AccountSection, accountPaths } from '../ui/account-tabs.ts';
 import { respondRedirect } from '../ui/respond-page.ts';
 
-/** An answer of the third party in the browser that left for it. */
+/** An identity provider's response, in the browser that was sent there. */
 export interface FederatedCallback {
   readonly request: HttpRequest;
   readonly connection: ConnectionInfo;
   readonly state: string;
   readonly identityProvider: IdentityProvider;
-  readonly departure: FederatedLoginRecord;
+  readonly login: FederatedLoginRecord;
 }
 
-/** The flow that somebody left for; `null` when they left for a page of their own. */
+/** The transaction that the login was started for; `null`: an account page. */
 export async function findWaitingTransaction(
   context: PageContext,
-  { request, departure }: FederatedCallback,
+  { request, login }: FederatedCallback,
 ): Promise<FoundTransaction | null> {
-  if (departure.transactionId === null) return null;
-  const named = new URLSearchParams({ [TRANSACTION_PARAMETER]: departure.transactionId });
+  if (login.transactionId === null) return null;
+  const named = new URLSearchParams({ [TRANSACTION_PARAMETER]: login.transactionId });
   return findTransaction(context, request, readParameters(named));
 }
 
-/** Somebody is there, proven by the third party. */
+/** Logs in the user whom the identity provider identified, and resumes the transaction or the account page. */
 export async function completeFederatedLogin(
   context: PageContext,
-  back: FederatedCallback,
-  arrival: FederatedLoginResult,
+  callback: FederatedCallback,
+  result: FederatedLoginResult,
 ): Promise<HttpResponse> {
   const { events, sessions, federation: upstream } = context;
-  const { request, connection, departure, identityProvider } = back;
-  const account = await admit(context, arrival);
-  const transaction = await orGiveBack(context, account.id, arrival, findWaitingTransaction(context, back));
+  const { request, connection, login, identityProvider } = callback;
+  const account = await resolveAccount(context, result);
+  const transaction = await orDiscard(context, account.id, result, findWaitingTransaction(context, callback));
   if (transaction !== null && 'missing' in transaction) {
-    await upstream.discard(account.id, arrival);
-    return context.errors.refuse(`/callback/${identityProvider.id}`, transaction.missing);
+    await upstream.discard(account.id, result);
+    return context.errors.show(`/callback/${identityProvider.id}`, transaction.missing);
   }
-  const cookie = await orGiveBack(
+  const cookie = await orDiscard(
     context,
     account.id,
-    arrival,
+    result,
     sessions.start(request, connection, account.id),
   );
   events({
@@ -63,61 +63,61 @@ export async function completeFederatedLogin(
     ...(transaction !== null && { transactionId: transaction.record.id }),
   });
   if (transaction === null) {
-    // They only wanted to say who they are: what came with it is tokenResponse back.
-    await upstream.discard(account.id, arrival);
-    return respondRedirect(accountPaths[pageOf(departure)], [cookie]);
+    // Only a login: its provider tokens are revoked.
+    await upstream.discard(account.id, result);
+    return respondRedirect(accountPaths[returnToOf(login)], [cookie]);
   }
-  return finish(context, back, { transaction, account, arrival, cookie });
+  return resumeTransaction(context, callback, { transaction, account, result, cookie });
 }
 
-/** What came is tokenResponse back to the third party when the step fails that would have kept it. */
-async function orGiveBack<T>(
+/** Revokes the provider tokens when a step fails that would have kept them. */
+async function orDiscard<T>(
   { federation: upstream }: PageContext,
   accountId: string | null,
-  arrival: FederatedLoginResult,
+  result: FederatedLoginResult,
   step: Promise<T>,
 ): Promise<T> {
   try {
     return await step;
   } catch (error) {
-    await upstream.discard(accountId, arrival);
+    await upstream.discard(accountId, result);
     throw error;
   }
 }
 
-/** @throws OAuthError `access_denied` for whoever may not come in */
-async function admit(context: PageContext, arrival: FederatedLoginResult): Promise<AccountRecord> {
-  const { identityProvider, user } = arrival;
-  // Of whom nobody lets in, no account is made.
+/** @throws OAuthError `access_denied` for a user who is not allowed, or whose account is disabled */
+async function resolveAccount(context: PageContext, result: FederatedLoginResult): Promise<AccountRecord> {
+  const { identityProvider, user } = result;
+  // No account is created for a user who is not allowed.
   const account = isUserAllowed(identityProvider.allowedUsers, user)
-    ? await orGiveBack(context, null, arrival, context.federation.linkedUsers.resolve(user, identityProvider))
+    ? await orDiscard(context, null, result, context.federation.linkedUsers.resolve(user, identityProvider))
     : null;
   if (account !== null && account.disabledAt === null) return account;
-  await context.federation.discard(account?.id ?? null, arrival);
-  throw new OAuthError('access_denied', 'This person may not sign in here.', {
-    reason: account === null ? 'not among the people who may sign in' : 'the account is disabled',
+  await context.federation.discard(account?.id ?? null, result);
+  throw new OAuthError('access_denied', 'This user is not allowed to log in here.', {
+    reason: account === null ? 'not among the allowed users' : 'the account is disabled',
   });
 }
 
-interface Arrived {
+interface CompletedLogin {
   readonly transaction: BrowserTransaction;
   readonly account: AccountRecord;
-  readonly arrival: FederatedLoginResult;
-  /** Of the session that was opened. */
+  readonly result: FederatedLoginResult;
+  /** The `Set-Cookie` value of the new session. */
   readonly cookie: string;
 }
 
-async function finish(
+async function resumeTransaction(
   context: PageContext,
-  { departure }: FederatedCallback,
-  { transaction, account, arrival, cookie }: Arrived,
+  { login }: FederatedCallback,
+  { transaction, account, result, cookie }: CompletedLogin,
 ): Promise<HttpResponse> {
-  const approving = decisionOf(context, transaction, departure, account, arrival);
-  const decision = await orGiveBack(context, account.id, arrival, approving);
-  const bond = await context.federation.saveTokens(transaction.record.id, account.id, arrival);
-  if (bond === null) return context.errors.refuse('/callback', 'gone');
-  const record = { ...transaction.record, accountId: account.id, linkedGrantId: bond };
-  const { identityProvider } = arrival;
+  const approving = decisionOf(context, transaction, login, account, result);
+  const decision = await orDiscard(context, account.id, result, approving);
+  const linkedGrantId = await context.federation.saveTokens(transaction.record.id, account.id, result);
+  if (linkedGrantId === null) return context.errors.show('/callback', 'gone');
+  const record = { ...transaction.record, accountId: account.id, linkedGrantId };
+  const { identityProvider } = result;
   return continueTransaction(
     context,
     { ...transaction, record, identityProvider, accountId: account.id, decision },
@@ -126,8 +126,8 @@ async function finish(
 }
 
 /**
- * What was allowed before leaving, as far as what came back carries it. An answer is of whoever gave it: when somebody else
- * came back, or there is a workspace to choose, the person is asked now that they are known.
+ * What the user allowed before the redirect, downscoped to what the provider granted. The decision belongs to the user who made
+ * it: when another user logged in, or there is a workspace to pick, the consent page is shown again.
  */
 async function decisionOf(
   context: PageContext,
@@ -141,12 +141,15 @@ async function decisionOf(
   if (accountId === null && (await context.options.workspaces(account.id, resource)).length > 0) return null;
   const scopes = coveredScopes(identityProvider, approved, tokenResponse.scopes);
   if (scopes.length === 0 && approved.length > 0) {
-    throw new OAuthError('access_denied', 'The third party was not allowed what the scopes asked for need.');
+    throw new OAuthError(
+      'access_denied',
+      'The identity provider was not granted what the requested scopes need.',
+    );
   }
   return { scopes, workspace, source: 'user' };
 }
 
-/** The page of their own that somebody left for. */
-export function pageOf({ returnTo: page }: FederatedLoginRecord): AccountSection {
+/** The account page that the login was started for. */
+export function returnToOf({ returnTo: page }: FederatedLoginRecord): AccountSection {
   return page !== null && Object.hasOwn(accountPaths, page) ? (page as AccountSection) : 'connections';
 }

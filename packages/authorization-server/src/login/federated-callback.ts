@@ -1,4 +1,4 @@
-/** Coming back from a third party: the browser, the state and the answer are judged, and whoever it is goes on where they left. */
+/** The redirect URIs of identity providers: state and browser are checked, the code is redeemed, and the login completes. */
 import {
   type ConnectionInfo,
   type HttpRequest,
@@ -24,7 +24,7 @@ import {
   completeFederatedLogin,
   type FederatedCallback,
   findWaitingTransaction,
-  pageOf,
+  returnToOf,
 } from './complete-federated-login.ts';
 
 /** Each identity provider has its own redirect URI (mix-up attack). @see RFC 9700 §4.4.2.2 */
@@ -33,7 +33,7 @@ export function createFederatedCallbacks(pages: PageRouter): readonly Route[] {
     const path = `/callback/${identityProvider.id}`;
     return [
       pages.route('GET', path, (context, request, connection) =>
-        receive(context, request, connection, identityProvider),
+        handleCallback(context, request, connection, identityProvider),
       ),
       ...(identityProvider.responseMode === 'form_post'
         ? [pages.route('POST', path, (context, request) => repeatAsGet(context, request, identityProvider))]
@@ -59,63 +59,66 @@ async function repeatAsGet(
   // Rejects repeated parameters.
   for (const name of RESPONSE_PARAMETERS) form.one(name);
   const response = redirectFormToGet(path, RESPONSE_PARAMETERS, form, options.issuer);
-  return response ?? errors.refuse(path, 'response-too-long', { values: { provider } });
+  return response ?? errors.show(path, 'response-too-long', { values: { provider } });
 }
 
-async function receive(
+async function handleCallback(
   context: PageContext,
   request: HttpRequest,
   connection: ConnectionInfo,
   identityProvider: IdentityProvider,
 ): Promise<HttpResponse> {
-  const { logins: departures } = context.federation;
+  const { logins } = context.federation;
   const endpoint = `/callback/${identityProvider.id}`;
   const state = readParameters(queryOf(request)).one('state');
-  if (state === undefined) return context.errors.refuse(endpoint, 'gone');
-  const departure = await departures.find(request, identityProvider, state);
-  if (departure === 'unknown') return context.errors.refuse(endpoint, 'gone');
-  // Whoever did not leave here was led here by somebody else: nothing of it is used.
-  if (typeof departure === 'string') return context.errors.refuse(endpoint, departure);
-  const answer = await goOn(context, { request, connection, state, identityProvider, departure });
-  return withCookies(answer, [departures.clearCookie(departure)]);
+  if (state === undefined) return context.errors.show(endpoint, 'gone');
+  const login = await logins.find(request, identityProvider, state);
+  if (login === 'unknown') return context.errors.show(endpoint, 'gone');
+  // A response that this browser did not ask for (login CSRF) is not used.
+  if (typeof login === 'string') return context.errors.show(endpoint, login);
+  const answer = await processCallback(context, { request, connection, state, identityProvider, login });
+  return withCookies(answer, [logins.clearCookie(login)]);
 }
 
-async function goOn(context: PageContext, back: FederatedCallback): Promise<HttpResponse> {
-  const { departure, identityProvider } = back;
+async function processCallback(context: PageContext, callback: FederatedCallback): Promise<HttpResponse> {
+  const { login, identityProvider } = callback;
   const endpoint = `/callback/${identityProvider.id}`;
-  // The client and its redirect URI are judged before anything is spent, and again before the last hop.
-  const transaction = await findWaitingTransaction(context, back);
+  // Client and redirect URI are checked before the state is consumed, and again before the last redirect.
+  const transaction = await findWaitingTransaction(context, callback);
   if (transaction !== null && 'missing' in transaction)
-    return context.errors.refuse(endpoint, transaction.missing);
-  const secrets = await context.federation.logins.consume(departure);
-  if (secrets === null) return context.errors.refuse(endpoint, 'gone');
+    return context.errors.show(endpoint, transaction.missing);
+  const secrets = await context.federation.logins.consume(login);
+  if (secrets === null) return context.errors.show(endpoint, 'gone');
   try {
-    const arrival = await redeem(context, back, secrets);
-    return await completeFederatedLogin(context, back, arrival);
+    const result = await redeemCode(context, callback, secrets);
+    return await completeFederatedLogin(context, callback, result);
   } catch (error) {
-    return refuse(context, back, transaction, error);
+    return rejectCallback(context, callback, transaction, error);
   }
 }
 
-async function redeem(
+async function redeemCode(
   context: PageContext,
-  { request, identityProvider, departure, state }: FederatedCallback,
+  { request, identityProvider, login, state }: FederatedCallback,
   secrets: FederatedLoginSecrets,
 ): Promise<FederatedLoginResult> {
-  const wire = context.federation.clientFor(identityProvider);
+  const providerClient = context.federation.clientFor(identityProvider);
   const answer = new URL(request.url).searchParams;
-  return { identityProvider, ...(await wire.redeemCode(answer, departure.approvedScopes, state, secrets)) };
+  return {
+    identityProvider,
+    ...(await providerClient.redeemCode(answer, login.approvedScopes, state, secrets)),
+  };
 }
 
-/** What went wrong goes to the client by redirect, in our words and never in theirs; who waits for no client reads a page. */
-async function refuse(
+/** Sends an error to the client in our words, never in the provider's; without a transaction, shows a page. */
+async function rejectCallback(
   context: PageContext,
-  back: FederatedCallback,
+  callback: FederatedCallback,
   transaction: BrowserTransaction | null,
   cause: unknown,
 ): Promise<HttpResponse> {
-  const { identityProvider } = back;
-  const error = cause instanceof IdentityProviderError ? explain(cause) : toOAuthError(cause);
+  const { identityProvider } = callback;
+  const error = cause instanceof IdentityProviderError ? toClientError(cause) : toOAuthError(cause);
   context.events({
     type: 'federated_login.failed',
     identityProvider: identityProvider.id,
@@ -124,36 +127,38 @@ async function refuse(
   });
   if (transaction !== null && error.code !== 'invalid_request')
     return rejectTransaction(context, transaction, error);
-  if (cause instanceof IdentityProviderError) return refuseVisit(context, back, cause);
+  if (cause instanceof IdentityProviderError) return showLoginError(context, callback, cause);
   if (error.status >= 500 || error.code === 'invalid_request') throw cause;
-  return context.errors.refuse(`/callback/${identityProvider.id}`, 'login-not-allowed');
+  return context.errors.show(`/callback/${identityProvider.id}`, 'login-not-allowed');
 }
 
-/** Nobody was signed in there, and no client waits. */
-function refuseVisit(
+/** The login failed, and there is no client to send an error to. */
+function showLoginError(
   context: PageContext,
-  { identityProvider, departure }: FederatedCallback,
-  issue: IdentityProviderError,
+  { identityProvider, login }: FederatedCallback,
+  error: IdentityProviderError,
 ): Promise<HttpResponse> {
   const endpoint = `/callback/${identityProvider.id}`;
-  const again = loginPath(pageOf(departure));
-  if (issue.code !== 'access_denied')
-    return respondProviderError(context, identityProvider, issue, { endpoint, restartPath: again });
+  const again = loginPath(returnToOf(login));
+  if (error.code !== 'access_denied')
+    return respondProviderError(context, identityProvider, error, { endpoint, restartPath: again });
   const action = { label: context.layout.text('message.try-again'), href: again };
-  return context.errors.refuse(endpoint, 'login-declined', {
+  return context.errors.show(endpoint, 'login-declined', {
     values: { provider: identityProvider.name },
     action,
   });
 }
 
 /** @see OAuth 2.1 draft 13 §4.1.2.1 */
-function explain(issue: IdentityProviderError): OAuthError {
-  const { code, message, retryAfter } = issue;
+function toClientError(error: IdentityProviderError): OAuthError {
+  const { code, message, retryAfter } = error;
   if (code === 'access_denied') {
-    return new OAuthError('access_denied', 'The person declined at the third party.', { reason: message });
+    return new OAuthError('access_denied', 'The user declined at the identity provider.', {
+      reason: message,
+    });
   }
-  if (isUnavailable(issue)) return temporarilyUnavailable(message, retryAfter ?? DEFAULT_RETRY_AFTER);
-  return new OAuthError('server_error', 'Signing in at the third party did not succeed. Try again.', {
+  if (isUnavailable(error)) return temporarilyUnavailable(message, retryAfter ?? DEFAULT_RETRY_AFTER);
+  return new OAuthError('server_error', 'The login at the identity provider failed. Try again.', {
     reason: message,
   });
 }

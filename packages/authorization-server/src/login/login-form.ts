@@ -19,7 +19,7 @@ export async function readLoginTargetForm(
 ): Promise<LoginForm | { readonly refusal: Promise<HttpResponse> }> {
   const form = await readFormBody(request);
   const loginTarget = await findLoginTarget(context, request, form);
-  if ('missing' in loginTarget) return { refusal: context.errors.refuse(path, loginTarget.missing) };
+  if ('missing' in loginTarget) return { refusal: context.errors.show(path, loginTarget.missing) };
   const isForeign = isCrossSiteForm(request, context.options.issuer);
   return isForeign ? { refusal: refuseStaleForm(context, path, loginTarget) } : { form, loginTarget };
 }
@@ -44,5 +44,5 @@ export function refuseStaleForm(
   loginTarget: LoginTarget,
 ): Promise<HttpResponse> {
   const action = { label: layout.text('sign-in.again'), href: loginTarget.restartPath };
-  return errors.refuse(path, 'stale-form', { action });
+  return errors.show(path, 'stale-form', { action });
 }

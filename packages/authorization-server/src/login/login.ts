@@ -69,7 +69,7 @@ export function createLoginRoutes(
   return [
     pages.route('GET', '/login', async (context, request) => {
       const loginTarget = await findLoginTarget(context, request, readParameters(queryOf(request)));
-      if ('missing' in loginTarget) return context.errors.refuse('/login', loginTarget.missing);
+      if ('missing' in loginTarget) return context.errors.show('/login', loginTarget.missing);
       return loginTarget.isSignedIn ? loginTarget.resume() : show(context, loginTarget, null);
     }),
 
@@ -90,7 +90,7 @@ export function createLoginRoutes(
       if ('refusal' in found) return found.refusal;
       const { form, loginTarget } = found;
       // No local accounts: our login page has no such form.
-      if (!options.localAccounts) return errors.refuse('/login', 'bad-form');
+      if (!options.localAccounts) return errors.show('/login', 'bad-form');
       const email = form.one('email') ?? '';
       const password = form.one('password') ?? '';
       if (email === '' || password === '') {

@@ -37,7 +37,7 @@ export function createLogoutRoutes(pages: PageRouter): readonly Route[] {
       const isOurs = user === null || csrfTokens.matches(form.one('token'), 'logout', user.sessionHash);
       if (!isOurs || isCrossSiteForm(request, options.issuer)) {
         const action = { label: layout.text('account.review-again'), href: PATH };
-        return errors.refuse(PATH, 'stale-form', { action });
+        return errors.show(PATH, 'stale-form', { action });
       }
       return showSignedOut(context, { cookies: [await sessions.end(request)] });
     }),

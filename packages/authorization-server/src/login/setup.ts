@@ -44,9 +44,9 @@ export function createSetupRoutes(
 
   /** The link creates the first account only; after that, users log in. */
   const refuse = async ({ errors, layout }: PageContext): Promise<HttpResponse> => {
-    if (!(await store.hasLocalAccounts())) return errors.refuse('/setup', 'used-link');
+    if (!(await store.hasLocalAccounts())) return errors.show('/setup', 'used-link');
     const action = { label: layout.text('sign-in.submit'), href: loginPath('account', false) };
-    return errors.refuse('/setup', 'already-set-up', { action });
+    return errors.show('/setup', 'already-set-up', { action });
   };
 
   return [
@@ -66,7 +66,7 @@ export function createSetupRoutes(
     pages.route('POST', '/setup', async (context, request, connection) => {
       const form = await readFormBody(request);
       const token = form.one('token') ?? '';
-      if (isCrossSiteForm(request, options.issuer)) return context.errors.refuse('/setup', 'stale-form');
+      if (isCrossSiteForm(request, options.issuer)) return context.errors.show('/setup', 'stale-form');
       if (!(await firstAccount.isValidToken(token))) return refuse(context);
       const email = form.one('email') ?? '';
       const issues = validateSetupForm(form);
