@@ -68,9 +68,11 @@ function checkRefreshes(answers: readonly Answer[]): string {
 /** What the store says afterwards: each round made one grant, which lives, and was rotated twice. */
 async function checkStore({ ask }: Place, rounds: number): Promise<void> {
   // One more: that of the first sign-in.
-  const grants = await ask('SELECT revoked_at, token_number FROM grants');
+  const grants = await ask('SELECT revoked_at, refresh_token_generation FROM grants');
   expect(grants.map(({ revoked_at: revokedAt }) => revokedAt)).toEqual(Array(rounds + 1).fill(null));
-  expect(grants.filter(({ token_number: number }) => Number(number) === 2)).toHaveLength(rounds);
+  expect(grants.filter(({ refresh_token_generation: generation }) => Number(generation) === 2)).toHaveLength(
+    rounds,
+  );
   const issued = `SELECT grant_id FROM audit_events WHERE type = 'token.issued' GROUP BY grant_id HAVING count(*) <> 1`;
   expect(await ask(issued)).toEqual([]);
   const rotated = `SELECT count(*) AS n FROM audit_events WHERE type = 'refresh_token.rotated'`;
