@@ -2,9 +2,9 @@
 /** Starts the command lean, and with code that was compiled by an earlier start: it halves the time to the first answer. */
 import { enableCompileCache } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import { stayLean } from './memory.ts';
+import { limitMemoryGrowth } from './memory-limits.ts';
 
-stayLean(process.env, process.execArgv);
+limitMemoryGrowth(process.env, process.execArgv);
 
 // Beside the program, where only those can write who could change the program itself. Where nobody can, it does without.
 enableCompileCache(fileURLToPath(new URL('../.compile-cache', import.meta.url)));

@@ -1,14 +1,14 @@
 #!/usr/bin/env node
 /** The command `portcullis`. */
 import { readFileSync } from 'node:fs';
+import type { ProcessContext } from './process-context.ts';
 import { run } from './program.ts';
-import type { Surroundings } from './surroundings.ts';
 
 const manifest: { readonly version: string } = JSON.parse(
   readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
 );
 
-const surroundings: Surroundings = {
+const processContext: ProcessContext = {
   environment: process.env,
   folder: process.cwd(),
   streams: { input: process.stdin, output: process.stdout, errors: process.stderr },
@@ -23,7 +23,7 @@ const surroundings: Surroundings = {
 endQuietly(process.stdout);
 endQuietly(process.stderr);
 
-const code = await run(process.argv.slice(2), surroundings);
+const code = await run(process.argv.slice(2), processContext);
 if (code !== null) process.exit(code);
 
 /** Whoever reads no further, as `head` does, wants no more: what has to tidy up is asked to stop, anything else ends. */

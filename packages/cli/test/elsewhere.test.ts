@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { owner } from '../../../tests/support/portcullis.ts';
 import { reservePort } from '../../../tests/support/ports.ts';
 import { createUser } from '../../../tests/support/user.ts';
-import { prepare } from '../src/settings/prepare.ts';
+import { prepare } from '../src/server/prepare.ts';
 import { type Computer, createComputer, main } from './support/command.ts';
 
 const pathOf = (place: string) => fileURLToPath(new URL(`../../../${place}`, import.meta.url));

@@ -6,9 +6,9 @@ import { fileURLToPath } from 'node:url';
 import { respondJson } from '@portcullis/http';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Portcullis, startPortcullis } from '../../../tests/support/portcullis.ts';
-import { refuseMissing } from '../src/door.ts';
-import { createMetrics } from '../src/metrics.ts';
-import { createMetricsDoor } from '../src/metrics-door.ts';
+import { createMetrics } from '../src/server/metrics.ts';
+import { createMetricsHandler } from '../src/server/metrics-handler.ts';
+import { respondNotFound } from '../src/server/path-handler.ts';
 import { runHere } from './support/in-process.ts';
 
 const main = fileURLToPath(new URL('../from-sources.js', import.meta.url));
@@ -143,7 +143,7 @@ describe('/metrics', () => {
     headers: Readonly<Record<string, string>> = {},
     issuer = url.startsWith('https:') ? ELSEWHERE : HERE,
   ) =>
-    createMetricsDoor(
+    createMetricsHandler(
       createMetrics('/mcp'),
       token,
       issuer,
@@ -177,7 +177,7 @@ describe('/metrics', () => {
 
   it('tells a stranger what is told of a path at which there is nothing', async () => {
     const stranger = await ask('https://as.example/metrics', 'tls', 'token');
-    expect(stranger).toEqual(refuseMissing());
+    expect(stranger).toEqual(respondNotFound());
   });
 
   it('tells paths apart by a few names, and puts the rest together', async () => {

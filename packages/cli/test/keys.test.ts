@@ -57,7 +57,7 @@ describe('beside a server', () => {
     const refused = await run(folder, 'rotate', ...place);
     expect(refused).toMatchObject({ code: 1, output: '' });
     expect(refused.errors).toMatch(
-      /^portcullis: PORTCULLIS_KEY_FILE \(--key-file\): masterKey does not open key_/,
+      /^portcullis: PORTCULLIS_KEY_FILE \(--key-file\): masterKey does not decrypt key_/,
     );
     const newPlace = ['--database', portcullis.database, '--key-file', newKeyFile];
     expect(await run(folder, 'rotate', '--compromised', ...newPlace)).toMatchObject({ code: 0 });

@@ -1,6 +1,6 @@
 /** The log: one event, one line, whatever stands in it. */
 import { describe, expect, it } from 'vitest';
-import { createLog, type LogEvent } from '../src/log.ts';
+import { createLog, type LogEvent } from '../src/server/log.ts';
 
 function lineOf(form: 'text' | 'json', event: LogEvent): string {
   const lines: string[] = [];

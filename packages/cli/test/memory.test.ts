@@ -6,8 +6,8 @@ import { describe, expect, it } from 'vitest';
 /** Makes garbage of which some survives for a while, as requests do, and prints the megabytes of the young generation. */
 const PROGRAM = `
   import { getHeapSpaceStatistics } from 'node:v8';
-  import { stayLean } from ${JSON.stringify(fileURLToPath(new URL('../src/memory.ts', import.meta.url)))};
-  stayLean(process.env, process.execArgv);
+  import { limitMemoryGrowth } from ${JSON.stringify(fileURLToPath(new URL('../src/memory-limits.ts', import.meta.url)))};
+  limitMemoryGrowth(process.env, process.execArgv);
   const kept = [];
   for (let round = 0; round < 800; round += 1) {
     for (let i = 0; i < 20_000; i += 1) kept.push({ i, text: 'x' + i });

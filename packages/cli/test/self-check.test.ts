@@ -9,7 +9,7 @@ import {
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Portcullis, startPortcullis } from '../../../tests/support/portcullis.ts';
-import { checkSelf } from '../src/self-check.ts';
+import { checkSelf } from '../src/server/self-check.ts';
 
 const OAUTH = '/.well-known/oauth-authorization-server';
 const OIDC = '/.well-known/openid-configuration';

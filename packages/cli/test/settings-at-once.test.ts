@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { SettingsError } from '../src/errors.ts';
-import { prepare } from '../src/settings/prepare.ts';
+import { prepare } from '../src/server/prepare.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'portcullis-at-once-'));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { profileA, profileB } from '@portcullis/protocol';
 import { afterAll, describe, expect, it } from 'vitest';
 import { SettingsError } from '../src/errors.ts';
+import { findWarnings } from '../src/server/warnings.ts';
 import { readSettings, resolveSettings, type Sources } from '../src/settings/resolve.ts';
 import {
   flagOf,
@@ -14,7 +15,6 @@ import {
   settingNames,
   variableOf,
 } from '../src/settings/schema.ts';
-import { warningsOf } from '../src/settings/warnings.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'portcullis-settings-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -313,5 +313,5 @@ it.each([
     folder,
   });
   expect([report.issues, settings.lifetimes.accessToken]).toEqual([[], accessToken]);
-  expect(warningsOf(settings, nameOf)).toEqual(says === null ? [] : [expect.stringMatching(says)]);
+  expect(findWarnings(settings, nameOf)).toEqual(says === null ? [] : [expect.stringMatching(says)]);
 });

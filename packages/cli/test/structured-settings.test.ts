@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { SettingsError } from '../src/errors.ts';
+import { type CommandServerOptions, prepare } from '../src/server/prepare.ts';
 import { configurationPage } from '../src/settings/page.ts';
-import { type CommandServerOptions, prepare } from '../src/settings/prepare.ts';
 import { resolveSettings } from '../src/settings/resolve.ts';
 import { type SettingName, settingNames, variableOf } from '../src/settings/schema.ts';
 

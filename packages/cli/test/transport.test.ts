@@ -9,8 +9,8 @@ import { respond, respondJson } from '@portcullis/http';
 import { type ListeningServer, type ListenOptions, listen } from '@portcullis/http/node';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { SettingsError } from '../src/errors.ts';
+import { readCertificate, secure, watchCertificate } from '../src/server/transport.ts';
 import { resolveSettings } from '../src/settings/resolve.ts';
-import { readCertificate, secure, watchCertificate } from '../src/transport.ts';
 
 const fixture = (name: string) => fileURLToPath(new URL(`../../http/test/fixtures/${name}`, import.meta.url));
 const certificate = {

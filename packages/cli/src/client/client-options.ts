@@ -13,7 +13,7 @@ import {
 import { createSystemBrowser, type NodeClientOptions } from '@portcullis/client/node';
 import type { Scopes } from '@portcullis/protocol';
 import { reasonOf, SettingsError } from '../errors.ts';
-import type { Surroundings } from '../surroundings.ts';
+import type { ProcessContext } from '../process-context.ts';
 import { cleanLine } from '../terminal/clean.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { carriersOf } from './carrier.ts';
@@ -24,7 +24,7 @@ import { activityOf, noticeOf } from './narration.ts';
 function commonOptions(
   serverUrl: string,
   flags: ClientFlags,
-  { environment }: Surroundings,
+  { environment }: ProcessContext,
 ): NodeClientOptions {
   const trustedOrigins = flags.trustOrigin ?? [];
   const indicators = (flags.resourceFor ?? []).map(([issuer, named]) => [
@@ -47,23 +47,23 @@ function commonOptions(
 export async function quietOptions(
   serverUrl: string,
   flags: ProgramFlags,
-  surroundings: Surroundings,
+  processContext: ProcessContext,
 ): Promise<NodeClientOptions> {
   return {
-    ...commonOptions(serverUrl, flags, surroundings),
+    ...commonOptions(serverUrl, flags, processContext),
     ...(flags.application && { grant: { kind: 'application' } }),
-    registration: await configuredClient(flags, surroundings),
+    registration: await configuredClient(flags, processContext),
   };
 }
 
 async function configuredClient(
   flags: ProgramFlags,
-  surroundings: Surroundings,
+  processContext: ProcessContext,
 ): Promise<Pick<RegistrationSettings, 'preregistered'>> {
   const { application, clientId } = flags;
   if (application && clientId === undefined)
     throw new SettingsError(['--application needs --client-id: which application is it?']);
-  const secret = await readClientSecret(flags, surroundings);
+  const secret = await readClientSecret(flags, processContext);
   if (clientId === undefined) return {};
   return { preregistered: [{ clientId, ...(secret !== null && { clientSecret: secret }) }] };
 }
@@ -72,17 +72,17 @@ async function configuredClient(
 export async function clientOptions(
   serverUrl: string,
   flags: SignInFlags,
-  surroundings: Surroundings,
+  processContext: ProcessContext,
   terminal: Terminal,
 ): Promise<NodeClientOptions> {
-  const configured = await configuredClient(flags, surroundings);
+  const configured = await configuredClient(flags, processContext);
   // A registration of an earlier time is the one that the server may have forgotten.
   let isNew = false;
   const hint = () =>
-    isNew || flags.clientId !== undefined ? '' : oldRegistration(serverUrl, surroundings.command);
+    isNew || flags.clientId !== undefined ? '' : oldRegistration(serverUrl, processContext.command);
   const { clientMetadataUrl } = flags;
   return {
-    ...commonOptions(serverUrl, flags, surroundings),
+    ...commonOptions(serverUrl, flags, processContext),
     ...grantOptions(flags, terminal),
     ...browserOptions(flags, terminal, hint),
     registration: {
@@ -217,7 +217,7 @@ async function askForClient(
 /** A secret comes from a file, from standard input, or from the environment: other users can read command lines. */
 async function readClientSecret(
   { clientSecretFile, clientId }: ProgramFlags,
-  { environment, folder, streams }: Surroundings,
+  { environment, folder, streams }: ProcessContext,
 ): Promise<string | null> {
   const named = environment['PORTCULLIS_CLIENT_SECRET'] ?? '';
   if (clientSecretFile === undefined) return named === '' ? null : named;

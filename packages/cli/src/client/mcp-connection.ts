@@ -1,6 +1,6 @@
 /** An MCP connection for one command: opened, closed, and its errors reported with what to do about them. */
 import type { Client } from '@portcullis/client';
-import type { Surroundings } from '../surroundings.ts';
+import type { ProcessContext } from '../process-context.ts';
 import { cleanLine } from '../terminal/clean.ts';
 import { Refusal } from './answers.ts';
 import { adviceOn, adviceToProgram, CommandFailure, exitCodeOf, exitCodes } from './exit-codes.ts';
@@ -16,7 +16,7 @@ export async function withMcpConnection<T>(
     clientId,
     scope,
   }: Pick<SignInFlags, 'account' | 'application' | 'clientId' | 'scope'>,
-  { version, command }: Pick<Surroundings, 'version' | 'command'>,
+  { version, command }: Pick<ProcessContext, 'version' | 'command'>,
   act: (request: McpRequest) => Promise<T>,
 ): Promise<T> {
   try {

@@ -6,7 +6,7 @@ import {
   type NodeClientOptions,
   openCredentialStore,
 } from '@portcullis/client/node';
-import type { Surroundings } from '../surroundings.ts';
+import type { ProcessContext } from '../process-context.ts';
 import { createTerminal, type Terminal } from '../terminal/terminal.ts';
 import { clientOptions, quietOptions } from './client-options.ts';
 import { credentialsPlace } from './credentials-place.ts';
@@ -22,10 +22,10 @@ export interface ClientCase {
 /** Lends the store of the credentials, and closes it. */
 export async function withStore<T>(
   flags: Pick<ClientFlags, 'credentials'>,
-  surroundings: Surroundings,
+  processContext: ProcessContext,
   act: (store: FileStore, terminal: Terminal) => Promise<T>,
 ): Promise<T> {
-  const { streams, environment, folder } = surroundings;
+  const { streams, environment, folder } = processContext;
   process.umask(0o077);
   const terminal = createTerminal(streams, environment);
   try {
@@ -44,12 +44,12 @@ export async function withStore<T>(
 export function withClient<T>(
   serverUrl: string,
   flags: SignInFlags,
-  surroundings: Surroundings,
+  processContext: ProcessContext,
   act: (situation: ClientCase) => Promise<T>,
   more: Partial<NodeClientOptions> = {},
 ): Promise<T> {
-  return withStore(flags, surroundings, async (store, terminal) => {
-    const options = await clientOptions(serverUrl, flags, surroundings, terminal);
+  return withStore(flags, processContext, async (store, terminal) => {
+    const options = await clientOptions(serverUrl, flags, processContext, terminal);
     return act({ client: createNodeClient({ ...options, store, ...more }), terminal });
   });
 }
@@ -58,11 +58,11 @@ export function withClient<T>(
 export function withQuietClient<T>(
   serverUrl: string,
   flags: ProgramFlags,
-  surroundings: Surroundings,
+  processContext: ProcessContext,
   act: (situation: ClientCase) => Promise<T>,
 ): Promise<T> {
-  return withStore(flags, surroundings, async (store, terminal) => {
-    const options = await quietOptions(serverUrl, flags, surroundings);
+  return withStore(flags, processContext, async (store, terminal) => {
+    const options = await quietOptions(serverUrl, flags, processContext);
     return act({ client: createNodeClient({ ...options, store }), terminal });
   });
 }
@@ -71,7 +71,7 @@ export function withQuietClient<T>(
 export function signInNeeded(
   serverUrl: string,
   account: string,
-  { command }: Pick<Surroundings, 'command'>,
+  { command }: Pick<ProcessContext, 'command'>,
 ): ClientError {
   return new ClientError(
     'sign_in_needed',

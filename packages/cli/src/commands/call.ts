@@ -10,13 +10,13 @@ import { withMcpConnection } from '../client/mcp-connection.ts';
 import { withClient } from '../client/open-client.ts';
 import { reasonOf, SettingsError } from '../errors.ts';
 import { isObject, parseJson } from '../json.ts';
-import type { Surroundings } from '../surroundings.ts';
+import type { ProcessContext } from '../process-context.ts';
 import { cleanJson, cleanLine, cleanText } from '../terminal/clean.ts';
 
 type Flags = SignInFlags & { readonly input?: string };
 type Input = Readonly<Record<string, unknown>>;
 
-export function defineCall(program: Command, surroundings: Surroundings): void {
+export function defineCall(program: Command, processContext: ProcessContext): void {
   const command = program
     .command('call')
     .summary('call a tool of a protected server')
@@ -30,8 +30,8 @@ export function defineCall(program: Command, surroundings: Surroundings): void {
     .option('--input <file>', 'file with all arguments as a JSON object, - for standard input');
   addJsonOption(addSignInOptions(command)).action(
     async (serverUrl: string, tool: string, words: readonly string[], flags: Flags) => {
-      const input = { ...(await readInput(flags.input, surroundings)), ...readWords(words) };
-      await call(serverUrl, tool, input, flags, surroundings);
+      const input = { ...(await readInput(flags.input, processContext)), ...readWords(words) };
+      await call(serverUrl, tool, input, flags, processContext);
     },
   );
 }
@@ -41,11 +41,11 @@ function call(
   tool: string,
   input: Input,
   flags: Flags,
-  surroundings: Surroundings,
+  processContext: ProcessContext,
 ): Promise<void> {
-  return withClient(serverUrl, flags, surroundings, async ({ client, terminal }) => {
+  return withClient(serverUrl, flags, processContext, async ({ client, terminal }) => {
     terminal.during('Asking the server');
-    const result = await withMcpConnection(client, flags, surroundings, async (request) => {
+    const result = await withMcpConnection(client, flags, processContext, async (request) => {
       try {
         return await request('tools/call', { name: tool, arguments: input });
       } catch (error) {
@@ -99,7 +99,7 @@ function readWords(words: readonly string[]): Input {
   return Object.fromEntries(pairs);
 }
 
-async function readInput(file: string | undefined, { folder, streams }: Surroundings): Promise<Input> {
+async function readInput(file: string | undefined, { folder, streams }: ProcessContext): Promise<Input> {
   if (file === undefined) return {};
   const json = parseJson(await readAll(file, folder, streams.input));
   if (!isObject(json)) throw new SettingsError(['--input must be a JSON object']);

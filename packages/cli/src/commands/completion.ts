@@ -1,6 +1,6 @@
 /** `portcullis completion`: scripts by which shells complete the commands and options that there are. */
 import { Argument, type Command } from 'commander';
-import type { Surroundings } from '../surroundings.ts';
+import type { ProcessContext } from '../process-context.ts';
 
 /** A command with what may follow it. */
 interface Entry {
@@ -17,7 +17,7 @@ interface Word {
 
 const scripts: Readonly<Record<string, (entries: readonly Entry[]) => string>> = { bash, zsh, fish };
 
-export function defineCompletion(program: Command, { write }: Surroundings): void {
+export function defineCompletion(program: Command, { write }: ProcessContext): void {
   program
     .command('completion')
     .summary('print a script that completes commands in a shell')

@@ -4,13 +4,13 @@ import type { Command } from 'commander';
 import { addJsonOption, addSignInOptions, type SignInFlags } from '../client/flags.ts';
 import { withClient } from '../client/open-client.ts';
 import { sessionLines, sessionShape } from '../client/session-text.ts';
-import type { Surroundings } from '../surroundings.ts';
+import type { ProcessContext } from '../process-context.ts';
 import { cleanJson } from '../terminal/clean.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 
 type Flags = SignInFlags & { readonly prompt?: string; readonly newRegistration?: true };
 
-export function defineLogin(program: Command, surroundings: Surroundings): void {
+export function defineLogin(program: Command, processContext: ProcessContext): void {
   const command = program
     .command('login')
     .summary('sign in at a protected server')
@@ -24,12 +24,12 @@ export function defineLogin(program: Command, surroundings: Surroundings): void 
       'register the client anew: for when the sign-in page says that it does not know it',
     );
   addJsonOption(addSignInOptions(command)).action((serverUrl: string, flags: Flags) =>
-    login(serverUrl, flags, surroundings),
+    login(serverUrl, flags, processContext),
   );
 }
 
-function login(serverUrl: string, flags: Flags, surroundings: Surroundings): Promise<void> {
-  return withClient(serverUrl, flags, surroundings, async ({ client, terminal }) => {
+function login(serverUrl: string, flags: Flags, processContext: ProcessContext): Promise<void> {
+  return withClient(serverUrl, flags, processContext, async ({ client, terminal }) => {
     terminal.during('Asking the server how it is authorized');
     const { prompt, newRegistration } = flags;
     const session = await client.signIn({

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { addClientOptions, addJsonOption, addProgramOptions, type ProgramFlags } from '../client/flags.ts';
 import { withQuietClient } from '../client/open-client.ts';
-import type { Surroundings } from '../surroundings.ts';
+import type { ProcessContext } from '../process-context.ts';
 import { cleanJson } from '../terminal/clean.ts';
 
 const SENTENCES = {
@@ -12,7 +12,7 @@ const SENTENCES = {
   no_session: 'There was no session.',
 } as const;
 
-export function defineLogout(program: Command, surroundings: Surroundings): void {
+export function defineLogout(program: Command, processContext: ProcessContext): void {
   const command = program
     .command('logout')
     .summary('end a session')
@@ -23,7 +23,7 @@ export function defineLogout(program: Command, surroundings: Surroundings): void
     .argument('<server-url>', 'address of the protected server');
   addJsonOption(addProgramOptions(addClientOptions(command))).action(
     (serverUrl: string, flags: ProgramFlags) =>
-      withQuietClient(serverUrl, flags, surroundings, async ({ client, terminal }) => {
+      withQuietClient(serverUrl, flags, processContext, async ({ client, terminal }) => {
         terminal.during('Revoking the tokens');
         const outcome = await client.signOut();
         terminal.print(flags.json ? `${cleanJson({ outcome })}\n` : `${SENTENCES[outcome]}\n`);

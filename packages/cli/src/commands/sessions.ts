@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { addJsonOption, credentialsOption } from '../client/flags.ts';
 import { withStore } from '../client/open-client.ts';
 import { actorOf, sessionShape, shortTime } from '../client/session-text.ts';
-import type { Surroundings } from '../surroundings.ts';
+import type { ProcessContext } from '../process-context.ts';
 import { cleanJson, cleanLine } from '../terminal/clean.ts';
 import { columns } from '../terminal/columns.ts';
 
@@ -13,7 +13,7 @@ interface Flags {
   readonly json?: true;
 }
 
-export function defineSessions(program: Command, surroundings: Surroundings): void {
+export function defineSessions(program: Command, processContext: ProcessContext): void {
   const command = program
     .command('sessions')
     .summary('list your sessions at protected servers')
@@ -21,7 +21,7 @@ export function defineSessions(program: Command, surroundings: Surroundings): vo
     .argument('[server-url]', 'address of a protected server')
     .addOption(credentialsOption());
   addJsonOption(command).action((serverUrl: string | undefined, flags: Flags) =>
-    withStore(flags, surroundings, async (store, terminal) => {
+    withStore(flags, processContext, async (store, terminal) => {
       const server = serverUrl === undefined ? null : readServerUrl(serverUrl);
       const records = await store.all();
       const sessions = records

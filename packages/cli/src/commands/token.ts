@@ -3,11 +3,11 @@ import type { Command } from 'commander';
 import { CommandFailure, exitCodes } from '../client/exit-codes.ts';
 import { addClientOptions, addProgramOptions, type ProgramFlags } from '../client/flags.ts';
 import { signInNeeded, withQuietClient } from '../client/open-client.ts';
-import type { Surroundings } from '../surroundings.ts';
+import type { ProcessContext } from '../process-context.ts';
 
 type Flags = ProgramFlags & { readonly show?: true };
 
-export function defineToken(program: Command, surroundings: Surroundings): void {
+export function defineToken(program: Command, processContext: ProcessContext): void {
   const command = program
     .command('token')
     .summary('hand an access token to another program')
@@ -19,7 +19,7 @@ export function defineToken(program: Command, surroundings: Surroundings): void 
     .argument('<server-url>', 'address of the protected server')
     .option('--show', 'write it onto the screen too');
   addProgramOptions(addClientOptions(command)).action((serverUrl: string, flags: Flags) =>
-    withQuietClient(serverUrl, flags, surroundings, async ({ client, terminal }) => {
+    withQuietClient(serverUrl, flags, processContext, async ({ client, terminal }) => {
       if (terminal.outputIsTerminal && !flags.show) {
         throw new CommandFailure(
           exitCodes.usage,
@@ -30,11 +30,11 @@ export function defineToken(program: Command, surroundings: Surroundings): void 
       // Whoever shows credentials of its own needs nobody to sign in.
       const session = (await client.session()) ?? (flags.application ? await client.signIn() : null);
       const token = session === null ? null : await client.accessToken();
-      if (session === null || token === null) throw signInNeeded(serverUrl, flags.account, surroundings);
+      if (session === null || token === null) throw signInNeeded(serverUrl, flags.account, processContext);
       if (session.scheme === 'DPoP') {
         throw new CommandFailure(
           exitCodes.rules,
-          `The token is bound to a key that stays here: use ${surroundings.command} call or ${surroundings.command} connect`,
+          `The token is bound to a key that stays here: use ${processContext.command} call or ${processContext.command} connect`,
         );
       }
       terminal.print(`${token}\n`);

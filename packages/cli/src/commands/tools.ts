@@ -5,23 +5,23 @@ import type { McpRequest } from '../client/mcp-client.ts';
 import { withMcpConnection } from '../client/mcp-connection.ts';
 import { withClient } from '../client/open-client.ts';
 import { isObject } from '../json.ts';
-import type { Surroundings } from '../surroundings.ts';
+import type { ProcessContext } from '../process-context.ts';
 import { cleanJson, cleanLine, cleanText } from '../terminal/clean.ts';
 import type { Styles } from '../terminal/terminal.ts';
 
 /** Most pages of a list; a server that has more goes round in circles. */
 const MOST_PAGES = 100;
 
-export function defineTools(program: Command, surroundings: Surroundings): void {
+export function defineTools(program: Command, processContext: ProcessContext): void {
   const command = program
     .command('tools')
     .summary('list the tools of a protected server')
     .description('Lists the tools of a protected server, signing in first if need be.')
     .argument('<server-url>', 'address of the protected server');
   addJsonOption(addSignInOptions(command)).action((serverUrl: string, flags: SignInFlags) =>
-    withClient(serverUrl, flags, surroundings, async ({ client, terminal }) => {
+    withClient(serverUrl, flags, processContext, async ({ client, terminal }) => {
       terminal.during('Asking the server');
-      const tools = await withMcpConnection(client, flags, surroundings, listTools);
+      const tools = await withMcpConnection(client, flags, processContext, listTools);
       terminal.print(flags.json ? `${cleanJson({ tools })}\n` : describe(tools, terminal.styles));
     }),
   );

@@ -1,0 +1,80 @@
+/** `portcullis clients`: clients in the hands of an administrator, who vouches for those that are added. */
+import { createClientAdministration } from '@portcullis/authorization-server';
+import type { Command } from 'commander';
+import type { ProcessContext } from '../process-context.ts';
+import { resolveSettings } from '../settings/resolve.ts';
+import { addClient, addMetadataOptions } from './clients/add.ts';
+import { defineInvitations } from './clients/invitations.ts';
+import { findConfigured, listClients, showClient, unknownClient } from './clients/list.ts';
+import type { Act, Flags } from './clients/task.ts';
+import { REVOCATION_DELAY_NOTICE } from './revocation-delay-notice.ts';
+import { addSubcommand } from './subcommand.ts';
+import { issuerOf, withStore } from './with-store.ts';
+
+export function defineClients(program: Command, processContext: ProcessContext): void {
+  const group = program
+    .command('clients')
+    .summary('add, invite, list, show, disable, enable and remove clients');
+  const define = (name: string, summary: string, act: Act) => {
+    const command = addSubcommand(group, name, summary);
+    return command.action(() =>
+      perform(command.opts(), command.args[0] ?? '', processContext, act, name === 'add' ? 'make' : 'refuse'),
+    );
+  };
+  addMetadataOptions(define('add', 'add a client that you vouch for; its secret is told once', addClient));
+  defineInvitations(group, processContext);
+  define(
+    'list',
+    'list the clients that registered, were added, or stand in the configuration',
+    listClients,
+  ).option('--json', 'as JSON');
+  const one = (name: string, summary: string, act: Act) =>
+    define(name, summary, act).argument('<client-id>', 'identifier of the client');
+  one('show', 'show all that is known of a client', showClient).option('--json', 'as JSON');
+  one(
+    'disable',
+    'end all that a client holds at once, and let nobody use it',
+    change('disable', 'is disabled; all that it held has ended', REVOCATION_DELAY_NOTICE),
+  );
+  one(
+    'enable',
+    'let a disabled client be used again',
+    change('enable', 'can be used again; what has ended stays ended'),
+  );
+  one(
+    'remove',
+    'remove a client with all that it holds',
+    change('remove', 'is gone, and all that it held has ended', REVOCATION_DELAY_NOTICE),
+  );
+}
+
+async function perform(
+  flags: Flags,
+  id: string,
+  processContext: ProcessContext,
+  act: Act,
+  otherwise: 'make' | 'refuse',
+): Promise<void> {
+  const { environment, folder, write } = processContext;
+  const settings = await resolveSettings({ flags, environment, folder });
+  const issuer = issuerOf(settings);
+  const configured = new Set(settings.clients.map(({ client_id: known }) => String(known)));
+  const text = await withStore(settings, folder, otherwise, (tools) => {
+    const redirects = { privateUseSchemes: settings.privateUseSchemes };
+    const clients = createClientAdministration({ ...tools, issuer, redirects, clients: configured });
+    return act({ clients, settings, flags, id, processContext });
+  });
+  write(text);
+}
+
+function change(verb: 'disable' | 'enable' | 'remove', what: string, more = ''): Act {
+  return async (task) => {
+    if (findConfigured(task) !== null) {
+      throw new Error(
+        `The client ${task.id} stands in the configuration: change it there, and restart the server`,
+      );
+    }
+    if (!(await task.clients[verb](task.id))) throw unknownClient(task);
+    return `The client ${task.id} ${what}.\n${more === '' ? '' : `${more}\n`}`;
+  };
+}

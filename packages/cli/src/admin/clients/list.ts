@@ -1,0 +1,84 @@
+/** `portcullis clients list` and `show`: clients that registered, were added, or stand in the configuration, told alike. */
+import type { ListedClient } from '@portcullis/authorization-server';
+import type { Settings } from '../../settings/schema.ts';
+import { cleanJson, cleanLine } from '../../terminal/clean.ts';
+import { columns } from '../../terminal/columns.ts';
+import { timeOrNull } from '../../terminal/times.ts';
+import type { Act, Task } from './task.ts';
+
+export const listClients: Act = async ({ clients, settings, flags }) => {
+  const stored: ListedClient[] = [];
+  for (let page = await clients.list(); page.length > 0; page = await clients.list(page.at(-1)?.id)) {
+    stored.push(...page);
+  }
+  const all = [...settings.clients.map(configuredClient), ...stored.map(storedClient)];
+  if (flags.json) return `${cleanJson(all)}\n`;
+  if (all.length === 0) return 'There is no client yet.\n';
+  const rows = all.map(({ id, origin, state, lastUsedAt, metadata }) => [
+    state,
+    origin,
+    lastUsedAt === null ? 'never used' : `used ${String(lastUsedAt).slice(0, 10)}`,
+    id,
+    printable(metadata['client_name']),
+  ]);
+  return columns(rows);
+};
+
+interface Described {
+  readonly id: string;
+  readonly origin: string;
+  readonly state: 'enabled' | 'disabled';
+  /** ISO 8601. */
+  readonly createdAt: string | null;
+  readonly lastUsedAt: string | null;
+  /** `null`: never. */
+  readonly expiresAt: string | null;
+  readonly metadata: Readonly<Record<string, unknown>>;
+}
+
+function storedClient({ id, origin, metadata, ...times }: ListedClient): Described {
+  return {
+    id,
+    origin,
+    state: times.disabledAt === null ? 'enabled' : 'disabled',
+    createdAt: timeOrNull(times.createdAt),
+    lastUsedAt: timeOrNull(times.lastUsedAt),
+    expiresAt: timeOrNull(times.expiresAt),
+    metadata: { ...metadata },
+  };
+}
+
+function configuredClient(document: Settings['clients'][number]): Described {
+  const { client_id: id, client_secret: _secret, ...metadata } = document;
+  const times = { createdAt: null, lastUsedAt: null, expiresAt: null };
+  return { id, origin: 'configured', state: 'enabled', ...times, metadata };
+}
+
+/** A client of the configuration. */
+export function findConfigured({ settings, id }: Task): Described | null {
+  const document = settings.clients.find(({ client_id: known }) => known === id);
+  return document === undefined ? null : configuredClient(document);
+}
+
+export const showClient: Act = async (task) => {
+  const stored = await task.clients.find(task.id);
+  const found = findConfigured(task) ?? (stored === null ? null : storedClient(stored));
+  if (found === null) throw unknownClient(task);
+  if (task.flags.json) return `${cleanJson(found)}\n`;
+  const { metadata, ...about } = found;
+  const rows = Object.entries({ ...about, expiresAt: about.expiresAt ?? 'never', ...metadata })
+    .filter(([, value]) => value !== null)
+    .map(([name, value]) => [name, printable(typeof value === 'string' ? value : JSON.stringify(value))]);
+  return columns(rows);
+};
+
+export function unknownClient({ id, processContext }: Task): Error {
+  return new Error(
+    `There is no client ${JSON.stringify(id)}: ${processContext.command} clients list shows all`,
+  );
+}
+
+/** Names are chosen by strangers. */
+function printable(value: unknown): string {
+  return typeof value === 'string' ? cleanLine(value) : '';
+}

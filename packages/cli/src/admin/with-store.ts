@@ -1,0 +1,54 @@
+/** Administration beside a running server: the same database, and every change in its audit log. */
+import { createAuditLog, type EventSink } from '@portcullis/authorization-server';
+import type { AuthorizationStore } from '@portcullis/authorization-server/store';
+import { SettingsError } from '../errors.ts';
+import { openBesideServers } from '../server/storage.ts';
+import type { Settings } from '../settings/schema.ts';
+import { titleOf } from '../settings/schema.ts';
+
+export interface Tools {
+  readonly store: AuthorizationStore;
+  /** Into the audit log, unless the settings keep none. */
+  readonly events: EventSink;
+  /** Epoch seconds. */
+  readonly clock: () => number;
+}
+
+/**
+ * Runs a task on the store of these settings, and closes it.
+ * @param otherwise `make`: a database that is missing is made, for what is done before the first start
+ * @throws SettingsError naming the setting
+ */
+export async function withStore<T>(
+  settings: Settings,
+  folder: string,
+  otherwise: 'make' | 'refuse',
+  task: (tools: Tools) => Promise<T>,
+): Promise<T> {
+  if (settings.database === ':memory:') {
+    throw new SettingsError([`${titleOf('database')} is :memory:, which no other process can see`]);
+  }
+  process.umask(0o077);
+  const store = await openBesideServers(settings, folder, otherwise);
+  const clock = () => Math.floor(Date.now() / 1000);
+  const journal = createAuditLog(store, settings.auditRetention || 0, clock);
+  try {
+    return await task({
+      store,
+      clock,
+      events: settings.auditRetention === false ? () => {} : journal.record,
+    });
+  } finally {
+    await journal.close();
+    await store.close();
+  }
+}
+
+/** Where links lead: the address by which everybody reaches the server. */
+export function issuerOf({ publicUrl, port }: Settings): string {
+  if (publicUrl !== null) return publicUrl;
+  if (port !== 0) return `http://localhost:${port}`;
+  throw new SettingsError([
+    `${titleOf('publicUrl')} must be set: with port 0 the URL of the server is unknown`,
+  ]);
+}

@@ -1,0 +1,62 @@
+/** `portcullis doctor`: walks the way of a client, and says what is wrong, by which rule, and who has to mend it. */
+import { writeFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import { clientOptions } from '../client/client-options.ts';
+import { CommandFailure, exitCodes } from '../client/exit-codes.ts';
+import { addJsonOption, addSignInOptions, type SignInFlags } from '../client/flags.ts';
+import { reasonOf, SettingsError } from '../errors.ts';
+import type { ProcessContext } from '../process-context.ts';
+import { cleanJson } from '../terminal/clean.ts';
+import { createTerminal } from '../terminal/terminal.ts';
+import { examine } from './examine.ts';
+import { hasIssues, isTemporary } from './report.ts';
+import { reportHtml } from './report-html.ts';
+import { reportText } from './report-text.ts';
+
+type Flags = SignInFlags & { readonly signIn?: true; readonly html?: string };
+
+export function defineDoctor(program: Command, processContext: ProcessContext): void {
+  const command = program
+    .command('doctor')
+    .summary('examine how a server is authorized')
+    .description(
+      'Walks discovery, registration, authorization and a call, and checks every answer against the specification.\n' +
+        'Without --sign-in it ends where a person is needed. It registers a client where the server lets clients register, ' +
+        'removes it again where it lets clients be removed (RFC 7592), keeps nothing, and uses no session that there is. Exit code 5: something is wrong with a server; 4: one could not be reached.',
+    )
+    .argument('<server-url>', 'address of the protected server')
+    .option('--sign-in', 'sign in, look at the tokens, make a call, and sign out')
+    .option('--html <file>', 'write the report as one page, with the sequence drawn');
+  addJsonOption(addSignInOptions(command)).action((serverUrl: string, flags: Flags) =>
+    doctor(serverUrl, flags, processContext),
+  );
+}
+
+async function doctor(serverUrl: string, flags: Flags, processContext: ProcessContext): Promise<void> {
+  const terminal = createTerminal(processContext.streams, processContext.environment);
+  try {
+    const report = await examine({
+      client: await clientOptions(serverUrl, flags, processContext, terminal),
+      signIn: flags.signIn === true,
+      version: processContext.version,
+      begin: (step) => terminal.during(`Looking at: ${step}`),
+    });
+    terminal.during(null);
+    if (flags.html !== undefined)
+      await writePage(resolve(processContext.folder, flags.html), reportHtml(report));
+    terminal.print(flags.json ? `${cleanJson(report)}\n` : reportText(report, terminal.styles));
+    if (isTemporary(report)) throw new CommandFailure(exitCodes.temporary);
+    if (hasIssues(report)) throw new CommandFailure(exitCodes.rules);
+  } finally {
+    terminal.close();
+  }
+}
+
+async function writePage(path: string, page: string): Promise<void> {
+  try {
+    await writeFile(path, page);
+  } catch (cause) {
+    throw new SettingsError([`--html cannot be written: ${reasonOf(cause)}`], { cause });
+  }
+}

@@ -1,0 +1,181 @@
+/** Everything in one process: the authorization server, and at the same origin the guard and the application behind it. */
+import {
+  type AuthorizationServer,
+  ConfigurationError,
+  createAuthorizationServer,
+} from '@portcullis/authorization-server';
+import { pathOf } from '@portcullis/http';
+import type { FetchDelegate, HttpHandler } from '@portcullis/http/node';
+import { combineProfiles, profileA, resourceMetadataUrls, serverMetadataUrls } from '@portcullis/protocol';
+import { createGuard, type Guard, jwtVerifier } from '@portcullis/resource-server';
+import { protect } from '@portcullis/resource-server/fetch';
+import { localUpstreamTokens } from '@portcullis/resource-server/upstream';
+import { reasonOf, SettingsError } from '../errors.ts';
+import type { Settings } from '../settings/schema.ts';
+import type { ProtectedApplication, RunningApplication } from './application.ts';
+import { eventSink, type Log } from './log.ts';
+import { createMetrics, type Metrics } from './metrics.ts';
+import type { PathHandler } from './path-handler.ts';
+import { type Prepared, serverOptions } from './prepare.ts';
+import { type ProtectedServer, protectedServers, resourceOf } from './protected-servers.ts';
+import { createServiceRoutes } from './service-routes.ts';
+import type { Storage } from './storage.ts';
+
+export interface Parts {
+  readonly prepared: Prepared;
+  /** The public URL: the issuer, byte for byte. */
+  readonly issuer: string;
+  readonly masterKey: Uint8Array;
+  readonly previousMasterKeys: readonly Uint8Array[];
+  readonly storage: Storage;
+  readonly log: Log;
+}
+
+/** The whole, ready to be served. */
+export interface Composition {
+  readonly handle: HttpHandler;
+  readonly servers: readonly ProtectedServer[];
+  /** URLs of the metadata documents that are published. */
+  readonly documents: readonly string[];
+  readonly authorizationServer: AuthorizationServer;
+  close(): Promise<void>;
+}
+
+/** @throws SettingsError naming the settings */
+export async function compose(given: Parts): Promise<Composition> {
+  const { settings, application } = given.prepared;
+  const metrics = createMetrics(application?.path ?? null);
+  const parts = { ...given, log: counted(given.log, metrics) };
+  const servers = protectedServers(given.prepared, given.issuer);
+  const authorizationServer = await createServer(parts);
+  const own = application === null ? null : await createOwn(application, parts, authorizationServer);
+  const { metricsToken } = settings;
+  const doors = createServiceRoutes({
+    ...parts,
+    server: authorizationServer,
+    servers,
+    metrics,
+    metricsToken,
+  });
+  return {
+    handle: metrics.measure(route(authorizationServer, own, doors)),
+    servers,
+    documents: publishedDocuments(parts),
+    authorizationServer,
+    async close() {
+      await own?.close();
+      await authorizationServer.close();
+    },
+  };
+}
+
+/** A log that also counts. */
+function counted(log: Log, metrics: Metrics): Log {
+  return (event) => {
+    metrics.count(event);
+    log(event);
+  };
+}
+
+async function createServer(parts: Parts): Promise<AuthorizationServer> {
+  const { prepared, storage, masterKey, previousMasterKeys, issuer, log } = parts;
+  try {
+    return await createAuthorizationServer({
+      ...serverOptions(prepared, issuer),
+      store: storage.store,
+      masterKey,
+      previousMasterKeys,
+      events: eventSink(log),
+    });
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    const { nameOf } = prepared;
+    const keys = `${nameOf('key')} or ${nameOf('keyFile')}`;
+    throw new SettingsError(
+      error.issues.map((issue) => issue.replace(/^masterKey/, `${keys}: the master key`)),
+      { cause: error },
+    );
+  }
+}
+
+/** The application in this process, behind its guard. */
+interface OwnServer extends FetchDelegate {
+  belongs(path: string): boolean;
+  close(): Promise<void>;
+}
+
+async function createOwn(
+  application: ProtectedApplication,
+  parts: Parts,
+  server: AuthorizationServer,
+): Promise<OwnServer> {
+  const guard = createGuardOf(application, parts, server);
+  const running = await create(application, parts, server);
+  return {
+    belongs: (path) =>
+      path === application.path ||
+      path.startsWith(`${application.path}/`) ||
+      path.startsWith('/.well-known/oauth-protected-resource'),
+    fetch: protect(guard, (request, principal) => running.handle(request, principal)),
+    close: () => running.close(),
+  };
+}
+
+async function create(
+  application: ProtectedApplication,
+  { prepared: { settings, nameOf }, storage, log }: Parts,
+  server: AuthorizationServer,
+): Promise<RunningApplication> {
+  try {
+    const upstream = localUpstreamTokens(server);
+    return await application.create({ dataFolder: storage.dataFolder, log, upstream });
+  } catch (cause) {
+    throw new SettingsError(
+      [`${nameOf('app')} is ${settings.app}, which did not start: ${reasonOf(cause)}`],
+      { cause },
+    );
+  }
+}
+
+/** A guard with the keys at hand, so that a revoked token is refused at the next request. */
+function createGuardOf(
+  application: ProtectedApplication,
+  { prepared: { settings }, issuer, log }: Parts,
+  server: AuthorizationServer,
+): Guard {
+  const { name, scopes, defaultScopes, hierarchy, scopesFor } = application;
+  return createGuard({
+    resource: resourceOf(application, issuer),
+    name,
+    defaultScopes: defaultScopes ?? Object.keys(scopes),
+    ...(hierarchy && { hierarchy }),
+    ...(scopesFor && { scopesFor: (operation) => scopesFor.call(application, operation) }),
+    verifier: jwtVerifier({ issuer, jwks: server.jwks, isLive: server.isLive }),
+    profiles: servedProfiles(settings),
+    events: (event) => log({ ...event }),
+  });
+}
+
+/** Without metadata only the oldest profile is left: it alone has default paths to fall back to. */
+function servedProfiles({ metadata, profiles: served }: Settings): NonNullable<Settings['profiles']> {
+  return metadata ? served : [profileA];
+}
+
+function publishedDocuments({ prepared: { settings, application }, issuer }: Parts): readonly string[] {
+  if (!settings.metadata) return [];
+  const policy = combineProfiles(servedProfiles(settings));
+  return [
+    ...serverMetadataUrls(issuer, policy.serverMetadata),
+    ...(policy.resourceMetadata && application !== null
+      ? resourceMetadataUrls(resourceOf(application, issuer))
+      : []),
+  ];
+}
+
+function route(server: AuthorizationServer, own: OwnServer | null, doors: PathHandler): HttpHandler {
+  return (asked, connection) => {
+    const path = pathOf(asked);
+    if (own?.belongs(path) === true) return Promise.resolve(own);
+    return server.owns(path) ? server.handleHttp(asked, connection) : doors(asked, connection);
+  };
+}

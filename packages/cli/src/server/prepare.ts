@@ -1,0 +1,142 @@
+/** Checks everything that can be checked before anything is opened: settings, the modules they name, and the rules between them. */
+import {
+  type AuthorizationServerOptions,
+  type FindWorkspaces,
+  findFirstAccountIssues,
+  type ResourceDefinition,
+} from '@portcullis/authorization-server';
+import {
+  applyRules,
+  createOptionReport,
+  MORE_RESOURCES,
+  type OptionReport,
+} from '@portcullis/authorization-server/options';
+import { collectIssues, SettingsError } from '../errors.ts';
+import { loadWorkspaces } from '../settings/modules.ts';
+import { formatIssues, type ResolvedSettings, readSettings, type Sources } from '../settings/resolve.ts';
+import { type NameOf, type Settings, titleOf } from '../settings/schema.ts';
+import { loadApplication, type ProtectedApplication } from './application.ts';
+import { findExistingKey, findPreviousKeys } from './master-key.ts';
+import { readCertificate } from './transport.ts';
+
+export interface Prepared {
+  readonly settings: Settings;
+  /** `null`: tokens are for servers elsewhere only. */
+  readonly application: ProtectedApplication | null;
+  readonly findWorkspaces: FindWorkspaces | null;
+  readonly identityProviders: readonly { readonly id: string; readonly name: string }[];
+  readonly nameOf: NameOf;
+}
+
+/** @throws SettingsError with every issue */
+export async function prepare(sources: Sources): Promise<Prepared> {
+  const resolved = await readSettings(sources);
+  const { settings, report, nameOf } = resolved;
+  const { folder } = sources;
+  const issues: string[] = [];
+  const [application, findWorkspaces] = await Promise.all([
+    settings.app === null
+      ? null
+      : collectIssues(issues, () => loadApplication(settings.app ?? '', folder, nameOf('app'))),
+    collectIssues(issues, () => loadWorkspaces(settings, folder, nameOf)),
+  ]);
+  if (settings.app !== null && application === null) report.markUnread(['app']);
+  await collectIssues(issues, () => readCertificate(settings, folder, nameOf));
+  await collectIssues(issues, () => findExistingKey(settings, folder, 'or none', nameOf));
+  await collectIssues(issues, () => findPreviousKeys(settings, folder, nameOf));
+  checkFirstAccount(settings, report);
+  const prepared = { settings, application, findWorkspaces, nameOf };
+  const { identityProviders, issues: ruleIssues } = checkRules(prepared, resolved);
+  const all = [...formatIssues(resolved), ...issues, ...ruleIssues];
+  if (all.length > 0) throw new SettingsError([...new Set(all)]);
+  return { ...prepared, identityProviders };
+}
+
+function checkFirstAccount({ bootstrapEmail, bootstrapPassword }: Settings, report: OptionReport): void {
+  if (bootstrapEmail === null || bootstrapPassword === null) return;
+  const { email, password } = findFirstAccountIssues(bootstrapEmail, bootstrapPassword);
+  if (email !== null) report.add(['bootstrapEmail'], email);
+  if (password !== null) report.add(['bootstrapPassword'], password);
+}
+
+const NOTHING_PROTECTED = `${titleOf('app')} must name the module of the server to protect, such as server.ts; or list servers elsewhere as resources in the configuration file`;
+
+/** The rules of the authorization server, whose issues are named after the settings. */
+function checkRules(
+  prepared: Omit<Prepared, 'identityProviders'>,
+  { report, nameOf }: ResolvedSettings,
+): Pick<Prepared, 'identityProviders'> & { readonly issues: readonly string[] } {
+  const { settings, application } = prepared;
+  const offset = application === null ? 0 : 1;
+  const isUnknown =
+    report.isUnread('app') || (report.isUnread('resources') && settings.resources.length === 0);
+  const isEmpty = application === null && settings.resources.length === 0;
+  const rules = createOptionReport(report.unread.map(([name = '', ...path]) => shift(name, path, offset)));
+  if (report.isUnread('app') || isEmpty) rules.markUnread(['resources', MORE_RESOURCES]);
+  // The port is not known yet, and no rule depends on it.
+  const { identityProviders } = applyRules(
+    { ...settings, ...serverOptions(prepared, settings.publicUrl ?? 'http://localhost') } as Parameters<
+      typeof applyRules
+    >[0],
+    rules,
+  );
+  const placed = rules.issues.map(({ path: [name = '', ...path], message }) =>
+    name === 'resources' && path[0] === '0' && offset === 1
+      ? { path: ['app'], message: `app.${path.slice(1).join('.')}: ${message}` }
+      : { path: shift(name, path, -offset), message },
+  );
+  const issues = formatIssues({ report: { ...rules, issues: placed }, issues: [], nameOf });
+  return {
+    identityProviders: [...identityProviders.values()],
+    issues: [...(isEmpty && !isUnknown ? [NOTHING_PROTECTED] : []), ...issues],
+  };
+}
+
+/** The application is the first resource of the server, and none of the setting `resources`. */
+function shift(name: string, [index, ...path]: readonly string[], offset: number): readonly string[] {
+  if (index === undefined) return [name];
+  return name === 'resources' ? [name, String(Number(index) + offset), ...path] : [name, index, ...path];
+}
+
+/** The options of the authorization server, besides its store and keys. */
+export type CommandServerOptions = Omit<
+  AuthorizationServerOptions,
+  'store' | 'masterKey' | 'previousMasterKeys' | 'events' | 'clock'
+>;
+
+export function serverOptions(
+  { settings, application, findWorkspaces }: Pick<Prepared, 'settings' | 'application' | 'findWorkspaces'>,
+  issuer: string,
+): CommandServerOptions {
+  const { name, externalUi, clients, identityProviders, profiles, brand, registration, metadataDocuments } =
+    settings;
+  const { localAccounts, metadata, outbound, lifetimes, keys, statusLists, rateLimits } = settings;
+  const { privateUseSchemes, auditRetention, resources } = settings;
+  return {
+    issuer,
+    ...(name !== null && name !== undefined && { name }),
+    resources: [...(application === null ? [] : [applicationResource(application, issuer)]), ...resources],
+    identityProviders: identityProviders as NonNullable<AuthorizationServerOptions['identityProviders']>,
+    ...{ clients, profiles, brand, registration, metadataDocuments, localAccounts, metadata, outbound },
+    ...{ lifetimes, keys, statusLists, rateLimits, privateUseSchemes, auditRetention },
+    ...(externalUi !== null && externalUi !== undefined && { externalUi }),
+    ...(findWorkspaces !== null && { workspaces: findWorkspaces }),
+  };
+}
+
+/** The application in this process: its guard asks the server itself, so that a revocation takes effect at once. */
+function applicationResource(
+  { name, path, scopes, translations, defaultScopes, requiredScopes, hierarchy }: ProtectedApplication,
+  issuer: string,
+): ResourceDefinition {
+  return {
+    resource: `${new URL(issuer).origin}${path}`,
+    name,
+    scopes,
+    ...(translations && { translations }),
+    ...(defaultScopes && { defaultScopes }),
+    ...(requiredScopes && { requiredScopes }),
+    ...(hierarchy && { hierarchy }),
+    revocationDelay: 0,
+  };
+}

@@ -1,0 +1,173 @@
+/** Starting: the address first, then the store, then everything behind it, and the same way back when it ends. */
+import { redirectUriOf } from '@portcullis/authorization-server';
+import { type HttpHandler, type ListeningServer, listen, type TlsCertificate } from '@portcullis/http/node';
+import { reasonOf, SettingsError } from '../errors.ts';
+import type { ProcessContext } from '../process-context.ts';
+import { flagOf, type Settings } from '../settings/schema.ts';
+import { type Composition, compose } from './compose.ts';
+import { createLineBatch } from './line-batch.ts';
+import { createLog, type Log } from './log.ts';
+import { findMasterKey, findPreviousKeys } from './master-key.ts';
+import type { Prepared } from './prepare.ts';
+import { checkSelf } from './self-check.ts';
+import { announce, type Callback, type FirstAccount } from './startup-banner.ts';
+import { openStorage } from './storage.ts';
+import { startSweeping } from './sweep-expired.ts';
+import { readCertificate, secure, watchCertificate } from './transport.ts';
+import { findWarnings } from './warnings.ts';
+
+export interface Running {
+  /** Takes no new connections, lets requests end within `grace` milliseconds, and closes everything. */
+  stop(grace: number): Promise<void>;
+}
+
+/**
+ * Starts everything and says so.
+ * @throws SettingsError naming the setting; nothing is left open then
+ */
+export async function start(prepared: Prepared, processContext: ProcessContext): Promise<Running> {
+  const { settings, nameOf } = prepared;
+  for (const warning of findWarnings(settings, nameOf)) processContext.complain(warning);
+  const lines = createLineBatch(processContext.write);
+  const log = createLog(settings.log, lines.add);
+  await using opened = new AsyncDisposableStack();
+  opened.defer(() => lines.end());
+
+  // The port comes before the store: its number may be part of the issuer, and a port that is taken must leave no trace.
+  const composed = Promise.withResolvers<HttpHandler>();
+  const certificate = await readCertificate(settings, processContext.folder, nameOf);
+  let handler: HttpHandler = async (asked, connection) => (await composed.promise)(asked, connection);
+  const door = await bind(prepared, certificate, log, (asked, connection) => handler(asked, connection));
+  opened.defer(async () => void (await door.close(0)));
+
+  if (certificate !== null) {
+    opened.defer(watchCertificate(settings, processContext.folder, certificate, door, log));
+  }
+
+  const storage = await openStorage(settings, processContext.folder, nameOf);
+  opened.defer(() => storage.store.close());
+  opened.defer(startSweeping(storage.store, log));
+  const key = await findMasterKey(settings, processContext, storage.store, nameOf);
+  if (key.warning !== null) processContext.complain(key.warning);
+
+  const issuer = settings.publicUrl ?? `${certificate === null ? 'http' : 'https'}://localhost:${door.port}`;
+  const previousMasterKeys = await findPreviousKeys(settings, processContext.folder, nameOf);
+  const parts = {
+    prepared,
+    issuer,
+    masterKey: key.bytes,
+    previousMasterKeys,
+    storage,
+    log,
+  };
+  const composition = await compose(parts);
+  opened.defer(() => composition.close());
+  const firstAccount = await makeFirstAccount(prepared, composition);
+  handler = secure(composition.handle, issuer);
+  composed.resolve(handler);
+
+  const callbacks = callbacksOf(prepared, issuer);
+  const text = announce(
+    {
+      version: processContext.version,
+      command: processContext.command,
+      url: new URL(issuer).origin,
+      address: `${settings.host}, port ${door.port}`,
+      servers: composition.servers,
+      documents: composition.documents,
+      callbacks,
+      database: storage.place,
+      key: key.place,
+      firstAccount,
+    },
+    processContext.styled,
+  );
+  // Who reads the log as JSON need not read the text.
+  if (settings.log === 'json') {
+    for (const { name, redirectUri } of callbacks) log({ type: 'third-party.awaited', name, redirectUri });
+  }
+  lines.flush();
+  processContext.write(text);
+
+  // Behind the start, which it neither delays nor fails. At the listener itself there is nothing in between to break anything.
+  if (settings.publicUrl !== null) void reportSelf(composition, issuer, processContext, log);
+
+  const everything = opened.move();
+  return {
+    async stop(grace) {
+      await door.close(grace);
+      await everything.disposeAsync();
+    },
+  };
+}
+
+function callbacksOf({ identityProviders }: Prepared, issuer: string): readonly Callback[] {
+  return identityProviders.map(({ id, name }) => ({ name, redirectUri: redirectUriOf(issuer, id) }));
+}
+
+async function reportSelf(
+  { servers, documents }: Composition,
+  issuer: string,
+  { complain }: ProcessContext,
+  log: Log,
+): Promise<void> {
+  const resource = servers.find(({ isOwn }) => isOwn)?.url ?? null;
+  const issues = await checkSelf({ issuer, resource, documents });
+  log({ type: issues.length === 0 ? 'self-check.passed' : 'self-check.failed', count: issues.length });
+  for (const issue of issues) complain(`self-check: ${issue}`);
+}
+
+/** The account of the settings, or a link by which a person makes it. */
+async function makeFirstAccount(
+  {
+    settings: { bootstrapEmail: email, bootstrapPassword: password, externalUi, ...settings },
+    identityProviders,
+    nameOf,
+  }: Prepared,
+  { authorizationServer }: Composition,
+): Promise<FirstAccount> {
+  if (externalUi?.loginUrl !== undefined) return { state: 'elsewhere', names: [externalUi.loginUrl] };
+  if (!settings.localAccounts) {
+    return { state: 'elsewhere', names: identityProviders.map(({ name }) => name) };
+  }
+  if (email === null || password === null) {
+    const link = await authorizationServer.setupLink();
+    return link === null ? { state: 'there' } : { state: 'awaited', link };
+  }
+  if ((await authorizationServer.bootstrap(email, password)) === 'created') return { state: 'made' };
+  const unused = `${nameOf('bootstrapEmail')} and ${nameOf('bootstrapPassword')}`;
+  return { state: 'there already', unused };
+}
+
+async function bind(
+  { settings: { port, host, trustedProxies }, nameOf }: Prepared,
+  certificate: TlsCertificate | null,
+  log: Log,
+  handler: HttpHandler,
+): Promise<ListeningServer> {
+  try {
+    return await listen(handler, {
+      port,
+      host,
+      trustedProxies,
+      ...(certificate !== null && { certificate }),
+      onError: (error) => log({ type: 'request.failed', reason: reasonOf(error) }),
+    });
+  } catch (cause) {
+    throw new SettingsError([addressIssue({ port, host }, nameOf, cause)], { cause });
+  }
+}
+
+function addressIssue(
+  { port, host }: Pick<Settings, 'port' | 'host'>,
+  nameOf: Prepared['nameOf'],
+  cause: unknown,
+): string {
+  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
+  if (code === 'EADDRINUSE') {
+    const advice = `choose another with ${flagOf('port')}, or 0 for any free one`;
+    return `${nameOf('port')} is ${port}, which another program has taken on ${host}: ${advice}`;
+  }
+  if (code === 'EACCES') return `${nameOf('port')} is ${port}, which this user may not listen on`;
+  return `${nameOf('host')} is ${host}, which cannot be listened on: ${reasonOf(cause)}`;
+}
