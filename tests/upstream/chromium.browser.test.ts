@@ -134,6 +134,7 @@ it('[GW-CONS-48] takes an answer that another site posts, with cookies that no o
     'GET /callback/company',
     'POST /callback/company',
   ]);
-  for (const { line, cookie } of visited) expect(cookie.includes('departure')).toBe(line.startsWith('GET'));
+  for (const { line, cookie } of visited)
+    expect(cookie.includes('federated-login')).toBe(line.startsWith('GET'));
   await program.close();
 });

@@ -83,7 +83,7 @@ describe('signing keys', () => {
     await createAuthorizationServer({ ...options, store });
     const start = createAuthorizationServer({ ...options, store, masterKey: new Uint8Array(32).fill(8) });
     await expect(start).rejects.toThrow(ConfigurationError);
-    await expect(start).rejects.toThrow(/masterKey is not the key/);
+    await expect(start).rejects.toThrow(/masterKey does not decrypt/);
     await store.close();
   });
 

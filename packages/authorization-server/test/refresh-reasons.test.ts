@@ -5,7 +5,7 @@ import { refreshing, type ServerUnderTest, startServer } from './server-under-te
 
 const REFUSAL = {
   error: 'invalid_grant',
-  error_description: 'The refresh token is not valid any more. Start a new authorization request.',
+  error_description: 'The refresh token is no longer valid. Start a new authorization request.',
 };
 
 interface Case {
@@ -185,7 +185,7 @@ describe('who is overtaken while a refresh is under way', () => {
     expect([answer.status, answer.body['error'], tries]).toEqual([503, 'temporarily_unavailable', 2]);
     expect(t.events.map(({ type }) => type)).not.toContain('refresh_token.rotated');
     expect(t.events.findLast(({ type }) => type.startsWith('request.'))).toMatchObject({
-      reason: 'the store does not agree with itself on a refresh token',
+      reason: 'the store contradicts itself about a refresh token',
     });
   });
 });

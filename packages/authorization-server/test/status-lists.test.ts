@@ -105,7 +105,9 @@ describe('a server that publishes nothing', () => {
 
   it('refuses lifetimes for which no status can be told', async () => {
     const started = startServer({ ...published, lifetimes: { accessToken: 43_201 } });
-    await expect(started).rejects.toThrow('statusLists is for access tokens of at most 43200 seconds');
+    await expect(started).rejects.toThrow(
+      'statusLists must be false with lifetimes.accessToken above 43200 seconds',
+    );
   });
 });
 

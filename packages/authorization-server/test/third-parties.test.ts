@@ -5,10 +5,10 @@ import {
   coveredScopes,
   type IdentityProvider,
   upstreamScopesFor,
-  validateIdentityProviders,
 } from '../src/federation/identity-provider.ts';
 import { identityProvidersSchema } from '../src/federation/provider-schema.ts';
 import { responseFormats, translateResponse } from '../src/federation/response-formats.ts';
+import { validateIdentityProviders } from '../src/federation/validate-identity-providers.ts';
 import {
   auth0,
   ConfigurationError,
@@ -360,7 +360,7 @@ describe('T082 the member that says who somebody is', () => {
     { claims: { id: 'a\0b' } },
   ])('is not found in $claims', ({ claims }) => {
     expect(() => readFederatedUser('https://hub.example', claims, { subject: 'id' })).toThrow(
-      'does not say who somebody is',
+      'no valid subject',
     );
   });
 

@@ -310,8 +310,16 @@ describe('who is not the protected server', () => {
   });
 
   it.each([
-    ['a client that is not configured', { tokenExchangeClients: ['nobody'] }, 'no configured client'],
-    ['a public client', { tokenExchangeClients: ['desktop'] }, 'no configured client'],
+    [
+      'a client that is not configured',
+      { tokenExchangeClients: ['nobody'] },
+      'is not a configured client with a secret or a key',
+    ],
+    [
+      'a public client',
+      { tokenExchangeClients: ['desktop'] },
+      'is not a configured client with a secret or a key',
+    ],
     ['a client without the grant', { tokenExchangeClients: ['nightly'] }, 'needs the grant type'],
   ])('cannot be configured: %s', async (_name, more, expected) => {
     const resources = RESOURCES.map((definition) => ({ ...definition, ...more }));

@@ -5,8 +5,8 @@ import { decodeJwt, decodeProtectedHeader, importJWK, jwtVerify } from 'jose';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startOidc } from '../../../tests/support/third-parties/oidc.ts';
 import { signAssertion } from '../src/federation/client-key.ts';
-import { validateIdentityProviders } from '../src/federation/identity-provider.ts';
 import { identityProvidersSchema } from '../src/federation/provider-schema.ts';
+import { validateIdentityProviders } from '../src/federation/validate-identity-providers.ts';
 import { type ClientKeyOptions, type IdentityProviderOptions, microsoftEntra } from '../src/index.ts';
 import { createOptionReport, formatOptionIssue, readOption } from '../src/option-schema.ts';
 import { ISSUER } from './server-under-test.ts';
@@ -263,7 +263,7 @@ describe('an answer that comes as a form', () => {
     const { left, headers, trail } = await leaveFor(t.visitor);
     expect(left?.searchParams.get('response_mode')).toBe('form_post');
     const cookies = [...trail.map((one) => one.headers), headers].flatMap((one) => one.getSetCookie());
-    expect(cookies.filter((line) => line.includes('departure'))).toEqual([
+    expect(cookies.filter((line) => line.includes('federated-login'))).toEqual([
       expect.stringMatching(/^__Host-.*HttpOnly; SameSite=Lax; Secure$/),
     ]);
     // What the third party would write into a form is read from its redirect here.

@@ -5,7 +5,7 @@ import { requestOf, type Sight } from './visitor.ts';
 
 function departureOf({ headers, trail }: Sight): string {
   const all = [...trail.map((one) => one.headers), headers].flatMap((one) => one.getSetCookie());
-  return all.find((line) => line.includes('departure') && !line.includes('Max-Age=0')) ?? '';
+  return all.find((line) => line.includes('federated-login') && !line.includes('Max-Age=0')) ?? '';
 }
 
 describe('the cookie of a departure', () => {
@@ -23,7 +23,7 @@ describe('the cookie of a departure', () => {
     const desktop = { client_id: 'desktop', redirect_uri: 'http://127.0.0.1:3000/callback' };
     await leaveFor(t.visitor);
     const { left } = await leaveFor(t.visitor, requestOf(desktop));
-    const [own, other] = [...t.visitor.cookies].filter(([name]) => name.includes('departure'));
+    const [own, other] = [...t.visitor.cookies].filter(([name]) => name.includes('federated-login'));
     if (own === undefined || other === undefined) throw new Error('there are not two departures');
     const back = await stayAt(t.visitor, left);
     // What was allowed to the one client stands in for nothing that the other asks.

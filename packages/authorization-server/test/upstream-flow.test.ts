@@ -45,7 +45,7 @@ async function setFilesScene(options: Partial<AuthorizationServerOptions> = {}) 
 function departures({ headers, trail }: Sight): readonly string[] {
   return [...trail.map((one) => one.headers), headers]
     .flatMap((one) => one.getSetCookie())
-    .filter((line) => line.includes('departure') && !line.includes('Max-Age=0'));
+    .filter((line) => line.includes('federated-login') && !line.includes('Max-Age=0'));
 }
 
 describe('the law of interaction', () => {
@@ -563,7 +563,8 @@ describe('T077 a way that another browser began', () => {
     const { files, t } = await setFilesScene();
     const { left } = await leaveFor(t.visitor);
     const back = await stayAt(t.visitor, left);
-    const [name = '', value = ''] = [...t.visitor.cookies].find(([one]) => one.includes('departure')) ?? [];
+    const [name = '', value = ''] =
+      [...t.visitor.cookies].find(([one]) => one.includes('federated-login')) ?? [];
     t.visitor.cookies.set(name, 'A'.repeat(43));
     expect((await comeBack(t.visitor, back)).status).toBe(403);
     t.visitor.cookies.delete(name);
@@ -823,7 +824,10 @@ describe('T081 errors of the third party', () => {
       expect(t.snapshot()).toBe(before);
       const reference = referenceOf(refused);
       const told = t.events.find((event) => 'newReference' in event && event.reference === reference);
-      expect(told).toMatchObject({ endpoint: '/consent', reason: expect.stringMatching(/^files: it/) });
+      expect(told).toMatchObject({
+        endpoint: '/consent',
+        reason: expect.stringMatching(/^files: (?:it|no|invalid)/),
+      });
 
       liar.at('discovery', null);
       const again = /<a class="button" href="([^"]+)">Try again</.exec(refused.html)?.[1] ?? '';

@@ -1,18 +1,8 @@
 /** A validated identity provider, and the scopes of ours that depend on its scopes. */
-import { impliedScopes, isScope, isSecureUrl, readWebUrl, type Scopes } from '@portcullis/protocol';
-import type { OptionReport } from '../option-schema.ts';
-import type { ResourceDefinition } from '../resource-options.ts';
-import { areScopesRead } from '../resource-options.ts';
-import { type ProviderClientAuthentication, providerClientAuthentications } from './client-authentication.ts';
-import { type ProviderClientKey, validateClientKey } from './client-key.ts';
-import type {
-  AllowedUsers,
-  IdentityProviderOptions,
-  PlainProvider,
-  StatusMethod,
-  UserinfoClaims,
-} from './provider-options.ts';
-import { completeEntry, type IdentityProviderEntry } from './provider-schema.ts';
+import type { Scopes } from '@portcullis/protocol';
+import type { ProviderClientAuthentication } from './client-authentication.ts';
+import type { ProviderClientKey } from './client-key.ts';
+import type { AllowedUsers, PlainProvider, StatusMethod, UserinfoClaims } from './provider-options.ts';
 
 export interface IdentityProvider {
   readonly id: string;
@@ -20,270 +10,57 @@ export interface IdentityProvider {
   readonly clientId: string;
   readonly clientSecret: string | null;
   readonly clientKey: ProviderClientKey | null;
-  /** `none`: a public client there. */
+  /** `none`: a public client. */
   readonly clientAuthentication: ProviderClientAuthentication;
   readonly responseMode: 'query' | 'form_post';
-  /** Where it sends people back to. Each third party has an address of its own, so that none can answer for another. @see RFC 9700 §4.4.2.2 */
+  /** Each provider has a redirect URI of its own, so that none can respond for another (mix-up attack). @see RFC 9700 §4.4.2.2 */
   readonly redirectUri: string;
   readonly scopes: Scopes;
   readonly upstreamScopes: Readonly<Record<string, Scopes>>;
-  readonly provider: Provider;
+  readonly provider: ProviderProtocol;
   readonly parameters: Readonly<Record<string, string>>;
   readonly allowedUsers: AllowedUsers;
-  /** `null`: the best way there is. */
+  /** `null`: the best method that the provider supports. */
   readonly status: StatusMethod | null;
   readonly statusCheckInterval: number;
   readonly revocationEnds: 'grant' | 'everything';
 }
 
-type Provider =
+export type ProviderProtocol =
   | { readonly protocol: 'openid'; readonly issuer: string }
   | {
       readonly protocol: 'oauth';
       readonly issuer: string;
-      /** Whether the operator said what it calls itself: then an `iss` in its answers is compared. */
+      /** Whether its issuer identifier is configured: then `iss` in its responses is compared (RFC 9207). */
       readonly sendsIssuer: boolean;
       readonly endpoints: PlainProvider['endpoints'];
       readonly userinfoClaims: UserinfoClaims;
       readonly responseFormat: NonNullable<PlainProvider['responseFormat']>;
     };
 
-/** Authorization request parameters that this server sets. */
-const RESERVED_PARAMETERS = [
-  'client_id', 'redirect_uri', 'response_type', 'response_mode', 'scope', 'user_scope', 'state', 'nonce',
-  'code_challenge', 'code_challenge_method', 'request', 'request_uri',
-]; // biome-ignore format: one list
-
-/** Pages below `/login/`. */
-const RESERVED = ['code', 'passkey'];
-
-/** What the rules need to know about the other options. */
-interface OtherOptions {
-  readonly issuer: string;
-  readonly resources: readonly Pick<ResourceDefinition, 'scopes' | 'hierarchy'>[];
-  readonly identityProviders: readonly IdentityProviderEntry[];
-  readonly localAccounts?: boolean;
-}
-
-/** Validates the identity providers and reports every issue. */
-export function validateIdentityProviders(
-  { issuer, resources, identityProviders, localAccounts = true }: OtherOptions,
-  report: OptionReport,
-): ReadonlyMap<string, IdentityProvider> {
-  const isKnown = areScopesRead(resources, report);
-  const scopes = isKnown ? new Set(resources.flatMap((resource) => Object.keys(resource.scopes))) : null;
-  const validated = new Map<string, IdentityProvider>();
-  for (const [index, entry] of identityProviders.entries()) {
-    const path = ['identityProviders', String(index)];
-    const options = entry === undefined ? null : completeEntry(entry, path, report);
-    if (options === null) continue;
-    const add = (member: string, message: string) => report.add([...path, ...member.split('.')], message);
-    if (!/^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$/.test(options.id)) {
-      add('id', 'must be 1 to 32 lowercase letters, digits and hyphens');
-    }
-    if (RESERVED.includes(options.id)) add('id', `${options.id} is reserved for a page of this server`);
-    if (validated.has(options.id)) add('id', `duplicate identity provider ${options.id}`);
-    if (report.isUnread(...path, 'clientId')) continue;
-    const isUnread = (member: string) => report.isUnread(...path, member);
-    const provider = validateProvider(options, { issuer, scopes, path, report, isUnread, add });
-    const upstreamScopes = isKnown ? withImplied(provider.upstreamScopes, resources) : {};
-    validated.set(options.id, Object.freeze({ ...provider, upstreamScopes }));
-  }
-  checkSubjects([...validated.values()], report);
-  if (!localAccounts && identityProviders.length === 0 && !report.isUnread('identityProviders')) {
-    report.add(['localAccounts'], 'must be true unless there is an identity provider to sign in with');
-  }
-  return validated;
-}
-
-/**
- * Users are identified by issuer and subject. Where two providers share an issuer, a subject has to mean the same user at both,
- * or a user of one could sign in as a user of the other.
- */
-function checkSubjects(providers: readonly IdentityProvider[], report: OptionReport): void {
-  for (const [index, { provider }] of providers.entries()) {
-    const other = providers.slice(0, index).find((one) => one.provider.issuer === provider.issuer);
-    if (other !== undefined && subjectsOf(other.provider) !== subjectsOf(provider)) {
-      report.add(
-        ['identityProviders', index, 'kind', 'issuer'],
-        `must differ from that of ${other.id}, ${provider.issuer}: their users could not be told apart`,
-      );
-    }
-  }
-}
-
-/** A scope that implies others rests on what they rest on: otherwise it would be a way round them. */
-function withImplied(
-  upstreamScopes: IdentityProvider['upstreamScopes'],
-  resources: OtherOptions['resources'],
-): IdentityProvider['upstreamScopes'] {
-  const entries = resources.flatMap(({ scopes, hierarchy = {} }) =>
-    Object.keys(scopes).map((scope): [string, Scopes] => [
-      scope,
-      [...impliedScopes([scope], hierarchy)].flatMap((implied) => needs(upstreamScopes, implied)),
-    ]),
-  );
-  const merged = new Map<string, ReadonlySet<string>>();
-  for (const [scope, needed] of [...Object.entries(upstreamScopes), ...entries]) {
-    merged.set(scope, new Set([...(merged.get(scope) ?? []), ...needed]));
-  }
-  return Object.fromEntries(
-    [...merged].flatMap(([scope, all]) => (all.size === 0 ? [] : [[scope, [...all]]])),
-  );
-}
-
-/** Who says which subjects there are. */
-function subjectsOf(provider: Provider): string {
-  return provider.protocol === 'openid'
-    ? provider.protocol
-    : JSON.stringify([provider.endpoints.userinfo, provider.userinfoClaims.subject]);
-}
-
-interface ProviderContext {
-  readonly issuer: string;
-  /** Scopes of all resources; `null`: not known. */
-  readonly scopes: ReadonlySet<string> | null;
-  readonly path: readonly string[];
-  readonly report: OptionReport;
-  /** Whether a member could not be read. */
-  isUnread(member: string): boolean;
-  /** Reports an issue of a member, such as `kind.issuer`. */
-  add(member: string, message: string): void;
-}
-
-function validateProvider(options: IdentityProviderOptions, context: ProviderContext): IdentityProvider {
-  const { issuer, add } = context;
-  checkScopes(options, context);
-  for (const name of Object.keys(options.parameters ?? {}).filter((one) =>
-    RESERVED_PARAMETERS.includes(one),
-  )) {
-    add('parameters', `${name} is set by this server`);
-  }
-  const provider = validateKind(options, context);
-  return Object.freeze<IdentityProvider>({
-    id: options.id,
-    name: options.name,
-    clientId: options.clientId,
-    clientSecret: options.clientSecret ?? null,
-    ...validateClientAuthentication(options, context),
-    responseMode: options.responseMode ?? 'query',
-    redirectUri: redirectUriOf(issuer, options.id),
-    scopes: options.scopes,
-    upstreamScopes: options.upstreamScopes ?? {},
-    provider,
-    parameters: options.parameters ?? {},
-    allowedUsers: options.allowedUsers ?? {},
-    status: options.status ?? null,
-    statusCheckInterval: options.statusCheckInterval ?? 60,
-    revocationEnds: options.revocationEnds ?? 'grant',
-  });
-}
-
-function checkScopes(
-  { scopes, upstreamScopes = {} }: IdentityProviderOptions,
-  context: ProviderContext,
-): void {
-  for (const scope of scopes.filter((one) => !isScope(one))) {
-    context.add('scopes', `invalid scope ${JSON.stringify(scope)}`);
-  }
-  for (const [ours, theirs] of Object.entries(upstreamScopes)) {
-    for (const scope of theirs.filter((one) => !isScope(one))) {
-      context.add('upstreamScopes', `invalid scope ${JSON.stringify(scope)}`);
-    }
-    if (context.scopes?.has(ours) === false) {
-      context.add('upstreamScopes', `unknown scope ${JSON.stringify(ours)}; no resource defines it`);
-    }
-  }
-}
-
-/** The redirect URI of this server at a third party, by its identifier here: its operator registers it there. */
+/** The redirect URI of this server at an identity provider, to be registered there. @param id of the provider in the configuration */
 export function redirectUriOf(issuer: string, id: string): string {
   return `${URL.parse(issuer)?.origin ?? issuer}/callback/${id}`;
 }
 
-/** A method needs its credential, and a credential needs a method that uses it. */
-function validateClientAuthentication(
-  { clientSecret, clientKey, clientAuthentication, kind }: IdentityProviderOptions,
-  { add, isUnread, path, report }: ProviderContext,
-): Pick<IdentityProvider, 'clientKey' | 'clientAuthentication'> {
-  const by = clientKey !== undefined ? 'key' : clientSecret !== undefined ? 'secret' : 'nothing';
-  const usual = { key: 'private_key_jwt', secret: 'client_secret_basic', nothing: 'none' } as const;
-  // Without a secret, a method that sends one is ignored.
-  const method =
-    by === 'nothing' && providerClientAuthentications[clientAuthentication ?? 'none'].credential !== 'key'
-      ? 'none'
-      : (clientAuthentication ?? usual[by]);
-  const isRead = !isUnread('clientSecret') && !isUnread('clientKey') && !isUnread('clientAuthentication');
-  if (clientKey !== undefined && clientSecret !== undefined) {
-    add('clientKey', 'must not be combined with clientSecret');
-  } else if (isRead && providerClientAuthentications[method].credential !== by) {
-    add('clientAuthentication', `${method} needs ${by === 'key' ? 'clientSecret' : 'clientKey'}`);
-  }
-  const { responseFormat = 'standard' } = 'responseFormat' in kind ? kind : {};
-  if (clientKey !== undefined && responseFormat !== 'standard') {
-    add(
-      'clientKey',
-      `must be left out: a provider with the response format ${responseFormat} accepts only secrets`,
-    );
-  }
-  const key =
-    clientKey === undefined || isUnread('clientKey')
-      ? null
-      : validateClientKey(clientKey, [...path, 'clientKey'], report);
-  return { clientKey: key, clientAuthentication: method };
+/** The scopes to request at the provider if the user approved these scopes of ours: its general ones, and those that ours require. */
+export function upstreamScopesFor({ scopes, upstreamScopes }: IdentityProvider, approved: Scopes): Scopes {
+  return [
+    ...new Set([...scopes, ...approved.flatMap((scope) => requiredUpstreamScopes(upstreamScopes, scope))]),
+  ];
 }
 
-function validateKind(options: IdentityProviderOptions, { add, isUnread }: ProviderContext): Provider {
-  const kind: Partial<PlainProvider> = options.kind;
-  const { issuer, endpoints, userinfoClaims, responseFormat = 'standard' } = kind;
-  const isRead = !isUnread('kind');
-  if (issuer !== undefined) checkEndpoint(issuer, 'kind.issuer', add);
-  if (endpoints === undefined) {
-    if (isRead && issuer === undefined)
-      add('kind.issuer', 'is required, or endpoints of a plain OAuth 2.0 provider');
-    if (isRead && userinfoClaims !== undefined) add('kind.endpoints', 'is required with userinfoClaims');
-    if (isRead && !isUnread('scopes') && !options.scopes.includes('openid')) {
-      add('scopes', 'must include openid: an OpenID Connect provider identifies users by an ID token');
-    }
-    return { protocol: 'openid', issuer: issuer ?? '' };
-  }
-  if (isRead && userinfoClaims === undefined) add('kind.userinfoClaims', 'is required with endpoints');
-  for (const [name, url] of Object.entries(endpoints)) checkEndpoint(url, `kind.endpoints.${name}`, add);
-  if (isRead && options.status === 'introspection' && endpoints.introspection === undefined) {
-    add('status', 'introspection needs kind.endpoints.introspection');
-  }
-  return {
-    protocol: 'oauth',
-    issuer: issuer ?? URL.parse(endpoints.authorization)?.origin ?? '',
-    sendsIssuer: issuer !== undefined,
-    endpoints,
-    userinfoClaims: userinfoClaims ?? { subject: '' },
-    responseFormat,
-  };
+/** Our scopes that are covered by those granted at the provider: ours MUST NOT exceed them. @see seed 4.5(3) */
+export function coveredScopes({ upstreamScopes }: IdentityProvider, scopes: Scopes, granted: Scopes): Scopes {
+  return scopes.filter((scope) =>
+    requiredUpstreamScopes(upstreamScopes, scope).every((needed) => granted.includes(needed)),
+  );
 }
 
-/** Tokens are sent there: https, or http on loopback. */
-function checkEndpoint(value: unknown, member: string, add: ProviderContext['add']): void {
-  if (typeof value !== 'string') return;
-  const url = readWebUrl(value);
-  if (url === null || !isSecureUrl(url) || url.hash !== '') {
-    add(member, `must be an https URL, not ${JSON.stringify(value)}`);
-  }
-}
-
-/**
- * What is asked for at a third party when these scopes of ours were allowed: what everybody is asked for, and what these
- * rest on.
- */
-export function upstreamScopesFor({ scopes, upstreamScopes }: IdentityProvider, ours: Scopes): Scopes {
-  return [...new Set([...scopes, ...ours.flatMap((scope) => needs(upstreamScopes, scope))])];
-}
-
-/** The scopes of ours that what was granted there carries. Ours MUST NOT exceed what they rest on. @see seed 4.5(3) */
-export function coveredScopes({ upstreamScopes }: IdentityProvider, ours: Scopes, there: Scopes): Scopes {
-  return ours.filter((scope) => needs(upstreamScopes, scope).every((needed) => there.includes(needed)));
-}
-
-function needs(upstreamScopes: IdentityProvider['upstreamScopes'], scope: string): Scopes {
+/** The scopes of the provider that a scope of ours requires. */
+export function requiredUpstreamScopes(
+  upstreamScopes: IdentityProvider['upstreamScopes'],
+  scope: string,
+): Scopes {
   return Object.hasOwn(upstreamScopes, scope) ? (upstreamScopes[scope] ?? []) : [];
 }
