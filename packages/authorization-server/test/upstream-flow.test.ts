@@ -823,7 +823,7 @@ describe('T081 errors of the third party', () => {
       expect(departures(refused)).toEqual([]);
       expect(t.snapshot()).toBe(before);
       const reference = referenceOf(refused);
-      const told = t.events.find((event) => 'newReference' in event && event.reference === reference);
+      const told = t.events.find((event) => 'reference' in event && event.reference === reference);
       expect(told).toMatchObject({
         endpoint: '/consent',
         reason: expect.stringMatching(/^files: (?:it|no|invalid)/),
