@@ -1,4 +1,4 @@
-/** Configuration of an authorization server: what an operator may say, and what it is once it was judged. */
+/** Options of an authorization server: as a caller passes them, and as the server uses them after validation. */
 import type { Profile, RedirectPolicy } from '@portcullis/protocol';
 import type { EventSink } from './audit/events.ts';
 import type { ConfiguredClient } from './clients/client.ts';
@@ -19,75 +19,75 @@ import type { Brand, BrandOptions } from './ui/brand.ts';
 
 /** A part of a protected server that a grant can be bound to: a team, a project, a customer. */
 export interface Workspace {
-  /** Stands in tokens as the claim `workspace`. */
+  /** The claim `workspace` of tokens. */
   readonly id: string;
-  /** What people call it. */
+  /** Shown to users. */
   readonly name: string;
 }
 
 /**
- * Answers the workspaces of a person on a resource; none: the resource knows no such thing, or this person may not choose.
- * When it rejects, the person is asked to come back later.
+ * Lists the workspaces that a user can pick for a resource on the consent page; empty for no choice.
+ * When it rejects, the user is asked to try again later.
  */
 export type FindWorkspaces = (accountId: string, resource: string) => Promise<readonly Workspace[]>;
 
-/** What an operator says. */
+/** Options of `createAuthorizationServer`. */
 export interface AuthorizationServerOptions {
-  /** The issuer identifier, kept byte for byte. */
+  /** The issuer identifier, used byte for byte. @see RFC 8414 §2 */
   readonly issuer: string;
-  /** What people call this server; the host of the issuer when left out. */
+  /** The server's name on its pages; the issuer's host by default. */
   readonly name?: string;
   readonly store: AuthorizationStore;
-  /** 32 bytes that seal private keys and from which refresh tokens are derived. They stand nowhere in the store. */
+  /** 32 bytes that encrypt private keys and derive refresh tokens. Never in the store. */
   readonly masterKey: Uint8Array;
   /**
-   * Keys that `masterKey` has replaced, or that are going to replace it: they open what was sealed under them, and retries of
-   * refreshes from before still get their successor. Nothing is sealed under them.
+   * Former or upcoming master keys: they decrypt what was encrypted under them and derive the successors of earlier refresh
+   * tokens, and encrypt nothing.
    */
   readonly previousMasterKeys?: readonly Uint8Array[];
-  /** What keys sign access tokens, and how long each. */
+  /** Algorithm and rotation of signing keys. */
   readonly keys?: KeyOptions;
   /**
-   * Whether the status of access tokens is published, so that guards elsewhere notice revocation without asking for each token.
-   * `false` when left out. @see draft-ietf-oauth-status-list
+   * Whether token status lists are published, so that remote guards learn of revocation without introspection; `false` by
+   * default. @see draft-ietf-oauth-status-list
    */
   readonly statusLists?: boolean;
-  /** At least one. A request without `resource` means the first. */
+  /** At least one; a request without `resource` means the first. @see RFC 8707 */
   readonly resources: readonly ResourceDefinition[];
   /** RFC 7591 metadata with `client_id` and, for confidential clients, `client_secret`. */
   readonly clients?: readonly object[];
-  /** The revisions served; all when left out. */
+  /** Revisions to serve; all by default. */
   readonly profiles?: readonly Profile[];
   /** `false`: no metadata documents, default paths only, as a Profile A server may be. */
   readonly metadata?: boolean;
-  /** Whether anybody may register a client, and by what rules. */
+  /** Open client registration and its rules. @see RFC 7591, RFC 7592 */
   readonly registration?: boolean | RegistrationOptions;
-  /** Whether clients may be named by the address of a document that describes them, and on which hosts. `true` when left out. */
+  /** Client ID metadata documents, and on which hosts; `true` by default. */
   readonly metadataDocuments?: boolean | DocumentOptions;
-  /** How this server asks hosts that clients name: for their documents and keys. */
+  /** How documents and keys of clients are fetched. */
   readonly outbound?: OutboundSettings;
-  /** What the pages look like and say. */
+  /** Logo, colours, texts and links of the pages. */
   readonly brand?: BrandOptions;
-  /** An application of the operator that shows sign-in or consent itself. */
+  /** An application of the operator that shows sign-in or consent. */
   readonly externalUi?: ExternalUiOptions;
-  /** Where people choose a workspace as they consent. */
+  /** Lists the workspaces that users pick on the consent page. */
   readonly workspaces?: FindWorkspaces;
-  /** Whose accounts people may sign in with as well, and whose tokens their grants then rest on. */
+  /** External identity providers users can sign in with; their tokens are linked to the resulting grants. */
   readonly identityProviders?: readonly (IdentityProviderOptions | PresetReference)[];
-  /** `false`: nobody has an account of this server's own, and third parties are the only way in. `true` when left out. */
+  /** `false`: no local accounts, identity providers are the only way to sign in. `true` by default. */
   readonly localAccounts?: boolean;
   readonly lifetimes?: Partial<Lifetimes>;
   readonly privateUseSchemes?: readonly string[];
-  /** How often what may be done; `false`: as often as anybody likes. */
+  /** Rate limits; `false` disables them. */
   readonly rateLimits?: RateLimitOptions | false;
-  /** Seconds for which events are kept in the store; `false`: they are not. 90 days when left out. */
+  /** Seconds that audit events are stored, 90 days by default; `false` stores none. */
   readonly auditRetention?: number | false;
   readonly events?: EventSink;
   /** Epoch seconds. */
   readonly clock?: () => number;
 }
 
-/** Options as judged: nothing in it is optional or wrong. */
+/** Validated options, with defaults. */
 export interface ServerOptions {
   readonly issuer: string;
   readonly name: string;
@@ -99,22 +99,22 @@ export interface ServerOptions {
   readonly clients: ReadonlyMap<string, ConfiguredClient>;
   readonly profiles: readonly Profile[];
   readonly metadata: boolean;
-  /** `null`: nobody may register. */
+  /** `null`: registration is off. */
   readonly registration: RegistrationRules | null;
-  /** Whose metadata documents are read; `null`: nobody's. */
+  /** Which client ID metadata documents are trusted; `null`: none. */
   readonly metadataDocuments: DocumentTrustPolicy | null;
   readonly outbound: Outbound;
   readonly workspaces: FindWorkspaces;
   /** By their identifiers. */
   readonly identityProviders: ReadonlyMap<string, IdentityProvider>;
   readonly localAccounts: boolean;
-  /** `false` with a store without users: only clients that act on their own behalf get tokens. */
+  /** `false` with a store without users: only clients that act for themselves get tokens. */
   readonly servesUsers: boolean;
   readonly brand: Brand;
   /** `null`: this server shows every page itself. */
   readonly externalUi: ExternalUiRules | null;
   readonly lifetimes: Lifetimes;
-  /** `null`: nothing is limited. */
+  /** `null`: no rate limits. */
   readonly rateLimits: RateLimitPolicies | null;
   readonly auditRetention: number | false;
   readonly redirects: RedirectPolicy;
