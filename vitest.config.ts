@@ -10,10 +10,10 @@ const ALL = ['packages/*/test/**/*.test.ts', 'examples/*/test/**/*.test.ts', 'te
 const EXHAUSTIVE = [
   'tests/pages/{every-page,every-page-in-german,every-page-without-script,by-keyboard}.test.ts',
   'tests/resilience/*.test.ts',
-  'tests/upstream/{life,elsewhere,chromium.browser}.test.ts',
+  'tests/federation/{provider-token-lifecycle,remote-protected-server,federated-login.browser}.test.ts',
   'tests/interop/{expiry,status-lists,command,mcp-remote,postgres,openid-client-methods,refusals}.test.ts',
   'tests/fuzz/sockets.test.ts',
-  'packages/authorization-server/test/{outages,odd-moments.browser}.test.ts',
+  'packages/authorization-server/test/{outages,edge-cases.browser}.test.ts',
   'packages/cli/test/{client-network,memory}.test.ts',
 ];
 
@@ -25,7 +25,7 @@ const SHARED = ['authorization-server', 'http', 'protocol', 'resource-server'].m
 /** The longest files start first, so that no worker waits for one of them alone at the end. */
 const LONGEST = [
   'tests/pages/every-page-without-script.test.ts',
-  'tests/upstream/life.test.ts',
+  'tests/federation/provider-token-lifecycle.test.ts',
   'tests/pages/every-page.test.ts',
   'tests/pages/every-page-in-german.test.ts',
   'packages/store/test/contract.test.ts',

@@ -10,6 +10,7 @@ import {
   type Scene,
 } from './chapters.ts';
 import { createChecks, formatChecks } from './checks.ts';
+import { identityProvider } from './federation.ts';
 import {
   getShortLivedToken,
   refuseAtTokenEndpoint,
@@ -18,7 +19,6 @@ import {
   refuseWithoutPermission,
 } from './refusals.ts';
 import { robot, setStage } from './stage.ts';
-import { identityProvider } from './third-party.ts';
 import { createTranscript } from './transcript.ts';
 
 let told = '';

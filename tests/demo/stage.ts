@@ -3,9 +3,9 @@
 import { fileURLToPath } from 'node:url';
 import { type Client, type ClientOptions, createClient, createMemoryStore } from '@portcullis/client';
 import { createLoopbackReceiver } from '@portcullis/client/node';
+import { type GithubIdentityProvider, startGithub } from '../support/identity-providers/github.ts';
+import { likeGithub } from '../support/identity-providers/settings.ts';
 import { owner, type Portcullis, startPortcullis } from '../support/portcullis.ts';
-import { type GithubIdentityProvider, startGithub } from '../support/third-parties/github.ts';
-import { likeGithub } from '../support/third-parties/settings.ts';
 import { createUser } from '../support/user.ts';
 import type { Exchange, Fetch, Transcript } from './transcript.ts';
 

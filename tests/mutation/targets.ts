@@ -21,15 +21,14 @@ export const mutationTargets: Readonly<Record<string, MutationTarget>> = {
   },
   codes: {
     mutate: ['authorization-server/src/token/authorization-code.ts'],
-    tests: [`${TESTS}/{authorization-code,code-reasons,code-sent-twice}.test.ts`],
+    tests: [`${TESTS}/{authorization-code,authorization-code-errors,authorization-code-reuse}.test.ts`],
   },
   refresh: {
     mutate: [
-      'authorization-server/src/token/refresh.ts',
-      'authorization-server/src/token/refresh-tokens.ts',
-      'authorization-server/src/token/family.ts',
+      'authorization-server/src/token/refresh-token.ts',
+      'authorization-server/src/token/refresh-token-family.ts',
     ],
-    tests: [`${TESTS}/{refresh,refresh-reasons,family,shared-rate-limits}.test.ts`],
+    tests: [`${TESTS}/{refresh,refresh-errors,refresh-token-family,shared-rate-limits}.test.ts`],
   },
   clients: {
     mutate: [

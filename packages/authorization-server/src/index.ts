@@ -19,8 +19,8 @@ export type { DocumentOptions } from './clients/metadata-document/document-optio
 export type { OutboundSettings } from './clients/metadata-document/outbound-settings.ts';
 export type { RegistrationOptions } from './clients/registration-options.ts';
 export type { ExternalUiOptions } from './external-ui/external-ui-options.ts';
-export type { ClientKeyAlgorithm, ClientKeyOptions } from './federation/client-key.ts';
-export { redirectUriOf } from './federation/identity-provider.ts';
+export type { ClientKeyAlgorithm, ClientKeyOptions } from './federation/provider/client-key.ts';
+export { redirectUriOf } from './federation/provider/identity-provider.ts';
 export type {
   AllowedUsers,
   IdentityProviderOptions,
@@ -28,7 +28,7 @@ export type {
   PlainProvider,
   StatusMethod,
   UserinfoClaims,
-} from './federation/provider-options.ts';
+} from './federation/provider/options.ts';
 export {
   auth0,
   github,
@@ -39,8 +39,8 @@ export {
   okta,
   type PresetOptions,
   slack,
-} from './federation/provider-presets.ts';
-export type { PresetReference } from './federation/provider-schema.ts';
+} from './federation/provider/presets.ts';
+export type { PresetReference } from './federation/provider/schema.ts';
 export type {
   ProviderToken,
   ProviderTokenRequest,

@@ -8,7 +8,7 @@ import { type DocumentOptions, documentsSchema } from './clients/metadata-docume
 import { type OutboundSettings, outboundSchema } from './clients/metadata-document/outbound-settings.ts';
 import { type RegistrationOptions, registrationSchema } from './clients/registration-options.ts';
 import { type ExternalUiOptions, externalUiSchema } from './external-ui/external-ui-options.ts';
-import { type IdentityProviderEntry, identityProvidersSchema } from './federation/provider-schema.ts';
+import { type IdentityProviderEntry, identityProvidersSchema } from './federation/provider/schema.ts';
 import {
   defaultKeys,
   type KeyOptions,

@@ -7,9 +7,9 @@ import type { DocumentTrustPolicy } from './clients/metadata-document/document-u
 import type { Outbound, OutboundSettings } from './clients/metadata-document/outbound-settings.ts';
 import type { RegistrationOptions, RegistrationRules } from './clients/registration-options.ts';
 import type { ExternalUiOptions, ExternalUiRules } from './external-ui/external-ui-options.ts';
-import type { IdentityProvider } from './federation/identity-provider.ts';
-import type { IdentityProviderOptions } from './federation/provider-options.ts';
-import type { PresetReference } from './federation/provider-schema.ts';
+import type { IdentityProvider } from './federation/provider/identity-provider.ts';
+import type { IdentityProviderOptions } from './federation/provider/options.ts';
+import type { PresetReference } from './federation/provider/schema.ts';
 import type { KeyOptions, KeyRules } from './keys/key-options.ts';
 import type { Lifetimes } from './lifetimes.ts';
 import type { RateLimitOptions, RateLimitPolicies } from './rate-limit/policies.ts';

@@ -5,7 +5,7 @@ import { validateDocuments } from './clients/metadata-document/document-options.
 import { createOutbound } from './clients/metadata-document/outbound-settings.ts';
 import { validateRegistration } from './clients/registration-options.ts';
 import { validateExternalUi } from './external-ui/external-ui-options.ts';
-import { validateIdentityProviders } from './federation/validate-identity-providers.ts';
+import { validateIdentityProviders } from './federation/provider/validate-identity-providers.ts';
 import { validateKeyOptions } from './keys/key-options.ts';
 import { createOptionReport, type OptionReport, throwIssues } from './option-schema.ts';
 import type { AuthorizationServerOptions, ServerOptions } from './options.ts';

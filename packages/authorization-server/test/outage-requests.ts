@@ -5,9 +5,9 @@ import { STATUS_LISTS_PATH } from '../src/status-lists/entries.ts';
 import type { AuthorizationStore } from '../src/store/index.ts';
 import { challengeOf, enrol } from './authenticator.ts';
 import { codeOf, recoveryCodesOn, secretOn } from './code-app.ts';
-import { SECRET, signatureOf } from './headless-application.ts';
+import { SECRET, signatureOf } from './external-ui-application.ts';
+import { stayAt } from './federation-scene.ts';
 import { CALLBACK, FILES, ISSUER, redemption } from './server-under-test.ts';
-import { stayAt } from './upstream-scene.ts';
 import {
   createVisitor,
   EMAIL,

@@ -5,10 +5,11 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { openStore } from '@portcullis/store';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { startGithub } from '../../../tests/support/identity-providers/github.ts';
 import { startServer as startPostgres } from '../../../tests/support/postgres.ts';
-import { startGithub } from '../../../tests/support/third-parties/github.ts';
 import type { AuthorizationServerOptions } from '../src/index.ts';
-import { SECRET } from './headless-application.ts';
+import { SECRET } from './external-ui-application.ts';
+import { elsewhere, plain } from './federation-scene.ts';
 import {
   type Desk,
   type Prepared,
@@ -18,7 +19,6 @@ import {
   setDesk,
 } from './outage-requests.ts';
 import { ISSUER } from './server-under-test.ts';
-import { elsewhere, plain } from './upstream-scene.ts';
 
 /** A store that can be taken away and given back. */
 interface Away {

@@ -1,12 +1,12 @@
 /** Starts a federated login: redirects to the identity provider, or shows that it is unavailable. */
 import { type HttpResponse, withCookies } from '@portcullis/http';
-import type { IdentityProvider } from '../federation/identity-provider.ts';
 import type { FederatedLoginRequest } from '../federation/login-request.ts';
 import {
   DEFAULT_RETRY_AFTER,
   type IdentityProviderError,
   isUnavailable,
-} from '../federation/provider-error.ts';
+} from '../federation/provider/error.ts';
+import type { IdentityProvider } from '../federation/provider/identity-provider.ts';
 import type { PageContext } from '../page-context.ts';
 import { describeWait } from '../ui/times.ts';
 

@@ -8,7 +8,7 @@ import {
   type Scopes,
 } from '@portcullis/protocol';
 import type { ResolvedClient } from '../clients/client.ts';
-import type { IdentityProvider } from '../federation/identity-provider.ts';
+import type { IdentityProvider } from '../federation/provider/identity-provider.ts';
 import type { PageContext } from '../page-context.ts';
 import { hashSecret, matchesSecret, newIdentifier, newSecret } from '../secrets.ts';
 import type { AuthorizationTransactionRecord } from '../store/index.ts';

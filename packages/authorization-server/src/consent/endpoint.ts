@@ -4,7 +4,7 @@ import { type Parameters, type RedirectTarget, readParameters } from '@portculli
 import { continueTransaction } from '../authorization/continue-transaction.ts';
 import { denyConsent } from '../authorization/issue-code.ts';
 import { type BrowserTransaction, findTransaction, pagePath } from '../authorization/transactions.ts';
-import { upstreamScopesFor } from '../federation/identity-provider.ts';
+import { upstreamScopesFor } from '../federation/provider/identity-provider.ts';
 import { isCrossSiteForm } from '../http/csrf.ts';
 import type { Route } from '../http/router.ts';
 import type { ServerOptions } from '../options.ts';

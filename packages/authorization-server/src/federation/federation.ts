@@ -2,8 +2,6 @@
 import type { ServerContext } from '../context.ts';
 import { newIdentifier } from '../secrets.ts';
 import type { ProviderTokensRecord } from '../store/index.ts';
-import type { FederatedUser } from './federated-user.ts';
-import type { IdentityProvider } from './identity-provider.ts';
 import {
   createLinkedUsers,
   createResolveLoginMethod,
@@ -11,10 +9,16 @@ import {
   type ResolveLoginMethod,
 } from './linked-users.ts';
 import { createFederatedLogins, type FederatedLogins } from './login-request.ts';
-import { createProviderClient, type ProviderClient } from './provider-client.ts';
+import { createProviderClient, type ProviderClient } from './provider/client.ts';
+import type { FederatedUser } from './provider/federated-user.ts';
+import type { IdentityProvider } from './provider/identity-provider.ts';
+import {
+  type ProviderTokenResponse,
+  providerTokensContext,
+  providerTokenTimes,
+} from './provider/token-set.ts';
 import { createProviderTokens, noProviderTokensInUse, type ProviderTokens } from './provider-tokens.ts';
 import { createRevocationJobs, type RevocationTrigger } from './revocation-jobs.ts';
-import { type ProviderTokenResponse, providerTokensContext, providerTokenTimes } from './token-set.ts';
 import { createTokenVault, type TokenVault } from './token-vault.ts';
 
 /** The user that an identity provider has authenticated, with the tokens it issued. */

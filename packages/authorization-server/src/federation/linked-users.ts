@@ -4,8 +4,8 @@ import { hashSecret, newIdentifier } from '../secrets.ts';
 import type { AccountRecord } from '../store/index.ts';
 import { unusableHash } from '../users/passwords.ts';
 import type { User } from '../users/sessions.ts';
-import type { FederatedUser } from './federated-user.ts';
-import type { IdentityProvider } from './identity-provider.ts';
+import type { FederatedUser } from './provider/federated-user.ts';
+import type { IdentityProvider } from './provider/identity-provider.ts';
 
 export interface LinkedUsers {
   /** The account of a federated user; created at the first login. */

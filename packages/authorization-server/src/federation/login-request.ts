@@ -7,9 +7,9 @@ import { createRateLimitCheck } from '../rate-limit/limiter.ts';
 import { hashSecret, matchesSecret, newSecret } from '../secrets.ts';
 import type { FederatedLoginRecord } from '../store/index.ts';
 import { respondRedirect } from '../ui/respond-page.ts';
-import type { IdentityProvider } from './identity-provider.ts';
-import type { FederatedLoginSecrets, ProviderClient } from './provider-client.ts';
-import { IdentityProviderError, toIdentityProviderError } from './provider-error.ts';
+import type { FederatedLoginSecrets, ProviderClient } from './provider/client.ts';
+import { IdentityProviderError, toIdentityProviderError } from './provider/error.ts';
+import type { IdentityProvider } from './provider/identity-provider.ts';
 import type { TokenVault } from './token-vault.ts';
 
 /** What a federated login is for, and where it returns to. */

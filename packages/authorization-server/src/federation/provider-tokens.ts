@@ -1,11 +1,11 @@
 /** Provider tokens of grants, as the endpoints use them: whether they are alive, how they limit our tokens, and their release to protected resources. */
 import { intersectScopes, missingScopes, OAuthError, type Scopes } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
-import { coveredScopes, type IdentityProvider } from './identity-provider.ts';
 import { createProviderTokenLiveness, ProviderTokensEndedError } from './liveness.ts';
 import { grantableUntil } from './liveness-rule.ts';
-import type { ProviderClient } from './provider-client.ts';
-import { type ProviderTokenSet, providerTokensContext } from './token-set.ts';
+import type { ProviderClient } from './provider/client.ts';
+import { coveredScopes, type IdentityProvider } from './provider/identity-provider.ts';
+import { type ProviderTokenSet, providerTokensContext } from './provider/token-set.ts';
 import type { TokenVault } from './token-vault.ts';
 
 /** A token of an identity provider, decrypted for the protected resource that the user is calling. */

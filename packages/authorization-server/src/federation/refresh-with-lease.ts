@@ -7,14 +7,14 @@ import type {
   ProviderTokensRecord,
   RefreshedProviderTokens,
 } from '../store/index.ts';
-import type { ProviderClient } from './provider-client.ts';
-import { type IdentityProviderError, toIdentityProviderError } from './provider-error.ts';
+import type { ProviderClient } from './provider/client.ts';
+import { type IdentityProviderError, toIdentityProviderError } from './provider/error.ts';
 import {
   type ProviderTokenResponse,
   type ProviderTokenSet,
   providerTokensContext,
   providerTokenTimes,
-} from './token-set.ts';
+} from './provider/token-set.ts';
 import type { TokenVault } from './token-vault.ts';
 
 /** The outcome of a refresh. */

@@ -5,8 +5,8 @@ import { newSecret } from '../secrets.ts';
 import { createSingleFlight } from '../single-flight.ts';
 import type { ProviderTokensRecord } from '../store/index.ts';
 import { createBackoff } from './backoff.ts';
-import type { IdentityProvider } from './identity-provider.ts';
-import type { ProviderClient } from './provider-client.ts';
+import type { ProviderClient } from './provider/client.ts';
+import type { IdentityProvider } from './provider/identity-provider.ts';
 import { createRefreshWithLease, type ProviderTokenRefresh } from './refresh-with-lease.ts';
 import type { TokenVault } from './token-vault.ts';
 

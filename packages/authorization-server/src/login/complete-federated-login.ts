@@ -9,9 +9,9 @@ import {
   findTransaction,
   TRANSACTION_PARAMETER,
 } from '../authorization/transactions.ts';
-import { isUserAllowed } from '../federation/federated-user.ts';
 import type { FederatedLoginResult } from '../federation/federation.ts';
-import { coveredScopes, type IdentityProvider } from '../federation/identity-provider.ts';
+import { isUserAllowed } from '../federation/provider/federated-user.ts';
+import { coveredScopes, type IdentityProvider } from '../federation/provider/identity-provider.ts';
 import type { PageContext } from '../page-context.ts';
 import type { AccountRecord, FederatedLoginRecord } from '../store/index.ts';
 import { type AccountSection, accountPaths } from '../ui/account-tabs.ts';

@@ -6,7 +6,7 @@ import { continueTransaction } from '../authorization/continue-transaction.ts';
 import { startFederatedLogin } from '../authorization/start-federated-login.ts';
 import { findTransaction, pagePath, TRANSACTION_PARAMETER } from '../authorization/transactions.ts';
 import { clientDisplayName } from '../display-name.ts';
-import type { IdentityProvider } from '../federation/identity-provider.ts';
+import type { IdentityProvider } from '../federation/provider/identity-provider.ts';
 import type { PageContext } from '../page-context.ts';
 import { hashSecret, newSecret } from '../secrets.ts';
 import { type AccountSection, accountPaths, loginPath } from '../ui/account-tabs.ts';

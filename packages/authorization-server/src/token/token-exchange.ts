@@ -8,7 +8,7 @@ import {
   tokenExchangeResponse,
 } from '@portcullis/protocol';
 import type { AuthenticatedClient } from '../clients/verify-client-credentials.ts';
-import type { IdentityProvider } from '../federation/identity-provider.ts';
+import type { IdentityProvider } from '../federation/provider/identity-provider.ts';
 import type { ProviderToken } from '../federation/provider-tokens.ts';
 import { createRateLimitCheck } from '../rate-limit/limiter.ts';
 import type { GrantHandler, GrantServices } from './grant-handler.ts';

@@ -1,0 +1,198 @@
+/** The OAuth client of an identity provider: authorization URL, code exchange, refresh, status check and revocation. */
+import type { Scopes } from '@portcullis/protocol';
+import * as oauth from 'oauth4webapi';
+import type { ServerContext } from '../../context.ts';
+import { IdentityProviderError } from './error.ts';
+import type { FederatedUser } from './federated-user.ts';
+import { fetchUser, identifyUser } from './identify-user.ts';
+import { type IdentityProvider, upstreamScopesFor } from './identity-provider.ts';
+import { readGrantedScopes, translateResponse, withoutIdToken } from './response-formats.ts';
+import { revokeProviderTokens } from './revoke-provider-tokens.ts';
+import type { ProviderTokenResponse, ProviderTokenSet } from './token-set.ts';
+import { createProviderTransport, type ProviderTransport } from './transport.ts';
+
+/** New for each federated login, and secret until the callback. */
+export interface FederatedLoginSecrets {
+  readonly verifier: string;
+  readonly nonce: string;
+}
+
+/** Every method throws `IdentityProviderError`. */
+export interface ProviderClient {
+  /**
+   * The URL of the authorization request.
+   * @param approvedScopes scopes of this server that the user approved
+   * @param forceLogin whether the user must log in again even with a session at the provider
+   */
+  authorizationUrl(
+    approvedScopes: Scopes,
+    forceLogin: boolean,
+    state: string,
+    secrets: FederatedLoginSecrets,
+  ): Promise<string>;
+  /** Validates the authorization response, redeems its code and identifies the user. */
+  redeemCode(
+    parameters: URLSearchParams,
+    approvedScopes: Scopes,
+    state: string,
+    secrets: FederatedLoginSecrets,
+  ): Promise<{ readonly tokenResponse: ProviderTokenResponse; readonly user: FederatedUser }>;
+  /** @param scopes granted so far */
+  refresh(tokens: ProviderTokenSet, scopes: Scopes): Promise<ProviderTokenResponse>;
+  /** Whether the token is alive and still of that user. `unknown`: the provider has no way to tell. */
+  checkStatus(tokens: ProviderTokenSet, subject: string): Promise<'alive' | 'dead' | 'changed' | 'unknown'>;
+  /** `unsupported`: the provider has no revocation endpoint. */
+  revoke(tokens: ProviderTokenSet): Promise<'revoked' | 'unsupported'>;
+}
+
+export function createProviderClient(
+  context: ServerContext,
+  identityProvider: IdentityProvider,
+): ProviderClient {
+  const transport = createProviderTransport(context, identityProvider);
+  const { client, authentication, options, withServer } = transport;
+  const isOpenId = identityProvider.provider.protocol === 'openid';
+  return {
+    authorizationUrl: (approvedScopes, forceLogin, state, { verifier, nonce }) =>
+      withServer(async (server) => {
+        const url = new URL(server.authorization_endpoint ?? '');
+        const parameters = {
+          ...identityProvider.parameters,
+          ...transport.responseFormat.scopeParameters(upstreamScopesFor(identityProvider, approvedScopes)),
+          response_type: 'code',
+          ...(identityProvider.responseMode !== 'query' && { response_mode: identityProvider.responseMode }),
+          client_id: identityProvider.clientId,
+          redirect_uri: identityProvider.redirectUri,
+          state,
+          code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
+          code_challenge_method: 'S256',
+          ...(isOpenId && { nonce, ...(forceLogin && { prompt: 'login' }) }),
+        };
+        for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
+        return url.href;
+      }),
+
+    redeemCode: (parameters, approvedScopes, state, { verifier, nonce }) =>
+      withServer(async (server) => {
+        const comparable = withComparableIssuer(parameters, identityProvider);
+        const checked = oauth.validateAuthResponse(server, client(), comparable, state);
+        const { redirectUri } = identityProvider;
+        const response = await oauth.authorizationCodeGrantRequest(
+          server, client(), authentication, checked, redirectUri, verifier, options,
+        ); // biome-ignore format: one list
+        const expected = isOpenId ? { expectedNonce: nonce, requireIdToken: true } : {};
+        const process: Process = (response) =>
+          oauth.processAuthorizationCodeResponse(server, client(), response, expected);
+        const { tokenResponse, idToken } = await readTokens(
+          transport,
+          server,
+          response,
+          process,
+          upstreamScopesFor(identityProvider, approvedScopes),
+        );
+        const user = await identifyUser(transport, server, tokenResponse.tokens.accessToken, idToken).catch(
+          async (error: unknown) => {
+            // Without a user nobody can use or revoke these tokens.
+            await revokeProviderTokens(transport, server, tokenResponse.tokens).catch(() => {});
+            throw error;
+          },
+        );
+        return { tokenResponse, user };
+      }),
+
+    refresh: ({ refreshToken }, scopes) =>
+      withServer(async (server) => {
+        const response = await oauth.refreshTokenGrantRequest(
+          server, client(), authentication, refreshToken ?? '', options,
+        ); // biome-ignore format: one list
+        const process: Process = (response) => oauth.processRefreshTokenResponse(server, client(), response);
+        // The user is not identified again: an invalid ID token must not cost the only copy of the new refresh token.
+        const withoutId = await translateResponse(response, withoutIdToken);
+        const { tokenResponse } = await readTokens(transport, server, withoutId, process, scopes);
+        // Without a new refresh token the old one stays valid. @see RFC 6749 §6
+        const tokens = {
+          ...tokenResponse.tokens,
+          refreshToken: tokenResponse.tokens.refreshToken ?? refreshToken,
+        };
+        return { ...tokenResponse, tokens };
+      }),
+
+    checkStatus: ({ accessToken }, subject) =>
+      withServer(async (server) => {
+        const method = identityProvider.status ?? bestStatusMethod(server, identityProvider);
+        if (method === 'expiry') return 'unknown';
+        if (method === 'userinfo') return checkUserinfo(transport, server, accessToken, subject);
+        const response = await oauth.introspectionRequest(
+          server,
+          client(),
+          authentication,
+          accessToken,
+          options,
+        );
+        const { active, sub } = await oauth.processIntrospectionResponse(server, client(), response);
+        if (!active) return 'dead';
+        return sub === undefined || sub === subject ? 'alive' : 'changed';
+      }),
+
+    revoke: (tokens) => withServer((server) => revokeProviderTokens(transport, server, tokens)),
+  };
+}
+
+type Process = (response: Response) => Promise<oauth.TokenEndpointResponse>;
+
+/** Reads a token response; the signature of an ID token in it is verified. */
+async function readTokens(
+  { identityProvider, responseFormat, options }: ProviderTransport,
+  server: oauth.AuthorizationServer,
+  received: Response,
+  process: Process,
+  requested: Scopes,
+): Promise<{ readonly tokenResponse: ProviderTokenResponse; readonly idToken: oauth.IDToken | undefined }> {
+  const isOpenId = identityProvider.provider.protocol === 'openid';
+  const response = isOpenId ? received : await translateResponse(received, responseFormat.readToken);
+  const body = await process(response);
+  if (body.token_type !== 'bearer') {
+    throw new IdentityProviderError('misbehaved', 'its token is not a bearer token');
+  }
+  const idToken = oauth.getValidatedIdTokenClaims(body);
+  if (idToken !== undefined) await oauth.validateApplicationLevelSignature(server, response, options);
+  const tokenResponse: ProviderTokenResponse = {
+    tokens: { accessToken: body.access_token, tokenType: 'Bearer', refreshToken: body.refresh_token ?? null },
+    scopes: readGrantedScopes(body.scope, requested),
+    lifetime: body.expires_in ?? null,
+  };
+  return { tokenResponse, idToken };
+}
+
+async function checkUserinfo(
+  transport: ProviderTransport,
+  server: oauth.AuthorizationServer,
+  accessToken: string,
+  subject: string,
+): Promise<'alive' | 'dead' | 'changed'> {
+  try {
+    return (await fetchUser(transport, server, accessToken)).subject === subject ? 'alive' : 'changed';
+  } catch (error) {
+    if (error instanceof IdentityProviderError && error.code === 'invalid_token') return 'dead';
+    throw error;
+  }
+}
+
+/** The best method that a provider supports to check whether a token is alive. */
+function bestStatusMethod(
+  server: oauth.AuthorizationServer,
+  { clientAuthentication }: IdentityProvider,
+): 'introspection' | 'userinfo' | 'expiry' {
+  if (server.introspection_endpoint !== undefined && clientAuthentication !== 'none') return 'introspection';
+  return server.userinfo_endpoint === undefined ? 'expiry' : 'userinfo';
+}
+
+/**
+ * Mix-up attack: `iss` is compared with the configured issuer (RFC 9207 §2.4). A provider without a known issuer identifier has
+ * nothing to compare with; its redirect URI, which no other provider has, protects it.
+ */
+function withComparableIssuer(parameters: URLSearchParams, { provider }: IdentityProvider): URLSearchParams {
+  const copy = new URLSearchParams(parameters);
+  if (provider.protocol === 'oauth' && !provider.sendsIssuer) copy.delete('iss');
+  return copy;
+}

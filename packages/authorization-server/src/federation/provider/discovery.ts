@@ -1,0 +1,63 @@
+/** Finds the endpoints of an identity provider: from the configuration, or from its OpenID Connect discovery document. */
+import { isSecureUrl, readWebUrl } from '@portcullis/protocol';
+import * as oauth from 'oauth4webapi';
+import { createSingleFlight } from '../../single-flight.ts';
+import { IdentityProviderError, toIdentityProviderError } from './error.ts';
+import type { IdentityProvider } from './identity-provider.ts';
+
+/** @throws IdentityProviderError */
+type FindServer = () => Promise<oauth.AuthorizationServer>;
+
+/** Seconds for which a document is cached. */
+const MAX_AGE = 3600;
+
+/**
+ * While the provider is down, a cached document stays in use: its endpoints rarely change.
+ * @param clock epoch seconds
+ */
+export function createProviderDiscovery(
+  { provider }: IdentityProvider,
+  options: oauth.HttpRequestOptions<'GET'>,
+  clock: () => number,
+): FindServer {
+  if (provider.protocol === 'oauth') {
+    const { endpoints, issuer } = provider;
+    const server: oauth.AuthorizationServer = {
+      issuer,
+      authorization_endpoint: endpoints.authorization,
+      token_endpoint: endpoints.token,
+      userinfo_endpoint: endpoints.userinfo,
+      ...(endpoints.introspection !== undefined && { introspection_endpoint: endpoints.introspection }),
+      ...(endpoints.revocation !== undefined && { revocation_endpoint: endpoints.revocation }),
+    };
+    return async () => server;
+  }
+  const singleFlight = createSingleFlight<oauth.AuthorizationServer>();
+  let known: { readonly server: oauth.AuthorizationServer; readonly at: number } | null = null;
+  return async () => {
+    if (known !== null && clock() - known.at < MAX_AGE) return known.server;
+    try {
+      const server = await singleFlight.run(provider.issuer, () => discover(provider.issuer, options));
+      known = { server, at: clock() };
+      return server;
+    } catch (error) {
+      if (known !== null && toIdentityProviderError(error).kind === 'outage') return known.server;
+      throw error;
+    }
+  };
+}
+
+/** The `issuer` of the document MUST be identical to the configured issuer. @see OpenID Connect Discovery 1.0 §4.3 */
+async function discover(
+  issuer: string,
+  options: oauth.HttpRequestOptions<'GET'>,
+): Promise<oauth.AuthorizationServer> {
+  const url = new URL(issuer);
+  const response = await oauth.discoveryRequest(url, { ...options, algorithm: 'oidc' });
+  const server = await oauth.processDiscoveryResponse(url, response);
+  const endpoint = readWebUrl(server.authorization_endpoint ?? '');
+  if (endpoint === null || !isSecureUrl(endpoint)) {
+    throw new IdentityProviderError('misbehaved', 'its authorization endpoint is not an https URL');
+  }
+  return server;
+}

@@ -1,0 +1,102 @@
+/** Federated users: who a user is at an identity provider, and whether they may sign in. */
+
+import { IdentityProviderError } from './error.ts';
+import type { AllowedUsers, UserinfoClaims } from './options.ts';
+import { isJsonObject } from './response-formats.ts';
+
+/** A user that the identity provider has authenticated. */
+export interface FederatedUser {
+  readonly issuer: string;
+  /** The issuer never assigns it to another user. */
+  readonly subject: string;
+  /** The user's name at the provider; `null` if unknown. */
+  readonly name: string | null;
+  /** All claims; used only to check `allowedUsers`. */
+  readonly claims: Readonly<Record<string, unknown>>;
+}
+
+/** MUST NOT exceed 255 ASCII characters. @see OpenID Connect Core 1.0 §2 */
+const MAX_SUBJECT_LENGTH = 255;
+
+/** @throws IdentityProviderError if the claims have no subject */
+export function readFederatedUser(
+  issuer: string,
+  claims: Readonly<Record<string, unknown>>,
+  { subject, name }: UserinfoClaims,
+): FederatedUser {
+  const value = name === undefined ? undefined : memberOf(claims, name);
+  return {
+    issuer,
+    subject: readSubject(memberOf(claims, subject)),
+    name: typeof value === 'string' ? shorten(value) : null,
+    claims,
+  };
+}
+
+/** A user of an OpenID Connect provider. An email address is used as the name only if it is verified. */
+export function readOpenIdConnectUser(
+  issuer: string,
+  claims: Readonly<Record<string, unknown>>,
+): FederatedUser {
+  const email = claims['email_verified'] === true ? claims['email'] : undefined;
+  const name = [email, claims['preferred_username'], claims['name']].find(
+    (one) => typeof one === 'string' && one !== '',
+  );
+  return {
+    issuer,
+    subject: readSubject(claims['sub']),
+    name: typeof name === 'string' ? shorten(name) : null,
+    claims,
+  };
+}
+
+/** A number that JavaScript cannot represent exactly could be two users. */
+function readSubject(value: unknown): string {
+  const isNumber = typeof value === 'number' && Number.isSafeInteger(value);
+  const subject = isNumber ? String(value) : value;
+  if (
+    typeof subject !== 'string' ||
+    subject === '' ||
+    subject.length > MAX_SUBJECT_LENGTH ||
+    subject.includes('\0')
+  ) {
+    throw new IdentityProviderError('misbehaved', 'no valid subject');
+  }
+  return subject;
+}
+
+function shorten(name: string): string | null {
+  const printable = name.replace(/[\p{C}\s]+/gu, ' ').trim();
+  return printable === '' ? null : [...printable].slice(0, 100).join('');
+}
+
+function memberOf(claims: Readonly<Record<string, unknown>>, path: string): unknown {
+  return path
+    .split('.')
+    .reduce<unknown>(
+      (value, name) => (isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined),
+      claims,
+    );
+}
+
+/** Whether a user satisfies `allowedUsers`: all of its conditions must hold. */
+export function isUserAllowed(
+  { subjects, emailDomains, claims: wanted = {} }: AllowedUsers,
+  { subject, claims }: FederatedUser,
+): boolean {
+  if (subjects !== undefined && !subjects.includes(subject)) return false;
+  if (emailDomains !== undefined && !emailDomains.some((domain) => isAddressIn(domain, claims))) return false;
+  return Object.entries(wanted).every(([name, values]) => {
+    const value = memberOf(claims, name);
+    const all: readonly unknown[] = Array.isArray(value) ? value : [value];
+    return all.some((one) => typeof one === 'string' && values.includes(one));
+  });
+}
+
+/** Whether a verified email address belongs to a domain. An ambiguous address belongs to none. */
+function isAddressIn(domain: string, claims: Readonly<Record<string, unknown>>): boolean {
+  const { email, email_verified: isVerified } = claims;
+  if (isVerified !== true || typeof email !== 'string') return false;
+  const host = /^[\x21-\x3f\x41-\x7e]+@([a-z0-9.-]+)$/i.exec(email)?.[1];
+  return host?.toLowerCase() === domain.toLowerCase();
+}

@@ -1,0 +1,71 @@
+/** Identifies the user of a federated login: by a verified ID token, or by the userinfo endpoint. */
+import type * as oauth from 'oauth4webapi';
+import { checkAvailable, IdentityProviderError } from './error.ts';
+import { type FederatedUser, readFederatedUser, readOpenIdConnectUser } from './federated-user.ts';
+import { isJsonObject, translateResponse } from './response-formats.ts';
+import type { ProviderTransport } from './transport.ts';
+
+type Claims = Readonly<Record<string, unknown>>;
+
+/** @param idToken claims of a validated ID token whose signature is verified */
+export async function identifyUser(
+  transport: ProviderTransport,
+  server: oauth.AuthorizationServer,
+  accessToken: string,
+  idToken: oauth.IDToken | undefined,
+): Promise<FederatedUser> {
+  const { provider } = transport.identityProvider;
+  if (provider.protocol === 'oauth') return fetchUser(transport, server, accessToken);
+  if (idToken === undefined) throw new IdentityProviderError('misbehaved', 'no ID token');
+  const user = readOpenIdConnectUser(provider.issuer, idToken);
+  if (server.userinfo_endpoint === undefined) return user;
+  // Userinfo may add claims. Its `sub` MUST match that of the ID token. @see OpenID Connect Core 1.0 §5.3.2
+  const userinfo = await fetchUserinfo(transport, server, accessToken).catch(() => null);
+  if (userinfo === null) return user;
+  if (userinfo['sub'] !== user.subject)
+    throw new IdentityProviderError('misbehaved', 'userinfo is of another user');
+  return readOpenIdConnectUser(provider.issuer, merge(userinfo, idToken));
+}
+
+/** `email_verified` belongs to the email address in the same document, and to no other. */
+function merge(userinfo: Claims, idToken: Claims): Claims {
+  const { email_verified: isVerified, ...proven } = idToken;
+  if (idToken['email'] === undefined) return { ...userinfo, ...proven };
+  if (idToken['email'] === userinfo['email']) return { ...userinfo, ...idToken };
+  return { ...userinfo, ...proven, email_verified: isVerified };
+}
+
+/** Fetches the user of an access token. @throws IdentityProviderError `invalid_token` if the token is no longer valid */
+export async function fetchUser(
+  transport: ProviderTransport,
+  server: oauth.AuthorizationServer,
+  accessToken: string,
+): Promise<FederatedUser> {
+  const { provider } = transport.identityProvider;
+  const claims = await fetchUserinfo(transport, server, accessToken);
+  return provider.protocol === 'oauth'
+    ? readFederatedUser(provider.issuer, claims, provider.userinfoClaims)
+    : readOpenIdConnectUser(provider.issuer, claims);
+}
+
+async function fetchUserinfo(
+  { fetch, responseFormat, identityProvider }: ProviderTransport,
+  { userinfo_endpoint: url }: oauth.AuthorizationServer,
+  accessToken: string,
+): Promise<Claims> {
+  if (url === undefined) throw new IdentityProviderError('misbehaved', 'no userinfo endpoint');
+  const received = await fetch(url, {
+    headers: { accept: 'application/json', authorization: `Bearer ${accessToken}` },
+  });
+  const isOpenId = identityProvider.provider.protocol === 'openid';
+  const response = isOpenId ? received : await translateResponse(received, responseFormat.readUser);
+  checkAvailable(response, 0);
+  if (response.status === 401) {
+    throw new IdentityProviderError('refused', 'it no longer accepts its token', {
+      code: 'invalid_token',
+    });
+  }
+  const body: unknown = response.status === 200 ? await response.json() : null;
+  if (isJsonObject(body)) return body;
+  throw new IdentityProviderError('misbehaved', `userinfo responded with status ${response.status}`);
+}

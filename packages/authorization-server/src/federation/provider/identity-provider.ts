@@ -1,0 +1,66 @@
+/** A validated identity provider, and the scopes of ours that depend on its scopes. */
+import type { Scopes } from '@portcullis/protocol';
+import type { ProviderClientAuthentication } from './client-authentication.ts';
+import type { ProviderClientKey } from './client-key.ts';
+import type { AllowedUsers, PlainProvider, StatusMethod, UserinfoClaims } from './options.ts';
+
+export interface IdentityProvider {
+  readonly id: string;
+  readonly name: string;
+  readonly clientId: string;
+  readonly clientSecret: string | null;
+  readonly clientKey: ProviderClientKey | null;
+  /** `none`: a public client. */
+  readonly clientAuthentication: ProviderClientAuthentication;
+  readonly responseMode: 'query' | 'form_post';
+  /** Each provider has a redirect URI of its own, so that none can respond for another (mix-up attack). @see RFC 9700 §4.4.2.2 */
+  readonly redirectUri: string;
+  readonly scopes: Scopes;
+  readonly upstreamScopes: Readonly<Record<string, Scopes>>;
+  readonly provider: ProviderProtocol;
+  readonly parameters: Readonly<Record<string, string>>;
+  readonly allowedUsers: AllowedUsers;
+  /** `null`: the best method that the provider supports. */
+  readonly status: StatusMethod | null;
+  readonly statusCheckInterval: number;
+  readonly revocationEnds: 'grant' | 'everything';
+}
+
+export type ProviderProtocol =
+  | { readonly protocol: 'openid'; readonly issuer: string }
+  | {
+      readonly protocol: 'oauth';
+      readonly issuer: string;
+      /** Whether its issuer identifier is configured: then `iss` in its responses is compared (RFC 9207). */
+      readonly sendsIssuer: boolean;
+      readonly endpoints: PlainProvider['endpoints'];
+      readonly userinfoClaims: UserinfoClaims;
+      readonly responseFormat: NonNullable<PlainProvider['responseFormat']>;
+    };
+
+/** The redirect URI of this server at an identity provider, to be registered there. @param id of the provider in the configuration */
+export function redirectUriOf(issuer: string, id: string): string {
+  return `${URL.parse(issuer)?.origin ?? issuer}/callback/${id}`;
+}
+
+/** The scopes to request at the provider if the user approved these scopes of ours: its general ones, and those that ours require. */
+export function upstreamScopesFor({ scopes, upstreamScopes }: IdentityProvider, approved: Scopes): Scopes {
+  return [
+    ...new Set([...scopes, ...approved.flatMap((scope) => requiredUpstreamScopes(upstreamScopes, scope))]),
+  ];
+}
+
+/** Our scopes that are covered by those granted at the provider: ours MUST NOT exceed them. @see seed 4.5(3) */
+export function coveredScopes({ upstreamScopes }: IdentityProvider, scopes: Scopes, granted: Scopes): Scopes {
+  return scopes.filter((scope) =>
+    requiredUpstreamScopes(upstreamScopes, scope).every((needed) => granted.includes(needed)),
+  );
+}
+
+/** The scopes of the provider that a scope of ours requires. */
+export function requiredUpstreamScopes(
+  upstreamScopes: IdentityProvider['upstreamScopes'],
+  scope: string,
+): Scopes {
+  return Object.hasOwn(upstreamScopes, scope) ? (upstreamScopes[scope] ?? []) : [];
+}

@@ -1,0 +1,112 @@
+/** What all requests to an identity provider share: SSRF-guarded fetch, client authentication, discovery and a concurrency limit. */
+import { createOutboundFetch, type OutboundFetch } from '@portcullis/http/outbound';
+import { isLoopbackHost } from '@portcullis/protocol';
+import * as oauth from 'oauth4webapi';
+import type { ServerContext } from '../../context.ts';
+import { providerClientAuthentications } from './client-authentication.ts';
+import { createProviderDiscovery } from './discovery.ts';
+import { checkAvailable, IdentityProviderError, toIdentityProviderError } from './error.ts';
+import type { IdentityProvider } from './identity-provider.ts';
+import { type ResponseFormat, responseFormats } from './response-formats.ts';
+
+export interface ProviderTransport {
+  readonly identityProvider: IdentityProvider;
+  readonly responseFormat: ResponseFormat;
+  readonly fetch: OutboundFetch;
+  /** Options of the functions of `oauth4webapi`. */
+  readonly options: TransportOptions;
+  /** Our client at the provider, and the clock by which times are checked. */
+  client(): oauth.Client;
+  readonly authentication: oauth.ClientAuth;
+  /** Runs requests with the provider's metadata. Everything that fails is an `IdentityProviderError`. */
+  withServer<T>(work: (server: oauth.AuthorizationServer) => Promise<T>): Promise<T>;
+}
+
+interface TransportOptions {
+  readonly [oauth.customFetch]: (
+    url: string,
+    init: oauth.CustomFetchOptions<string, URLSearchParams | undefined>,
+  ) => Promise<Response>;
+  readonly [oauth.allowInsecureRequests]: boolean;
+}
+
+/** Bytes of the largest response. */
+const MAX_RESPONSE_BYTES = 262_144;
+/** Concurrent requests per process, so that a slow provider cannot use up all sockets. */
+const MAX_CONCURRENT = 100;
+/** Seconds by which the provider's clock may differ from ours. */
+const CLOCK_TOLERANCE = 10;
+
+export function createProviderTransport(
+  context: ServerContext,
+  identityProvider: IdentityProvider,
+): ProviderTransport {
+  const { clock } = context;
+  const { provider, clientId } = identityProvider;
+  const fetch = createProviderFetch(context, identityProvider);
+  const options: TransportOptions = {
+    [oauth.customFetch]: (url, { body, signal, ...init }) =>
+      fetch(url, { ...init, ...(body !== undefined && { body }), ...(signal !== undefined && { signal }) }),
+    // The guarded fetch allows http to loopback addresses only.
+    [oauth.allowInsecureRequests]: true,
+  };
+  const findServer = createProviderDiscovery(identityProvider, options, clock);
+  let pending = 0;
+  return {
+    identityProvider,
+    responseFormat: responseFormats[provider.protocol === 'oauth' ? provider.responseFormat : 'standard'],
+    fetch,
+    options,
+    client: () => ({
+      client_id: clientId,
+      [oauth.clockSkew]: clock() - Math.floor(Date.now() / 1000),
+      [oauth.clockTolerance]: CLOCK_TOLERANCE,
+    }),
+    authentication: providerClientAuthentications[identityProvider.clientAuthentication].authenticate(
+      identityProvider,
+      clock,
+    ),
+    async withServer(work) {
+      if (pending >= MAX_CONCURRENT) {
+        throw new IdentityProviderError('outage', 'too many concurrent requests', { retryAfter: 1 });
+      }
+      pending += 1;
+      try {
+        return await work(await findServer());
+      } catch (error) {
+        throw toIdentityProviderError(error);
+      } finally {
+        pending -= 1;
+      }
+    },
+  };
+}
+
+/**
+ * The SSRF-guarded fetch: it may reach the configured origins, wherever they resolve to, and public addresses that the provider's
+ * metadata names. A response that says the provider is unavailable is an outage.
+ */
+function createProviderFetch(
+  { clock, options: { outbound } }: ServerContext,
+  { provider }: IdentityProvider,
+): OutboundFetch {
+  const named =
+    provider.protocol === 'openid'
+      ? [provider.issuer]
+      : [provider.issuer, ...Object.values(provider.endpoints)];
+  const urls = named.flatMap((text) => URL.parse(text) ?? []);
+  const guarded = createOutboundFetch({
+    allowLoopback: urls.some(({ hostname }) => isLoopbackHost(hostname)),
+    allowedPrivateOrigins: urls.map(({ origin }) => origin),
+    timeout: outbound.timeout,
+    maxBytes: MAX_RESPONSE_BYTES,
+  });
+  return async (input, init) => {
+    // Some providers reject requests without it.
+    const headers = new Headers(init?.headers);
+    headers.set('user-agent', 'Portcullis');
+    const response = await guarded(input, { ...init, headers });
+    checkAvailable(response, clock());
+    return response;
+  };
+}

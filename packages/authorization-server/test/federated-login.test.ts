@@ -1,0 +1,1085 @@
+/** Signing in at a third party: consent here first, a way there and back that nobody else can walk, and an end at the client. */
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { startGithub } from '../../../tests/support/identity-providers/github.ts';
+import { startMisbehaving } from '../../../tests/support/identity-providers/misbehaving.ts';
+import { nextStep } from '../src/authorization/next-step.ts';
+import type { AuthorizationServerOptions } from '../src/index.ts';
+import { createAuthorizationServer } from '../src/index.ts';
+import {
+  comeBack,
+  elsewhere,
+  leaveFor,
+  openId,
+  plain,
+  redeemAt,
+  type Stay,
+  setUpstreamScene,
+  signInThere,
+  signOutThere,
+  startFiles,
+  stayAt,
+  type UpstreamScene,
+  until,
+} from './federation-scene.ts';
+import { CLIENTS, claimsOf, ISSUER, NOTES, RESOURCES, SEALING_KEY } from './server-under-test.ts';
+import {
+  createVisitor,
+  EMAIL,
+  PASSWORD,
+  referenceOf,
+  requestOf,
+  type Sight,
+  textOf,
+  type Visitor,
+} from './visitor.ts';
+
+const startHub = () => elsewhere(startGithub, 'hub');
+const startLiar = () => elsewhere(startMisbehaving, 'files');
+
+async function setFilesScene(options: Partial<AuthorizationServerOptions> = {}) {
+  const files = await startFiles();
+  return { files, t: await setUpstreamScene([openId(files)], options) };
+}
+
+/** Cookies of departures that an answer sets. */
+function departures({ headers, trail }: Sight): readonly string[] {
+  return [...trail.map((one) => one.headers), headers]
+    .flatMap((one) => one.getSetCookie())
+    .filter((line) => line.includes('federated-login') && !line.includes('Max-Age=0'));
+}
+
+describe('the law of interaction', () => {
+  const allowed = { scopes: ['notes:read'] };
+  it.each([
+    {
+      description: 'here: sign-in first',
+      login: 'local',
+      accountId: null,
+      decision: null,
+      step: { show: 'login' },
+    },
+    {
+      description: 'here: then consent',
+      login: 'local',
+      accountId: 'ada',
+      decision: null,
+      step: { show: 'consent' },
+    },
+    {
+      description: 'here: no consent of nobody',
+      login: 'local',
+      accountId: null,
+      decision: allowed,
+      step: { show: 'login' },
+    },
+    {
+      description: 'here: then the end',
+      login: 'local',
+      accountId: 'ada',
+      decision: allowed,
+      step: { issueCode: { accountId: 'ada', decision: allowed } },
+    },
+    {
+      description: 'there: consent first',
+      login: 'federated',
+      accountId: null,
+      decision: null,
+      step: { show: 'consent' },
+    },
+    {
+      description: 'there: consent, whoever was named before',
+      login: 'federated',
+      accountId: 'ada',
+      decision: null,
+      step: { show: 'consent' },
+    },
+    {
+      description: 'there: then the way there',
+      login: 'federated',
+      accountId: null,
+      decision: allowed,
+      step: { startFederatedLogin: { decision: allowed } },
+    },
+    {
+      description: 'there: then the end',
+      login: 'federated',
+      accountId: 'ada',
+      decision: allowed,
+      step: { issueCode: { accountId: 'ada', decision: allowed } },
+    },
+  ] as const)('[GW-CONSENT-1] says $description', ({ login, accountId, decision, step }) => {
+    expect(nextStep({ accountId, decision }, login)).toEqual(step);
+  });
+});
+
+/** How often somebody redeemed a code there. */
+const redemptions = (files: { count(endpoint: string): number }) => files.count('POST /token');
+
+describe('the way to a third party and back', () => {
+  it('[GW-3P-1 GW-3P-2 GW-3P-3 GW-3P-4 GW-3P-5 GW-3P-6 GW-3P-7 GW-3P-8] goes through the seven steps, and ends with a token of ours', async () => {
+    const { files, t } = await setFilesScene();
+    const asked = await t.visitor.open(requestOf());
+    expect(asked.path).toMatch(/^\/consent/);
+    const { left } = await t.visitor.submit(asked, { decision: 'allow' });
+    expect(left?.origin).toBe(files.origin);
+    expect(Object.fromEntries(left?.searchParams ?? [])).toMatchObject({
+      response_type: 'code',
+      client_id: files.client.id,
+      redirect_uri: `${ISSUER}/callback/files`,
+      code_challenge_method: 'S256',
+      scope: 'openid offline_access files:read',
+    });
+    expect(redemptions(files)).toBe(0);
+
+    const back = await stayAt(t.visitor, left);
+    expect(back.pathname).toBe('/callback/files');
+    const end = await comeBack(t.visitor, back);
+    expect(redemptions(files)).toBe(1);
+    expect(end.left?.href).toMatch(/^https:\/\/app\.example\/callback\?/);
+    expect(end.left?.searchParams.get('state')).toBe('xyz');
+    expect(end.left?.searchParams.get('iss')).toBe(ISSUER);
+    const code = end.left?.searchParams.get('code') ?? '';
+    expect(code).not.toBe(back.searchParams.get('code'));
+
+    const { status, body } = await redeemAt(t, end);
+    expect(status).toBe(200);
+    expect(claimsOf(body['access_token'])).toMatchObject({ iss: ISSUER, aud: NOTES, scope: 'notes:read' });
+    expect(files.given).not.toContain(body['access_token']);
+    // Whatever the person typed, they typed it there.
+    expect(files.typed).toContain('there');
+  });
+
+  it('[GW-3P-8 GW-3P-9] signs in at a plain OAuth third party with quirks in its answers', async () => {
+    const hub = await startHub();
+    const t = await setUpstreamScene([plain(hub)]);
+    const end = await signInThere(t.visitor);
+    const { status, body } = await redeemAt(t, end);
+    expect(status).toBe(200);
+    const claims = claimsOf(body['access_token']);
+    const token = await t.server.upstreamToken(claims as never);
+    expect(token).toMatchObject({
+      identityProvider: 'hub',
+      scopes: ['read:user', 'repo'],
+      tokenType: 'Bearer',
+      expiresAt: null,
+    });
+    expect(hub.stands(token.accessToken)).toBe(true);
+  });
+
+  it('goes on as who is signed in here, with consent and a bond of its own for each client', async () => {
+    const { t } = await setFilesScene();
+    const first = await redeemAt(t, await signInThere(t.visitor));
+    const again = await t.visitor.open(requestOf());
+    expect(textOf(again)).toContain('ada (Files)');
+    const left = await t.visitor.submit(again, { decision: 'allow' });
+    expect(left.left?.pathname).toBe('/auth');
+    const second = await redeemAt(t, await comeBack(t.visitor, await stayAt(t.visitor, left.left)));
+    const [one, two] = [first, second].map(({ body }) => claimsOf(body['access_token']));
+    expect(one?.['sub']).toBe(two?.['sub']);
+    const [mine, theirs] = await Promise.all(
+      [one, two].map((claims) => t.server.upstreamToken(claims as never)),
+    );
+    expect(mine?.accessToken).not.toBe(theirs?.accessToken);
+  });
+
+  it('asks again, as the one who came back, when somebody else had answered', async () => {
+    const { t } = await setFilesScene();
+    await signInThere(t.visitor);
+    const { left } = await leaveFor(t.visitor);
+    signOutThere(t.visitor);
+    const asked = await comeBack(t.visitor, await stayAt(t.visitor, left, { login: 'bob' }));
+    expect(asked.path).toMatch(/^\/consent/);
+    expect(textOf(asked)).toContain('bob (Files)');
+    const end = await t.visitor.submit(asked, { decision: 'allow' });
+    const { body } = await redeemAt(t, end);
+    expect(
+      (await t.store.findLinkedIdentityByAccount(String(claimsOf(body['access_token'])['sub'])))?.subject,
+    ).toBe('bob');
+  });
+
+  it('uses what one person brought for nobody else who is signed in by then', async () => {
+    const workspaces = async () => [
+      { id: 'red', name: 'Red' },
+      { id: 'blue', name: 'Blue' },
+    ];
+    const { files, t } = await setFilesScene({ workspaces });
+    const asked = await signInThere(t.visitor);
+    expect(asked.path).toMatch(/^\/consent/);
+    // Bob signs in in the same browser, in another tab.
+    signOutThere(t.visitor);
+    t.visitor.cookies.delete('__Host-portcullis-session');
+    const page = await t.visitor.open('/login?to=connections');
+    const { left } = await t.visitor.submit(page, {}, '/login/files');
+    await comeBack(t.visitor, await stayAt(t.visitor, left, { login: 'bob' }));
+    const now = await t.visitor.open(asked.path);
+    expect(textOf(now)).toContain('bob (Files)');
+    const next = await t.visitor.submit(now, { decision: 'allow', workspace: 'blue' });
+    expect(next.left?.origin).toBe(files.origin);
+    const end = await comeBack(t.visitor, await stayAt(t.visitor, next.left, { login: 'bob' }));
+    const { body } = await redeemAt(t, end);
+    const claims = claimsOf(body['access_token']);
+    const bond = await t.store.findProviderTokens(String(claims['grant_id']));
+    expect([bond?.subject, bond?.accountId]).toEqual(['bob', claims['sub']]);
+  });
+
+  it('lets the person choose a workspace once it is known who they are', async () => {
+    const { t } = await setFilesScene({
+      workspaces: async () => [
+        { id: 'red', name: 'Red' },
+        { id: 'blue', name: 'Blue' },
+      ],
+    });
+    const asked = await signInThere(t.visitor);
+    expect(asked.path).toMatch(/^\/consent/);
+    const end = await t.visitor.submit(asked, { decision: 'allow', workspace: 'blue' });
+    const { body } = await redeemAt(t, end);
+    expect(claimsOf(body['access_token'])['workspace']).toBe('blue');
+  });
+
+  it('signs in for pages of one’s own, and gives back what came with it', async () => {
+    const { files, t } = await setFilesScene();
+    const page = await t.visitor.open('/login?to=connections');
+    const { left } = await t.visitor.submit(page, {}, '/login/files');
+    const end = await comeBack(t.visitor, await stayAt(t.visitor, left));
+    expect(end.path).toBe('/connections');
+    expect(end.status).toBe(200);
+    await expect
+      .poll(async () => {
+        const stand = await Promise.all(files.given.map((token) => files.stands(token)));
+        return stand.some(Boolean);
+      })
+      .toBe(false);
+  });
+
+  it('gives back what came when the session cannot be kept, and keeps it the next time', async () => {
+    const { files, t } = await setFilesScene();
+    const leave = async () => {
+      const { left } = await t.visitor.submit(
+        await t.visitor.open('/login?to=connections'),
+        {},
+        '/login/files',
+      );
+      return stayAt(t.visitor, left);
+    };
+    const { saveSession } = t.store;
+    t.store.saveSession = () => Promise.reject(new Error('The disk is full.'));
+    const failed = await comeBack(t.visitor, await leave());
+    expect([failed.status, textOf(failed)]).toEqual([
+      500,
+      expect.stringContaining('Something went wrong on our side'),
+    ]);
+    await until(async () => (await Promise.all(files.given.map(files.stands))).every((stands) => !stands));
+    t.store.saveSession = saveSession;
+    expect((await comeBack(t.visitor, await leave())).path).toBe('/connections');
+  });
+
+  it.each([true, false])(
+    'offers another way only where there is one: accounts here %s',
+    async (localAccounts) => {
+      const { t } = await setFilesScene({ localAccounts });
+      const login = await t.visitor.open(requestOf());
+      const consent = localAccounts ? await t.visitor.submit(login, {}, '/login/files') : login;
+      expect([consent.path.split('?')[0], textOf(consent)]).toEqual([
+        '/consent',
+        expect.stringContaining('Next, you sign in with'),
+      ]);
+      const offers = {
+        words: textOf(consent).includes('another way?'),
+        button: consent.html.includes('value="switch"'),
+      };
+      expect(offers).toEqual({ words: localAccounts, button: localAccounts });
+    },
+  );
+
+  it('leaves it to the third party how its people sign in: no password, passkey or code of this server', async () => {
+    const { t } = await setFilesScene({ localAccounts: true });
+    const page = await t.visitor.open('/login?to=account');
+    const { left } = await t.visitor.submit(page, {}, '/login/files');
+    const account = await comeBack(t.visitor, await stayAt(t.visitor, left));
+    expect([account.path, textOf(account)]).toEqual([
+      '/account',
+      expect.not.stringMatching(/Password|Passkeys|Two-step verification/),
+    ]);
+    for (const path of [
+      '/account/password',
+      '/account/passkeys/add',
+      '/account/codes',
+      '/account/codes/recovery',
+    ]) {
+      expect([path, (await t.visitor.open(path)).path]).toEqual([path, '/account']);
+    }
+    const ours = t.stranger();
+    await ours.submit(await ours.open('/login?to=account'), { email: EMAIL, password: PASSWORD });
+    expect(textOf(await ours.open('/account'))).toMatch(/Password.*Passkeys.*Two-step verification/);
+    expect((await ours.open('/account/password')).path).toBe('/account/password');
+  });
+
+  it('offers third parties beside accounts of this server, and each way ends where it should', async () => {
+    const { t } = await setFilesScene({ localAccounts: true });
+    const page = await t.visitor.open(requestOf());
+    expect(page.path).toMatch(/^\/login/);
+    expect(textOf(page)).toContain('Continue with Files');
+    const consent = await t.visitor.submit(page, {}, '/login/files');
+    expect(consent.path).toMatch(/^\/consent/);
+    const back = await t.visitor.submit(consent, { decision: 'switch' });
+    expect(back.path).toMatch(/^\/login/);
+    const local = await t.visitor.submit(back, { email: EMAIL, password: PASSWORD }, '/login');
+    const end = await t.visitor.submit(local, { decision: 'allow' });
+    const { body } = await redeemAt(t, end);
+    await expect(t.server.upstreamToken(claimsOf(body['access_token']) as never)).rejects.toMatchObject({
+      code: 'invalid_target',
+    });
+  });
+
+  it('takes no password where nobody has one', async () => {
+    const { t } = await setFilesScene();
+    const page = await t.visitor.open('/login?to=connections');
+    const before = t.snapshot();
+    const refused = await t.visitor.submit(page, { email: EMAIL, password: PASSWORD }, '/login');
+    expect(refused.status).toBe(400);
+    expect(t.snapshot()).toBe(before);
+    expect(await t.server.setupLink()).toBeNull();
+  });
+
+  it('[GW-3P-15 GW-CONS-42] finds its way, and what was allowed, after a restart in the middle', async () => {
+    const { files, t } = await setFilesScene();
+    const { left } = await leaveFor(t.visitor);
+    const back = await stayAt(t.visitor, left);
+    const restarted = await createAuthorizationServer({
+      issuer: ISSUER,
+      store: t.store,
+      masterKey: SEALING_KEY,
+      resources: RESOURCES,
+      clients: CLIENTS,
+      identityProviders: [openId(files)],
+      localAccounts: false,
+      clock: () => t.clock.now,
+    });
+    onTestFinished(() => restarted.close());
+    const visitor = createVisitor(restarted);
+    for (const [name, value] of t.visitor.cookies) visitor.cookies.set(name, value);
+    const end = await comeBack(visitor, back);
+    expect(end.left?.searchParams.get('code')).toBeTruthy();
+    expect((await redeemAt(t, end)).status).toBe(200);
+  });
+});
+
+describe('ways that end early or begin anew', () => {
+  it('tells the client that the person declined here, and goes nowhere', async () => {
+    const { files, t } = await setFilesScene();
+    const asked = await t.visitor.open(requestOf());
+    const end = await t.visitor.submit(asked, { decision: 'deny' });
+    expect(end.left?.searchParams.get('error')).toBe('access_denied');
+    expect([departures(end), files.count('GET /auth')]).toEqual([[], 0]);
+  });
+
+  it('asks a person to sign in anew there when the client wants that', async () => {
+    const { t } = await setFilesScene();
+    await signInThere(t.visitor);
+    const { left } = await leaveFor(t.visitor, requestOf({ prompt: 'login' }));
+    expect(left?.searchParams.get('prompt')).toBe('login');
+    const end = await comeBack(t.visitor, await stayAt(t.visitor, left));
+    expect(end.left?.searchParams.get('code')).toBeTruthy();
+  });
+
+  it('gives a token back when nobody can say whose it is', async () => {
+    const hub = await startHub();
+    const t = await setUpstreamScene([plain(hub)]);
+    const { left } = await leaveFor(t.visitor);
+    const back = await stayAt(t.visitor, left);
+    hub.users.set('ada', { id: 1.5, login: 'ada', email: null, name: null });
+    const end = await comeBack(t.visitor, back);
+    expect(end.left?.searchParams.get('error')).toBe('server_error');
+    expect(hub.given.map((token) => hub.stands(token))).toEqual([false]);
+  });
+
+  it('speaks plain OAuth by the standard, with introspection and revocation', async () => {
+    const files = await startFiles();
+    const t = await setUpstreamScene([
+      openId(files, {
+        kind: {
+          issuer: files.origin,
+          endpoints: {
+            authorization: `${files.origin}/auth`,
+            token: `${files.origin}/token`,
+            userinfo: `${files.origin}/me`,
+            introspection: `${files.origin}/token/introspection`,
+            revocation: `${files.origin}/token/revocation`,
+          },
+          userinfoClaims: { subject: 'sub' },
+        },
+      }),
+    ]);
+    const { body } = await redeemAt(t, await signInThere(t.visitor));
+    const claims = claimsOf(body['access_token']) as never;
+    t.clock.now += 60;
+    const before = files.count('POST /token/introspection');
+    expect(await t.server.isLive(claims)).toBe(true);
+    expect(files.count('POST /token/introspection')).toBe(before + 1);
+    const { accessToken } = await t.server.upstreamToken(claims);
+    await t.post('/revoke', {
+      token: String(body['refresh_token']),
+      client_id: 'web',
+      client_secret: 'web-secret',
+    });
+    await until(async () => !(await files.stands(accessToken)));
+  });
+});
+
+describe('T076 consent before anything is forwarded', () => {
+  it('[GW-CONSENT-1 GW-CONS-41 GW-CONS-48 GW-STATE-41] shows our consent for each registered client, and sends nobody and no cookie on before', async () => {
+    const { files, t } = await setFilesScene();
+    await signInThere(t.visitor);
+    const client = await t.registerClient({
+      client_name: 'New',
+      redirect_uris: ['https://new.example/cb'],
+      grant_types: ['authorization_code'],
+    });
+    const path = requestOf({ client_id: client, redirect_uri: 'https://new.example/cb' });
+    const asked = await t.visitor.open(path);
+    expect([asked.path.startsWith('/consent'), asked.left]).toEqual([true, null]);
+    expect(departures(asked)).toEqual([]);
+    const before = files.count('GET /auth');
+    const left = await t.visitor.submit(asked, { decision: 'allow' });
+    expect(left.left?.origin).toBe(files.origin);
+    expect(departures(left)).toHaveLength(1);
+    expect(departures(left)[0]).toMatch(/^__Host-.*HttpOnly; SameSite=Lax; Secure$/);
+    expect(files.count('GET /auth')).toBe(before);
+  });
+
+  it('[GW-CONSENT-1] asks again for a configured client that was allowed before, and lets `prompt=none` go nowhere', async () => {
+    const { t } = await setFilesScene();
+    await redeemAt(t, await signInThere(t.visitor));
+    t.visitor.headers = {
+      'sec-fetch-site': 'none',
+      'sec-fetch-mode': 'navigate',
+      'sec-fetch-dest': 'document',
+    };
+    const asked = await t.visitor.open(requestOf());
+    expect([asked.path.startsWith('/consent'), asked.left]).toEqual([true, null]);
+    const silent = await t.visitor.open(requestOf({ prompt: 'none' }));
+    expect(silent.left?.searchParams.get('error')).toBe('consent_required');
+  });
+
+  it('[GW-CONS-40] gives nothing to one person because another allowed it', async () => {
+    const { t } = await setFilesScene();
+    await signInThere(t.visitor);
+    const other = t.stranger();
+    const asked = await other.open(requestOf());
+    expect([asked.path.startsWith('/consent'), asked.left]).toEqual([true, null]);
+  });
+
+  it('[GW-CONS-43 GW-CONS-44 GW-CONS-45 GW-CONS-47] says who asks, for what here and there, and where one returns, in no frame', async () => {
+    const { t } = await setFilesScene();
+    const client = await t.registerClient({
+      client_name: 'Reader',
+      redirect_uris: ['https://new.example/cb'],
+      grant_types: ['authorization_code'],
+    });
+    const asked = await t.visitor.open(
+      requestOf({ client_id: client, redirect_uri: 'https://new.example/cb' }),
+    );
+    const text = textOf(asked);
+    for (const words of ['Reader', 'Read your notes', 'Files', 'files:read', 'new.example'])
+      expect(text).toContain(words);
+    expect(asked.headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
+    expect(asked.headers.get('x-frame-options')).toBe('DENY');
+  });
+
+  it.each([
+    { description: 'no token', fields: { token: undefined } },
+    { description: 'a foreign token', fields: { token: 'AAAA' } },
+  ])('[GW-CONS-46] takes no answer with $description', async ({ fields }) => {
+    const { files, t } = await setFilesScene();
+    const asked = await t.visitor.open(requestOf());
+    const before = t.snapshot();
+    const refused = await t.visitor.submit(asked, { ...fields, decision: 'allow' });
+    expect([refused.status, refused.left, departures(refused)]).toEqual([403, null, []]);
+    expect(t.snapshot()).toBe(before);
+    expect((await t.visitor.submit(asked, { decision: 'allow' })).left?.origin).toBe(files.origin);
+  });
+
+  it('[GW-CONS-49 GW-3P-13] leaves for no third party with a redirect URI that the client has not registered', async () => {
+    const { t } = await setFilesScene();
+    const before = t.snapshot();
+    const refused = await t.visitor.open(requestOf({ redirect_uri: 'https://app.example/callback/' }));
+    expect([refused.status, refused.left]).toEqual([400, null]);
+    expect(t.snapshot()).toBe(before);
+  });
+});
+
+describe('how often one leaves for a third party', () => {
+  const limits = { federatedLogins: { burst: 3, perMinute: 6 } };
+  const startScene = async () => setUpstreamScene([plain(await startHub())], { rateLimits: limits });
+
+  it('is limited for each account; others go on, and so does it later', async () => {
+    const t = await startScene();
+    const settle = async (visitor: Visitor, login: string) => {
+      await signInThere(visitor, requestOf(), { login });
+      t.clock.now += 900;
+      return visitor.open('/login?to=account&again=yes');
+    };
+    const bob = t.stranger();
+    const here = await settle(bob, 'bob');
+    const page = await settle(t.visitor, 'ada');
+    const leaveAgain = () => t.visitor.submit(page, {}, '/login/hub');
+    for (let times = 0; times < 3; times += 1) expect((await leaveAgain()).left).not.toBeNull();
+    const before = t.snapshot();
+    const held = await leaveAgain();
+    expect([held.status, held.headers.get('retry-after'), held.left]).toEqual([429, '10', null]);
+    expect([departures(held), t.snapshot()]).toEqual([[], before]);
+    expect((await bob.submit(here, {}, '/login/hub')).left).not.toBeNull();
+    t.clock.now += 10;
+    expect((await leaveAgain()).left).not.toBeNull();
+  });
+
+  it('is limited for each request of an app while nobody knows who asks', async () => {
+    const t = await startScene();
+    const asked = await t.visitor.open(requestOf());
+    const allow = () => t.visitor.submit(asked, { decision: 'allow' });
+    for (let times = 0; times < 3; times += 1) expect((await allow()).left).not.toBeNull();
+    const before = t.snapshot();
+    const held = await allow();
+    expect([held.status, held.headers.get('retry-after'), t.snapshot()]).toEqual([429, '10', before]);
+    expect((await leaveFor(t.visitor)).left).not.toBeNull();
+  });
+});
+
+describe('T077 a way that another browser began', () => {
+  it('[GW-STATE-42] refuses a browser that did not leave, and spends nothing', async () => {
+    const { files, t } = await setFilesScene();
+    const attacker = t.stranger();
+    const { left } = await leaveFor(attacker);
+    const back = await stayAt(t.visitor, left);
+    const before = t.snapshot();
+    const refused = await comeBack(t.visitor, back);
+    expect([refused.status, refused.left, redemptions(files)]).toEqual([403, null, 0]);
+    expect(t.snapshot()).toBe(before);
+    // Whoever left may still come back.
+    expect((await comeBack(attacker, back)).left?.searchParams.get('code')).toBeTruthy();
+  });
+
+  it('[GW-STATE-42] refuses the cookie of another departure, and a session without any', async () => {
+    const { files, t } = await setFilesScene();
+    const { left } = await leaveFor(t.visitor);
+    const back = await stayAt(t.visitor, left);
+    const [name = '', value = ''] =
+      [...t.visitor.cookies].find(([one]) => one.includes('federated-login')) ?? [];
+    t.visitor.cookies.set(name, 'A'.repeat(43));
+    expect((await comeBack(t.visitor, back)).status).toBe(403);
+    t.visitor.cookies.delete(name);
+    expect((await comeBack(t.visitor, back)).status).toBe(403);
+    expect(redemptions(files)).toBe(0);
+    t.visitor.cookies.set(name, value);
+    expect((await comeBack(t.visitor, back)).left?.searchParams.get('code')).toBeTruthy();
+  });
+});
+
+describe('T078 the state', () => {
+  const wrong: readonly { description: string; change: (state: string) => string | null }[] = [
+    { description: 'is missing', change: () => null },
+    { description: 'is empty', change: () => '' },
+    { description: 'is guessed', change: () => 'web:ada:1' },
+    {
+      description: 'is edited',
+      change: (state) => `${state.slice(0, -1)}${state.endsWith('A') ? 'B' : 'A'}`,
+    },
+    { description: 'is JSON', change: () => btoa('{"client":"web","user":"ada"}') },
+    { description: 'is long', change: () => 'x'.repeat(5000) },
+  ];
+  it.each(wrong)('[GW-STATE-42] refuses an answer whose state $description', async ({ change }) => {
+    const { files, t } = await setFilesScene();
+    const { left } = await leaveFor(t.visitor);
+    const back = await stayAt(t.visitor, left);
+    const forged = new URL(back);
+    const state = change(back.searchParams.get('state') ?? '');
+    if (state === null) forged.searchParams.delete('state');
+    else forged.searchParams.set('state', state);
+    const before = t.snapshot();
+    const refused = await comeBack(t.visitor, forged);
+    expect([refused.status, refused.left, redemptions(files)]).toEqual([400, null, 0]);
+    expect(t.snapshot()).toBe(before);
+    expect((await comeBack(t.visitor, back)).left?.searchParams.get('code')).toBeTruthy();
+  });
+
+  it('[GW-STATE-42] refuses an answer with two states', async () => {
+    const { files, t } = await setFilesScene();
+    const back = await stayAt(t.visitor, (await leaveFor(t.visitor)).left);
+    const refused = await t.visitor.open(`${back.pathname}${back.search}&state=other`);
+    expect([refused.status, refused.left, redemptions(files)]).toEqual([400, null, 0]);
+  });
+
+  it('[GW-STATE-43 GW-3P-15] takes a state once', async () => {
+    const { files, t } = await setFilesScene();
+    const back = await stayAt(t.visitor, (await leaveFor(t.visitor)).left);
+    const cookies = new Map(t.visitor.cookies);
+    expect((await comeBack(t.visitor, back)).left?.searchParams.get('code')).toBeTruthy();
+    for (const [name, value] of cookies) t.visitor.cookies.set(name, value);
+    const before = t.snapshot();
+    const again = await comeBack(t.visitor, back);
+    expect([again.status, again.left, redemptions(files)]).toEqual([400, null, 1]);
+    expect(t.snapshot()).toBe(before);
+  });
+
+  it('[GW-STATE-43] takes a state once of ten that come at the same time', async () => {
+    const { files, t } = await setFilesScene();
+    const back = await stayAt(t.visitor, (await leaveFor(t.visitor)).left);
+    const cookie = [...t.visitor.cookies].map((pair) => pair.join('=')).join('; ');
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => t.send(`${back.pathname}${back.search}`, { headers: { cookie } })),
+    );
+    const codes = answers.filter(({ headers }) => (headers.get('location') ?? '').includes('code='));
+    expect([codes.length, redemptions(files)]).toEqual([1, 1]);
+  });
+
+  it('[GW-STATE-43 GW-3P-15] takes no state after ten minutes', async () => {
+    const { files, t } = await setFilesScene();
+    const back = await stayAt(t.visitor, (await leaveFor(t.visitor)).left);
+    t.clock.now += 600;
+    const refused = await comeBack(t.visitor, back);
+    expect([refused.status, refused.left, redemptions(files)]).toEqual([400, null, 0]);
+    await t.store.sweep(t.clock.now, 1000);
+    expect(t.snapshot()).toContain('federated_logins\n\n');
+  });
+
+  it('[GW-STATE-40] makes state, nonce and challenge anew for every departure', async () => {
+    const { t } = await setFilesScene();
+    const ways = [
+      (await leaveFor(t.visitor)).left,
+      (await leaveFor(t.visitor)).left,
+      (await leaveFor(t.stranger())).left,
+    ];
+    for (const name of ['state', 'nonce', 'code_challenge']) {
+      const values = ways.map((way) => way?.searchParams.get(name));
+      expect(new Set(values).size).toBe(3);
+      for (const value of values) expect(value).toMatch(/^[A-Za-z0-9_-]{43}$/);
+    }
+  });
+
+  it('takes no answer at the address of another third party', async () => {
+    const files = await startFiles();
+    const hub = await startHub();
+    const t = await setUpstreamScene([openId(files), plain(hub)]);
+    const page = await t.visitor.open(requestOf());
+    const consent = await t.visitor.submit(page, {}, '/login/files');
+    const { left } = await t.visitor.submit(consent, { decision: 'allow' });
+    const back = await stayAt(t.visitor, left);
+    const before = t.snapshot();
+    const mixed = await t.visitor.open(`/callback/hub${back.search}`);
+    expect([mixed.status, mixed.left, redemptions(files)]).toEqual([400, null, 0]);
+    expect(t.snapshot()).toBe(before);
+    expect((await comeBack(t.visitor, back)).left?.searchParams.get('code')).toBeTruthy();
+  });
+
+  it('takes no answer that names another issuer', async () => {
+    const { files, t } = await setFilesScene();
+    const back = await stayAt(t.visitor, (await leaveFor(t.visitor)).left);
+    back.searchParams.set('iss', 'https://evil.example');
+    const refused = await comeBack(t.visitor, back);
+    expect(refused.left?.searchParams.get('error')).toBe('server_error');
+    expect(redemptions(files)).toBe(0);
+  });
+});
+
+describe('T080 lies about who somebody is', () => {
+  const other = 'https://evil.example';
+  it.each([
+    { description: 'a wrong nonce', lies: { claims: { nonce: 'another' } } },
+    { description: 'no nonce', lies: { claims: { nonce: undefined } } },
+    { description: 'a wrong audience', lies: { claims: { aud: 'somebody-else' } } },
+    {
+      description: 'several audiences and no authorized party',
+      lies: { claims: { aud: ['portcullis', 'somebody-else'] } },
+    },
+    { description: 'another authorized party', lies: { claims: { aud: ['portcullis', 'x'], azp: 'x' } } },
+    { description: 'a wrong issuer', lies: { claims: { iss: other } } },
+    { description: 'an expiry that has passed', lies: { claims: { exp: 1_000_000 } } },
+    { description: 'no subject', lies: { claims: { sub: undefined } } },
+    { description: 'no signature', lies: { signature: 'none' as const } },
+    { description: 'a signature by the client secret', lies: { signature: 'HS256' as const } },
+    { description: 'a signature by an unknown key', lies: { signature: 'unknown key' as const } },
+    { description: 'a signature by a key that was withdrawn', lies: { signature: 'withdrawn key' as const } },
+    { description: 'a broken signature', lies: { signature: 'broken' as const } },
+    { description: 'another issuer beside the code', lies: { response: { iss: other } } },
+    { description: 'no code', lies: { response: { code: null } } },
+  ])('refuses an answer with $description, and makes no account, bond or code', async ({ lies }) => {
+    const liar = await startLiar();
+    const t = await setUpstreamScene([openId(liar)]);
+    const { left } = await leaveFor(t.visitor);
+    liar.lies = lies;
+    const end = await comeBack(t.visitor, await stayAt(t.visitor, left));
+    expect(end.left?.searchParams.get('error')).toBe('server_error');
+    expect(end.left?.searchParams.get('code')).toBeNull();
+    expect(t.snapshot()).toMatch(/\nprovider_tokens\n\n|^provider_tokens\n\n/m);
+    expect(t.snapshot()).toMatch(/\nlinked_identities\n\n/);
+    expect(t.snapshot()).toMatch(/\nsessions\n/);
+    liar.lies = {};
+    expect((await signInThere(t.visitor)).left?.searchParams.get('code')).toBeTruthy();
+  });
+});
+
+describe('T081 errors of the third party', () => {
+  it('[GW-3P-17] tells the client that the person declined there', async () => {
+    const { t } = await setFilesScene();
+    const { left } = await leaveFor(t.visitor);
+    const end = await comeBack(t.visitor, await stayAt(t.visitor, left, { answer: 'deny' }));
+    expect(Object.fromEntries(end.left?.searchParams ?? [])).toMatchObject({
+      error: 'access_denied',
+      state: 'xyz',
+      iss: ISSUER,
+    });
+  });
+
+  it.each([
+    { description: 'a script', error: '<script>alert(1)</script>', text: 'x' },
+    { description: 'a long description', error: 'invalid_scope', text: 'y'.repeat(100_000) },
+    { description: 'another word for everything', error: 'no_idea', text: 'z' },
+  ])('[GW-3P-17] maps $description to an error of our own', async ({ error, text }) => {
+    const { t } = await setFilesScene();
+    const { left } = await leaveFor(t.visitor);
+    const query = new URLSearchParams({
+      error,
+      error_description: text,
+      state: left?.searchParams.get('state') ?? '',
+    });
+    query.set('iss', left?.origin ?? '');
+    const end = await t.visitor.open(`/callback/files?${query}`);
+    expect(end.left?.searchParams.get('error')).toBe('server_error');
+    expect(end.left?.searchParams.get('iss')).toBe(ISSUER);
+    const said = `${end.left?.href}${JSON.stringify(t.events)}`;
+    expect(said).not.toContain('<script');
+    expect(said).not.toContain('alert');
+    expect(said).not.toContain(text.repeat(2).slice(0, 50));
+  });
+
+  const outages = [
+    { description: 'a status 500', at: 'token', issue: { kind: 'status', status: 500 } },
+    { description: 'a status 429', at: 'token', issue: { kind: 'status', status: 429, retryAfter: 7 } },
+    { description: 'silence', at: 'token', issue: { kind: 'slow', milliseconds: 5000 } },
+    { description: 'no keys', at: 'jwks', issue: { kind: 'status', status: 503 } },
+  ] as const;
+  it.each(outages)('[GW-3P-17] tells the client to come again after $description', async ({ at, issue }) => {
+    const liar = await startLiar();
+    const t = await setUpstreamScene([openId(liar)], { outbound: { timeout: 2000 } });
+    const { left } = await leaveFor(t.visitor);
+    const back = await stayAt(t.visitor, left);
+    liar.at(at, issue);
+    const end = await comeBack(t.visitor, back);
+    expect(end.left?.searchParams.get('error')).toBe('temporarily_unavailable');
+    liar.at(at, null);
+    expect((await signInThere(t.visitor)).left?.searchParams.get('code')).toBeTruthy();
+  });
+
+  const nonsense = [
+    { description: 'no JSON', issue: { kind: 'text', body: 'not JSON', type: 'application/json' } },
+    { description: 'a redirect', issue: { kind: 'redirect', to: 'https://evil.example/' } },
+    { description: 'an answer without end', issue: { kind: 'huge', bytes: 5_000_000 } },
+    { description: 'an OAuth error', issue: { kind: 'error', error: 'invalid_grant' } },
+  ] as const;
+  it.each(nonsense)('[GW-3P-17] answers with a server error after $description', async ({ issue }) => {
+    const liar = await startLiar();
+    const t = await setUpstreamScene([openId(liar)]);
+    const back = await stayAt(t.visitor, (await leaveFor(t.visitor)).left);
+    liar.at('token', issue);
+    const end = await comeBack(t.visitor, back);
+    expect(end.left?.searchParams.get('error')).toBe('server_error');
+  });
+
+  const unfound = [
+    {
+      description: 'a while, when it does not say for how long',
+      issue: { kind: 'status', status: 503 },
+      page: [503, '30', 'Files is not responding', 'Try again in 30 seconds.'],
+    },
+    {
+      description: 'as long as it says',
+      issue: { kind: 'status', status: 429, retryAfter: 61 },
+      page: [503, '61', 'Files is not responding', 'Try again in 2 minutes.'],
+    },
+    {
+      description: 'nothing, when its document is none',
+      issue: { kind: 'text', body: 'not JSON', type: 'application/json' },
+      page: [
+        502,
+        null,
+        'Files cannot sign you in right now',
+        'It sent a response that this server cannot use.',
+      ],
+    },
+  ] as const;
+  const seen = (sight: Sight) => [sight.status, sight.headers.get('retry-after'), sight.left];
+  it.each(unfound)(
+    '[GW-3P-17] says who cannot be found, asks to wait for $description, and loses nothing',
+    async ({ issue, page: [status, retryAfter, ...sentences] }) => {
+      const liar = await startLiar();
+      const t = await setUpstreamScene([openId(liar)]);
+      const asked = await t.visitor.open(requestOf());
+      const before = t.snapshot();
+      liar.at('discovery', issue);
+      const refused = await t.visitor.submit(asked, { decision: 'allow' });
+      expect(seen(refused)).toEqual([status, retryAfter, null]);
+      for (const sentence of sentences) expect(textOf(refused)).toContain(sentence);
+      expect(textOf(refused)).not.toContain('This server is busy');
+      expect(departures(refused)).toEqual([]);
+      expect(t.snapshot()).toBe(before);
+      const reference = referenceOf(refused);
+      const told = t.events.find((event) => 'reference' in event && event.reference === reference);
+      expect(told).toMatchObject({
+        endpoint: '/consent',
+        reason: expect.stringMatching(/^files: (?:it|no|invalid)/),
+      });
+
+      liar.at('discovery', null);
+      const again = /<a class="button" href="([^"]+)">Try again</.exec(refused.html)?.[1] ?? '';
+      const { left } = await t.visitor.submit(await t.visitor.open(again), { decision: 'allow' });
+      expect(
+        (await comeBack(t.visitor, await stayAt(t.visitor, left))).left?.searchParams.get('code'),
+      ).toBeTruthy();
+    },
+  );
+
+  it('says so in the language of the page too, to who comes for pages of their own', async () => {
+    const liar = await startLiar();
+    const t = await setUpstreamScene([openId(liar, { name: '<b>Akten</b>' })], { localAccounts: true });
+    t.visitor.headers = { 'accept-language': 'de' };
+    const page = await t.visitor.open('/login?to=account');
+    liar.at('discovery', { kind: 'cut' });
+    const refused = await t.visitor.submit(page, {}, '/login/files');
+    expect(seen(refused)).toEqual([503, '30', null]);
+    expect(textOf(refused)).toContain('<b>Akten</b> antwortet nicht');
+    expect(textOf(refused)).toContain('Versuchen Sie es in 30 Sekunden erneut.');
+    expect(refused.html).toContain('<a class="button" href="/login?to=account">Erneut versuchen</a>');
+    liar.at('discovery', null);
+    const onward = await t.visitor.submit(page, {}, '/login/files');
+    expect(onward.left?.origin).toBe(liar.origin);
+  });
+
+  const visits = [
+    {
+      description: 'it went away',
+      issue: { kind: 'status', status: 503 },
+      page: [503, 'Files is not responding'],
+    },
+    {
+      description: 'its answer is none',
+      issue: { kind: 'text', body: 'not JSON' },
+      page: [502, 'Files cannot sign you in right now'],
+    },
+  ] as const;
+  it.each(visits)(
+    '[GW-3P-17] tells who came back for pages of their own that $description',
+    async ({ issue, page }) => {
+      const liar = await startLiar();
+      const t = await setUpstreamScene([openId(liar)]);
+      const comeFor = async (stay?: Stay) => {
+        const { left } = await t.visitor.submit(
+          await t.visitor.open('/login?to=account'),
+          {},
+          '/login/files',
+        );
+        return comeBack(t.visitor, await stayAt(t.visitor, left, stay));
+      };
+      liar.at('token', issue);
+      const refused = await comeFor();
+      expect([refused.status, textOf(refused)]).toEqual([page[0], expect.stringContaining(page[1])]);
+      expect(refused.html).toContain('<a class="button" href="/login?to=account">Try again</a>');
+      liar.at('token', null);
+      signOutThere(t.visitor);
+      expect((await comeFor()).path).toBe('/account');
+    },
+  );
+
+  it('[GW-3P-17] takes nobody who declined there for somebody who may not come in', async () => {
+    const { t } = await setFilesScene();
+    const page = await t.visitor.open('/login?to=account');
+    const { left } = await t.visitor.submit(page, {}, '/login/files');
+    const declined = await comeBack(t.visitor, await stayAt(t.visitor, left, { answer: 'deny' }));
+    expect(declined.status).toBe(403);
+    expect(textOf(declined)).toContain('Not signed in Files did not sign you in.');
+    expect(t.visitor.cookies.has('__Host-portcullis-session')).toBe(false);
+  });
+
+  it('[GW-3P-13] judges client and redirect URI again: one that is gone or changed meanwhile gets nothing', async () => {
+    const { files, t } = await setFilesScene();
+    const metadata = {
+      client_name: 'App',
+      redirect_uris: ['https://new.example/cb'],
+      grant_types: ['authorization_code'],
+    };
+    const [gone, changed] = [await t.registerClient(metadata), await t.registerClient(metadata)];
+    const backs: URL[] = [];
+    for (const client of [gone, changed]) {
+      const { left } = await leaveFor(
+        t.visitor,
+        requestOf({ client_id: client, redirect_uri: 'https://new.example/cb' }),
+      );
+      backs.push(await stayAt(t.visitor, left));
+    }
+    await t.store.removeClient(gone, t.clock.now);
+    const record = await t.store.findClient(changed);
+    if (record === null) throw new Error('there is no client');
+    await t.store.updateClient(changed, {
+      ...record,
+      metadata: { ...record.metadata, redirect_uris: ['https://other.example/cb'] },
+    });
+    for (const back of backs) {
+      const refused = await comeBack(t.visitor, back);
+      expect([refused.status, refused.left]).toEqual([400, null]);
+    }
+    expect(redemptions(files)).toBe(0);
+  });
+});
+
+describe('T082 who somebody is', () => {
+  /** The account that a person of the third party gets. */
+  async function accountOf(t: UpstreamScene, login: string): Promise<string> {
+    const visitor = t.stranger();
+    const { body } = await redeemAt(t, await signInThere(visitor, requestOf(), { login }));
+    return String(claimsOf(body['access_token'])['sub']);
+  }
+
+  it('is told by issuer and subject, whatever the address', async () => {
+    const { files, t } = await setFilesScene({ localAccounts: true });
+    const claims = { email: EMAIL, email_verified: true };
+    files.users.set('one', claims);
+    files.users.set('two', { ...claims, email_verified: false });
+    files.users.set('three', { email: 'ADA@example.org', email_verified: true });
+    const signIn = async (login: string) => {
+      const visitor = t.stranger();
+      const page = await visitor.open(requestOf());
+      const consent = await visitor.submit(page, {}, '/login/files');
+      const { left } = await visitor.submit(consent, { decision: 'allow' });
+      const { body } = await redeemAt(t, await comeBack(visitor, await stayAt(visitor, left, { login })));
+      return String(claimsOf(body['access_token'])['sub']);
+    };
+    const accounts = [await signIn('one'), await signIn('two'), await signIn('three'), await signIn('One')];
+    expect(new Set(accounts).size).toBe(4);
+    expect(accounts).not.toContain('user_ada');
+    expect(await signIn('one')).toBe(accounts[0]);
+  });
+
+  it('is another person at another third party with the same subject and address', async () => {
+    const [files, liar] = [await startFiles(), await elsewhere(startMisbehaving, 'liar')];
+    const t = await setUpstreamScene([openId(files), openId(liar, { id: 'liar', name: 'Liar' })]);
+    const accounts: string[] = [];
+    for (const id of ['files', 'liar']) {
+      const visitor = t.stranger();
+      const consent = await visitor.submit(await visitor.open(requestOf()), {}, `/login/${id}`);
+      const { left } = await visitor.submit(consent, { decision: 'allow' });
+      const { body } = await redeemAt(
+        t,
+        await comeBack(visitor, await stayAt(visitor, left, { login: 'ada' })),
+      );
+      accounts.push(String(claimsOf(body['access_token'])['sub']));
+    }
+    expect(new Set(accounts).size).toBe(2);
+  });
+
+  it.each([
+    {
+      description: 'an address of that domain that is verified',
+      claims: { email: 'x@corp.example', email_verified: true },
+      may: true,
+    },
+    {
+      description: 'the same in capitals',
+      claims: { email: 'X@CORP.example', email_verified: true },
+      may: true,
+    },
+    {
+      description: 'one that is not verified',
+      claims: { email: 'x@corp.example', email_verified: false },
+      may: false,
+    },
+    {
+      description: 'one that says "true" in words',
+      claims: { email: 'x@corp.example', email_verified: 'true' },
+      may: false,
+    },
+    {
+      description: 'one of a domain below',
+      claims: { email: 'x@a.corp.example', email_verified: true },
+      may: false,
+    },
+    {
+      description: 'one that ends alike',
+      claims: { email: 'x@evilcorp.example', email_verified: true },
+      may: false,
+    },
+    {
+      description: 'two at signs',
+      claims: { email: 'x@corp.example@evil.example', email_verified: true },
+      may: false,
+    },
+    {
+      description: 'the domain before another',
+      claims: { email: 'a@evil.example@corp.example', email_verified: true },
+      may: false,
+    },
+    { description: 'a wide at sign', claims: { email: 'x＠corp.example', email_verified: true }, may: false },
+    { description: 'no address', claims: { email: undefined }, may: false },
+  ])('lets in by domain: $description → $may', async ({ claims, may }) => {
+    const files = await startFiles();
+    const scopes = ['openid', 'email'];
+    const t = await setUpstreamScene([
+      openId(files, { scopes, allowedUsers: { emailDomains: ['corp.example'] } }),
+    ]);
+    files.users.set('ada', claims);
+    const end = await signInThere(t.visitor);
+    expect(end.left?.searchParams.get(may ? 'code' : 'error')).toBe(
+      may ? end.left?.searchParams.get('code') : 'access_denied',
+    );
+    expect(end.left?.searchParams.has('code')).toBe(may);
+    expect(await t.store.findLinkedIdentity(files.origin, 'ada')).toEqual(may ? expect.anything() : null);
+    // What nobody needs is given back.
+    if (!may)
+      await until(async () => (await Promise.all(files.given.map(files.stands))).every((one) => !one));
+  });
+
+  it.each([
+    {
+      description: 'another address is verified than the one that is proven',
+      claims: { email: 'x@corp.example' },
+      members: { email: 'x@evil.example', email_verified: true },
+      may: false,
+    },
+    {
+      description: 'what is verified is no address that stands beside it',
+      claims: { email: undefined, email_verified: true },
+      members: { email: 'x@corp.example', email_verified: undefined },
+      may: false,
+    },
+    {
+      description: 'the same address is verified in one of two places',
+      claims: { email: 'x@corp.example' },
+      members: { email: 'x@corp.example', email_verified: true },
+      may: true,
+    },
+    {
+      description: 'an address and that it is verified stand together',
+      claims: { email: undefined },
+      members: { email: 'x@corp.example', email_verified: true },
+      may: true,
+    },
+  ])('admits by an address only when it is said of it that it is verified: $description', async (row) => {
+    const liar = await elsewhere(startMisbehaving, 'liar');
+    liar.lies = { claims: { email_verified: undefined, ...row.claims } };
+    liar.at('userinfo', { kind: 'members', members: row.members });
+    const users = { emailDomains: ['corp.example'] };
+    const t = await setUpstreamScene([
+      openId(liar, { id: 'liar', scopes: ['openid', 'email'], allowedUsers: users }),
+    ]);
+    const { left } = await signInThere(t.visitor);
+    expect(left?.searchParams.has('code')).toBe(row.may);
+  });
+
+  it('lets in nobody whose account was disabled, and ends what they had', async () => {
+    const { t } = await setFilesScene();
+    const account = await accountOf(t, 'ada');
+    await t.store.disableAccount(account, t.clock.now);
+    const end = await signInThere(t.stranger());
+    expect(end.left?.searchParams.get('error')).toBe('access_denied');
+    await t.store.enableAccount(account);
+    expect(await accountOf(t, 'ada')).toBe(account);
+  });
+});

@@ -1,0 +1,176 @@
+/** A server with third parties, and a person who goes there and comes back as a browser would. */
+import { onTestFinished } from 'vitest';
+import type { IdentityProvider as Elsewhere } from '../../../tests/support/identity-providers/identity-provider.ts';
+import type { OidcIdentityProvider } from '../../../tests/support/identity-providers/oidc.ts';
+import { startOidc } from '../../../tests/support/identity-providers/oidc.ts';
+import type { AuthorizationServerOptions, IdentityProviderOptions } from '../src/index.ts';
+import { ISSUER, redemption } from './server-under-test.ts';
+import { requestOf, type Scene, type Sight, setScene, VERIFIER, type Visitor } from './visitor.ts';
+
+/** Epoch seconds that tests turn: beginning now, as the clocks of third parties do. */
+interface TurnedClock {
+  now: number;
+}
+
+export interface UpstreamScene extends Scene {
+  readonly clock: TurnedClock;
+}
+
+/** How an OpenID Connect third party of the tests stands in the configuration. */
+export function openId(
+  elsewhere: Elsewhere,
+  changes: Partial<IdentityProviderOptions> = {},
+): IdentityProviderOptions {
+  return {
+    id: 'files',
+    name: 'Files',
+    clientId: elsewhere.client.id,
+    clientSecret: elsewhere.client.secret,
+    scopes: ['openid', 'offline_access', 'files:read'],
+    kind: { issuer: elsewhere.origin },
+    parameters: { prompt: 'consent' },
+    ...changes,
+  };
+}
+
+/** How a third party like GitHub stands in the configuration. */
+export function plain(
+  elsewhere: Elsewhere & {
+    readonly authorizationEndpoint: string;
+    readonly tokenEndpoint: string;
+    readonly api: string;
+  },
+  changes: Partial<IdentityProviderOptions> = {},
+): IdentityProviderOptions {
+  return {
+    id: 'hub',
+    name: 'Hub',
+    clientId: elsewhere.client.id,
+    clientSecret: elsewhere.client.secret,
+    scopes: ['read:user', 'repo'],
+    kind: {
+      endpoints: {
+        authorization: elsewhere.authorizationEndpoint,
+        token: elsewhere.tokenEndpoint,
+        userinfo: `${elsewhere.api}/user`,
+        revocation: `${elsewhere.api}/applications`,
+      },
+      userinfoClaims: { subject: 'id', name: 'login' },
+      responseFormat: 'github',
+    },
+    ...changes,
+  };
+}
+
+/** A server whose people sign in at third parties. */
+export async function setUpstreamScene(
+  identityProviders: readonly IdentityProviderOptions[],
+  options: Partial<AuthorizationServerOptions> = {},
+): Promise<UpstreamScene> {
+  const clock: TurnedClock = { now: Math.floor(Date.now() / 1000) };
+  const scene = await setScene({
+    identityProviders,
+    clock: () => clock.now,
+    localAccounts: false,
+    ...options,
+  });
+  return { ...scene, clock };
+}
+
+/** Starts a third party for one test, which takes our redirect URI. */
+export async function elsewhere<T extends Elsewhere>(start: () => Promise<T>, id: string): Promise<T> {
+  const started = await start();
+  started.admitRedirect(`${ISSUER}/callback/${id}`);
+  onTestFinished(() => started.close());
+  return started;
+}
+
+export const startFiles = (): Promise<OidcIdentityProvider> => elsewhere(startOidc, 'files');
+
+/** What a person does at a third party. */
+export interface Stay {
+  readonly login?: string;
+  readonly answer?: 'allow' | 'deny';
+}
+
+/** Cookies of a browser at a third party, by origin. */
+const jars = new WeakMap<Visitor, Map<string, string>>();
+
+/** Ends what the browser keeps of third parties. */
+export function signOutThere(visitor: Visitor): void {
+  jars.delete(visitor);
+}
+
+/** Signs in there, and answers with the address at which the third party sends the browser back. */
+export async function stayAt(visitor: Visitor, left: URL | null, stay: Stay = {}): Promise<URL> {
+  const jar = jars.get(visitor) ?? new Map<string, string>();
+  jars.set(visitor, jar);
+  let url = left;
+  let init: RequestInit = {};
+  for (let hops = 0; hops < 12 && url !== null; hops += 1) {
+    const cookie = [...jar].map((pair) => pair.join('=')).join('; ');
+    const response = await fetch(url, {
+      ...init,
+      redirect: 'manual',
+      headers: { ...(init.headers as Record<string, string>), ...(cookie !== '' && { cookie }) },
+    });
+    for (const line of response.headers.getSetCookie()) {
+      const [name = '', value = ''] = (line.split(';')[0] ?? '').split('=');
+      jar.set(name, value);
+    }
+    const location = response.headers.get('location');
+    if (location !== null) {
+      url = new URL(location, url);
+      init = {};
+      if (url.origin === ISSUER) return url;
+      continue;
+    }
+    const page = await response.text();
+    const action = /<form[^>]* action="([^"]+)"/.exec(page)?.[1]?.replaceAll('&amp;', '&');
+    if (action === undefined) throw new Error(`The third party shows: ${response.status} ${page}`);
+    url = new URL(action, url);
+    const { login = 'ada', answer = 'allow' } = stay;
+    init = { method: 'POST', body: new URLSearchParams({ login, password: 'there', answer }) };
+  }
+  throw new Error('The third party sends the browser round in circles.');
+}
+
+/** Allows the client here, and leaves: the third party's address that the browser is sent to. */
+export async function leaveFor(visitor: Visitor, path: string = requestOf()): Promise<Sight> {
+  const asked = await visitor.open(path);
+  return visitor.submit(asked, { decision: 'allow' });
+}
+
+/** Comes back with the answer of the third party. */
+export function comeBack(visitor: Visitor, back: URL): Promise<Sight> {
+  return visitor.open(`${back.pathname}${back.search}`);
+}
+
+/** The whole way: allows the client, signs in there, comes back. */
+export async function signInThere(
+  visitor: Visitor,
+  path: string = requestOf(),
+  stay: Stay = {},
+): Promise<Sight> {
+  const { left } = await leaveFor(visitor, path);
+  return comeBack(visitor, await stayAt(visitor, left, stay));
+}
+
+/** The answer of the token endpoint to the code of the client `web`. */
+export function redeemAt(t: Scene, { left }: Sight): ReturnType<Scene['post']> {
+  const code = left?.searchParams.get('code') ?? '';
+  return t.post('/token', {
+    ...redemption(code, VERIFIER, 'web'),
+    client_secret: 'web-secret',
+    redirect_uri: 'https://app.example/callback',
+  });
+}
+
+/** Waits until something holds, in real time. */
+export async function until(holds: () => boolean | Promise<boolean>, milliseconds = 45_000): Promise<void> {
+  const end = Date.now() + milliseconds;
+  while (!(await holds())) {
+    if (Date.now() > end) throw new Error('It did not come to pass.');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}

@@ -1,0 +1,373 @@
+/** What an operator says of third parties: judged at birth, every fault at once; and what is known of those that have a preset. */
+import { describe, expect, it } from 'vitest';
+import { readFederatedUser } from '../src/federation/provider/federated-user.ts';
+import {
+  coveredScopes,
+  type IdentityProvider,
+  upstreamScopesFor,
+} from '../src/federation/provider/identity-provider.ts';
+import { responseFormats, translateResponse } from '../src/federation/provider/response-formats.ts';
+import { identityProvidersSchema } from '../src/federation/provider/schema.ts';
+import { validateIdentityProviders } from '../src/federation/provider/validate-identity-providers.ts';
+import {
+  auth0,
+  ConfigurationError,
+  github,
+  gitlab,
+  google,
+  type IdentityProviderOptions,
+  keycloak,
+  microsoftEntra,
+  okta,
+  slack,
+} from '../src/index.ts';
+import { createOptionReport, formatOptionIssue, readOption } from '../src/option-schema.ts';
+import { startServer } from './server-under-test.ts';
+
+const good: IdentityProviderOptions = {
+  id: 'sso',
+  name: 'Single Sign-on',
+  clientId: 'portcullis',
+  clientSecret: 'secret',
+  scopes: ['openid'],
+  kind: { issuer: 'https://sso.example' },
+};
+
+const ours = {
+  issuer: 'https://as.example',
+  resources: [{ scopes: { 'notes:read': 'Read', 'notes:write': 'Write' } }],
+};
+
+/** Reads identity providers by the schema and the rules. */
+function validate(identityProviders: readonly IdentityProviderOptions[], localAccounts = true) {
+  const report = createOptionReport();
+  const parsed = readOption(identityProvidersSchema(), identityProviders, ['identityProviders'], report);
+  const validated = validateIdentityProviders({ ...ours, identityProviders: parsed, localAccounts }, report);
+  const issues = report.issues.map(({ path, message }) => formatOptionIssue(path.join('.'), message));
+  return { issues, validated };
+}
+
+const issuesOf = (...parameters: Parameters<typeof validate>) => validate(...parameters).issues;
+
+function judged(options: IdentityProviderOptions): IdentityProvider {
+  const { issues, validated } = validate([options]);
+  expect(issues).toEqual([]);
+  const found = validated.get(options.id);
+  if (found === undefined) throw new Error('the provider was not validated');
+  return found;
+}
+
+const endpoints = {
+  authorization: 'https://hub.example/authorize',
+  token: 'https://hub.example/token',
+  userinfo: 'https://hub.example/user',
+};
+
+describe('third parties in the configuration', () => {
+  it('are taken as they are, and get a redirect URI of their own', () => {
+    expect(judged(good)).toMatchObject({
+      redirectUri: 'https://as.example/callback/sso',
+      statusCheckInterval: 60,
+      revocationEnds: 'grant',
+      provider: { protocol: 'openid', issuer: 'https://sso.example' },
+    });
+  });
+
+  it.each([
+    { description: 'an identifier with a slash', wrong: { id: 'a/b' }, issue: /\.id must be/ },
+    {
+      description: 'an identifier that is the name of a page',
+      wrong: { id: 'passkey' },
+      issue: /reserved for a page/,
+    },
+    { description: 'no name', wrong: { name: ' ' }, issue: /\.name/ },
+    { description: 'no client identifier', wrong: { clientId: '' }, issue: /\.clientId/ },
+    { description: 'an empty secret', wrong: { clientSecret: '' }, issue: /\.clientSecret/ },
+    { description: 'no `openid`', wrong: { scopes: ['email'] }, issue: /must include openid/ },
+    { description: 'what is no scope', wrong: { scopes: ['openid', 'a b'] }, issue: /invalid scope/ },
+    {
+      description: 'needs of a scope that is not ours',
+      wrong: { upstreamScopes: { other: ['x'] } },
+      issue: /no resource defines it/,
+    },
+    {
+      description: 'a parameter that is ours to choose',
+      wrong: { parameters: { state: 'x' } },
+      issue: /set by this server/,
+    },
+    { description: 'a bound of no seconds', wrong: { statusCheckInterval: 0 }, issue: /statusCheckInterval/ },
+    {
+      description: 'an issuer over http',
+      wrong: { kind: { issuer: 'http://sso.example' } },
+      issue: /must be an https URL/,
+    },
+    {
+      description: 'an issuer that is no URL',
+      wrong: { kind: { issuer: 'sso' } },
+      issue: /must be an https URL/,
+    },
+    {
+      description: 'an endpoint over http',
+      wrong: {
+        kind: {
+          endpoints: { ...endpoints, token: 'http://hub.example/' },
+          userinfoClaims: { subject: 'id' },
+        },
+      },
+      issue: /endpoints\.token/,
+    },
+    {
+      description: 'nothing that says who somebody is',
+      wrong: { kind: { endpoints, userinfoClaims: { subject: '' } } },
+      issue: /userinfoClaims\.subject/,
+    },
+    {
+      description: 'introspection without an endpoint',
+      wrong: { status: 'introspection', kind: { endpoints, userinfoClaims: { subject: 'id' } } },
+      issue: /introspection needs/,
+    },
+  ] as const)('are refused with $description', ({ wrong, issue }) => {
+    expect(issuesOf([{ ...good, ...wrong }]).join()).toMatch(issue);
+    expect(issuesOf([good])).toEqual([]);
+  });
+
+  it('are refused when two have one identifier, or nobody could sign in', () => {
+    expect(issuesOf([good, good]).join()).toContain('duplicate identity provider sso');
+    expect(issuesOf([], false).join()).toContain('localAccounts must be true');
+  });
+
+  it('T068 let no scope round what it implies: it rests on the same', () => {
+    const scopes = { admin: 'All', 'files:write': 'Write', 'files:read': 'Read', other: 'Other' };
+    const hierarchy = { admin: ['files:write'], 'files:write': ['files:read'] };
+    const upstreamScopes = { 'files:read': ['read'], 'files:write': ['repo'] };
+    const party = validateIdentityProviders(
+      {
+        issuer: ours.issuer,
+        resources: [{ scopes, hierarchy }],
+        identityProviders: [{ ...good, upstreamScopes }],
+      },
+      createOptionReport(),
+    ).get('sso') as IdentityProvider;
+    expect(upstreamScopesFor(party, ['admin'])).toEqual(['openid', 'repo', 'read']);
+    expect(coveredScopes(party, ['admin', 'other'], ['openid'])).toEqual(['other']);
+    expect(coveredScopes(party, ['admin'], ['openid', 'read', 'repo'])).toEqual(['admin']);
+    expect(coveredScopes(party, ['files:write', 'files:read'], ['read'])).toEqual(['files:read']);
+  });
+
+  it('T082 are refused when people of two could not be told apart', () => {
+    const tenant = (id: string, issuer?: string): IdentityProviderOptions => ({
+      ...good,
+      id,
+      kind: {
+        endpoints: {
+          authorization: `https://hub.example/${id}/authorize`,
+          token: `https://hub.example/${id}/token`,
+          userinfo: `https://hub.example/${id}/user`,
+        },
+        userinfoClaims: { subject: 'id' },
+        ...(issuer !== undefined && { issuer }),
+      },
+    });
+    expect(issuesOf([tenant('one'), tenant('two')]).join()).toMatch(
+      /^identityProviders\.1\.kind\.issuer .*of one/,
+    );
+    const kind = { issuer: 'https://hub.example' };
+    expect(issuesOf([{ ...good, kind }, tenant('one')])).toHaveLength(1);
+    const byName = { ...tenant('one'), id: 'names' };
+    const named = {
+      ...byName,
+      kind: { ...byName.kind, userinfoClaims: { subject: 'login' } },
+    } as IdentityProviderOptions;
+    expect(issuesOf([tenant('one'), named])).toHaveLength(1);
+    expect(issuesOf([tenant('one'), tenant('two', 'https://hub.example/two')])).toEqual([]);
+    expect(issuesOf([tenant('one'), { ...tenant('one'), id: 'again' }])).toEqual([]);
+    expect(issuesOf([good, { ...good, id: 'again' }])).toEqual([]);
+  });
+
+  it('stop a server with every fault at once', async () => {
+    const wrong = { ...good, name: '', clientId: '' };
+    const error = await startServer({ identityProviders: [wrong] }).catch((one: unknown) => one);
+    expect(error).toBeInstanceOf(ConfigurationError);
+    expect((error as ConfigurationError).issues).toHaveLength(2);
+  });
+});
+
+describe('scopes here and there', () => {
+  const party = judged({
+    ...good,
+    upstreamScopes: { 'notes:write': ['repo', 'gist'], 'notes:read': ['read:user'] },
+  });
+  it.each([
+    { description: 'what everybody is asked for', ours: [], expected: ['openid'] },
+    { description: 'what a scope rests on', ours: ['notes:read'], expected: ['openid', 'read:user'] },
+    {
+      description: 'each once',
+      ours: ['notes:write', 'notes:read', 'notes:write'],
+      expected: ['openid', 'repo', 'gist', 'read:user'],
+    },
+    { description: 'nothing for a scope that rests on nothing', ours: ['constructor'], expected: ['openid'] },
+  ])('asks there for $description', ({ ours: scopes, expected }) => {
+    expect(upstreamScopesFor(party, scopes)).toEqual(expected);
+  });
+
+  it.each([
+    { description: 'all', there: ['repo', 'gist', 'read:user'], expected: ['notes:read', 'notes:write'] },
+    { description: 'one', there: ['repo', 'read:user'], expected: ['notes:read'] },
+    { description: 'none', there: [], expected: [] },
+  ])('[GW-3P-16] carries $description of ours', ({ there, expected }) => {
+    expect(coveredScopes(party, ['notes:read', 'notes:write'], there)).toEqual(expected);
+  });
+});
+
+describe('presets', () => {
+  const client = { clientId: 'id', clientSecret: 'secret' };
+  const all = [
+    github(client),
+    google(client),
+    microsoftEntra('8eaef023-2b34-4da1-9baa-8bc8c9d6a490', client),
+    okta('example.okta.com', client),
+    auth0('example.auth0.com', client),
+    keycloak('https://sso.example/', 'staff', client),
+    gitlab(client),
+    slack(client),
+  ];
+  it.each(all.map((preset) => ({ name: preset.name, preset })))('$name stands as it is', ({ preset }) => {
+    expect(issuesOf([preset])).toEqual([]);
+    expect(judged(preset).clientSecret).toBe('secret');
+  });
+
+  it('stand beside each other', () => {
+    expect(issuesOf(all)).toEqual([]);
+  });
+
+  it.each([
+    {
+      preset: okta('example.okta.com', client, 'default'),
+      issuer: 'https://example.okta.com/oauth2/default',
+    },
+    { preset: auth0('example.auth0.com', client), issuer: 'https://example.auth0.com/' },
+    { preset: keycloak('https://sso.example/', 'staff', client), issuer: 'https://sso.example/realms/staff' },
+    { preset: gitlab(client, 'https://git.example/'), issuer: 'https://git.example' },
+    { preset: github(client), issuer: 'https://github.com/login/oauth' },
+  ])('name the issuer $issuer as it names itself', ({ preset, issuer }) => {
+    expect(judged(preset).provider.issuer).toBe(issuer);
+  });
+
+  it('let an operator say otherwise', () => {
+    const preset = google({
+      ...client,
+      id: 'work',
+      name: 'Work',
+      parameters: { hd: 'example.org' },
+      revocationEnds: 'grant',
+    });
+    expect(preset).toMatchObject({
+      id: 'work',
+      name: 'Work',
+      revocationEnds: 'grant',
+      parameters: { access_type: 'offline', hd: 'example.org' },
+    });
+  });
+});
+
+describe('dialects', () => {
+  const read = async (body: unknown, by: Parameters<typeof translateResponse>[1], status = 200) => {
+    const response = await translateResponse(Response.json(body, { status }), by);
+    return { status: response.status, body: await response.json() };
+  };
+
+  it('of GitHub: errors with status 200, scopes with commas', async () => {
+    const { readToken } = responseFormats.github;
+    expect(
+      await read({ access_token: 'a', token_type: 'bearer', scope: 'repo,gist' }, readToken),
+    ).toMatchObject({
+      status: 200,
+      body: { scope: 'repo gist' },
+    });
+    expect(await read({ error: 'bad_verification_code' }, readToken)).toMatchObject({
+      status: 400,
+      body: { error: 'invalid_grant' },
+    });
+    expect(await read({ error: 'bad_refresh_token' }, readToken)).toMatchObject({
+      status: 400,
+      body: { error: 'invalid_grant' },
+    });
+  });
+
+  it('of Slack: the person’s token inside, and `ok` instead of a status', async () => {
+    const { readToken, readUser: readWho, scopeParameters } = responseFormats.slack;
+    const answer = {
+      ok: true,
+      access_token: 'xoxb-of-the-bot',
+      authed_user: {
+        id: 'U1',
+        access_token: 'xoxp-1',
+        scope: 'chat:write,users:read',
+        token_type: 'user',
+        expires_in: 43_200,
+        refresh_token: 'xoxe-1',
+      },
+    };
+    expect((await read(answer, readToken)).body).toEqual({
+      access_token: 'xoxp-1',
+      token_type: 'Bearer',
+      scope: 'chat:write users:read',
+      expires_in: 43_200,
+      refresh_token: 'xoxe-1',
+    });
+    expect(await read({ ok: false, error: 'invalid_code' }, readToken)).toMatchObject({
+      status: 400,
+      body: { error: 'invalid_grant' },
+    });
+    expect((await read({ ok: true, team_id: 'T1', user_id: 'U1' }, readWho)).body).toMatchObject({
+      subject: 'T1.U1',
+    });
+    for (const half of [{ team_id: 'T1' }, { user_id: 'U1' }, {}]) {
+      expect((await read({ ok: true, ...half }, readWho)).body).not.toHaveProperty('subject');
+    }
+    expect((await read({ ok: false, error: 'token_revoked' }, readWho)).status).toBe(401);
+    expect((await read({ ok: false, error: 'fatal_error' }, readWho)).status).toBe(503);
+    expect(scopeParameters(['a', 'b'])).toEqual({ user_scope: 'a,b' });
+  });
+
+  it('leave alone what is no JSON object', async () => {
+    const response = await translateResponse(
+      new Response('<html>', { status: 502 }),
+      responseFormats.github.readToken,
+    );
+    expect([response.status, await response.text()]).toEqual([502, '<html>']);
+  });
+});
+
+describe('T082 the member that says who somebody is', () => {
+  it.each([
+    { claims: { id: 583_231, login: 'octocat' }, subject: '583231' },
+    { claims: { id: 'T1.U1' }, subject: 'T1.U1' },
+  ])('is read from $claims', ({ claims, subject }) => {
+    expect(readFederatedUser('https://hub.example', claims, { subject: 'id', name: 'login' }).subject).toBe(
+      subject,
+    );
+  });
+
+  it.each([
+    { claims: {} },
+    { claims: { id: '' } },
+    { claims: { id: null } },
+    { claims: { id: 1.5 } },
+    { claims: { id: 2 ** 60 } },
+    { claims: { id: { deep: 1 } } },
+    { claims: { id: 'x'.repeat(256) } },
+    { claims: { id: 'a\0b' } },
+  ])('is not found in $claims', ({ claims }) => {
+    expect(() => readFederatedUser('https://hub.example', claims, { subject: 'id' })).toThrow(
+      'no valid subject',
+    );
+  });
+
+  it('keeps names to what can be shown', () => {
+    const name = `a\u202e${'b'.repeat(300)}`;
+    expect(
+      readFederatedUser('i', { id: 1, data: { login: name } }, { subject: 'id', name: 'data.login' }).name,
+    ).toHaveLength(100);
+  });
+});

@@ -1,0 +1,707 @@
+/** Bonds: what rests on a third party is honoured as long as that stands, renewed once for all, and ended together, here and there. */
+import type { AccessTokenClaims } from '@portcullis/protocol';
+import { openStore } from '@portcullis/store';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { startGithub } from '../../../tests/support/identity-providers/github.ts';
+import { startMisbehaving } from '../../../tests/support/identity-providers/misbehaving.ts';
+import { startPostgres } from '../../../tests/support/postgres.ts';
+import { nextLivenessAction } from '../src/federation/liveness-rule.ts';
+import { createProviderClient } from '../src/federation/provider/client.ts';
+import {
+  type AuthorizationServer,
+  type AuthorizationServerOptions,
+  createAuthorizationServer,
+  type IdentityProviderOptions,
+} from '../src/index.ts';
+import { createServerContext } from '../src/server.ts';
+import {
+  elsewhere,
+  openId,
+  plain,
+  redeemAt,
+  setUpstreamScene,
+  signInThere,
+  startFiles,
+  type UpstreamScene,
+  until,
+} from './federation-scene.ts';
+import { basic, CLIENTS, claimsOf, ISSUER, RESOURCES, refreshing, SEALING_KEY } from './server-under-test.ts';
+import { requestOf } from './visitor.ts';
+
+const startLiar = () => elsewhere(startMisbehaving, 'files');
+const startHub = () => elsewhere(startGithub, 'hub');
+
+/** Somebody who has signed in there, with the tokens of their client. */
+interface SignedIn {
+  readonly t: UpstreamScene;
+  readonly claims: AccessTokenClaims & { readonly grant_id: string };
+  readonly accessToken: string;
+  readonly refreshToken: string;
+}
+
+async function signIn(
+  identityProvider: IdentityProviderOptions,
+  options: Partial<AuthorizationServerOptions> = {},
+  path: string = requestOf(),
+): Promise<SignedIn> {
+  const t = await setUpstreamScene([identityProvider], options);
+  const { body } = await redeemAt(t, await signInThere(t.visitor, path));
+  const accessToken = String(body['access_token']);
+  return {
+    t,
+    accessToken,
+    refreshToken: String(body['refresh_token']),
+    claims: claimsOf(accessToken) as never,
+  };
+}
+
+/** Another process on the same store. */
+async function anotherProcess(
+  t: UpstreamScene,
+  identityProvider: IdentityProviderOptions,
+): Promise<AuthorizationServer> {
+  const server = await createAuthorizationServer({
+    issuer: ISSUER,
+    store: t.store,
+    masterKey: SEALING_KEY,
+    resources: RESOURCES,
+    clients: CLIENTS,
+    identityProviders: [identityProvider],
+    localAccounts: false,
+    clock: () => t.clock.now,
+    events: (event) => t.events.push(event),
+  });
+  onTestFinished(() => server.close());
+  return server;
+}
+
+const refresh = (t: UpstreamScene, token: string) =>
+  t.post('/token', { ...refreshing(token, 'web'), client_secret: 'web-secret' });
+
+describe('what a bond needs', () => {
+  const alive = {
+    endedAt: null,
+    endReason: null,
+    expiresAt: 1000,
+    isRefreshable: true,
+    refreshFrom: 940,
+    checkedAt: 500,
+  };
+  it.each([
+    {
+      description: 'nothing, while it was seen alive',
+      given: {},
+      now: 559,
+      expected: { action: 'use', until: 560 },
+    },
+    {
+      description: 'to be asked about after that',
+      given: {},
+      now: 560,
+      expected: { action: 'check_status' },
+    },
+    {
+      description: 'nothing beyond its renewal',
+      given: { checkedAt: 930 },
+      now: 935,
+      expected: { action: 'use', until: 940 },
+    },
+    {
+      description: 'to be renewed ahead',
+      given: { checkedAt: 930 },
+      now: 940,
+      expected: { action: 'refresh_ahead' },
+    },
+    { description: 'to be renewed', given: { checkedAt: 999 }, now: 1000, expected: { action: 'refresh' } },
+    {
+      description: 'to end, when nothing renews it',
+      given: { isRefreshable: false, refreshFrom: null, checkedAt: 999 },
+      now: 1000,
+      expected: { action: 'end', reason: 'expired_at_provider' },
+    },
+    {
+      description: 'nothing beyond its expiry',
+      given: { isRefreshable: false, refreshFrom: null, checkedAt: 990 },
+      now: 999,
+      expected: { action: 'use', until: 1000 },
+    },
+    {
+      description: 'nothing, when it never expires',
+      given: { expiresAt: null, refreshFrom: null, checkedAt: 5000 },
+      now: 5001,
+      expected: { action: 'use', until: 5060 },
+    },
+    {
+      description: 'its end told',
+      given: { endedAt: 1, endReason: 'grant_expired' as const },
+      now: 501,
+      expected: { action: 'end', reason: 'grant_expired' },
+    },
+  ])('is $description', ({ given, now, expected }) => {
+    expect(nextLivenessAction({ ...alive, ...given }, now, 60)).toEqual(expected);
+  });
+});
+
+describe('honouring', () => {
+  it('[GW-3P-10] refuses our token within the bound after the third party has revoked theirs', async () => {
+    const files = await startFiles();
+    const { t, claims, refreshToken } = await signIn(openId(files, { statusCheckInterval: 30 }));
+    expect(await t.server.isLive(claims)).toBe(true);
+    await files.revokeAll();
+    t.clock.now += 29;
+    expect(await t.server.isLive(claims)).toBe(true);
+    t.clock.now += 1;
+    expect(await t.server.isLive(claims)).toBe(false);
+    expect(t.events.find(({ type }) => type === 'provider_token.ended')).toMatchObject({
+      reason: 'revoked_by_provider',
+      grantId: claims.grant_id,
+    });
+    expect((await refresh(t, refreshToken)).body).toMatchObject({ error: 'invalid_grant' });
+    await expect(t.server.upstreamToken(claims)).rejects.toMatchObject({ code: 'invalid_grant' });
+  });
+
+  it('[GW-3P-10] says the same to whoever introspects', async () => {
+    const hub = await startHub();
+    const { t, accessToken } = await signIn(plain(hub, { statusCheckInterval: 10 }));
+    const ask = async () =>
+      (await t.post('/introspect', { token: accessToken }, basic('notes-server', 'notes-server-secret')))
+        .body;
+    expect(await ask()).toMatchObject({ active: true });
+    hub.revokeAll();
+    t.clock.now += 10;
+    expect(await ask()).toEqual({ active: false });
+  });
+
+  it('asks the third party once for a hundred that ask at once, and then not before the bound', async () => {
+    const hub = await startHub();
+    const { t, claims } = await signIn(plain(hub));
+    t.clock.now += 60;
+    const before = hub.count('GET /user');
+    await Promise.all(Array.from({ length: 100 }, () => t.server.isLive(claims)));
+    t.clock.now += 59;
+    await t.server.isLive(claims);
+    expect(hub.count('GET /user')).toBe(before + 1);
+    t.clock.now += 1;
+    await t.server.isLive(claims);
+    expect(hub.count('GET /user')).toBe(before + 2);
+  });
+
+  it.each([500, 503, 429])(
+    '[GW-3P-17] answers 503 and ends nothing while the third party answers %i',
+    async (status) => {
+      const hub = await startHub();
+      const { t, claims, accessToken, refreshToken } = await signIn(plain(hub));
+      hub.outage = status;
+      t.clock.now += 60;
+      const before = t.snapshot();
+      await expect(t.server.isLive(claims)).rejects.toMatchObject({
+        code: 'temporarily_unavailable',
+        status: 503,
+      });
+      const asked = await t.post(
+        '/introspect',
+        { token: accessToken },
+        basic('notes-server', 'notes-server-secret'),
+      );
+      expect([asked.status, asked.headers.get('retry-after')]).toEqual([503, '5']);
+      const refreshed = await refresh(t, refreshToken);
+      expect([refreshed.status, refreshed.body['error']]).toEqual([503, 'temporarily_unavailable']);
+      expect(Number(refreshed.headers.get('retry-after'))).toBeGreaterThan(0);
+      expect(t.snapshot()).toBe(before);
+      const asks = hub.count('GET /user');
+      await expect(t.server.isLive(claims)).rejects.toMatchObject({ status: 503 });
+      expect(hub.count('GET /user')).toBe(asks);
+
+      hub.outage = null;
+      t.clock.now += 5;
+      expect(await t.server.isLive(claims)).toBe(true);
+      expect((await refresh(t, refreshToken)).status).toBe(200);
+    },
+  );
+
+  it('asks a slow third party no more than a hundred things at once, and says so to the rest', async () => {
+    const hub = await startHub();
+    const { t, claims } = await signIn(plain(hub));
+    const { accessToken } = await t.server.upstreamToken(claims);
+    const context = createServerContext({
+      issuer: ISSUER,
+      store: t.store,
+      masterKey: SEALING_KEY,
+      resources: RESOURCES,
+      clients: CLIENTS,
+      identityProviders: [plain(hub)],
+    });
+    const [identityProvider] = context.options.identityProviders.values();
+    if (identityProvider === undefined) throw new Error('there is no third party');
+    const wire = createProviderClient(context, identityProvider);
+    const tokens = { accessToken, tokenType: 'Bearer', refreshToken: null };
+    const subject = String((await t.store.findProviderTokens(claims.grant_id))?.subject);
+    hub.delay = 300;
+    const answers = await Promise.allSettled(
+      Array.from({ length: 120 }, () => wire.checkStatus(tokens, subject)),
+    );
+    expect(answers.filter(({ status }) => status === 'fulfilled')).toHaveLength(100);
+    for (const answer of answers.slice(100)) {
+      expect(answer).toMatchObject({ status: 'rejected', reason: { kind: 'outage', retryAfter: 1 } });
+    }
+    expect(await wire.checkStatus(tokens, subject)).toBe('alive');
+  });
+
+  it('ends a bond whose token is somebody else’s all at once', async () => {
+    const liar = await startLiar();
+    const { t, claims } = await signIn(openId(liar, { status: 'userinfo' }));
+    liar.at('userinfo', { kind: 'members', members: { sub: 'mallory' } });
+    t.clock.now += 60;
+    expect(await t.server.isLive(claims)).toBe(false);
+    expect(t.events.find(({ type }) => type === 'provider_token.ended')).toMatchObject({
+      reason: 'changed_by_provider',
+    });
+  });
+
+  it('honours nothing of a third party that left the configuration, and ends nothing either', async () => {
+    const files = await startFiles();
+    const { t, claims } = await signIn(openId(files));
+    const server = await createAuthorizationServer({
+      issuer: ISSUER,
+      store: t.store,
+      masterKey: SEALING_KEY,
+      resources: RESOURCES,
+      clients: CLIENTS,
+      clock: () => t.clock.now,
+    });
+    onTestFinished(() => server.close());
+    expect(await server.isLive(claims)).toBe(false);
+    expect(await t.server.isLive(claims)).toBe(true);
+  });
+});
+
+describe('lifetimes and scopes', () => {
+  it('[GW-3P-16] gives no token of ours that outlives theirs, when nothing renews it', async () => {
+    const files = await startFiles();
+    files.refreshable = false;
+    files.tokenLifetime = 120;
+    const { t, claims, refreshToken } = await signIn(openId(files));
+    expect(claims.exp - claims.iat).toBeLessThanOrEqual(120);
+    t.clock.now += 30;
+    const { body } = await refresh(t, refreshToken);
+    expect(body['expires_in']).toBeLessThanOrEqual(90);
+    t.clock.now += 90;
+    expect(await t.server.isLive(claims)).toBe(false);
+    const late = await refresh(t, String(body['refresh_token']));
+    expect(late.body).toMatchObject({ error: 'invalid_grant' });
+    expect(t.events.find(({ type }) => type === 'provider_token.ended')).toMatchObject({
+      reason: 'expired_at_provider',
+    });
+  });
+
+  it('[GW-3P-16] lets ours live on where theirs is renewed', async () => {
+    const files = await startFiles();
+    files.tokenLifetime = 120;
+    const { claims } = await signIn(openId(files));
+    expect(claims.exp - claims.iat).toBe(600);
+  });
+
+  const needs = { 'notes:read': ['read:user'], 'notes:write': ['repo'] };
+
+  it('[GW-3P-16] asks there for what ours rest on, and for no more', async () => {
+    const hub = await startHub();
+    const t = await setUpstreamScene([plain(hub, { scopes: [], upstreamScopes: needs })]);
+    const asked = await t.visitor.open(requestOf({ scope: 'notes:read' }));
+    const { left } = await t.visitor.submit(asked, { decision: 'allow' });
+    expect(left?.searchParams.get('scope')).toBe('read:user');
+  });
+
+  it('[GW-3P-16] gives no scope of ours that theirs does not carry', async () => {
+    const hub = await startHub();
+    hub.grants = ['read:user'];
+    const { t, claims, refreshToken } = await signIn(
+      plain(hub, { upstreamScopes: needs }),
+      {},
+      requestOf({ scope: 'notes:read notes:write' }),
+    );
+    expect(claims.scope).toBe('notes:read');
+    expect((await refresh(t, refreshToken)).body).toMatchObject({ scope: 'notes:read' });
+  });
+
+  it('[GW-3P-16 GW-3P-17] tells the client when nothing of what it asked for is carried, and gives the token back', async () => {
+    const hub = await startHub();
+    hub.grants = [];
+    const t = await setUpstreamScene([plain(hub, { upstreamScopes: needs })]);
+    const end = await signInThere(t.visitor);
+    expect(end.left?.searchParams.get('error')).toBe('access_denied');
+    await until(() => hub.given.every((token) => !hub.stands(token)));
+  });
+});
+
+describe('renewal', () => {
+  it('[GW-3P-12] renews ahead of the expiry, before anybody is refused', async () => {
+    const files = await startFiles();
+    files.tokenLifetime = 600;
+    const { t, claims } = await signIn(openId(files, { statusCheckInterval: 3600 }));
+    const first = await t.server.upstreamToken(claims);
+    t.clock.now += 540;
+    expect(await t.server.isLive(claims)).toBe(true);
+    expect(files.renewals()).toBe(1);
+    const second = await t.server.upstreamToken(claims);
+    expect(second.accessToken).not.toBe(first.accessToken);
+    expect(second.expiresAt).toBeGreaterThan(t.clock.now + 500);
+    expect(await files.stands(second.accessToken)).toBe(true);
+  });
+
+  it('T084 [GW-3P-12] renews once for ten that come at once', async () => {
+    const files = await startFiles();
+    files.tokenLifetime = 100;
+    const { t, claims, refreshToken } = await signIn(openId(files));
+    t.clock.now += 120;
+    const tokens = await Promise.all(
+      Array.from({ length: 10 }, () => t.server.upstreamToken({ ...claims, exp: t.clock.now + 60 })),
+    );
+    expect(new Set(tokens.map(({ accessToken }) => accessToken)).size).toBe(1);
+    expect(files.renewals()).toBe(1);
+    t.clock.now += 120;
+    const refreshed = await Promise.all(Array.from({ length: 10 }, () => refresh(t, refreshToken)));
+    expect(refreshed.map(({ status }) => status)).toEqual(Array(10).fill(200));
+    expect(files.renewals()).toBe(2);
+  });
+
+  it('T084 [GW-3P-12] renews once for ten in three processes', async () => {
+    const files = await startFiles();
+    files.tokenLifetime = 100;
+    const identityProvider = openId(files);
+    const { t, claims } = await signIn(identityProvider);
+    const servers = [
+      t.server,
+      await anotherProcess(t, identityProvider),
+      await anotherProcess(t, identityProvider),
+    ];
+    t.clock.now += 120;
+    const alive = { ...claims, exp: t.clock.now + 60 };
+    const tokens = await Promise.all(
+      Array.from({ length: 10 }, (_, index) => servers[index % 3]?.upstreamToken(alive)),
+    );
+    expect(new Set(tokens.map((token) => token?.accessToken)).size).toBe(1);
+    expect(files.renewals()).toBe(1);
+    expect(await files.stands(tokens[0]?.accessToken ?? '')).toBe(true);
+  });
+
+  it('T084 [GW-3P-11] ends the grant when the third party answers `invalid_grant`, once for ten', async () => {
+    const liar = await startLiar();
+    const { t, refreshToken } = await signIn(openId(liar));
+    liar.revokeAll();
+    t.clock.now += 4000;
+    const refreshed = await Promise.all(Array.from({ length: 10 }, () => refresh(t, refreshToken)));
+    expect(refreshed.map(({ body }) => body['error'])).toEqual(Array(10).fill('invalid_grant'));
+    expect(liar.renewals()).toBe(1);
+    expect(t.events.filter(({ type }) => type === 'provider_token.ended')).toHaveLength(1);
+  });
+
+  it.each([
+    { description: '429', issue: { kind: 'status', status: 429, retryAfter: 17 }, wait: '17' },
+    { description: '500', issue: { kind: 'status', status: 500 }, wait: '10' },
+    { description: 'nonsense', issue: { kind: 'text', body: '<html>' }, wait: '10' },
+    {
+      description: 'that it does not know us',
+      issue: { kind: 'error', error: 'invalid_client', status: 401 },
+      wait: '10',
+    },
+  ] as const)(
+    'T084 [GW-3P-17] waits, storms nothing and ends nothing when the third party answers $description',
+    async ({ issue, wait }) => {
+      const liar = await startLiar();
+      const { t, refreshToken } = await signIn(openId(liar));
+      liar.at('refresh', issue);
+      t.clock.now += 4000;
+      const refreshed = await Promise.all(Array.from({ length: 10 }, () => refresh(t, refreshToken)));
+      for (const { status, body, headers } of refreshed) {
+        expect([status, body['error'], headers.get('retry-after')]).toEqual([
+          503,
+          'temporarily_unavailable',
+          wait,
+        ]);
+      }
+      expect(liar.renewals()).toBe(1);
+      liar.at('refresh', null);
+      expect((await refresh(t, refreshToken)).status).toBe(503);
+      expect(liar.renewals()).toBe(1);
+      t.clock.now += Number(wait);
+      expect((await refresh(t, refreshToken)).status).toBe(200);
+    },
+  );
+
+  it('[GW-3P-17] goes on with what still works when it cannot be renewed ahead', async () => {
+    const liar = await startLiar();
+    const { t, claims } = await signIn(openId(liar, { status: 'userinfo' }));
+    liar.at('refresh', { kind: 'status', status: 500 });
+    t.clock.now += 3550;
+    const asked = liar.count('GET /userinfo');
+    expect(await t.server.isLive(claims)).toBe(true);
+    expect([liar.renewals(), liar.count('GET /userinfo') - asked]).toEqual([1, 1]);
+    t.clock.now += 50;
+    await expect(t.server.isLive(claims)).rejects.toMatchObject({ status: 503 });
+  });
+
+  it('takes over from a process that died in the middle, and loses nothing where the third party forgives a retry', async () => {
+    const liar = await startLiar();
+    liar.rotates = false;
+    const identityProvider = openId(liar);
+    const { t, claims } = await signIn(identityProvider);
+    t.clock.now += 4000;
+    await t.store.leaseProviderTokens(
+      claims.grant_id,
+      1,
+      'a process that died',
+      t.clock.now,
+      t.clock.now + 25,
+    );
+    t.clock.now += 25;
+    expect(await t.server.isLive(claims)).toBe(true);
+    expect(liar.renewals()).toBe(1);
+  });
+
+  it('says so when the answer to a renewal was lost and the third party does not forgive it', async () => {
+    const liar = await startLiar();
+    const { t, claims } = await signIn(openId(liar), { outbound: { timeout: 2000 } });
+    liar.at('refresh', { kind: 'cut' });
+    t.clock.now += 4000;
+    await expect(t.server.isLive(claims)).rejects.toMatchObject({ status: 503 });
+    liar.at('refresh', { kind: 'error', error: 'invalid_grant' });
+    t.clock.now += 60;
+    expect(await t.server.isLive(claims)).toBe(false);
+    expect(t.events.find(({ type }) => type === 'provider_token.ended')).toMatchObject({
+      reason: 'refresh_lost',
+    });
+  });
+
+  it('keeps what was renewed before anybody uses it, and a restart finds it', async () => {
+    const files = await startFiles();
+    files.tokenLifetime = 100;
+    const identityProvider = openId(files);
+    const { t, claims } = await signIn(identityProvider);
+    t.clock.now += 120;
+    const { accessToken } = await t.server.upstreamToken({ ...claims, exp: t.clock.now + 60 });
+    await t.server.close();
+    const next = await anotherProcess(t, identityProvider);
+    expect((await next.upstreamToken({ ...claims, exp: t.clock.now + 60 })).accessToken).toBe(accessToken);
+    expect(files.renewals()).toBe(1);
+  });
+});
+
+describe('the token for a protected server', () => {
+  it('[GW-UP-1] is the third party’s, and works there', async () => {
+    const files = await startFiles();
+    const { t, claims, accessToken } = await signIn(openId(files));
+    const token = await t.server.upstreamToken(claims);
+    expect(token).toMatchObject({
+      identityProvider: 'files',
+      tokenType: 'Bearer',
+      scopes: ['openid', 'offline_access', 'files:read'],
+    });
+    expect(token.accessToken).not.toBe(accessToken);
+    const answer = await fetch(`${files.origin}/files`, {
+      headers: { authorization: `Bearer ${token.accessToken}` },
+    });
+    expect(await answer.json()).toMatchObject({ owner: 'ada' });
+  });
+
+  it('is only of the third party and with the scopes that the grant covers', async () => {
+    const files = await startFiles();
+    const { t, claims } = await signIn(openId(files));
+    await expect(t.server.upstreamToken(claims, { identityProvider: 'hub' })).rejects.toMatchObject({
+      code: 'invalid_target',
+    });
+    await expect(t.server.upstreamToken(claims, { scopes: ['files:write'] })).rejects.toMatchObject({
+      code: 'invalid_scope',
+    });
+    expect(
+      await t.server.upstreamToken(claims, { identityProvider: 'files', scopes: ['files:read'] }),
+    ).toBeDefined();
+  });
+
+  it('is none for a grant of the same person that another client has ended', async () => {
+    const files = await startFiles();
+    const { t, claims } = await signIn(openId(files));
+    const other = claimsOf((await redeemAt(t, await signInThere(t.visitor))).body['access_token']) as never;
+    await t.store.revokeGrant(claims.grant_id, t.clock.now);
+    await expect(t.server.upstreamToken(claims)).rejects.toBeDefined();
+    expect(await t.server.upstreamToken(other)).toBeDefined();
+  });
+
+  it('T083 [GW-3P-9 GW-3P-14 GW-UP-2] stands in no answer, event or row of the store', async () => {
+    const files = await startFiles();
+    files.tokenLifetime = 100;
+    const { t, claims, accessToken, refreshToken } = await signIn(openId(files));
+    const said: string[] = [accessToken, refreshToken, JSON.stringify(claims)];
+    t.clock.now += 120;
+    await t.server.upstreamToken({ ...claims, exp: t.clock.now + 60 });
+    said.push(JSON.stringify((await refresh(t, refreshToken)).body));
+    for (const path of ['/.well-known/oauth-authorization-server', '/connections', '/callback/files']) {
+      said.push((await t.visitor.open(path)).html);
+    }
+    const rows = t.snapshot();
+    const bytes = [...rows.matchAll(/"([A-Za-z0-9+/=]{40,})"/g)].map(([, text = '']) =>
+      Buffer.from(text, 'base64').toString('latin1'),
+    );
+    const all = [...said, rows, ...bytes, JSON.stringify(t.events)].join('\n');
+    expect(files.given.length).toBeGreaterThan(4);
+    for (const token of files.given) expect(all).not.toContain(token);
+    expect(all).not.toContain(files.client.secret);
+    // Nor does ours reach them.
+    expect(files.received()).not.toContain(accessToken);
+    expect(files.received()).not.toContain(refreshToken);
+  });
+
+  it('T083 is no token of ours: whoever replays it here is refused', async () => {
+    const files = await startFiles();
+    const { t, claims } = await signIn(openId(files));
+    const { accessToken } = await t.server.upstreamToken(claims);
+    const asked = await t.post(
+      '/introspect',
+      { token: accessToken },
+      basic('notes-server', 'notes-server-secret'),
+    );
+    expect(asked.body).toEqual({ active: false });
+    const exchanged = await refresh(t, accessToken);
+    expect(exchanged.body).toMatchObject({ error: 'invalid_grant' });
+  });
+});
+
+describe('farewells', () => {
+  const standing = async (files: {
+    given: readonly string[];
+    stands(token: string): boolean | Promise<boolean>;
+  }) => (await Promise.all(files.given.map((token) => files.stands(token)))).filter(Boolean).length;
+
+  it('[GW-3P-11] revokes there what is revoked here', async () => {
+    const files = await startFiles();
+    const { t, refreshToken } = await signIn(openId(files));
+    expect(await standing(files)).toBeGreaterThan(0);
+    const { status } = await t.post('/revoke', {
+      token: refreshToken,
+      client_id: 'web',
+      client_secret: 'web-secret',
+    });
+    expect(status).toBe(200);
+    await until(async () => (await standing(files)) === 0);
+    await until(() => t.events.some(({ type }) => type === 'provider_token.revocation_finished'));
+    expect(t.events.find(({ type }) => type === 'provider_token.revocation_finished')).toMatchObject({
+      outcome: 'revoked',
+    });
+    expect(t.snapshot()).not.toMatch(/"encrypted_tokens":"/);
+  });
+
+  it('[GW-3P-11] revokes at a plain OAuth third party in its own way, and one token only', async () => {
+    const hub = await startHub();
+    const { t, refreshToken } = await signIn(plain(hub));
+    await redeemAt(t, await signInThere(t.visitor));
+    await t.post('/revoke', { token: refreshToken, client_id: 'web', client_secret: 'web-secret' });
+    await until(() => hub.given.filter((token) => hub.stands(token)).length === 1);
+    expect(hub.count('DELETE /applications/portcullis/token')).toBe(1);
+    expect(hub.count('DELETE /applications/portcullis/grant')).toBe(0);
+  });
+
+  it('waits for the last bond of a person where revoking one token ends everything', async () => {
+    const hub = await startHub();
+    const identityProvider = plain(hub, { revocationEnds: 'everything' });
+    const { t, claims } = await signIn(identityProvider);
+    const other = claimsOf(
+      (await redeemAt(t, await signInThere(t.visitor))).body['access_token'],
+    ) as never as typeof claims;
+    await t.store.revokeGrant(claims.grant_id, t.clock.now);
+    // Whichever process comes to it: one that has just begun looks at once.
+    await anotherProcess(t, identityProvider);
+    await until(() => t.events.some(({ type }) => type === 'provider_token.revocation_finished'));
+    expect(t.events.find(({ type }) => type === 'provider_token.revocation_finished')).toMatchObject({
+      outcome: 'shared',
+    });
+    expect(hub.count('DELETE /applications/portcullis/token')).toBe(0);
+    expect(await t.server.isLive(other)).toBe(true);
+    await t.store.revokeGrant(other.grant_id, t.clock.now);
+    await anotherProcess(t, identityProvider);
+    await until(() => hub.count('DELETE /applications/portcullis/token') === 1);
+  });
+
+  it('ends what an account or a client had there with it, and what nobody came back for', async () => {
+    const files = await startFiles();
+    const identityProvider = openId(files);
+    const { t, claims } = await signIn(identityProvider);
+    await t.store.disableAccount(claims.sub, t.clock.now);
+    await anotherProcess(t, identityProvider);
+    await until(async () => (await standing(files)) === 0);
+    await t.store.enableAccount(claims.sub);
+    // A code that nobody redeems.
+    await signInThere(t.visitor);
+    expect(await standing(files)).toBeGreaterThan(0);
+    t.clock.now += 3600;
+    await anotherProcess(t, identityProvider);
+    await until(async () => (await standing(files)) === 0);
+  });
+
+  it('tries again, also after a restart, and gives up after a day and a half', async () => {
+    const liar = await startLiar();
+    const identityProvider = openId(liar);
+    const { t, refreshToken } = await signIn(identityProvider);
+    liar.at('revocation', { kind: 'status', status: 503 });
+    await t.post('/revoke', { token: refreshToken, client_id: 'web', client_secret: 'web-secret' });
+    await until(
+      () =>
+        liar.count('POST /revoke') + liar.count('POST /revocation') + liar.count('POST /token/revocation') >
+        0,
+    );
+    await t.server.close();
+    liar.at('revocation', null);
+    t.clock.now += 60;
+    await anotherProcess(t, identityProvider);
+    await until(() => liar.given.every((token) => !liar.stands(token)));
+  });
+
+  it('stops trying in the end, and forgets the tokens', async () => {
+    const liar = await startLiar();
+    const { t, claims } = await signIn(openId(liar));
+    liar.at('revocation', { kind: 'status', status: 503 });
+    await t.store.endProviderTokens(claims.grant_id, 1, 'revoked_here', t.clock.now);
+    const far = t.clock.now + 10 * 86_400;
+    while (((await t.store.findProviderTokens(claims.grant_id))?.revocationAttempts ?? 0) < 13) {
+      await t.store.claimRevocationJobs(far, far, 1);
+    }
+    t.clock.now = far;
+    // Nobody nudges: it looks by itself, every five seconds.
+    await until(() => t.events.some(({ type }) => type === 'provider_token.revocation_finished'));
+    expect(t.events.find(({ type }) => type === 'provider_token.revocation_finished')).toMatchObject({
+      outcome: 'given_up',
+    });
+    expect((await t.store.findProviderTokens(claims.grant_id))?.encryptedTokens).toBeNull();
+  });
+});
+
+describe('on PostgreSQL, with a connection for each process', () => {
+  it('T084 [GW-3P-11 GW-3P-12] renews once for all, and parts once', async () => {
+    const postgres = await startPostgres();
+    onTestFinished(() => postgres.stop());
+    const url = await postgres.createDatabase();
+    const files = await startFiles();
+    files.tokenLifetime = 100;
+    const identityProvider = openId(files);
+    const { t, claims, refreshToken } = await signIn(identityProvider, { store: await openStore(url) });
+    const others = await Promise.all(
+      [1, 2].map(async () => {
+        const store = await openStore(url);
+        onTestFinished(() => store.close());
+        return anotherProcess({ ...t, store }, identityProvider);
+      }),
+    );
+    const servers = [t.server, ...others];
+    t.clock.now += 120;
+    const alive = { ...claims, exp: t.clock.now + 60 };
+    const tokens = await Promise.all(
+      Array.from({ length: 12 }, (_, index) => servers[index % 3]?.upstreamToken(alive)),
+    );
+    expect(new Set(tokens.map((token) => token?.accessToken)).size).toBe(1);
+    expect(files.renewals()).toBe(1);
+    const revocations = files.count('POST /token/revocation');
+    await t.post('/revoke', { token: refreshToken, client_id: 'web', client_secret: 'web-secret' });
+    await until(async () => !(await files.stands(tokens[0]?.accessToken ?? '')));
+    for (const server of servers) expect(await server.isLive(alive)).toBe(false);
+    await until(async () => (await t.store.findProviderTokens(claims.grant_id))?.encryptedTokens === null);
+    expect(files.count('POST /token/revocation')).toBe(revocations + 1);
+  }, 30_000);
+});

@@ -1,0 +1,112 @@
+/** The keys under which third parties' tokens rest: replaced, resealed and lost, while everything goes on. */
+import type { AccessTokenClaims } from '@portcullis/protocol';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { startGithub } from '../../../tests/support/identity-providers/github.ts';
+import {
+  type AuthorizationServer,
+  type AuthorizationServerOptions,
+  createAuthorizationServer,
+  createKeyAdministration,
+} from '../src/index.ts';
+import {
+  elsewhere,
+  plain,
+  redeemAt,
+  setUpstreamScene,
+  signInThere,
+  type UpstreamScene,
+  until,
+} from './federation-scene.ts';
+import { CLIENTS, claimsOf, ISSUER, RESOURCES, SEALING_KEY } from './server-under-test.ts';
+import { createVisitor } from './visitor.ts';
+
+const NEW_SEALING_KEY = new Uint8Array(32).fill(9);
+const DAY = 86_400;
+
+async function setScene() {
+  const hub = await elsewhere(startGithub, 'hub');
+  const t = await setUpstreamScene([plain(hub)]);
+  const start = async (options: Partial<AuthorizationServerOptions>): Promise<AuthorizationServer> => {
+    const server = await createAuthorizationServer({
+      issuer: ISSUER,
+      store: t.store,
+      masterKey: SEALING_KEY,
+      resources: RESOURCES,
+      clients: CLIENTS,
+      identityProviders: [plain(hub)],
+      localAccounts: false,
+      clock: () => t.clock.now,
+      ...options,
+    });
+    onTestFinished(() => server.close());
+    return server;
+  };
+  return { t, start };
+}
+
+async function signIn(t: UpstreamScene, server: AuthorizationServer = t.server): Promise<AccessTokenClaims> {
+  const scene = { ...t, server };
+  const visitor = createVisitor(server);
+  const { body } = await redeemAt(scene, await signInThere(visitor));
+  return claimsOf(body['access_token']) as never;
+}
+
+describe('[GW-3P-14] the keys of the vault', () => {
+  it('are sealed anew under a new sealing key, without an interruption', async () => {
+    const { t, start } = await setScene();
+    const claims = await signIn(t);
+    await expect(start({ masterKey: NEW_SEALING_KEY })).rejects.toThrow(/masterKey does not decrypt/);
+    const both = await start({ masterKey: NEW_SEALING_KEY, previousMasterKeys: [SEALING_KEY] });
+    expect(await both.upstreamToken(claims)).toBeDefined();
+
+    const administration = createKeyAdministration({ store: t.store, masterKey: SEALING_KEY });
+    expect(await administration.reencrypt(NEW_SEALING_KEY)).toBe(2);
+    const next = await start({ masterKey: NEW_SEALING_KEY });
+    expect(await next.upstreamToken(claims)).toBeDefined();
+    await expect(start({})).rejects.toThrow(/masterKey does not decrypt/);
+    // Who runs already goes on, also when it looks for new keys.
+    t.clock.now += 3600;
+    expect(await t.server.upstreamToken({ ...claims, exp: t.clock.now + 60 })).toBeDefined();
+    // A second run is no mistake.
+    expect(await administration.reencrypt(NEW_SEALING_KEY)).toBe(2);
+  });
+
+  it('stay as they are when the old sealing key does not open them', async () => {
+    const { t } = await setScene();
+    const before = await t.store.listDataKeys();
+    expect(before).toHaveLength(1);
+    const wrong = createKeyAdministration({ store: t.store, masterKey: new Uint8Array(32).fill(1) });
+    await expect(wrong.reencrypt(NEW_SEALING_KEY)).rejects.toThrow(/does not decrypt/);
+    expect(await t.store.listDataKeys()).toEqual(before);
+  });
+
+  it('are replaced after a month, and each process opens what another has sealed', async () => {
+    const { t, start } = await setScene();
+    const claims = await signIn(t);
+    t.clock.now += 30 * DAY;
+    const next = await start({});
+    await until(async () => (await t.store.listDataKeys()).length === 2);
+    const later = await signIn(t, next);
+    const alive = { exp: t.clock.now + 60 };
+    for (const server of [t.server, next]) {
+      expect(await server.upstreamToken({ ...claims, ...alive })).toBeDefined();
+      expect(await server.upstreamToken({ ...later, ...alive })).toBeDefined();
+    }
+    const [newest, oldest] = await t.store.listDataKeys();
+    expect((await t.store.findProviderTokens(String(later.grant_id)))?.dataKeyId).toBe(newest?.id);
+    expect((await t.store.findProviderTokens(String(claims.grant_id)))?.dataKeyId).toBe(oldest?.id);
+  });
+
+  it('open nothing that was moved to another grant', async () => {
+    const { t, start } = await setScene();
+    const [one, two] = [await signIn(t), await signIn(t)];
+    const stolen = await t.store.findProviderTokens(String(one.grant_id));
+    const mine = String(two.grant_id);
+    if (stolen === null) throw new Error('there is no bond');
+    await t.store.leaseProviderTokens(mine, 1, 'thief', t.clock.now, t.clock.now + 5);
+    await t.store.saveRefreshedProviderTokens(mine, 'thief', stolen);
+    const server = await start({});
+    await expect(server.upstreamToken(two)).rejects.toMatchObject({ code: 'temporarily_unavailable' });
+    expect(await server.upstreamToken(one)).toBeDefined();
+  });
+});
