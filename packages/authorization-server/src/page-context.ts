@@ -30,7 +30,7 @@ export interface PageContext extends PageServices {
 }
 
 /** Handles a page request. An error that it throws becomes an error page. */
-export type PageHandler = (
+type PageHandler = (
   context: PageContext,
   request: HttpRequest,
   connection: ConnectionInfo,

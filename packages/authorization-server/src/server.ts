@@ -41,7 +41,6 @@ import { createRefreshTokens } from './token/refresh-token-family.ts';
 import { type AccountAdministration, createAccountAdministration } from './users/administer-accounts.ts';
 import { validateOptions } from './validate-options.ts';
 
-export type { ConnectionInfo } from '@portcullis/http';
 /** An authorization server, to be mounted at the root of its issuer's origin. */
 export interface AuthorizationServer {
   /** Handles any request; 404 for a path that is not its own. Never rejects. */

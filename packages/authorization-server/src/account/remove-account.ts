@@ -35,14 +35,14 @@ export function createAccountRemovalRoutes(pages: PageRouter): readonly Route[] 
   ];
 }
 
-export interface RemovalPage {
+interface RemovalPage {
   readonly email: string;
   /** Revoked with the account. */
   readonly connections: readonly ListedGrant[];
   readonly token: string;
 }
 
-export function removalPage(layout: Layout, { email, connections, token }: RemovalPage): Markup {
+function removalPage(layout: Layout, { email, connections, token }: RemovalPage): Markup {
   return renderPage(
     layout,
     layout.text('account.remove'),

@@ -56,7 +56,7 @@ const RECORD_EVERY = 86_400;
 /** Records that a client obtained a token, which extends its lifetime; usually `null`: recorded recently. Never rejects: the token is issued. */
 export type RecordClientUse = (client: ResolvedClient) => Promise<void> | null;
 
-export function createRecordClientUse({
+function createRecordClientUse({
   store,
   clock,
   events,

@@ -11,7 +11,7 @@ export interface ClientCredentials {
 type Reader = (authorization: string | null, form: Parameters) => ClientCredentials['candidates'] | null;
 
 /** The only supported `client_assertion_type`. @see RFC 7523 §2.2 */
-export const CLIENT_ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
+const CLIENT_ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 
 /** Signature algorithms of client assertions: asymmetric ones only. The metadata document lists them. */
 export const clientAssertionAlgorithms: readonly string[] = [

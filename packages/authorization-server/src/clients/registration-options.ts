@@ -41,7 +41,7 @@ export interface RegistrationRules extends Required<Omit<RegistrationOptions, 'i
 }
 
 /** 128 bits in base64url. */
-export const MINIMUM_SECRET = 22;
+const MINIMUM_SECRET = 22;
 
 export const registrationSchema: () => z.ZodType<boolean | RegistrationOptions> = lazy(() =>
   booleanOr(

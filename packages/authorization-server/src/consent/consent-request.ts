@@ -85,7 +85,7 @@ export function serializeConsentRequest({ scopes, workspace, choices }: ConsentR
  * client gets what it requests and no more.
  * @param granted the scopes of its live grants
  */
-export function resolveConsentScopes(requested: Scopes, granted: Scopes, rules: ScopeRules): ConsentScopes {
+function resolveConsentScopes(requested: Scopes, granted: Scopes, rules: ScopeRules): ConsentScopes {
   const added = missingScopes(requested, granted, rules.hierarchy);
   const isStepUp = granted.length > 0 && added.length > 0;
   const asked = isStepUp ? added : requested;

@@ -35,7 +35,7 @@ export function decideConsent(
 }
 
 /** @param chosen the scopes that the form names */
-export function decideConsentScopes(
+function decideConsentScopes(
   { requested, kept }: ConsentScopes,
   chosen: Scopes,
   { hierarchy = {} }: ScopeRules,

@@ -84,6 +84,6 @@ export function describeResource(
 }
 
 /** A scope that has been removed from the configuration is shown by its name. */
-export function scopeDescriptionOf(sentences: ResourceDefinition['scopes'], scope: string): string {
+function scopeDescriptionOf(sentences: ResourceDefinition['scopes'], scope: string): string {
   return Object.hasOwn(sentences, scope) ? (sentences[scope] ?? scope) : scope;
 }

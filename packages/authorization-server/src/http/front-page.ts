@@ -25,12 +25,12 @@ export function createNotFoundRoute(pages: PageRouter): Route {
   return pages.route('GET', '/*', ({ layout }) => respondNotFoundPage(layout, 404));
 }
 
-export interface FrontPage {
+interface FrontPage {
   /** The protected servers. */
   readonly servers: readonly { readonly name: string; readonly url: string }[];
 }
 
-export function frontPage(layout: Layout, { servers }: FrontPage): Markup {
+function frontPage(layout: Layout, { servers }: FrontPage): Markup {
   const rows = servers.map(
     ({ name, url }) => html`<li class="head">
 <p class="name"><bdi>${name}</bdi></p>

@@ -44,12 +44,12 @@ export function createLogoutRoutes(pages: PageRouter): readonly Route[] {
   ];
 }
 
-export interface LogoutPage {
+interface LogoutPage {
   readonly email: string;
   readonly token: string;
 }
 
-export function logoutPage(layout: Layout, { email, token }: LogoutPage): Markup {
+function logoutPage(layout: Layout, { email, token }: LogoutPage): Markup {
   return renderPage(
     layout,
     layout.text('account.sign-out'),

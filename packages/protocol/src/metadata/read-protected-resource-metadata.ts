@@ -9,8 +9,6 @@ import {
 } from '../parsing/json-document.ts';
 import type { ProtectedResourceMetadata } from './protected-resource-metadata.ts';
 
-export { type ProtectedResourceMetadata, protectedResourceMetadata } from './protected-resource-metadata.ts';
-
 /** The resource identifier MUST have no fragment. @see RFC 9728 §1.2 */
 const resource = secureUrlSchema.refine((text) => !text.includes('#'), 'must have no fragment');
 
