@@ -196,7 +196,7 @@ export function union<A, B>(kind: string, one: z.ZodType<A>, other: z.ZodType<B>
   return z.union([one, other], must(kind)).register(optionMeta, { kind });
 }
 
-/** A value that no JSON can hold, or whose shape somebody else checks. */
+/** A value that JSON cannot hold, or whose shape is checked elsewhere. */
 export function custom<T>(kind: string, check: (value: unknown) => boolean): z.ZodType<T> {
   return z.custom<T>(check, must(kind)).register(optionMeta, { kind });
 }
@@ -231,7 +231,7 @@ export interface OptionIssue {
   readonly message: string;
 }
 
-/** Collects the issues of options, and remembers what could not be read, so that no rule judges it. */
+/** Collects the issues of options, and remembers what could not be read, so that no rule checks it. */
 export interface OptionReport {
   readonly issues: readonly OptionIssue[];
   /** Paths that could not be read. */

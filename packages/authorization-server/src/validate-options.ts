@@ -93,7 +93,7 @@ export function applyRules(options: RuledOptions, report: OptionReport, servesUs
     brand: createBrand(options.brand, report),
     externalUi,
     identityProviders: validateIdentityProviders(
-      // Without users, nobody needs a way to sign in.
+      // Without users, there is no login.
       { ...options, localAccounts: options.localAccounts || !servesUsers, resources: definitions },
       report,
     ),

@@ -28,7 +28,7 @@ describe('an account that its owner deletes', () => {
     const t = await setScene();
     const { body } = await t.signIn();
     const claims = claimsOf(body['access_token']) as unknown as Parameters<Scene['server']['isLive']>[0];
-    const elsewhere = t.stranger();
+    const elsewhere = t.newVisitor();
     await signIn(elsewhere);
     await signIn(t.visitor);
     const account = await t.visitor.open('/account');
@@ -42,7 +42,7 @@ describe('an account that its owner deletes', () => {
     expect((await t.post('/token', refreshing(body['refresh_token']))).status).toBe(400);
     for (const visitor of [t.visitor, elsewhere])
       expect((await visitor.open('/account')).path).toBe('/login?to=account');
-    expect((await signIn(t.stranger())).status).toBe(400);
+    expect((await signIn(t.newVisitor())).status).toBe(400);
     expect(await t.server.accounts.list()).toEqual([]);
     expect(t.events).toContainEqual({ type: 'account.removed', accountId: ACCOUNT, network: '192.0.2.1' });
   });
@@ -64,7 +64,7 @@ describe('an account that its owner deletes', () => {
     const t = await setScene();
     await signIn(t.visitor);
     const asked = await expectUnchanged(t, () => t.visitor.open('/account/remove'));
-    const [mallory, stranger] = [t.stranger(), createVisitor(t.server)];
+    const [mallory, stranger] = [t.newVisitor(), createVisitor(t.server)];
     const theirs = await signIn(mallory).then(() => mallory.open('/account/remove'));
     const refused = await expectUnchanged(t, () => t.visitor.submit(theirs, {}, '/account/remove'));
     expect(refused.status).toBe(403);

@@ -9,7 +9,7 @@ import { hashSecret } from '../src/secrets.ts';
 import { emailKey } from '../src/users/accounts.ts';
 import { findPasswordIssue, normalizePassword } from '../src/users/password-rules.ts';
 import { createPasswords } from '../src/users/passwords.ts';
-import { ACCOUNT, ISSUER, RESOURCES, SEALING_KEY } from './server-under-test.ts';
+import { ACCOUNT, ISSUER, MASTER_KEY, RESOURCES } from './server-under-test.ts';
 import {
   createVisitor,
   EMAIL,
@@ -151,12 +151,12 @@ describe('signing in', () => {
   it('T075: a failed login looks the same for an unknown account, a wrong password and a disabled account', async () => {
     const t = await setScene();
     const normal = (sight: Sight) => sight.html.replace(/((?:value|data-options)="|back=)[^"]*"/g, '$1"');
-    const wrong = await guess(t.stranger(), EMAIL, 'wrong');
-    const unknown = await guess(t.stranger('198.51.100.8'), 'eve@example.org', 'wrong');
-    const odd = await guess(t.stranger('198.51.100.9'), 'no address at all', 'wrong');
+    const wrong = await guess(t.newVisitor(), EMAIL, 'wrong');
+    const unknown = await guess(t.newVisitor('198.51.100.8'), 'eve@example.org', 'wrong');
+    const odd = await guess(t.newVisitor('198.51.100.9'), 'no address at all', 'wrong');
     await t.server.accounts.add('grace@example.org');
     await t.server.accounts.disable('grace@example.org');
-    const disabled = await guess(t.stranger('198.51.100.10'), 'grace@example.org', 'wrong');
+    const disabled = await guess(t.newVisitor('198.51.100.10'), 'grace@example.org', 'wrong');
     for (const sight of [wrong, unknown, odd, disabled]) {
       expect([sight.status, normal(sight)]).toEqual([400, normal(wrong)]);
       expect([...sight.headers.keys()]).toEqual([...wrong.headers.keys()]);
@@ -171,7 +171,7 @@ describe('signing in', () => {
     const times: Record<'unknown' | 'wrong', number[]> = { unknown: [], wrong: [] };
     for (let n = 0; n < 8; n++) {
       for (const kind of ['unknown', 'wrong'] as const) {
-        const visitor = t.stranger(`198.51.100.${100 + n}`);
+        const visitor = t.newVisitor(`198.51.100.${100 + n}`);
         const login = await visitor.open(requestOf());
         const email = kind === 'wrong' ? EMAIL : `nobody-${n}@example.org`;
         // The work of the processor, not the time on the clock: others work on this machine too.
@@ -189,7 +189,7 @@ describe('signing in', () => {
 
   it('T075: after too many failures a login is throttled even with the right password, and says for how long', async () => {
     const t = await setScene();
-    const thief = t.stranger();
+    const thief = t.newVisitor();
     for (let n = 0; n < 5; n++) expect((await guess(thief, EMAIL, `guess ${n}`)).status).toBe(400);
     const before = t.snapshot();
     const login = await thief.open(requestOf());
@@ -247,8 +247,8 @@ describe('signing in', () => {
     const half = await guess(t.visitor, EMAIL, PASSWORD);
     expect(textOf(half)).toContain('Enter your code');
     expect((await t.visitor.submit(half, { code: 'ABCD-EFGH-IJKL-MNOP' })).path).toMatch(/^\/consent/);
-    for (let n = 0; n < 30; n++) await guess(t.stranger(`198.51.100.${n}`), EMAIL, 'wrong');
-    const visitor = t.stranger('203.0.113.7');
+    for (let n = 0; n < 30; n++) await guess(t.newVisitor(`198.51.100.${n}`), EMAIL, 'wrong');
+    const visitor = t.newVisitor('203.0.113.7');
     for (const [name, value] of t.visitor.cookies) visitor.cookies.set(name, value);
     const login = await visitor.open(requestOf({ prompt: 'login' }));
     expect(textOf(await visitor.submit(login, { email: EMAIL, password: PASSWORD }))).toContain(
@@ -275,7 +275,7 @@ describe('signing in', () => {
     const t = await setScene();
     const crowd = await Promise.all(
       Array.from({ length: 45 }, async (_, n) => {
-        const visitor = t.stranger(`198.51.100.${n}`);
+        const visitor = t.newVisitor(`198.51.100.${n}`);
         return { visitor, login: await visitor.open(requestOf()) };
       }),
     );
@@ -317,7 +317,7 @@ describe('the first account', () => {
     const server = await createAuthorizationServer({
       issuer: ISSUER,
       store,
-      masterKey: SEALING_KEY,
+      masterKey: MASTER_KEY,
       resources: RESOURCES.map(({ introspectionClients: _, ...resource }) => resource),
     });
     onTestFinished(async () => {

@@ -89,19 +89,19 @@ describe('an invitation', () => {
     expect([ready.path, textOf(ready)]).toEqual(['/setup', expect.stringContaining('Your account is ready')]);
     expect((await t.visitor.open('/connections')).path).toBe('/connections');
 
-    const again = await expectUnchanged(t, 403, () => t.stranger().open(path));
+    const again = await expectUnchanged(t, 403, () => t.newVisitor().open(path));
     expect(textOf(again)).toContain('This link no longer works');
     await expectUnchanged(t, 403, () =>
       createVisitor(t.server).submit(page, { ...chosen, password: 'another good one' }),
     );
-    expect((await signIn(t.stranger(), BOB, NEW_PASSWORD)).path).toBe('/connections');
+    expect((await signIn(t.newVisitor(), BOB, NEW_PASSWORD)).path).toBe('/connections');
   });
 
   it('an invited account has no other credential until the link is used', async () => {
     const t = await setScene();
     await t.server.accounts.add(BOB);
     for (const password of ['', 'portcullis', NEW_PASSWORD]) {
-      expect((await signIn(t.stranger(), BOB, password)).status).toBe(400);
+      expect((await signIn(t.newVisitor(), BOB, password)).status).toBe(400);
     }
   });
 
@@ -162,7 +162,7 @@ describe('an invitation', () => {
 describe('a reset', () => {
   it('a reset replaces the password and ends all sessions', async () => {
     const t = await setScene();
-    const other = t.stranger();
+    const other = t.newVisitor();
     await signIn(other, EMAIL, PASSWORD);
     const path = pathOf(await t.server.accounts.reset(EMAIL));
     expect((await other.open('/account')).path).toBe('/account');
@@ -212,17 +212,17 @@ describe('a reset', () => {
 describe('a disabled account', () => {
   it('T095: disabling an account revokes sessions, grants, tokens and codes at once, and its login fails like an unknown one', async () => {
     const { t, claims, expectAllEnded } = await setHoldings();
-    await signIn(t.stranger(), EMAIL, PASSWORD);
+    await signIn(t.newVisitor(), EMAIL, PASSWORD);
 
     expect(await t.server.accounts.disable(EMAIL)).toBe(true);
     await expectAllEnded();
-    const refused = await signIn(t.stranger('203.0.113.77'), EMAIL, PASSWORD);
+    const refused = await signIn(t.newVisitor('203.0.113.77'), EMAIL, PASSWORD);
     expect(textOf(refused)).toContain('Incorrect email or password.');
     expect(t.events.map(({ type }) => type)).toContain('account.disabled');
 
     expect(await t.server.accounts.enable(EMAIL)).toBe(true);
     expect(await t.server.isLive(claims)).toBe(false);
-    expect((await signIn(t.stranger('203.0.113.78'), EMAIL, PASSWORD)).path).toBe('/connections');
+    expect((await signIn(t.newVisitor('203.0.113.78'), EMAIL, PASSWORD)).path).toBe('/connections');
     expect((await t.signIn()).status).toBe(200);
   });
 
@@ -274,15 +274,15 @@ describe('a removed account', () => {
 
     expect(await t.server.accounts.remove(EMAIL)).toBe(true);
     await expectAllEnded();
-    expect((await signIn(t.stranger(), EMAIL, PASSWORD)).status).toBe(400);
+    expect((await signIn(t.newVisitor(), EMAIL, PASSWORD)).status).toBe(400);
     expect(await t.server.accounts.list()).toEqual([]);
     const removed = t.events.filter(({ type }) => type === 'account.removed');
     expect(removed).toEqual([expect.objectContaining({ accountId: ACCOUNT })]);
     expect(JSON.stringify(t.events)).not.toContain(EMAIL);
 
     const path = pathOf(await t.server.accounts.add(EMAIL));
-    await t.stranger().submit(await t.stranger().open(path), chosen);
-    expect((await signIn(t.stranger(), EMAIL, NEW_PASSWORD)).path).toBe('/connections');
+    await t.newVisitor().submit(await t.newVisitor().open(path), chosen);
+    expect((await signIn(t.newVisitor(), EMAIL, NEW_PASSWORD)).path).toBe('/connections');
   });
 
   it('a code issued while its account is being removed cannot be redeemed', async () => {

@@ -40,7 +40,7 @@ async function expectRedirect(t: Scene, path: string, error: string, visitor = t
 }
 
 async function expectLogin(t: Scene, path: string): Promise<void> {
-  const sight = await t.stranger().open(path);
+  const sight = await t.newVisitor().open(path);
   expect([path, sight.status, sight.path.split('?')[0]]).toEqual([path, 200, '/login']);
 }
 
@@ -91,7 +91,7 @@ describe('who asks and where the answer goes', () => {
     await decide(t.visitor, requestOf());
     for (const redirect_uri of mutations) {
       await expectPage(t, requestOf({ redirect_uri }));
-      await expectPage(t, requestOf({ redirect_uri }), 400, t.stranger());
+      await expectPage(t, requestOf({ redirect_uri }), 400, t.newVisitor());
     }
     expect((await t.visitor.open(requestOf())).path).toMatch(/^\/consent/);
   });
@@ -458,7 +458,7 @@ describe('an error for a client that anybody could have registered', () => {
       expect(left?.searchParams.get('error')).toBe(error);
       const client_id = await t.registerClient(phish);
       const asked = requestOf({ client_id, redirect_uri: 'https://phish.example/cb' });
-      const page = await t.stranger().open(asked);
+      const page = await t.newVisitor().open(asked);
       expect([page.status, page.left, page.headers.get('retry-after')]).toEqual([status, null, retryAfter]);
       for (const told of [left?.href ?? '', page.html]) expect(told).not.toContain('secrets');
       const reasons = t.events.flatMap((event) => (event.type === 'request.rejected' ? [event.reason] : []));

@@ -31,15 +31,15 @@ function ask(client_id: string = APP, redirect_uri = 'https://app.example/callba
 /** A refusal that the server shows itself: no redirect, nothing stored. */
 async function expectRefused(t: Scene, path: string, words?: RegExp): Promise<Sight> {
   const before = t.snapshot();
-  const sight = await t.stranger().open(path);
+  const sight = await t.newVisitor().open(path);
   expect([path, sight.status, sight.headers.get('location')]).toEqual([path, 400, null]);
   if (words !== undefined) expect(textOf(sight)).toMatch(words);
   expect(t.snapshot()).toBe(before);
   return sight;
 }
 
-async function expectAdmitted(t: Scene, path: string = ask()): Promise<Sight> {
-  const sight = await t.stranger().open(path);
+async function expectConsentPage(t: Scene, path: string = ask()): Promise<Sight> {
+  const sight = await t.newVisitor().open(path);
   expect([path, sight.status, sight.path.split('?')[0]]).toEqual([path, 200, '/login']);
   return sight;
 }
@@ -96,7 +96,7 @@ describe('[AS-CIMD-26 AS-CIMD-30] a client that a document describes', () => {
 
   it('[AS-CIMD-24] gets no answer at an address that its document does not list', async () => {
     const t = await setStage();
-    await expectAdmitted(t);
+    await expectConsentPage(t);
     for (const uri of [
       'https://evil.example/cb',
       'https://app.example/callback/',
@@ -108,9 +108,9 @@ describe('[AS-CIMD-26 AS-CIMD-30] a client that a document describes', () => {
 
   it('[AS-CIMD-27] T011: is no relay: what cannot be granted is told by a page to whom is not signed in', async () => {
     const t = await setStage();
-    await expectAdmitted(t);
+    await expectConsentPage(t);
     const nonsense = requestOf({ client_id: APP, scope: 'nonsense' });
-    const sight = await t.stranger().open(nonsense);
+    const sight = await t.newVisitor().open(nonsense);
     expect([sight.status, sight.left]).toEqual([400, null]);
     await t.visitor.signIn(ask());
     expect((await t.visitor.open(nonsense)).left?.searchParams.get('error')).toBe('invalid_scope');
@@ -122,7 +122,7 @@ describe('[AS-CIMD-26 AS-CIMD-30] a client that a document describes', () => {
         [APP]: documentOf(APP, { grant_types: ['authorization_code', 'client_credentials'] }),
       }),
     );
-    await expectAdmitted(t);
+    await expectConsentPage(t);
     const { status, body } = await t.post('/token', { grant_type: 'client_credentials', client_id: APP });
     expect([status, body['error']]).toEqual([400, 'unauthorized_client']);
   });
@@ -144,7 +144,7 @@ describe('[AS-CIMD-26 AS-CIMD-30] a client that a document describes', () => {
       ],
     });
     await expectRefused(t, ask());
-    await expectAdmitted(t, ask(APP, 'https://ours.example/cb'));
+    await expectConsentPage(t, ask(APP, 'https://ours.example/cb'));
     expect(host.asked).toEqual([]);
   });
 });
@@ -203,7 +203,7 @@ describe('addresses', () => {
       const { status, body } = await t.post('/token', refreshing('x', url));
       expect([status, body['error']]).toEqual([401, 'invalid_client']);
       expect(t.host.asked).toEqual([]);
-      await expectAdmitted(t);
+      await expectConsentPage(t);
     },
   );
 
@@ -225,9 +225,9 @@ describe('addresses', () => {
       metadataDocuments: { hosts: ['app.example', '*.app.example', '10.0.0.1'] },
     });
     if (/^https?:/.test(url)) await expectRefused(t, ask(url), words);
-    else expect((await t.stranger().open(ask(url))).status).toBe(400);
+    else expect((await t.newVisitor().open(ask(url))).status).toBe(400);
     expect(t.host.asked).toEqual([]);
-    await expectAdmitted(t);
+    await expectConsentPage(t);
   });
 
   it('[AS-CIMD-60] T047: of other hosts need https where this computer may be asked without', async () => {
@@ -238,7 +238,7 @@ describe('addresses', () => {
     const local = 'http://127.0.0.1:9/client.json';
     const host = createDocumentHost({ [local]: documentOf(local) });
     const open = await setStage(host, { outbound: { fetch: host.fetch, allowLoopback: true } });
-    await expectAdmitted(open, ask(local));
+    await expectConsentPage(open, ask(local));
     expect(host.asked).toEqual([local]);
   });
 
@@ -250,7 +250,7 @@ describe('addresses', () => {
     'https://app.example/~x/.well-known/y',
   ])('[AS-CIMD-60] may be %s', async (url) => {
     const t = await setStage(createDocumentHost({ [url]: documentOf(url) }));
-    await expectAdmitted(t, ask(url));
+    await expectConsentPage(t, ask(url));
     expect(t.host.asked).toEqual([url]);
   });
 
@@ -270,7 +270,7 @@ describe('addresses', () => {
         ...(metadataDocuments && { metadataDocuments }),
       });
       const seen: string[] = [];
-      for (const url of urls) if ((await t.stranger().open(ask(url))).status === 200) seen.push(url);
+      for (const url of urls) if ((await t.newVisitor().open(ask(url))).status === 200) seen.push(url);
       expect(t.host.asked).toEqual(seen);
       return seen.map((url) => new URL(url).host);
     };
@@ -299,13 +299,13 @@ describe('addresses', () => {
     const host = createDocumentHost({
       [APP]: () => respond(documentOf(), { 'cache-control': 'max-age=3600' }),
     });
-    await expectAdmitted(await setStage(host, { store }));
+    await expectConsentPage(await setStage(host, { store }));
     const t = await setScene({
       store: sharing(store),
       outbound: { fetch: host.fetch },
       metadataDocuments: { refusedHosts: ['app.example'] },
     });
-    expect((await t.stranger().open(ask())).status).toBe(400);
+    expect((await t.newVisitor().open(ask())).status).toBe(400);
     expect(host.asked).toHaveLength(1);
   });
 
@@ -323,7 +323,7 @@ describe('addresses', () => {
     const flag = async (t: Scene) =>
       (await t.send('/.well-known/oauth-authorization-server')).body['client_id_metadata_document_supported'];
     expect([await flag(on), await flag(off)]).toEqual([true, false]);
-    await expectAdmitted(on);
+    await expectConsentPage(on);
     await expectRefused(off, ask());
     expect(off.host.asked).toEqual([]);
   });
@@ -370,7 +370,7 @@ describe('the guard before the hosts', () => {
     });
     const url = `http://127.0.0.1:${await listen(server)}/client.json`;
     const t = await setScene({ outbound: { allowLoopback: true } });
-    await expectAdmitted(t, ask(url));
+    await expectConsentPage(t, ask(url));
     await expectRefused(await setScene({ outbound: {} }), ask(url));
   });
 
@@ -455,7 +455,7 @@ describe('what a host answers', () => {
       );
       // Nothing was kept: as soon as the host is well again, so is the client.
       t.host.pages.set(APP, documentOf());
-      await expectAdmitted(u);
+      await expectConsentPage(u);
     },
   );
 
@@ -467,7 +467,7 @@ describe('what a host answers', () => {
   ])('[AS-CIMD-63] %s is taken, up to 5,120 bytes', async (type) => {
     const answer = () =>
       new Response(body + ' '.repeat(5120 - body.length), { headers: { 'content-type': type } });
-    await expectAdmitted(await setStage(createDocumentHost({ [APP]: answer })));
+    await expectConsentPage(await setStage(createDocumentHost({ [APP]: answer })));
   });
 });
 
@@ -517,7 +517,7 @@ describe('what a document says', () => {
       const t = await setStage(createDocumentHost({ [APP]: documentOf(APP, changes) }));
       await expectRefused(t, ask(), words);
       t.host.pages.set(APP, documentOf());
-      await expectAdmitted(t);
+      await expectConsentPage(t);
     },
   );
 
@@ -531,7 +531,7 @@ describe('what a document says', () => {
         [APP]: () => new Response(text, { headers: { 'content-type': 'application/json' } }),
       }),
     );
-    await expectAdmitted(t);
+    await expectConsentPage(t);
     expect(({} as Record<string, unknown>)['trusted']).toBeUndefined();
   });
 
@@ -552,10 +552,10 @@ describe('what a document says', () => {
   it('may list a private-use redirect beside others: it is left out', async () => {
     const redirect_uris = ['cursor://anysphere.cursor-mcp/callback', 'https://app.example/callback'];
     const t = await setStage(createDocumentHost({ [APP]: documentOf(APP, { redirect_uris }) }));
-    await expectAdmitted(t);
+    await expectConsentPage(t);
     await expectRefused(t, ask(APP, redirect_uris[0]));
     const allowing = await setStage(t.host, { privateUseSchemes: ['cursor'] });
-    await expectAdmitted(allowing, ask(APP, redirect_uris[0]));
+    await expectConsentPage(allowing, ask(APP, redirect_uris[0]));
   });
 });
 
@@ -590,14 +590,14 @@ describe('how long a document is believed', () => {
   it.each(freshness)('[AS-CIMD-23] T055: %s', async (_what, headers, seconds) => {
     const t = await setStage(host(headers));
     t.clock.now = 1_799_999_000;
-    await expectAdmitted(t);
+    await expectConsentPage(t);
     if (seconds > 0) {
       t.clock.now += seconds - 1;
-      await expectAdmitted(t);
+      await expectConsentPage(t);
       expect(t.host.asked).toHaveLength(1);
       t.clock.now += 1;
     }
-    await expectAdmitted(t);
+    await expectConsentPage(t);
     expect(t.host.asked).toHaveLength(2);
   });
 
@@ -619,11 +619,11 @@ describe('how long a document is believed', () => {
         },
       }),
     );
-    await expectAdmitted(t);
+    await expectConsentPage(t);
     t.clock.now += 60;
-    await expectAdmitted(t);
+    await expectConsentPage(t);
     t.clock.now += 119;
-    await expectAdmitted(t);
+    await expectConsentPage(t);
     expect(seen).toEqual([
       [null, null],
       ['"v1"', 'Fri, 20 Nov 2026 08:00:00 GMT'],
@@ -633,9 +633,9 @@ describe('how long a document is believed', () => {
   it('survives a restart, and is shared by the processes on one store', async () => {
     const store = await openStore(':memory:');
     const shared = host({ 'cache-control': 'max-age=1000' });
-    await expectAdmitted(await setStage(shared, { store }));
+    await expectConsentPage(await setStage(shared, { store }));
     const other = await setScene({ store: sharing(store), outbound: { fetch: shared.fetch } });
-    await expectAdmitted(other);
+    await expectConsentPage(other);
     expect(shared.asked).toHaveLength(1);
   });
 
@@ -647,7 +647,7 @@ describe('how long a document is believed', () => {
       documentOf(APP, { client_name: 'Newer', redirect_uris: ['https://app.example/new'] }),
     );
     t.clock.now += 60;
-    expect((await t.stranger().open(ask())).status).toBe(400);
+    expect((await t.newVisitor().open(ask())).status).toBe(400);
     const consent = await t.visitor.signIn(ask(APP, 'https://app.example/new'));
     expect(textOf(consent)).toContain('Newer wants to use');
     expect(t.events).toContainEqual(expect.objectContaining({ type: 'client.changed', clientId: APP }));
@@ -657,7 +657,7 @@ describe('how long a document is believed', () => {
     const t = await setStage(host({ 'cache-control': 'no-store' }));
     const consent = await t.visitor.signIn(ask());
     t.host.pages.set(APP, documentOf(APP, { client_name: 'Somebody else' }));
-    await t.stranger().open(ask());
+    await t.newVisitor().open(ask());
     const stale = await t.visitor.submit(consent, { decision: 'allow' });
     expect([stale.status, stale.left]).toEqual([403, null]);
     const again = await t.visitor.open(consent.path);
@@ -693,7 +693,7 @@ describe('a host that answers badly', () => {
       const { refresh_token } = await getTokens(t);
       t.host.pages.set(APP, answer);
       t.clock.now += 6 * 86_400;
-      await expectAdmitted(t);
+      await expectConsentPage(t);
       expect(t.events).toContainEqual(
         expect.objectContaining({
           type: 'client_metadata_document.rejected',
@@ -707,7 +707,7 @@ describe('a host that answers badly', () => {
       t.clock.now += 86_400 + 1;
       await expectRefused(t, ask());
       t.host.pages.set(APP, documentOf());
-      await expectAdmitted(t);
+      await expectConsentPage(t);
       expect((await t.post('/token', refreshing(body['refresh_token'], APP))).status).toBe(200);
     },
   );
@@ -747,11 +747,11 @@ describe('how much strangers can make this server ask', () => {
 
   it('T056: 1,000 documents of one host cause twenty questions a minute, and the rest is refused at once', async () => {
     const t = await setStage();
-    await expectAdmitted(t);
+    await expectConsentPage(t);
     const victim = (index: number) => `https://victim.example/${index}`;
     const statuses: number[] = [];
     for (let index = 0; index < 1000; index += 1) {
-      const { status, headers } = await t.stranger().open(ask(victim(index)));
+      const { status, headers } = await t.newVisitor().open(ask(victim(index)));
       statuses.push(status);
       if (status === 503) expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
     }
@@ -759,11 +759,11 @@ describe('how much strangers can make this server ask', () => {
     expect(statuses.filter((status) => status === 503)).toHaveLength(980);
     expect(t.host.asked.filter((url) => url.startsWith('https://victim.example'))).toHaveLength(20);
     // A known client does not suffer, nor does another host's new one.
-    await expectAdmitted(t);
+    await expectConsentPage(t);
     t.host.pages.set('https://new.example/c', documentOf('https://new.example/c'));
-    await expectAdmitted(t, ask('https://new.example/c'));
+    await expectConsentPage(t, ask('https://new.example/c'));
     t.clock.now += 60;
-    expect((await t.stranger().open(ask(victim(0)))).status).toBe(400);
+    expect((await t.newVisitor().open(ask(victim(0)))).status).toBe(400);
   });
 
   it('T056: hosts that are only named, and never asked, do not make it forget how often another was', () => {
@@ -777,17 +777,17 @@ describe('how much strangers can make this server ask', () => {
 
   it('T056: many hosts together cause 120 questions a minute; who is known lives from the last good copy', async () => {
     const t = await setStage();
-    await expectAdmitted(t);
+    await expectConsentPage(t);
     t.clock.now += 300;
     for (let index = 0; index < 300; index += 1) {
-      await t.stranger(`198.51.100.${index % 250}`).open(ask(`https://h${index}.example/c`));
+      await t.newVisitor(`198.51.100.${index % 250}`).open(ask(`https://h${index}.example/c`));
     }
     // Of those that nobody asked there is nothing to tell.
     const told = t.events.filter(({ type }) => type === 'client_metadata_document.rejected');
     expect(told.length).toBeLessThanOrEqual(120);
     expect(told.length).toBeGreaterThan(100);
     expect(t.host.asked).toHaveLength(121);
-    await expectAdmitted(t);
+    await expectConsentPage(t);
     expect(t.host.asked).toHaveLength(121);
   });
 
@@ -798,7 +798,7 @@ describe('how much strangers can make this server ask', () => {
       let last: Sight | undefined;
       for (let index = 0; index < hosts; index += 1) {
         last = await t
-          .stranger(address)
+          .newVisitor(address)
           .open(ask(`https://h${index}.${address.replaceAll(':', '-')}.example/c`));
       }
       return { last, asked: t.host.asked.length - before };
@@ -815,7 +815,7 @@ describe('how much strangers can make this server ask', () => {
     for (const elsewhere of ['198.51.100.1', '198.51.100.2', '198.51.100.3']) {
       const app = `https://app-of.${elsewhere}.example/c`;
       t.host.pages.set(app, documentOf(app));
-      expect((await t.stranger(elsewhere).open(ask(app))).path).toMatch(/^\/login/);
+      expect((await t.newVisitor(elsewhere).open(ask(app))).path).toMatch(/^\/login/);
     }
     t.clock.now += wait + 60;
     expect((await greedy('203.0.113.1')).asked).toBeGreaterThan(10);
@@ -827,12 +827,12 @@ describe('how much strangers can make this server ask', () => {
       t.clock.now += 1;
       for (let number = 0; number < 10; number += 1) {
         const count = second * 10 + number;
-        const visitor = t.stranger(`2001:db8:7:${count.toString(16)}::1`);
+        const visitor = t.newVisitor(`2001:db8:7:${count.toString(16)}::1`);
         await visitor.open(ask(`https://h${count}.example.net/c`));
       }
       const app = `https://app-${second}.example/c`;
       t.host.pages.set(app, documentOf(app));
-      expect((await t.stranger(`198.51.100.${second}`).open(ask(app))).path).toMatch(/^\/login/);
+      expect((await t.newVisitor(`198.51.100.${second}`).open(ask(app))).path).toMatch(/^\/login/);
     }
     expect(t.host.asked.filter((url) => url.includes('.example.net/')).length).toBeLessThan(60);
   });
@@ -841,7 +841,7 @@ describe('how much strangers can make this server ask', () => {
     const other = 'https://other.example/c';
     const t = await setStage(createDocumentHost({ [APP]: documentOf(), [other]: documentOf(other) }));
     await getTokens(t);
-    await expectAdmitted(t, ask(other));
+    await expectConsentPage(t, ask(other));
     t.clock.now += 3600;
     await t.store.sweep(t.clock.now, 100);
     expect(await t.store.findClientMetadataDocument(other)).toBeNull();

@@ -7,10 +7,10 @@ import {
   CLIENTS,
   claimsOf,
   ISSUER,
+  MASTER_KEY,
   RESOURCES,
   redemption,
   refreshing,
-  SEALING_KEY,
   type ServerUnderTest,
   startServer,
 } from './server-under-test.ts';
@@ -58,7 +58,7 @@ describe('a registration', () => {
     const t = await setScene();
     const { body } = await t.register({ ...METADATA, token_endpoint_auth_method: 'client_secret_post' });
     const [id, client_secret] = [String(body['client_id']), String(body['client_secret'])];
-    const late = t.stranger();
+    const late = t.newVisitor();
     t.clock.now += DAY - 1;
     const login = await late.open(requestOf({ client_id: id }));
     expect(login.path).toMatch(/^\/login/);
@@ -67,14 +67,14 @@ describe('a registration', () => {
     await sweep(t);
     // Whoever stands on the page of the sign-in goes on; whoever comes now is told that it is unknown.
     const before = t.snapshot();
-    const refused = await t.stranger().open(requestOf({ client_id: id }));
+    const refused = await t.newVisitor().open(requestOf({ client_id: id }));
     expect(refused.status).toBe(400);
     expect(t.snapshot()).toBe(before);
     expect((await late.submit(login, { email: EMAIL, password: PASSWORD })).path).toMatch(/^\/consent/);
     const tokens = await t.post('/token', { ...redemption(code, verifier, id), client_secret });
     expect(tokens.status).toBe(200);
     // And now it is used.
-    expect((await t.stranger().open(requestOf({ client_id: id }))).path).toMatch(/^\/login/);
+    expect((await t.newVisitor().open(requestOf({ client_id: id }))).path).toMatch(/^\/login/);
     t.clock.now += DAY;
     await sweep(t);
     expect(await isKnown(t, id)).toBe(true);
@@ -145,7 +145,7 @@ describe('a registration', () => {
   it('is not kept alive by requests that get no token', async () => {
     const t = await setScene();
     const id = await registerClient(t);
-    await t.stranger().open(requestOf({ client_id: id }));
+    await t.newVisitor().open(requestOf({ client_id: id }));
     await t.post('/token', refreshing('x', id));
     t.clock.now += DAY + HOUR;
     await sweep(t);
@@ -271,7 +271,7 @@ describe('a flood of registrations', () => {
       const restarted = await createAuthorizationServer({
         issuer: ISSUER,
         store: t.store,
-        masterKey: SEALING_KEY,
+        masterKey: MASTER_KEY,
         resources: RESOURCES,
         clients: CLIENTS,
         clock: () => t.clock.now,

@@ -6,14 +6,14 @@ import {
   ConfigurationError,
   createAuthorizationServer,
 } from '../src/index.ts';
-import { CALLBACK, CLIENTS, ISSUER, NOTES, RESOURCES, SEALING_KEY } from './server-under-test.ts';
+import { CALLBACK, CLIENTS, ISSUER, MASTER_KEY, NOTES, RESOURCES } from './server-under-test.ts';
 
 const store = await openStore(':memory:');
 afterAll(() => store.close());
 const good: AuthorizationServerOptions = {
   issuer: ISSUER,
   store,
-  masterKey: SEALING_KEY,
+  masterKey: MASTER_KEY,
   resources: RESOURCES,
   clients: CLIENTS,
 };

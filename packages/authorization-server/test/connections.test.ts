@@ -82,7 +82,7 @@ describe('logging in for an account page', () => {
     const sight = await t.visitor.submit(login, { email: EMAIL, password: PASSWORD });
     expect([sight.path, sight.status]).toEqual(['/connections', 200]);
     expect((await t.visitor.open('/login')).path).toBe('/connections');
-    expect((await visitHome(t.stranger(), '/account')).path).toBe('/account');
+    expect((await visitHome(t.newVisitor(), '/account')).path).toBe('/account');
   });
 
   it('the login page says whether it leads to connections, to the account, or confirms an important change', async () => {
@@ -98,7 +98,7 @@ describe('logging in for an account page', () => {
     t.clock.now += 900;
     const again = await t.visitor.open('/account/remove');
     expect(textOf(again)).toContain('Sign in again to change your account settings');
-    const stranger = await t.stranger().open('/account/remove');
+    const stranger = await t.newVisitor().open('/account/remove');
     expect(textOf(stranger)).toContain('Sign in to manage your account');
     t.visitor.headers = { 'accept-language': 'de' };
     expect(textOf(await t.visitor.open('/account/remove'))).toContain(
@@ -109,7 +109,7 @@ describe('logging in for an account page', () => {
   it('a login leads to no other page (open redirect)', async () => {
     const t = await setScene();
     for (const to of ['https://evil.example', '//evil.example', '/connections/end', 'constructor', '']) {
-      const visitor = t.stranger();
+      const visitor = t.newVisitor();
       const login = await visitor.open(`/login?to=${encodeURIComponent(to)}`);
       expect((await visitor.submit(login, { email: EMAIL, password: PASSWORD })).path).toBe('/connections');
     }
@@ -117,7 +117,7 @@ describe('logging in for an account page', () => {
 
   it('T067: a login form of another browser or from another site is rejected', async () => {
     const t = await setScene();
-    const login = await t.stranger().open('/login');
+    const login = await t.newVisitor().open('/login');
     const before = t.snapshot();
     const noCookie = await t.visitor.submit(login, { email: EMAIL, password: PASSWORD });
     expect(noCookie.status).toBe(403);
@@ -312,7 +312,7 @@ describe('sessions', () => {
   const firefox = { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0' };
 
   async function three(t: Scene): Promise<readonly [Visitor, Visitor, Visitor]> {
-    const visitors = [t.visitor, t.stranger('198.51.100.7'), t.stranger('198.51.100.8')] as const;
+    const visitors = [t.visitor, t.newVisitor('198.51.100.7'), t.newVisitor('198.51.100.8')] as const;
     visitors[1].headers = firefox;
     for (const visitor of visitors) await visitHome(visitor, '/account');
     return visitors;
@@ -333,7 +333,7 @@ describe('sessions', () => {
     await visitHome(t.visitor, '/account');
     for (const seconds of [5, 10, 3600]) {
       t.clock.now += seconds;
-      const other = t.stranger();
+      const other = t.newVisitor();
       other.headers = firefox;
       await visitHome(other, '/account');
     }

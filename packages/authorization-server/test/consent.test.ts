@@ -133,7 +133,7 @@ describe('a flow from end to end', () => {
       await decide(t.visitor, requestOf(), 'deny'),
       await t.visitor.open(requestOf({ scope: 'nonsense' })),
       await t.visitor.open(requestOf({ prompt: 'none' })),
-      await t.stranger().open(requestOf({ response_type: undefined })),
+      await t.newVisitor().open(requestOf({ response_type: undefined })),
     ];
     for (const { left } of responses) expect(left?.searchParams.getAll('iss')).toEqual([body['issuer']]);
   });
@@ -242,13 +242,13 @@ describe('what the consent page says', () => {
     const wanted = { client_id, redirect_uri: undefined, state: payload };
     for (const sight of [
       await t.visitor.signIn(requestOf(wanted)),
-      await t.stranger().open(requestOf({ ...wanted, scope: 'nonsense' })),
-      await t.stranger().open(requestOf({ ...wanted, scope: payload })),
-      await t.stranger().open(requestOf({ ...wanted, resource: `https://mcp.example/${payload}` })),
-      await t.stranger().open(requestOf({ ...wanted, client_id: payload })),
-      await t.stranger().open(requestOf({ ...wanted, redirect_uri: payload })),
-      await t.stranger().open(`/login?flow=${encodeURIComponent(payload)}`),
-      await t.stranger().open(`/setup?token=${encodeURIComponent(payload)}`),
+      await t.newVisitor().open(requestOf({ ...wanted, scope: 'nonsense' })),
+      await t.newVisitor().open(requestOf({ ...wanted, scope: payload })),
+      await t.newVisitor().open(requestOf({ ...wanted, resource: `https://mcp.example/${payload}` })),
+      await t.newVisitor().open(requestOf({ ...wanted, client_id: payload })),
+      await t.newVisitor().open(requestOf({ ...wanted, redirect_uri: payload })),
+      await t.newVisitor().open(`/login?flow=${encodeURIComponent(payload)}`),
+      await t.newVisitor().open(`/setup?token=${encodeURIComponent(payload)}`),
     ]) {
       expect(sight.html).not.toMatch(/<script|<img|evil\.example|\sonerror="|style=|\son\w+="/i);
       expect(sight.html.match(/<[a-z]+/g)?.every((tag) => !['<iframe', '<object'].includes(tag))).toBe(true);
@@ -266,7 +266,7 @@ describe('what the consent page says', () => {
     const t = await setScene({ workspaces });
     const invited = await t.server.accounts.add(email);
     const { pathname, search } = new URL('link' in invited ? invited.link : '');
-    const visitor = t.stranger();
+    const visitor = t.newVisitor();
     visitor.headers = { 'user-agent': 'Firefox/1 <script>alert(1)</script> Linux' };
     const page = await visitor.open(`${pathname}${search}`);
     const ready = await visitor.submit(page, { password: PASSWORD, password_again: PASSWORD });
@@ -405,13 +405,13 @@ describe('who may answer', () => {
 
   it('T069: nobody in a browser that did not start it, signed in or not', async () => {
     const { t, consent } = await openConsent();
-    const victim = t.stranger();
+    const victim = t.newVisitor();
     await victim.signIn(requestOf());
     for (const page of ['/login', '/consent']) {
       const path = `${page}?flow=${flowOf(consent)}`;
       const sight = await expectRefused(t, 403, () => victim.open(path));
       expect(textOf(sight)).toContain('This was started in another browser');
-      expect(textOf(await expectRefused(t, 403, () => t.stranger().open(path)))).toContain(
+      expect(textOf(await expectRefused(t, 403, () => t.newVisitor().open(path)))).toContain(
         'did not send our cookie',
       );
     }

@@ -17,7 +17,7 @@ import {
   startFiles,
   stayAt,
 } from './federation-scene.ts';
-import { basic, CALLBACK, claimsOf, refreshing, SEALING_KEY } from './server-under-test.ts';
+import { basic, CALLBACK, claimsOf, MASTER_KEY, refreshing } from './server-under-test.ts';
 import { decide, EMAIL, PASSWORD, requestOf, type Scene, type Sight, setScene, VERIFIER } from './visitor.ts';
 
 /** Somewhere to keep things, and all that somebody would carry away. */
@@ -104,7 +104,7 @@ async function useAccounts(location: string): Promise<Record<string, string | Bu
   const unused = (await decide(t.visitor, requestOf())).left?.searchParams.get('code') ?? '';
   await t.post('/token', { ...refreshing('guessed-refresh-token', 'web'), ...secret });
   await t.post('/token', { grant_type: 'client_credentials' }, basic('nightly', 'mistyped-secret'));
-  await t.stranger().submit(await t.stranger().open('/login'), { email: EMAIL, password: 'mistyped password' }, '/login');
+  await t.newVisitor().submit(await t.newVisitor().open('/login'), { email: EMAIL, password: 'mistyped password' }, '/login');
 
   const page = await t.visitor.open('/account/codes');
   const codes = await t.visitor.submit(page, { code: codeOf(secretOn(page), t.clock.now) });
@@ -115,7 +115,7 @@ async function useAccounts(location: string): Promise<Record<string, string | Bu
   const linkOf = (made: object) => ('link' in made ? (new URL(String(made.link)).searchParams.get('token') ?? '') : '');
   const { token: clientInvitation } = await t.server.initialAccessTokens.create('for Bob');
 
-  const sealer = createEncryptor(SEALING_KEY);
+  const sealer = createEncryptor(MASTER_KEY);
   const keys = (await t.store.listSigningKeys()).map(({ id, encryptedPrivateKey }) => sealer.decrypt(encryptedPrivateKey, signingKeyContext(id)));
   await t.server.close();
   return {
@@ -133,7 +133,7 @@ async function useAccounts(location: string): Promise<Record<string, string | Bu
     'secret of the app that shows codes': secretOn(page),
     ...Object.fromEntries(recovery.map((one, index) => [`recovery code ${index}`, one])),
     'link of an invitation': linkOf(invitation), 'link of a reset': linkOf(reset), 'invitation of a client': clientInvitation,
-    'sealing key': Buffer.from(SEALING_KEY),
+    'sealing key': Buffer.from(MASTER_KEY),
     ...Object.fromEntries(keys.map((key, index) => [`private key ${index}`, key])),
   };
 } // biome-ignore format: a list
@@ -145,12 +145,12 @@ async function useIdentityProvider(location: string): Promise<Record<string, str
   const { body, status } = await redeemAt(t, await signInThere(t.visitor));
   expect(status).toBe(200);
   // Somebody else is still there.
-  const away = t.stranger();
+  const away = t.newVisitor();
   const { left } = await leaveFor(away);
   await stayAt(away, left);
   const state = left?.searchParams.get('state') ?? '';
   expect(files.given.length).toBeGreaterThanOrEqual(3);
-  const sealer = createEncryptor(SEALING_KEY);
+  const sealer = createEncryptor(MASTER_KEY);
   const dataKeys = (await t.store.listDataKeys()).map(({ id, encryptedKey }) => sealer.decrypt(encryptedKey, dataKeyContext(id)));
   expect(dataKeys.length).toBeGreaterThan(0);
   await t.server.close();

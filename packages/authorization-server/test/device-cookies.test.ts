@@ -4,7 +4,7 @@ import { createAuthorizationServer, defaultRateLimits } from '../src/index.ts';
 import type { ServerOptions } from '../src/options.ts';
 import { createLoginThrottle } from '../src/rate-limit/login-throttle.ts';
 import { createDeviceCookies } from '../src/users/device-cookie.ts';
-import { ACCOUNT, CLIENTS, ISSUER, RESOURCES, SEALING_KEY, startServer } from './server-under-test.ts';
+import { ACCOUNT, CLIENTS, ISSUER, MASTER_KEY, RESOURCES, startServer } from './server-under-test.ts';
 import {
   createVisitor,
   EMAIL,
@@ -46,7 +46,7 @@ function onTheWay(t: Scene, visitor: Visitor, server: Scene['server'] = t.server
 }
 
 /** The same server, started again: perhaps with other sealing keys. */
-const restart = (t: Scene, masterKey = SEALING_KEY, previousMasterKeys: readonly Uint8Array[] = []) =>
+const restart = (t: Scene, masterKey = MASTER_KEY, previousMasterKeys: readonly Uint8Array[] = []) =>
   createAuthorizationServer({
     issuer: ISSUER,
     store: t.store,
@@ -75,7 +75,7 @@ describe('the cookie of a known browser', () => {
 
   it('is set for nobody who is refused, and signs nobody in', async () => {
     const t = await setScene();
-    expect((await attempt(t.stranger(), 'wrong')).headers.getSetCookie()).toEqual([]);
+    expect((await attempt(t.newVisitor(), 'wrong')).headers.getSetCookie()).toEqual([]);
     await attempt(t.visitor, PASSWORD);
     const moved = onTheWay(t, t.visitor);
     expect((await moved.open('/account')).path).toMatch(/^\/login/);
@@ -87,7 +87,7 @@ describe('the cookie of a known browser', () => {
     const known = createDeviceCookies({
       options: {
         issuer: ISSUER,
-        masterKey: SEALING_KEY,
+        masterKey: MASTER_KEY,
         previousMasterKeys: [] as readonly Uint8Array[],
       } as ServerOptions,
       clock: () => t.clock.now,
@@ -127,14 +127,14 @@ describe('an account that strangers guess at', () => {
     await attempt(t.visitor, PASSWORD);
     await besiege(t);
     const before = t.snapshot();
-    const unknown = await attempt(t.stranger(ON_THE_WAY), PASSWORD);
+    const unknown = await attempt(t.newVisitor(ON_THE_WAY), PASSWORD);
     expect([unknown.status, unknown.headers.get('retry-after')]).toEqual([429, '15']);
     expect(unknown.headers.getSetCookie()).toEqual([]);
     expect(t.snapshot()).toBe(before);
 
     const moved = onTheWay(t, t.visitor);
     expect((await attempt(moved, PASSWORD)).path).toBe('/account');
-    const server = await restart(t, OTHER_KEY, [SEALING_KEY]);
+    const server = await restart(t, OTHER_KEY, [MASTER_KEY]);
     await besiege({ server });
     expect((await attempt(createVisitor(server, ON_THE_WAY), PASSWORD)).status).toBe(429);
     expect((await attempt(onTheWay(t, t.visitor, server), PASSWORD)).path).toBe('/account');
@@ -147,7 +147,7 @@ describe('an account that strangers guess at', () => {
     const own = t.visitor.cookies.get(COOKIE) ?? '';
     const added = await t.server.accounts.add('bob@example.org');
     const link = new URL('link' in added ? added.link : '');
-    const bob = t.stranger('203.0.113.5');
+    const bob = t.newVisitor('203.0.113.5');
     const invitation = await bob.open(`${link.pathname}${link.search}`);
     await bob.submit(invitation, { password: PASSWORD, password_again: PASSWORD }, '/invitation');
     const foreign = bob.cookies.get(COOKIE) ?? '';
@@ -167,7 +167,7 @@ describe('an account that strangers guess at', () => {
 
   it('T075: knows only the browser that changed the password, until the others sign in again', async () => {
     const t = await setScene();
-    const elsewhere = t.stranger();
+    const elsewhere = t.newVisitor();
     await attempt(elsewhere, PASSWORD);
     await attempt(t.visitor, PASSWORD);
     const next = 'a bridge of rope and planks';
@@ -181,7 +181,7 @@ describe('an account that strangers guess at', () => {
 
   it('T075: gives whoever stole the cookie five guesses, in all processes together, and then no more than others', async () => {
     const t = await setScene();
-    const elsewhere = t.stranger('203.0.113.9');
+    const elsewhere = t.newVisitor('203.0.113.9');
     await attempt(elsewhere, PASSWORD);
     await attempt(t.visitor, PASSWORD);
     const servers = [t.server, await restart(t)] as const;
@@ -235,7 +235,7 @@ describe('an account that strangers guess at', () => {
       { accountId: ACCOUNT, encryptedSecret: 'sealed', lastStep: 0, createdAt: t.clock.now },
       [],
     );
-    const half = await attempt(t.stranger(), PASSWORD);
+    const half = await attempt(t.newVisitor(), PASSWORD);
     expect([textOf(half).includes('Enter your code'), half.headers.getSetCookie()]).toEqual([true, []]);
   });
 });

@@ -12,9 +12,9 @@ import {
   CALLBACK,
   CLIENTS,
   ISSUER,
+  MASTER_KEY,
   RESOURCES,
   redemption,
-  SEALING_KEY,
 } from './server-under-test.ts';
 import {
   createVisitor,
@@ -165,7 +165,7 @@ describe('a headless mode', () => {
       expect([path, (await t.visitor.open(path)).status]).toEqual([path, 404]);
     }
     expect(await t.server.setupLink()).toBeNull();
-    const stranger = t.stranger();
+    const stranger = t.newVisitor();
     const sent = await stranger.open('/invitation?token=x');
     challengeOf(sent, loginUrl);
     const typed = await stranger.open('/login', { method: 'POST', body: new URLSearchParams() });
@@ -428,7 +428,7 @@ describe('the interface of the application', () => {
 describe('an answer of the application', () => {
   it('T069: signs nobody in in another browser than the one that began (login CSRF)', async () => {
     const t = await stage();
-    const [attacker, victim] = [t.stranger(), t.visitor];
+    const [attacker, victim] = [t.newVisitor(), t.visitor];
     const challenge = challengeOf(await attacker.open(wanted), loginUrl);
     const back = await t.conclude('/headless/accept', { challenge, email: EMAIL });
     await victim.open(wanted);
@@ -442,7 +442,7 @@ describe('an answer of the application', () => {
 
   it('T069: leaves nothing behind for the one who began when another browser brought the answer', async () => {
     const t = await stage();
-    const [attacker, victim] = [t.stranger(), t.visitor];
+    const [attacker, victim] = [t.newVisitor(), t.visitor];
     // The victim is led to the application with the attacker’s challenge, and is signed in there.
     const challenge = challengeOf(await attacker.open(wanted), loginUrl);
     await victim.open(await t.conclude('/headless/accept', { challenge, email: EMAIL }));
@@ -454,7 +454,7 @@ describe('an answer of the application', () => {
 
   it('T069: signs nobody in for their own pages by an answer made for a stranger', async () => {
     const t = await stage();
-    const challenge = challengeOf(await t.stranger().open('/connections'), loginUrl);
+    const challenge = challengeOf(await t.newVisitor().open('/connections'), loginUrl);
     const back = await t.conclude('/headless/accept', { challenge, email: EMAIL });
     const sight = await t.visitor.open(back);
     expect([sight.status, textOf(sight)]).toEqual([403, expect.stringContaining('Nothing was changed')]);
@@ -469,7 +469,7 @@ describe('an answer of the application', () => {
     expect([other.status, other.body['error']]).toEqual([403, 'access_denied']);
     const back = await t.conclude('/headless/accept', { ...accept, account: ACCOUNT });
 
-    const stranger = await t.stranger().open(back);
+    const stranger = await t.newVisitor().open(back);
     expect([stranger.status, stranger.left]).toEqual([403, null]);
     // Another session in the same browser is another person, as far as anybody knows.
     await signIn(t, t.visitor, requestOf({ prompt: 'login' }), { email: 'grace@example.org' });
@@ -502,16 +502,16 @@ describe('an answer of the application', () => {
       createAuthorizationServer({
         issuer: ISSUER,
         store: t.store,
-        masterKey: SEALING_KEY,
+        masterKey: MASTER_KEY,
         resources: RESOURCES,
         clients: CLIENTS,
         externalUi: both,
         clock: () => t.clock.now,
         ...more,
       });
-    const keys = createKeyAdministration({ store: t.store, masterKey: SEALING_KEY });
+    const keys = createKeyAdministration({ store: t.store, masterKey: MASTER_KEY });
     const leave = async () => {
-      const visitor = t.stranger();
+      const visitor = t.newVisitor();
       return { visitor, challenge: challengeOf(await visitor.open(wanted), loginUrl) };
     };
     const [first, second, third] = [await leave(), await leave(), await leave()];
@@ -531,7 +531,7 @@ describe('an answer of the application', () => {
       return visitor.open(path);
     };
 
-    const beside = await serverWith({ masterKey: next, previousMasterKeys: [SEALING_KEY] });
+    const beside = await serverWith({ masterKey: next, previousMasterKeys: [MASTER_KEY] });
     const { status, body } = await accept(beside, first.challenge);
     const back = new URL(String(body['continue']));
     const sight = await walk(beside, first.visitor, back.pathname + back.search);

@@ -21,7 +21,7 @@ import {
   type UpstreamScene,
   until,
 } from './federation-scene.ts';
-import { CLIENTS, claimsOf, ISSUER, NOTES, RESOURCES, SEALING_KEY } from './server-under-test.ts';
+import { CLIENTS, claimsOf, ISSUER, MASTER_KEY, NOTES, RESOURCES } from './server-under-test.ts';
 import {
   createVisitor,
   EMAIL,
@@ -308,7 +308,7 @@ describe('the way to a third party and back', () => {
     ]) {
       expect([path, (await t.visitor.open(path)).path]).toEqual([path, '/account']);
     }
-    const ours = t.stranger();
+    const ours = t.newVisitor();
     await ours.submit(await ours.open('/login?to=account'), { email: EMAIL, password: PASSWORD });
     expect(textOf(await ours.open('/account'))).toMatch(/Password.*Passkeys.*Two-step verification/);
     expect((await ours.open('/account/password')).path).toBe('/account/password');
@@ -348,7 +348,7 @@ describe('the way to a third party and back', () => {
     const restarted = await createAuthorizationServer({
       issuer: ISSUER,
       store: t.store,
-      masterKey: SEALING_KEY,
+      masterKey: MASTER_KEY,
       resources: RESOURCES,
       clients: CLIENTS,
       identityProviders: [openId(files)],
@@ -464,7 +464,7 @@ describe('T076 consent before anything is forwarded', () => {
   it('[GW-CONS-40] gives nothing to one person because another allowed it', async () => {
     const { t } = await setFilesScene();
     await signInThere(t.visitor);
-    const other = t.stranger();
+    const other = t.newVisitor();
     const asked = await other.open(requestOf());
     expect([asked.path.startsWith('/consent'), asked.left]).toEqual([true, null]);
   });
@@ -519,7 +519,7 @@ describe('how often one leaves for a third party', () => {
       t.clock.now += 900;
       return visitor.open('/login?to=account&again=yes');
     };
-    const bob = t.stranger();
+    const bob = t.newVisitor();
     const here = await settle(bob, 'bob');
     const page = await settle(t.visitor, 'ada');
     const leaveAgain = () => t.visitor.submit(page, {}, '/login/hub');
@@ -548,7 +548,7 @@ describe('how often one leaves for a third party', () => {
 describe('T077 a way that another browser began', () => {
   it('[GW-STATE-42] refuses a browser that did not leave, and spends nothing', async () => {
     const { files, t } = await setFilesScene();
-    const attacker = t.stranger();
+    const attacker = t.newVisitor();
     const { left } = await leaveFor(attacker);
     const back = await stayAt(t.visitor, left);
     const before = t.snapshot();
@@ -647,7 +647,7 @@ describe('T078 the state', () => {
     const ways = [
       (await leaveFor(t.visitor)).left,
       (await leaveFor(t.visitor)).left,
-      (await leaveFor(t.stranger())).left,
+      (await leaveFor(t.newVisitor())).left,
     ];
     for (const name of ['state', 'nonce', 'code_challenge']) {
       const values = ways.map((way) => way?.searchParams.get(name));
@@ -933,7 +933,7 @@ describe('T081 errors of the third party', () => {
 describe('T082 who somebody is', () => {
   /** The account that a person of the third party gets. */
   async function accountOf(t: UpstreamScene, login: string): Promise<string> {
-    const visitor = t.stranger();
+    const visitor = t.newVisitor();
     const { body } = await redeemAt(t, await signInThere(visitor, requestOf(), { login }));
     return String(claimsOf(body['access_token'])['sub']);
   }
@@ -945,7 +945,7 @@ describe('T082 who somebody is', () => {
     files.users.set('two', { ...claims, email_verified: false });
     files.users.set('three', { email: 'ADA@example.org', email_verified: true });
     const signIn = async (login: string) => {
-      const visitor = t.stranger();
+      const visitor = t.newVisitor();
       const page = await visitor.open(requestOf());
       const consent = await visitor.submit(page, {}, '/login/files');
       const { left } = await visitor.submit(consent, { decision: 'allow' });
@@ -963,7 +963,7 @@ describe('T082 who somebody is', () => {
     const t = await setUpstreamScene([openId(files), openId(liar, { id: 'liar', name: 'Liar' })]);
     const accounts: string[] = [];
     for (const id of ['files', 'liar']) {
-      const visitor = t.stranger();
+      const visitor = t.newVisitor();
       const consent = await visitor.submit(await visitor.open(requestOf()), {}, `/login/${id}`);
       const { left } = await visitor.submit(consent, { decision: 'allow' });
       const { body } = await redeemAt(
@@ -1077,7 +1077,7 @@ describe('T082 who somebody is', () => {
     const { t } = await setFilesScene();
     const account = await accountOf(t, 'ada');
     await t.store.disableAccount(account, t.clock.now);
-    const end = await signInThere(t.stranger());
+    const end = await signInThere(t.newVisitor());
     expect(end.left?.searchParams.get('error')).toBe('access_denied');
     await t.store.enableAccount(account);
     expect(await accountOf(t, 'ada')).toBe(account);

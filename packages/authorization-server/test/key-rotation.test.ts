@@ -13,14 +13,14 @@ import { rotationSchedule } from '../src/keys/rotation-schedule.ts';
 import {
   CLIENTS,
   ISSUER,
+  MASTER_KEY,
   NOTES,
   RESOURCES,
   refreshing,
-  SEALING_KEY,
   startServer,
 } from './server-under-test.ts';
 
-const NEW_SEALING_KEY = new Uint8Array(32).fill(9);
+const NEW_MASTER_KEY = new Uint8Array(32).fill(9);
 const DAY = 86_400;
 const rotation = { rotateEvery: 90 * DAY, prepublish: 3600 };
 
@@ -85,7 +85,7 @@ describe('rotation by time', () => {
         createAuthorizationServer({
           issuer: ISSUER,
           store: t.store,
-          masterKey: SEALING_KEY,
+          masterKey: MASTER_KEY,
           resources: RESOURCES,
           clients: CLIENTS,
           clock: () => t.clock.now,
@@ -127,7 +127,7 @@ describe('rotation by command', () => {
   const administer = (t: Awaited<ReturnType<typeof startServer>>, more: object = {}) =>
     createKeyAdministration({
       store: t.store,
-      masterKey: SEALING_KEY,
+      masterKey: MASTER_KEY,
       clock: () => t.clock.now,
       keys: rotation,
       ...more,
@@ -164,7 +164,7 @@ describe('rotation by command', () => {
 
   it('makes the first key of an empty store', async () => {
     const store = await openStore(':memory:');
-    const keys = createKeyAdministration({ store, masterKey: SEALING_KEY });
+    const keys = createKeyAdministration({ store, masterKey: MASTER_KEY });
     expect(await keys.list()).toEqual([]);
     expect(await keys.rotate('at-once')).toMatchObject([{ state: 'signing' }]);
     await store.close();
@@ -173,7 +173,7 @@ describe('rotation by command', () => {
   it('is refused under another sealing key, and then nothing has changed', async () => {
     const t = await startServer();
     const before = await t.store.listSigningKeys();
-    const keys = administer(t, { masterKey: NEW_SEALING_KEY });
+    const keys = administer(t, { masterKey: NEW_MASTER_KEY });
     await expect(keys.rotate('in-time')).rejects.toThrow(/masterKey does not decrypt key_/);
     expect(await keys.list()).toMatchObject([{ canDecrypt: false }]);
     expect(await t.store.listSigningKeys()).toEqual(before);
@@ -189,9 +189,9 @@ describe('a sealing key that is lost', () => {
     const [{ id: lost } = { id: '' }] = await t.store.listSigningKeys();
     const administerBy = (masterKey: Uint8Array) =>
       createKeyAdministration({ store: t.store, masterKey, clock: () => t.clock.now });
-    expect(await administerBy(SEALING_KEY).listLost()).toEqual({ signing: [], data: ['data-key_lost'] });
+    expect(await administerBy(MASTER_KEY).listLost()).toEqual({ signing: [], data: ['data-key_lost'] });
 
-    const keys = administerBy(NEW_SEALING_KEY);
+    const keys = administerBy(NEW_MASTER_KEY);
     expect(await keys.listLost()).toEqual({ signing: [lost], data: ['data-key_lost'] });
     expect(await keys.discard()).toEqual({ signing: [lost], data: ['data-key_lost'], endedGrants: 0 });
     expect([await t.store.listSigningKeys(), await t.store.listDataKeys()]).toEqual([[], []]);
@@ -200,7 +200,7 @@ describe('a sealing key that is lost', () => {
     const server = await createAuthorizationServer({
       issuer: ISSUER,
       store: t.store,
-      masterKey: NEW_SEALING_KEY,
+      masterKey: NEW_MASTER_KEY,
       resources: RESOURCES,
       clients: CLIENTS,
       clock: () => t.clock.now,
@@ -252,7 +252,7 @@ describe('algorithms', () => {
     const server = await createAuthorizationServer({
       issuer: ISSUER,
       store: t.store,
-      masterKey: SEALING_KEY,
+      masterKey: MASTER_KEY,
       resources: RESOURCES,
       clients: CLIENTS,
       clock: () => t.clock.now,
@@ -269,7 +269,7 @@ describe('algorithms', () => {
     [{ rotateEvery: 7199 }, /keys\.rotateEvery must be at least twice/],
   ])('and times are judged: %j', async (keys, says) => {
     const store = await openStore(':memory:');
-    const options = { issuer: ISSUER, store, masterKey: SEALING_KEY, resources: RESOURCES };
+    const options = { issuer: ISSUER, store, masterKey: MASTER_KEY, resources: RESOURCES };
     const start = createAuthorizationServer({
       ...options,
       keys: keys as AuthorizationServerOptions['keys'] & object,
@@ -286,7 +286,7 @@ describe('another sealing key', () => {
     createAuthorizationServer({
       issuer: ISSUER,
       store: t.store,
-      masterKey: NEW_SEALING_KEY,
+      masterKey: NEW_MASTER_KEY,
       resources: RESOURCES,
       clients: CLIENTS,
       clock: () => t.clock.now,
@@ -297,23 +297,23 @@ describe('another sealing key', () => {
     const t = await startServer();
     const before = await kidsOf(t.server);
     await expect(start(t, {})).rejects.toThrow(/masterKey does not decrypt/);
-    const keys = createKeyAdministration({ store: t.store, masterKey: SEALING_KEY });
-    expect(await keys.reencrypt(NEW_SEALING_KEY)).toBe(1);
+    const keys = createKeyAdministration({ store: t.store, masterKey: MASTER_KEY });
+    expect(await keys.reencrypt(NEW_MASTER_KEY)).toBe(1);
     expect(await kidsOf(await start(t, {}))).toEqual(before);
-    await expect(start(t, { masterKey: SEALING_KEY })).rejects.toThrow(/masterKey does not decrypt/);
+    await expect(start(t, { masterKey: MASTER_KEY })).rejects.toThrow(/masterKey does not decrypt/);
     // Who runs already goes on.
     t.clock.now += 31;
     expect(await kidsOf(t.server)).toEqual(before);
     expect((await t.signIn()).status).toBe(200);
     // A second run is no mistake.
-    expect(await keys.reencrypt(NEW_SEALING_KEY)).toBe(1);
+    expect(await keys.reencrypt(NEW_MASTER_KEY)).toBe(1);
   });
 
   it('is refused when the old one does not open all, and then nothing has changed', async () => {
     const t = await startServer();
     const before = await t.store.listSigningKeys();
     const keys = createKeyAdministration({ store: t.store, masterKey: new Uint8Array(32).fill(1) });
-    await expect(keys.reencrypt(NEW_SEALING_KEY)).rejects.toThrow(/does not decrypt key_/);
+    await expect(keys.reencrypt(NEW_MASTER_KEY)).rejects.toThrow(/does not decrypt key_/);
     expect(await t.store.listSigningKeys()).toEqual(before);
   });
 
@@ -322,7 +322,7 @@ describe('another sealing key', () => {
     const { refresh_token: token } = (await t.signIn()).body;
     const first = await t.post('/token', refreshing(token));
     expect(first.status).toBe(200);
-    const server = await start(t, { previousMasterKeys: [SEALING_KEY] });
+    const server = await start(t, { previousMasterKeys: [MASTER_KEY] });
     const retry = await server.handle(
       new Request(`${ISSUER}/token`, { method: 'POST', body: new URLSearchParams(refreshing(token)) }),
     );
@@ -332,7 +332,7 @@ describe('another sealing key', () => {
     const next = await server.handle(
       new Request(`${ISSUER}/token`, { method: 'POST', body: new URLSearchParams(refreshing(again)) }),
     );
-    const old = await start(t, { masterKey: SEALING_KEY, previousMasterKeys: [NEW_SEALING_KEY] });
+    const old = await start(t, { masterKey: MASTER_KEY, previousMasterKeys: [NEW_MASTER_KEY] });
     const late = await old.handle(
       new Request(`${ISSUER}/token`, { method: 'POST', body: new URLSearchParams(refreshing(again)) }),
     );
@@ -342,8 +342,8 @@ describe('another sealing key', () => {
   });
 
   it('makes no key while others are sealed under a newer one', async () => {
-    const t = await startServer({ keys: rotation, previousMasterKeys: [NEW_SEALING_KEY] });
-    await createKeyAdministration({ store: t.store, masterKey: SEALING_KEY }).reencrypt(NEW_SEALING_KEY);
+    const t = await startServer({ keys: rotation, previousMasterKeys: [NEW_MASTER_KEY] });
+    await createKeyAdministration({ store: t.store, masterKey: MASTER_KEY }).reencrypt(NEW_MASTER_KEY);
     t.clock.now += 91 * DAY;
     expect(await kidsOf(t.server)).toHaveLength(1);
     const newer = await start(t, { keys: rotation });

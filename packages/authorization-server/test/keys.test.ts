@@ -4,17 +4,17 @@ import { createLocalJWKSet, jwtVerify } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { createEncryptor, DecryptionError } from '../src/encryption/encryptor.ts';
 import { ConfigurationError, createAuthorizationServer } from '../src/index.ts';
-import { CLIENTS, ISSUER, NOTES, RESOURCES, SEALING_KEY, startServer } from './server-under-test.ts';
+import { CLIENTS, ISSUER, MASTER_KEY, NOTES, RESOURCES, startServer } from './server-under-test.ts';
 
-const options = { issuer: ISSUER, masterKey: SEALING_KEY, resources: RESOURCES, clients: CLIENTS };
+const options = { issuer: ISSUER, masterKey: MASTER_KEY, resources: RESOURCES, clients: CLIENTS };
 
 describe('sealing', () => {
-  const sealer = createEncryptor(SEALING_KEY);
+  const sealer = createEncryptor(MASTER_KEY);
   const plaintext = Buffer.from('a private key');
 
   it('opens for the same key and place', () => {
     expect(sealer.decrypt(sealer.encrypt(plaintext, 'row 1'), 'row 1')).toEqual(plaintext);
-    expect(createEncryptor(SEALING_KEY).decrypt(sealer.encrypt(plaintext, 'row 1'), 'row 1')).toEqual(
+    expect(createEncryptor(MASTER_KEY).decrypt(sealer.encrypt(plaintext, 'row 1'), 'row 1')).toEqual(
       plaintext,
     );
   });

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createServerContext } from '../src/server.ts';
 import { createPasskeys } from '../src/users/passkeys.ts';
 import { challengeOf, enrol, type Lies, USER_PRESENT, USER_VERIFIED } from './authenticator.ts';
-import { ACCOUNT, RESOURCES, SEALING_KEY } from './server-under-test.ts';
+import { ACCOUNT, MASTER_KEY, RESOURCES } from './server-under-test.ts';
 import { type Sight, setScene, textOf, type Visitor } from './visitor.ts';
 
 async function use(visitor: Visitor, login: Sight, credential: string): Promise<Sight> {
@@ -73,7 +73,7 @@ describe('a passkey', () => {
   it('a passkey response to the challenge of another browser, or to an expired one, is rejected', async () => {
     const t = await setScene();
     const { answer } = await enrol(t);
-    const thief = t.stranger();
+    const thief = t.newVisitor();
     const theirs = await thief.open('/login');
     const login = await t.visitor.open('/login');
     expect((await use(t.visitor, login, answer(challengeOf(theirs)))).status).toBe(400);
@@ -92,7 +92,7 @@ describe('a passkey', () => {
       [0, 400],
       [8, 200],
     ] as const) {
-      const visitor = t.stranger();
+      const visitor = t.newVisitor();
       const login = await visitor.open('/login');
       expect([counter, (await use(visitor, login, answer(challengeOf(login), { counter }))).status]).toEqual([
         counter,
@@ -134,7 +134,7 @@ describe('a passkey', () => {
   ])('passkeys are available at issuer %s: %s', async (issuer, can) => {
     const { store } = await setScene();
     const resources = RESOURCES.map(({ introspectionClients: _, ...resource }) => resource);
-    const context = createServerContext({ issuer, store, masterKey: SEALING_KEY, resources });
+    const context = createServerContext({ issuer, store, masterKey: MASTER_KEY, resources });
     expect(createPasskeys(context) !== null).toBe(can);
   });
 });

@@ -7,7 +7,7 @@ import {
 import { EMAIL, PASSWORD, requestOf, type Scene, type Sight, setScene } from './visitor.ts';
 
 const KNOWN = { isKnown: true, fairnessKey: 'ada' };
-const stranger = (fairnessKey: string): HashRequester => ({ isKnown: false, fairnessKey: fairnessKey });
+const stranger = (fairnessKey: string): HashRequester => ({ isKnown: false, fairnessKey });
 
 /** A semaphore that is busy until `end`; collects the outcomes of all requests in their order. */
 function startBusy(waiting: number) {
@@ -84,10 +84,10 @@ describe('the password hashing semaphore', () => {
 describe('signing in during a flood of guesses', () => {
   /** More at once than there are places, from networks of one site, each at another account. */
   async function flood(t: Scene): Promise<readonly Promise<Sight>[]> {
-    const one = t.stranger('2001:db8:9:ffff::1');
+    const one = t.newVisitor('2001:db8:9:ffff::1');
     const login = await one.open(requestOf());
     return Array.from({ length: 45 }, (_, n) => {
-      const thief = t.stranger(`2001:db8:9:${n.toString(16)}::1`);
+      const thief = t.newVisitor(`2001:db8:9:${n.toString(16)}::1`);
       for (const [name, value] of one.cookies) thief.cookies.set(name, value);
       return thief.submit(login, { email: `user${n}@example.org`, password: 'wrong' });
     });
@@ -96,10 +96,10 @@ describe('signing in during a flood of guesses', () => {
   it('T075: lets in a user from another network, and a known user even from the same site', async () => {
     const t = await setScene();
     await t.visitor.signIn(requestOf());
-    const among = t.stranger('2001:db8:9:eeee::1');
+    const among = t.newVisitor('2001:db8:9:eeee::1');
     for (const [name, value] of t.visitor.cookies) among.cookies.set(name, value);
     const logins = await Promise.all(
-      [t.visitor, among, t.stranger('198.51.100.7')].map(async (owner) => ({
+      [t.visitor, among, t.newVisitor('198.51.100.7')].map(async (owner) => ({
         owner,
         login: await owner.open(requestOf({ prompt: 'login' })),
       })),

@@ -14,7 +14,7 @@ const change = (visitor: Visitor, page: Sight, fields: Record<string, string | u
   visitor.submit(page, { current: PASSWORD, password: NEW, password_again: NEW, ...fields });
 
 async function canSignIn(t: Scene, password: string): Promise<boolean> {
-  const visitor = t.stranger('203.0.113.77');
+  const visitor = t.newVisitor('203.0.113.77');
   const sight = await visitor.submit(await visitor.open('/login'), { email: EMAIL, password });
   return sight.path === '/connections';
 }
@@ -22,7 +22,7 @@ async function canSignIn(t: Scene, password: string): Promise<boolean> {
 describe('a new password', () => {
   it('a new password replaces the current one and ends all other sessions', async () => {
     const t = await setScene();
-    const elsewhere = t.stranger();
+    const elsewhere = t.newVisitor();
     await open(elsewhere);
     const page = await open(t.visitor);
     expect(page.html).toContain('name="others" value="end" checked');
@@ -54,7 +54,7 @@ describe('a new password', () => {
 
   it('a new password keeps other sessions if the user turns that option off', async () => {
     const t = await setScene();
-    const elsewhere = t.stranger();
+    const elsewhere = t.newVisitor();
     await open(elsewhere);
     await change(t.visitor, await open(t.visitor), { others: undefined });
     expect((await elsewhere.open('/account')).path).toBe('/account');
@@ -65,9 +65,9 @@ describe('a new password', () => {
     const t = await setScene();
     const answer = await t.server.accounts.reset(EMAIL);
     const { pathname, search } = new URL('link' in answer ? answer.link : '');
-    expect((await t.stranger().open(`${pathname}${search}`)).status).toBe(200);
+    expect((await t.newVisitor().open(`${pathname}${search}`)).status).toBe(200);
     await change(t.visitor, await open(t.visitor));
-    expect((await t.stranger().open(`${pathname}${search}`)).status).toBe(403);
+    expect((await t.newVisitor().open(`${pathname}${search}`)).status).toBe(403);
   });
 
   it.each<[string, Record<string, string | undefined>, number, RegExp]>([

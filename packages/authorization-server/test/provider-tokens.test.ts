@@ -25,7 +25,7 @@ import {
   type UpstreamScene,
   until,
 } from './federation-scene.ts';
-import { basic, CLIENTS, claimsOf, ISSUER, RESOURCES, refreshing, SEALING_KEY } from './server-under-test.ts';
+import { basic, CLIENTS, claimsOf, ISSUER, MASTER_KEY, RESOURCES, refreshing } from './server-under-test.ts';
 import { requestOf } from './visitor.ts';
 
 const startLiar = () => elsewhere(startMisbehaving, 'files');
@@ -63,7 +63,7 @@ async function anotherProcess(
   const server = await createAuthorizationServer({
     issuer: ISSUER,
     store: t.store,
-    masterKey: SEALING_KEY,
+    masterKey: MASTER_KEY,
     resources: RESOURCES,
     clients: CLIENTS,
     identityProviders: [identityProvider],
@@ -226,7 +226,7 @@ describe('honouring', () => {
     const context = createServerContext({
       issuer: ISSUER,
       store: t.store,
-      masterKey: SEALING_KEY,
+      masterKey: MASTER_KEY,
       resources: RESOURCES,
       clients: CLIENTS,
       identityProviders: [plain(hub)],
@@ -264,7 +264,7 @@ describe('honouring', () => {
     const server = await createAuthorizationServer({
       issuer: ISSUER,
       store: t.store,
-      masterKey: SEALING_KEY,
+      masterKey: MASTER_KEY,
       resources: RESOURCES,
       clients: CLIENTS,
       clock: () => t.clock.now,

@@ -7,9 +7,9 @@ import {
   basic,
   CLIENTS,
   ISSUER,
+  MASTER_KEY,
   RESOURCES,
   refreshing,
-  SEALING_KEY,
   type ServerUnderTest,
   startServer,
 } from './server-under-test.ts';
@@ -101,7 +101,7 @@ describe('wrong secrets', () => {
     const restarted = await createAuthorizationServer({
       issuer: ISSUER,
       store: t.store,
-      masterKey: SEALING_KEY,
+      masterKey: MASTER_KEY,
       resources: RESOURCES,
       clients: CLIENTS,
       clock: () => t.clock.now,
@@ -305,7 +305,7 @@ describe('registrations', () => {
     const other = await createAuthorizationServer({
       issuer: ISSUER,
       store: t.store,
-      masterKey: SEALING_KEY,
+      masterKey: MASTER_KEY,
       resources: RESOURCES,
       clients: CLIENTS,
       clock: () => t.clock.now,
@@ -353,9 +353,9 @@ describe('registrations', () => {
 describe('authorization requests', () => {
   it('before sign-in are limited by network, store few rows, and lock nobody else out', async () => {
     const t = await setScene({ rateLimits: { authorizations: { burst: 3, perMinute: 6 } } });
-    const known = t.stranger('192.0.2.7');
+    const known = t.newVisitor('192.0.2.7');
     await known.signIn(requestOf());
-    const flood = t.stranger('192.0.2.7');
+    const flood = t.newVisitor('192.0.2.7');
     for (let count = 0; count < 2; count++) expect((await flood.open(requestOf())).path).toMatch(/^\/login/);
     const before = t.snapshot();
     const refused = await flood.open(requestOf({ state: 'x'.repeat(4000) }));
@@ -363,7 +363,7 @@ describe('authorization requests', () => {
     expect(t.snapshot()).toBe(before);
     // Who has signed in and who comes from elsewhere do not notice; whoever waits may come again.
     expect((await known.open(requestOf())).path).toMatch(/^\/consent/);
-    expect((await t.stranger('192.0.2.8').open(requestOf())).path).toMatch(/^\/login/);
+    expect((await t.newVisitor('192.0.2.8').open(requestOf())).path).toMatch(/^\/login/);
     t.clock.now += 10;
     expect((await flood.open(requestOf())).path).toMatch(/^\/login/);
   });
@@ -372,7 +372,7 @@ describe('authorization requests', () => {
 describe('authorization requests of one account', () => {
   it('are limited by account from any network, and lock nobody else out', async () => {
     const t = await setScene({ rateLimits: { authorizations: { burst: 5, perMinute: 6 } } });
-    const [ada, other] = [t.stranger('192.0.2.7'), t.stranger('192.0.2.8')];
+    const [ada, other] = [t.newVisitor('192.0.2.7'), t.newVisitor('192.0.2.8')];
     // Each takes one of its network, since nobody is signed in yet.
     for (const visitor of [ada, other]) await visitor.signIn(requestOf());
     for (const visitor of [ada, other, ada, other, ada])
@@ -381,7 +381,7 @@ describe('authorization requests of one account', () => {
     const refused = await other.open(requestOf());
     expect([refused.status, refused.headers.get('retry-after'), refused.left]).toEqual([429, '10', null]);
     expect(t.snapshot()).toBe(before);
-    expect((await t.stranger('192.0.2.8').open(requestOf())).path).toMatch(/^\/login/);
+    expect((await t.newVisitor('192.0.2.8').open(requestOf())).path).toMatch(/^\/login/);
     t.clock.now += 10;
     expect((await other.open(requestOf())).path).toMatch(/^\/consent/);
   });
@@ -391,7 +391,7 @@ describe('sign-ins', () => {
   it('T075 to one account from one network are limited over processes and restarts', async () => {
     const t = await setScene({ rateLimits: { signIns: { burst: 3, perMinute: 1 } } });
     const try1 = async (address: string, password: string) => {
-      const visitor = t.stranger(address);
+      const visitor = t.newVisitor(address);
       return visitor.submit(await visitor.open(requestOf()), { email: EMAIL, password });
     };
     for (let count = 0; count < 3; count++) expect((await try1('192.0.2.9', 'wrong')).status).toBe(400);
@@ -411,7 +411,7 @@ it('rate limits can be disabled, and their options are validated', async () => {
   const start = createAuthorizationServer({
     issuer: ISSUER,
     store,
-    masterKey: SEALING_KEY,
+    masterKey: MASTER_KEY,
     resources: RESOURCES,
     clients: CLIENTS,
     rateLimits: { signIns: { burst: 0, perMinute: 0 } },

@@ -7,7 +7,7 @@ import {
 } from '../src/index.ts';
 import { base32, findTotpStep, hotp } from '../src/users/totp.ts';
 import { codeOf, recoveryCodesOn, secretOn } from './code-app.ts';
-import { ACCOUNT, CLIENTS, ISSUER, RESOURCES, SEALING_KEY } from './server-under-test.ts';
+import { ACCOUNT, CLIENTS, ISSUER, MASTER_KEY, RESOURCES } from './server-under-test.ts';
 import {
   createVisitor,
   EMAIL,
@@ -112,7 +112,7 @@ describe('enabling MFA', () => {
     for (const fields of [
       { code: '000000' },
       { code: '' },
-      { code: codeOf(secret, t.clock.now), sealed: 'x' },
+      { code: codeOf(secret, t.clock.now), encrypted_secret: 'x' },
       { code: codeOf(secret, t.clock.now - 90) },
     ]) {
       expect((await t.visitor.submit(page, fields)).status).toBe(400);
@@ -132,7 +132,7 @@ describe('enabling MFA', () => {
     expect(textOf(await t.visitor.submit(page, {}, '/account/codes/off'))).toContain(
       'Two-step verification is off.',
     );
-    expect((await firstStep(t.stranger())).path).toBe('/connections');
+    expect((await firstStep(t.newVisitor())).path).toBe('/connections');
   });
 });
 
@@ -145,12 +145,12 @@ describe('new recovery codes', () => {
     const fresh = recoveryCodesOn(shown);
     expect([shown.status, new Set([...fresh, ...recovery]).size]).toEqual([200, 20]);
     expect(t.snapshot()).not.toContain(fresh[0]);
-    const visitor = t.stranger();
+    const visitor = t.newVisitor();
     const half = await firstStep(visitor);
     expect((await visitor.submit(half, { code: recovery[0] })).status).toBe(400);
     expect((await visitor.submit(half, { code: fresh[0] })).path).toBe('/connections');
     t.clock.now += 30;
-    const other = t.stranger('198.51.100.9');
+    const other = t.newVisitor('198.51.100.9');
     const code = codeOf(secret, t.clock.now);
     expect((await other.submit(await firstStep(other), { code })).path).toBe('/connections');
     expect(t.events).toContainEqual(
@@ -190,7 +190,7 @@ describe('the second step of a login', () => {
   it('T017: a login without its second factor gets neither session nor authorization code', async () => {
     const t = await setScene();
     const { secret } = await switchOn(t);
-    const visitor = t.stranger();
+    const visitor = t.newVisitor();
     const sessions = await t.store.listSessions(ACCOUNT, t.clock.now);
     const login = await visitor.open(requestOf());
     const before = t.snapshot();
@@ -219,10 +219,10 @@ describe('the second step of a login', () => {
   it('T075: a device cookie lets the owner log in while an attacker with the password guesses codes', async () => {
     const t = await setScene();
     const { secret } = await switchOn(t);
-    const thief = t.stranger();
+    const thief = t.newVisitor();
     const half = await firstStep(thief);
     const from = (address: string, { cookies }: Visitor) => {
-      const moved = t.stranger(address);
+      const moved = t.newVisitor(address);
       for (const [name, value] of cookies) moved.cookies.set(name, value);
       return moved;
     };
@@ -249,7 +249,7 @@ describe('the second step of a login', () => {
     const { secret } = await switchOn(t);
     const code = codeOf(secret, t.clock.now);
     const previous = codeOf(secret, t.clock.now - 30);
-    const [first, second] = [t.stranger('198.51.100.1'), t.stranger('198.51.100.2')];
+    const [first, second] = [t.newVisitor('198.51.100.1'), t.newVisitor('198.51.100.2')];
     expect((await first.submit(await firstStep(first), { code })).path).toBe('/connections');
     const half = await firstStep(second);
     for (const old of [code, previous]) expect((await second.submit(half, { code: old })).status).toBe(400);
@@ -262,12 +262,12 @@ describe('the second step of a login', () => {
     const {
       recovery: [code = ''],
     } = await switchOn(t);
-    const visitor = t.stranger();
+    const visitor = t.newVisitor();
     const half = await firstStep(visitor);
     expect((await visitor.submit(half, { code: code.toLowerCase().replaceAll('-', ' ') })).path).toBe(
       '/connections',
     );
-    const other = t.stranger('198.51.100.9');
+    const other = t.newVisitor('198.51.100.9');
     expect((await other.submit(await firstStep(other), { code })).status).toBe(400);
     expect(textOf(await visitor.open('/account'))).toContain('Recovery codes left: 9');
   });
@@ -275,7 +275,7 @@ describe('the second step of a login', () => {
   it('T075: guessing TOTP codes is throttled, and the page says for how long', async () => {
     const t = await setScene();
     const { secret } = await switchOn(t);
-    const thief = t.stranger();
+    const thief = t.newVisitor();
     const half = await firstStep(thief);
     for (let n = 0; n < 5; n++) expect((await thief.submit(half, { code: `00000${n}` })).status).toBe(400);
     const sight = await thief.submit(half, { code: codeOf(secret, t.clock.now) });
@@ -287,11 +287,11 @@ describe('the second step of a login', () => {
   it('the MFA form is bound to browser, account and login target, and valid for five minutes', async () => {
     const t = await setScene();
     const { secret } = await switchOn(t);
-    const visitor = t.stranger();
+    const visitor = t.newVisitor();
     const half = await firstStep(visitor);
     const code = codeOf(secret, t.clock.now);
     const before = t.snapshot();
-    const thief = t.stranger('203.0.113.5');
+    const thief = t.newVisitor('203.0.113.5');
     await thief.open('/login');
     for (const attempt of [
       () => thief.submit(half, { code }),
@@ -318,7 +318,7 @@ describe('the second step of a login', () => {
       password,
       password_again: password,
     });
-    const visitor = t.stranger();
+    const visitor = t.newVisitor();
     expect((await visitor.submit(await visitor.open('/login'), { email: EMAIL, password })).path).toBe(
       '/connections',
     );
@@ -336,19 +336,19 @@ describe('the second step of a login', () => {
         clients: CLIENTS,
         clock: () => t.clock.now,
       };
-      const server = await createAuthorizationServer({ ...options, masterKey: SEALING_KEY, ...more });
+      const server = await createAuthorizationServer({ ...options, masterKey: MASTER_KEY, ...more });
       const visitor = createVisitor(server, '198.51.100.7');
       const sight = await visitor.submit(await firstStep(visitor), { code });
       t.clock.now += 60;
       return sight.path;
     };
-    const beside = { masterKey: next, previousMasterKeys: [SEALING_KEY] };
+    const beside = { masterKey: next, previousMasterKeys: [MASTER_KEY] };
     expect(await enter(beside, codeOf(secret, t.clock.now))).toBe('/connections');
-    const keys = createKeyAdministration({ store: t.store, masterKey: SEALING_KEY });
+    const keys = createKeyAdministration({ store: t.store, masterKey: MASTER_KEY });
     for (const _ of ['once', 'and again']) await keys.reencrypt(next);
     expect(await enter({ masterKey: next }, codeOf(secret, t.clock.now))).toBe('/connections');
     // Who runs with the key of before cannot read it, and says so to whoever tries, but recovery codes need none.
-    const late = t.stranger();
+    const late = t.newVisitor();
     const half = await firstStep(late);
     const before = t.snapshot();
     for (let times = 0; times < 8; times += 1) {

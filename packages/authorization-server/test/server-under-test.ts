@@ -20,7 +20,7 @@ export const NOTES = 'https://mcp.example/notes';
 export const FILES = 'https://mcp.example/files';
 export const CALLBACK = 'https://app.example/callback';
 export const ACCOUNT = 'user_ada';
-export const SEALING_KEY: Uint8Array = new Uint8Array(32).fill(7);
+export const MASTER_KEY: Uint8Array = new Uint8Array(32).fill(7);
 
 export const RESOURCES: AuthorizationServerOptions['resources'] = [
   {
@@ -117,7 +117,7 @@ export async function startServer(
   const server = await createAuthorizationServer({
     issuer: ISSUER,
     store,
-    masterKey: SEALING_KEY,
+    masterKey: MASTER_KEY,
     resources: RESOURCES,
     clients: CLIENTS,
     // No test asks the world by accident.

@@ -12,9 +12,9 @@ import {
   basic,
   CLIENTS,
   ISSUER,
+  MASTER_KEY,
   RESOURCES,
   refreshing,
-  SEALING_KEY,
   type ServerUnderTest,
   startServer,
 } from './server-under-test.ts';
@@ -30,7 +30,7 @@ async function startTwo(limits: AuthorizationServerOptions['rateLimits'] = {}) {
   const other = await createAuthorizationServer({
     issuer: ISSUER,
     store: t.store,
-    masterKey: SEALING_KEY,
+    masterKey: MASTER_KEY,
     resources: RESOURCES,
     clients: CLIENTS,
     clock: () => t.clock.now,

@@ -9,10 +9,10 @@ import {
   CLIENTS,
   claimsOf,
   ISSUER,
+  MASTER_KEY,
   RESOURCES,
   redemption,
   refreshing,
-  SEALING_KEY,
   type ServerUnderTest,
   startServer,
 } from './server-under-test.ts';
@@ -52,7 +52,7 @@ async function startElsewhere(t: ServerUnderTest): Promise<ServerUnderTest> {
   const server = await createAuthorizationServer({
     issuer: ISSUER,
     store: t.store,
-    masterKey: SEALING_KEY,
+    masterKey: MASTER_KEY,
     resources: RESOURCES,
     clients: CLIENTS,
     clock: () => t.clock.now,

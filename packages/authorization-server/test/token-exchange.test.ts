@@ -17,9 +17,9 @@ import {
   claimsOf,
   FILES,
   ISSUER,
+  MASTER_KEY,
   NOTES,
   RESOURCES,
-  SEALING_KEY,
   type ServerUnderTest,
   startServer,
 } from './server-under-test.ts';
@@ -383,7 +383,7 @@ async function forge(under: ServerUnderTest, good: string, claims: object): Prom
   const context = createServerContext({
     issuer: ISSUER,
     store: under.store,
-    masterKey: SEALING_KEY,
+    masterKey: MASTER_KEY,
     resources: [{ resource: NOTES, name: 'Notes', scopes: {} }],
     clock: () => under.clock.now,
   });

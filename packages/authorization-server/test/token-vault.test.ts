@@ -17,10 +17,10 @@ import {
   type UpstreamScene,
   until,
 } from './federation-scene.ts';
-import { CLIENTS, claimsOf, ISSUER, RESOURCES, SEALING_KEY } from './server-under-test.ts';
+import { CLIENTS, claimsOf, ISSUER, MASTER_KEY, RESOURCES } from './server-under-test.ts';
 import { createVisitor } from './visitor.ts';
 
-const NEW_SEALING_KEY = new Uint8Array(32).fill(9);
+const NEW_MASTER_KEY = new Uint8Array(32).fill(9);
 const DAY = 86_400;
 
 async function setScene() {
@@ -30,7 +30,7 @@ async function setScene() {
     const server = await createAuthorizationServer({
       issuer: ISSUER,
       store: t.store,
-      masterKey: SEALING_KEY,
+      masterKey: MASTER_KEY,
       resources: RESOURCES,
       clients: CLIENTS,
       identityProviders: [plain(hub)],
@@ -55,20 +55,20 @@ describe('[GW-3P-14] the keys of the vault', () => {
   it('are sealed anew under a new sealing key, without an interruption', async () => {
     const { t, start } = await setScene();
     const claims = await signIn(t);
-    await expect(start({ masterKey: NEW_SEALING_KEY })).rejects.toThrow(/masterKey does not decrypt/);
-    const both = await start({ masterKey: NEW_SEALING_KEY, previousMasterKeys: [SEALING_KEY] });
+    await expect(start({ masterKey: NEW_MASTER_KEY })).rejects.toThrow(/masterKey does not decrypt/);
+    const both = await start({ masterKey: NEW_MASTER_KEY, previousMasterKeys: [MASTER_KEY] });
     expect(await both.upstreamToken(claims)).toBeDefined();
 
-    const administration = createKeyAdministration({ store: t.store, masterKey: SEALING_KEY });
-    expect(await administration.reencrypt(NEW_SEALING_KEY)).toBe(2);
-    const next = await start({ masterKey: NEW_SEALING_KEY });
+    const administration = createKeyAdministration({ store: t.store, masterKey: MASTER_KEY });
+    expect(await administration.reencrypt(NEW_MASTER_KEY)).toBe(2);
+    const next = await start({ masterKey: NEW_MASTER_KEY });
     expect(await next.upstreamToken(claims)).toBeDefined();
     await expect(start({})).rejects.toThrow(/masterKey does not decrypt/);
     // Who runs already goes on, also when it looks for new keys.
     t.clock.now += 3600;
     expect(await t.server.upstreamToken({ ...claims, exp: t.clock.now + 60 })).toBeDefined();
     // A second run is no mistake.
-    expect(await administration.reencrypt(NEW_SEALING_KEY)).toBe(2);
+    expect(await administration.reencrypt(NEW_MASTER_KEY)).toBe(2);
   });
 
   it('stay as they are when the old sealing key does not open them', async () => {
@@ -76,7 +76,7 @@ describe('[GW-3P-14] the keys of the vault', () => {
     const before = await t.store.listDataKeys();
     expect(before).toHaveLength(1);
     const wrong = createKeyAdministration({ store: t.store, masterKey: new Uint8Array(32).fill(1) });
-    await expect(wrong.reencrypt(NEW_SEALING_KEY)).rejects.toThrow(/does not decrypt/);
+    await expect(wrong.reencrypt(NEW_MASTER_KEY)).rejects.toThrow(/does not decrypt/);
     expect(await t.store.listDataKeys()).toEqual(before);
   });
 

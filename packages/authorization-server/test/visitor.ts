@@ -138,7 +138,7 @@ export function referenceOf(sight: Sight): string | undefined {
 export interface Scene extends ServerUnderTest {
   readonly visitor: Visitor;
   /** Another browser at another address. */
-  stranger(address?: string): Visitor;
+  newVisitor(address?: string): Visitor;
   /** Registers a client as anybody may, and answers its identifier. */
   registerClient(metadata: object): Promise<string>;
 }
@@ -150,7 +150,7 @@ export async function setScene(options: Partial<AuthorizationServerOptions> = {}
   return {
     ...t,
     visitor: createVisitor(t.server, '192.0.2.1'),
-    stranger: (address = '198.51.100.7') => createVisitor(t.server, address),
+    newVisitor: (address = '198.51.100.7') => createVisitor(t.server, address),
     async registerClient(metadata) {
       const { status, body } = await t.register({ token_endpoint_auth_method: 'none', ...metadata });
       if (status !== 201) throw new Error(`The registration was refused: ${JSON.stringify(body)}`);

@@ -18,11 +18,11 @@ export async function listConnections(
   const { findClient, layout, store, clock } = context;
   const { lifetimes, identityProviders } = context.options;
   const now = clock();
-  const [grants, bonds] = await Promise.all([
+  const [grants, providerTokens] = await Promise.all([
     store.listGrants(accountId, now),
     identityProviders.size === 0 ? [] : store.listProviderTokens(accountId),
   ]);
-  const bondOf = new Map(bonds.map((bond) => [bond.grantId, bond]));
+  const providerTokensOf = new Map(providerTokens.map((tokens) => [tokens.grantId, tokens]));
   // A client whose metadata document is unavailable still has access.
   const clients = await Promise.all(
     grants.map(({ clientId }) => findClient(clientId, 'resume').catch(() => null)),
@@ -30,12 +30,12 @@ export async function listConnections(
   return grants.flatMap((grant, index) => {
     const client = clients[index] ?? null;
     if (!isUsable(grant, client, lifetimes, now)) return [];
-    const identityProvider = describeBond(context.options, bondOf.get(grant.id));
-    return [{ ...describe(context.options, layout, grant, client), identityProvider }];
+    const identityProvider = describeLinkedIdentity(context.options, providerTokensOf.get(grant.id));
+    return [{ ...describeGrant(context.options, layout, grant, client), identityProvider }];
   });
 }
 
-function describe(
+function describeGrant(
   { resources, lifetimes }: ServerOptions,
   layout: Layout,
   grant: GrantRecord,
@@ -57,14 +57,14 @@ function describe(
 }
 
 /** The linked identity of a grant. A removed identity provider is shown by its identifier. */
-function describeBond(
+function describeLinkedIdentity(
   { identityProviders }: ServerOptions,
-  bond: ProviderTokensRecord | undefined,
+  providerTokens: ProviderTokensRecord | undefined,
 ): ListedGrant['identityProvider'] {
-  if (bond === undefined) return null;
+  if (providerTokens === undefined) return null;
   return {
-    name: identityProviders.get(bond.identityProvider)?.name ?? bond.identityProvider,
-    as: bond.name,
-    scopes: bond.scopes,
+    name: identityProviders.get(providerTokens.identityProvider)?.name ?? providerTokens.identityProvider,
+    as: providerTokens.name,
+    scopes: providerTokens.scopes,
   };
 }

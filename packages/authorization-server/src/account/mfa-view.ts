@@ -26,7 +26,7 @@ export function totpSetupPage(layout: Layout, page: TotpSetupPage): Markup {
 ${qrCode(page.link, layout.text('code.picture'))}
 <p class="fact">${layout.say('code.no-camera', { secret: html`<code>${page.secret.match(/.{1,4}/g)?.join(' ')}</code>` })}</p>
 <form class="stack once" method="post" action="/account/codes">
-${hiddenFields({ token: page.token, sealed: page.encryptedSecret })}
+${hiddenFields({ token: page.token, encrypted_secret: page.encryptedSecret })}
 ${mfaCodeField(layout.text('code.shown'), page.error, null)}
 <div class="answers">
 <a class="button" href="/account">${layout.text('passkey.cancel')}</a>

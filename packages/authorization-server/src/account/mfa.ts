@@ -37,7 +37,7 @@ export function createMfaRoutes(
 
     routes.form('/account/codes', async ({ context: { layout }, user, parameters }) => {
       const { account } = user;
-      const encryptedSecret = parameters.one('sealed') ?? '';
+      const encryptedSecret = parameters.one('encrypted_secret') ?? '';
       const codes = await factors.confirmSetup(account, encryptedSecret, parameters.one('code') ?? '');
       if (codes !== null) {
         events({ type: 'second_factor.enabled', accountId: account.id });

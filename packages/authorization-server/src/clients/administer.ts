@@ -71,11 +71,11 @@ export function createClientAdministration(configuration: ClientAdministrationCo
     },
     async list(after = '', limit = 100) {
       const records = await store.listClients(after, limit);
-      return records.map(describe);
+      return records.map(describeClient);
     },
     async find(id) {
       const record = await store.findClient(id);
-      return record === null ? null : describe(record);
+      return record === null ? null : describeClient(record);
     },
     async disable(id) {
       const disabled = await store.disableClient(id, clock());
@@ -100,7 +100,7 @@ export function createClientAdministration(configuration: ClientAdministrationCo
   }
 }
 
-function describe({
+function describeClient({
   secretHash: _secret,
   managementHash: _management,
   ...listed

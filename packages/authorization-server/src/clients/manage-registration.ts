@@ -38,13 +38,13 @@ interface Owner {
 export function createClientConfigurationEndpoint(context: ServerContext): readonly Route[] {
   const { store, clock, events } = context;
   const checkRateLimit = createRateLimitCheck(context, 'registrationUpdates');
-  const describe = createRegistrationResponse(context.options);
+  const createResponse = createRegistrationResponse(context.options);
   const read = createReadRegistrationMetadata(context.options);
 
   return [
     route('GET', async (request) => {
       const { client, managementToken } = await authorize(request);
-      return respondJson(describe(client, { secret: null, managementToken }));
+      return respondJson(createResponse(client, { secret: null, managementToken }));
     }),
 
     route('PUT', async (request) => {
@@ -57,13 +57,13 @@ export function createClientConfigurationEndpoint(context: ServerContext): reado
       const secretHash = secret === null ? (needsSecret ? client.secretHash : null) : hashSecret(secret);
       const changed = { ...client, metadata, secretHash };
       if (!isSame(client, changed)) await save(changed);
-      return respondJson(describe(changed, { secret, managementToken }));
+      return respondJson(createResponse(changed, { secret, managementToken }));
     }),
 
     route('DELETE', async (request) => {
       const { client } = await authorize(request);
       // Point of no return: the client, its grants, codes and transactions are gone.
-      if (!(await store.removeClient(client.id, clock()))) throw refuse('gone meanwhile');
+      if (!(await store.removeClient(client.id, clock()))) throw invalidManagementToken('gone meanwhile');
       events({ type: 'client.removed', clientId: client.id });
       return respond(204, { 'cache-control': 'no-store', pragma: 'no-cache' });
     }),
@@ -71,7 +71,8 @@ export function createClientConfigurationEndpoint(context: ServerContext): reado
 
   async function save({ id, metadata, secretHash }: ClientRecord): Promise<void> {
     await checkRateLimit(id);
-    if (!(await store.updateClient(id, { metadata, secretHash }))) throw refuse('gone meanwhile');
+    if (!(await store.updateClient(id, { metadata, secretHash })))
+      throw invalidManagementToken('gone meanwhile');
     events({ type: 'client.changed', clientId: id });
   }
 
@@ -85,9 +86,9 @@ export function createClientConfigurationEndpoint(context: ServerContext): reado
     const managementToken = readBearerToken(request);
     const client = await store.findClient(id);
     const hash = client?.managementHash ?? null;
-    if (client === null || hash === null || managementToken === null) throw refuse('unknown');
-    if (client.disabledAt !== null) throw refuse('disabled');
-    if (!matchesSecret(managementToken, hash)) throw refuse('wrong');
+    if (client === null || hash === null || managementToken === null) throw invalidManagementToken('unknown');
+    if (client.disabledAt !== null) throw invalidManagementToken('disabled');
+    if (!matchesSecret(managementToken, hash)) throw invalidManagementToken('wrong');
     return { client, managementToken };
   }
 }
@@ -121,7 +122,7 @@ function checkUnchangeable(json: unknown, client: ClientRecord): void {
   }
 }
 
-function refuse(reason: string): OAuthError {
+function invalidManagementToken(reason: string): OAuthError {
   return new OAuthError(
     'invalid_token',
     'Send the registration access token of this client as a bearer token.',

@@ -29,8 +29,8 @@ export function createRegistrationEndpoint(context: ServerContext, rules: Regist
     options: { issuer, lifetimes, rateLimits },
   } = context;
   const isHttps = issuer.startsWith('https:');
-  const describe = createRegistrationResponse(context.options);
-  const admit = createAuthorizeRegistration(context, rules);
+  const createResponse = createRegistrationResponse(context.options);
+  const authorizeRegistration = createAuthorizeRegistration(context, rules);
   const read = createReadRegistrationMetadata(context.options);
   return {
     method: 'POST',
@@ -38,7 +38,7 @@ export function createRegistrationEndpoint(context: ServerContext, rules: Regist
     crossOrigin: true,
     async handle(request, connection) {
       const metadata = read(await readJsonBody(request, 'invalid_client_metadata'));
-      const admission = await admit(request, connection);
+      const authorization = await authorizeRegistration(request, connection);
       const secret = usesSecret(metadata) ? newSecret() : null;
       const managementToken = rules.management ? newSecret() : null;
       const now = clock();
@@ -53,18 +53,18 @@ export function createRegistrationEndpoint(context: ServerContext, rules: Regist
         disabledAt: null,
         expiresAt: now + lifetimes.unusedClient,
       };
-      const { initialAccessToken: invitation, settle: end } = admission;
-      await save(client, connection, admission).catch((error: unknown) => {
-        end(false);
+      const { initialAccessToken, settle } = authorization;
+      await save(client, connection, authorization).catch((error: unknown) => {
+        settle(false);
         throw error;
       });
-      end(true);
+      settle(true);
       events({
         type: 'client.registered',
         clientId: client.id,
-        ...(invitation !== null && { initialAccessTokenId: invitation.id }),
+        ...(initialAccessToken !== null && { initialAccessTokenId: initialAccessToken.id }),
       });
-      return respondCorsJson(describe(client, { secret, managementToken }), { isHttps, status: 201 });
+      return respondCorsJson(createResponse(client, { secret, managementToken }), { isHttps, status: 201 });
     },
   };
 
@@ -72,11 +72,11 @@ export function createRegistrationEndpoint(context: ServerContext, rules: Regist
   async function save(
     client: ClientRecord,
     connection: ConnectionInfo,
-    { initialAccessToken: invitation, network }: RegistrationAuthorization,
+    { initialAccessToken, network }: RegistrationAuthorization,
   ): Promise<void> {
-    if (invitation !== null) {
+    if (initialAccessToken !== null) {
       // The initial access token is consumed in the same atomic operation, and replaces the rate limit.
-      if (await store.registerClientWithInitialAccessToken(client, invitation.hash)) return;
+      if (await store.registerClientWithInitialAccessToken(client, initialAccessToken.hash)) return;
       throw invalidInitialAccessToken('used');
     }
     const wait = await store.registerClient(client, chargeOf(connection), network);

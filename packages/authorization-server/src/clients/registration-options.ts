@@ -12,6 +12,7 @@ import {
   secret,
   wholeNumber,
 } from '../option-schema.ts';
+import { MIN_UNGUESSABLE_SECRET } from '../rate-limit/policies.ts';
 import { hashSecret } from '../secrets.ts';
 
 /** Options of dynamic client registration. @see RFC 7591 */
@@ -40,14 +41,11 @@ export interface RegistrationRules extends Required<Omit<RegistrationOptions, 'i
   readonly initialAccessHashes: readonly string[];
 }
 
-/** 128 bits in base64url. */
-const MINIMUM_SECRET = 22;
-
 export const registrationSchema: () => z.ZodType<boolean | RegistrationOptions> = lazy(() =>
   booleanOr(
     object<RegistrationOptions>({
       initialAccessTokens: optional(
-        list(secret(MINIMUM_SECRET), 1),
+        list(secret(MIN_UNGUESSABLE_SECRET), 1),
         'bearer tokens, one of which a registration has to present',
         { defaultText: 'anyone may register' },
       ),

@@ -68,7 +68,7 @@ export function createVerifyClientAssertion(
       structuredClone((await clientKeys.find(client.metadata, wanted, network)) as never),
     );
     const { token_endpoint_auth_signing_alg: only } = client.metadata;
-    const law = {
+    const options = {
       algorithms: algorithms.filter((name) => only === undefined || name === only),
       issuer: client.id,
       subject: client.id,
@@ -77,14 +77,14 @@ export function createVerifyClientAssertion(
       clockTolerance: tolerance,
       currentDate: new Date(clock() * 1000),
     };
-    const { payload, protectedHeader } = await jwtVerify(assertion, keys, law).catch(
+    const { payload, protectedHeader } = await jwtVerify(assertion, keys, options).catch(
       async (error: unknown) => {
         // Any other error is caused by the client's key.
         if (!(error instanceof errors.JOSEError)) throw new errors.JWKInvalid('its key cannot be used');
         // Several keys match, and there is no `kid`.
         if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
         for await (const key of error) {
-          const verified = await jwtVerify(assertion, key, law).catch(passOver);
+          const verified = await jwtVerify(assertion, key, options).catch(passOver);
           if (verified !== null) return verified;
         }
         throw new errors.JWSSignatureVerificationFailed();

@@ -5,8 +5,8 @@ import type { Markup } from '../ui/markup.ts';
 
 export interface ConsentPage {
   readonly appName: string;
-  /** Who vouches for the app: the operator, the host of its metadata document, or nobody. */
-  readonly verifiedBy: 'operator' | { readonly host: string } | 'nobody';
+  /** Who verified the app's name: the operator, or the host of its metadata document. */
+  readonly verifiedBy: 'operator' | { readonly host: string } | 'unverified';
   readonly server: NamedServer;
   /** Permissions to decide on. */
   readonly requested: readonly RequestedPermission[];
@@ -190,34 +190,34 @@ ${isWrong && html`<p class="wrong" id="workspace-wrong" role="alert">${layout.te
 </div>`;
 }
 
-/** Who vouches for the app. A host vouches only for itself: the name is still the app's own choice. */
-function publisher(layout: Layout, { verifiedBy: vouchedBy }: ConsentPage): Markup {
-  if (vouchedBy === 'operator')
+/** Who verified the app. A host verifies only itself: the name is still the app's own choice. */
+function publisher(layout: Layout, { verifiedBy }: ConsentPage): Markup {
+  if (verifiedBy === 'operator')
     return layout.say('consent.by-operator', { operator: html`<bdi>${layout.serverName}</bdi>` });
-  return vouchedBy === 'nobody'
+  return verifiedBy === 'unverified'
     ? layout.say('consent.unverified', {})
-    : layout.say('consent.by-host', { host: code(vouchedBy.host) });
+    : layout.say('consent.by-host', { host: code(verifiedBy.host) });
 }
 
 /**
  * The warning that a user needs: `here`, any local program could impersonate the app; `elsewhere`, the redirect goes to another
- * host than the one that vouches for the app.
+ * host than that of the app's metadata document.
  */
 export function findConsentWarning({
-  verifiedBy: vouchedBy,
+  verifiedBy,
   returnTo,
   redirectsElsewhere: isElsewhere,
 }: Pick<ConsentPage, 'verifiedBy' | 'returnTo' | 'redirectsElsewhere'>): 'here' | 'elsewhere' | null {
-  if (vouchedBy === 'operator') return null;
+  if (verifiedBy === 'operator') return null;
   if (returnTo.kind !== 'https') return 'here';
   return isElsewhere ? 'elsewhere' : null;
 }
 
 function warningNote(layout: Layout, page: ConsentPage): Markup {
-  const { verifiedBy: vouchedBy, returnTo } = page;
+  const { verifiedBy, returnTo } = page;
   const about = findConsentWarning(page);
   if (about === 'here') return html`<p class="note">${layout.text('consent.warn-here')}</p>`;
-  return about === 'elsewhere' && typeof vouchedBy === 'object'
-    ? html`<p class="note">${layout.say('consent.warn-elsewhere', { host: code(vouchedBy.host), target: code(returnTo.display) })}</p>`
+  return about === 'elsewhere' && typeof verifiedBy === 'object'
+    ? html`<p class="note">${layout.say('consent.warn-elsewhere', { host: code(verifiedBy.host), target: code(returnTo.display) })}</p>`
     : html``;
 }

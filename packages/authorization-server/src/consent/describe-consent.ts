@@ -55,10 +55,10 @@ function named({ id, name }: { readonly id: string; readonly name: string }): { 
   return { id, name: displayName(name) || id };
 }
 
-/** Who vouches for the client's name: the operator, the host of its metadata document, or only the client itself. */
+/** Who verified the client's name: the operator, the host of its metadata document, or only the client itself. */
 function verifierOf(client: ResolvedClient): ConsentPage['verifiedBy'] {
   if (isTrustedClient(client)) return 'operator';
-  return client.origin === 'metadata-document' ? { host: new URL(client.id).host } : 'nobody';
+  return client.origin === 'metadata-document' ? { host: new URL(client.id).host } : 'unverified';
 }
 
 /** Whether the redirect URI is on another host than the client's metadata document. */

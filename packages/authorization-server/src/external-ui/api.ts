@@ -12,7 +12,7 @@ import type { PageContext } from '../page-context.ts';
 import { hashSecret } from '../secrets.ts';
 import type { Language } from '../ui/texts/languages.ts';
 import { findAccountByAddress, findOrCreateAccount } from './accounts.ts';
-import type { Challenge, Challenges, ExternalDecision } from './challenges.ts';
+import type { Challenges, ExternalDecision, ExternalUiChallenge } from './challenges.ts';
 import {
   type ChallengedConsent,
   describeChallengedConsent,
@@ -35,12 +35,15 @@ export function createExternalUiApi(
   const signed = createSignedRequests(context, rules);
   const continuePath = `${new URL(context.options.issuer).origin}/headless/continue`;
 
-  const readChallenge = (members: Members): Challenge => {
+  const readChallenge = (members: Members): ExternalUiChallenge => {
     const challenge = challenges.decryptChallenge(readText(members, 'challenge'));
     if (challenge === null) throw challengeGone();
     return challenge;
   };
-  const conclude = async (challenge: Challenge, decision: ExternalDecision): Promise<HttpResponse> => {
+  const conclude = async (
+    challenge: ExternalUiChallenge,
+    decision: ExternalDecision,
+  ): Promise<HttpResponse> => {
     // Point of no return: the challenge is used.
     if (!(await challenges.consumeChallenge(challenge))) throw challengeGone();
     return respondJson({
@@ -91,7 +94,10 @@ export function createExternalUiApi(
 }
 
 /** The consent request, if it is still the one of the challenge. */
-async function loadUnchangedConsent(context: PageContext, challenge: Challenge): Promise<ChallengedConsent> {
+async function loadUnchangedConsent(
+  context: PageContext,
+  challenge: ExternalUiChallenge,
+): Promise<ChallengedConsent> {
   const pending = await loadChallengedConsent(context, challenge);
   if (
     pending === null ||
@@ -104,7 +110,7 @@ async function loadUnchangedConsent(context: PageContext, challenge: Challenge):
 /** The transaction that a user logs in for; `null`: an account page. */
 async function loadOpenTransaction(
   context: PageContext,
-  { loginTarget }: Challenge,
+  { loginTarget }: ExternalUiChallenge,
 ): ReturnType<typeof loadTransaction> {
   const id = loginTarget[TRANSACTION_PARAMETER];
   if (id === undefined) return null;
@@ -113,7 +119,7 @@ async function loadOpenTransaction(
   return transaction;
 }
 
-/** Consent fixation: only the user who is asked may decide, whoever is signed in at the application. */
+/** Consent fixation: only the user who is asked may decide, even if another one is signed in at the application. */
 function checkChoice(
   { account, consentRequest }: ChallengedConsent,
   accountId: string,

@@ -12,7 +12,7 @@ interface EncryptedMessage {
 }
 
 /** What the application is asked to do. */
-export interface Challenge extends EncryptedMessage {
+export interface ExternalUiChallenge extends EncryptedMessage {
   readonly kind: 'login' | 'consent';
   /** Parameters by which the login target is found again. */
   readonly loginTarget: Readonly<Record<string, string>>;
@@ -35,20 +35,20 @@ export type ExternalDecision =
 
 /** A decision on its way back through the browser. */
 interface ChallengeResult extends EncryptedMessage {
-  readonly challenge: Challenge;
+  readonly challenge: ExternalUiChallenge;
   readonly decision: ExternalDecision;
 }
 
 export interface Challenges {
   /** A challenge that lives as long as a transaction. */
-  encryptChallenge(about: Omit<Challenge, keyof EncryptedMessage>): string;
+  encryptChallenge(about: Omit<ExternalUiChallenge, keyof EncryptedMessage>): string;
   /** `null` when it is forged or expired. */
-  decryptChallenge(text: string): Challenge | null;
+  decryptChallenge(text: string): ExternalUiChallenge | null;
   /** The same, expired or not. */
-  decryptExpiredChallenge(text: string): Challenge | null;
+  decryptExpiredChallenge(text: string): ExternalUiChallenge | null;
   /** Consumes a challenge atomically: of concurrent calls, one returns `true`. */
-  consumeChallenge(challenge: Challenge): Promise<boolean>;
-  encryptResult(challenge: Challenge, decision: ExternalDecision): string;
+  consumeChallenge(challenge: ExternalUiChallenge): Promise<boolean>;
+  encryptResult(challenge: ExternalUiChallenge, decision: ExternalDecision): string;
   /** `null` when it is forged or expired. */
   decryptResult(text: string): ChallengeResult | null;
   /** Consumes a result atomically: of concurrent calls, one returns `true`. */
@@ -87,11 +87,15 @@ export function createChallenges(context: Pick<ServerContext, 'store' | 'clock' 
 
   return {
     encryptChallenge(about) {
-      const message: Challenge = { ...about, id: newSecret(), until: clock() + lifetimes.transaction };
+      const message: ExternalUiChallenge = {
+        ...about,
+        id: newSecret(),
+        until: clock() + lifetimes.transaction,
+      };
       return encrypt(message, 'headless challenge');
     },
-    decryptChallenge: (text) => unlessExpired(decrypt<Challenge>(text, 'headless challenge')),
-    decryptExpiredChallenge: (text) => decrypt<Challenge>(text, 'headless challenge'),
+    decryptChallenge: (text) => unlessExpired(decrypt<ExternalUiChallenge>(text, 'headless challenge')),
+    decryptExpiredChallenge: (text) => decrypt<ExternalUiChallenge>(text, 'headless challenge'),
     consumeChallenge: (challenge) => consume(challenge, 'headless challenge'),
     encryptResult(challenge, decision) {
       const message = { challenge, decision, id: newSecret(), until: clock() + RESULT_LIFETIME };

@@ -12,7 +12,7 @@ import type { PageContext, PageRouter } from '../page-context.ts';
 import { hashSecret } from '../secrets.ts';
 import { messagePage } from '../ui/message-page.ts';
 import { respondPage, respondRedirect } from '../ui/respond-page.ts';
-import type { Challenge, Challenges, ExternalDecision } from './challenges.ts';
+import type { Challenges, ExternalDecision, ExternalUiChallenge } from './challenges.ts';
 import { restartPath } from './describe-challenge.ts';
 
 const PATH = '/headless/continue';
@@ -21,7 +21,7 @@ const PATH = '/headless/continue';
 interface BroughtResult {
   readonly request: HttpRequest;
   readonly connection: ConnectionInfo;
-  readonly challenge: Challenge;
+  readonly challenge: ExternalUiChallenge;
   /** Consumes the result: `false` when it was used before. */
   consume(): Promise<boolean>;
 }
@@ -60,7 +60,7 @@ async function continueLogin(
   const { request, connection, challenge, consume } = brought;
   const loginTarget = await findLoginTarget(context, request, loginTargetOf(challenge));
   if ('missing' in loginTarget) return errors.show(PATH, loginTarget.missing);
-  // Login CSRF: a result for one browser logs nobody in in another.
+  // Login CSRF: a result for one browser does not sign in another.
   if (digestOf(loginTarget.binding) !== challenge.csrfBinding) return refuseStale(context, challenge);
   // Point of no return: the result is used.
   if (!(await consume())) return errors.show(PATH, 'gone');
@@ -128,12 +128,12 @@ async function continueConsent(
     : errors.show(PATH, 'gone');
 }
 
-function refuseStale({ errors, layout }: PageContext, challenge: Challenge): Promise<HttpResponse> {
+function refuseStale({ errors, layout }: PageContext, challenge: ExternalUiChallenge): Promise<HttpResponse> {
   const isLogin = challenge.kind === 'login';
   const label = layout.text(isLogin ? 'sign-in.again' : 'consent.review-again');
   return errors.show(PATH, 'stale-form', { action: { label, href: restartPath(challenge) } });
 }
 
-function loginTargetOf({ loginTarget }: Challenge): Parameters {
+function loginTargetOf({ loginTarget }: ExternalUiChallenge): Parameters {
   return readParameters(new URLSearchParams({ ...loginTarget }));
 }

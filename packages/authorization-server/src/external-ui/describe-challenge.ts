@@ -12,7 +12,7 @@ import type { PageContext } from '../page-context.ts';
 import type { AccountRecord } from '../store/index.ts';
 import type { AccountSection } from '../ui/account-tabs.ts';
 import { loginPath } from '../ui/account-tabs.ts';
-import type { Challenge } from './challenges.ts';
+import type { ExternalUiChallenge } from './challenges.ts';
 import type { Members } from './signed-request.ts';
 
 /** The consent request of a challenge, as it is now. */
@@ -25,7 +25,7 @@ export interface ChallengedConsent {
 /** `null` when it can no longer be answered. */
 export async function loadChallengedConsent(
   context: PageContext,
-  challenge: Challenge,
+  challenge: ExternalUiChallenge,
 ): Promise<ChallengedConsent | null> {
   const { store } = context;
   const transaction = await loadTransaction(context, challenge.loginTarget[TRANSACTION_PARAMETER] ?? '');
@@ -42,7 +42,7 @@ export async function loadChallengedConsent(
 /** @param transaction `null`: the user logs in for an account page */
 export function describeLogin(
   { layout }: PageContext,
-  challenge: Challenge,
+  challenge: ExternalUiChallenge,
   transaction: AuthorizationTransaction | null,
 ): Members {
   const { kind, until, language, requiresFreshLogin, loginTarget } = challenge;
@@ -60,7 +60,7 @@ export function describeLogin(
 
 export function describeChallengedConsent(
   { layout, options }: PageContext,
-  { kind, until, language, loginTarget }: Challenge,
+  { kind, until, language, loginTarget }: ExternalUiChallenge,
   { transaction, account, consentRequest }: ChallengedConsent,
 ): Members {
   const page = describeConsent(layout, transaction, consentRequest);
@@ -98,7 +98,7 @@ export function describeChallengedConsent(
 }
 
 /** Starts this step again, with a new challenge. */
-export function restartPath({ kind, loginTarget }: Challenge): string {
+export function restartPath({ kind, loginTarget }: ExternalUiChallenge): string {
   const { [TRANSACTION_PARAMETER]: transactionId, to = 'connections', again } = loginTarget;
   if (transactionId === undefined) return loginPath(to as AccountSection, again !== undefined);
   return pagePath(kind, transactionId);
@@ -114,7 +114,7 @@ function describeClientRequest(
     app: {
       client_id: client.id,
       name: appName,
-      verified_by: isHost ? 'host' : verifiedBy,
+      verified_by: isHost ? 'host' : verifiedBy === 'unverified' ? 'nobody' : verifiedBy,
       host: isHost ? verifiedBy.host : null,
     },
     return_to: { kind: returnTo.kind, display: returnTo.display, elsewhere: redirectsElsewhere },

@@ -13,34 +13,34 @@ import {
   secret,
 } from '../option-schema.ts';
 
-/** Where that application is, and how it proves itself. */
+/** Options of the external UI: its pages, and the secrets it signs requests with. */
 export interface ExternalUiOptions {
-  /** Where the application lets people sign in; our own pages do when left out. https, or http on loopback. */
+  /** Sign-in page of the application; https, or http on loopback. Default: the pages of this server. */
   readonly loginUrl?: string;
-  /** Where the application asks for consent; our own page does when left out. https, or http on loopback. */
+  /** Consent page of the application; https, or http on loopback. Default: the page of this server. */
   readonly consentUrl?: string;
-  /** What the application signs its requests with, at least 32 characters. Any of them is taken, so that one can be replaced. */
+  /** Shared secrets for signed requests, at least 32 characters each. All are accepted, so that one can be rotated. */
   readonly secrets: readonly string[];
-  /** Whether an address without an account gets one when the application says that its owner signed in. Not when left out. */
+  /** Whether an email address without an account gets one when the application reports its login. Default: `false`. */
   readonly createAccounts?: boolean;
 }
 
-/** The same as judged. */
+/** Validated options of the external UI. */
 export interface ExternalUiRules {
-  /** `null`: our own pages. */
+  /** `null`: the pages of this server. */
   readonly loginUrl: string | null;
   readonly consentUrl: string | null;
   readonly secrets: readonly string[];
   readonly createAccounts: boolean;
 }
 
-/** Whether people sign in at the application, and not on pages of this server. */
+/** Whether users sign in at the application instead of on pages of this server. */
 export function hasExternalLogin({ externalUi }: { readonly externalUi: ExternalUiRules | null }): boolean {
   return externalUi !== null && externalUi.loginUrl !== null;
 }
 
-/** Characters of a secret that cannot be guessed. */
-const MINIMUM_SECRET = 32;
+/** Minimum length of a shared secret in characters. */
+const MIN_SECRET_LENGTH = 32;
 
 export const externalUiSchema: () => z.ZodType<ExternalUiOptions | undefined> = lazy(() => {
   const url = () =>
@@ -51,7 +51,7 @@ export const externalUiSchema: () => z.ZodType<ExternalUiOptions | undefined> = 
     loginUrl: optional(url(), 'page on which users sign in', { defaultText: 'the built-in pages' }),
     consentUrl: optional(url(), 'page that asks for consent', { defaultText: 'the built-in page' }),
     secrets: required(
-      list(secret(MINIMUM_SECRET), 1),
+      list(secret(MIN_SECRET_LENGTH), 1),
       'secrets that sign the requests of the application; any of them is accepted, so that one can be replaced',
     ),
     createAccounts: optional(

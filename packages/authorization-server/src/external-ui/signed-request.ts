@@ -34,18 +34,19 @@ export function createSignedRequests(context: ServerContext, { secrets }: Extern
   const check = async (request: HttpRequest, body: string): Promise<void> => {
     const [, timestamp, nonce = '', signature = ''] =
       SIGNATURE.exec(request.headers.get('portcullis-signature') ?? '') ?? [];
-    if (timestamp === undefined) throw refuse('no signature');
+    if (timestamp === undefined) throw invalidSignature('no signature');
     const at = Number(timestamp);
-    if (Math.abs(clock() - at) > WINDOW) throw refuse('the time of the signature is not now');
+    if (Math.abs(clock() - at) > WINDOW) throw invalidSignature('the time of the signature is not now');
     const path = new URL(request.url).pathname;
     const text = signedText({ issuer, path, timestamp, nonce, body });
-    if (!secrets.some((secret) => isSignedWith(secret, text, signature))) throw refuse('a wrong signature');
+    if (!secrets.some((secret) => isSignedWith(secret, text, signature)))
+      throw invalidSignature('a wrong signature');
     // Point of no return: the signature is used.
     const isFirst = await store.consumeClientAssertion(
       hashSecret(`headless request ${signature}`),
       at + WINDOW + 1,
     );
-    if (!isFirst) throw refuse('a signature that was used before');
+    if (!isFirst) throw invalidSignature('a signature that was used before');
   };
 
   return {
@@ -79,7 +80,7 @@ function isSignedWith(secret: string, text: string, signature: string): boolean 
   return equalInConstantTime(createHmac('sha256', secret).update(text).digest('base64url'), signature);
 }
 
-function refuse(reason: string): OAuthError {
+function invalidSignature(reason: string): OAuthError {
   const description = 'Sign the request with the shared secret, the current time and a new nonce.';
   return new OAuthError('invalid_client', description, { reason });
 }

@@ -95,7 +95,7 @@ export async function createFederation(
 const ORPHANED_AFTER = 120;
 
 /** The account of tokens that only wait for their revocation, if the user has none. */
-const NO_ACCOUNT = 'nobody';
+const NO_ACCOUNT = 'none';
 
 function createLoginTokens(
   { store, clock, events, options: { lifetimes } }: ServerContext,

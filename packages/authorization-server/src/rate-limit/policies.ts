@@ -3,7 +3,7 @@
  *
  * What succeeds is limited by what it is for (a grant, a client, an account), never by network: a hosted platform sends the
  * traffic of all its users from a few addresses. A network is limited only in what it can make this server keep or fetch.
- * Failures (brute force) are limited by client or account *and* network, so that nobody elsewhere can lock an owner out, and
+ * Failures (brute force) are limited by client or account *and* network, so that attackers elsewhere cannot lock the owner out, and
  * by network alone against those who try many names. Codes and refresh tokens are not limited: 256 bits are not guessed.
  * An exceeded limit is 429 with `Retry-After`, in pages as in JSON. See docs/decisions/0042-rate-limits.md.
  */
@@ -18,7 +18,7 @@ export interface RateLimit {
 
 /** Pauses after failures in a row. Seconds. */
 export interface Lockout {
-  /** Failures without a pause: nobody who mistypes is stopped. */
+  /** Failures without a pause, for typing errors. */
   readonly free: number;
   readonly firstPause: number;
   /** Each pause is twice as long as the one before, up to this. */
@@ -76,7 +76,7 @@ export const fixedRateLimits: Readonly<Record<'registrationUpdates' | 'untrusted
 
 /**
  * Failed sign-ins (passwords, and codes apart), in each process and over all of them. All processes together allow more than
- * one alone, so that an attacker who uses all of them locks nobody out sooner.
+ * one alone, so that an attacker who uses all of them does not lock users out sooner.
  */
 export const loginFailures: {
   readonly pair: Lockout;
@@ -93,13 +93,13 @@ export const loginFailures: {
   },
   /** By network, likewise. A rate and no pauses: behind one address may be a whole university. */
   network: { process: { burst: 100, perMinute: 30 }, shared: { burst: 300, perMinute: 60 } },
-  /** By device cookie, instead of all others: whoever steals one gets five guesses, and one more a day. */
+  /** By device cookie, instead of all others: a thief of the cookie gets five guesses, and one more a day. */
   device: { burst: 5, perMinute: 60 / 86_400 },
 };
 
 /**
  * Documents and keys fetched because a client names their URL, in each process, for documents and keys apart. By origin: few
- * clients of one host are new in a minute. In all: what strangers can make this server send is small (SSRF, reflection).
+ * clients of one host are new in a minute. In all: what unauthenticated requests can make this server send is small (SSRF, reflection).
  */
 export const outboundFetches: Readonly<Record<'origin' | 'total', RateLimit>> = {
   origin: { burst: 20, perMinute: 20 },
@@ -107,7 +107,7 @@ export const outboundFetches: Readonly<Record<'origin' | 'total', RateLimit>> = 
 };
 
 /**
- * Quotas that strangers share (outbound fetches, unused registrations): one site may have taken this part of what is left for
+ * Quotas that unauthenticated requests share (outbound fetches, unused registrations): one site may have taken this part of what is left for
  * everybody, so that none takes the last and each gets less the more others want.
  * @see Choudhury and Hahne, Dynamic Queue Length Thresholds, 1998
  */

@@ -5,7 +5,7 @@ import { MAX_SHARE_OF_REST } from './policies.ts';
 
 export interface UnusedClientQuota {
   /**
-   * Reserves room for one more client.
+   * Reserves a slot for one more client.
    * @param site as the store counts it; `null` when it is unknown
    * @returns has to be called once, with whether the client was stored
    * @throws OAuthError 429 when the site has its share of what is left, 503 when nothing is left
@@ -17,7 +17,7 @@ export type SettleReservation = (isStored: boolean) => void;
 
 /** Seconds between two counts: a few processes together may overshoot by what each lets in meanwhile. */
 const COUNT_EVERY = 10;
-/** Seconds. The first registrations to expire make room. */
+/** Seconds. When the first registrations expire, there is space again. */
 const RETRY_AFTER = 600;
 /** While less than this part is taken, sites are not counted: most servers never get there. */
 const CALM = 1 / 2;

@@ -51,7 +51,7 @@ interface SignedList {
 }
 
 /**
- * Reads the store at most once per second, whoever asks, so that requests for lists cannot be used to cause load. A list is
+ * Reads the store at most once per second for all requests, so that requests for lists cannot be used to cause load. A list is
  * compressed again if it has changed, and signed again in each second in which it is requested.
  */
 export function createPublishedStatusLists(context: ServerContext, keys: KeyRing): PublishedStatusLists {
@@ -149,7 +149,7 @@ export function createPublishedStatusLists(context: ServerContext, keys: KeyRing
       const isFirst = snapshot === null;
       const pending = currentSnapshot();
       if (isFirst) return pending;
-      // Whoever requests a list gets the error.
+      // The error goes to the requests for a list.
       pending.catch(() => {});
       return null;
     },

@@ -90,8 +90,8 @@ export interface GrantStore {
   findCode(hash: string): Promise<FoundAuthorizationCode | null>;
   /**
    * Consumes the code and creates its grant with the first refresh token (`null`: the client gets none). Atomic: of concurrent
-   * calls exactly one returns `redeemed`, and a crash leaves all of it or nothing. Whoever disables or removes the account
-   * concurrently either did so before, and no grant is created, or revokes the one that was. @see RFC 6749 §4.1.2
+   * calls exactly one returns `redeemed`, and a crash leaves all of it or nothing. If the account is disabled or
+   * removed concurrently, either no grant is created, or the new grant is revoked. @see RFC 6749 §4.1.2
    */
   redeemCode(
     codeHash: string,

@@ -13,7 +13,7 @@ export interface Translation {
 /** By the tag of the language. */
 export type Translations = Partial<Readonly<Record<Language, Translation>>>;
 
-/** A protected server as far as people read of it. */
+/** The texts of a protected server that users see. */
 interface DescribedServer {
   readonly name: string;
   readonly scopes: Readonly<Record<string, string>>;

@@ -47,12 +47,12 @@ export function createConnectionAdministration({
     async list(named) {
       const account = await findNamedAccount(store, named);
       if (account === null) return null;
-      const [grants, bonds] = await Promise.all([
+      const [grants, providerTokens] = await Promise.all([
         store.listGrants(account.id, clock()),
         store.listProviderTokens(account.id),
       ]);
-      const bondOf = new Map(bonds.map((bond) => [bond.grantId, bond]));
-      return grants.map((grant) => describe(grant, account, bondOf.get(grant.id)));
+      const providerTokensOf = new Map(providerTokens.map((tokens) => [tokens.grantId, tokens]));
+      return grants.map((grant) => describeConnection(grant, account, providerTokensOf.get(grant.id)));
     },
     async end(named, grantId) {
       const account = await findNamedAccount(store, named);
@@ -72,20 +72,20 @@ export function createConnectionAdministration({
   };
 }
 
-function describe(
+function describeConnection(
   { id, clientId, scopes, resources, workspace, createdAt, expiresAt, lastUsedAt }: GrantRecord,
   account: AccountRecord,
-  bond: ProviderTokensRecord | undefined,
+  providerTokens: ProviderTokensRecord | undefined,
 ): ListedConnection {
   const about = { id, clientId, scopes, resources, workspace, createdAt, expiresAt, lastUsedAt };
   return {
     ...about,
     account: { id: account.id, email: account.email },
-    providerTokens: bond === undefined ? null : describeProviderTokens(bond),
+    providerTokens: providerTokens === undefined ? null : describeProviderTokens(providerTokens),
   };
 }
 
-function describeProviderTokens(bond: ProviderTokensRecord): ListedProviderTokens {
-  const { identityProvider, issuer, subject, name, scopes, expiresAt, checkedAt } = bond;
+function describeProviderTokens(providerTokens: ProviderTokensRecord): ListedProviderTokens {
+  const { identityProvider, issuer, subject, name, scopes, expiresAt, checkedAt } = providerTokens;
   return { identityProvider, issuer, subject, name, scopes, expiresAt, checkedAt };
 }

@@ -29,7 +29,8 @@ export function readClientDocument(
 ): ClientMetadata {
   const document = readObject(json);
   // MUST match by simple string comparison: otherwise a file on one host could impersonate another's client.
-  if (document['client_id'] !== url) throw refuse('its client_id is not the URL that it was fetched from');
+  if (document['client_id'] !== url)
+    throw invalidDocument('its client_id is not the URL that it was fetched from');
   checkSecrets(document);
   const methods = readMethods(document);
   const metadata = readMetadata(
@@ -39,24 +40,24 @@ export function readClientDocument(
     },
     policy,
   );
-  if ((metadata.client_name ?? '').trim() === '') throw refuse('client_name is missing');
+  if ((metadata.client_name ?? '').trim() === '') throw invalidDocument('client_name is missing');
   for (const page of PAGES) {
     if (metadata[page]?.startsWith('http:') === true && !policy.loopback)
-      throw refuse(`${page}: must use https`);
+      throw invalidDocument(`${page}: must use https`);
   }
   return { ...metadata, token_endpoint_auth_methods_supported: methods };
 }
 
 function readObject(json: unknown): Readonly<Record<string, unknown>> {
   if (typeof json !== 'object' || json === null || Array.isArray(json))
-    throw refuse('it is not a JSON object');
+    throw invalidDocument('it is not a JSON object');
   return json as Readonly<Record<string, unknown>>;
 }
 
 /** `client_secret` and `client_secret_expires_at` MUST NOT be used. */
 function checkSecrets(document: Readonly<Record<string, unknown>>): void {
   for (const name of ['client_secret', 'client_secret_expires_at']) {
-    if (Object.hasOwn(document, name)) throw refuse(`${name} must not be included`);
+    if (Object.hasOwn(document, name)) throw invalidDocument(`${name} must not be included`);
   }
 }
 
@@ -67,16 +68,16 @@ function checkSecrets(document: Readonly<Record<string, unknown>>): void {
 function readMethods(document: Readonly<Record<string, unknown>>): readonly ClientAuthenticationMethod[] {
   const { token_endpoint_auth_method: method, token_endpoint_auth_methods_supported: list } = document;
   if (method !== undefined && !METHODS.some((known) => known === method)) {
-    throw refuse(`token_endpoint_auth_method: must be ${METHODS.join(' or ')}`);
+    throw invalidDocument(`token_endpoint_auth_method: must be ${METHODS.join(' or ')}`);
   }
   if (list !== undefined && !Array.isArray(list)) {
-    throw refuse('token_endpoint_auth_methods_supported: must be an array');
+    throw invalidDocument('token_endpoint_auth_methods_supported: must be an array');
   }
   const named = [...(method === undefined ? [] : [method]), ...((list as unknown[] | undefined) ?? [])];
   if (named.length === 0) return ['none'];
   const methods = METHODS.filter((known) => named.includes(known));
   if (methods.length === 0) {
-    throw refuse(`token_endpoint_auth_methods_supported: must hold ${METHODS.join(' or ')}`);
+    throw invalidDocument(`token_endpoint_auth_methods_supported: must hold ${METHODS.join(' or ')}`);
   }
   return methods;
 }
@@ -94,10 +95,10 @@ function readMetadata(
       allowPrivateHosts: loopback,
     });
   } catch (error) {
-    throw error instanceof OAuthError ? refuse(error.description) : error;
+    throw error instanceof OAuthError ? invalidDocument(error.description) : error;
   }
 }
 
-function refuse(reason: string): OAuthError {
+function invalidDocument(reason: string): OAuthError {
   return new OAuthError('invalid_client', `The document at the client_id cannot be used: ${reason}.`);
 }

@@ -48,14 +48,14 @@ export class FetchJsonError extends Error {
 /** @throws FetchJsonError */
 export type FetchJson = (request: RemoteRequest) => Promise<FetchJsonResult>;
 
-interface FetchHands {
+interface FetchDependencies {
   readonly fetch: OutboundFetch;
   /** Milliseconds for the whole exchange. */
   readonly timeout: number;
   readonly budget: FetchBudget;
 }
 
-export function createFetchJson({ fetch, timeout, budget }: FetchHands): FetchJson {
+export function createFetchJson({ fetch, timeout, budget }: FetchDependencies): FetchJson {
   return async ({ url, limit, network, validators }) => {
     const retryAfter = budget.take(new URL(url).origin, network);
     if (retryAfter > 0) {
@@ -63,8 +63,8 @@ export function createFetchJson({ fetch, timeout, budget }: FetchHands): FetchJs
     }
     const signal = AbortSignal.timeout(timeout);
     try {
-      const asked = fetch(url, { headers: headersOf(validators), redirect: 'manual', signal });
-      const response = await beforeAbort(asked, signal);
+      const pending = fetch(url, { headers: headersOf(validators), redirect: 'manual', signal });
+      const response = await beforeAbort(pending, signal);
       return await understand(response, limit, validators, signal);
     } catch (error) {
       throw explain(error, signal);

@@ -16,13 +16,13 @@ const FORBIDDING = ['no-store', 'no-cache', 'private'];
  * @param now epoch seconds
  * @see RFC 9111 §4.2 and §5.2.2
  */
-export function freshnessLifetime(headers: Headers, law: FreshnessPolicy, now: number): number {
+export function freshnessLifetime(headers: Headers, policy: FreshnessPolicy, now: number): number {
   if (headers.get('vary')?.includes('*') === true) return 0;
   const directives = readDirectives(headers.get('cache-control') ?? '');
   if (FORBIDDING.some((name) => directives.has(name))) return 0;
-  const lifetime = lifetimeOf(directives, headers, now) ?? law.defaultAge;
+  const lifetime = lifetimeOf(directives, headers, now) ?? policy.defaultAge;
   const age = readSeconds(headers.get('age') ?? '0') ?? 0;
-  return Math.max(0, Math.min(lifetime - age, law.maxAge));
+  return Math.max(0, Math.min(lifetime - age, policy.maxAge));
 }
 
 function lifetimeOf(directives: ReadonlyMap<string, string>, headers: Headers, now: number): number | null {

@@ -44,11 +44,11 @@ export function createResolveDocumentClient(
   const singleFlight = createSingleFlight<ClientMetadataDocumentRecord>();
 
   return async (id, moment, network) => {
-    const judged = validateDocumentUrl(id, trust);
-    if ('issue' in judged) throw new OAuthError('invalid_client', judged.issue);
+    const validated = validateDocumentUrl(id, trust);
+    if ('issue' in validated) throw new OAuthError('invalid_client', validated.issue);
     const copy = await store.findClientMetadataDocument(id);
-    const isEnough = copy !== null && (moment === 'resume' || clock() < copy.freshUntil);
-    return describe(isEnough ? copy : await singleFlight.run(id, () => renew(id, copy, network)));
+    const isFresh = copy !== null && (moment === 'resume' || clock() < copy.freshUntil);
+    return toResolvedClient(isFresh ? copy : await singleFlight.run(id, () => renew(id, copy, network)));
   };
 
   /** Fetches the document. Errors and invalid documents are not cached; the last good copy is used for a while instead. */
@@ -58,8 +58,8 @@ export function createResolveDocumentClient(
     network: string | null,
   ): Promise<ClientMetadataDocumentRecord> {
     try {
-      const answer = await fetchJson({ url, limit: LARGEST, network, validators: copy });
-      const renewed = readAnswer(url, copy, answer);
+      const result = await fetchJson({ url, limit: LARGEST, network, validators: copy });
+      const renewed = readAnswer(url, copy, result);
       await store.saveClientMetadataDocument(renewed);
       if (copy !== null && copy.digest !== renewed.digest) events({ type: 'client.changed', clientId: url });
       return renewed;
@@ -86,26 +86,31 @@ export function createResolveDocumentClient(
   function readAnswer(
     url: string,
     copy: ClientMetadataDocumentRecord | null,
-    answer: FetchJsonResult,
+    result: FetchJsonResult,
   ): ClientMetadataDocumentRecord {
     const now = clock();
     const times = {
       fetchedAt: now,
-      freshUntil: now + freshnessLifetime(answer.headers, FRESHNESS, now),
+      freshUntil: now + freshnessLifetime(result.headers, FRESHNESS, now),
       lastUsedAt: copy?.lastUsedAt ?? null,
       expiresAt: now + UNUSED_KEPT,
     };
-    if (answer.kind === 'unchanged' && copy !== null) return { ...copy, ...times };
-    const json = answer.kind === 'found' ? answer.json : null;
+    if (result.kind === 'unchanged' && copy !== null) return { ...copy, ...times };
+    const json = result.kind === 'found' ? result.json : null;
     const metadata = readClientDocument(url, json, { redirects, loopback: trust.loopback });
     const digest = hash('sha256', JSON.stringify(metadata), 'base64url');
-    const etag = readValidator(answer.headers.get('etag'));
-    const lastModified = readValidator(answer.headers.get('last-modified'));
+    const etag = readValidator(result.headers.get('etag'));
+    const lastModified = readValidator(result.headers.get('last-modified'));
     return { url, metadata, digest, etag, lastModified, ...times };
   }
 }
 
-function describe({ url, metadata, digest, lastUsedAt }: ClientMetadataDocumentRecord): ResolvedClient {
+function toResolvedClient({
+  url,
+  metadata,
+  digest,
+  lastUsedAt,
+}: ClientMetadataDocumentRecord): ResolvedClient {
   return { id: url, origin: 'metadata-document', metadata, secretHash: null, digest, lastUsedAt };
 }
 

@@ -1,27 +1,27 @@
-/** A private key of this server, by which it proves itself at a third party in the place of a secret: as it is said, and as judged. */
+/** The private key with which this server authenticates to an identity provider (`private_key_jwt`): options, validation, signing. */
 import { createHash, createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import type { OptionReport } from '../../option-schema.ts';
 import { newSecret } from '../../secrets.ts';
 
-/** A key, and what the third party has to be told of it. */
+/** Options of a client key. */
 export interface ClientKeyOptions {
   /** The private key: PKCS #8 in PEM, or a JWK as JSON. EC P-256 or P-384, RSA from 2048 bits on, or Ed25519. */
   readonly key: string;
-  /** What the third party calls it: `kid`; that of the JWK when left out. */
+  /** `kid` of the key at the provider. Default: that of the JWK. */
   readonly id?: string;
-  /** Its certificate in PEM, where the third party knows it by that: the thumbprint is sent as `x5t#S256`. */
+  /** Certificate in PEM, if the provider identifies the key by it: the thumbprint is sent as `x5t#S256`. */
   readonly certificate?: string;
-  /** `ES256`, `ES384`, `EdDSA` or `RS256` when left out, as the key is; `PS256` has to be said. */
+  /** Default by the kind of key: `ES256`, `ES384`, `EdDSA` or `RS256`. `PS256` must be set. */
   readonly algorithm?: ClientKeyAlgorithm;
-  /** Whom assertions are for; the issuer of the third party when left out. Only what an operator writes down ever stands there. */
+  /** Audience of assertions. Default: the issuer of the provider. Never taken from metadata. */
   readonly audience?: string;
-  /** Who signs, where that is not the client: the team, at Apple. */
+  /** Issuer of assertions, if not the client: the team id, at Apple. */
   readonly signer?: string;
 }
 
 export type ClientKeyAlgorithm = 'ES256' | 'ES384' | 'EdDSA' | 'RS256' | 'PS256';
 
-/** The key as judged. */
+/** A validated client key. */
 export interface ProviderClientKey {
   readonly key: KeyObject;
   readonly header: Readonly<Record<string, string>> & { readonly alg: ClientKeyAlgorithm };
@@ -31,12 +31,12 @@ export interface ProviderClientKey {
   readonly signer: string | null;
 }
 
-/** Seconds for which an assertion may be shown: enough for clocks that differ. */
+/** Seconds for which an assertion is valid: enough for clock skew. */
 const LIFETIME = 300;
-/** Seconds by which our clock may be ahead of theirs. */
+/** Seconds by which our clock may be ahead of the provider's. */
 const SKEW = 10;
 
-/** What a key can sign by, the first when nothing is said. */
+/** Algorithms that a key can sign with; the first is the default. */
 function algorithmsOf(key: KeyObject): readonly ClientKeyAlgorithm[] {
   const { modulusLength = 0, namedCurve } = key.asymmetricKeyDetails ?? {};
   if (key.asymmetricKeyType === 'ed25519') return ['EdDSA'];
@@ -88,7 +88,7 @@ function readKey(text: string): { readonly key: KeyObject; readonly id: string |
     const key = createPrivateKey({ key: jwk, format: 'jwk' });
     return { key, id: typeof id === 'string' && id !== '' ? id : undefined };
   } catch {
-    // What the parser says may quote the key.
+    // The parser's message may quote the key.
     return null;
   }
 }
@@ -110,9 +110,9 @@ function readThumbprint(
 }
 
 /**
- * An assertion of who we are, for one request.
- * @param audience the issuer of the third party, unless the operator named another. Never a URL that metadata name: a third party
- * that names an endpoint of another one there would get a proof that is good at that one.
+ * Signs a client assertion for one request.
+ * @param audience the issuer of the provider, unless configured otherwise. Never a URL from metadata: a malicious provider that
+ * names an endpoint of another provider would get an assertion that is valid there.
  * @param now epoch seconds
  * @see RFC 7523 §3
  */
@@ -122,7 +122,7 @@ export async function signAssertion(
   audience: string,
   now: number,
 ): Promise<string> {
-  // Loaded where there is such a key alone.
+  // Loaded only if there is a client key.
   const { SignJWT } = await import('jose');
   return new SignJWT({ jti: newSecret() })
     .setProtectedHeader({ ...header, typ: 'JWT' })

@@ -92,7 +92,7 @@ export function createProviderClient(
         );
         const user = await identifyUser(transport, server, tokenResponse.tokens.accessToken, idToken).catch(
           async (error: unknown) => {
-            // Without a user nobody can use or revoke these tokens.
+            // Without a user these tokens can be neither used nor revoked.
             await revokeProviderTokens(transport, server, tokenResponse.tokens).catch(() => {});
             throw error;
           },

@@ -1,62 +1,62 @@
-/** What an operator says of a third party: plain data, as it stands in a configuration file. */
+/** Options of an identity provider: plain data, as in the configuration file. */
 import type { Scopes } from '@portcullis/protocol';
 import type { ClientKeyOptions } from './client-key.ts';
 
-/** An authorization server of somebody else, by whose accounts people sign in here, and whose tokens grants here rest on. */
+/** An external authorization server with which users sign in, and on whose tokens their grants depend. */
 export interface IdentityProviderOptions {
-  /** Stands in addresses of this server: lowercase letters, digits and hyphens. The redirect URI to register there is `<origin of the issuer>/callback/<id>`. */
+  /** Part of URLs of this server: lowercase letters, digits and hyphens. Register the redirect URI `<origin of the issuer>/callback/<id>` with the provider. */
   readonly id: string;
-  /** What people call it. */
+  /** Display name. */
   readonly name: string;
-  /** What this server is called there. */
+  /** Client identifier of this server at the provider. */
   readonly clientId: string;
-  /** Without one, and without a key: a public client there. */
+  /** Without a secret or key, this server is a public client. */
   readonly clientSecret?: string;
-  /** In the place of a secret: a key that never leaves this server. */
+  /** Private key for client authentication, instead of a secret. */
   readonly clientKey?: ClientKeyOptions;
   /**
-   * How the secret is sent, or what is signed by the key: `client_secret_basic`, with a key `private_key_jwt`, when left out.
-   * `signed_secret`: the client secret is an assertion, as Apple wants it.
+   * Client authentication method. Default: `client_secret_basic`, with a key `private_key_jwt`.
+   * `signed_secret`: the client secret is a signed assertion, as Apple requires.
    */
   readonly clientAuthentication?:
     | 'client_secret_basic'
     | 'client_secret_post'
     | 'private_key_jwt'
     | 'signed_secret';
-  /** How it answers: by `form_post` where it does not answer by `query`, which is what is asked for when left out. */
+  /** Response mode of the authorization response. Default: `query`. */
   readonly responseMode?: 'query' | 'form_post';
-  /** What everybody is asked for there; `openid` has to be among them for a provider of OpenID Connect. */
+  /** Scopes of every login; must include `openid` for OpenID Connect. */
   readonly scopes: Scopes;
   /**
-   * Which of their scopes a scope of ours rests on: `{ 'repositories:write': ['repo'] }`. They are asked for there when a client
-   * asks for ours here, and ours is never given, or taken away at the next token, when theirs is not granted. What a scope implies counts as well.
+   * Provider scopes that a scope of this server requires: `{ 'repositories:write': ['repo'] }`. They are requested when a client
+   * requests the scope here. Without them the scope is not granted, or is dropped from the next token. Implied scopes count as well.
    */
   readonly upstreamScopes?: Readonly<Record<string, Scopes>>;
-  /** How it is found and spoken to. */
+  /** OpenID Connect by discovery, or plain OAuth 2.0 with explicit endpoints. */
   readonly kind: OpenIdProvider | PlainProvider;
-  /** More parameters of the authorization request there, such as `{ "prompt": "select_account" }`. */
+  /** Additional authorization request parameters, such as `{ "prompt": "select_account" }`. */
   readonly parameters?: Readonly<Record<string, string>>;
-  /** Who may sign in; anybody whom the third party lets in, when left out. */
+  /** Users that may sign in. Default: every user of the provider. */
   readonly allowedUsers?: AllowedUsers;
-  /** How the status of their token is learnt; the best way that the third party has, when left out. */
+  /** How the status of provider tokens is checked. Default: the best method that the provider supports. */
   readonly status?: StatusMethod;
-  /** Seconds within which it is noticed that the third party has ended what it gave; 60 when left out. */
+  /** Seconds within which a revocation at the provider takes effect here. Default: 60. */
   readonly statusCheckInterval?: number;
-  /** What revoking one token there ends: that token's grant alone, or everything of that person and this server. */
+  /** What revoking one token at the provider revokes: only that grant, or everything the user granted this server. */
   readonly revocationEnds?: 'grant' | 'everything';
 }
 
-/** A provider of OpenID Connect, found by its issuer identifier. */
+/** An OpenID provider, discovered by its issuer identifier. */
 export interface OpenIdProvider {
   readonly issuer: string;
 }
 
-/** A provider of plain OAuth 2.0. */
+/** A plain OAuth 2.0 provider. */
 export interface PlainProvider {
   readonly endpoints: {
     readonly authorization: string;
     readonly token: string;
-    /** Answers JSON that says who the bearer of a token is. */
+    /** Returns the claims of the token's user as JSON. */
     readonly userinfo: string;
     /** RFC 7662. */
     readonly introspection?: string;
@@ -64,29 +64,29 @@ export interface PlainProvider {
     readonly revocation?: string;
   };
   readonly userinfoClaims: UserinfoClaims;
-  /** Its issuer identifier, when it sends `iss` with authorization responses (RFC 9207) or has one; its origin when left out. */
+  /** Issuer identifier, needed if authorization responses contain `iss` (RFC 9207). Default: the origin of the authorization endpoint. */
   readonly issuer?: string;
-  /** How its answers differ from the standard; `standard` when left out. */
+  /** How responses differ from the standard. Default: `standard`. */
   readonly responseFormat?: 'standard' | 'github' | 'slack';
 }
 
-/** Where in the answer of `userinfo` it stands who somebody is. Members of members are written with dots. */
+/** Members of the userinfo response that identify the user. Nested members are written with dots. */
 export interface UserinfoClaims {
-  /** What never changes and is never given to anybody else: a number or a text. Never a name or an address. */
+  /** A stable identifier that is never reassigned, a number or a string; never a name or an email address. */
   readonly subject: string;
-  /** What people are called there. */
+  /** Display name. */
   readonly name?: string;
 }
 
-/** Everything that is said must hold. */
+/** All conditions must hold. */
 export interface AllowedUsers {
   /** Subjects. */
   readonly subjects?: readonly string[];
-  /** Domains of addresses that the third party has verified. */
+  /** Domains of email addresses that the provider has verified. */
   readonly emailDomains?: readonly string[];
-  /** Claims, or members of the answer of `userinfo`, and the values of which each must have one: `{ "hd": ["example.org"] }`. */
+  /** Allowed values of claims or userinfo members: `{ "hd": ["example.org"] }`. */
   readonly claims?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** `introspection`: RFC 7662. `userinfo`: asking who the bearer is. `expiry`: only when the token expires or is renewed. */
+/** `introspection`: RFC 7662. `userinfo`: a userinfo request. `expiry`: only when the token expires or is refreshed. */
 export type StatusMethod = 'introspection' | 'userinfo' | 'expiry';

@@ -1,13 +1,13 @@
-/** Presets: what has to be known of a third party besides the client that was registered there. */
+/** Presets of identity providers: everything except the client registered with them. */
 import type { IdentityProviderOptions } from './options.ts';
 
-/** What nobody but the operator knows. Everything else may be said differently as well. */
+/** The registered client, and overrides of the preset. */
 export type PresetOptions = Pick<IdentityProviderOptions, 'clientId'> &
   Partial<Omit<IdentityProviderOptions, 'clientId' | 'kind'>>;
 
 /**
- * GitHub, for OAuth apps and GitHub Apps. Tokens of OAuth apps never expire and nothing renews them; those of GitHub Apps
- * expire after eight hours and are renewed. People are known by their number. One token is revoked at a time.
+ * GitHub, for OAuth apps and GitHub Apps. Tokens of OAuth apps never expire and cannot be refreshed; those of GitHub Apps
+ * expire after eight hours and can. Users are identified by their numeric id. Tokens are revoked one at a time.
  * @see https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps
  * @see https://docs.github.com/en/apps/github-authentication-discovery-endpoints
  * @see https://docs.github.com/en/rest/apps/oauth-applications#delete-an-app-token
@@ -34,8 +34,8 @@ export function github(options: PresetOptions): IdentityProviderOptions {
 }
 
 /**
- * Google. A refresh token comes only with `access_type=offline`, and again only when the person is asked again. Revoking one
- * token ends what the person allowed this client altogether, so it waits for the last bond.
+ * Google. Issues a refresh token only with `access_type=offline`, and another only after a new consent prompt. Revoking one
+ * token revokes everything the user granted this client, so revocation waits for the user's last grant here.
  * @see https://developers.google.com/identity/protocols/oauth2/web-server#offline
  * @see https://developers.google.com/identity/protocols/oauth2/web-server#tokenrevoke
  * @see https://accounts.google.com/.well-known/openid-configuration
@@ -53,11 +53,10 @@ export function google(options: PresetOptions): IdentityProviderOptions {
 }
 
 /**
- * Microsoft Entra, one organization: whoever takes tokens of any organization cannot tell people by the issuer. Access
- * tokens are for the API whose scopes were asked for, and only Microsoft Graph's can be asked who their bearer is, so status
- * is learnt as they are renewed, about every hour. There is no endpoint at which a token is revoked. A `clientKey` is known there
- * by its `certificate`.
- * @param tenant the identifier of the organization: 36 characters
+ * Microsoft Entra, one tenant: across tenants the issuer would not identify users. An access token is for the API whose scopes
+ * were requested, and only those of Microsoft Graph work at userinfo, so the status is checked when tokens are refreshed, about
+ * every hour. There is no revocation endpoint. A `clientKey` is identified by its `certificate`.
+ * @param tenant the tenant id, 36 characters
  * @see https://learn.microsoft.com/en-us/entra/identity-platform/v2-protocols-oidc
  * @see https://learn.microsoft.com/en-us/entra/identity-platform/refresh-tokens
  */
@@ -69,7 +68,7 @@ export function microsoftEntra(tenant: string, options: PresetOptions): Identity
     status: 'expiry',
     ...options,
     ...(options.clientKey !== undefined && {
-      // It wants the address of its token endpoint there, and PS256.
+      // Entra requires the token endpoint as the audience, and PS256.
       clientKey: {
         audience: `https://login.microsoftonline.com/${tenant}/oauth2/v2.0/token`,
         algorithm: 'PS256' as const,
@@ -81,10 +80,10 @@ export function microsoftEntra(tenant: string, options: PresetOptions): Identity
 }
 
 /**
- * Okta. Revoking a refresh token ends its access tokens too. A rotated refresh token is forgiven for as long as the client's
- * settings there say.
+ * Okta. Revoking a refresh token also revokes its access tokens. The grace period of a rotated refresh token is a setting of
+ * the client at Okta.
  * @param domain such as `example.okta.com`
- * @param server the identifier of a custom authorization server, such as `default`; left out: that of the organization
+ * @param server id of a custom authorization server, such as `default`. Default: the organization's
  * @see https://developer.okta.com/docs/concepts/auth-servers/
  * @see https://developer.okta.com/docs/guides/revoke-tokens/main/
  */
@@ -116,8 +115,8 @@ export function auth0(domain: string, options: PresetOptions): IdentityProviderO
 }
 
 /**
- * Keycloak. With `offline_access` tokens outlive the session there. Revoking a refresh token takes back what the person allowed
- * this client altogether, so it waits for the last bond.
+ * Keycloak. With `offline_access`, tokens outlive the Keycloak session. Revoking a refresh token revokes everything the user
+ * granted this client, so revocation waits for the user's last grant here.
  * @param baseUrl such as `https://sso.example.org`, without `/realms`
  * @see https://www.keycloak.org/securing-apps/oidc-layers
  * @see https://github.com/keycloak/keycloak/issues/12916
@@ -134,8 +133,8 @@ export function keycloak(baseUrl: string, realm: string, options: PresetOptions)
 }
 
 /**
- * GitLab, its own or somebody's. Access tokens expire after two hours and are always renewable.
- * @param baseUrl `https://gitlab.com` when left out
+ * GitLab, hosted or self-managed. Access tokens expire after two hours and can always be refreshed.
+ * @param baseUrl default: `https://gitlab.com`
  * @see https://docs.gitlab.com/api/oauth2/
  * @see https://docs.gitlab.com/integration/openid_connect_provider/
  */
@@ -150,9 +149,9 @@ export function gitlab(options: PresetOptions, baseUrl = 'https://gitlab.com'): 
 }
 
 /**
- * Slack, acting for a person: scopes are user scopes. Tokens never expire, unless the app rotates them: then they live for
- * twelve hours and are renewed. People are known by team and user together. One person has one token for an app, so revoking
- * it ends everything and waits for the last bond.
+ * Slack, with user scopes. Tokens never expire unless token rotation is enabled for the app: then after twelve hours, and they
+ * can be refreshed. Users are identified by team and user together. A user has one token per app, so revoking it revokes
+ * everything, and revocation waits for the user's last grant here.
  * @see https://docs.slack.dev/authentication/installing-with-oauth
  * @see https://docs.slack.dev/authentication/using-token-rotation
  * @see https://docs.slack.dev/reference/methods/auth.test

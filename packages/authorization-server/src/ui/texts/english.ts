@@ -175,7 +175,7 @@ export const english = {
   'error.busy.1': 'It cannot respond right now. Nothing was changed. Try again in a few seconds.',
   'error.failed': 'Something went wrong on our side',
   'error.failed.1':
-    'It is not your fault. Try again. If the problem persists, contact your administrator and quote the reference below.',
+    'Try again. If the problem persists, contact your administrator and quote the reference below.',
   'password.error.short': 'The password must have at least {least} characters.',
   'password.error.long': 'The password must have at most {most} characters.',
   'password.error.address': 'The password must not be your email address.',
