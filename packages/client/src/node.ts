@@ -1,6 +1,5 @@
 /** The client in Node: the system's browser, a loopback receiver, an SSRF guard, and credential files with encryption. */
 export { createSystemBrowser, type OpenerCommand, openerCommand, type StartProcess } from './node/browser.ts';
-export { credentialsFromEnvironment } from './node/environment.ts';
 export { type FileStore, type FileStoreOptions, openFileStore } from './node/file-store.ts';
 export { createGuardedFetch, type GuardedFetchOptions, toClientError } from './node/guarded-fetch.ts';
 export {
@@ -10,4 +9,4 @@ export {
   openCredentialStore,
 } from './node/keychain.ts';
 export { createLoopbackReceiver, type LoopbackOptions } from './node/loopback-receiver.ts';
-export { createNodeClient, type NodeClientOptions } from './node/node-client.ts';
+export { createNodeClient, credentialsFromEnvironment, type NodeClientOptions } from './node/node-client.ts';

@@ -1,7 +1,12 @@
-/** Reads request bodies: forms and JSON, of the expected content type and of limited size. */
-import { OAuthError, type OAuthErrorCode, type Parameters, readParameters } from '@portcullis/protocol';
+/** Reads request bodies: forms and strict JSON, of the expected content type and of limited size. */
+import {
+  checkJsonMembers,
+  OAuthError,
+  type OAuthErrorCode,
+  type Parameters,
+  readParameters,
+} from '@portcullis/protocol';
 import type { HttpRequest } from './http-request.ts';
-import { parseStrictJson } from './strict-json.ts';
 
 /** The maximum size of a form or JSON body, in bytes. */
 export const MAX_BODY_BYTES = 65_536;
@@ -101,4 +106,19 @@ async function readLimited(body: HttpRequest['body'], code: OAuthErrorCode): Pro
 
 function bodyTooLargeError(code: OAuthErrorCode): OAuthError {
   return new OAuthError(code, `Send a body of at most ${MAX_BODY_BYTES} bytes.`, { status: 413 });
+}
+
+/** How deep objects and arrays may nest. */
+const MAX_DEPTH = 16;
+
+/**
+ * Parses JSON strictly: bounded depth, no duplicate members, no member names in disguise.
+ * @throws SyntaxError if the text is malformed, nests more than 16 levels deep, repeats a member of an object, or
+ * escapes a member name needlessly
+ * @see RFC 8259 §4
+ */
+export function parseStrictJson(text: string): unknown {
+  const value: unknown = JSON.parse(text);
+  checkJsonMembers(text, value, MAX_DEPTH);
+  return value;
 }

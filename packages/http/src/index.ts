@@ -2,9 +2,9 @@
  * HTTP building blocks that all roles share: bounded body parsing, JSON and error responses, CORS, security headers.
  */
 
-export { MAX_BODY_BYTES, readFormBody, readJsonBody, readJsonBodyText } from './bodies.ts';
+export { MAX_BODY_BYTES, parseStrictJson, readFormBody, readJsonBody, readJsonBodyText } from './bodies.ts';
 export { isPreflight, respondPreflight, withCorsHeaders } from './cors.ts';
-export type { ConnectionInfo, HttpRequest } from './http-request.ts';
+export { type ConnectionInfo, type HttpRequest, pathOf, queryOf } from './http-request.ts';
 export {
   type HttpResponse,
   respond,
@@ -12,7 +12,6 @@ export {
   withCookies,
   withHeaders,
 } from './http-response.ts';
-export { pathOf, queryOf } from './path.ts';
 export {
   type EndpointResponseOptions,
   type JsonOptions,
@@ -22,4 +21,3 @@ export {
   respondSeeOther,
 } from './responses.ts';
 export { addSecurityHeaders, withSecurityHeaders } from './security-headers.ts';
-export { parseStrictJson } from './strict-json.ts';

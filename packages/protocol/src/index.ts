@@ -1,7 +1,6 @@
 /** The types and pure rules of MCP authorization that every role shares: no I/O, no clock, no randomness. */
 
 export { createBatch } from './batch.ts';
-export { ConfigurationError } from './configuration-error.ts';
 export {
   type ErrorDocument,
   errorDocument,
@@ -105,7 +104,13 @@ export {
   protectedResourceMetadata,
 } from './metadata/protected-resource-metadata.ts';
 export { readProtectedResourceMetadata } from './metadata/read-protected-resource-metadata.ts';
-export { findSimilarName, type OptionNames, suggestName, unknownOptionIssues } from './option-names.ts';
+export {
+  ConfigurationError,
+  findSimilarName,
+  type OptionNames,
+  suggestName,
+  unknownOptionIssues,
+} from './option-names.ts';
 export {
   type CidrBlock,
   isInCidrBlock,
@@ -130,20 +135,18 @@ export {
 export {
   combineProfiles,
   findProfile,
+  PROTOCOL_VERSION_HEADERS,
   type Profile,
+  type ProtocolVersionHeader,
   profileA,
   profileB,
   profileC,
   profileD,
   profiles,
   type RegistrationMethod,
+  readProtocolVersion,
   type ServerPolicy,
 } from './profiles.ts';
-export {
-  PROTOCOL_VERSION_HEADERS,
-  type ProtocolVersionHeader,
-  readProtocolVersion,
-} from './protocol-version.ts';
 export {
   checkRedirectUri,
   matchesRedirectUri,

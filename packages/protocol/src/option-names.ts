@@ -1,6 +1,6 @@
 /**
- * Detects misspelled option names and suggests the right one: a security rule under a wrong name would have no
- * effect.
+ * Invalid options: the error that reports them all at once, and suggestions for misspelled names, since a security
+ * rule under a wrong name would have no effect.
  */
 
 /** The most similar known name; `null` if none is similar. */
@@ -64,4 +64,18 @@ function distance(one: string, other: string): number {
 
 function at(row: readonly number[], index: number): number {
   return row[index] ?? Number.POSITIVE_INFINITY;
+}
+
+/** Thrown at startup by a server, guard or client with invalid options; contains every issue. */
+export class ConfigurationError extends Error {
+  override readonly name: string = 'ConfigurationError';
+  /** One sentence per issue. */
+  readonly issues: readonly string[];
+
+  constructor(issues: readonly string[]) {
+    super(
+      `The configuration has ${issues.length === 1 ? 'an issue' : `${issues.length} issues`}: ${issues.join('; ')}`,
+    );
+    this.issues = issues;
+  }
 }

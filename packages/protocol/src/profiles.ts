@@ -1,4 +1,4 @@
-/** The four revisions of MCP authorization as values: a changelog of the specification in code. */
+/** The four revisions of MCP authorization as values, and the header that names one: a changelog of the specification. */
 import type { ServerMetadataKind } from './issuer.ts';
 
 /** How a client obtains its client identifier. */
@@ -108,4 +108,18 @@ export function combineProfiles(served: readonly Profile[]): ServerPolicy {
     responseIssuer: served.some((profile) => profile.responseIssuer === 'rfc9207'),
     challengeScopes: served.some((profile) => profile.scopeFrom.includes('challenge')),
   };
+}
+
+/** Both spellings are read: the deployed one and that of the seed. Which one is sent is configurable. */
+export const PROTOCOL_VERSION_HEADERS = ['MCP-Protocol-Version', 'Ctx-Protocol-Version'] as const;
+
+export type ProtocolVersionHeader = (typeof PROTOCOL_VERSION_HEADERS)[number];
+
+/** The revision that a request names in either spelling; `null` if it names none. @see seed 9(2) */
+export function readProtocolVersion(headers: Pick<Headers, 'get'>): string | null {
+  for (const name of PROTOCOL_VERSION_HEADERS) {
+    const value = headers.get(name);
+    if (value !== null && /^\d{4}-\d{2}-\d{2}$/.test(value)) return value;
+  }
+  return null;
 }

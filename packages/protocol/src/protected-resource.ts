@@ -1,7 +1,6 @@
 /** The part of the protocol that a guard needs, without the schema library, for a fast cold start. */
 
 export { createBatch } from './batch.ts';
-export { ConfigurationError } from './configuration-error.ts';
 export { OAuthError, type OAuthErrorOptions, temporarilyUnavailable, tooManyRequests } from './errors.ts';
 export { createEs256 } from './es256.ts';
 export { issuerError, resourceMetadataUrls, serverMetadataUrls } from './issuer.ts';
@@ -23,7 +22,7 @@ export {
   type ProtectedResourceMetadata,
   protectedResourceMetadata,
 } from './metadata/protected-resource-metadata.ts';
-export { type OptionNames, unknownOptionIssues } from './option-names.ts';
+export { ConfigurationError, type OptionNames, unknownOptionIssues } from './option-names.ts';
 export { checkJsonMembers } from './parsing/json-members.ts';
 export { isLoopbackHost, isSecureUrl, readUrl, readWebUrl } from './parsing/web-url.ts';
 export { combineProfiles, type Profile, profiles } from './profiles.ts';

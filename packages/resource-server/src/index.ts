@@ -26,8 +26,7 @@ export {
   dangerouslyAcceptTypes,
   type TokenCompatibilityOptions,
 } from './verifiers/check-claims.ts';
-export { combineVerifiers } from './verifiers/combined-verifier.ts';
-export { confirmVerifier } from './verifiers/confirmed-verifier.ts';
+export { combineVerifiers, confirmVerifier } from './verifiers/combined-verifier.ts';
 export {
   type IntrospectionVerifierOptions,
   introspectionVerifier,

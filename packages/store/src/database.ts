@@ -46,3 +46,8 @@ export interface Database {
   /** Waits for pending operations. */
   close(): Promise<void>;
 }
+
+/** A store cannot be opened. The message tells the operator what to do, without naming a setting. */
+export class StoreError extends Error {
+  override readonly name: string = 'StoreError';
+}

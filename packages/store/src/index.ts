@@ -1,7 +1,7 @@
 /** Storage for the authorization server in SQLite or PostgreSQL: `openStore`. */
 import type { AuthorizationStore } from '@portcullis/authorization-server/store';
+import { StoreError } from './database.ts';
 import { createStore } from './store.ts';
-import { StoreError } from './store-error.ts';
 
 export interface StoreOptions {
   /** Seconds that an operation waits for a locked or silent database before it is rejected. 5 by default. */
@@ -31,5 +31,5 @@ export async function openStore(
   return createStore(await openSqlite(location, busyTimeout));
 }
 
+export { StoreError } from './database.ts';
 export { inspectSchema, type SchemaState } from './inspect-schema.ts';
-export { StoreError } from './store-error.ts';

@@ -1,10 +1,9 @@
 /** Reports which migrations a database lacks, without changing it. */
 import { existsSync } from 'node:fs';
-import type { Steps } from './database.ts';
+import { type Steps, StoreError } from './database.ts';
 import { postgresDialect, sqliteDialect } from './schema/dialect.ts';
 import { pendingMigrations } from './schema/migrate.ts';
 import { type Migration, migrations } from './schema/migrations.ts';
-import { StoreError } from './store-error.ts';
 
 export interface SchemaState {
   /** The newest schema number of this version. */

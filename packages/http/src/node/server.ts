@@ -3,11 +3,10 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'n
 import type { Socket } from 'node:net';
 import type { ConnectionInfo, HttpRequest } from '../http-request.ts';
 import { type HttpResponse, respond, toResponse } from '../http-response.ts';
-import { type ConnectionSet, createConnectionSet } from './connection-set.ts';
+import { type ConnectionSet, createConnectionSet, createPipeliningLimit } from './connections.ts';
 import { createForwardedReader, type ForwardedReader } from './forwarded.ts';
 import { createIncomingRequest } from './incoming-request.ts';
 import { loadNodeHttps, nodeHttp } from './node-http.ts';
-import { createPipeliningLimit } from './pipelining-limit.ts';
 import { createRequestTargetReader } from './request-target.ts';
 import { writeResponse } from './write-response.ts';
 

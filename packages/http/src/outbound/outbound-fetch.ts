@@ -1,10 +1,9 @@
 /** A `fetch` with an SSRF guard, for URLs from untrusted sources such as client metadata and discovery documents. */
 import { lookup } from 'node:dns/promises';
-import { OutboundError } from './outbound-error.ts';
-import { sendPinnedRequest, toOutboundError } from './pinned-request.ts';
+import { OutboundError, sendPinnedRequest, toOutboundError } from './pinned-request.ts';
 import { areAddressesAllowed, checkOutboundUrl, type OutboundPolicy } from './ssrf-guard.ts';
 
-export { OutboundError, type OutboundErrorReason } from './outbound-error.ts';
+export { OutboundError, type OutboundErrorReason } from './pinned-request.ts';
 export { checkOutboundUrl, type OutboundPolicy } from './ssrf-guard.ts';
 
 /** Limits of an outbound request. */

@@ -6,7 +6,6 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { RequestOptions } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { loadNodeHttps, nodeHttp } from '../node/node-http.ts';
-import { OutboundError } from './outbound-error.ts';
 
 /** The request, and the addresses to connect to. */
 export interface PinnedRequest {
@@ -138,4 +137,31 @@ export function toOutboundError(error: unknown, signal: AbortSignal): unknown {
   return isTimeout
     ? new OutboundError('timeout', 'The server did not respond in time.', error)
     : signal.reason;
+}
+
+/** Why an outbound request failed. */
+export type OutboundErrorReason =
+  /** The SSRF guard blocked the URL or an address that its name resolves to. */
+  | 'address'
+  /** The name does not resolve, or the server does not respond. */
+  | 'unreachable'
+  /** Request and response together took too long. */
+  | 'timeout'
+  /** The response is too large. */
+  | 'size'
+  /** The response has a content encoding that was not requested. */
+  | 'encoding';
+
+/**
+ * Thrown by outbound requests. The message contains no address, so that it reveals nothing about the internal
+ * network.
+ */
+export class OutboundError extends Error {
+  override readonly name: string = 'OutboundError';
+  readonly reason: OutboundErrorReason;
+
+  constructor(reason: OutboundErrorReason, message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.reason = reason;
+  }
 }

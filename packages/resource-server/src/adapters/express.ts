@@ -4,11 +4,9 @@ import { OAuthError } from '@portcullis/protocol/protected-resource';
 import type { Guard, GuardDecision, RequestInfo } from '../guard.ts';
 import { addHeaders, nodeRequestInfo, sendGuardResponse, takeNodeRequest } from './node-request.ts';
 import { nodeStreamWatcher } from './node-stream.ts';
-import { attachedPrincipal, attachPrincipal } from './principal-carrier.ts';
-import { checkRouteOptions, type RouteOptions } from './route-options.ts';
+import { attachedPrincipal, attachPrincipal, checkRouteOptions, type RouteOptions } from './route.ts';
 
-export { principalOf } from './principal-carrier.ts';
-export type { RouteOptions } from './route-options.ts';
+export { principalOf, type RouteOptions } from './route.ts';
 
 /** The part of an Express request that the guard needs. */
 type ExpressRequest = IncomingMessage & {

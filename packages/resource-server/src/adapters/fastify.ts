@@ -6,11 +6,9 @@ import type { Guard, GuardDecision, RequestInfo } from '../guard.ts';
 import type { GuardResponse } from '../guard-response.ts';
 import { type AdapterInfo, nodeRequestInfo, takeNodeRequest } from './node-request.ts';
 import { nodeStreamWatcher } from './node-stream.ts';
-import { attachedPrincipal, attachPrincipal } from './principal-carrier.ts';
-import { checkRouteOptions, type RouteOptions } from './route-options.ts';
+import { attachedPrincipal, attachPrincipal, checkRouteOptions, type RouteOptions } from './route.ts';
 
-export { principalOf } from './principal-carrier.ts';
-export type { RouteOptions } from './route-options.ts';
+export { principalOf, type RouteOptions } from './route.ts';
 
 /** The part of a Fastify request that the guard needs. */
 interface FastifyRequest {

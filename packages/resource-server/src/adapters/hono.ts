@@ -7,13 +7,11 @@ import type { Guard, GuardDecision, RequestInfo } from '../guard.ts';
 import type { Principal } from '../principal.ts';
 import { takeNodeRequest } from './node-request.ts';
 import { nodeStreamWatcher, type WatchResponse } from './node-stream.ts';
-import { attachedPrincipal, attachPrincipal } from './principal-carrier.ts';
-import { checkRouteOptions, type RouteOptions } from './route-options.ts';
+import { attachedPrincipal, attachPrincipal, checkRouteOptions, type RouteOptions } from './route.ts';
 import { takeWebRequest, toWebResponse, webBodyReader, withMissingHeaders } from './web-request.ts';
 import { endStreamWithToken } from './web-stream.ts';
 
-export { principalOf } from './principal-carrier.ts';
-export type { RouteOptions } from './route-options.ts';
+export { principalOf, type RouteOptions } from './route.ts';
 
 /** The part of a Hono context that the guard needs. */
 interface HonoContext {

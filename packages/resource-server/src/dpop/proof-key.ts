@@ -1,8 +1,9 @@
 /** Reads the public key from the header of a DPoP proof and compares it with the key that the token is bound to. */
+import { OAuthError } from '@portcullis/protocol/protected-resource';
 import { createBoundedLruCache } from '../lru-cache.ts';
-import { digest } from '../verifiers/digest.ts';
+import { parseJsonSegment } from '../verifiers/compact-jws.ts';
+import { digest } from '../verifiers/node-crypto.ts';
 import { type JwsAlgorithm, type PublicKey, readPublicKey } from '../verifiers/public-keys.ts';
-import { invalidProof, parseProofSegment } from './proof-errors.ts';
 
 interface CachedKey {
   readonly key: PublicKey;
@@ -68,4 +69,19 @@ function thumbprintOf(jwk: Readonly<Record<string, unknown>>): string | Promise<
   });
   if (members.length === 0) throw invalidProof('the key is of no kind that is taken');
   return digest(JSON.stringify(Object.fromEntries(members)));
+}
+
+/** The client learns what a proof must be like, and only the operator what was wrong with this one. */
+export function invalidProof(reason: string, cause?: unknown): OAuthError {
+  const description = 'The DPoP proof is missing, malformed, used before, or not made for this request.';
+  return new OAuthError('invalid_dpop_proof', description, { status: 401, reason, cause });
+}
+
+/** Parses a base64url segment to a JSON object. @throws OAuthError `invalid_dpop_proof` */
+export function parseProofSegment(segment: string): Readonly<Record<string, unknown>> {
+  try {
+    return parseJsonSegment(segment);
+  } catch (cause) {
+    throw invalidProof('the proof is malformed', cause);
+  }
 }

@@ -1,12 +1,11 @@
 /** Verifies DPoP proofs: signature, method, URL, time, token hash, nonce and replay. */
 import { OAuthError, readUrl, temporarilyUnavailable } from '@portcullis/protocol/protected-resource';
 import { isBase64url } from '../verifiers/base64url.ts';
-import { digest } from '../verifiers/digest.ts';
+import { digest } from '../verifiers/node-crypto.ts';
 import type { JwsAlgorithm } from '../verifiers/public-keys.ts';
 import type { DpopNonces } from './dpop-nonces.ts';
 import type { DpopOptions } from './dpop-options.ts';
-import { invalidProof, parseProofSegment } from './proof-errors.ts';
-import { createKeyResolver } from './proof-key.ts';
+import { createKeyResolver, invalidProof, parseProofSegment } from './proof-key.ts';
 import { createReplayCache } from './replay-cache.ts';
 
 /** What a proof must match. */

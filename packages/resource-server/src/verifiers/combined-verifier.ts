@@ -1,4 +1,4 @@
-/** One verifier for several issuers, or for several kinds of tokens: each token goes to the right one. */
+/** Combines verifiers: one for each issuer or kind of token, or local verification confirmed by introspection. */
 import { ConfigurationError, OAuthError } from '@portcullis/protocol/protected-resource';
 import type { VerifiedClaims } from '../principal.ts';
 import { readUnverifiedIssuer } from './compact-jws.ts';
@@ -64,4 +64,26 @@ function validateVerifiers(verifiers: readonly TokenVerifier[]): readonly string
   }
   if (issues.length > 0) throw new ConfigurationError(issues);
   return Object.freeze([...new Set(verifiers.flatMap((verifier) => verifier.issuers))]);
+}
+
+/**
+ * Combines two verifiers for the same issuers, such as `jwtVerifier` and `introspectionVerifier`. The claims are
+ * those of the first; the result stays fresh as long as both do. Junk never reaches the issuer, and revocation takes
+ * effect soon.
+ * @throws ConfigurationError if they do not trust the same issuers
+ */
+export function confirmVerifier(onTheSpot: TokenVerifier, asking: TokenVerifier): TokenVerifier {
+  const [one, other] = [onTheSpot, asking].map(({ issuers }) => issuers.toSorted().join(' '));
+  if (one !== other) throw new ConfigurationError(['both verifiers must trust the same issuers']);
+  const { isLive, isLiveNow } = onTheSpot;
+  return {
+    issuers: onTheSpot.issuers,
+    ...(isLive !== undefined && { isLive: (claims) => isLive(claims) }),
+    ...(isLiveNow !== undefined && { isLiveNow: (claims) => isLiveNow(claims) }),
+    async verify(token, expectation) {
+      const found = await onTheSpot.verify(token, expectation);
+      const confirmed = await asking.verify(token, expectation);
+      return { claims: found.claims, freshUntil: Math.min(found.freshUntil, confirmed.freshUntil) };
+    },
+  };
 }

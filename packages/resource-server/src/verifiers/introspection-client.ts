@@ -3,8 +3,7 @@
  * failures.
  */
 import { temporarilyUnavailable } from '@portcullis/protocol/protected-resource';
-import { withDeadline } from './deadline.ts';
-import { type FetchLimits, fetchWithoutRedirect, readTextBody } from './fetch-json.ts';
+import { type FetchLimits, fetchWithoutRedirect, readTextBody, withDeadline } from './fetch-json.ts';
 
 /** The introspection response. */
 type Introspection = Readonly<Record<string, unknown>>;

@@ -3,7 +3,7 @@
  * outages.
  */
 import { OAuthError, temporarilyUnavailable } from '@portcullis/protocol/protected-resource';
-import { withDeadline } from './deadline.ts';
+import { withDeadline } from './fetch-json.ts';
 import type { PublicKey, PublicKeys } from './public-keys.ts';
 
 /** Limits of the key cache, in seconds. */

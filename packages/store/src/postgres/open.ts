@@ -1,9 +1,8 @@
 /** Opens a PostgreSQL database and migrates its schema. */
 import { Client, type ClientConfig, Pool, types } from 'pg';
-import type { Database, Steps } from '../database.ts';
+import { type Database, type Steps, StoreError } from '../database.ts';
 import { postgresDialect } from '../schema/dialect.ts';
 import { migrate, pendingMigrations } from '../schema/migrate.ts';
-import { StoreError } from '../store-error.ts';
 import { createPostgresDatabase, runStepsAsync } from './postgres-database.ts';
 
 /** Any number that other programs on the server are unlikely to lock by: "portcull" in ASCII. */

@@ -1,10 +1,9 @@
-/** PostgreSQL as a database: a connection pool, and one round trip for nearly every operation. */
+/** PostgreSQL as a database: a connection pool, one round trip for nearly every operation, retries, and outages. */
 import { hash } from 'node:crypto';
-import { temporarilyUnavailable } from '@portcullis/protocol';
+import { OAuthError, temporarilyUnavailable } from '@portcullis/protocol';
 import type { Pool, PoolClient } from 'pg';
 import type { Database, InTransaction, Operation, Steps } from '../database.ts';
 import type { Query, Template } from '../sql.ts';
-import { asPostgresOutage, isConflict, isConnectionLost } from './outage.ts';
 
 /** How often a statement that conflicts with another transaction is tried in all. */
 const TRIES = 5;
@@ -126,4 +125,35 @@ async function retryConflicts<T>(attempt: () => Promise<T>): Promise<T> {
       if (!isConflict(error) || tries === TRIES) throw error;
     }
   }
+}
+
+/** SQLSTATE classes that mean the statement is wrong: invalid values, violated constraints, unknown names. @see PostgreSQL, appendix A */
+const STATEMENT_ERRORS: ReadonlySet<string> = new Set(['0A', '21', '22', '23', '42']);
+/** A conflict with another transaction: serialization_failure, deadlock_detected. */
+const CONFLICTS: ReadonlySet<string> = new Set(['40001', '40P01']);
+/** The connection was lost: to an administrator, a crash, the network. */
+const LOST_CONNECTION: ReadonlySet<string> = new Set(['57P01', '57P02', 'ECONNRESET', 'EPIPE']);
+
+/** SQLSTATE, or the code of a system error; empty when the driver gave none. */
+function errorCode(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+}
+
+/** Whether the same statement may succeed when retried at once. */
+export function isConflict(error: unknown): boolean {
+  return CONFLICTS.has(errorCode(error));
+}
+
+/** Whether a new connection may answer. The lost statement may have been executed. */
+export function isConnectionLost(error: unknown): boolean {
+  if (LOST_CONNECTION.has(errorCode(error))) return true;
+  return error instanceof Error && /connection (terminated|error)/iu.test(error.message);
+}
+
+/** Maps an error to `temporarily_unavailable` if it is an outage. */
+export function asPostgresOutage(error: unknown): unknown {
+  const code = errorCode(error);
+  if (error instanceof OAuthError || error instanceof TypeError || !(error instanceof Error)) return error;
+  if (/^[0-9A-Z]{5}$/u.test(code) && STATEMENT_ERRORS.has(code.slice(0, 2))) return error;
+  return temporarilyUnavailable(`PostgreSQL: ${error.message} (${code === '' ? 'no code' : code})`, 5, error);
 }

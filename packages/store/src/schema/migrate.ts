@@ -1,7 +1,6 @@
 /** Migrates a database from its current schema to the newest. */
-import type { Steps } from '../database.ts';
+import { type Steps, StoreError } from '../database.ts';
 import { literal, type Query, sql } from '../sql.ts';
-import { StoreError } from '../store-error.ts';
 import type { Dialect } from './dialect.ts';
 import { type Migration, migrations } from './migrations.ts';
 

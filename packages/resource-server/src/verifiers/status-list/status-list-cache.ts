@@ -3,7 +3,7 @@
  * rollback.
  */
 import { temporarilyUnavailable } from '@portcullis/protocol/protected-resource';
-import { withDeadline } from '../deadline.ts';
+import { withDeadline } from '../fetch-json.ts';
 import type { StatusList } from './status-list.ts';
 
 /** Fetches a list. @throws Error if it is unavailable or invalid */

@@ -1,9 +1,8 @@
-/** Parses and verifies a signed token status list. */
+/** Parses, verifies and decompresses a signed token status list. */
 import { STATUS_LIST_TYPE } from '@portcullis/protocol/protected-resource';
 import { decodeBase64url, isBase64url } from '../base64url.ts';
 import { parseCompactJws } from '../compact-jws.ts';
 import type { KeySource } from '../key-source.ts';
-import { inflate } from './inflate.ts';
 
 export interface StatusList {
   /** Epoch seconds. */
@@ -74,4 +73,33 @@ async function readEntries(list: unknown): Promise<StatusList['statusOf']> {
     const byte = bytes[Math.floor(entry / inOneByte)];
     return byte === undefined ? undefined : (byte >> ((entry % inOneByte) * bits)) & mask;
   };
+}
+
+const nodeZlib: typeof import('node:zlib') | undefined = globalThis.process?.getBuiltinModule?.('node:zlib');
+
+/**
+ * Inflates untrusted zlib data within a size limit.
+ * @throws Error if it is malformed or larger than `most` bytes
+ */
+async function inflate(deflated: Uint8Array<ArrayBuffer>, most: number): Promise<Uint8Array> {
+  if (nodeZlib !== undefined) return nodeZlib.inflateSync(deflated, { maxOutputLength: most });
+  const stream = new Blob([deflated]).stream().pipeThrough(new DecompressionStream('deflate'));
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of stream) {
+    size += chunk.byteLength;
+    if (size > most) throw new RangeError(`more than ${most} bytes`);
+    chunks.push(chunk);
+  }
+  return joined(chunks, size);
+}
+
+function joined(chunks: readonly Uint8Array[], size: number): Uint8Array {
+  const whole = new Uint8Array(size);
+  let at = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, at);
+    at += chunk.byteLength;
+  }
+  return whole;
 }

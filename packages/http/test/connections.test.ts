@@ -1,22 +1,22 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createConnectionSet } from '../src/node/connection-set.ts';
+import { createConnectionSet } from '../src/node/connections.ts';
 
 describe('a connection set', () => {
   it('holds the members that were added and not removed, in any order', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(20), { maxLength: 100 }), (steps) => {
-        const roster = createConnectionSet<number>();
+        const connections = createConnectionSet<number>();
         const there = new Map<number, () => void>();
         for (const who of steps) {
           const leave = there.get(who);
-          if (leave === undefined) there.set(who, roster.add(who));
+          if (leave === undefined) there.set(who, connections.add(who));
           else {
             leave();
             there.delete(who);
           }
-          expect(roster.all().toSorted()).toEqual([...there.keys()].toSorted());
-          expect(roster.size()).toBe(there.size);
+          expect(connections.all().toSorted()).toEqual([...there.keys()].toSorted());
+          expect(connections.size()).toBe(there.size);
         }
       }),
     );

@@ -1,5 +1,24 @@
-/** Passes a principal from middleware to handlers on the object that a framework hands to both. */
+/** What middleware of all frameworks shares: the options of a protected route, and the principal passed to its handler. */
+import {
+  ConfigurationError,
+  type OptionNames,
+  type Scopes,
+  unknownOptionIssues,
+} from '@portcullis/protocol/protected-resource';
 import type { Principal } from '../principal.ts';
+
+/** What a route requires in addition to its resource. */
+export interface RouteOptions {
+  readonly scopes?: Scopes;
+}
+
+const ROUTE: OptionNames<RouteOptions> = { scopes: true };
+
+/** Rejects unknown option names, which would silently require nothing. @throws ConfigurationError */
+export function checkRouteOptions(options: RouteOptions): void {
+  const issues = unknownOptionIssues(options, ROUTE);
+  if (issues.length > 0) throw new ConfigurationError(issues);
+}
 
 /** A symbol, so that neither a request nor a body parser can forge it. */
 const PRINCIPAL: unique symbol = Symbol('principal');

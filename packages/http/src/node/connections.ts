@@ -1,0 +1,61 @@
+/** The open connections of a server: a set that is cheap to change constantly, and a limit on HTTP pipelining. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+
+export interface ConnectionSet<T> {
+  /** Adds a member. The returned function removes it and must be called once. */
+  add(one: T): () => void;
+  all(): readonly T[];
+  size(): number;
+}
+
+interface Entry<T> {
+  readonly one: T;
+  index: number;
+}
+
+/**
+ * An array with indexes instead of a `Set`: a `Set` that changes all the time is rehashed from table to table, and V8
+ * links each abandoned table to the next. Once one of them reaches the old generation, all later ones are kept alive,
+ * with their members, until the old generation is collected.
+ */
+export function createConnectionSet<T>(): ConnectionSet<T> {
+  const entries: Entry<T>[] = [];
+  return {
+    add(one) {
+      const entry = { one, index: entries.length };
+      entries.push(entry);
+      return () => {
+        const last = entries.pop();
+        if (last === undefined || last === entry) return;
+        last.index = entry.index;
+        entries[entry.index] = last;
+      };
+    },
+    all: () => entries.map(({ one }) => one),
+    size: () => entries.length,
+  };
+}
+
+/** Responses that may be queued behind another on one connection. Hardly any client pipelines at all. */
+const MAX_PIPELINED = 32;
+
+/**
+ * Creates a predicate that is true for a request that exceeds the limit of its connection. Without a limit, responses to
+ * requests sent ahead would pile up in memory for a client that reads none of them.
+ * @see RFC 9112 §9.3.2
+ */
+export function createPipeliningLimit(): (incoming: IncomingMessage, outgoing: ServerResponse) => boolean {
+  const queued = new WeakMap<Socket, number>();
+  const add = (socket: Socket, change: number): number => {
+    const count = (queued.get(socket) ?? 0) + change;
+    queued.set(socket, count);
+    return count;
+  };
+  return ({ socket }, outgoing) => {
+    // A response that is next in line already owns the socket.
+    if (outgoing.socket !== null) return false;
+    outgoing.once('close', () => add(socket, -1));
+    return add(socket, 1) > MAX_PIPELINED;
+  };
+}
