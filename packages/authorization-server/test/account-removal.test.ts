@@ -64,11 +64,11 @@ describe('an account that its owner deletes', () => {
     const t = await setScene();
     await signIn(t.visitor);
     const asked = await expectUnchanged(t, () => t.visitor.open('/account/remove'));
-    const [mallory, stranger] = [t.newVisitor(), createVisitor(t.server)];
+    const [mallory, signedOut] = [t.newVisitor(), createVisitor(t.server)];
     const theirs = await signIn(mallory).then(() => mallory.open('/account/remove'));
     const refused = await expectUnchanged(t, () => t.visitor.submit(theirs, {}, '/account/remove'));
     expect(refused.status).toBe(403);
-    expect((await expectUnchanged(t, () => stranger.submit(asked, {}))).path).toMatch(/^\/login/);
+    expect((await expectUnchanged(t, () => signedOut.submit(asked, {}))).path).toMatch(/^\/login/);
     expect((await t.visitor.submit(asked, {})).status).toBe(200);
   });
 });

@@ -91,7 +91,7 @@ describe('findPasswordIssue', () => {
 
 describe('passwords', () => {
   const passwords = createPasswords();
-  const STRANGER = { isKnown: false, fairnessKey: '' };
+  const UNKNOWN_REQUESTER = { isKnown: false, fairnessKey: '' };
 
   it('T075: passwords of endless accents are rejected without normalizing them, and a few are allowed', () => {
     expect(costHere(() => normalizePassword(ACCENTS))).toBeLessThan(50);
@@ -103,13 +103,13 @@ describe('passwords', () => {
     const [first, second] = await Promise.all([passwords.hash('same', 'ada'), passwords.hash('same', 'ada')]);
     expect(first).toMatch(/^\$argon2id\$v=19\$m=47104,t=1,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/);
     expect(first).not.toBe(second);
-    expect(await passwords.verify('same', first, STRANGER)).toBe(true);
-    expect(await passwords.verify('other', first, STRANGER)).toBe(false);
+    expect(await passwords.verify('same', first, UNKNOWN_REQUESTER)).toBe(true);
+    expect(await passwords.verify('other', first, UNKNOWN_REQUESTER)).toBe(false);
   });
 
   it('passwords match however the keyboard composes their characters', async () => {
     const phc = await passwords.hash('Zu\u0308rich \ufb01', 'ada');
-    expect(await passwords.verify('Z\u00fcrich fi', phc, STRANGER)).toBe(true);
+    expect(await passwords.verify('Z\u00fcrich fi', phc, UNKNOWN_REQUESTER)).toBe(true);
   });
 
   it('passwords of unknown accounts never match, and cost the same work', async () => {
@@ -122,7 +122,7 @@ describe('passwords', () => {
         ['absent', null],
       ] as const) {
         spent[kind] += await costOf(async () =>
-          expect(await passwords.verify('wrong', hash, STRANGER)).toBe(false),
+          expect(await passwords.verify('wrong', hash, UNKNOWN_REQUESTER)).toBe(false),
         );
       }
     }
@@ -132,13 +132,13 @@ describe('passwords', () => {
 
   it('passwords are verified at the cost of their hash, up to a limit', async () => {
     const phc = cheapHash('password');
-    expect([await passwords.verify('password', phc, STRANGER), passwords.isOutdated(phc)]).toEqual([
+    expect([await passwords.verify('password', phc, UNKNOWN_REQUESTER), passwords.isOutdated(phc)]).toEqual([
       true,
       true,
     ]);
     expect(passwords.isOutdated(await passwords.hash('x', 'ada'))).toBe(false);
     for (const foreign of ['', 'plain', '$2b$10$abc', phc.replace('m=1024', 'm=99999999')]) {
-      await expect(passwords.verify('password', foreign, STRANGER)).rejects.toThrow(TypeError);
+      await expect(passwords.verify('password', foreign, UNKNOWN_REQUESTER)).rejects.toThrow(TypeError);
     }
   });
 });

@@ -1,4 +1,4 @@
-/** Clients that an administrator adds: with all rights there are, without an end, and gone without a trace. */
+/** Clients that an administrator adds, lists, removes, disables and enables. */
 import { describe, expect, it } from 'vitest';
 import {
   basic,
@@ -20,7 +20,7 @@ const MACHINE = {
 };
 
 describe('an added client', () => {
-  it('may have client credentials, and gets its secret once', async () => {
+  it('an added client may use client credentials, and its secret is shown once', async () => {
     const t = await startServer();
     const added = await t.server.clients.add(MACHINE);
     expect(added).toMatchObject({ client_id: 'backup', client_secret_expires_at: 0, scope: 'notes:read' });
@@ -37,7 +37,7 @@ describe('an added client', () => {
     expect((await t.post('/token', wider, basic('backup', secret))).body['error']).toBe('invalid_scope');
   });
 
-  it('is public unless told otherwise, and gets an identifier when it has none', async () => {
+  it('an added client is public unless stated otherwise, and gets an identifier if it has none', async () => {
     const t = await startServer();
     const added = await t.server.clients.add({ redirect_uris: [CALLBACK] });
     expect(added).toMatchObject({
@@ -48,14 +48,14 @@ describe('an added client', () => {
     expect(added).not.toHaveProperty('registration_access_token');
   });
 
-  it('is vouched for on the consent page', async () => {
+  it('the consent page shows an added client as verified by the operator', async () => {
     const t = await setScene();
     await t.server.clients.add({ client_id: 'added', client_name: 'Sketchbook', redirect_uris: [CALLBACK] });
     const consent = await t.visitor.signIn(requestOf({ client_id: 'added' }));
     expect(textOf(consent)).toContain('This app was set up by the administrators of');
   });
 
-  it('never expires', async () => {
+  it('an added client never expires', async () => {
     const t = await startServer();
     await t.server.clients.add({ client_id: 'added', redirect_uris: [CALLBACK] });
     await t.signIn({ clientId: 'added', redirectUri: CALLBACK });
@@ -67,12 +67,12 @@ describe('an added client', () => {
   it.each([
     ['an identifier that is taken', { client_id: 'taken', redirect_uris: [CALLBACK] }],
     ['the identifier of a configured client', { client_id: 'desktop', redirect_uris: [CALLBACK] }],
-    ['the identifier of a person', { client_id: 'user_ada', redirect_uris: [CALLBACK] }],
+    ['the identifier of a user', { client_id: 'user_ada', redirect_uris: [CALLBACK] }],
     ['an identifier with a line break', { client_id: 'a\nb', redirect_uris: [CALLBACK] }],
     ['a script as redirect URI', { redirect_uris: ['javascript:alert(1)'] }],
     ['client credentials for a public client', { grant_types: ['client_credentials'] }],
     ['nothing', {}],
-  ])('must obey the law: %s', async (_what, document) => {
+  ])('rejects an added client with %s', async (_what, document) => {
     const t = await startServer();
     await t.server.clients.add({ client_id: 'taken', redirect_uris: [CALLBACK] });
     const before = t.snapshot();
@@ -82,7 +82,7 @@ describe('an added client', () => {
 });
 
 describe('the list of clients', () => {
-  it('holds what registered and what was added, page by page, without hashes', async () => {
+  it('lists registered and added clients, page by page, without hashes', async () => {
     const t = await startServer();
     await t.register({ redirect_uris: [CALLBACK] });
     await t.server.clients.add(MACHINE);
@@ -100,8 +100,8 @@ describe('the list of clients', () => {
   });
 });
 
-describe('removing', () => {
-  it('T143: ends everything, and one of the same name inherits nothing', async () => {
+describe('removing a client', () => {
+  it('T143: removing a client revokes everything, and a new one of the same name inherits nothing', async () => {
     const t = await startServer();
     const document = {
       client_id: 'added',
@@ -125,7 +125,7 @@ describe('removing', () => {
     expect((await t.signIn({ clientId: 'added', redirectUri: CALLBACK })).status).toBe(200);
   });
 
-  it('T143: ends tokens that rest on no grant too', async () => {
+  it('T143: removing a client also revokes tokens without a grant', async () => {
     const t = await startServer();
     const added = await t.server.clients.add(MACHINE);
     const secret = String(added['client_secret']);
@@ -145,7 +145,7 @@ describe('removing', () => {
     expect(await t.server.isLive((await get(String(again['client_secret']))) as never)).toBe(true);
   });
 
-  it('does not touch configured clients', async () => {
+  it('configured clients cannot be removed', async () => {
     const t = await startServer();
     expect(await t.server.clients.remove('desktop')).toBe(false);
     expect((await t.signIn()).status).toBe(200);
@@ -153,7 +153,7 @@ describe('removing', () => {
 });
 
 describe('a disabled client', () => {
-  it('T095 T143: holds nothing and gets nothing, until it is enabled and asked for anew', async () => {
+  it('T095 T143: a disabled client has no valid tokens and gets none until it is enabled and the user consents again', async () => {
     const t = await startServer();
     await t.server.clients.add({
       client_id: 'added',
@@ -183,10 +183,10 @@ describe('a disabled client', () => {
     }
     expect((await t.signIn({ clientId: 'added', redirectUri: CALLBACK })).status).toBe(200);
     for (const verb of ['disable', 'enable'] as const)
-      expect(await t.server.clients[verb]('nobody')).toBe(false);
+      expect(await t.server.clients[verb]('missing')).toBe(false);
   });
 
-  it('T095: that acts for itself holds no token either', async () => {
+  it('T095: client credentials tokens of a disabled client are invalid', async () => {
     const t = await startServer();
     const secret = String((await t.server.clients.add(MACHINE))['client_secret']);
     const form = { grant_type: 'client_credentials' };
@@ -196,7 +196,7 @@ describe('a disabled client', () => {
     expect((await t.post('/token', form, basic('backup', secret))).body['error']).toBe('invalid_client');
   });
 
-  it('T095: is told no more of its registration than a stranger', async () => {
+  it('T095: a disabled client gets the same response from registration management as an unknown one', async () => {
     const t = await startServer();
     const response = await t.server.handle(
       new Request(`${ISSUER}/register`, {

@@ -325,15 +325,20 @@ describe('the list of accounts', () => {
 
   it('the list of accounts continues after a user of an identity provider, who has no email address', async () => {
     const t = await setScene();
-    const stranger = { id: 'user_zoe', email: 'zoe (GitHub)', emailKey: 'third-party:zoe' };
-    const record = { ...stranger, passwordHash: '$argon2id$none', createdAt: t.clock.now, disabledAt: null };
+    const linkedAccount = { id: 'user_zoe', email: 'zoe (GitHub)', emailKey: 'third-party:zoe' };
+    const record = {
+      ...linkedAccount,
+      passwordHash: '$argon2id$none',
+      createdAt: t.clock.now,
+      disabledAt: null,
+    };
     await t.store.linkIdentity({ issuer: 'https://github.com', subject: '7', accountId: record.id }, record);
     const first = await t.server.accounts.list('', 2);
-    expect(first.map(({ email }) => email)).toEqual([EMAIL, stranger.email]);
+    expect(first.map(({ email }) => email)).toEqual([EMAIL, linkedAccount.email]);
     expect(await t.server.accounts.list(first[1]?.emailKey)).toEqual([]);
-    expect(await t.server.accounts.disable(stranger.id)).toBe(true);
-    expect(await t.server.accounts.enable(stranger.id)).toBe(true);
+    expect(await t.server.accounts.disable(linkedAccount.id)).toBe(true);
+    expect(await t.server.accounts.enable(linkedAccount.id)).toBe(true);
     // A link by which one chooses a password here would be a second way in.
-    expect(await t.server.accounts.reset(stranger.id)).toEqual({ refused: 'unknown' });
+    expect(await t.server.accounts.reset(linkedAccount.id)).toEqual({ refused: 'unknown' });
   });
 });

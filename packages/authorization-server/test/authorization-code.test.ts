@@ -130,14 +130,14 @@ describe('used twice', () => {
     ['another client', { client_id: 'stranger' }],
     ['no verifier', { code_verifier: '' }],
   ])('[AS-CODE-63 AS-CODE-65] T019 hurts nobody when it comes with %s', async (_what, change) => {
-    const stranger = { client_id: 'stranger', redirect_uris: [CALLBACK] };
+    const otherClient = { client_id: 'stranger', redirect_uris: [CALLBACK] };
     const desktop = {
       client_id: 'desktop',
       redirect_uris: [CALLBACK],
       grant_types: ['authorization_code', 'refresh_token'],
     };
     const t = await startServer({
-      clients: [stranger, desktop],
+      clients: [otherClient, desktop],
       resources: [{ resource: NOTES, name: 'Notes', scopes: { 'notes:read': 'Read' } }],
     });
     const { code, verifier } = await t.issueCode({ scopes: ['notes:read'] });

@@ -1,4 +1,4 @@
-/** private_key_jwt: a client proves itself by what it signed, for this server alone, and once. */
+/** Client assertions (`private_key_jwt`): signature, audience, expiry, replay, and keys at a `jwks_uri`. */
 import { openStore } from '@portcullis/store';
 import { exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
@@ -88,8 +88,8 @@ async function expectProven(t: ServerUnderTest, form?: Record<string, string>): 
   expect([status, body['error']]).toEqual([200, undefined]);
 }
 
-describe('an assertion', () => {
-  it('[AS-AUTH-66 X-CC-10] proves its client, whether or not the form names it too', async () => {
+describe('client assertions', () => {
+  it('[AS-AUTH-66 X-CC-10] a client assertion authenticates its client, whether or not the form names it too', async () => {
     const t = await start();
     const { status, body } = await t.post('/token', formOf(await assertionOf()));
     expect(status).toBe(200);
@@ -99,7 +99,7 @@ describe('an assertion', () => {
   });
 
   it.each(['ES256', 'ES384', 'EdDSA', 'Ed25519', 'PS256', 'RS256'])(
-    '[X-CC-5] may be signed by %s, and the metadata says so',
+    '[X-CC-5] accepts a client assertion signed with %s, and the metadata lists the algorithm',
     async (alg) => {
       const signing = await makePair(alg);
       const t = await start({ jwks: { keys: [signing.jwk] } });
@@ -110,7 +110,7 @@ describe('an assertion', () => {
   );
 
   it.each(['jwt', 'JWT', 'client-authentication+jwt', 'application/client-authentication+jwt', undefined])(
-    'may be of the type %s',
+    'accepts a client assertion of the type %s',
     async (typ) => {
       await expectProven(await start(), formOf(await assertionOf({}, { typ })));
     },
@@ -125,33 +125,33 @@ describe('an assertion', () => {
     ['for us with a slash', { aud: `${ISSUER}/` }],
     ['for us and another', { aud: [ISSUER, 'https://evil.example'] }],
     ['for a list with us alone', { aud: [ISSUER] }],
-    ['for nobody', { aud: undefined }],
-    ['for nothing', { aud: '' }],
+    ['without an audience', { aud: undefined }],
+    ['for an empty audience', { aud: '' }],
     ['without an identifier', { jti: undefined }],
     ['with an empty identifier', { jti: '' }],
     ['with a number as identifier', { jti: 7 }],
-    ['without an end', { exp: undefined }],
-    ['that has ended', { exp: NOW - 31 }],
-    ['that lives for more than an hour', { exp: NOW + 3631 }],
-    ['that lives for ever', { exp: Number.MAX_SAFE_INTEGER }],
-    ['with an end that is no number', { exp: '2100000000' }],
+    ['without an expiry', { exp: undefined }],
+    ['that has expired', { exp: NOW - 31 }],
+    ['valid for more than an hour', { exp: NOW + 3631 }],
+    ['valid for ever', { exp: Number.MAX_SAFE_INTEGER }],
+    ['with an expiry that is not a number', { exp: '2100000000' }],
     ['issued in the future', { iat: NOW + 31 }],
-    ['with a beginning that is no number', { iat: 'now' }],
+    ['with an iat that is not a number', { iat: 'now' }],
     ['that is not valid yet', { nbf: NOW + 31 }],
     ['by another issuer', { iss: 'desktop' }],
     ['without an issuer', { iss: undefined }],
     ['about another client', { sub: 'web' }],
-    ['about nobody', { sub: undefined }],
-    ['about a person', { iss: 'user_ada', sub: 'user_ada' }],
+    ['without a subject', { sub: undefined }],
+    ['about a user', { iss: 'user_ada', sub: 'user_ada' }],
     ['with an unknown extension', {}, { crit: ['x'], x: 1 }],
     ['that is an access token', {}, { typ: 'at+jwt' }],
     ['that is a logout token', {}, { typ: 'logout+jwt' }],
-    ['that calls itself nearly what it should', {}, { typ: 'jwtapplication/' }],
-    ['by a key that nobody knows', {}, { kid: 'three' }],
+    ['with an almost correct typ', {}, { typ: 'jwtapplication/' }],
+    ['by an unknown key', {}, { kid: 'three' }],
   ] as readonly (readonly [string, Changes, Changes?])[]).map(([what, claims, header = {}]) => ({ what, claims, header }));
 
   it.each(refused)(
-    '[AS-AUTH-66 AS-AUTH-67 X-CC-10] T030 T031: $what proves nothing',
+    '[AS-AUTH-66 AS-AUTH-67 X-CC-10] T030 T031: rejects a client assertion $what',
     async ({ claims, header }) => {
       const t = await start();
       const extension = 'crit' in header ? { crit: { x: true } } : undefined;
@@ -179,11 +179,11 @@ describe('an assertion', () => {
     ['an hour', { exp: NOW + 3600 }],
     ['a clock that runs before ours', { iat: NOW + 30, nbf: NOW + 30 }],
     ['no time of issue', { iat: undefined }],
-  ])('[AS-AUTH-66] may live at the edge: %s', async (_what, claims) => {
+  ])('[AS-AUTH-66] accepts a client assertion at the limit: %s', async (_what, claims) => {
     await expectProven(await start(), formOf(await assertionOf(claims)));
   });
 
-  it('[AS-AUTH-66] T031: is worth nothing unsigned, signed with a public key as a secret, or by another key', async () => {
+  it('[AS-AUTH-66] T031: rejects a client assertion that is unsigned, signed with a public key as HMAC secret, or by another key', async () => {
     // More wrong ones than a client may send in a row.
     const t = await start({}, { rateLimits: false });
     const good = await assertionOf();
@@ -219,14 +219,14 @@ describe('an assertion', () => {
     await expectProven(t, formOf(good));
   });
 
-  it('T031: is not one of our own access tokens, even when its client has our keys', async () => {
+  it('T031: rejects our own access token as a client assertion, even if its client has our keys', async () => {
     const { body } = await (await start()).send('/jwks');
     const t = await start({ jwks: body });
     const own = await t.post('/token', formOf(await assertionOf()));
     await expectRefused(t, formOf(String(own.body['access_token']), { client_id: 'signer' }));
   });
 
-  it('[AS-AUTH-67] T031: works once', async () => {
+  it('[AS-AUTH-67] T031: accepts a client assertion once', async () => {
     const t = await start();
     const assertion = await assertionOf();
     await expectProven(t, formOf(assertion));
@@ -236,7 +236,7 @@ describe('an assertion', () => {
     await expectRefused(t, formOf(assertion));
   });
 
-  it('[AS-AUTH-67] T031: works once among twenty at the same time, in two processes', async () => {
+  it('[AS-AUTH-67] T031: of twenty concurrent uses of a client assertion in two processes, one succeeds', async () => {
     const store = await openStore(':memory:');
     const [one, two] = [
       await start({}, { store }),
@@ -252,13 +252,13 @@ describe('an assertion', () => {
     expect(statuses).toEqual([200, ...new Array(19).fill(401)]);
   });
 
-  it('is spent for its client alone: two clients may choose the same identifier', async () => {
+  it('two clients may use the same jti in their assertions', async () => {
     const t = await startServer({ clients: [...CLIENTS, signer(), signer({ client_id: 'signer-2' })] });
     await expectProven(t, formOf(await assertionOf({ jti: 'same' })));
     await expectProven(t, formOf(await assertionOf({ iss: 'signer-2', sub: 'signer-2', jti: 'same' })));
   });
 
-  it('is remembered no longer than it could be used', async () => {
+  it('the jti of an assertion is stored no longer than the assertion is valid', async () => {
     const t = await start();
     const before = t.snapshot();
     await expectProven(t);
@@ -267,7 +267,7 @@ describe('an assertion', () => {
     expect(t.snapshot()).toBe(before);
   });
 
-  it('[AS-TOK-71] keeps its reason for the event log', async () => {
+  it('[AS-TOK-71] why an assertion was rejected is in the audit log only', async () => {
     const t = await start();
     await expectRefused(t, formOf(await assertionOf({ aud: 'https://other.example' })));
     expect(t.events).toContainEqual(
@@ -279,7 +279,7 @@ describe('an assertion', () => {
   });
 });
 
-describe('keys that a client made up', () => {
+describe('hostile client keys', () => {
   const bytes = (length: number) => {
     const made = crypto.getRandomValues(new Uint8Array(length));
     made[0] = (made[0] ?? 0) | 0x80;
@@ -295,29 +295,32 @@ describe('keys that a client made up', () => {
     ['that are shorter than is safe', [rsa(128, 'AQAB')], 'RS256', 128],
     ['that are no numbers', [{ kty: 'RSA', n: '!', e: {} }], 'RS256', 256],
     ['that are on no curve', [{ kty: 'EC', crv: 'P-256', x: 'a', y: [] }], 'ES256', 64],
-  ])('T031: are a wrong proof, and no work: those %s', async (_what, keys, alg, size) => {
-    const t = await start({ jwks: { keys } });
-    const [header, payload] = [
-      { alg, typ: 'JWT' },
-      { iss: 'signer', sub: 'signer', aud: ISSUER, exp: NOW + 60, jti: 'x' },
-    ];
-    const parts = [header, payload].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'));
-    // As long as the modulus and smaller, or nothing would be computed.
-    const signature = alg === 'ES256' ? bytes(64) : `A${bytes(size).slice(1)}`;
-    const form = formOf([...parts, signature].join('.'));
-    const before = process.cpuUsage();
-    await expectRefused(t, form);
-    expect(process.cpuUsage(before).user / 1000).toBeLessThan(100);
-  });
+  ])(
+    'T031: rejects an assertion without costly work if the client has keys %s',
+    async (_what, keys, alg, size) => {
+      const t = await start({ jwks: { keys } });
+      const [header, payload] = [
+        { alg, typ: 'JWT' },
+        { iss: 'signer', sub: 'signer', aud: ISSUER, exp: NOW + 60, jti: 'x' },
+      ];
+      const parts = [header, payload].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'));
+      // As long as the modulus and smaller, or nothing would be computed.
+      const signature = alg === 'ES256' ? bytes(64) : `A${bytes(size).slice(1)}`;
+      const form = formOf([...parts, signature].join('.'));
+      const before = process.cpuUsage();
+      await expectRefused(t, form);
+      expect(process.cpuUsage(before).user / 1000).toBeLessThan(100);
+    },
+  );
 
-  it('stand in the way of no good one beside them', async () => {
+  it('unusable keys do not prevent the use of a valid one beside them', async () => {
     const signing = await makePair('RS256');
     const t = await start({ jwks: { keys: [rsa(128, 'AQAB'), rsa(384, bytes(383)), signing.jwk] } });
     await expectProven(t, formOf(await assertionOf({}, {}, signing)));
   });
 });
 
-describe('one way, the registered one', () => {
+describe('only the registered authentication method', () => {
   const assertion = () => assertionOf();
 
   type Way = readonly [string, number, (assertion: string) => Record<string, string>, string?];
@@ -335,7 +338,7 @@ describe('one way, the registered one', () => {
   ] as readonly Way[]).map(([what, status, form, authorization]) => ({ what, status, form, authorization }));
 
   it.each(ways)(
-    '[AS-AUTH-63 AS-AUTH-66 X-CC-11] T026: $what is refused',
+    '[AS-AUTH-63 AS-AUTH-66 X-CC-11] T026: rejects $what',
     async ({ status, form, authorization }) => {
       const t = await start();
       const before = t.snapshot();
@@ -348,14 +351,14 @@ describe('one way, the registered one', () => {
     },
   );
 
-  it('[AS-AUTH-63] T026: an assertion is no way for a client that registered a secret, or nothing', async () => {
+  it('[AS-AUTH-63] T026: rejects an assertion of a client that registered a secret or no authentication', async () => {
     const t = await start();
     for (const id of ['web', 'nightly', 'desktop']) {
       await expectRefused(t, formOf(await assertionOf({ iss: id, sub: id })));
     }
   });
 
-  it('an assertion is worth a secret at the other endpoints too', async () => {
+  it('an assertion authenticates a client at introspection and revocation too', async () => {
     const resources = [
       { resource: 'https://mcp.example/notes', name: 'Notes', scopes: {}, introspectionClients: ['signer'] },
     ];
@@ -371,13 +374,13 @@ describe('one way, the registered one', () => {
     expect((await t.post('/introspect', await ask())).body['active']).toBe(false);
   });
 
-  it('a client that registered an algorithm uses that one', async () => {
+  it('rejects an assertion by another algorithm than the registered one', async () => {
     const t = await start({ token_endpoint_auth_signing_alg: 'ES384' });
     await expectRefused(t, formOf(await assertionOf()));
     await expectProven(await start({ token_endpoint_auth_signing_alg: 'ES256' }));
   });
 
-  it('a client may register for it, with its keys', async () => {
+  it('a client can register for private_key_jwt with its keys', async () => {
     const t = await startServer();
     const asked = {
       redirect_uris: ['https://app.example/callback'],
@@ -415,7 +418,7 @@ describe('one way, the registered one', () => {
     ['no algorithm at all', { jwks: { keys: [pair.jwk] }, token_endpoint_auth_signing_alg: 'none' }],
     ['a private key', { jwks: { keys: [{ ...pair.jwk, d: 'x' }] } }],
     ['keys at an inner address', { jwks_uri: 'https://169.254.169.254/jwks' }],
-  ])('T041: a registration for it with %s is refused', async (_what, more) => {
+  ])('T041: rejects a registration for private_key_jwt with %s', async (_what, more) => {
     const t = await startServer();
     const before = t.snapshot();
     const asked = {
@@ -429,7 +432,7 @@ describe('one way, the registered one', () => {
   });
 });
 
-describe('keys at an address', () => {
+describe('keys at a jwks_uri', () => {
   const KEYS = 'https://keys.example/jwks';
 
   async function startWithKeys(
@@ -440,7 +443,7 @@ describe('keys at an address', () => {
     return { t, host };
   }
 
-  it('are asked for when they are needed, and kept as long as their host says', async () => {
+  it('fetches the keys of a client when needed, and caches them as long as their host allows', async () => {
     const { t, host } = await startWithKeys(() =>
       respond({ keys: [pair.jwk] }, { 'cache-control': 'max-age=100' }),
     );
@@ -456,7 +459,7 @@ describe('keys at an address', () => {
     expect(host.asked).toHaveLength(2);
   });
 
-  it('T056: are not asked for again because of an assertion that no other key could make good', async () => {
+  it('T056: does not fetch keys again for an assertion that no other key could verify', async () => {
     const { t, host } = await startWithKeys(() =>
       respond({ keys: [pair.jwk, other.jwk] }, { 'cache-control': 'max-age=1000' }),
     );
@@ -476,7 +479,7 @@ describe('keys at an address', () => {
     await expectProven(t, formOf(await assertionOf({ iat: now, exp: now + 60 })));
   });
 
-  it('may be new: a key that is not among them is looked for, but not at each try', async () => {
+  it('fetches the keys again for an unknown kid, but not at each attempt', async () => {
     const { t, host } = await startWithKeys({ keys: [pair.jwk] });
     await expectProven(t);
     host.pages.set(KEYS, { keys: [other.jwk] });
@@ -489,7 +492,7 @@ describe('keys at an address', () => {
     await expectRefused(t, formOf(await assertionOf()));
   });
 
-  it('may be many without names: the one that fits is found', async () => {
+  it('finds the matching key among several without a kid', async () => {
     const nameless = ({ jwk: { kid: _kid, ...jwk } }: Pair) => jwk;
     const rsa = await makePair('RS256');
     const keys = [{ kty: 'unknown' }, 'no key', rsa.jwk, nameless(other), nameless(pair)];
@@ -498,7 +501,7 @@ describe('keys at an address', () => {
     await expectRefused(t, formOf(await assertionOf({}, { kid: undefined }, await makePair('ES256'))));
   });
 
-  it('that cannot be had now are an outage, never a wrong proof; those at hand last for an hour', async () => {
+  it('unavailable keys are an outage, not a failed authentication; cached keys are used for an hour', async () => {
     const { t, host } = await startWithKeys({ keys: [pair.jwk] });
     const later = () => assertionOf({ iat: t.clock.now, exp: t.clock.now + 60 });
     await expectProven(t);
@@ -523,7 +526,7 @@ describe('keys at an address', () => {
     ['a redirect', () => new Response(null, { status: 302, headers: { location: 'https://evil.example' } })],
     ['too many keys', () => respond({ keys: new Array(51).fill(pair.jwk) })],
     ['64 KiB and more', () => respond({ keys: [{ ...pair.jwk, x5c: ['x'.repeat(65_536)] }] })],
-  ])('[AS-CIMD-66] that are %s prove nothing', async (_what, page) => {
+  ])('[AS-CIMD-66] rejects an assertion if the jwks_uri returns %s', async (_what, page) => {
     const { t, host } = await startWithKeys(page);
     await expectRefused(t, formOf(await assertionOf()));
     host.pages.set(KEYS, { keys: [pair.jwk] });
@@ -531,14 +534,14 @@ describe('keys at an address', () => {
     await expectProven(t);
   });
 
-  it('T056: are asked for once when many need them at the same time', async () => {
+  it('T056: concurrent assertions cause one fetch of the keys (single flight)', async () => {
     const { t, host } = await startWithKeys({ keys: [pair.jwk] });
     const assertions = await Promise.all(Array.from({ length: 50 }, () => assertionOf()));
     await Promise.all(assertions.map((assertion) => expectProven(t, formOf(assertion))));
     expect(host.asked).toHaveLength(1);
   });
 
-  it('T056: are still asked for when strangers have used up what may be asked for documents', async () => {
+  it('T056: fetches keys even when unauthenticated requests have used up the rate limit of document fetches', async () => {
     const { t, host } = await startWithKeys({ keys: [pair.jwk] });
     for (let index = 0; index < 150; index += 1) {
       const query = new URLSearchParams({ client_id: `https://h${index}.example/c` });
@@ -549,7 +552,7 @@ describe('keys at an address', () => {
     expect(host.asked.at(-1)).toBe(KEYS);
   });
 
-  it('T056: are still asked for when clients of another network have used up theirs', async () => {
+  it('T056: fetches keys even when clients of another network have used up their rate limit', async () => {
     const host = createDocumentHost({ [KEYS]: { keys: [pair.jwk] } });
     const limits = { networkFailures: { burst: 1000, perMinute: 1000 } };
     const t = await start({ jwks_uri: KEYS }, { outbound: { fetch: host.fetch }, rateLimits: limits });
@@ -574,7 +577,7 @@ describe('keys at an address', () => {
     expect(await prove('198.51.100.1', formOf(await assertionOf()))).toBe(200);
   });
 
-  it('[AS-CIMD-31] T048: are not asked for inside this network', async () => {
+  it('[AS-CIMD-31] T048: does not fetch keys from private addresses (SSRF)', async () => {
     const t = await start({ jwks_uri: 'https://127.0.0.1:1/jwks' }, { outbound: {} });
     await expectRefused(t, formOf(await assertionOf()));
   });
@@ -591,7 +594,7 @@ describe('a client of a metadata document', () => {
     return { t, host, issued };
   }
 
-  it('[AS-CIMD-66 C-CIMD-25] that has keys proves itself by them, and in no other way', async () => {
+  it('[AS-CIMD-66 C-CIMD-25] a client of a metadata document with keys authenticates by them only', async () => {
     const { t, issued } = await startWithDocument({
       token_endpoint_auth_method: 'private_key_jwt',
       jwks_uri: JWKS,
@@ -611,7 +614,7 @@ describe('a client of a metadata document', () => {
     expect((await t.post('/token', { ...form, ...(await proof()) })).status).toBe(200);
   });
 
-  it('[AS-CIMD-66] that lists several methods uses any of them, as ChatGPT does', async () => {
+  it('[AS-CIMD-66] a client of a metadata document with several methods uses any of them, as ChatGPT does', async () => {
     const { t, issued } = await startWithDocument({
       token_endpoint_auth_method: 'private_key_jwt',
       token_endpoint_auth_methods_supported: ['none', 'private_key_jwt', 'client_secret_post'],

@@ -1,4 +1,4 @@
-/** Client authentication: each client by the method that it registered, and whoever fails learns nothing. */
+/** Client authentication: each client by its registered method only, and failures reveal nothing. */
 import { describe, expect, it } from 'vitest';
 import {
   basic,
@@ -22,7 +22,7 @@ const formEncode = (text: string) => new URLSearchParams({ x: text }).toString()
 
 describe('client_secret_basic', () => {
   it.each(['Basic', 'basic', 'BASIC '])(
-    '[AS-AUTH-61] works with any case and spacing: %s',
+    '[AS-AUTH-61] accepts the scheme Basic in any case and spacing: %s',
     async (scheme) => {
       const { post } = await startServer();
       const { status } = await post('/token', GRANT, {
@@ -32,7 +32,7 @@ describe('client_secret_basic', () => {
     },
   );
 
-  it.each(AWKWARD)('[AS-AUTH-61] decodes what is form-encoded: $client_id', async (client) => {
+  it.each(AWKWARD)('[AS-AUTH-61] decodes form-encoded Basic credentials: $client_id', async (client) => {
     const { post } = await startServer({
       clients: AWKWARD,
       resources: [{ resource: 'https://a.example', name: 'A', scopes: {} }],
@@ -42,15 +42,18 @@ describe('client_secret_basic', () => {
     expect((await post('/token', GRANT, basic(formEncode(client.client_id), 'wrong'))).status).toBe(401);
   });
 
-  it.each(AWKWARD)('[AS-AUTH-62] takes what SDKs send raw: $client_id', async (client) => {
-    const { post } = await startServer({
-      clients: AWKWARD,
-      resources: [{ resource: 'https://a.example', name: 'A', scopes: {} }],
-    });
-    const text = `${client.client_id}:${client.client_secret}`;
-    const authorization = `Basic ${Buffer.from(text).toString('base64')}`;
-    expect((await post('/token', GRANT, { authorization })).status).toBe(200);
-  });
+  it.each(AWKWARD)(
+    '[AS-AUTH-62] accepts Basic credentials that SDKs send without form encoding: $client_id',
+    async (client) => {
+      const { post } = await startServer({
+        clients: AWKWARD,
+        resources: [{ resource: 'https://a.example', name: 'A', scopes: {} }],
+      });
+      const text = `${client.client_id}:${client.client_secret}`;
+      const authorization = `Basic ${Buffer.from(text).toString('base64')}`;
+      expect((await post('/token', GRANT, { authorization })).status).toBe(200);
+    },
+  );
 
   it.each([
     ['no base64', 'Basic %%%'],
@@ -62,17 +65,20 @@ describe('client_secret_basic', () => {
     ['an empty identifier', `Basic ${btoa(':nightly-secret')}`],
     ['a wrong secret', `Basic ${btoa('nightly:nightly-secret2')}`],
     ['a secret of another length', `Basic ${btoa('nightly:x')}`],
-  ])('[AS-AUTH-61 AS-TOK-72] answers %s with 401 and a Basic challenge', async (_what, authorization) => {
-    const { post, snapshot } = await startServer();
-    const before = snapshot();
-    const { status, body, headers } = await post('/token', GRANT, { authorization });
-    expect([status, body['error']]).toEqual([401, 'invalid_client']);
-    expect(headers.get('www-authenticate')).toMatch(/^Basic realm="/);
-    expect(snapshot()).toBe(before);
-  });
+  ])(
+    '[AS-AUTH-61 AS-TOK-72] responds to Basic with %s by 401 and a Basic challenge',
+    async (_what, authorization) => {
+      const { post, snapshot } = await startServer();
+      const before = snapshot();
+      const { status, body, headers } = await post('/token', GRANT, { authorization });
+      expect([status, body['error']]).toEqual([401, 'invalid_client']);
+      expect(headers.get('www-authenticate')).toMatch(/^Basic realm="/);
+      expect(snapshot()).toBe(before);
+    },
+  );
 });
 
-describe('one method, the registered one', () => {
+describe('only the registered authentication method', () => {
   /** Each way to present the confidential clients `web` (post) and `nightly` (basic), and the public `desktop`. */
   it.each([
     ['web', 'post', 200],
@@ -84,31 +90,34 @@ describe('one method, the registered one', () => {
     ['desktop', 'name only', 200],
     ['desktop', 'post', 401],
     ['desktop', 'basic', 401],
-  ])('[AS-AUTH-60 AS-AUTH-63 AS-AUTH-68 AS-REF-61] T026 of %s by %s: %i', async (clientId, way, expected) => {
-    const t = await startServer();
-    const secret = `${clientId}-secret`;
-    const redirectUri = clientId === 'web' ? CALLBACK : 'http://127.0.0.1:3000/callback';
-    const { code, verifier } = await t.issueCode({ clientId, redirectUri });
-    const { client_id: _name, ...grant } = redemption(code, verifier, clientId);
-    const form = clientId === 'nightly' ? GRANT : grant;
-    const before = t.snapshot();
-    const answer =
-      way === 'basic'
-        ? await t.post('/token', form, basic(clientId, secret))
-        : await t.post('/token', {
-            ...form,
-            client_id: clientId,
-            ...(way === 'post' && { client_secret: secret }),
-          });
-    expect(answer.status).toBe(expected);
-    if (expected === 401) {
-      expect(answer.body['error']).toBe('invalid_client');
-      expect(t.snapshot()).toBe(before);
-    }
-  });
+  ])(
+    '[AS-AUTH-60 AS-AUTH-63 AS-AUTH-68 AS-REF-61] T026: a request of client %s with credentials by %s gets %i',
+    async (clientId, way, expected) => {
+      const t = await startServer();
+      const secret = `${clientId}-secret`;
+      const redirectUri = clientId === 'web' ? CALLBACK : 'http://127.0.0.1:3000/callback';
+      const { code, verifier } = await t.issueCode({ clientId, redirectUri });
+      const { client_id: _name, ...grant } = redemption(code, verifier, clientId);
+      const form = clientId === 'nightly' ? GRANT : grant;
+      const before = t.snapshot();
+      const answer =
+        way === 'basic'
+          ? await t.post('/token', form, basic(clientId, secret))
+          : await t.post('/token', {
+              ...form,
+              client_id: clientId,
+              ...(way === 'post' && { client_secret: secret }),
+            });
+      expect(answer.status).toBe(expected);
+      if (expected === 401) {
+        expect(answer.body['error']).toBe('invalid_client');
+        expect(t.snapshot()).toBe(before);
+      }
+    },
+  );
 
   it.each(['client_secret_basic', 'client_secret_post'] as const)(
-    '[AS-AUTH-63] T026 lets nobody in with an empty secret where a record of %s holds none',
+    '[AS-AUTH-63] T026: an empty secret does not authenticate a client with %s and no stored secret',
     async (method) => {
       const t = await startServer();
       const metadata = {
@@ -151,7 +160,7 @@ describe('one method, the registered one', () => {
     },
   );
 
-  it('[AS-REF-61] T026 refuses a refresh of a confidential client that only says its name, and rotates nothing', async () => {
+  it('[AS-REF-61] T026: rejects a refresh by a confidential client without its secret, and does not rotate the token', async () => {
     const t = await startServer();
     const { code, verifier } = await t.issueCode({ clientId: 'web', redirectUri: CALLBACK });
     const secret = { client_secret: 'web-secret' };
@@ -176,13 +185,13 @@ describe('one method, the registered one', () => {
     ['another name in the form', { client_id: 'desktop' }, 400, 'invalid_request'],
     ['the same name in the form', { client_id: 'nightly' }, 200, undefined],
     ['an empty secret in the form', { client_secret: '' }, 200, undefined],
-  ])('[AS-TOK-73 AS-AUTH-65] judges Basic with %s', async (_what, form, status, error) => {
+  ])('[AS-TOK-73 AS-AUTH-65] checks a request with Basic and %s', async (_what, form, status, error) => {
     const { post } = await startServer();
     const answer = await post('/token', { ...GRANT, ...form }, basic('nightly', 'nightly-secret'));
     expect([answer.status, answer.body['error']]).toEqual([status, error]);
   });
 
-  it('[AS-CODE-66] refuses a request that names no client', async () => {
+  it('[AS-CODE-66] rejects a request that names no client', async () => {
     const { post, issueCode } = await startServer();
     const { code, verifier } = await issueCode();
     const { client_id, ...anonymous } = redemption(code, verifier);
@@ -191,7 +200,7 @@ describe('one method, the registered one', () => {
     expect((await post('/token', { ...anonymous, client_id: String(client_id) })).status).toBe(200);
   });
 
-  it('is not moved by a bearer token in the header', async () => {
+  it('ignores a bearer token in the Authorization header of a public client', async () => {
     const { signIn, post } = await startServer();
     const { body } = await signIn();
     const authorization = `Bearer ${body['access_token']}`;
@@ -199,14 +208,14 @@ describe('one method, the registered one', () => {
   });
 });
 
-describe('refusals', () => {
+describe('failed client authentication', () => {
   const everyRefusal: readonly (readonly [
     string,
     (t: ServerUnderTest) => ReturnType<ServerUnderTest['post']>,
   ])[] = [
     [
       'an unknown client',
-      (t) => t.post('/token', { ...GRANT, client_id: 'nobody', client_secret: 'web-secret' }),
+      (t) => t.post('/token', { ...GRANT, client_id: 'missing', client_secret: 'web-secret' }),
     ],
     ['a wrong secret', (t) => t.post('/token', { ...GRANT, client_id: 'web', client_secret: 'x' })],
     [
@@ -227,7 +236,7 @@ describe('refusals', () => {
     ],
   ];
 
-  it('[AS-TOK-74] T036 look alike, whatever was wrong', async () => {
+  it('[AS-TOK-74] T036: failed client authentications look alike, whatever was wrong', async () => {
     const t = await startServer();
     const answers = await Promise.all(everyRefusal.map(([, send]) => send(t)));
     for (const { status, text, headers } of answers) {
@@ -240,12 +249,12 @@ describe('refusals', () => {
     });
   });
 
-  it('keep their reasons for the event log', async () => {
+  it('why a client authentication failed is in the audit log only', async () => {
     const t = await startServer();
     for (const [, send] of everyRefusal.slice(0, 3)) await send(t);
     const reasons = t.events.flatMap((event) => (event.type === 'request.rejected' ? [event.reason] : []));
     expect(reasons).toEqual([
-      'unknown client: "nobody"',
+      'unknown client: "missing"',
       'wrong secret: "web"',
       'client_secret_post was used, client_secret_basic is registered: "nightly"',
     ]);

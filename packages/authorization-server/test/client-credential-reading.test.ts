@@ -1,4 +1,4 @@
-/** How a client may present itself, and what it is told when it cannot be read: nothing half-read counts. */
+/** Reading client credentials from a request (RFC 6749 §2.3.1), and the errors for malformed ones. */
 import { describe, expect, it } from 'vitest';
 import { basic, CLIENTS, startServer } from './server-under-test.ts';
 
@@ -8,10 +8,10 @@ const header = (value: string) => ({ authorization: value });
 const encoded = (text: string) => `Basic ${btoa(text)}`;
 const NOT_BASIC = 'The Authorization header must hold base64 of client_id:client_secret.';
 const ASSERT = `Send client_assertion with the type ${TYPE}.`;
-const NOBODY = 'Identify the client: send client_id, or authenticate as it registered.';
+const UNIDENTIFIED = 'Identify the client: send client_id, or authenticate as it registered.';
 const UNKNOWN = expect.any(String);
 
-describe('a client', () => {
+describe('client credentials of a request', () => {
   it.each<readonly [string, Readonly<Record<string, string>>, Readonly<Record<string, string>>, unknown]>([
     ['a header without a colon', header(encoded('nightly')), {}, NOT_BASIC],
     ['a header of one character', header(encoded('n')), {}, NOT_BASIC],
@@ -19,8 +19,8 @@ describe('a client', () => {
     ['a header with more behind it', header(`${encoded('nightly:nightly-secret')} x`), {}, NOT_BASIC],
     ['a header with something hung on', header(`${encoded('nightly:nightly-secret')}-`), {}, NOT_BASIC],
     ['the scheme alone', header('Basic'), {}, NOT_BASIC],
-    ['another scheme that ends like it', header(`x${encoded('nightly:nightly-secret')}`), {}, NOBODY],
-    ['nothing', {}, {}, NOBODY],
+    ['another scheme that ends like it', header(`x${encoded('nightly:nightly-secret')}`), {}, UNIDENTIFIED],
+    ['nothing', {}, {}, UNIDENTIFIED],
     ['an assertion without its type', {}, { client_assertion: 'a.b.c' }, ASSERT],
     ['the type of an assertion alone', {}, { client_assertion_type: TYPE }, ASSERT],
     [
@@ -36,20 +36,23 @@ describe('a client', () => {
       'The client_id in the form differs from the one in the Authorization header.',
     ],
     ['half an encoding', header(encoded('nightly:nightly-secret%zz')), {}, UNKNOWN],
-  ])('[AS-AUTH-64] with %s is refused with words that help', async (_title, headers, form, description) => {
-    const t = await startServer();
-    const before = t.snapshot();
-    const refused = await t.post('/token', { ...MACHINE, ...form }, headers);
-    expect([400, 401]).toContain(refused.status);
-    expect(refused.body['error_description']).toEqual(description);
-    expect(t.snapshot()).toBe(before);
-    expect((await t.post('/token', MACHINE, basic('nightly', 'nightly-secret'))).status).toBe(200);
-  });
+  ])(
+    '[AS-AUTH-64] rejects and explains Basic credentials with %s',
+    async (_title, headers, form, description) => {
+      const t = await startServer();
+      const before = t.snapshot();
+      const refused = await t.post('/token', { ...MACHINE, ...form }, headers);
+      expect([400, 401]).toContain(refused.status);
+      expect(refused.body['error_description']).toEqual(description);
+      expect(t.snapshot()).toBe(before);
+      expect((await t.post('/token', MACHINE, basic('nightly', 'nightly-secret'))).status).toBe(200);
+    },
+  );
 
   it.each([
     ['both escaped', 'tool%3Anightly', 'half%25+a+secret'],
     ['the identifier escaped, the secret as it is', 'tool%3Anightly', 'half% a secret'],
-  ])('[AS-AUTH-60] is read with %s', async (_title, id, secret) => {
+  ])('[AS-AUTH-60] reads Basic credentials with %s', async (_title, id, secret) => {
     const machine = { client_id: 'tool:nightly', grant_types: ['client_credentials'] };
     const t = await startServer({ clients: [...CLIENTS, { ...machine, client_secret: 'half% a secret' }] });
     expect((await t.post('/token', MACHINE, header(encoded(`${id}:${secret}`)))).status).toBe(200);
@@ -60,7 +63,7 @@ describe('a client', () => {
     expect(t.snapshot()).toBe(before);
   });
 
-  it('[AS-AUTH-60] is read with its identifier escaped, and a secret that needs no escaping', async () => {
+  it('[AS-AUTH-60] reads Basic credentials with an escaped identifier and a secret that needs no escaping', async () => {
     const clients = [
       ...CLIENTS,
       { client_id: 'tool:plain', client_secret: 'plain-secret', grant_types: ['client_credentials'] },
@@ -72,7 +75,7 @@ describe('a client', () => {
     expect(t.snapshot()).toBe(before);
   });
 
-  it('that sends a secret and no name is nobody', async () => {
+  it('a secret without an identifier identifies no client', async () => {
     const t = await startServer();
     const before = t.snapshot();
     const { status, body } = await t.post('/token', { ...MACHINE, client_secret: 'web-secret' });
@@ -81,14 +84,14 @@ describe('a client', () => {
     expect(t.snapshot()).toBe(before);
   });
 
-  it('that nobody knows is told the same as one with a wrong secret; the operator is not', async () => {
+  it('unknown clients get the same response as wrong secrets; the audit log tells them apart', async () => {
     const t = await startServer();
     const answers = [
-      await t.post('/token', MACHINE, basic('nobody', 'x')),
+      await t.post('/token', MACHINE, basic('missing', 'x')),
       await t.post('/token', MACHINE, basic('nightly', 'x')),
     ];
     expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
     const reasons = t.events.flatMap((event) => (event.type === 'request.rejected' ? [event.reason] : []));
-    expect(reasons).toEqual(['unknown client: "nobody"', 'wrong secret: "nightly"']);
+    expect(reasons).toEqual(['unknown client: "missing"', 'wrong secret: "nightly"']);
   });
 });

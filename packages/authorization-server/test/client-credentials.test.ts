@@ -1,4 +1,4 @@
-/** The grant client_credentials: applications that act for themselves, and never look like a person. */
+/** The client credentials grant: applications that act on their own behalf, never as a user. */
 import { describe, expect, it } from 'vitest';
 import { basic, claimsOf, FILES, ISSUER, NOTES, startServer } from './server-under-test.ts';
 
@@ -21,8 +21,8 @@ const scoped = (scope: string) => ({
   ],
 });
 
-describe('an application', () => {
-  it('[AS-GRANT-3 AS-JWT-64 X-CC-4 X-CC-12 AS-AUTH-60] gets a token in its own name, and no refresh token', async () => {
+describe('the client credentials grant', () => {
+  it('[AS-GRANT-3 AS-JWT-64 X-CC-4 X-CC-12 AS-AUTH-60] an application gets a token in its own name, and no refresh token', async () => {
     const { post, clock, server } = await startServer();
     const { status, body } = await post('/token', GRANT, NIGHTLY);
     expect(status).toBe(200);
@@ -51,7 +51,7 @@ describe('an application', () => {
     ['a scope', { scope: 'notes:write' }, NOTES, 'notes:write'],
     ['another resource, all of it by default', { resource: FILES }, FILES, 'files:read'],
     ['both', { resource: FILES, scope: 'files:read' }, FILES, 'files:read'],
-  ])('[AS-JWT-63 AS-TOK-66] may name %s', async (_what, wanted, audience, scope) => {
+  ])('[AS-JWT-63 AS-TOK-66] an application may request %s', async (_what, wanted, audience, scope) => {
     const { post } = await startServer();
     const { status, body } = await post('/token', { ...GRANT, ...wanted }, NIGHTLY);
     expect([status, body['scope'], claimsOf(body['access_token'])['aud']]).toEqual([200, scope, audience]);
@@ -62,7 +62,7 @@ describe('an application', () => {
     ['what means something there', 'notes:write files:read', { resource: FILES }, 'files:read'],
     ['less', 'notes:write notes:read', { scope: 'notes:read' }, 'notes:read'],
     ['what is implied', 'notes:write', { scope: 'notes:read' }, 'notes:read'],
-  ])('with registered scopes gets %s', async (_what, registered, wanted, scope) => {
+  ])('an application with registered scopes gets %s', async (_what, registered, wanted, scope) => {
     const { post } = await startServer(scoped(registered));
     const { status, body } = await post('/token', { ...GRANT, ...wanted }, NIGHTLY);
     expect([status, body['scope']]).toEqual([200, scope]);
@@ -74,16 +74,19 @@ describe('an application', () => {
     ['a scope that it has not registered', scoped('notes:read'), { scope: 'notes:write' }, 'invalid_scope'],
     ['an unknown resource', {}, { resource: 'https://evil.example' }, 'invalid_target'],
     ['a resource that is no URI', {}, { resource: 'notes' }, 'invalid_target'],
-  ])('[AS-TOK-70 AS-TOK-71 ALL-RES-11] is refused %s', async (_what, options, wanted, error) => {
-    const { post, snapshot } = await startServer(options);
-    const before = snapshot();
-    const { status, body } = await post('/token', { ...GRANT, ...wanted }, NIGHTLY);
-    expect([status, body['error']]).toEqual([400, error]);
-    expect(snapshot()).toBe(before);
-    expect((await post('/token', GRANT, NIGHTLY)).status).toBe(200);
-  });
+  ])(
+    '[AS-TOK-70 AS-TOK-71 ALL-RES-11] rejects a client credentials request for %s',
+    async (_what, options, wanted, error) => {
+      const { post, snapshot } = await startServer(options);
+      const before = snapshot();
+      const { status, body } = await post('/token', { ...GRANT, ...wanted }, NIGHTLY);
+      expect([status, body['error']]).toEqual([400, error]);
+      expect(snapshot()).toBe(before);
+      expect((await post('/token', GRANT, NIGHTLY)).status).toBe(200);
+    },
+  );
 
-  it('is refused two resources at once', async () => {
+  it('rejects a client credentials request for two resources', async () => {
     const { post } = await startServer();
     const form = [
       ['grant_type', 'client_credentials'],
@@ -104,9 +107,12 @@ describe('an application', () => {
     ],
     ['a wrong secret', GRANT, basic('nightly', 'x'), 401, 'invalid_client'],
     ['no client', GRANT, {}, 401, 'invalid_client'],
-  ])('[X-CC-11 AS-AUTH-68 AS-TOK-68] cannot be %s', async (_what, form, headers, status, error) => {
-    const { post } = await startServer();
-    const answer = await post('/token', form, headers);
-    expect([answer.status, answer.body['error']]).toEqual([status, error]);
-  });
+  ])(
+    '[X-CC-11 AS-AUTH-68 AS-TOK-68] issues no client credentials token to %s',
+    async (_what, form, headers, status, error) => {
+      const { post } = await startServer();
+      const answer = await post('/token', form, headers);
+      expect([answer.status, answer.body['error']]).toEqual([status, error]);
+    },
+  );
 });

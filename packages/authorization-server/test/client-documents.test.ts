@@ -1,4 +1,4 @@
-/** Clients named by the address of a document: which addresses are asked, what a document must say, and how long it is believed. */
+/** Client ID metadata documents: accepted URLs, SSRF protection, validation, caching and rate limits of fetches. */
 import { createServer as createPlainServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createServer, type Server } from 'node:net';
@@ -57,8 +57,8 @@ async function getTokens(
   return body;
 }
 
-describe('[AS-CIMD-26 AS-CIMD-30] a client that a document describes', () => {
-  it('[AS-CIMD-20 AS-CIMD-21 AS-CIMD-28 AS-CIMD-64] is asked for consent by its name and host, and gets tokens', async () => {
+describe('[AS-CIMD-26 AS-CIMD-30] a client with a metadata document', () => {
+  it('[AS-CIMD-20 AS-CIMD-21 AS-CIMD-28 AS-CIMD-64] shows name and host of a client with a metadata document on the consent page, and issues tokens', async () => {
     const t = await setStage();
     const consent = await t.visitor.signIn(ask());
     expect(textOf(consent)).toContain('Sketchbook wants to use Notes');
@@ -73,7 +73,7 @@ describe('[AS-CIMD-26 AS-CIMD-30] a client that a document describes', () => {
     expect(t.host.asked).toEqual([APP]);
   });
 
-  it('[AS-CIMD-32 AS-CIMD-34] T054: with a redirect to this computer comes with a warning, and is asked for each time', async () => {
+  it('[AS-CIMD-32 AS-CIMD-34] T054: warns of a loopback redirect on the consent page, and asks for consent each time', async () => {
     const t = await setStage();
     const local = ask(APP, 'http://127.0.0.1:51004/callback');
     for (let round = 0; round < 2; round += 1) {
@@ -86,7 +86,7 @@ describe('[AS-CIMD-26 AS-CIMD-30] a client that a document describes', () => {
   });
 
   it.each(['http://127.0.0.1:51004/callback', 'http://localhost:8765/callback', 'http://localhost/callback'])(
-    '[AS-CIMD-24] that lists a redirect without a port may use any: %s',
+    '[AS-CIMD-24] a document that lists a loopback redirect without a port allows any port: %s',
     async (redirectUri) => {
       const t = await setStage();
       const { left } = await decide(t.visitor, ask(APP, redirectUri));
@@ -94,7 +94,7 @@ describe('[AS-CIMD-26 AS-CIMD-30] a client that a document describes', () => {
     },
   );
 
-  it('[AS-CIMD-24] gets no answer at an address that its document does not list', async () => {
+  it('[AS-CIMD-24] never redirects to a URI that the metadata document does not list', async () => {
     const t = await setStage();
     await expectConsentPage(t);
     for (const uri of [
@@ -106,7 +106,7 @@ describe('[AS-CIMD-26 AS-CIMD-30] a client that a document describes', () => {
     }
   });
 
-  it('[AS-CIMD-27] T011: is no relay: what cannot be granted is told by a page to whom is not signed in', async () => {
+  it('[AS-CIMD-27] T011: is no open redirector: without a session, errors are shown on a page', async () => {
     const t = await setStage();
     await expectConsentPage(t);
     const nonsense = requestOf({ client_id: APP, scope: 'nonsense' });
@@ -116,7 +116,7 @@ describe('[AS-CIMD-26 AS-CIMD-30] a client that a document describes', () => {
     expect((await t.visitor.open(nonsense)).left?.searchParams.get('error')).toBe('invalid_scope');
   });
 
-  it('gets no client credentials, whatever its document says', async () => {
+  it('a client with a metadata document gets no client credentials grant, whatever the document says', async () => {
     const t = await setStage(
       createDocumentHost({
         [APP]: documentOf(APP, { grant_types: ['authorization_code', 'client_credentials'] }),
@@ -127,7 +127,7 @@ describe('[AS-CIMD-26 AS-CIMD-30] a client that a document describes', () => {
     expect([status, body['error']]).toEqual([400, 'unauthorized_client']);
   });
 
-  it('T058: is one client on every device: signing in on another leaves the first signed in', async () => {
+  it('T058: one metadata document is one client on all devices: a login on another one keeps the first', async () => {
     const t = await setStage();
     const [first, second] = [await getTokens(t), await getTokens(t)];
     for (const { refresh_token } of [first, second]) {
@@ -135,7 +135,7 @@ describe('[AS-CIMD-26 AS-CIMD-30] a client that a document describes', () => {
     }
   });
 
-  it('never takes the place of a client that the operator knows', async () => {
+  it('a metadata document never replaces a pre-registered client', async () => {
     const host = createDocumentHost({ [APP]: documentOf() });
     const t = await setStage(host, {
       clients: [
@@ -149,7 +149,7 @@ describe('[AS-CIMD-26 AS-CIMD-30] a client that a document describes', () => {
   });
 });
 
-describe('addresses', () => {
+describe('URLs of metadata documents', () => {
   // biome-ignore format: a table
   const refused: readonly (readonly [string, string])[] = [
     ['http', 'http://app.example/client.json'],
@@ -195,7 +195,7 @@ describe('addresses', () => {
   ];
 
   it.each(refused)(
-    '[AS-CIMD-60 AS-CIMD-31 AS-SSRF-40] T047 T048: with %s are refused before anybody is asked',
+    '[AS-CIMD-60 AS-CIMD-31 AS-SSRF-40] T047 T048: rejects a document URL before anything is fetched (SSRF): %s',
     async (_what, url) => {
       const t = await setStage();
       t.host.pages.set(url, documentOf(url));
@@ -220,7 +220,7 @@ describe('addresses', () => {
     ['https://app.example:443/c', /must be written in its normal form/],
     ['https://10.0.0.1/c', /must be on a public host/],
     ['https://elsewhere.example/c', /is on a host that this server does not accept/],
-  ])('[AS-CIMD-60] T047: of %s are refused with words that help', async (url, words) => {
+  ])('[AS-CIMD-60] T047: explains why a document URL is rejected: %s', async (url, words) => {
     const t = await setStage(undefined, {
       metadataDocuments: { hosts: ['app.example', '*.app.example', '10.0.0.1'] },
     });
@@ -230,7 +230,7 @@ describe('addresses', () => {
     await expectConsentPage(t);
   });
 
-  it('[AS-CIMD-60] T047: of other hosts need https where this computer may be asked without', async () => {
+  it('[AS-CIMD-60] T047: requires https for document URLs of other hosts even where loopback is allowed', async () => {
     const t = await setStage(undefined, {
       outbound: { fetch: createDocumentHost({}).fetch, allowLoopback: true },
     });
@@ -248,13 +248,13 @@ describe('addresses', () => {
     'https://app.example/a?c=/../d',
     'https://app.example/...',
     'https://app.example/~x/.well-known/y',
-  ])('[AS-CIMD-60] may be %s', async (url) => {
+  ])('[AS-CIMD-60] accepts the document URL %s', async (url) => {
     const t = await setStage(createDocumentHost({ [url]: documentOf(url) }));
     await expectConsentPage(t, ask(url));
     expect(t.host.asked).toEqual([url]);
   });
 
-  it('[AS-CIMD-35] are those of the hosts that the operator trusts', async () => {
+  it('[AS-CIMD-35] accepts documents of the configured hosts only', async () => {
     const urls = [
       'https://app.example/c',
       'https://a.tools.example/c',
@@ -265,7 +265,7 @@ describe('addresses', () => {
       'https://mytools.example/c',
     ];
     const pages = Object.fromEntries(urls.map((url) => [url, documentOf(url)]));
-    const admitted = async (metadataDocuments: AuthorizationServerOptions['metadataDocuments']) => {
+    const acceptedUrls = async (metadataDocuments: AuthorizationServerOptions['metadataDocuments']) => {
       const t = await setStage(createDocumentHost(pages), {
         ...(metadataDocuments && { metadataDocuments }),
       });
@@ -274,7 +274,7 @@ describe('addresses', () => {
       expect(t.host.asked).toEqual(seen);
       return seen.map((url) => new URL(url).host);
     };
-    expect(await admitted(undefined)).toEqual([
+    expect(await acceptedUrls(undefined)).toEqual([
       'app.example',
       'a.tools.example',
       'tools.example',
@@ -282,11 +282,11 @@ describe('addresses', () => {
       'xpp.example',
       'mytools.example',
     ]);
-    expect(await admitted({ hosts: ['app.example', '*.tools.example'] })).toEqual([
+    expect(await acceptedUrls({ hosts: ['app.example', '*.tools.example'] })).toEqual([
       'app.example',
       'a.tools.example',
     ]);
-    expect(await admitted({ refusedHosts: ['evil.example', '*.tools.example'] })).toEqual([
+    expect(await acceptedUrls({ refusedHosts: ['evil.example', '*.tools.example'] })).toEqual([
       'app.example',
       'tools.example',
       'xpp.example',
@@ -294,7 +294,7 @@ describe('addresses', () => {
     ]);
   });
 
-  it('[AS-CIMD-35] of a host that is refused from now on are refused although a copy is kept', async () => {
+  it('[AS-CIMD-35] rejects documents of a host that is blocked later, although a copy is cached', async () => {
     const store = await openStore(':memory:');
     const host = createDocumentHost({
       [APP]: () => respond(documentOf(), { 'cache-control': 'max-age=3600' }),
@@ -313,11 +313,11 @@ describe('addresses', () => {
     ['a host list with an address', { hosts: ['https://app.example'] }],
     ['a host list with a wildcard inside', { hosts: ['app.*.example'] }],
     ['a refused host in capitals', { refusedHosts: ['App.Example'] }],
-  ])('with %s are a fault of the configuration', async (_what, metadataDocuments) => {
+  ])('rejects the configuration with %s', async (_what, metadataDocuments) => {
     await expect(setScene({ metadataDocuments })).rejects.toThrow(/metadataDocuments\.(hosts|refusedHosts)/);
   });
 
-  it('[AS-CIMD-29] T062: are identifiers exactly when the metadata says so', async () => {
+  it('[AS-CIMD-29] T062: treats URLs as client identifiers exactly when the metadata says so', async () => {
     const on = await setStage();
     const off = await setStage(undefined, { metadataDocuments: false });
     const flag = async (t: Scene) =>
@@ -329,8 +329,8 @@ describe('addresses', () => {
   });
 });
 
-describe('the guard before the hosts', () => {
-  /** Listens where nobody must connect to. */
+describe('SSRF protection of document fetches', () => {
+  /** A server that must not be connected to. */
   async function trap(): Promise<{ port: number; connections: () => number }> {
     let connections = 0;
     const server = createServer((socket) => {
@@ -340,7 +340,7 @@ describe('the guard before the hosts', () => {
     return { port: await listen(server), connections: () => connections };
   }
 
-  it('[AS-CIMD-31 AS-CIMD-65 AS-SSRF-40] T048: stands there unless it is replaced, and connects to no inner address', async () => {
+  it('[AS-CIMD-31 AS-CIMD-65 AS-SSRF-40] T048: the default fetch connects to no private address (SSRF)', async () => {
     const { port, connections } = await trap();
     const t = await setScene({ outbound: {} });
     for (const host of ['127.0.0.1', 'localhost', '[::1]', '[::ffff:127.0.0.1]', 'localtest.internal']) {
@@ -350,7 +350,7 @@ describe('the guard before the hosts', () => {
   });
 
   it.each([[['127.0.0.1']], [['93.184.216.34', '10.0.0.1']], [['fc00::1']]])(
-    '[AS-CIMD-31 AS-CIMD-65 AS-SSRF-40] T049: refuses a name that leads to %j',
+    '[AS-CIMD-31 AS-CIMD-65 AS-SSRF-40] T049: refuses to fetch from a host name that resolves to %j (SSRF)',
     async (addresses) => {
       const { port, connections } = await trap();
       const t = await setScene({
@@ -363,7 +363,7 @@ describe('the guard before the hosts', () => {
     },
   );
 
-  it('lets this computer be asked when development needs it', async () => {
+  it('fetches from loopback where the configuration allows it for development', async () => {
     const server = createPlainServer((_request, response) => {
       response.setHeader('content-type', 'application/json');
       response.end(JSON.stringify(documentOf(url)));
@@ -374,7 +374,7 @@ describe('the guard before the hosts', () => {
     await expectRefused(await setScene({ outbound: {} }), ask(url));
   });
 
-  it('[AS-CIMD-63] T051: ends an answer that is too large or never ends, at the socket', async () => {
+  it('[AS-CIMD-63] T051: closes the connection when a response is too large or too slow', async () => {
     let open = 0;
     const server = createPlainServer((request, response) => {
       open += 1;
@@ -394,7 +394,7 @@ describe('the guard before the hosts', () => {
   });
 });
 
-describe('what a host answers', () => {
+describe('responses to a document fetch', () => {
   const body = JSON.stringify(documentOf());
   const json = { 'content-type': 'application/json' };
   const endless = () =>
@@ -441,7 +441,7 @@ describe('what a host answers', () => {
   ];
 
   it.each(answers)(
-    '[AS-CIMD-25 AS-CIMD-27 AS-CIMD-62 AS-CIMD-63 AS-CIMD-65] T051 T055: %s is refused, and never kept',
+    '[AS-CIMD-25 AS-CIMD-27 AS-CIMD-62 AS-CIMD-63 AS-CIMD-65] T051 T055: rejects %s as a response to the document fetch, and caches nothing',
     async (_what, answer, words) => {
       const t = await setStage(createDocumentHost({ [APP]: answer }), {});
       const u = await setStage(t.host, { outbound: { fetch: t.host.fetch, timeout: 500 } });
@@ -464,14 +464,14 @@ describe('what a host answers', () => {
     'application/json; charset=utf-8',
     'Application/JSON;charset="UTF-8"',
     'application/client+json',
-  ])('[AS-CIMD-63] %s is taken, up to 5,120 bytes', async (type) => {
+  ])('[AS-CIMD-63] accepts the content type %s, up to 5,120 bytes', async (type) => {
     const answer = () =>
       new Response(body + ' '.repeat(5120 - body.length), { headers: { 'content-type': type } });
     await expectConsentPage(await setStage(createDocumentHost({ [APP]: answer })));
   });
 });
 
-describe('what a document says', () => {
+describe('contents of a metadata document', () => {
   const rsa = { kty: 'RSA', n: 'x', e: 'AQAB' };
 
   // biome-ignore format: a table
@@ -508,11 +508,11 @@ describe('what a document says', () => {
     ['a page over http', { client_uri: 'http://app.example' }, /client_uri: must use https/],
     ['a logo over http', { logo_uri: 'http://app.example/logo.png' }, /logo_uri: must use https/],
     ['a script for a page', { policy_uri: 'javascript:alert(1)' }, /policy_uri/],
-    ['grants that nobody can have', { grant_types: ['implicit'] }, /grant_types/],
+    ['an unsupported grant type', { grant_types: ['implicit'] }, /grant_types/],
   ];
 
   it.each(refused)(
-    '[AS-CIMD-22 AS-CIMD-25 AS-CIMD-27 AS-CIMD-61] T052: %s is refused',
+    '[AS-CIMD-22 AS-CIMD-25 AS-CIMD-27 AS-CIMD-61] T052: rejects a metadata document with %s',
     async (_what, changes, words) => {
       const t = await setStage(createDocumentHost({ [APP]: documentOf(APP, changes) }));
       await expectRefused(t, ask(), words);
@@ -521,7 +521,7 @@ describe('what a document says', () => {
     },
   );
 
-  it('T051: names of prototypes do no harm', async () => {
+  it('T051: members named like prototypes do no harm in a metadata document', async () => {
     const text = JSON.stringify(documentOf()).replace(
       '{',
       '{"__proto__":{"client_secret":"x","trusted":true},',
@@ -535,7 +535,7 @@ describe('what a document says', () => {
     expect(({} as Record<string, unknown>)['trusted']).toBeUndefined();
   });
 
-  it('may ask for grants and name members that this server does not know, as the documents of known clients do', async () => {
+  it('a metadata document may have unknown grant types and members, as those of known clients do', async () => {
     const t = await setStage(
       createDocumentHost({
         [APP]: documentOf(APP, {
@@ -549,7 +549,7 @@ describe('what a document says', () => {
     expect(await getTokens(t)).toHaveProperty('refresh_token');
   });
 
-  it('may list a private-use redirect beside others: it is left out', async () => {
+  it('ignores a private-use redirect beside others in a metadata document', async () => {
     const redirect_uris = ['cursor://anysphere.cursor-mcp/callback', 'https://app.example/callback'];
     const t = await setStage(createDocumentHost({ [APP]: documentOf(APP, { redirect_uris }) }));
     await expectConsentPage(t);
@@ -559,7 +559,7 @@ describe('what a document says', () => {
   });
 });
 
-describe('how long a document is believed', () => {
+describe('caching of metadata documents', () => {
   const host = (headers: Record<string, string>) =>
     createDocumentHost({ [APP]: () => respond(documentOf(), headers) });
 
@@ -567,41 +567,44 @@ describe('how long a document is believed', () => {
   const freshness: readonly (readonly [string, Record<string, string>, number])[] = [
     ['what it says', { 'cache-control': 'max-age=1000' }, 1000],
     ['what it says to shared caches', { 'cache-control': 'max-age=10, s-maxage="1000"' }, 1000],
-    ['what it says, less its age', { 'cache-control': 'public, Max-Age=1000', age: '400' }, 600],
-    ['what it says, with spaces', { 'cache-control': 'public , max-age = 1000' }, 1000],
-    ['what it says, when it varies by what all of us ask alike', { vary: 'accept-encoding', 'cache-control': 'max-age=1000' }, 1000],
+    ['its max-age less its age', { 'cache-control': 'public, Max-Age=1000', age: '400' }, 600],
+    ['its max-age, written with spaces', { 'cache-control': 'public , max-age = 1000' }, 1000],
+    ['its max-age if it varies by a header that is always the same', { vary: 'accept-encoding', 'cache-control': 'max-age=1000' }, 1000],
     ['a day at most', { 'cache-control': 'max-age=315360000' }, 86_400],
-    ['until it expires', { date: 'Fri, 15 Jan 2027 08:00:00 GMT', expires: 'Fri, 15 Jan 2027 08:10:00 GMT' }, 600],
-    ['five minutes when it says nothing', {}, 300],
-    ['not at all: no-store', { 'cache-control': 'no-store, max-age=1000' }, 0],
-    ['not at all: no-cache', { 'cache-control': 'no-cache' }, 0],
-    ['not at all: private', { 'cache-control': 'private, max-age=1000' }, 0],
-    ['not at all: max-age=0', { 'cache-control': 'max-age=0' }, 0],
-    ['not at all: an age beyond', { 'cache-control': 'max-age=10', age: '20' }, 0],
-    ['not at all: what cannot be read', { 'cache-control': 'max-age=-1' }, 0],
-    ['not at all: a number and more', { 'cache-control': 'max-age=1000x' }, 0],
-    ['not at all: more and a number', { 'cache-control': 'max-age=x1000' }, 0],
-    ['not at all: half a quotation', { 'cache-control': 'max-age="1000' }, 0],
-    ['not at all: its other half', { 'cache-control': 'max-age=1000"' }, 0],
-    ['not at all: an expiry that cannot be read', { expires: '0' }, 0],
-    ['not at all: Vary: *', { vary: '*', 'cache-control': 'max-age=1000' }, 0],
+    ['the time until its Expires', { date: 'Fri, 15 Jan 2027 08:00:00 GMT', expires: 'Fri, 15 Jan 2027 08:10:00 GMT' }, 600],
+    ['five minutes without cache headers', {}, 300],
+    ['no time: no-store', { 'cache-control': 'no-store, max-age=1000' }, 0],
+    ['no time: no-cache', { 'cache-control': 'no-cache' }, 0],
+    ['no time: private', { 'cache-control': 'private, max-age=1000' }, 0],
+    ['no time: max-age=0', { 'cache-control': 'max-age=0' }, 0],
+    ['no time: an age above max-age', { 'cache-control': 'max-age=10', age: '20' }, 0],
+    ['no time: a negative max-age', { 'cache-control': 'max-age=-1' }, 0],
+    ['no time: text after the number', { 'cache-control': 'max-age=1000x' }, 0],
+    ['no time: text before the number', { 'cache-control': 'max-age=x1000' }, 0],
+    ['no time: an opening quote only', { 'cache-control': 'max-age="1000' }, 0],
+    ['no time: a closing quote only', { 'cache-control': 'max-age=1000"' }, 0],
+    ['no time: an invalid Expires', { expires: '0' }, 0],
+    ['no time: Vary: *', { vary: '*', 'cache-control': 'max-age=1000' }, 0],
   ];
 
-  it.each(freshness)('[AS-CIMD-23] T055: %s', async (_what, headers, seconds) => {
-    const t = await setStage(host(headers));
-    t.clock.now = 1_799_999_000;
-    await expectConsentPage(t);
-    if (seconds > 0) {
-      t.clock.now += seconds - 1;
+  it.each(freshness)(
+    '[AS-CIMD-23] T055: a metadata document is fresh for %s',
+    async (_what, headers, seconds) => {
+      const t = await setStage(host(headers));
+      t.clock.now = 1_799_999_000;
       await expectConsentPage(t);
-      expect(t.host.asked).toHaveLength(1);
-      t.clock.now += 1;
-    }
-    await expectConsentPage(t);
-    expect(t.host.asked).toHaveLength(2);
-  });
+      if (seconds > 0) {
+        t.clock.now += seconds - 1;
+        await expectConsentPage(t);
+        expect(t.host.asked).toHaveLength(1);
+        t.clock.now += 1;
+      }
+      await expectConsentPage(t);
+      expect(t.host.asked).toHaveLength(2);
+    },
+  );
 
-  it('[AS-CIMD-23] is settled by the host in one word when nothing has changed', async () => {
+  it('[AS-CIMD-23] revalidates a stale metadata document with a conditional request', async () => {
     const seen: (string | null)[][] = [];
     const headers = {
       etag: '"v1"',
@@ -630,7 +633,7 @@ describe('how long a document is believed', () => {
     ]);
   });
 
-  it('survives a restart, and is shared by the processes on one store', async () => {
+  it('cached metadata documents survive a restart, and processes on one store share them', async () => {
     const store = await openStore(':memory:');
     const shared = host({ 'cache-control': 'max-age=1000' });
     await expectConsentPage(await setStage(shared, { store }));
@@ -639,7 +642,7 @@ describe('how long a document is believed', () => {
     expect(shared.asked).toHaveLength(1);
   });
 
-  it('T055: ends with the next document: what it no longer lists is refused, what it lists now is asked for anew', async () => {
+  it('T055: a changed metadata document applies at once: redirects it dropped are rejected, and consent is requested again', async () => {
     const t = await setStage(host({ 'cache-control': 'max-age=60' }));
     await decide(t.visitor, ask());
     t.host.pages.set(
@@ -653,19 +656,19 @@ describe('how long a document is believed', () => {
     expect(t.events).toContainEqual(expect.objectContaining({ type: 'client.changed', clientId: APP }));
   });
 
-  it('an answer to what a document said is none to what it says now', async () => {
+  it('a consent decision on one version of a metadata document does not apply to the next', async () => {
     const t = await setStage(host({ 'cache-control': 'no-store' }));
     const consent = await t.visitor.signIn(ask());
-    t.host.pages.set(APP, documentOf(APP, { client_name: 'Somebody else' }));
+    t.host.pages.set(APP, documentOf(APP, { client_name: 'Another name' }));
     await t.newVisitor().open(ask());
     const stale = await t.visitor.submit(consent, { decision: 'allow' });
     expect([stale.status, stale.left]).toEqual([403, null]);
     const again = await t.visitor.open(consent.path);
-    expect(textOf(again)).toContain('Somebody else wants to use');
+    expect(textOf(again)).toContain('Another name wants to use');
     expect((await t.visitor.submit(again, { decision: 'allow' })).left?.searchParams.has('code')).toBe(true);
   });
 
-  it('a flow under way asks nobody again', async () => {
+  it('an authorization transaction in progress does not fetch the document again', async () => {
     const t = await setStage(host({ 'cache-control': 'no-store' }));
     const { left } = await decide(t.visitor, ask());
     expect(left?.searchParams.has('code')).toBe(true);
@@ -673,13 +676,13 @@ describe('how long a document is believed', () => {
   });
 });
 
-describe('a host that answers badly', () => {
+describe('a document host that fails', () => {
   const bad: readonly (readonly [string, () => Response | Promise<Response>])[] = [
     ['with the 403 of a firewall', () => new Response('<html>', { status: 403 })],
     ['with 404', () => new Response(null, { status: 404 })],
     ['with 500', () => respond({ error: 'x' }, {}, 500)],
     ['with a page', () => new Response('<html>', { headers: { 'content-type': 'text/html' } })],
-    ['with a document of another', () => respond(documentOf('https://other.example/c'))],
+    ['with the document of another client', () => respond(documentOf('https://other.example/c'))],
     [
       'not at all',
       () => Promise.reject(new OutboundError('unreachable', 'The server could not be reached.')),
@@ -687,7 +690,7 @@ describe('a host that answers badly', () => {
   ];
 
   it.each(bad)(
-    '[AS-CIMD-62] T055: %s is represented by the last good copy for a week',
+    '[AS-CIMD-62] T055: uses the last good copy for a week when the host responds %s',
     async (_what, answer) => {
       const t = await setStage();
       const { refresh_token } = await getTokens(t);
@@ -712,7 +715,7 @@ describe('a host that answers badly', () => {
     },
   );
 
-  it('takes its document back by 410', async () => {
+  it('a 410 response withdraws the metadata document', async () => {
     const t = await setStage();
     const { refresh_token } = await getTokens(t);
     t.host.pages.set(APP, () => new Response(null, { status: 410 }));
@@ -725,8 +728,8 @@ describe('a host that answers badly', () => {
   });
 });
 
-describe('how much strangers can make this server ask', () => {
-  it('T056: 500 who want one document at once cause one question', async () => {
+describe('rate limits of document fetches', () => {
+  it('T056: 500 concurrent requests for one document cause one fetch (single flight)', async () => {
     const everybodyAsked = Promise.withResolvers<void>();
     const t = await setStage(
       createDocumentHost({
@@ -745,7 +748,7 @@ describe('how much strangers can make this server ask', () => {
     expect(t.host.asked).toHaveLength(1);
   });
 
-  it('T056: 1,000 documents of one host cause twenty questions a minute, and the rest is refused at once', async () => {
+  it('T056: 1,000 documents of one host cause twenty fetches a minute, and the rest is rejected at once', async () => {
     const t = await setStage();
     await expectConsentPage(t);
     const victim = (index: number) => `https://victim.example/${index}`;
@@ -766,7 +769,7 @@ describe('how much strangers can make this server ask', () => {
     expect((await t.newVisitor().open(ask(victim(0)))).status).toBe(400);
   });
 
-  it('T056: hosts that are only named, and never asked, do not make it forget how often another was', () => {
+  it('T056: hosts that are named but never fetched from do not reset the rate limit of another', () => {
     const { take } = createFetchBudget(() => 0);
     const took = (network: string) => take('https://host.example', network) === 0;
     const networks = Array.from({ length: 40 }, (_, number) => `192.0.2.${number % 4}`);
@@ -775,14 +778,14 @@ describe('how much strangers can make this server ask', () => {
     expect(took('198.51.100.1')).toBe(false);
   });
 
-  it('T056: many hosts together cause 120 questions a minute; who is known lives from the last good copy', async () => {
+  it('T056: many hosts together cause 120 fetches a minute; known clients continue with the last good copy', async () => {
     const t = await setStage();
     await expectConsentPage(t);
     t.clock.now += 300;
     for (let index = 0; index < 300; index += 1) {
       await t.newVisitor(`198.51.100.${index % 250}`).open(ask(`https://h${index}.example/c`));
     }
-    // Of those that nobody asked there is nothing to tell.
+    // Fetches that were not made leave no event.
     const told = t.events.filter(({ type }) => type === 'client_metadata_document.rejected');
     expect(told.length).toBeLessThanOrEqual(120);
     expect(told.length).toBeGreaterThan(100);
@@ -791,7 +794,7 @@ describe('how much strangers can make this server ask', () => {
     expect(t.host.asked).toHaveLength(121);
   });
 
-  it('T056: one network causes a fifth of them, and strangers elsewhere go on', async () => {
+  it('T056: one network may cause a fifth of all document fetches, and other networks continue', async () => {
     const t = await setStage();
     const greedy = async (address: string, hosts = 100) => {
       const before = t.host.asked.length;
@@ -821,7 +824,7 @@ describe('how much strangers can make this server ask', () => {
     expect((await greedy('203.0.113.1')).asked).toBeGreaterThan(10);
   });
 
-  it('T056: a site that asks ten times a second from networks of its own keeps no new client elsewhere out', async () => {
+  it('T056: a site with many networks and ten requests a second does not lock out new clients of other sites', async () => {
     const t = await setStage();
     for (let second = 0; second < 60; second += 1) {
       t.clock.now += 1;
@@ -837,7 +840,7 @@ describe('how much strangers can make this server ask', () => {
     expect(t.host.asked.filter((url) => url.includes('.example.net/')).length).toBeLessThan(60);
   });
 
-  it('T143: what nobody allowed anything is forgotten after an hour; what somebody did is kept', async () => {
+  it('T143: deletes a document without a grant after an hour, and keeps one with a grant', async () => {
     const other = 'https://other.example/c';
     const t = await setStage(createDocumentHost({ [APP]: documentOf(), [other]: documentOf(other) }));
     await getTokens(t);

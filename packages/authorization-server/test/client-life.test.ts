@@ -1,4 +1,4 @@
-/** The life of registrations: who may begin one, how many may wait, what keeps one alive, and how it ends. */
+/** Lifetime of registrations: expiry, caps against floods, initial access tokens, registered scope. */
 import { temporarilyUnavailable } from '@portcullis/protocol';
 import { describe, expect, it } from 'vitest';
 import { type AuthorizationServerOptions, createAuthorizationServer } from '../src/index.ts';
@@ -39,8 +39,8 @@ async function isKnown(t: ServerUnderTest, id: string): Promise<boolean> {
   return (await t.store.findClient(id)) !== null;
 }
 
-describe('a registration', () => {
-  it('[AS-DCR-73] T043 T143: that is never used is forgotten after a day', async () => {
+describe('the lifetime of a registration', () => {
+  it('[AS-DCR-73] T043 T143: deletes a registration that is never used after a day', async () => {
     const t = await startServer();
     const id = await registerClient(t);
     t.clock.now += DAY - 1;
@@ -54,7 +54,7 @@ describe('a registration', () => {
     expect(await isKnown(t, id)).toBe(false);
   });
 
-  it('[AS-DCR-73] T143: begins nothing after its day, and may end what it began before', async () => {
+  it('[AS-DCR-73] T143: an expired registration starts no authorization, but may finish one it started before', async () => {
     const t = await setScene();
     const { body } = await t.register({ ...METADATA, token_endpoint_auth_method: 'client_secret_post' });
     const [id, client_secret] = [String(body['client_id']), String(body['client_secret'])];
@@ -65,7 +65,7 @@ describe('a registration', () => {
     const { code, verifier } = await t.issueCode({ clientId: id, redirectUri: CALLBACK });
     t.clock.now += 50;
     await sweep(t);
-    // Whoever stands on the page of the sign-in goes on; whoever comes now is told that it is unknown.
+    // A login in progress continues; a new authorization request is rejected as of an unknown client.
     const before = t.snapshot();
     const refused = await t.newVisitor().open(requestOf({ client_id: id }));
     expect(refused.status).toBe(400);
@@ -80,7 +80,7 @@ describe('a registration', () => {
     expect(await isKnown(t, id)).toBe(true);
   });
 
-  it('[AS-DCR-73] that is used lives for ninety days after its last use', async () => {
+  it('[AS-DCR-73] keeps a used registration for ninety days after its last use', async () => {
     const t = await startServer({ lifetimes: { refreshIdle: DAY, grant: DAY } });
     const id = await registerClient(t);
     await t.signIn({ clientId: id, redirectUri: CALLBACK });
@@ -99,7 +99,7 @@ describe('a registration', () => {
     expect(await isKnown(t, id)).toBe(false);
   });
 
-  it('[AS-DCR-73] T043: that holds a live grant is never forgotten', async () => {
+  it('[AS-DCR-73] T043: never deletes a registration that holds a live grant', async () => {
     const t = await startServer({ lifetimes: { usedClient: DAY, refreshIdle: 400 * DAY } });
     const id = await registerClient(t);
     const { body } = await t.signIn({ clientId: id, redirectUri: CALLBACK });
@@ -111,7 +111,7 @@ describe('a registration', () => {
     expect(await isKnown(t, id)).toBe(false);
   });
 
-  it('keeps its secret as long as it lives', async () => {
+  it('a client secret is valid as long as its registration', async () => {
     const t = await startServer();
     const { body } = await t.register({ ...METADATA, token_endpoint_auth_method: 'client_secret_post' });
     const [id, client_secret] = [String(body['client_id']), String(body['client_secret'])];
@@ -127,7 +127,7 @@ describe('a registration', () => {
     }
   });
 
-  it('is noted as used once a day, not at each refresh', async () => {
+  it('records the use of a registration once a day, not at each refresh', async () => {
     const t = await startServer();
     const id = await registerClient(t);
     let { body } = await t.signIn({ clientId: id, redirectUri: CALLBACK });
@@ -142,7 +142,7 @@ describe('a registration', () => {
     expect(await used()).toBe(first + DAY);
   });
 
-  it('is not kept alive by requests that get no token', async () => {
+  it('requests that get no token do not extend a registration', async () => {
     const t = await setScene();
     const id = await registerClient(t);
     await t.newVisitor().open(requestOf({ client_id: id }));
@@ -152,7 +152,7 @@ describe('a registration', () => {
     expect(await isKnown(t, id)).toBe(false);
   });
 
-  it('gives its token although its use could not be noted', async () => {
+  it('issues the token although the use of the registration could not be recorded', async () => {
     const t = await startServer();
     const id = await registerClient(t);
     t.store.recordClientUse = () => Promise.reject(new Error('the disk is full'));
@@ -160,13 +160,16 @@ describe('a registration', () => {
     expect(t.events).toContainEqual(expect.objectContaining({ type: 'request.failed', clientId: id }));
   });
 
-  it.each([['unusedClient'], ['usedClient']])('needs a length of its life: %s', async (name) => {
-    await expect(startServer({ lifetimes: { [name]: 0 } })).rejects.toThrow(`lifetimes.${name}`);
-  });
+  it.each([['unusedClient'], ['usedClient']])(
+    'rejects an invalid lifetime of registrations: %s',
+    async (name) => {
+      await expect(startServer({ lifetimes: { [name]: 0 } })).rejects.toThrow(`lifetimes.${name}`);
+    },
+  );
 });
 
-describe('a flood of registrations', () => {
-  it('[AS-DCR-73] T043: meets a cap, while known clients go on; room comes back', async () => {
+describe('registration floods', () => {
+  it('[AS-DCR-73] T043: caps unused registrations without affecting known clients, and allows new ones when some expire', async () => {
     const t = await startServer({ registration: { maxUnusedClients: 100 } });
     const known = await registerClient(t);
     const { body } = await t.signIn({ clientId: known, redirectUri: CALLBACK });
@@ -192,13 +195,13 @@ describe('a flood of registrations', () => {
     expect(await isKnown(t, known)).toBe(true);
   });
 
-  it('T043: leaves bounded rows, also when it comes all at once', async () => {
+  it('T043: concurrent registrations never exceed the cap', async () => {
     const t = await startServer({ registration: { maxUnusedClients: 50 } });
     await Promise.all(Array.from({ length: 500 }, () => t.register(METADATA)));
     expect(await t.store.countUnusedClients()).toBeLessThanOrEqual(50);
   });
 
-  it('T043: counts nothing that could not be stored, and counts again when it could not count', async () => {
+  it('T043: a failed write counts no registration, and a failed count is repeated', async () => {
     const t = await startServer({ registration: { maxUnusedClients: 1 } });
     const { countUnusedClients, registerClient } = t.store;
     const away = () => Promise.reject(temporarilyUnavailable('the store is away'));
@@ -215,13 +218,13 @@ describe('a flood of registrations', () => {
     expect([status, headers.get('retry-after')]).toEqual([503, '600']);
   });
 
-  it('does not count what is refused for another reason', async () => {
+  it('registrations rejected for another reason do not count', async () => {
     const t = await startServer({ registration: { maxUnusedClients: 1 } });
     for (let index = 0; index < 5; index += 1) await t.register({ redirect_uris: ['javascript:x'] });
     expect((await t.register(METADATA)).status).toBe(201);
   });
 
-  describe('from one network', () => {
+  describe('registration floods from one network', () => {
     const limits = { registrations: { burst: 10_000, perMinute: 10_000 } };
     const registration = { maxUnusedClients: 100 };
     /** Registers from an address; answers the status and the answer. */
@@ -244,7 +247,7 @@ describe('a flood of registrations', () => {
       }
     }
 
-    it('[AS-DCR-73] T043: takes no more than its part of the places, from whichever /64, and leaves the others theirs', async () => {
+    it('[AS-DCR-73] T043: one network gets only its share of the unused registrations, whichever /64 it uses', async () => {
       const t = await startServer({ registration, rateLimits: limits });
       expect(await flood(t, (count) => `2001:db8:7:${count.toString(16)}::1`)).toBe(50);
       const before = t.snapshot();
@@ -258,14 +261,14 @@ describe('a flood of registrations', () => {
       expect(t.events.at(-1)).toMatchObject({
         reason: 'registration: 50 of 50 unused clients belong to one network',
       });
-      // Whoever is greedy after it gets a part of what is left then, and there is always something left.
+      // The next network gets a share of what is left then, and there is always something left.
       expect(await flood(t, () => '192.0.2.1')).toBe(10);
       expect(await flood(t, () => '192.0.2.2')).toBe(8);
       expect((await registerFrom(t, '2001:db8:8::1')).status).toBe(201);
       expect((await registerFrom(t, '198.51.100.9')).status).toBe(201);
     });
 
-    it('T043: has its part over all processes and restarts', async () => {
+    it('T043: the share of a network holds over all processes and restarts', async () => {
       const t = await startServer({ registration, rateLimits: limits });
       await flood(t, () => '192.0.2.1');
       const restarted = await createAuthorizationServer({
@@ -285,7 +288,7 @@ describe('a flood of registrations', () => {
       await restarted.close();
     });
 
-    it('T043: has as many as it likes that become used: a platform is not held back by them', async () => {
+    it('T043: registrations that become used do not count, so a hosted platform is not limited by them', async () => {
       const t = await startServer({ registration, rateLimits: limits });
       for (let count = 0; count < 60; count += 1) {
         const { status, body } = await registerFrom(t, '192.0.2.1');
@@ -294,7 +297,7 @@ describe('a flood of registrations', () => {
         t.clock.now += 10;
       }
       expect(await flood(t, () => '192.0.2.1')).toBe(50);
-      // One that becomes used makes room by itself.
+      // One that becomes used no longer counts.
       for (const { id, lastUsedAt } of await t.store.listClients('', 200)) {
         if (lastUsedAt === null) await t.store.recordClientUse(id, t.clock.now, t.clock.now + DAY);
       }
@@ -302,7 +305,7 @@ describe('a flood of registrations', () => {
       expect((await registerFrom(t, '192.0.2.1')).status).toBe(201);
     });
 
-    it('T043: is told by the store to nobody: its name is a keyed hash', async () => {
+    it('T043: the store keeps the network only as a keyed hash', async () => {
       const t = await startServer({ registration, rateLimits: limits });
       await registerFrom(t, '192.0.2.1');
       const [[name] = ['']] = [...(await t.store.countUnusedClientsByNetwork())];
@@ -318,7 +321,7 @@ describe('a flood of registrations', () => {
       expect([...(await other.store.countUnusedClientsByNetwork()).keys()]).not.toContain(name);
     });
 
-    it('T043: takes no place from whom an administrator invited, also where anybody may register', async () => {
+    it('T043: a registration with an initial access token takes nothing from the share of its network', async () => {
       const t = await startServer({ registration, rateLimits: limits });
       await flood(t, () => '192.0.2.1');
       const { token } = await t.server.initialAccessTokens.create();
@@ -335,7 +338,7 @@ describe('a flood of registrations', () => {
       expect((await registerFrom(t, '203.0.113.1', second.token)).status).toBe(201);
     });
 
-    it('asks the store whose they are only when more than half of the places are taken', async () => {
+    it('the store counts registrations by network only when more than half of the cap is reached', async () => {
       const t = await startServer({ registration, rateLimits: limits });
       const { countUnusedClientsByNetwork } = t.store;
       let asked = 0;
@@ -349,7 +352,7 @@ describe('a flood of registrations', () => {
       expect(asked).toBe(1);
     });
 
-    it('T043: has no more when it comes all at once', async () => {
+    it('T043: concurrent registrations of one network never exceed its share', async () => {
       const t = await startServer({ registration, rateLimits: limits });
       await Promise.all(Array.from({ length: 300 }, () => registerFrom(t, '192.0.2.1')));
       expect(await t.store.countUnusedClients()).toBe(50);
@@ -361,11 +364,14 @@ describe('a flood of registrations', () => {
     });
   });
 
-  it.each([0, -1, 1.5, Number.NaN])('needs a cap that is a number: %s', async (maxUnusedClients) => {
-    await expect(startServer({ registration: { maxUnusedClients } })).rejects.toThrow(
-      'registration.maxUnusedClients',
-    );
-  });
+  it.each([0, -1, 1.5, Number.NaN])(
+    'rejects an invalid cap of unused registrations: %s',
+    async (maxUnusedClients) => {
+      await expect(startServer({ registration: { maxUnusedClients } })).rejects.toThrow(
+        'registration.maxUnusedClients',
+      );
+    },
+  );
 });
 
 describe('initial access tokens', () => {
@@ -377,7 +383,7 @@ describe('initial access tokens', () => {
       body: JSON.stringify(METADATA),
     });
 
-  it('[AS-DCR-67] let those register who have one', async () => {
+  it('[AS-DCR-67] registers a client that presents a configured initial access token', async () => {
     const t = await startServer({ registration: { initialAccessTokens } });
     for (const token of initialAccessTokens)
       expect((await registerWith(t, `Bearer ${token}`)).status).toBe(201);
@@ -391,7 +397,7 @@ describe('initial access tokens', () => {
     initialAccessTokens[0],
     `DPoP ${initialAccessTokens[0]}`,
     'Bearer a b',
-  ])('[AS-DCR-67] keep everybody else out: %s', async (authorization) => {
+  ])('[AS-DCR-67] rejects a registration without a valid initial access token: %s', async (authorization) => {
     const t = await startServer({ registration: { initialAccessTokens } });
     const before = t.snapshot();
     const { status, body, headers } = await registerWith(t, authorization);
@@ -400,11 +406,11 @@ describe('initial access tokens', () => {
     expect(t.snapshot()).toBe(before);
   });
 
-  describe('that an administrator makes', () => {
+  describe('initial access tokens that an administrator makes', () => {
     const invited = { registration: { requireInitialAccessToken: true } };
     const bearer = (token: string) => `Bearer ${token}`;
 
-    it('[AS-DCR-67] are for one registration each, and a refusal burns none', async () => {
+    it('[AS-DCR-67] an issued initial access token registers one client, and a rejected registration does not consume it', async () => {
       const t = await startServer(invited);
       const [first, second] = [
         await t.server.initialAccessTokens.create(),
@@ -425,7 +431,7 @@ describe('initial access tokens', () => {
       }
     });
 
-    it('T031 admit one of many that come at once', async () => {
+    it('T031: of concurrent registrations with one initial access token, exactly one succeeds', async () => {
       const t = await startServer(invited);
       const { token } = await t.server.initialAccessTokens.create();
       const outcomes = await Promise.all(Array.from({ length: 20 }, () => registerWith(t, bearer(token))));
@@ -436,7 +442,7 @@ describe('initial access tokens', () => {
 
     it.each<[string, (t: ServerUnderTest) => Promise<string>]>([
       ['none at all', async () => ''],
-      ['one that nobody made', async () => 'A'.repeat(43)],
+      ['one that was never issued', async () => 'A'.repeat(43)],
       [
         'one of another server',
         async () => (await (await startServer(invited)).server.initialAccessTokens.create()).token,
@@ -444,21 +450,26 @@ describe('initial access tokens', () => {
       ['one whose time is over', async (t) => (await t.server.initialAccessTokens.create('', 0)).token],
       ['the identifier of one', async (t) => (await t.server.initialAccessTokens.create()).id],
       ['one with more behind it', async (t) => `${(await t.server.initialAccessTokens.create()).token}A`],
-    ])('[AS-DCR-67] T040 keep everybody else out: with %s', async (_what, make) => {
-      const t = await startServer(invited);
-      const token = await make(t);
-      const before = t.snapshot();
-      const { status, body } = await registerWith(t, bearer(token));
-      expect([status, body['error']]).toEqual([401, 'invalid_token']);
-      expect(t.snapshot()).toBe(before);
-      const [refused] = t.events.filter(({ type }) => type === 'request.rejected');
-      expect(refused).toMatchObject({ reason: `initial access token: ${token === '' ? 'none' : 'unknown'}` });
-      expect(
-        (await registerWith(t, bearer((await t.server.initialAccessTokens.create()).token))).status,
-      ).toBe(201);
-    });
+    ])(
+      '[AS-DCR-67] T040: rejects a registration with an initial access token that is invalid: %s',
+      async (_what, make) => {
+        const t = await startServer(invited);
+        const token = await make(t);
+        const before = t.snapshot();
+        const { status, body } = await registerWith(t, bearer(token));
+        expect([status, body['error']]).toEqual([401, 'invalid_token']);
+        expect(t.snapshot()).toBe(before);
+        const [refused] = t.events.filter(({ type }) => type === 'request.rejected');
+        expect(refused).toMatchObject({
+          reason: `initial access token: ${token === '' ? 'none' : 'unknown'}`,
+        });
+        expect(
+          (await registerWith(t, bearer((await t.server.initialAccessTokens.create()).token))).status,
+        ).toBe(201);
+      },
+    );
 
-    it('[AS-DCR-67] T095 are taken back one by one while they are not used', async () => {
+    it('[AS-DCR-67] T095: an unused initial access token can be revoked, each on its own', async () => {
       const t = await startServer(invited);
       const { initialAccessTokens: invitations } = t.server;
       const [wrong, right] = [await invitations.create('for the wrong one'), await invitations.create()];
@@ -474,7 +485,7 @@ describe('initial access tokens', () => {
       expect(await invitations.list()).toMatchObject([{ id: right.id, clientId: body['client_id'] }]);
     });
 
-    it('are listed without their tokens, and told as events that say which client came by which', async () => {
+    it('lists initial access tokens without their values, and audit events link each to the client it registered', async () => {
       const t = await startServer(invited);
       const { initialAccessTokens: invitations } = t.server;
       const made = [await invitations.create('for Bob\0'), await invitations.create('x'.repeat(300))];
@@ -493,7 +504,7 @@ describe('initial access tokens', () => {
       for (const { token } of made) expect(kept).not.toContain(token);
     });
 
-    it('need no turn of a network, for each is one', async () => {
+    it('a registration with an initial access token is exempt from the rate limit of its network', async () => {
       const t = await startServer({ ...invited, rateLimits: { registrations: { burst: 1, perMinute: 1 } } });
       for (const _ of [1, 2, 3]) {
         const { token } = await t.server.initialAccessTokens.create();
@@ -501,23 +512,25 @@ describe('initial access tokens', () => {
       }
     });
 
-    it('are taken beside those of the configuration', async () => {
+    it('accepts issued initial access tokens beside those of the configuration', async () => {
       const t = await startServer({ registration: { initialAccessTokens } });
       expect(
         (await registerWith(t, bearer((await t.server.initialAccessTokens.create()).token))).status,
       ).toBe(201);
       expect((await registerWith(t, `Bearer ${initialAccessTokens[0]}`)).status).toBe(201);
-      const faulty = startServer({ registration: { initialAccessTokens, requireInitialAccessToken: false } });
-      await expect(faulty).rejects.toThrow('registration.requireInitialAccessToken');
+      const invalid = startServer({
+        registration: { initialAccessTokens, requireInitialAccessToken: false },
+      });
+      await expect(invalid).rejects.toThrow('registration.requireInitialAccessToken');
     });
   });
 
-  it('[AS-DCR-67] are not asked for when there are none', async () => {
+  it('[AS-DCR-67] registers without an initial access token where none is required', async () => {
     expect((await registerWith(await startServer())).status).toBe(201);
   });
 
   it.each([[[]], [['short']], [['with a space in it, which is no token']]])(
-    'must be tokens: %j',
+    'rejects configured initial access tokens that are no bearer tokens: %j',
     async (tokens) => {
       await expect(startServer({ registration: { initialAccessTokens: tokens } })).rejects.toThrow(
         'registration.initialAccessTokens',
@@ -539,12 +552,12 @@ describe('the scope that a client registers', () => {
     return claimsOf(body['access_token'])['scope'];
   };
 
-  it('is a hint: it limits nothing, and one that is missing takes nothing away', async () => {
+  it('a registered scope is a hint by default: it limits nothing, and a missing one removes nothing', async () => {
     expect(await grantedTo(undefined, { scope: 'notes:read' })).toBe('notes:read notes:write');
     expect(await grantedTo(undefined, {})).toBe('notes:read notes:write');
   });
 
-  it('is a ceiling where the operator says so; one that is missing still takes nothing away', async () => {
+  it('a registered scope is the maximum scope where so configured; a missing one removes nothing', async () => {
     expect(await grantedTo({ scope: 'ceiling' }, { scope: 'notes:read' })).toBe('notes:read');
     expect(await grantedTo({ scope: 'ceiling' }, {})).toBe('notes:read notes:write');
   });
@@ -557,13 +570,16 @@ describe('redirect URIs of a registration', () => {
     [['cursor://anysphere.cursor-mcp/cb', 'http://localhost/cb'], 'native'],
     [['https://vscode.dev/redirect', 'http://127.0.0.1:33418'], 'web'],
     [['https://app.example/cb'], 'web'],
-  ])('[AS-DCR-30] say what kind of application it is: %j is %s', async (redirect_uris, type) => {
-    const { register } = await startServer({ privateUseSchemes: ['cursor'] });
-    const { status, body } = await register({ redirect_uris });
-    expect([status, body['application_type'], body['redirect_uris']]).toEqual([201, type, redirect_uris]);
-  });
+  ])(
+    '[AS-DCR-30] derives the application type from the redirect URIs: %j is %s',
+    async (redirect_uris, type) => {
+      const { register } = await startServer({ privateUseSchemes: ['cursor'] });
+      const { status, body } = await register({ redirect_uris });
+      expect([status, body['application_type'], body['redirect_uris']]).toEqual([201, type, redirect_uris]);
+    },
+  );
 
-  it('are judged one by one: a scheme that is not allowed is left out, and what is dangerous is named with its reason', async () => {
+  it('drops redirect URIs with a scheme that is not allowed, and names dangerous ones with the reason', async () => {
     const t = await startServer();
     const mixed = ['cursor://anysphere.cursor-mcp/cb', 'http://localhost:8080/cb'];
     expect((await t.register({ redirect_uris: mixed })).body['redirect_uris']).toEqual([mixed[1]]);
@@ -578,8 +594,8 @@ describe('redirect URIs of a registration', () => {
   });
 });
 
-describe('what a client says of itself', () => {
-  it('[AS-DCR-68] is marked as its own word, however famous its name', async () => {
+describe('metadata that a client claims', () => {
+  it('[AS-DCR-68] the consent page marks a registered client as unverified, however famous its name', async () => {
     const t = await setScene();
     const client_id = await t.registerClient({
       ...METADATA,

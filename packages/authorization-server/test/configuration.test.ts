@@ -107,14 +107,14 @@ describe('a configuration', () => {
   }); // biome-ignore format: a table
 
   it('tells all faults of a client, and none that follows from another', async () => {
-    const faulty = {
+    const invalid = {
       ...client,
       grant_types: ['x'],
       client_uri: 'y',
       redirect_uris: ['ftp://z'],
       response_types: [],
     };
-    expect(await issuesOf({ clients: [faulty], resources: [notes] })).toEqual([
+    expect(await issuesOf({ clients: [invalid], resources: [notes] })).toEqual([
       expect.stringMatching(/^clients\.0\.client_uri must be an absolute http/),
       expect.stringMatching(/^clients\.0\.grant_types: none of them/),
       expect.stringMatching(/^clients\.0\.redirect_uris\.0 must not use the scheme ftp$/),

@@ -98,8 +98,8 @@ describe('logging in for an account page', () => {
     t.clock.now += 900;
     const again = await t.visitor.open('/account/remove');
     expect(textOf(again)).toContain('Sign in again to change your account settings');
-    const stranger = await t.newVisitor().open('/account/remove');
-    expect(textOf(stranger)).toContain('Sign in to manage your account');
+    const signedOut = await t.newVisitor().open('/account/remove');
+    expect(textOf(signedOut)).toContain('Sign in to manage your account');
     t.visitor.headers = { 'accept-language': 'de' };
     expect(textOf(await t.visitor.open('/account/remove'))).toContain(
       'erneut, um Ihre Kontoeinstellungen zu ändern',

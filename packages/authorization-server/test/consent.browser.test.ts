@@ -61,7 +61,7 @@ beforeAll(async () => {
             ]
           : [],
     }),
-    { between: withoutAddress },
+    { middleware: withoutAddress },
   );
   issuer = stage.issuer;
   ends.push(stage.close);

@@ -1,4 +1,4 @@
-/** Browsers that somebody signed in with before: their owners get in while others guess at the account, and nobody else does. */
+/** Device cookies (OWASP): owners log in from known browsers while an attacker guesses passwords. */
 import { describe, expect, it } from 'vitest';
 import { createAuthorizationServer, defaultRateLimits } from '../src/index.ts';
 import type { ServerOptions } from '../src/options.ts';
@@ -29,7 +29,7 @@ async function attempt(visitor: Visitor, password: string): Promise<Sight> {
   return visitor.submit(await visitor.open('/login?to=account'), { email: EMAIL, password });
 }
 
-/** Strangers guess at the account from so many networks that whoever is unknown has to wait. */
+/** Guesses from so many networks that unknown browsers have to wait. */
 async function besiege({ server }: Pick<Scene, 'server'>): Promise<void> {
   for (let n = 0; n < 30; n++) {
     const { status } = await attempt(createVisitor(server, `2001:db8:${n >> 2}::1`), `guess ${n}`);
@@ -45,7 +45,7 @@ function onTheWay(t: Scene, visitor: Visitor, server: Scene['server'] = t.server
   return moved;
 }
 
-/** The same server, started again: perhaps with other sealing keys. */
+/** The same server, started again: perhaps with other master keys. */
 const restart = (t: Scene, masterKey = MASTER_KEY, previousMasterKeys: readonly Uint8Array[] = []) =>
   createAuthorizationServer({
     issuer: ISSUER,
@@ -57,8 +57,8 @@ const restart = (t: Scene, masterKey = MASTER_KEY, previousMasterKeys: readonly 
     clock: () => t.clock.now,
   });
 
-describe('the cookie of a known browser', () => {
-  it('is for this host alone, for no script and no other site, lasts 180 days, and is new at every sign-in', async () => {
+describe('the device cookie', () => {
+  it('the device cookie is host-only, HttpOnly and SameSite, lasts 180 days, and is renewed at every login', async () => {
     const t = await setScene();
     const sight = await attempt(t.visitor, PASSWORD);
     const lines = sight.trail.flatMap(({ headers }) => headers.getSetCookie());
@@ -73,7 +73,7 @@ describe('the cookie of a known browser', () => {
     expect(t.snapshot()).not.toContain(String(first));
   });
 
-  it('is set for nobody who is refused, and signs nobody in', async () => {
+  it('a failed login sets no device cookie, and a device cookie signs no user in', async () => {
     const t = await setScene();
     expect((await attempt(t.newVisitor(), 'wrong')).headers.getSetCookie()).toEqual([]);
     await attempt(t.visitor, PASSWORD);
@@ -99,7 +99,7 @@ describe('the cookie of a known browser', () => {
 
   const requestWith = (cookie: string) => new Request(ISSUER, { headers: { cookie } });
 
-  it('knows four people who share a browser, those who came last', async () => {
+  it('a device cookie holds the last four users of a shared browser', async () => {
     const { known, account } = await start();
     const users = ['a', 'b', 'c', 'd', 'e'].map((id) => ({ ...account, id }));
     let cookie = '';
@@ -110,7 +110,7 @@ describe('the cookie of a known browser', () => {
     expect(known.findDevice(requestWith(cookie), null)).toBeNull();
   });
 
-  it('T075: is of use for 180 days, however often another person signs in beside', async () => {
+  it('T075: a device cookie is valid for 180 days, however often another user logs in with the same browser', async () => {
     const { t, known, account } = await start();
     const first = known.issue(requestWith(''), account).split(';')[0] ?? '';
     t.clock.now += LIFETIME - 1;
@@ -121,8 +121,8 @@ describe('the cookie of a known browser', () => {
   });
 });
 
-describe('an account that strangers guess at', () => {
-  it('T075: lets its owner in with a browser that it knows, from anywhere, after a restart, under the next sealing key', async () => {
+describe('an account under a brute-force attack', () => {
+  it('T075: the owner logs in with a device cookie from any network, after a restart, and with the next master key', async () => {
     const t = await setScene();
     await attempt(t.visitor, PASSWORD);
     await besiege(t);
@@ -141,7 +141,7 @@ describe('an account that strangers guess at', () => {
     await server.close();
   });
 
-  it('T075: does not know a browser by a cookie that is forged or of another account', async () => {
+  it('T075: rejects a device cookie that is forged or of another account', async () => {
     const t = await setScene();
     await attempt(t.visitor, PASSWORD);
     const own = t.visitor.cookies.get(COOKIE) ?? '';
@@ -165,7 +165,7 @@ describe('an account that strangers guess at', () => {
     expect((await attempt(shared, PASSWORD)).path).toBe('/account');
   });
 
-  it('T075: knows only the browser that changed the password, until the others sign in again', async () => {
+  it('T075: after a password change only the device cookie of that browser is valid, until others log in again', async () => {
     const t = await setScene();
     const elsewhere = t.newVisitor();
     await attempt(elsewhere, PASSWORD);
@@ -179,7 +179,7 @@ describe('an account that strangers guess at', () => {
     expect((await attempt(onTheWay(t, t.visitor), next)).path).toBe('/account');
   });
 
-  it('T075: gives whoever stole the cookie five guesses, in all processes together, and then no more than others', async () => {
+  it('T075: a stolen device cookie allows five guesses over all processes, and then no more than without it', async () => {
     const t = await setScene();
     const elsewhere = t.newVisitor('203.0.113.9');
     await attempt(elsewhere, PASSWORD);
@@ -200,7 +200,7 @@ describe('an account that strangers guess at', () => {
     await servers[1].close();
   });
 
-  it('T075: gives a hundred guesses at once with a stolen cookie no more than five', async () => {
+  it('T075: a hundred concurrent guesses with a stolen device cookie count as five', async () => {
     const t = await setScene();
     const throttle = createLoginThrottle(
       { store: t.store, options: { rateLimits: defaultRateLimits }, clock: () => t.clock.now },
@@ -217,7 +217,7 @@ describe('an account that strangers guess at', () => {
     expect(await guess(ON_THE_WAY, 'hers')).toEqual({ kind: 'verified', result: 'known' });
   });
 
-  it('lets its owner mistype five times, on the way, and then as often as others may', async () => {
+  it('the owner may mistype five times with a device cookie, and then as often as without', async () => {
     const t = await setScene();
     await attempt(t.visitor, PASSWORD);
     const moved = onTheWay(t, t.visitor);
@@ -229,10 +229,10 @@ describe('an account that strangers guess at', () => {
     for (let n = 0; n < 5; n++) expect((await attempt(moved, `typo ${n}`)).status).toBe(400);
   });
 
-  it('T017: knows no browser of whoever has the password and not the code', async () => {
+  it('T017: a login without its second factor sets no device cookie', async () => {
     const t = await setScene();
     await t.store.saveTotpFactor(
-      { accountId: ACCOUNT, encryptedSecret: 'sealed', lastStep: 0, createdAt: t.clock.now },
+      { accountId: ACCOUNT, encryptedSecret: 'encrypted', lastStep: 0, createdAt: t.clock.now },
       [],
     );
     const half = await attempt(t.newVisitor(), PASSWORD);

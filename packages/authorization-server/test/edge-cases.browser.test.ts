@@ -29,15 +29,15 @@ const document = {
 };
 
 const loseCookies =
-  (room: AuthorizationServer['handleHttp']): AuthorizationServer['handleHttp'] =>
+  (handle: AuthorizationServer['handleHttp']): AuthorizationServer['handleHttp'] =>
   async (asked) => {
-    if (!cookies.off) return room(asked);
+    if (!cookies.off) return handle(asked);
     const headers: typeof asked.headers = {
       get: (name) => (name === 'cookie' ? null : asked.headers.get(name)),
       has: (name) => name !== 'cookie' && asked.headers.has(name),
     };
     const { method, url, body } = asked;
-    const answer = await room({ method, url, headers, body, text: () => asked.text() });
+    const answer = await handle({ method, url, headers, body, text: () => asked.text() });
     return { ...answer, cookies: [] };
   };
 
@@ -55,7 +55,7 @@ beforeAll(async () => {
       clock: () => Math.floor(Date.now() / 1000) + clock.ahead,
       events: (event) => events.push(event),
     }),
-    { between: loseCookies },
+    { middleware: loseCookies },
   );
   issuer = stage.issuer;
   ends.push(stage.close);

@@ -115,7 +115,7 @@ async function startServer(
         },
       ],
     }),
-    { between: withoutAddress },
+    { middleware: withoutAddress },
   );
   issuer = stage.issuer;
   onTestFinished(stage.close);

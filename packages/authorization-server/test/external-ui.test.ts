@@ -165,10 +165,10 @@ describe('a headless mode', () => {
       expect([path, (await t.visitor.open(path)).status]).toEqual([path, 404]);
     }
     expect(await t.server.setupLink()).toBeNull();
-    const stranger = t.newVisitor();
-    const sent = await stranger.open('/invitation?token=x');
+    const otherVisitor = t.newVisitor();
+    const sent = await otherVisitor.open('/invitation?token=x');
     challengeOf(sent, loginUrl);
-    const typed = await stranger.open('/login', { method: 'POST', body: new URLSearchParams() });
+    const typed = await otherVisitor.open('/login', { method: 'POST', body: new URLSearchParams() });
     expect(typed.status).toBe(405);
   });
 
@@ -469,8 +469,8 @@ describe('an answer of the application', () => {
     expect([other.status, other.body['error']]).toEqual([403, 'access_denied']);
     const back = await t.conclude('/headless/accept', { ...accept, account: ACCOUNT });
 
-    const stranger = await t.newVisitor().open(back);
-    expect([stranger.status, stranger.left]).toEqual([403, null]);
+    const otherVisitor = await t.newVisitor().open(back);
+    expect([otherVisitor.status, otherVisitor.left]).toEqual([403, null]);
     // Another session in the same browser is another person, as far as anybody knows.
     await signIn(t, t.visitor, requestOf({ prompt: 'login' }), { email: 'grace@example.org' });
     const swapped = await t.visitor.open(back);

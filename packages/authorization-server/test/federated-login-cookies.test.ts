@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { comeBack, leaveFor, openId, setUpstreamScene, startFiles, stayAt } from './federation-scene.ts';
 import { requestOf, type Sight } from './visitor.ts';
 
-function departureOf({ headers, trail }: Sight): string {
+function federatedLoginCookieOf({ headers, trail }: Sight): string {
   const all = [...trail.map((one) => one.headers), headers].flatMap((one) => one.getSetCookie());
   return all.find((line) => line.includes('federated-login') && !line.includes('Max-Age=0')) ?? '';
 }
@@ -11,7 +11,7 @@ function departureOf({ headers, trail }: Sight): string {
 describe('the cookie of a departure', () => {
   it('[GW-CONS-48] is ours alone, for the whole host, secret to scripts, short-lived, and says nothing', async () => {
     const t = await setUpstreamScene([openId(await startFiles())]);
-    const line = departureOf(await leaveFor(t.visitor));
+    const line = federatedLoginCookieOf(await leaveFor(t.visitor));
     const [pair = '', ...attributes] = line.split('; ');
     expect(pair).toMatch(/^__Host-portcullis-federated-login-[\w-]{8}=[\w-]{43}$/);
     expect(attributes.toSorted()).toEqual(['HttpOnly', 'Max-Age=600', 'Path=/', 'SameSite=Lax', 'Secure']);

@@ -42,7 +42,7 @@ async function setFilesScene(options: Partial<AuthorizationServerOptions> = {}) 
 }
 
 /** Cookies of departures that an answer sets. */
-function departures({ headers, trail }: Sight): readonly string[] {
+function federatedLoginCookies({ headers, trail }: Sight): readonly string[] {
   return [...trail.map((one) => one.headers), headers]
     .flatMap((one) => one.getSetCookie())
     .filter((line) => line.includes('federated-login') && !line.includes('Max-Age=0'));
@@ -218,8 +218,8 @@ describe('the way to a third party and back', () => {
     const end = await comeBack(t.visitor, await stayAt(t.visitor, next.left, { login: 'bob' }));
     const { body } = await redeemAt(t, end);
     const claims = claimsOf(body['access_token']);
-    const bond = await t.store.findProviderTokens(String(claims['grant_id']));
-    expect([bond?.subject, bond?.accountId]).toEqual(['bob', claims['sub']]);
+    const providerTokens = await t.store.findProviderTokens(String(claims['grant_id']));
+    expect([providerTokens?.subject, providerTokens?.accountId]).toEqual(['bob', claims['sub']]);
   });
 
   it('lets the person choose a workspace once it is known who they are', async () => {
@@ -370,7 +370,7 @@ describe('ways that end early or begin anew', () => {
     const asked = await t.visitor.open(requestOf());
     const end = await t.visitor.submit(asked, { decision: 'deny' });
     expect(end.left?.searchParams.get('error')).toBe('access_denied');
-    expect([departures(end), files.count('GET /auth')]).toEqual([[], 0]);
+    expect([federatedLoginCookies(end), files.count('GET /auth')]).toEqual([[], 0]);
   });
 
   it('asks a person to sign in anew there when the client wants that', async () => {
@@ -438,12 +438,12 @@ describe('T076 consent before anything is forwarded', () => {
     const path = requestOf({ client_id: client, redirect_uri: 'https://new.example/cb' });
     const asked = await t.visitor.open(path);
     expect([asked.path.startsWith('/consent'), asked.left]).toEqual([true, null]);
-    expect(departures(asked)).toEqual([]);
+    expect(federatedLoginCookies(asked)).toEqual([]);
     const before = files.count('GET /auth');
     const left = await t.visitor.submit(asked, { decision: 'allow' });
     expect(left.left?.origin).toBe(files.origin);
-    expect(departures(left)).toHaveLength(1);
-    expect(departures(left)[0]).toMatch(/^__Host-.*HttpOnly; SameSite=Lax; Secure$/);
+    expect(federatedLoginCookies(left)).toHaveLength(1);
+    expect(federatedLoginCookies(left)[0]).toMatch(/^__Host-.*HttpOnly; SameSite=Lax; Secure$/);
     expect(files.count('GET /auth')).toBe(before);
   });
 
@@ -494,7 +494,7 @@ describe('T076 consent before anything is forwarded', () => {
     const asked = await t.visitor.open(requestOf());
     const before = t.snapshot();
     const refused = await t.visitor.submit(asked, { ...fields, decision: 'allow' });
-    expect([refused.status, refused.left, departures(refused)]).toEqual([403, null, []]);
+    expect([refused.status, refused.left, federatedLoginCookies(refused)]).toEqual([403, null, []]);
     expect(t.snapshot()).toBe(before);
     expect((await t.visitor.submit(asked, { decision: 'allow' })).left?.origin).toBe(files.origin);
   });
@@ -527,7 +527,7 @@ describe('how often one leaves for a third party', () => {
     const before = t.snapshot();
     const held = await leaveAgain();
     expect([held.status, held.headers.get('retry-after'), held.left]).toEqual([429, '10', null]);
-    expect([departures(held), t.snapshot()]).toEqual([[], before]);
+    expect([federatedLoginCookies(held), t.snapshot()]).toEqual([[], before]);
     expect((await bob.submit(here, {}, '/login/hub')).left).not.toBeNull();
     t.clock.now += 10;
     expect((await leaveAgain()).left).not.toBeNull();
@@ -820,7 +820,7 @@ describe('T081 errors of the third party', () => {
       expect(seen(refused)).toEqual([status, retryAfter, null]);
       for (const sentence of sentences) expect(textOf(refused)).toContain(sentence);
       expect(textOf(refused)).not.toContain('This server is busy');
-      expect(departures(refused)).toEqual([]);
+      expect(federatedLoginCookies(refused)).toEqual([]);
       expect(t.snapshot()).toBe(before);
       const reference = referenceOf(refused);
       const told = t.events.find((event) => 'reference' in event && event.reference === reference);

@@ -49,7 +49,7 @@ function validate(identityProviders: readonly IdentityProviderOptions[], localAc
 
 const issuesOf = (...parameters: Parameters<typeof validate>) => validate(...parameters).issues;
 
-function judged(options: IdentityProviderOptions): IdentityProvider {
+function validated(options: IdentityProviderOptions): IdentityProvider {
   const { issues, validated } = validate([options]);
   expect(issues).toEqual([]);
   const found = validated.get(options.id);
@@ -65,7 +65,7 @@ const endpoints = {
 
 describe('third parties in the configuration', () => {
   it('are taken as they are, and get a redirect URI of their own', () => {
-    expect(judged(good)).toMatchObject({
+    expect(validated(good)).toMatchObject({
       redirectUri: 'https://as.example/callback/sso',
       statusCheckInterval: 60,
       revocationEnds: 'grant',
@@ -193,7 +193,7 @@ describe('third parties in the configuration', () => {
 });
 
 describe('scopes here and there', () => {
-  const party = judged({
+  const party = validated({
     ...good,
     upstreamScopes: { 'notes:write': ['repo', 'gist'], 'notes:read': ['read:user'] },
   });
@@ -233,7 +233,7 @@ describe('presets', () => {
   ];
   it.each(all.map((preset) => ({ name: preset.name, preset })))('$name stands as it is', ({ preset }) => {
     expect(issuesOf([preset])).toEqual([]);
-    expect(judged(preset).clientSecret).toBe('secret');
+    expect(validated(preset).clientSecret).toBe('secret');
   });
 
   it('stand beside each other', () => {
@@ -250,7 +250,7 @@ describe('presets', () => {
     { preset: gitlab(client, 'https://git.example/'), issuer: 'https://git.example' },
     { preset: github(client), issuer: 'https://github.com/login/oauth' },
   ])('name the issuer $issuer as it names itself', ({ preset, issuer }) => {
-    expect(judged(preset).provider.issuer).toBe(issuer);
+    expect(validated(preset).provider.issuer).toBe(issuer);
   });
 
   it('let an operator say otherwise', () => {

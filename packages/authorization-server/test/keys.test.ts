@@ -9,18 +9,18 @@ import { CLIENTS, ISSUER, MASTER_KEY, NOTES, RESOURCES, startServer } from './se
 const options = { issuer: ISSUER, masterKey: MASTER_KEY, resources: RESOURCES, clients: CLIENTS };
 
 describe('sealing', () => {
-  const sealer = createEncryptor(MASTER_KEY);
+  const encryptor = createEncryptor(MASTER_KEY);
   const plaintext = Buffer.from('a private key');
 
   it('opens for the same key and place', () => {
-    expect(sealer.decrypt(sealer.encrypt(plaintext, 'row 1'), 'row 1')).toEqual(plaintext);
-    expect(createEncryptor(MASTER_KEY).decrypt(sealer.encrypt(plaintext, 'row 1'), 'row 1')).toEqual(
+    expect(encryptor.decrypt(encryptor.encrypt(plaintext, 'row 1'), 'row 1')).toEqual(plaintext);
+    expect(createEncryptor(MASTER_KEY).decrypt(encryptor.encrypt(plaintext, 'row 1'), 'row 1')).toEqual(
       plaintext,
     );
   });
 
   it('never seals to the same bytes twice, and shows nothing of the text', () => {
-    const [first, second] = [sealer.encrypt(plaintext, 'row 1'), sealer.encrypt(plaintext, 'row 1')];
+    const [first, second] = [encryptor.encrypt(plaintext, 'row 1'), encryptor.encrypt(plaintext, 'row 1')];
     expect(first).not.toEqual(second);
     expect(Buffer.from(first).includes(plaintext.subarray(0, 4))).toBe(false);
   });
@@ -35,20 +35,20 @@ describe('sealing', () => {
   };
 
   it('tells another key from damage', () => {
-    const envelope = sealer.encrypt(plaintext, 'row 1');
+    const ciphertext = encryptor.encrypt(plaintext, 'row 1');
     const other = createEncryptor(new Uint8Array(32).fill(8));
-    expect(issueOf(() => other.decrypt(envelope, 'row 1'))).toBe('other-key');
-    expect(issueOf(() => sealer.decrypt(envelope, 'row 2'))).toBe('damaged');
-    for (const length of [0, 1, 36, envelope.length - 1]) {
-      expect(issueOf(() => sealer.decrypt(envelope.subarray(0, length), 'row 1'))).toBe('damaged');
+    expect(issueOf(() => other.decrypt(ciphertext, 'row 1'))).toBe('other-key');
+    expect(issueOf(() => encryptor.decrypt(ciphertext, 'row 2'))).toBe('damaged');
+    for (const length of [0, 1, 36, ciphertext.length - 1]) {
+      expect(issueOf(() => encryptor.decrypt(ciphertext.subarray(0, length), 'row 1'))).toBe('damaged');
     }
   });
 
   it('notices any changed byte', () => {
-    const envelope = sealer.encrypt(plaintext, 'row 1');
-    for (const index of envelope.keys()) {
-      const changed = Uint8Array.from(envelope, (byte, at) => (at === index ? byte ^ 1 : byte));
-      expect(issueOf(() => sealer.decrypt(changed, 'row 1'))).toMatch(/^(damaged|other-key)$/);
+    const ciphertext = encryptor.encrypt(plaintext, 'row 1');
+    for (const index of ciphertext.keys()) {
+      const changed = Uint8Array.from(ciphertext, (byte, at) => (at === index ? byte ^ 1 : byte));
+      expect(issueOf(() => encryptor.decrypt(changed, 'row 1'))).toMatch(/^(damaged|other-key)$/);
     }
   });
 });

@@ -9,7 +9,7 @@ import {
 import type { AuthorizationStore } from '../src/store/index.ts';
 import { EMAIL, PASSWORD } from './visitor.ts';
 
-type Room = AuthorizationServer['handleHttp'];
+type Handle = AuthorizationServer['handleHttp'];
 
 export interface ListeningServer {
   readonly issuer: string;
@@ -26,20 +26,20 @@ type Wanted = Pick<AuthorizationServerOptions, 'resources'> & Partial<Authorizat
  */
 export async function startListening(
   options: (issuer: string) => Wanted,
-  more: { readonly bootstrap?: boolean; readonly between?: (room: Room) => Room } = {},
+  more: { readonly bootstrap?: boolean; readonly middleware?: (handle: Handle) => Handle } = {},
 ): Promise<ListeningServer> {
-  const { bootstrap = true, between = (room) => room } = more;
+  const { bootstrap = true, middleware = (handle) => handle } = more;
   const store = await openStore(':memory:');
-  let room: Room | undefined;
+  let handle: Handle | undefined;
   const listening = await listen(
-    (asked, connection) => room?.(asked, connection) ?? Promise.reject(new Error('too early')),
+    (asked, connection) => handle?.(asked, connection) ?? Promise.reject(new Error('too early')),
     { port: 0, host: 'localhost' },
   );
   const issuer = `http://localhost:${listening.port}`;
   const masterKey = new Uint8Array(32).fill(7);
   const server = await createAuthorizationServer({ issuer, store, masterKey, ...options(issuer) });
   if (bootstrap) await server.bootstrap(EMAIL, PASSWORD);
-  room = between(server.handleHttp);
+  handle = middleware(server.handleHttp);
   const close = async () => {
     await listening.close(0);
     await server.close();
@@ -50,6 +50,6 @@ export async function startListening(
 
 /** Browsers whose network address nobody knows: so that many tests in a row are not held back as one flood. */
 export const withoutAddress =
-  (room: Room): Room =>
+  (handle: Handle): Handle =>
   (asked) =>
-    room(asked);
+    handle(asked);

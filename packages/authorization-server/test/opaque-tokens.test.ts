@@ -26,15 +26,15 @@ const CLAIMS: AccessTokenClaims = {
 };
 const key = (fill: number) => new Uint8Array(32).fill(fill);
 const tokensUnder = (masterKey: Uint8Array, previousMasterKeys: readonly Uint8Array[] = []) =>
-  createOpaqueTokens({ masterKey, previousMasterKeys: previousMasterKeys });
+  createOpaqueTokens({ masterKey, previousMasterKeys });
 
 describe('an opaque token', () => {
-  const { encrypt: seal, decrypt: open } = tokensUnder(key(1));
+  const { encrypt, decrypt } = tokensUnder(key(1));
 
   it('opens here, says nothing, and is never the same twice', () => {
-    const [one, other] = [seal(CLAIMS), seal(CLAIMS)];
-    expect(open(one)).toEqual(CLAIMS);
-    expect(open(other)).toEqual(CLAIMS);
+    const [one, other] = [encrypt(CLAIMS), encrypt(CLAIMS)];
+    expect(decrypt(one)).toEqual(CLAIMS);
+    expect(decrypt(other)).toEqual(CLAIMS);
     expect(one).not.toBe(other);
     expect(one).toMatch(/^opaque\.[\w-]+$/);
     const bytes = Buffer.from(one.slice('opaque.'.length), 'base64url').toString('latin1');
@@ -44,17 +44,17 @@ describe('an opaque token', () => {
   });
 
   it('opens under no other key, and under one that was replaced', () => {
-    const token = seal(CLAIMS);
+    const token = encrypt(CLAIMS);
     expect(tokensUnder(key(2)).decrypt(token)).toBeNull();
     expect(tokensUnder(key(2), [key(3), key(1)]).decrypt(token)).toEqual(CLAIMS);
   });
 
   it('opens in no other way than it was written: any change is none of ours', () => {
-    const token = seal(CLAIMS);
+    const token = encrypt(CLAIMS);
     fc.assert(
       fc.property(fc.nat(token.length - 1), fc.constantFrom(...'ABab09-_.='), (at, character) => {
         const changed = token.slice(0, at) + character + token.slice(at + 1);
-        expect(open(changed)).toEqual(changed === token ? CLAIMS : null);
+        expect(decrypt(changed)).toEqual(changed === token ? CLAIMS : null);
       }),
       { numRuns: 500 },
     );
@@ -67,7 +67,7 @@ describe('an opaque token', () => {
       token.slice(0, -1),
       `${token}.x`,
     ])
-      expect(open(other)).toBeNull();
+      expect(decrypt(other)).toBeNull();
   });
 });
 
@@ -113,10 +113,10 @@ describe('a resource with opaque tokens', () => {
   it('[S-STORE-1] stores nothing of them, and tells nothing of them in its events', async () => {
     const t = await start();
     const { body } = await t.signIn();
-    const sealed = String(body['access_token']).slice('opaque.'.length);
-    expect(t.snapshot()).not.toContain(sealed);
+    const encrypted = String(body['access_token']).slice('opaque.'.length);
+    expect(t.snapshot()).not.toContain(encrypted);
     expect(t.events.map(({ type }) => type)).toContain('token.issued');
-    expect(JSON.stringify(t.events)).not.toContain(sealed);
+    expect(JSON.stringify(t.events)).not.toContain(encrypted);
   });
 
   it('[AS-INTRO-63] T095 they end by revocation, with their grant, and by time, as others do', async () => {

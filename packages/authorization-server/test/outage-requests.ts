@@ -150,10 +150,10 @@ async function prepareFlows(desk: Desk): Promise<void> {
   const login = await visitor.open(requestOf());
   await hold('GET /login', 'reading', 200, () => visitor.open(login.path));
   await hold('POST /login', 'writing', 303, () => signIn(visitor, login));
-  const stranger = newVisitor();
-  const choice = await stranger.open(requestOf());
+  const newUser = newVisitor();
+  const choice = await newUser.open(requestOf());
   // It is shown first, whose the consent is for: somebody of the third party.
-  await hold('POST /login/hub', 'writing', 303, () => stranger.submit(choice, {}, '/login/hub'));
+  await hold('POST /login/hub', 'writing', 303, () => newUser.submit(choice, {}, '/login/hub'));
   const tourist = newVisitor();
   const visit = await tourist.open('/login');
   await hold('POST /login/hub', 'writing', 200, () => tourist.submit(visit, {}, '/login/hub'));

@@ -7,14 +7,14 @@ import {
 import { EMAIL, PASSWORD, requestOf, type Scene, type Sight, setScene } from './visitor.ts';
 
 const KNOWN = { isKnown: true, fairnessKey: 'ada' };
-const stranger = (fairnessKey: string): HashRequester => ({ isKnown: false, fairnessKey });
+const unknownRequester = (fairnessKey: string): HashRequester => ({ isKnown: false, fairnessKey });
 
 /** A semaphore that is busy until `end`; collects the outcomes of all requests in their order. */
 function startBusy(waiting: number) {
   const semaphore = createPasswordHashingSemaphore({ running: 1, waiting });
   const happened: string[] = [];
   const { promise: finished, resolve: finish } = Promise.withResolvers<void>();
-  const all: Promise<unknown>[] = [semaphore.run(stranger('first'), () => finished)];
+  const all: Promise<unknown>[] = [semaphore.run(unknownRequester('first'), () => finished)];
   return {
     ask(name: string, asker: HashRequester) {
       const turn = semaphore.run(asker, async () => void happened.push(name));
@@ -41,7 +41,7 @@ describe('the password hashing semaphore', () => {
       return 'done';
     };
     const outcomes = await Promise.allSettled(
-      Array.from({ length: 9 }, (_, n) => semaphore.run(stranger(`192.0.2.${n}`), task)),
+      Array.from({ length: 9 }, (_, n) => semaphore.run(unknownRequester(`192.0.2.${n}`), task)),
     );
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(5);
     for (const outcome of outcomes.slice(5)) {
@@ -56,23 +56,23 @@ describe('the password hashing semaphore', () => {
 
   it('serves known users first, and every fourth turn another', async () => {
     const t = startBusy(8);
-    for (const name of ['s1', 's2', 's3']) t.ask(name, stranger(name));
+    for (const name of ['s1', 's2', 's3']) t.ask(name, unknownRequester(name));
     for (let n = 1; n <= 7; n++) t.ask(`k${n}`, KNOWN);
     expect(await t.end()).toEqual(['k1', 'k2', 'k3', 's1', 'k4', 'k5', 'k6', 's2', 'k7', 's3']);
   });
 
   it('keeps places for known users when the other queue is full, and the other way round', async () => {
     const t = startBusy(2);
-    for (const n of [1, 2, 3]) t.ask(`s${n}`, stranger(`${n}`));
+    for (const n of [1, 2, 3]) t.ask(`s${n}`, unknownRequester(`${n}`));
     for (const n of [1, 2, 3]) t.ask(`k${n}`, { isKnown: true, fairnessKey: `${n}` });
     expect((await t.end()).toSorted()).toEqual(['k1', 'k2', 'k3: 503, 2', 's1', 's2', 's3: 503, 2']);
   });
 
   it('gives one site all places until another site wants one, then shares them', async () => {
     const t = startBusy(4);
-    for (let n = 1; n <= 5; n++) t.ask(`a${n}`, stranger('a'));
-    for (let n = 1; n <= 3; n++) t.ask(`b${n}`, stranger('b'));
-    t.ask('c', stranger('c'));
+    for (let n = 1; n <= 5; n++) t.ask(`a${n}`, unknownRequester('a'));
+    for (let n = 1; n <= 3; n++) t.ask(`b${n}`, unknownRequester('b'));
+    t.ask('c', unknownRequester('c'));
     // The fifth was one too many; then each newcomer gets the place of the last of those who hold more than it.
     const outcomes = await t.end();
     const refused = outcomes.filter((one) => one.includes('503')).toSorted();

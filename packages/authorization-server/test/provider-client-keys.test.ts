@@ -302,9 +302,9 @@ describe('an answer that comes as a form', () => {
     const location = new URL(sent.headers.get('location') ?? '', ISSUER);
     const cookies = [...t.visitor.cookies];
     t.visitor.cookies.clear();
-    const stranger = await comeBack(t.visitor, location);
-    expect(stranger.status).toBe(403);
-    expect(textOf(stranger)).not.toContain('error_description');
+    const rejected = await comeBack(t.visitor, location);
+    expect(rejected.status).toBe(403);
+    expect(textOf(rejected)).not.toContain('error_description');
     expect(files.count('POST /token')).toBe(0);
     for (const [name, value] of cookies) t.visitor.cookies.set(name, value);
     expect((await comeBack(t.visitor, location)).left?.searchParams.has('code')).toBe(true);

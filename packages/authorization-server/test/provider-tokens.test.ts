@@ -566,7 +566,7 @@ describe('the token for a protected server', () => {
 });
 
 describe('farewells', () => {
-  const standing = async (files: {
+  const pendingJobs = async (files: {
     given: readonly string[];
     stands(token: string): boolean | Promise<boolean>;
   }) => (await Promise.all(files.given.map((token) => files.stands(token)))).filter(Boolean).length;
@@ -574,14 +574,14 @@ describe('farewells', () => {
   it('[GW-3P-11] revokes there what is revoked here', async () => {
     const files = await startFiles();
     const { t, refreshToken } = await signIn(openId(files));
-    expect(await standing(files)).toBeGreaterThan(0);
+    expect(await pendingJobs(files)).toBeGreaterThan(0);
     const { status } = await t.post('/revoke', {
       token: refreshToken,
       client_id: 'web',
       client_secret: 'web-secret',
     });
     expect(status).toBe(200);
-    await until(async () => (await standing(files)) === 0);
+    await until(async () => (await pendingJobs(files)) === 0);
     await until(() => t.events.some(({ type }) => type === 'provider_token.revocation_finished'));
     expect(t.events.find(({ type }) => type === 'provider_token.revocation_finished')).toMatchObject({
       outcome: 'revoked',
@@ -626,14 +626,14 @@ describe('farewells', () => {
     const { t, claims } = await signIn(identityProvider);
     await t.store.disableAccount(claims.sub, t.clock.now);
     await anotherProcess(t, identityProvider);
-    await until(async () => (await standing(files)) === 0);
+    await until(async () => (await pendingJobs(files)) === 0);
     await t.store.enableAccount(claims.sub);
     // A code that nobody redeems.
     await signInThere(t.visitor);
-    expect(await standing(files)).toBeGreaterThan(0);
+    expect(await pendingJobs(files)).toBeGreaterThan(0);
     t.clock.now += 3600;
     await anotherProcess(t, identityProvider);
-    await until(async () => (await standing(files)) === 0);
+    await until(async () => (await pendingJobs(files)) === 0);
   });
 
   it('tries again, also after a restart, and gives up after a day and a half', async () => {

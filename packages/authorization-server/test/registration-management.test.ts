@@ -1,4 +1,4 @@
-/** Management of a registration by its own client: with its own token, under the law of registration, to its end. */
+/** Registration management (RFC 7592): a client reads, updates and deletes its own registration. */
 import { describe, expect, it } from 'vitest';
 import {
   CALLBACK,
@@ -56,8 +56,8 @@ async function expectUnauthorized(t: ServerUnderTest, path: string, init: Reques
   expect(t.snapshot()).toBe(before);
 }
 
-describe('reading', () => {
-  it('[AS-DCRM-60] answers with everything that is registered, and with nothing that is not kept', async () => {
+describe('reading a registration', () => {
+  it('[AS-DCRM-60] returns all registered metadata, and nothing that is not stored', async () => {
     const t = await startServer();
     const client = await register(t, { ...METADATA, token_endpoint_auth_method: 'client_secret_basic' });
     const { status, headers, body } = await manage(t, 'GET', client);
@@ -68,7 +68,7 @@ describe('reading', () => {
     expect(body['registration_client_uri']).toBe(`${ISSUER}/register/${client.id}`);
   });
 
-  it('[AS-DCRM-61] T045: is for the client alone: wrong tokens and unknown clients look alike', async () => {
+  it('[AS-DCRM-61] T045: only the client itself reads its registration: wrong tokens and unknown clients get the same response', async () => {
     const t = await startServer();
     const [client, other] = [await register(t), await register(t)];
     const wrong = ['', 'x', other.token, client.id, `${client.token}x`, client.token.slice(1)];
@@ -87,7 +87,7 @@ describe('reading', () => {
           ...(authorization && { headers: { authorization } }),
         });
       }
-      for (const id of ['nobody', 'desktop', 'nightly', '', '%00', 'x'.repeat(5000), `${client.id}/`]) {
+      for (const id of ['missing', 'desktop', 'nightly', '', '%00', 'x'.repeat(5000), `${client.id}/`]) {
         const answer = await manage(t, method, { path: `/register/${id}`, token: client.token });
         expect(answer.status).toBe(401);
         bodies.add(answer.text);
@@ -97,7 +97,7 @@ describe('reading', () => {
     expect((await manage(t, 'GET', client)).status).toBe(200);
   });
 
-  it('T045 tells the log of no path that strangers made up', async () => {
+  it('T045: audit events contain no made-up path of an unauthenticated request', async () => {
     const t = await startServer();
     const client = await register(t);
     const before = t.snapshot();
@@ -113,7 +113,7 @@ describe('reading', () => {
     expect((await manage(t, 'GET', client)).status).toBe(200);
   });
 
-  it('[AS-DCRM-61] T045: is for no client that did not register, and for none by another scheme; the log says why', async () => {
+  it('[AS-DCRM-61] T045: rejects clients that did not register and other authentication schemes; the audit log has the reason', async () => {
     const t = await startServer();
     const client = await register(t);
     await t.store.saveClient({
@@ -144,7 +144,7 @@ describe('reading', () => {
     expect((await t.send(client.path, bearer)).status).toBe(200);
   });
 
-  it('tells no error code to who sent no token', async () => {
+  it('returns no error code to a request without a token', async () => {
     const t = await startServer();
     const { path } = await register(t);
     expect((await t.send(path)).headers.get('www-authenticate')).toBe('Bearer');
@@ -152,7 +152,7 @@ describe('reading', () => {
     expect(headers.get('www-authenticate')).toBe('Bearer error="invalid_token"');
   });
 
-  it('[AS-DCRM-61] knows its methods', async () => {
+  it('[AS-DCRM-61] rejects other methods at the registration endpoint with 405', async () => {
     const t = await startServer();
     const client = await register(t);
     for (const method of ['POST', 'PATCH']) {
@@ -166,13 +166,13 @@ describe('reading', () => {
     expect(preflight.headers.get('access-control-allow-methods')).toBe('GET, HEAD, PUT, DELETE');
   });
 
-  it('S-STORE-1: is by a token that stands nowhere in the store', async () => {
+  it('S-STORE-1: the registration access token is not readable in the store', async () => {
     const t = await startServer();
     const { token } = await register(t);
     expect(t.snapshot()).not.toContain(token);
   });
 
-  it('T045 T062: is not offered where it is switched off', async () => {
+  it('T045 T062: registration management can be disabled', async () => {
     const t = await startServer({ registration: { management: false } });
     const { status, body } = await t.register(METADATA);
     expect(status).toBe(201);
@@ -182,8 +182,8 @@ describe('reading', () => {
   });
 });
 
-describe('replacing', () => {
-  it('[AS-DCRM-60] replaces everything: what is left out is gone', async () => {
+describe('updating a registration', () => {
+  it('[AS-DCRM-60] an update replaces all metadata: what is left out is removed', async () => {
     const t = await startServer();
     const client = await register(t, { ...METADATA, client_uri: 'https://app.example', scope: 'notes:read' });
     const changed = {
@@ -229,18 +229,21 @@ describe('replacing', () => {
     ['with a script as its page', { client_uri: 'javascript:alert(1)' }, 'invalid_client_metadata'],
   ];
 
-  it.each(refused)('[AS-DCRM-60] T045: %s is refused as at creation', async (_what, changes, error) => {
-    const t = await startServer();
-    const client = await register(t);
-    const before = t.snapshot();
-    const document = { client_id: client.id, ...METADATA, ...changes };
-    const { status, body } = await manage(t, 'PUT', client, document);
-    expect([status, body['error']]).toEqual([400, error]);
-    expect(t.snapshot()).toBe(before);
-    expect((await manage(t, 'PUT', client, { client_id: client.id, ...METADATA })).status).toBe(200);
-  });
+  it.each(refused)(
+    '[AS-DCRM-60] T045: rejects an update %s, as at registration',
+    async (_what, changes, error) => {
+      const t = await startServer();
+      const client = await register(t);
+      const before = t.snapshot();
+      const document = { client_id: client.id, ...METADATA, ...changes };
+      const { status, body } = await manage(t, 'PUT', client, document);
+      expect([status, body['error']]).toEqual([400, error]);
+      expect(t.snapshot()).toBe(before);
+      expect((await manage(t, 'PUT', client, { client_id: client.id, ...METADATA })).status).toBe(200);
+    },
+  );
 
-  it('T040 T045: drops what a client cannot have', async () => {
+  it('T040 T045: an update grants no privileges', async () => {
     const t = await startServer();
     const client = await register(t);
     const greedy = {
@@ -257,7 +260,7 @@ describe('replacing', () => {
     expect(t.snapshot()).not.toMatch(/trusted|skip_consent/);
   });
 
-  it('keeps a secret, gives one to who needs it first, and forgets one that is not needed', async () => {
+  it('an update keeps the secret, issues one to a client that newly needs it, and removes one that is not needed', async () => {
     const t = await startServer();
     const client = await register(t);
     const put = (changes: object) =>
@@ -280,7 +283,7 @@ describe('replacing', () => {
     expect([await redeem({}), await redeem({ client_secret })]).toEqual([200, 401]);
   });
 
-  it('T045 writes and tells nothing when nothing changes, however often', async () => {
+  it('T045: an update without a change writes and audits nothing, however often', async () => {
     const t = await startServer();
     const client = await register(t, { ...METADATA, client_uri: 'https://app.example', scope: 'notes:read' });
     const { updateClient: changeClient } = t.store;
@@ -302,7 +305,7 @@ describe('replacing', () => {
     expect(t.events.filter(({ type }) => type === 'client.changed')).toHaveLength(1);
   });
 
-  it('T045 is done twenty times at once, and six times a minute after, by one client', async () => {
+  it('T045: limits updates to a burst of twenty and six a minute per client', async () => {
     const t = await startServer();
     const [client, other] = [await register(t), await register(t)];
     const put = (who: Registered, name: string) =>
@@ -330,7 +333,7 @@ describe('replacing', () => {
     ['half a document', 'application/json', '{'],
     ['an array', 'application/json', '[]'],
     ['null', 'application/json', 'null'],
-  ])('[AS-DCRM-60] refuses %s', async (_what, type, body) => {
+  ])('[AS-DCRM-60] rejects an update with the body %s', async (_what, type, body) => {
     const t = await startServer();
     const client = await register(t);
     const before = t.snapshot();
@@ -341,8 +344,8 @@ describe('replacing', () => {
   });
 });
 
-describe('deleting', () => {
-  it('[AS-DCRM-60 AS-DCRM-61] T143: ends the client and all that it was given, and nobody else', async () => {
+describe('deleting a registration', () => {
+  it('[AS-DCRM-60 AS-DCRM-61] T143: deletes the client with all its grants and tokens, and no other client', async () => {
     const t = await startServer();
     const [client, other] = [await register(t), await register(t)];
     const signIn = async ({ id }: Registered) =>
@@ -372,7 +375,7 @@ describe('deleting', () => {
     expect(t.events).toContainEqual({ type: 'client.removed', clientId: client.id });
   });
 
-  it('happens once, however many ask', async () => {
+  it('of concurrent deletions of a client one succeeds', async () => {
     const t = await startServer();
     const client = await register(t);
     const answers = await Promise.all(Array.from({ length: 10 }, () => manage(t, 'DELETE', client)));

@@ -1,4 +1,4 @@
-/** Dynamic registration: anybody becomes a client with the rights of anybody, and gets told exactly what was registered. */
+/** Dynamic client registration (RFC 7591): what a client can register, and the response. */
 import { describe, expect, it } from 'vitest';
 import { CALLBACK, ISSUER, redemption, type ServerUnderTest, startServer } from './server-under-test.ts';
 
@@ -13,8 +13,8 @@ async function expectRefused(t: ServerUnderTest, metadata: object, error: string
   expect(t.snapshot()).toBe(before);
 }
 
-describe('what a client gets', () => {
-  it('[AS-DCR-2 AS-DCR-60 AS-DCR-61 AS-DCR-62 AS-DCR-71 AS-META-66 ALL-DCR-1] is 201 with an identifier and everything registered', async () => {
+describe('the registration response', () => {
+  it('[AS-DCR-2 AS-DCR-60 AS-DCR-61 AS-DCR-62 AS-DCR-71 AS-META-66 ALL-DCR-1] responds 201 with the client identifier and all registered metadata', async () => {
     const { register, clock } = await startServer();
     const { status, headers, body } = await register({
       redirect_uris: [LOOPBACK],
@@ -46,7 +46,7 @@ describe('what a client gets', () => {
     });
   });
 
-  it('[AS-DCR-63 AS-DCR-61] has the defaults of the RFC when it asks for nothing', async () => {
+  it('[AS-DCR-63 AS-DCR-61] registers the defaults of RFC 7591 for a client that requests nothing', async () => {
     const { register } = await startServer();
     const { status, body } = await register({ redirect_uris: [CALLBACK] });
     expect(status).toBe(201);
@@ -60,7 +60,7 @@ describe('what a client gets', () => {
     });
   });
 
-  it('[AS-DCR-69 AS-CODE-72] is a secret of its own, or none', async () => {
+  it('[AS-DCR-69 AS-CODE-72] issues a secret to a confidential client only, a new one to each', async () => {
     const { register } = await startServer();
     const bodies = await Promise.all([
       register({ redirect_uris: [CALLBACK], token_endpoint_auth_method: 'client_secret_post' }),
@@ -74,7 +74,7 @@ describe('what a client gets', () => {
     expect(none).not.toHaveProperty('client_secret_expires_at');
   });
 
-  it('[S-STORE-1] is not readable in the store or the events', async () => {
+  it('[S-STORE-1] the client secret appears neither in the store nor in audit events', async () => {
     const { register, snapshot, events } = await startServer();
     const { body } = await register({ redirect_uris: [CALLBACK] });
     const kept = snapshot() + JSON.stringify(events);
@@ -83,7 +83,7 @@ describe('what a client gets', () => {
     expect(events).toContainEqual({ type: 'client.registered', clientId: body['client_id'] });
   });
 
-  it('[AS-DCR-2 AS-O21-1] works in the flow, with and without a secret', async () => {
+  it('[AS-DCR-2 AS-O21-1] a registered client completes the authorization code flow, with and without a secret', async () => {
     const t = await startServer();
     const secret = await t.register({
       redirect_uris: [CALLBACK],
@@ -103,7 +103,7 @@ describe('what a client gets', () => {
 });
 
 describe('what anybody may not have', () => {
-  it('T043 is more than 16 KiB of our store, at registration or by a change', async () => {
+  it('T043: limits the metadata of a client to 16 KiB, at registration and at updates', async () => {
     const t = await startServer();
     const uris = (length: number) =>
       Array.from({ length }, (_, index) => `https://app.example/${index}/${'x'.repeat(480)}`);
@@ -128,7 +128,7 @@ describe('what anybody may not have', () => {
     expect(t.snapshot()).toBe(before);
   });
 
-  it('[AS-GRANT-3] T040 is authority of its own: fields that are ours are dropped and client credentials left out', async () => {
+  it('[AS-GRANT-3] T040: a client gains no privileges by registration: internal members are dropped, client_credentials is left out', async () => {
     const t = await startServer();
     const { status, body, text } = await t.register({
       redirect_uris: [CALLBACK],
@@ -165,12 +165,12 @@ describe('what anybody may not have', () => {
     expect([asked.status, asked.body['error']]).toEqual([400, 'unauthorized_client']);
   });
 
-  it('T040 is the grant client_credentials alone', async () => {
+  it('T040: rejects a registration for client_credentials alone', async () => {
     const t = await startServer();
     await expectRefused(t, { grant_types: ['client_credentials'] }, 'invalid_client_metadata');
   });
 
-  it('T040 has no prototype to pollute', async () => {
+  it('T040: a registration cannot pollute prototypes', async () => {
     const { send } = await startServer();
     const { status, text } = await send('/register', {
       method: 'POST',
@@ -188,7 +188,7 @@ describe('redirect URIs', () => {
     'javascript:alert(1)', 'JaVaScRiPt:alert(1)', ' javascript:alert(1)', 'java\tscript:alert(1)', 'java\nscript:alert(1)',
     'data:text/html,x', 'vbscript:x', 'blob:https://app.example/1', 'file:///etc/passwd', 'view-source:https://app.example',
     'about:blank',
-  ])('[AS-REDIR-5 AS-DCR-64] T037 with a script scheme condemn the registration: %j', async (uri) => {
+  ])('[AS-REDIR-5 AS-DCR-64] T037: rejects a registration with a script as redirect URI: %j', async (uri) => {
     const t = await startServer();
     await expectRefused(t, { redirect_uris: [uri] }, 'invalid_redirect_uri');
     await expectRefused(t, { redirect_uris: [CALLBACK, uri] }, 'invalid_redirect_uri');
@@ -207,13 +207,16 @@ describe('redirect URIs', () => {
     ['plain http', ['http://app.example/cb']],
     ['relative', ['/callback']],
     ['a private-use scheme', ['myapp://callback']],
-  ])('[AS-REDIR-5 AS-DCR-64] T038 have to be good: %s', async (_what, redirect_uris) => {
-    const t = await startServer();
-    await expectRefused(t, { redirect_uris }, 'invalid_redirect_uri');
-    expect((await t.register({ redirect_uris: [CALLBACK, LOOPBACK] })).status).toBe(201);
-  });
+  ])(
+    '[AS-REDIR-5 AS-DCR-64] T038: rejects a registration with invalid redirect URIs: %s',
+    async (_what, redirect_uris) => {
+      const t = await startServer();
+      await expectRefused(t, { redirect_uris }, 'invalid_redirect_uri');
+      expect((await t.register({ redirect_uris: [CALLBACK, LOOPBACK] })).status).toBe(201);
+    },
+  );
 
-  it('of a scheme that is not allowed are left out beside good ones, and kept when it is', async () => {
+  it('drops redirect URIs of a private-use scheme that is not allowed, and keeps those that are', async () => {
     const uris = ['cursor://anysphere.cursor-mcp/oauth/callback', LOOPBACK];
     const strict = await startServer();
     expect((await strict.register({ redirect_uris: uris })).body['redirect_uris']).toEqual([LOOPBACK]);
@@ -230,7 +233,7 @@ describe('other metadata', () => {
     ['a file as policy_uri', { policy_uri: 'file:///x' }],
     ['a file as jwks_uri', { jwks_uri: 'file:///x' }],
     ['plain http as jwks_uri', { jwks_uri: 'http://169.254.169.254/' }],
-  ])('[AS-DCR-65] T039 with bad URLs is refused: %s', async (_what, metadata) => {
+  ])('[AS-DCR-65] T039: rejects a registration with bad URLs: %s', async (_what, metadata) => {
     const t = await startServer();
     await expectRefused(t, { redirect_uris: [CALLBACK], ...metadata }, 'invalid_client_metadata');
   });
@@ -246,12 +249,12 @@ describe('other metadata', () => {
     ['grants that are not offered', { grant_types: ['implicit'] }],
     ['a number as a name', { client_name: 7 }],
     ['a scope that is none', { scope: 'a"b' }],
-  ])('[AS-DCR-65] T041 that contradicts itself is refused: %s', async (_what, metadata) => {
+  ])('[AS-DCR-65] T041: rejects a registration that contradicts itself: %s', async (_what, metadata) => {
     const t = await startServer();
     await expectRefused(t, { redirect_uris: [CALLBACK], ...metadata }, 'invalid_client_metadata');
   });
 
-  it('[AS-DCR-66] that is unknown or tagged with a language is ignored', async () => {
+  it('[AS-DCR-66] ignores unknown and language-tagged metadata of a registration', async () => {
     const { register } = await startServer();
     const { status, body } = await register({
       redirect_uris: [CALLBACK],
@@ -266,7 +269,7 @@ describe('other metadata', () => {
   });
 });
 
-describe('bodies', () => {
+describe('registration request bodies', () => {
   it.each([
     ['no JSON', 'application/json', '{', 400],
     ['an array', 'application/json', '[]', 400],
@@ -286,21 +289,24 @@ describe('bodies', () => {
       JSON.stringify({ redirect_uris: [`https://app.example/${'a'.repeat(100_000)}`] }),
       413,
     ],
-  ])('[AS-DCR-60] T044 that are %s are refused and nothing is stored', async (_what, type, body, status) => {
-    const { send, snapshot } = await startServer();
-    const before = snapshot();
-    const answer = await send('/register', {
-      method: 'POST',
-      headers: { 'content-type': type, origin: 'null' },
-      body,
-    });
-    expect([answer.status, answer.body['error']]).toEqual([status, 'invalid_client_metadata']);
-    expect(snapshot()).toBe(before);
-  });
+  ])(
+    '[AS-DCR-60] T044: rejects a registration body and stores nothing: %s',
+    async (_what, type, body, status) => {
+      const { send, snapshot } = await startServer();
+      const before = snapshot();
+      const answer = await send('/register', {
+        method: 'POST',
+        headers: { 'content-type': type, origin: 'null' },
+        body,
+      });
+      expect([answer.status, answer.body['error']]).toEqual([status, 'invalid_client_metadata']);
+      expect(snapshot()).toBe(before);
+    },
+  );
 });
 
-describe('without registration', () => {
-  it('[AS-REG-1] a client is configured with its identifier and secret', async () => {
+describe('a server without dynamic registration', () => {
+  it('[AS-REG-1] uses clients configured with identifier and secret', async () => {
     const { issueCode, post } = await startServer({ registration: false });
     const { code, verifier } = await issueCode({ clientId: 'web', redirectUri: CALLBACK });
     const form = redemption(code, verifier, 'web');

@@ -190,7 +190,7 @@ describe('what ends a token is told', () => {
   ])('[S-VAL-3] T095 when %s', async (_how, end) => {
     const t = await startServer(published);
     const { body } = await t.signIn();
-    const standing = await ownToken(t);
+    const valid = await ownToken(t);
     t.clock.now += 1;
     expect([await statusOf(t, body['access_token']), await isLive(t, body['access_token'])]).toEqual([
       0,
@@ -202,7 +202,7 @@ describe('what ends a token is told', () => {
       1,
       false,
     ]);
-    expect([await statusOf(t, standing), await isLive(t, standing)]).toEqual([0, true]);
+    expect([await statusOf(t, valid), await isLive(t, valid)]).toEqual([0, true]);
   });
 
   it.each(['disable', 'remove'] as const)(
@@ -215,12 +215,12 @@ describe('what ends a token is told', () => {
       };
       const added = await t.server.clients.add(metadata);
       const [id, secret] = [String(added['client_id']), String(added['client_secret'])];
-      const [token, standing] = [await ownToken(t, id, secret), await ownToken(t)];
+      const [token, valid] = [await ownToken(t, id, secret), await ownToken(t)];
       expect(await statusOf(t, token)).toBe(0);
       await t.server.clients[act](id);
       t.clock.now += 1;
       expect([await statusOf(t, token), await isLive(t, token)]).toEqual([1, false]);
-      expect([await statusOf(t, standing), await isLive(t, standing)]).toEqual([0, true]);
+      expect([await statusOf(t, valid), await isLive(t, valid)]).toEqual([0, true]);
     },
   );
 
@@ -363,7 +363,7 @@ describe('a new token', () => {
     const t = await startServer(published);
     const running = await startElsewhere(t);
     await ownToken(running);
-    const [revoked, ...standing] = await Promise.all(Array.from({ length: 8 }, () => ownToken(t)));
+    const [revoked, ...valid] = await Promise.all(Array.from({ length: 8 }, () => ownToken(t)));
     await giveBack(t, revoked);
     const started = await startElsewhere(t);
     t.clock.now += 1;
@@ -372,7 +372,7 @@ describe('a new token', () => {
     for (const process of [started, running]) {
       const tokens = await Promise.all(Array.from({ length: 16 }, () => ownToken(process)));
       t.clock.now += 1;
-      const statuses = [...standing, ...tokens].map((token) => statusOf(process, token));
+      const statuses = [...valid, ...tokens].map((token) => statusOf(process, token));
       expect(await Promise.all(statuses)).toEqual(Array(23).fill(0));
       expect(await statusOf(process, revoked)).toBe(1);
     }
