@@ -1,7 +1,7 @@
 /**
- * `npm run mutation [target]`, or `npm run mutation -- statements`: changes one thing after the other in what decides over redirects,
- * codes, refreshes and clients, or in the SQL of the store, and tells which changes no test notices. It changes the sources in
- * place while it runs: best in a clone of its own.
+ * `npm run mutation [target]`, or `npm run mutation -- statements`: mutates the code that decides about redirects, codes, refreshes
+ * and clients, or the SQL of the store, and prints the mutants that no test detects. Sources are changed in place while it runs:
+ * use a separate clone.
  */
 import { spawnSync } from 'node:child_process';
 import { createRequire } from 'node:module';

@@ -1,11 +1,11 @@
 /**
- * `npm run mutation -- statements [file…]`: changes one word after the other in the SQL of the store, and tells which changes the
- * contract of stores does not notice on SQLite. Stryker knows TypeScript only, and takes a statement for one text.
+ * `npm run mutation -- statements [file…]`: mutates one keyword or operator at a time in the SQL of the store, and prints the mutants
+ * that the store contract does not detect on SQLite. Stryker only knows TypeScript: to it, a statement is one string.
  */
 import { spawnSync } from 'node:child_process';
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 
-/** What a word may become. */
+/** Replacements for each keyword or operator. */
 const CHANGES: readonly (readonly [word: RegExp, instead: readonly string[]])[] = [
   [/(?<![<>=!])<=/g, ['<', '=']],
   [/(?<![<>=!])<(?![=>])/g, ['<=', '>']],
@@ -23,8 +23,8 @@ const CHANGES: readonly (readonly [word: RegExp, instead: readonly string[]])[] 
   [/LIMIT \0+/g, ['LIMIT 1000000']],
 ];
 
-/** Statements of PostgreSQL alone, which nothing of SQLite asks for: the functions that write them. */
-const POSTGRES_ALONE = /function \w+AtOnce\([\s\S]*?\n\}\n/g;
+/** Functions that build statements for PostgreSQL only, which SQLite never runs. */
+const POSTGRES_ONLY = /function \w+(?:AtOnce|InOneStatement)\([\s\S]*?\n\}\n/g;
 
 interface Mutant {
   readonly from: number;
@@ -34,12 +34,12 @@ interface Mutant {
 
 /** Every mutant of a source. */
 function findMutants(source: string): readonly Mutant[] {
-  const written = source.replace(POSTGRES_ALONE, blank);
+  const written = source.replace(POSTGRES_ONLY, blank);
   const statements = [...written.matchAll(/sql`([^`]*)`|defineQuery\(\s*[`']([^`']*)[`']/g)];
   return statements.flatMap((found) => {
     const text = found[1] ?? found[2] ?? '';
     const at = found.index + found[0].indexOf(text);
-    // What stands in `${…}` is no SQL.
+    // `${…}` is not SQL.
     return mutate(text.replace(/\$\{[^}]*\}/g, blank)).map(({ from, to, instead }) => ({
       from: at + from,
       to: at + to,
@@ -58,7 +58,7 @@ function mutate(sql: string): readonly Mutant[] {
   );
 }
 
-/** Whether an equals sign compares: behind `SET` it gives a value. */
+/** Whether an equals sign compares; after `SET` it assigns. */
 function isCondition(before: string): boolean {
   const last = [...before.matchAll(/\b(?:SET|WHERE|AND|OR|ON|WHEN)\b/g)].at(-1);
   return last?.[0] !== 'SET';
@@ -68,7 +68,7 @@ function blank(text: string): string {
   return '\0'.repeat(text.length);
 }
 
-/** Whether the contract holds on SQLite. */
+/** Whether the store contract passes on SQLite. */
 function holds(): boolean {
   const run = [
     'vitest',
@@ -82,24 +82,24 @@ function holds(): boolean {
   return spawnSync('npx', run, { stdio: 'ignore', timeout: 60_000 }).status === 0;
 }
 
-/** @param named files of the store; all when there are none */
+/** @param named files of the store; none for all */
 export function mutateStatements(named: readonly string[]): number {
-  if (!holds()) throw new Error('The contract does not hold before anything was changed.');
-  const files = named.length > 0 ? named : globSync('packages/store/src/*.ts').toSorted();
-  let [tried, unnoticed] = [0, 0];
+  if (!holds()) throw new Error('The store contract fails before any mutation.');
+  const files = named.length > 0 ? named : globSync('packages/store/src/**/*.ts').toSorted();
+  let [tried, survived] = [0, 0];
   for (const file of files) {
     const source = readFileSync(file, 'utf8');
     for (const { from, to, instead } of findMutants(source)) {
       tried += 1;
       writeFileSync(file, `${source.slice(0, from)}${instead}${source.slice(to)}`);
-      const isUnnoticed = holds();
+      const hasSurvived = holds();
       writeFileSync(file, source);
-      if (!isUnnoticed) continue;
-      unnoticed += 1;
+      if (!hasSurvived) continue;
+      survived += 1;
       const around = `${source.slice(Math.max(0, from - 60), from)}«${source.slice(from, to)} → ${instead}»${source.slice(to, to + 40)}`;
       console.log(`${file}:${source.slice(0, from).split('\n').length} ${around.replace(/\s+/g, ' ')}`);
     }
   }
-  console.log(`${tried} mutants, of which ${unnoticed} went unnoticed`);
-  return unnoticed === 0 ? 0 : 1;
+  console.log(`${tried} mutants, of which ${survived} survived`);
+  return survived === 0 ? 0 : 1;
 }

@@ -1,11 +1,9 @@
-/** What is mutated, and the tests that have to fail: below `packages`. */
+/** Mutation targets: the sources to mutate and the tests that must fail, as paths below `packages`. */
 
 interface MutationTarget {
   readonly mutate: readonly string[];
   readonly tests: readonly string[];
 }
-
-const TESTS = 'authorization-server/test';
 
 export const mutationTargets: Readonly<Record<string, MutationTarget>> = {
   /** Redirect matching and PKCE. */
@@ -15,62 +13,93 @@ export const mutationTargets: Readonly<Record<string, MutationTarget>> = {
       'protocol/src/pkce.ts',
       'protocol/src/messages/authorization-header.ts',
     ],
-    tests: [
-      'protocol/test/{redirect-uri,redirect-uri-reasons,pkce,credentials,authorization-request,token-request}.test.ts',
-    ],
+    tests: testFiles(
+      'protocol',
+      'redirect-uri',
+      'redirect-uri-reasons',
+      'pkce',
+      'authorization-header',
+      'authorization-request',
+      'token-request',
+    ),
   },
   codes: {
     mutate: ['authorization-server/src/token/authorization-code.ts'],
-    tests: [`${TESTS}/{authorization-code,authorization-code-errors,authorization-code-reuse}.test.ts`],
+    tests: testFiles(
+      'authorization-server',
+      'authorization-code',
+      'authorization-code-errors',
+      'authorization-code-reuse',
+    ),
   },
   refresh: {
     mutate: [
       'authorization-server/src/token/refresh-token.ts',
       'authorization-server/src/token/refresh-token-family.ts',
     ],
-    tests: [`${TESTS}/{refresh,refresh-errors,refresh-token-family,shared-rate-limits}.test.ts`],
+    tests: testFiles(
+      'authorization-server',
+      'refresh',
+      'refresh-errors',
+      'refresh-token-family',
+      'shared-rate-limits',
+    ),
   },
   clients: {
     mutate: [
       'authorization-server/src/clients/verify-client-credentials.ts',
       'authorization-server/src/clients/read-client-credentials.ts',
     ],
-    tests: [`${TESTS}/{client-authentication,client-assertions,client-credential-reading}.test.ts`],
+    tests: testFiles(
+      'authorization-server',
+      'client-authentication',
+      'client-assertions',
+      'client-credential-reading',
+    ),
   },
   assertions: {
     mutate: ['authorization-server/src/clients/verify-client-assertion.ts'],
-    tests: [`${TESTS}/client-assertions.test.ts`],
+    tests: testFiles('authorization-server', 'client-assertions'),
   },
-  /** Clients that register, and that manage what they registered. */
+  /** Dynamic client registration and its management. */
   registrations: {
     mutate: [
       'authorization-server/src/clients/authorize-registration.ts',
       'authorization-server/src/clients/manage-registration.ts',
     ],
-    tests: [
-      `${TESTS}/{registration,registration-management,client-life,client-assertions,administered-clients}.test.ts`,
-    ],
+    tests: testFiles(
+      'authorization-server',
+      'registration',
+      'registration-management',
+      'client-life',
+      'client-assertions',
+      'administered-clients',
+    ),
   },
-  /** Clients that are named by the address of a document. */
+  /** Client ID metadata documents. */
   documents: {
     mutate: [
       'authorization-server/src/clients/metadata-document/document-url.ts',
       'authorization-server/src/clients/metadata-document/document-rules.ts',
       'authorization-server/src/clients/metadata-document/http-cache-freshness.ts',
     ],
-    tests: [`${TESTS}/{client-documents,hostile-input}.test.ts`],
+    tests: testFiles('authorization-server', 'client-documents', 'hostile-input'),
   },
-  /** Where the refusal of an authorization request goes. */
+  /** Error responses to authorization requests, and the scopes and audience of a request. */
   requests: {
     mutate: [
-      'authorization-server/src/authorize/refuse-request.ts',
-      'authorization-server/src/authorize/access.ts',
+      'authorization-server/src/authorization/error-response.ts',
+      'authorization-server/src/authorization/resolve-scopes.ts',
     ],
-    tests: [`${TESTS}/{authorize,consent,client-documents,client-life}.test.ts`],
+    tests: testFiles('authorization-server', 'authorize', 'consent', 'client-documents', 'client-life'),
   },
-  /** How tokens end, and who may ask about them. */
-  ends: {
+  /** Revocation and introspection. */
+  revocation: {
     mutate: ['authorization-server/src/revocation.ts', 'authorization-server/src/introspection.ts'],
-    tests: [`${TESTS}/{revocation,introspection,opaque-tokens}.test.ts`],
+    tests: testFiles('authorization-server', 'revocation', 'introspection', 'opaque-tokens'),
   },
 };
+
+function testFiles(packageName: string, ...names: readonly string[]): readonly string[] {
+  return names.map((name) => `${packageName}/test/${name}.test.ts`);
+}

@@ -224,7 +224,7 @@ export const settingDefinitions: Readonly<Record<SettingName, SettingDefinition>
   metricsToken: {
     schema: lazy(() => secret()),
     description:
-      'bearer token for /metrics; without one, only loopback clients may read it, and nobody if the public URL is not loopback',
+      'bearer token for /metrics; without one, only loopback clients may read it, and no client if the public URL is not loopback',
     placeholder: 'token',
     isSecret: true,
   },
