@@ -1,4 +1,4 @@
-/** A process that is killed at work leaves complete operations only, and every one that it confirmed. */
+/** A process that is killed leaves complete operations only, and every one that it confirmed. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { openStore } from '@portcullis/store';
 import { describe, expect, it } from 'vitest';
-import { ask, postgresDatabases, sqliteFiles } from './databases.ts';
+import { postgresDatabases, queryPostgres, sqliteFiles } from './databases.ts';
 
 const SPENT_WITHOUT_GRANT = `SELECT c.hash FROM authorization_codes c LEFT JOIN grants g ON g.id = c.grant_id
   WHERE (c.consumed_at IS NULL) <> (g.id IS NULL)`;
@@ -24,38 +24,38 @@ describe.each([
       return rows;
     },
   },
-  { name: 'PostgreSQL', places: postgresDatabases(), select: ask },
-])('$name whose process is killed', ({ places, select }) => {
-  it('T139: has what was told, and no half of an operation', async () => {
+  { name: 'PostgreSQL', places: postgresDatabases(), select: queryPostgres },
+])('$name when its process is killed', ({ places, select }) => {
+  it('T139: contains every confirmed operation and no partial one after its process is killed', async () => {
     const location = await places();
     for (let kill = 0; kill < 2; kill += 1) {
-      const told = await workUntilKilled(location, 20 + Math.random() * 80);
-      expect(told.length).toBeGreaterThan(0);
+      const confirmed = await workUntilKilled(location, 20 + Math.random() * 80);
+      expect(confirmed.length).toBeGreaterThan(0);
       const store = await openStore(location);
-      for (const line of told) {
+      for (const line of confirmed) {
         const [grantId = '', number] = line.split(' ');
         expect((await store.findGrant(grantId))?.token?.generation).toBeGreaterThanOrEqual(Number(number));
       }
       await store.close();
-      // PostgreSQL may still be ending what the dead process had asked for.
+      // PostgreSQL may still be completing statements of the killed process.
       await expect.poll(() => select(location, SPENT_WITHOUT_GRANT)).toEqual([]);
       await expect.poll(() => select(location, GRANT_WITHOUT_TOKEN)).toEqual([]);
     }
   });
 });
 
-/** Answers the grants and numbers of the refresh tokens that the process was told are stored. */
+/** Returns the grants and generations of the refresh tokens that the process reported as stored. */
 async function workUntilKilled(location: string, milliseconds: number): Promise<readonly string[]> {
   const script = fileURLToPath(new URL('worker.ts', import.meta.url));
   const child = spawn(process.execPath, ['--conditions=portcullis-source', script, location], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  const told: string[] = [];
+  const confirmed: string[] = [];
   const lines = createInterface(child.stdout);
-  lines.on('line', (line) => told.push(line));
+  lines.on('line', (line) => confirmed.push(line));
   await once(lines, 'line');
   await sleep(milliseconds);
   child.kill('SIGKILL');
   await once(lines, 'close');
-  return told;
+  return confirmed;
 }

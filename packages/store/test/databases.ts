@@ -6,10 +6,10 @@ import { Client } from 'pg';
 import { afterAll } from 'vitest';
 import { type Postgres, startPostgres } from '../../../tests/support/postgres.ts';
 
-/** Answers locations of empty databases of one kind. All are removed when the tests of the file have ended. */
-export type Places = () => Promise<string>;
+/** Creates an empty database and returns its location. All are removed after the tests of the file. */
+export type CreateDatabase = () => Promise<string>;
 
-export function sqliteFiles(): Places {
+export function sqliteFiles(): CreateDatabase {
   const folders: string[] = [];
   afterAll(async () => {
     for (const folder of folders) await rm(folder, { recursive: true });
@@ -21,7 +21,7 @@ export function sqliteFiles(): Places {
   };
 }
 
-export function postgresDatabases(): Places {
+export function postgresDatabases(): CreateDatabase {
   let postgres: Promise<Postgres> | undefined;
   afterAll(async () => (await postgres)?.stop());
   return async () => {
@@ -30,8 +30,11 @@ export function postgresDatabases(): Places {
   };
 }
 
-/** Asks a PostgreSQL database directly, past the store. */
-export async function ask(location: string, text: string): Promise<readonly Record<string, unknown>[]> {
+/** Queries a PostgreSQL database directly, bypassing the store. */
+export async function queryPostgres(
+  location: string,
+  text: string,
+): Promise<readonly Record<string, unknown>[]> {
   const client = new Client({ connectionString: location });
   await client.connect();
   try {

@@ -16,7 +16,7 @@ while (refusal === undefined && saved.length < 10_000) {
     refusal = error;
   }
 }
-// It still answers.
+// It still responds.
 if (saved[0] === undefined || (await store.findClient(saved[0])) === null)
   throw new Error('nothing was saved');
 console.log(JSON.stringify({ saved, refusal: { code: refusal?.code, reason: refusal?.reason } }));

@@ -2,21 +2,21 @@
 import { describe, expect, it } from 'vitest';
 import { readList } from '../src/json.ts';
 
-describe('a list in a column', () => {
-  it('is what is written there, and the same for all who read it', () => {
+describe('a list in a text column', () => {
+  it('returns the list that was written, and the same object to all readers', () => {
     const list = readList('["notes:read","a \\"b\\" \u{1F5DD}"]');
     expect(list).toEqual(['notes:read', 'a "b" \u{1F5DD}']);
     expect(readList('["notes:read","a \\"b\\" \u{1F5DD}"]')).toBe(list);
     expect(readList('[]')).toEqual([]);
   });
 
-  it('can be changed by nobody', () => {
+  it('returns a frozen list', () => {
     const list = readList('["notes:read"]') as string[];
     expect(() => list.push('notes:write')).toThrow(TypeError);
     expect(readList('["notes:read"]')).toEqual(['notes:read']);
   });
 
-  it('is read again when it is long, or when many others came', () => {
+  it('does not cache long lists, and forgets the cache when it is full', () => {
     const long = JSON.stringify(['x'.repeat(600)]);
     expect(readList(long)).toEqual(readList(long));
     expect(readList(long)).not.toBe(readList(long));

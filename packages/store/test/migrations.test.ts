@@ -12,7 +12,7 @@ import { createSqliteDatabase } from '../src/sqlite/sqlite-database.ts';
 import { createStatementCache, runSteps } from '../src/sqlite/statement-cache.ts';
 import { createStore } from '../src/store.ts';
 import {
-  makeGrant,
+  createGrant,
   NOW,
   newAccount,
   newClient,
@@ -22,7 +22,7 @@ import {
   newSession,
   successorOf,
 } from '../testing/samples.ts';
-import { ask, postgresDatabases, sqliteFiles } from './databases.ts';
+import { postgresDatabases, queryPostgres, sqliteFiles } from './databases.ts';
 
 /** The schema of a database: columns, foreign keys, and each index with its text. */
 const SQLITE_SCHEMA = `SELECT t.name AS place, c.name, c.type || coalesce(c.dflt_value, '') AS type, c."notnull" + 2 * c.pk AS required
@@ -39,7 +39,7 @@ const POSTGRES_SCHEMA = `SELECT table_name::text AS place, column_name::text AS 
 
 const NEXT = (migrations.at(-1)?.number ?? 0) + 1;
 
-/** As a later version may change the schema: a column that is filled from another one, an index, a table that is renamed. */
+/** How a later version may change the schema: a new column with data, an index, a renamed table. */
 const next: Migration = {
   number: NEXT,
   name: 'labels of grants',
@@ -87,7 +87,7 @@ function openSqlitePastCheck(location: string): AuthorizationStore {
   return createStore(createSqliteDatabase(new DatabaseSync(location), 5));
 }
 
-/** The store without the check of its schema: as a later version would open it. */
+/** Opens the store without the check of its schema, as a later version would. */
 function openPostgresPastCheck(location: string): AuthorizationStore {
   const getTypeParser: typeof types.getTypeParser = (oid: number, format?: 'text' | 'binary') =>
     oid === 20 ? Number : types.getTypeParser(oid, format);
@@ -96,7 +96,7 @@ function openPostgresPastCheck(location: string): AuthorizationStore {
   );
 }
 
-/** Fills a database. @returns checks that all of it is there */
+/** Fills a database. @returns a check that all of it is present */
 async function fill(store: AuthorizationStore): Promise<(store: AuthorizationStore) => Promise<void>> {
   const [account, client, key, event] = [newAccount(), newClient(), newKey(), newEvent()];
   expect(await store.createFirstAccount(account, null)).toBe('created');
@@ -105,8 +105,10 @@ async function fill(store: AuthorizationStore): Promise<(store: AuthorizationSto
   await store.saveClient(client);
   await store.addSigningKey(key, null);
   await store.appendEvents([event]);
-  const { grant, token } = await makeGrant(store, { grant: { accountId: account.id, clientId: client.id } });
-  const { grant: revoked } = await makeGrant(store);
+  const { grant, token } = await createGrant(store, {
+    grant: { accountId: account.id, clientId: client.id },
+  });
+  const { grant: revoked } = await createGrant(store);
   await store.revokeGrant(revoked.id, NOW);
   const jti = newHash();
   await store.revokeAccessToken(jti, NOW + 1000);
@@ -146,10 +148,10 @@ describe.each([
     schema: POSTGRES_SCHEMA,
     upgrade: migratePostgres,
     openPastCheck: openPostgresPastCheck,
-    run: ask,
+    run: queryPostgres,
   },
 ])('migrations on $name', ({ places, schema, upgrade, openPastCheck, run }) => {
-  it('upgrade a filled database with all its rows, to the schema of an empty one', async () => {
+  it('migrates a filled database with all its rows to the same schema as an empty one', async () => {
     const [location, fresh] = [await places(), await places()];
     const store = await openStore(location);
     const expectAll = await fill(store);
@@ -168,12 +170,12 @@ describe.each([
       await run(location, 'SELECT number, name FROM portcullis_migrations ORDER BY number'),
     ).toMatchObject([...migrations, next].map(({ name }) => ({ name })));
 
-    // Once more changes nothing, and this version refuses what a later one upgraded.
+    // Another run changes nothing, and this version refuses a database of a later one.
     await upgrade(location, [...migrations, next]);
     await expect(openStore(location)).rejects.toThrow(`newer version of Portcullis (schema ${NEXT};`);
   });
 
-  it('leave a filled database as it was when one fails', async () => {
+  it('leaves a filled database unchanged when a migration fails', async () => {
     const location = await places();
     const store = await openStore(location);
     const expectAll = await fill(store);
@@ -191,18 +193,18 @@ describe.each([
 describe('a database that another process migrates between two reads', () => {
   const ROW = [{ one: 1 }];
   const NEWEST = [{ number: migrations.at(-1)?.number }];
-  /** What the reads find, in order: is it ours, does it hold other tables, is it ours now, its number. */
+  /** The results of the reads, in order: our tables, other tables, our tables again, the latest migration. */
   const look = (...found: readonly (readonly unknown[])[]) => {
     const left = [...found];
     return () => runSteps(pendingMigrations(postgresDialect), () => left.shift() ?? []);
   };
 
-  it('is ours, and has no pending migrations', () => {
+  it('recognizes a database that another process has just migrated', () => {
     expect(look([], ROW, ROW, NEWEST)()).toEqual([]);
     expect(look(ROW, NEWEST)()).toEqual([]);
   });
 
-  it('is told from a database of another program, and from an empty one', () => {
+  it('distinguishes a database of another program and an empty one from a migrated one', () => {
     expect(look([], ROW, [])).toThrow('tables of another program');
     expect(look([], [])()).toEqual(migrations);
   });

@@ -2,13 +2,13 @@
 import { connect, createServer, type Socket } from 'node:net';
 
 export interface Network {
-  /** The location of the database by way of this network. */
+  /** The location of the database through this network. */
   readonly location: string;
-  /** Ends all connections; new ones end at once. */
+  /** Closes all connections; new ones are closed at once. */
   cut(): void;
-  /** Connections stay, but nothing goes through. */
+  /** Keeps connections open, but passes nothing on. */
   silence(): void;
-  mend(): void;
+  restore(): void;
   close(): Promise<void>;
 }
 
@@ -52,7 +52,7 @@ export async function startNetwork(location: string): Promise<Network> {
     silence() {
       state = 'silent';
     },
-    mend() {
+    restore() {
       if (state === 'silent') destroyAll();
       state = 'open';
     },

@@ -8,83 +8,83 @@ const failed = (message: string, codes: object) => Object.assign(new Error(messa
 const sqliteError = (errcode: number) => failed('it failed', { code: 'ERR_SQLITE_ERROR', errcode });
 
 const outages = [
-  { description: 'SQLite is locked', told: sqlite.asSqliteOutage(sqliteError(5)) },
+  { description: 'SQLite is locked', error: sqlite.asSqliteOutage(sqliteError(5)) },
   {
     description: 'SQLite is locked by a snapshot (extended code)',
-    told: sqlite.asSqliteOutage(sqliteError(517)),
+    error: sqlite.asSqliteOutage(sqliteError(517)),
   },
-  { description: "SQLite's disk is full", told: sqlite.asSqliteOutage(sqliteError(13)) },
-  { description: "SQLite's disk fails (extended code)", told: sqlite.asSqliteOutage(sqliteError(778)) },
+  { description: "SQLite's disk is full", error: sqlite.asSqliteOutage(sqliteError(13)) },
+  { description: "SQLite's disk fails (extended code)", error: sqlite.asSqliteOutage(sqliteError(778)) },
   {
     description: 'SQLite is closed',
-    told: sqlite.asSqliteOutage(failed('not open', { code: 'ERR_INVALID_STATE' })),
+    error: sqlite.asSqliteOutage(failed('not open', { code: 'ERR_INVALID_STATE' })),
   },
   {
-    description: 'PostgreSQL is not there',
-    told: postgres.asPostgresOutage(failed('connect', { code: 'ECONNREFUSED' })),
+    description: 'PostgreSQL is unreachable',
+    error: postgres.asPostgresOutage(failed('connect', { code: 'ECONNREFUSED' })),
   },
   {
     description: 'PostgreSQL is shut down',
-    told: postgres.asPostgresOutage(failed('bye', { code: '57P01' })),
+    error: postgres.asPostgresOutage(failed('bye', { code: '57P01' })),
   },
   {
-    description: 'PostgreSQL has no connection left',
-    told: postgres.asPostgresOutage(failed('many', { code: '53300' })),
+    description: 'PostgreSQL has no connections left',
+    error: postgres.asPostgresOutage(failed('many', { code: '53300' })),
   },
   {
-    description: 'PostgreSQL became a replica',
-    told: postgres.asPostgresOutage(failed('read only', { code: '25006' })),
+    description: 'PostgreSQL has become a replica',
+    error: postgres.asPostgresOutage(failed('read only', { code: '25006' })),
   },
-  { description: 'PostgreSQL is silent', told: postgres.asPostgresOutage(new Error('Query read timeout')) },
+  { description: 'PostgreSQL is silent', error: postgres.asPostgresOutage(new Error('Query read timeout')) },
 ];
 
-const issues = [
-  { description: 'a SQLite constraint', error: sqliteError(1555), tell: sqlite.asSqliteOutage },
-  { description: 'a wrong SQLite statement', error: sqliteError(1), tell: sqlite.asSqliteOutage },
+const otherErrors = [
+  { description: 'a SQLite constraint', error: sqliteError(1555), mapError: sqlite.asSqliteOutage },
+  { description: 'a wrong SQLite statement', error: sqliteError(1), mapError: sqlite.asSqliteOutage },
   {
-    description: 'a mistake of this program',
+    description: 'a TypeError beside SQLite',
     error: new TypeError('undefined'),
-    tell: sqlite.asSqliteOutage,
+    mapError: sqlite.asSqliteOutage,
   },
   {
     description: 'a PostgreSQL constraint',
     error: failed('taken', { code: '23505' }),
-    tell: postgres.asPostgresOutage,
+    mapError: postgres.asPostgresOutage,
   },
   {
     description: 'a wrong PostgreSQL statement',
     error: failed('no', { code: '42601' }),
-    tell: postgres.asPostgresOutage,
+    mapError: postgres.asPostgresOutage,
   },
   {
     description: 'a text that PostgreSQL cannot hold',
     error: failed('0x00', { code: '22021' }),
-    tell: postgres.asPostgresOutage,
+    mapError: postgres.asPostgresOutage,
   },
   {
-    description: 'a mistake beside PostgreSQL',
+    description: 'a TypeError beside PostgreSQL',
     error: new TypeError('undefined'),
-    tell: postgres.asPostgresOutage,
+    mapError: postgres.asPostgresOutage,
   },
 ];
 
 describe('an outage', () => {
-  it.each(outages)('is that $description', ({ told }) => {
-    expect(told).toBeInstanceOf(OAuthError);
-    expect(told).toMatchObject({ code: 'temporarily_unavailable', status: 503, retryAfter: 5 });
+  it.each(outages)('classifies as an outage that $description', ({ error }) => {
+    expect(error).toBeInstanceOf(OAuthError);
+    expect(error).toMatchObject({ code: 'temporarily_unavailable', status: 503, retryAfter: 5 });
   });
 
-  it.each(issues)('is not $description', ({ error, tell }) => {
-    expect(tell(error)).toBe(error);
+  it.each(otherErrors)('does not classify as an outage: $description', ({ error, mapError }) => {
+    expect(mapError(error)).toBe(error);
   });
 
-  it('is told once', () => {
-    const outage = temporarilyUnavailable('told before');
+  it('wraps an outage once', () => {
+    const outage = temporarilyUnavailable('an earlier outage');
     expect(sqlite.asSqliteOutage(outage)).toBe(outage);
     expect(postgres.asPostgresOutage(outage)).toBe(outage);
   });
 
-  it('may be over at once only when a connection was cut or a transaction met another', () => {
+  it('retries at once only after a lost connection or a conflict of transactions', () => {
     expect(postgres.isConnectionLost(failed('bye', { code: '57P01' }))).toBe(true);
     expect(postgres.isConnectionLost(new Error('Connection terminated unexpectedly'))).toBe(true);
     expect(postgres.isConnectionLost(new Error('Query read timeout'))).toBe(false);

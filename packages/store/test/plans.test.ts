@@ -12,14 +12,14 @@ import { createStore } from '../src/store.ts';
 import {
   newDataKey,
   newFederatedLogin,
+  newLinkedIdentity,
   newProviderTokens,
-  newRenewal,
-  newUser,
+  newRefreshedProviderTokens,
 } from '../testing/federation-samples.ts';
 import {
+  createGrant,
   grantOf,
   issueCode,
-  makeGrant,
   NOW,
   newAccount,
   newAccountLink,
@@ -35,19 +35,19 @@ import {
   newTransaction,
 } from '../testing/samples.ts';
 
-/** Whole tables that a statement may go through: they stay small, or it stops at the first row. */
+/** Tables that a statement may scan: they stay small, or it stops at the first row. */
 const MAY_SCAN =
   /SCAN (signing_keys|data_keys|provider_tokens USING INDEX provider_tokens_by_account|accounts USING COVERING INDEX|CONSTANT ROW|clients USING (COVERING )?INDEX clients_unused)/;
-/** What lives for minutes is gone through when a client is removed, which is rare. */
+/** Short-lived rows are scanned when a client is removed, which is rare. */
 const REMOVAL = /^DELETE FROM authorization_(transactions|codes) WHERE client_id = \?$/;
 
-describe('the plan of a statement', () => {
-  it('goes through no table from end to end', async () => {
+describe('query plans', () => {
+  it('uses an index in every statement instead of scanning a table', async () => {
     const connection = new DatabaseSync(':memory:');
     runSteps(migrate(sqliteDialect, NOW), createStatementCache(connection));
     const texts = new Set<string>();
     const database = createSqliteDatabase(connection, 1);
-    await doEverything(createStore(listen(database, ({ template }) => texts.add(template.sqlite))));
+    await callEveryMethod(createStore(observe(database, ({ template }) => texts.add(template.sqlite))));
 
     const plans = [...texts].map((text) => ({
       text,
@@ -66,7 +66,7 @@ describe('the plan of a statement', () => {
   });
 });
 
-async function doEverything(whole: AuthorizationStore): Promise<void> {
+async function callEveryMethod(whole: AuthorizationStore): Promise<void> {
   const done = new Set<string | symbol>();
   const store = new Proxy(whole, {
     get(target, name, receiver) {
@@ -104,7 +104,7 @@ async function doEverything(whole: AuthorizationStore): Promise<void> {
   await store.saveTotpFactor(factor, ['code']);
   await store.findTotpFactor(invited.id);
   await store.listTotpFactors('', 10);
-  await store.reencryptTotpFactor(invited.id, factor.encryptedSecret, 'envelope');
+  await store.reencryptTotpFactor(invited.id, factor.encryptedSecret, 'reencrypted');
   await store.consumeTotpStep(invited.id, 1);
   await store.consumeRecoveryCode(invited.id, 'code');
   await store.countRecoveryCodes(invited.id);
@@ -117,9 +117,9 @@ async function doEverything(whole: AuthorizationStore): Promise<void> {
   await store.endSessions(account.id, 'session');
   await store.endSession('session');
   await store.saveClient(client);
-  const turn = { key: 'registration', limit: { burst: 1, interval: 1 }, now: NOW };
-  await store.registerClient(newClient(), turn, 'network');
-  await store.registerClient(newClient(), turn, null);
+  const charge = { key: 'registration', limit: { burst: 1, interval: 1 }, now: NOW };
+  await store.registerClient(newClient(), charge, 'network');
+  await store.registerClient(newClient(), charge, null);
   await store.findClient(client.id);
   await store.listClients('', 10);
   await store.countUnusedClients();
@@ -149,8 +149,8 @@ async function doEverything(whole: AuthorizationStore): Promise<void> {
   await store.listEvents('', 10);
   await store.listLatestEvents(10);
   await store.listTransactionEvents('flow', 10);
-  await store.chargeRateLimit('turn', { burst: 1, interval: 1 }, NOW);
-  await store.chargeRateLimit('turn', { burst: 1, interval: 1 }, NOW);
+  await store.chargeRateLimit('rate limit', { burst: 1, interval: 1 }, NOW);
+  await store.chargeRateLimit('rate limit', { burst: 1, interval: 1 }, NOW);
   await store.findTransaction('flow', NOW);
   await store.setTransactionAccount('flow', account.id);
   await store.completeTransaction('flow', null);
@@ -159,7 +159,7 @@ async function doEverything(whole: AuthorizationStore): Promise<void> {
   await store.findCode(code.hash);
   await store.invalidateCode(code.hash, NOW);
   await store.redeemCode(code.hash, grantOf(code), null, NOW);
-  const { grant, token } = await makeGrant(store);
+  const { grant, token } = await createGrant(store);
   await store.findGrant(grant.id);
   await store.rotateRefreshToken(grant.id, token.hash, newRefreshToken(), null);
   await store.listGrants(grant.accountId, NOW);
@@ -175,22 +175,22 @@ async function doEverything(whole: AuthorizationStore): Promise<void> {
   await store.allocateStatusIndex({ kind: 'grant', id: grant.id }, 1, NOW, NOW, false);
   await store.allocateStatusIndex({ kind: 'grant', id: grant.id }, 2, NOW, NOW, true);
   await store.listRevokedAccess(NOW, NOW);
-  await doEverythingUpstream(store);
+  await callFederationMethods(store);
   await store.sweep(NOW, 10);
   await store.ping();
   const left = Object.keys(whole).filter((name) => !done.has(name));
-  // Neither asks the database anything.
+  // Neither sends a query.
   expect(left).toEqual(['beforeCommit', 'close']);
 }
 
-async function doEverythingUpstream(store: AuthorizationStore): Promise<void> {
+async function callFederationMethods(store: AuthorizationStore): Promise<void> {
   const [transaction, account, providerTokens] = [newTransaction(), newAccount(), newProviderTokens()];
   await store.openTransaction(transaction);
   await store.setTransactionIdentityProvider(transaction.id, 'github');
   await store.saveFederatedLogin(newFederatedLogin({ stateHash: 'state' }));
   await store.findFederatedLogin('state', NOW);
   await store.consumeFederatedLogin('state', NOW);
-  await store.linkIdentity(newUser({ accountId: account.id }), account);
+  await store.linkIdentity(newLinkedIdentity({ accountId: account.id }), account);
   await store.findLinkedIdentity('issuer', 'subject');
   await store.findLinkedIdentityByAccount(account.id);
   await store.saveProviderTokens(transaction.id, providerTokens);
@@ -200,7 +200,7 @@ async function doEverythingUpstream(store: AuthorizationStore): Promise<void> {
   await store.listProviderTokens(providerTokens.accountId);
   await store.recordProviderTokensCheck(providerTokens.grantId, NOW);
   await store.leaseProviderTokens(providerTokens.grantId, 1, 'us', NOW, NOW + 9);
-  await store.saveRefreshedProviderTokens(providerTokens.grantId, 'us', newRenewal());
+  await store.saveRefreshedProviderTokens(providerTokens.grantId, 'us', newRefreshedProviderTokens());
   await store.releaseProviderTokens(providerTokens.grantId, 'us', null);
   await store.endProviderTokensOfRevokedGrants(NOW, NOW);
   await store.endProviderTokens(providerTokens.grantId, 2, 'revoked_by_provider', NOW);
@@ -220,23 +220,23 @@ async function doEverythingUpstream(store: AuthorizationStore): Promise<void> {
   await store.discardDataKeys(['data-key'], NOW);
 }
 
-/** The same database, with somebody who hears every query. */
-function listen(database: Database, hear: (query: Query) => void): Database {
-  const heard = <Q extends Query>(query: Q): Q => {
-    hear(query);
+/** Wraps a database and reports every query. */
+function observe(database: Database, report: (query: Query) => void): Database {
+  const reported = <Q extends Query>(query: Q): Q => {
+    report(query);
     return query;
   };
-  function* overhear<T>(steps: Steps<T>): Steps<T> {
+  function* observeSteps<T>(steps: Steps<T>): Steps<T> {
     let step = steps.next([]);
-    while (!step.done) step = steps.next(yield heard(step.value));
+    while (!step.done) step = steps.next(yield reported(step.value));
     return step.value;
   }
   return {
-    read: (query) => database.read(heard(query)),
-    readCached: (table, query, make) => database.readCached(table, heard(query), make),
-    write: (query) => database.write(heard(query)),
+    read: (query) => database.read(reported(query)),
+    readCached: (table, query, make) => database.readCached(table, reported(query), make),
+    write: (query) => database.write(reported(query)),
     transact: <T>({ steps, postgres }: Operation<T>) =>
-      database.transact({ steps: () => overhear(steps()), postgres }),
+      database.transact({ steps: () => observeSteps(steps()), postgres }),
     beforeCommit: (call, within) => database.beforeCommit(call, within),
     close: () => database.close(),
   };

@@ -5,9 +5,9 @@ import { openStore, StoreError } from '@portcullis/store';
 import { Client } from 'pg';
 import { afterEach, describe, expect, it } from 'vitest';
 import {
+  createGrant,
   grantOf,
   issueCode,
-  makeGrant,
   NOW,
   newAccount,
   newClient,
@@ -18,66 +18,69 @@ import {
   race,
   times,
 } from '../testing/samples.ts';
-import { ask, postgresDatabases } from './databases.ts';
+import { postgresDatabases, queryPostgres } from './databases.ts';
 import { type Network, startNetwork } from './network.ts';
 
 const databases = postgresDatabases();
 
 describe('opening a PostgreSQL database', () => {
-  it('lets several open an empty one at once, and each migration happen once', async () => {
+  it('runs each migration once when several stores open an empty PostgreSQL database concurrently', async () => {
     const location = await databases();
     const stores = await Promise.all(times(6, () => openStore(location)));
     for (const store of stores) await store.ping();
-    const numbers = await ask(location, 'SELECT number::int FROM portcullis_migrations ORDER BY number');
+    const numbers = await queryPostgres(
+      location,
+      'SELECT number::int FROM portcullis_migrations ORDER BY number',
+    );
     expect(numbers).toEqual(numbers.map((_, index) => ({ number: index + 1 })));
     for (const store of stores) await store.close();
   });
 
-  it('refuses a database that is newer than the program, and opens it again once the program is', async () => {
+  it('refuses a PostgreSQL database of a newer version, and opens it once the version is supported', async () => {
     const location = await databases();
     await (await openStore(location)).close();
-    await ask(location, "INSERT INTO portcullis_migrations VALUES (9999, 'the future', 0)");
+    await queryPostgres(location, "INSERT INTO portcullis_migrations VALUES (9999, 'the future', 0)");
     await expect(openStore(location)).rejects.toThrow(
       /created by a newer version of Portcullis \(schema 9999; this version supports up to \d+\)/,
     );
-    await ask(location, 'DELETE FROM portcullis_migrations WHERE number = 9999');
+    await queryPostgres(location, 'DELETE FROM portcullis_migrations WHERE number = 9999');
     await (await openStore(location)).close();
   });
 
-  it('refuses a database of another program and leaves it as it was', async () => {
+  it('refuses a PostgreSQL database of another program and leaves it unchanged', async () => {
     const location = await databases();
-    await ask(location, 'CREATE TABLE accounts (id INTEGER)');
+    await queryPostgres(location, 'CREATE TABLE accounts (id INTEGER)');
     await expect(openStore(location)).rejects.toThrow('Give Portcullis a database of its own');
-    expect(await ask(location, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'")).toEqual([
-      { tablename: 'accounts' },
-    ]);
+    expect(
+      await queryPostgres(location, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"),
+    ).toEqual([{ tablename: 'accounts' }]);
   });
 
-  it('needs no right to change the schema when it is up to date', async () => {
+  it('opens an up-to-date database without the privilege to change the schema', async () => {
     const location = await databases();
     await (await openStore(location)).close();
     const role = `clerk_${new URL(location).pathname.slice(1)}`;
-    await ask(
+    await queryPostgres(
       location,
       `CREATE ROLE ${role} LOGIN; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ${role}`,
     );
     const store = await openStore(Object.assign(new URL(location), { username: role }).href);
-    const { grant } = await makeGrant(store);
+    const { grant } = await createGrant(store);
     expect(await store.isAccessTokenLive('jti', grant.id)).toBe(true);
     const key = newKey();
     expect(await store.addSigningKey(key, null)).toEqual([key]);
     await store.close();
-    await ask(location, `DROP OWNED BY ${role}; DROP ROLE ${role}`);
+    await queryPostgres(location, `DROP OWNED BY ${role}; DROP ROLE ${role}`);
   });
 
   const unreachable = [
     {
-      description: 'a server that is not there',
+      description: 'an unreachable server',
       location: 'postgres://clerk:hunter2@127.0.0.1:1/portcullis',
     },
-    { description: 'a URL that is none', location: 'postgres://clerk:hunter2@[/portcullis' },
+    { description: 'an invalid URL', location: 'postgres://clerk:hunter2@[/portcullis' },
   ];
-  it.each(unreachable)('refuses $description without repeating the password', async ({ location }) => {
+  it.each(unreachable)('refuses $description without revealing the password', async ({ location }) => {
     const refused = openStore(location);
     await expect(refused).rejects.toThrow(StoreError);
     await expect(refused).rejects.toThrow('The PostgreSQL database cannot be opened');
@@ -86,12 +89,12 @@ describe('opening a PostgreSQL database', () => {
 });
 
 describe('PostgreSQL when an operation waits for another', () => {
-  it('T143: revokes the grant that a redemption made while the removal of its client waited', async () => {
+  it('T143: revokes the grant that a code redemption created while the removal of its client waited', async () => {
     const location = await databases();
     const store = await openStore(location);
     const client = newClient();
     await store.saveClient(client);
-    const { grant } = await makeGrant(store, { grant: { clientId: client.id } });
+    const { grant } = await createGrant(store, { grant: { clientId: client.id } });
     const waiting = await issueCode(store, newCode({ clientId: client.id }));
 
     const redemption = new Client({ connectionString: location });
@@ -102,7 +105,7 @@ describe('PostgreSQL when an operation waits for another', () => {
       waiting.hash,
     ]);
     const removal = store.removeClient(client.id, NOW);
-    await expect.poll(() => ask(location, WAITING)).toEqual([{ waiting: 1 }]);
+    await expect.poll(() => queryPostgres(location, WAITING)).toEqual([{ waiting: 1 }]);
     await redemption.query(
       "INSERT INTO grants (id, client_id, account_id, scopes, resources, created_at, expires_at, last_used_at, consent_digest) SELECT 'grant_late', client_id, account_id, scopes, resources, created_at, expires_at, last_used_at, consent_digest FROM grants WHERE id = $1",
       [grant.id],
@@ -116,27 +119,27 @@ describe('PostgreSQL when an operation waits for another', () => {
     await store.close();
   });
 
-  const endings = [
+  const endedAccounts = [
     {
       description: 'disabled',
       end: (store: AuthorizationStore, id: string) => store.disableAccount(id, NOW),
     },
     { description: 'removed', end: (store: AuthorizationStore, id: string) => store.removeAccount(id, NOW) },
   ];
-  it.each(endings)(
-    'makes no grant of a code that comes while its account is being $description',
+  it.each(endedAccounts)(
+    'creates no grant for a code redeemed while its account is being $description',
     async ({ end }) => {
       const location = await databases();
       const store = await openStore(location);
-      const { grant } = await makeGrant(store);
+      const { grant } = await createGrant(store);
       const code = newCode({ accountId: grant.accountId });
-      // The ending has gone past the codes, and waits for a grant that somebody holds.
+      // Disabling or removal has passed the codes, and waits for a locked grant.
       const holder = await hold(location, 'SELECT 1 FROM grants WHERE id = $1 FOR UPDATE', grant.id);
       const ended = end(store, grant.accountId);
-      await expect.poll(() => ask(location, WAITING)).toEqual([{ waiting: 1 }]);
+      await expect.poll(() => queryPostgres(location, WAITING)).toEqual([{ waiting: 1 }]);
       await store.issueCode(code);
       const redemption = store.redeemCode(code.hash, grantOf(code), newRefreshToken(), NOW);
-      await expect.poll(() => ask(location, WAITING)).toEqual([{ waiting: 2 }]);
+      await expect.poll(() => queryPostgres(location, WAITING)).toEqual([{ waiting: 2 }]);
       await holder.release();
 
       expect(await ended).toBe(true);
@@ -147,22 +150,22 @@ describe('PostgreSQL when an operation waits for another', () => {
     },
   );
 
-  it.each(endings)(
-    'ends the grant of a code that was redeemed before its account was $description',
+  it.each(endedAccounts)(
+    'revokes the grant of a code redeemed before its account was $description',
     async ({ end }) => {
       const location = await databases();
       const store = await openStore(location);
       const code = await issueCode(store);
-      // The redemption has the account, and waits for the code that somebody holds.
+      // The redemption holds the account, and waits for the locked code.
       const holder = await hold(
         location,
         'SELECT 1 FROM authorization_codes WHERE hash = $1 FOR UPDATE',
         code.hash,
       );
       const redemption = store.redeemCode(code.hash, grantOf(code), newRefreshToken(), NOW);
-      await expect.poll(() => ask(location, WAITING)).toEqual([{ waiting: 1 }]);
+      await expect.poll(() => queryPostgres(location, WAITING)).toEqual([{ waiting: 1 }]);
       const ended = end(store, code.accountId);
-      await expect.poll(() => ask(location, WAITING)).toEqual([{ waiting: 2 }]);
+      await expect.poll(() => queryPostgres(location, WAITING)).toEqual([{ waiting: 2 }]);
       await holder.release();
 
       expect(await redemption).toBe('redeemed');
@@ -173,7 +176,7 @@ describe('PostgreSQL when an operation waits for another', () => {
   );
 });
 
-/** Holds a row from a connection of its own. */
+/** Locks a row from a separate connection. */
 async function hold(location: string, statement: string, key: string) {
   const client = new Client({ connectionString: location });
   await client.connect();
@@ -190,14 +193,17 @@ async function hold(location: string, statement: string, key: string) {
 const WAITING = `SELECT count(*)::int AS waiting FROM pg_stat_activity
   WHERE datname = current_database() AND wait_event_type = 'Lock'`;
 
-describe('PostgreSQL whose operator chose the strictest isolation', () => {
-  it('keeps every law: what meets another transaction tries again', async () => {
+describe('PostgreSQL with serializable isolation by default', () => {
+  it('keeps every guarantee under serializable isolation by retrying conflicting transactions', async () => {
     const location = await databases();
     const name = new URL(location).pathname.slice(1);
-    await ask(location, `ALTER DATABASE ${name} SET default_transaction_isolation = 'serializable'`);
+    await queryPostgres(
+      location,
+      `ALTER DATABASE ${name} SET default_transaction_isolation = 'serializable'`,
+    );
     const store = await openStore(location);
     const code = await issueCode(store);
-    const { grant, token } = await makeGrant(store);
+    const { grant, token } = await createGrant(store);
     const successor = newRefreshToken();
     const races = await Promise.all([
       race(times(RACERS, () => () => store.redeemCode(code.hash, grantOf(code), null, NOW))),
@@ -213,7 +219,7 @@ describe('PostgreSQL whose operator chose the strictest isolation', () => {
   });
 });
 
-describe('PostgreSQL that cannot be reached', () => {
+describe('PostgreSQL that is unreachable', () => {
   let network: Network | undefined;
   afterEach(() => network?.close());
   const outage = {
@@ -222,40 +228,40 @@ describe('PostgreSQL that cannot be reached', () => {
     reason: expect.stringMatching(/^PostgreSQL: /),
   };
 
-  it('is an outage until it is back, and then all is well again', async () => {
+  it('reports an outage until PostgreSQL is back, and then recovers', async () => {
     network = await startNetwork(await databases());
     const store = await openStore(network.location);
     const code = await issueCode(store);
     await store.saveClient(newClient());
 
     network.cut();
-    for (const fact of [
+    for (const operation of [
       () => store.ping(),
       () => store.findCode(code.hash),
       () => store.redeemCode(code.hash, grantOf(code), null, NOW),
       () => store.addSigningKey(newKey(), null),
       () => store.sweep(NOW, 10),
     ]) {
-      await expect(fact()).rejects.toMatchObject(outage);
+      await expect(operation()).rejects.toMatchObject(outage);
     }
-    network.mend();
+    network.restore();
     expect(await store.findCode(code.hash)).toEqual({ ...code, consumedAt: null });
     expect(await store.redeemCode(code.hash, grantOf(code), null, NOW)).toBe('redeemed');
     await store.close();
   });
 
-  it('is noticed by nobody who only reads, when connections were cut meanwhile', async () => {
+  it('retries reads whose idle connections were cut', async () => {
     network = await startNetwork(await databases());
     const store = await openStore(network.location);
     const code = await issueCode(store);
     await Promise.all(times(10, () => store.ping()));
     network.cut();
-    network.mend();
+    network.restore();
     expect(await store.findCode(code.hash)).toEqual({ ...code, consumedAt: null });
     await store.close();
   });
 
-  it('is an outage when it is silent, after some patience', async () => {
+  it('reports an outage after the busy timeout when PostgreSQL is silent', async () => {
     network = await startNetwork(await databases());
     const store = await openStore(network.location, { busyTimeout: 2 });
     const client = newClient();
@@ -263,20 +269,20 @@ describe('PostgreSQL that cannot be reached', () => {
     network.silence();
     await expect(store.findClient(client.id)).rejects.toMatchObject(outage);
     await expect(store.addSigningKey(newKey(), null)).rejects.toMatchObject(outage);
-    network.mend();
+    network.restore();
     expect(await store.findClient(client.id)).toEqual(client);
     expect(await store.addSigningKey(newKey(), null)).toHaveLength(1);
     await store.close();
   });
 
-  it('never ends the process, whenever connections are ended', async () => {
+  it('never crashes the process when connections are terminated', async () => {
     const location = await databases();
     const store = await openStore(location);
     const refusals: unknown[] = [];
     let [done, isOver] = [0, false];
     const work = times(8, async () => {
       while (!isOver) {
-        await makeGrant(store).then(
+        await createGrant(store).then(
           () => {
             done += 1;
           },
@@ -286,7 +292,7 @@ describe('PostgreSQL that cannot be reached', () => {
       }
     });
     for (let round = 0; round < 30 || done === 0; round += 1) {
-      await ask(
+      await queryPostgres(
         location,
         'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
       );
@@ -298,29 +304,29 @@ describe('PostgreSQL that cannot be reached', () => {
       expect(refusal).toBeInstanceOf(OAuthError);
       expect(refusal).toMatchObject(outage);
     }
-    const { grant } = await makeGrant(store);
+    const { grant } = await createGrant(store);
     expect(await store.isAccessTokenLive('jti', grant.id)).toBe(true);
     expect(await store.listSigningKeys()).toHaveLength(1);
     await store.close();
   });
 
-  it('T139: has no half operations after connections were ended amid them', async () => {
+  it('T139: contains no partial operation after connections were terminated during them', async () => {
     const location = await databases();
     const store = await openStore(location);
     const codes = await Promise.all(times(40, () => issueCode(store)));
     const outcomes = codes.map((code) =>
       store.redeemCode(code.hash, grantOf(code), null, NOW).catch((error: unknown) => error),
     );
-    await ask(
+    await queryPostgres(
       location,
       'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
     );
     await Promise.all(outcomes);
-    const halves = await ask(
+    const partial = await queryPostgres(
       location,
       'SELECT c.hash FROM authorization_codes c FULL JOIN grants g ON g.id = c.grant_id WHERE (c.consumed_at IS NULL) <> (g.id IS NULL)',
     );
-    expect(halves).toEqual([]);
+    expect(partial).toEqual([]);
     for (const [index, outcome] of (await Promise.all(outcomes)).entries()) {
       if (outcome === 'redeemed')
         expect((await store.findCode(codes[index]?.hash ?? ''))?.consumedAt).toBe(NOW);

@@ -36,8 +36,8 @@ function connect(location: string) {
   return { connection, database, made, find, rename, insert };
 }
 
-describe('what was read of a table that seldom changes', () => {
-  it('is made once for all who ask for it, alone and together', async () => {
+describe('the query cache', () => {
+  it('converts a cached row once for all readers, single and batched', async () => {
     const { find, insert, made, database } = connect(await place());
     for (const id of [1, 2]) await insert(id);
     const first = await find(1);
@@ -50,7 +50,7 @@ describe('what was read of a table that seldom changes', () => {
     await database.close();
   });
 
-  it('is read again after a change of its own store, and after one that was not to be', async () => {
+  it('invalidates cached rows after a write of the same store, also one that is rolled back', async () => {
     const { find, insert, rename, connection, database } = connect(await place());
     await insert(1);
     await find(1);
@@ -71,26 +71,29 @@ describe('what was read of a table that seldom changes', () => {
     await database.close();
   });
 
-  it.each(['alone', 'together'])('is read again after a change by another connection, %s', async (how) => {
-    const location = await place();
-    const [here, there] = [connect(location), connect(location)];
-    await here.insert(1);
-    await here.insert(2);
-    const look = async (id: number) =>
-      how === 'alone' ? [await here.find(id)] : Promise.all([here.find(id), here.find(id)]);
-    await look(1);
-    for (const name of ['second', 'third']) {
-      await there.rename(1, name);
-      for (const seen of await look(1)) expect(seen).toEqual({ name });
-    }
-    await there.database.write(sql`DELETE FROM clients WHERE id = ${1}`);
-    for (const seen of await look(1)) expect(seen).toBeNull();
-    expect(await here.find(2)).toEqual({ name: 'name 2' });
-    await here.database.close();
-    await there.database.close();
-  });
+  it.each(['alone', 'together'])(
+    'invalidates cached rows after a write of another connection (%s)',
+    async (how) => {
+      const location = await place();
+      const [here, there] = [connect(location), connect(location)];
+      await here.insert(1);
+      await here.insert(2);
+      const look = async (id: number) =>
+        how === 'alone' ? [await here.find(id)] : Promise.all([here.find(id), here.find(id)]);
+      await look(1);
+      for (const name of ['second', 'third']) {
+        await there.rename(1, name);
+        for (const seen of await look(1)) expect(seen).toEqual({ name });
+      }
+      await there.database.write(sql`DELETE FROM clients WHERE id = ${1}`);
+      for (const seen of await look(1)) expect(seen).toBeNull();
+      expect(await here.find(2)).toEqual({ name: 'name 2' });
+      await here.database.close();
+      await there.database.close();
+    },
+  );
 
-  it('is not remembered when there is nothing, nor beyond a thousand rows', async () => {
+  it('caches neither missing rows nor more than a thousand', async () => {
     const { find, insert, made, database } = connect(await place());
     expect(await find(1)).toBeNull();
     await insert(1);
@@ -108,7 +111,7 @@ describe('what was read of a table that seldom changes', () => {
   });
 });
 
-describe('the table that a statement changes', () => {
+describe('the table that a statement writes to', () => {
   it.each([
     ['SELECT name FROM clients', ''],
     ['\n  SELECT 1', ''],
@@ -120,7 +123,7 @@ describe('the table that a statement changes', () => {
     ['REPLACE INTO clients VALUES (?)', '*'],
     ['DROP TABLE clients', '*'],
     ['update clients set name = ?', '*'],
-  ])('%j', (statement, table) => {
+  ])('is read from %j', (statement, table) => {
     expect(tableChangedBy(statement)).toBe(table);
   });
 });

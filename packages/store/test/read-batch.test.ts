@@ -19,15 +19,15 @@ function open() {
   return { connection, database, save, find };
 }
 
-describe('reads that arrive together', () => {
-  it('get the rows that each asked for', async () => {
+describe('batched reads', () => {
+  it('returns to each of several batched reads its own rows', async () => {
     const { save, find } = open();
     await Promise.all([1, 2, 3].map(save));
     const found = await Promise.all([3, 1, 9, 2].map(find));
     expect(found).toEqual([['thing 3'], ['thing 1'], [], ['thing 2']]);
   });
 
-  it('see what was committed before they were asked for', async () => {
+  it('shows batched reads what was committed before they were requested', async () => {
     const { save, find } = open();
     const early = find(1);
     await save(1);
@@ -35,7 +35,7 @@ describe('reads that arrive together', () => {
     expect(await early).toHaveLength(0);
   });
 
-  it('fail one by one, and leave no transaction behind', async () => {
+  it('rejects failing reads of a batch individually, and leaves no transaction open', async () => {
     const { connection, database, save, find } = open();
     await save(1);
     const wrong = database.read(sql`SELECT name FROM nothing`);
@@ -46,7 +46,7 @@ describe('reads that arrive together', () => {
     await save(2);
   });
 
-  it('end before the database is closed, and are refused afterwards', async () => {
+  it('completes pending reads before the database closes, and rejects later ones', async () => {
     const { database, save, find } = open();
     await save(1);
     const [found] = await Promise.all([find(1), database.close()]);

@@ -6,9 +6,9 @@ import { fileURLToPath } from 'node:url';
 import { openStore } from '@portcullis/store';
 import { describe, expect, it } from 'vitest';
 import {
+  createGrant,
   grantOf,
   issueCode,
-  makeGrant,
   NOW,
   newAccount,
   newClient,
@@ -28,8 +28,8 @@ import type { Order, Report } from './racer.ts';
 describe.each([
   { name: 'a SQLite file', places: sqliteFiles() },
   { name: 'PostgreSQL', places: postgresDatabases() },
-])('$name that is shared', ({ places }) => {
-  it('has everything after it was closed and opened again', async () => {
+])('$name shared by several stores', ({ places }) => {
+  it('contains everything after it is closed and opened again', async () => {
     const location = await places();
     const before = await openStore(location);
     const [account, client, key, transaction] = [newAccount(), newClient(), newKey(), newTransaction()];
@@ -40,7 +40,7 @@ describe.each([
     await before.addSigningKey(key, null);
     await before.openTransaction(transaction);
     const code = await issueCode(before);
-    const { grant, token } = await makeGrant(before);
+    const { grant, token } = await createGrant(before);
     await before.revokeAccessToken('jti', NOW + 600);
     await before.close();
 
@@ -59,10 +59,10 @@ describe.each([
     await after.close();
   });
 
-  it('shows an operation to every store from the moment that one has told it', async () => {
+  it('shows a resolved operation of one store to every other', async () => {
     const location = await places();
     const [here, there] = [await openStore(location), await openStore(location)];
-    const { grant, token } = await makeGrant(here);
+    const { grant, token } = await createGrant(here);
     expect((await there.findGrant(grant.id))?.grant.id).toBe(grant.id);
     await there.revokeGrant(grant.id, NOW);
     expect(await here.isAccessTokenLive('jti', grant.id)).toBe(false);
@@ -71,7 +71,7 @@ describe.each([
     await there.close();
   });
 
-  it('shows what one store changed of a client to every other that has read it', async () => {
+  it('shows a client that one store changed to every other that has cached it', async () => {
     const location = await places();
     const [here, there] = [await openStore(location), await openStore(location)];
     const [client, other] = [newClient(), newClient()];
@@ -88,7 +88,7 @@ describe.each([
     ];
     for (const [step, expected] of steps) {
       await step();
-      // Twice, since it may be the second look that remembers.
+      // Twice, since only the second read may be cached.
       for (const seen of [...(await sight()), ...(await sight())]) {
         if (expected === null) expect(seen).toBeNull();
         else expect(seen).toMatchObject(expected);
@@ -99,7 +99,7 @@ describe.each([
     await there.close();
   });
 
-  it('shows the newest copy of a document to every store that has read an older one', async () => {
+  it('shows the newest client metadata document to every store that has cached an older one', async () => {
     const location = await places();
     const [here, there] = [await openStore(location), await openStore(location)];
     const first = newClientDocument();
@@ -118,7 +118,7 @@ describe.each([
     const location = await places();
     const stores = [await openStore(location), await openStore(location)] as const;
     const code = await issueCode(stores[0]);
-    const { token, grant } = await makeGrant(stores[1]);
+    const { token, grant } = await createGrant(stores[1]);
     const successor = newRefreshToken();
     const transaction = newTransaction();
     await stores[0].openTransaction(transaction);
@@ -152,7 +152,7 @@ describe.each([
     const rounds = await Promise.all(
       times(5, async () => {
         const code = await issueCode(store);
-        const { token, grant } = await makeGrant(store);
+        const { token, grant } = await createGrant(store);
         return { code, presented: token.hash, successor: newRefreshToken(), grantId: grant.id };
       }),
     );
@@ -173,7 +173,7 @@ describe.each([
   });
 });
 
-/** Starts processes, waits until all are at the barrier, and lets them run. */
+/** Starts processes, waits until all have reached the barrier, and releases them. */
 async function runRacers(count: number, order: Order): Promise<readonly Report[]> {
   const script = fileURLToPath(new URL('racer.ts', import.meta.url));
   const racers = times(count, () => {

@@ -15,7 +15,7 @@ import { sqliteFiles } from './databases.ts';
 const files = sqliteFiles();
 
 describe('opening a SQLite file', () => {
-  it('makes the file, for its owner only, with its companions', async () => {
+  it('creates the file with its WAL and shared-memory files, readable by its owner only', async () => {
     const file = await files();
     const store = await openStore(file);
     await store.saveClient(newClient());
@@ -23,7 +23,7 @@ describe('opening a SQLite file', () => {
     await store.close();
   });
 
-  it('keeps a journal that survives a loss of power', async () => {
+  it('opens the file in WAL mode', async () => {
     const file = await files();
     await (await openStore(file)).close();
     const connection = new DatabaseSync(file);
@@ -38,7 +38,7 @@ describe('opening a SQLite file', () => {
       message: /^The folder .*missing does not exist\. Create it first\.$/,
     },
     {
-      description: 'a folder in place of the file',
+      description: 'a folder instead of a file',
       prepare: (file: string) => {
         mkdirSync(file);
         return file;
@@ -46,9 +46,9 @@ describe('opening a SQLite file', () => {
       message: /^The SQLite file .* cannot be opened: EISDIR.*\.$/,
     },
     {
-      description: 'a file that is no database',
+      description: 'a file that is not a database',
       prepare: (file: string) => {
-        writeFileSync(file, 'notes of a stranger\n'.repeat(100));
+        writeFileSync(file, 'notes of another program\n'.repeat(100));
         return file;
       },
       message: /^The file .* is not a SQLite database\. Choose another file\.$/,
@@ -62,7 +62,7 @@ describe('opening a SQLite file', () => {
       message: /^The database contains tables of another program\. Give Portcullis a database of its own\.$/,
     },
   ];
-  it.each(issues)('refuses $description and leaves it as it was', async ({ prepare, message }) => {
+  it.each(issues)('refuses $description and leaves it unchanged', async ({ prepare, message }) => {
     const location = prepare(await files());
     const before = content(location);
     const refused = openStore(location);
@@ -71,7 +71,7 @@ describe('opening a SQLite file', () => {
     expect(content(location)).toEqual(before);
   });
 
-  it('refuses a database that is newer than the program, and opens it again once the program is', async () => {
+  it('refuses a SQLite file of a newer version, and opens it once the version is supported', async () => {
     const file = await files();
     await (await openStore(file)).close();
     execute(file, "INSERT INTO portcullis_migrations VALUES (9999, 'the future', 0)");
@@ -82,7 +82,7 @@ describe('opening a SQLite file', () => {
     await (await openStore(file)).close();
   });
 
-  it('lets several open an empty file at once, and each migration happen once', async () => {
+  it('runs each migration once when several stores open an empty file concurrently', async () => {
     const file = await files();
     const stores = await Promise.all(times(6, () => openStore(file)));
     for (const store of stores) await store.ping();
@@ -102,8 +102,8 @@ describe('opening a SQLite file', () => {
 });
 
 describe('operations in a SQLite file', () => {
-  it('are committed together when they arrive together: the journal grows by far less', async () => {
-    const journalAfter = async (save: (store: AuthorizationStore) => Promise<unknown>) => {
+  it('commits concurrent operations together, so the WAL grows far less', async () => {
+    const walGrowthOf = async (save: (store: AuthorizationStore) => Promise<unknown>) => {
       const file = await files();
       const store = await openStore(file);
       const before = statSync(`${file}-wal`).size;
@@ -113,10 +113,10 @@ describe('operations in a SQLite file', () => {
       return size - before;
     };
     const clients = times(50, () => newClient());
-    const apart = await journalAfter(async (store) => {
+    const apart = await walGrowthOf(async (store) => {
       for (const client of clients) await store.saveClient(client);
     });
-    const together = await journalAfter((store) =>
+    const together = await walGrowthOf((store) =>
       Promise.all(clients.map((client) => store.saveClient(client))),
     );
     expect(together).toBeGreaterThan(0);
@@ -124,8 +124,8 @@ describe('operations in a SQLite file', () => {
   });
 });
 
-describe('events that join the operations of others', () => {
-  it('are on the disk with them, in the same commit', async () => {
+describe('audit events in a group commit', () => {
+  it('commits audit events in the same commit as the operations beside them', async () => {
     const file = await files();
     const store = await openStore(file);
     const before = commitsOf(file);
@@ -146,19 +146,19 @@ describe('events that join the operations of others', () => {
 });
 
 /**
- * How often was committed since the journal began: the last page of each commit carries the size of the database.
+ * Counts commits since the WAL began: the last frame of each commit carries the size of the database.
  * @see https://sqlite.org/fileformat2.html#the_write_ahead_log
  */
 function commitsOf(file: string): number {
-  const journal = readFileSync(`${file}-wal`);
-  const frame = 24 + journal.readUInt32BE(8);
+  const wal = readFileSync(`${file}-wal`);
+  const frame = 24 + wal.readUInt32BE(8);
   let commits = 0;
-  for (let at = 32; at < journal.length; at += frame) if (journal.readUInt32BE(at + 4) > 0) commits += 1;
+  for (let at = 32; at < wal.length; at += frame) if (wal.readUInt32BE(at + 4) > 0) commits += 1;
   return commits;
 }
 
 describe('a SQLite file that another process has locked', () => {
-  it('lets operations wait for it, without halting the process, and does them in their order', async () => {
+  it('queues operations on a locked file in order, without blocking the process', async () => {
     const file = await files();
     const store = await openStore(file);
     const lock = new DatabaseSync(file);
@@ -167,21 +167,21 @@ describe('a SQLite file that another process has locked', () => {
     const order: string[] = [];
     const save = async (name: string) =>
       order.push(`${name} ${(await store.saveClient(client)) ? 'saved' : 'refused'}`);
-    const facts = [save('first'), save('second')];
+    const operations = [save('first'), save('second')];
     await sleep(20);
-    facts.push(save('third'));
+    operations.push(save('third'));
     await sleep(20);
     expect(order).toEqual([]);
     expect(await store.findClient(client.id)).toBeNull();
     lock.exec('COMMIT');
-    await Promise.all(facts);
+    await Promise.all(operations);
     expect(order).toEqual(['first saved', 'second refused', 'third refused']);
     expect(await store.findClient(client.id)).toEqual(client);
     lock.close();
     await store.close();
   });
 
-  it('refuses as unavailable when it takes too long, and recovers by itself', async () => {
+  it('rejects operations as unavailable after the busy timeout, and recovers on its own', async () => {
     const file = await files();
     const store = await openStore(file, { busyTimeout: 0.1 });
     const code = await issueCode(store);
@@ -203,7 +203,7 @@ describe('a SQLite file that another process has locked', () => {
 });
 
 describe.skipIf(process.platform === 'win32')('a full disk', () => {
-  it('is an outage: nothing half is left, and what was told is there', async () => {
+  it('reports a full disk as an outage, and keeps exactly the confirmed operations', async () => {
     const file = await files();
     // No file may grow beyond 600 blocks of 1024 bytes; bash ignores the signal that would end the process.
     const filler = fileURLToPath(new URL('filler.ts', import.meta.url));

@@ -1,7 +1,7 @@
 /** A process that creates and refreshes grants until it is killed, and reports the generation of each stored refresh token. */
 import { writeSync } from 'node:fs';
 import { openStore } from '@portcullis/store';
-import { makeGrant, successorOf, times } from '../testing/samples.ts';
+import { createGrant, successorOf, times } from '../testing/samples.ts';
 
 const store = await openStore(process.argv[2] ?? '');
 const tell = (grantId: string, number: number) => writeSync(1, `${grantId} ${number}\n`);
@@ -9,7 +9,7 @@ const tell = (grantId: string, number: number) => writeSync(1, `${grantId} ${num
 await Promise.all(
   times(8, async () => {
     for (;;) {
-      const { grant, token } = await makeGrant(store);
+      const { grant, token } = await createGrant(store);
       tell(grant.id, token.generation);
       const successor = successorOf(token);
       if ((await store.rotateRefreshToken(grant.id, token.hash, successor, null)) === 'rotated')

@@ -14,7 +14,7 @@ import {
 
 export function describeAccounts(store: StoreOfTest): void {
   describe('accounts', () => {
-    it('finds an account by its id and by its e-mail key, and by nothing else', async () => {
+    it('finds an account by its id and its e-mail key only', async () => {
       const account = newAccount();
       expect(await store().hasLocalAccounts()).toBe(false);
       expect(await store().createFirstAccount(account, null)).toBe('created');
@@ -28,7 +28,7 @@ export function describeAccounts(store: StoreOfTest): void {
       expect(await store().findAccount(account.id.toUpperCase())).toBeNull();
     });
 
-    it('makes no second first account', async () => {
+    it('refuses to create a second first account', async () => {
       const [first, second] = [newAccount(), newAccount()];
       await store().createFirstAccount(first, null);
       expect(await store().createFirstAccount(second, null)).toBe('refused');
@@ -36,7 +36,7 @@ export function describeAccounts(store: StoreOfTest): void {
       expect(await store().findAccount(first.id)).toEqual(first);
     });
 
-    it('makes the first account by a setup link, which spends all of them', async () => {
+    it('creates the first account with a setup link and invalidates all setup links', async () => {
       const [used, other] = [newHash(), newHash()];
       await store().saveSetupLink(used, NOW);
       await store().saveSetupLink(other, NOW + 1);
@@ -49,7 +49,7 @@ export function describeAccounts(store: StoreOfTest): void {
       expect(await store().createFirstAccount(newAccount(), other)).toBe('refused');
     });
 
-    it('refuses a link that it does not know, and keeps those it does', async () => {
+    it('refuses an unknown setup link and keeps the known ones', async () => {
       const [known, account] = [newHash(), newAccount()];
       await store().saveSetupLink(known, NOW);
       expect(await store().isSetupLink(newHash())).toBe(false);
@@ -59,14 +59,14 @@ export function describeAccounts(store: StoreOfTest): void {
       expect(await store().createFirstAccount(account, known)).toBe('created');
     });
 
-    it('takes no setup link for good once there is an account', async () => {
+    it('rejects every setup link once an account exists', async () => {
       await store().createFirstAccount(newAccount(), null);
       const late = newHash();
       await store().saveSetupLink(late, NOW);
       expect(await store().isSetupLink(late)).toBe(false);
     });
 
-    it(`makes one account when ${RACERS} come at once, with and without a link`, async () => {
+    it(`creates one account for ${RACERS} concurrent calls, with and without a setup link`, async () => {
       const link = newHash();
       await store().saveSetupLink(link, NOW);
       const accounts = times(RACERS, () => newAccount());
@@ -80,14 +80,14 @@ export function describeAccounts(store: StoreOfTest): void {
       expect(found.filter((account) => account !== null)).toHaveLength(1);
     });
 
-    it('stores no password that is not hashed', async () => {
+    it('refuses to store a password that is not hashed', async () => {
       const account = newAccount({ passwordHash: 'correct horse battery staple' });
       await expect(store().createFirstAccount(account, null)).rejects.toThrow();
       expect(await store().hasLocalAccounts()).toBe(false);
       expect(await store().createFirstAccount(newAccount(), null)).toBe('created');
     });
 
-    it('replaces a password hash only if it is still the old one', async () => {
+    it('replaces a password hash only if it has not changed since', async () => {
       const account = newAccount();
       await store().createFirstAccount(account, null);
       await store().replacePasswordHash(account.id, '$argon2id$another', '$argon2id$new');
@@ -96,7 +96,7 @@ export function describeAccounts(store: StoreOfTest): void {
       expect(await store().findAccount(account.id)).toEqual({ ...account, passwordHash: '$argon2id$new' });
     });
 
-    it('changes a password only if it is still the old one, and ends sessions and links when told to', async () => {
+    it('changes a password only if it has not changed since, and ends other sessions and links on request', async () => {
       const account = newAccount();
       const link = newAccountLink(account.id);
       await store().createAccount(account, link);
@@ -120,7 +120,7 @@ export function describeAccounts(store: StoreOfTest): void {
   });
 
   describe('sessions', () => {
-    it('finds a session until the second in which it expires', async () => {
+    it('finds a browser session until the second it expires', async () => {
       const account = newAccount();
       await store().createFirstAccount(account, null);
       const session = newSession(account.id);
@@ -131,7 +131,7 @@ export function describeAccounts(store: StoreOfTest): void {
       expect(await store().findSession(newHash(), NOW)).toBeNull();
     });
 
-    it('ends one session and no other; ending it again changes nothing', async () => {
+    it('ends one browser session and no other, idempotently', async () => {
       const account = newAccount();
       await store().createFirstAccount(account, null);
       const [ended, other] = [newSession(account.id), newSession(account.id)];
@@ -143,7 +143,7 @@ export function describeAccounts(store: StoreOfTest): void {
       expect((await store().findSession(other.hash, NOW))?.session).toEqual(other);
     });
 
-    it('lists the live sessions of an account, newest first, and ends all but one', async () => {
+    it('lists the live browser sessions of an account, newest first, and ends all but one', async () => {
       const account = newAccount();
       await store().createFirstAccount(account, null);
       const [old, young] = [
@@ -153,16 +153,16 @@ export function describeAccounts(store: StoreOfTest): void {
       const expired = newSession(account.id, { expiresAt: NOW + 5 });
       for (const session of [old, young, expired]) await store().saveSession(session);
       expect(await store().listSessions(account.id, NOW + 5)).toEqual([young, old]);
-      expect(await store().listSessions('user_nobody', NOW)).toEqual([]);
+      expect(await store().listSessions('user_unknown', NOW)).toEqual([]);
 
-      expect(await store().endSessions('user_nobody', null)).toBe(0);
+      expect(await store().endSessions('user_unknown', null)).toBe(0);
       expect(await store().endSessions(account.id, old.hash)).toBe(2);
       expect(await store().listSessions(account.id, NOW)).toEqual([old]);
       expect(await store().endSessions(account.id, null)).toBe(1);
       expect(await store().findSession(old.hash, NOW)).toBeNull();
     });
 
-    it('finds no session of a disabled account', async () => {
+    it('does not find the browser session of a disabled account', async () => {
       const account = newAccount({ disabledAt: NOW });
       await store().createFirstAccount(account, null);
       const session = newSession(account.id);

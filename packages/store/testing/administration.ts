@@ -1,9 +1,9 @@
 /** The contract of account administration: accounts are created, disabled and enabled, with links for their users. */
 import { describe, expect, it } from 'vitest';
 import {
+  createGrant,
   grantOf,
   issueCode,
-  makeGrant,
   NOW,
   newAccount,
   newAccountLink,
@@ -21,7 +21,7 @@ import {
 const NEW = { passwordHash: '$argon2id$v=19$m=47104,t=1,p=1$bmV3$bmV3', passkey: null };
 
 export function describeAdministration(store: StoreOfTest): void {
-  /** An account with its invitation. */
+  /** Creates an account with its invitation link. */
   const add = async () => {
     const account = newAccount();
     const link = newAccountLink(account.id);
@@ -29,8 +29,8 @@ export function describeAdministration(store: StoreOfTest): void {
     return { account, link };
   };
 
-  describe('accounts that an administrator makes', () => {
-    it('are there with the link of their invitation; an address is taken once', async () => {
+  describe('accounts that an administrator creates', () => {
+    it('creates an account with its invitation link, and no second one with the same e-mail address', async () => {
       const { account, link } = await add();
       expect(await store().findAccountByEmail(account.emailKey)).toEqual(account);
       expect(await store().findAccountLink(link.hash, NOW)).toEqual(link);
@@ -42,7 +42,7 @@ export function describeAdministration(store: StoreOfTest): void {
       expect(await store().findAccountLink(other.hash, NOW)).toBeNull();
     });
 
-    it(`are one when ${RACERS} make the same at once`, async () => {
+    it(`creates one account when ${RACERS} calls create the same one concurrently`, async () => {
       const outcomes = await race(
         times(RACERS, () => () => {
           const account = newAccount({ emailKey: 'ada@example.com' });
@@ -52,7 +52,7 @@ export function describeAdministration(store: StoreOfTest): void {
       expect(outcomes).toEqual({ true: 1, false: RACERS - 1 });
     });
 
-    it('are listed in the order of their addresses, page by page', async () => {
+    it('lists accounts in the order of their e-mail addresses, page by page', async () => {
       const keys = ['c@example.com', 'a@example.com', 'B@example.com', 'b@example.com'];
       for (const emailKey of keys) {
         const account = newAccount({ emailKey });
@@ -65,12 +65,12 @@ export function describeAdministration(store: StoreOfTest): void {
       expect(await list('c@example.com')).toEqual([]);
     });
 
-    it('lose sessions, links, grants and codes when they are disabled, and do not get them back', async () => {
+    it('disables an account with its sessions, links, grants and codes, none of which return when it is enabled', async () => {
       const [{ account, link }, bystander] = [await add(), await add()];
       const session = newSession(account.id);
       const foreign = newSession(bystander.account.id);
       for (const one of [session, foreign]) await store().saveSession(one);
-      const { grant, token } = await makeGrant(store(), { grant: { accountId: account.id } });
+      const { grant, token } = await createGrant(store(), { grant: { accountId: account.id } });
       const code = await issueCode(store(), newCode({ accountId: account.id }));
 
       expect(await store().disableAccount(account.id, NOW + 1)).toBe(true);
@@ -92,14 +92,14 @@ export function describeAdministration(store: StoreOfTest): void {
       expect(await store().findAccountLink(bystander.link.hash, NOW)).toEqual(bystander.link);
     });
 
-    it('are told apart from those that are not there', async () => {
-      expect(await store().disableAccount('user_nobody', NOW)).toBe(false);
-      expect(await store().enableAccount('user_nobody')).toBe(false);
+    it('reports that an unknown account cannot be disabled or enabled', async () => {
+      expect(await store().disableAccount('user_unknown', NOW)).toBe(false);
+      expect(await store().enableAccount('user_unknown')).toBe(false);
     });
   });
 
-  describe('links of accounts', () => {
-    it('give the account its password once, and end its sessions and other links, and nobody else’s', async () => {
+  describe('account links', () => {
+    it('redeems an account link once, for a new password, and ends the sessions and links of that account only', async () => {
       const [{ account }, bystander] = [await add(), await add()];
       const theirs = newSession(bystander.account.id);
       const passkey = newPasskey(bystander.account.id);
@@ -125,7 +125,7 @@ export function describeAdministration(store: StoreOfTest): void {
       expect(await store().listPasskeys(bystander.account.id)).toEqual([passkey]);
     });
 
-    it('take the place of earlier ones', async () => {
+    it('replaces earlier links of the same account', async () => {
       const [{ account, link: first }, bystander] = [await add(), await add()];
       const second = newAccountLink(account.id, { purpose: 'reset' });
       await store().saveAccountLink(second);
@@ -135,7 +135,7 @@ export function describeAdministration(store: StoreOfTest): void {
       expect(await store().findAccountLink(bystander.link.hash, NOW)).toEqual(bystander.link);
     });
 
-    it('work until the second in which they expire, and are swept then', async () => {
+    it('rejects an account link from the second it expires, and sweeps it then', async () => {
       const { account, link } = await add();
       expect(await store().findAccountLink(link.hash, link.expiresAt)).toBeNull();
       expect(await store().redeemAccountLink(link.hash, NEW, link.expiresAt)).toBe(false);
@@ -144,7 +144,7 @@ export function describeAdministration(store: StoreOfTest): void {
       expect(await store().sweep(link.expiresAt, 10)).toBe(1);
     });
 
-    it(`let one of ${RACERS} in`, async () => {
+    it(`redeems an account link once when ${RACERS} calls race`, async () => {
       const { link } = await add();
       const outcomes = await race(times(RACERS, () => () => store().redeemAccountLink(link.hash, NEW, NOW)));
       expect(outcomes).toEqual({ true: 1, false: RACERS - 1 });

@@ -2,9 +2,9 @@
 import { describe, expect, it } from 'vitest';
 import { NOW, newClient, newEvent, type StoreOfTest, times } from './samples.ts';
 
-export function describeEvents(store: StoreOfTest): void {
-  describe('events', () => {
-    it('are kept in their order, whole', async () => {
+export function describeAuditLog(store: StoreOfTest): void {
+  describe('the audit log', () => {
+    it('stores audit events completely and lists them in order', async () => {
       const events = times(25, (index) => newEvent({ id: `e${String(index).padStart(3, '0')}` }));
       await store().appendEvents(events.slice(0, 20).toReversed());
       await store().appendEvents(events.slice(20));
@@ -13,7 +13,7 @@ export function describeEvents(store: StoreOfTest): void {
       expect(await store().listLatestEvents(2)).toEqual(events.slice(-2));
     });
 
-    it('may lack everything but time and type', async () => {
+    it('stores an audit event that has only a time and a type', async () => {
       const bare = newEvent({
         clientId: null,
         accountId: null,
@@ -26,7 +26,7 @@ export function describeEvents(store: StoreOfTest): void {
       expect(await store().listLatestEvents(10)).toEqual([bare]);
     });
 
-    it('may join the operations of others, and come by themselves when there are none', async () => {
+    it('commits audit events together with other operations, or on their own after the time limit', async () => {
       const alone = newEvent();
       const appended = new Promise<void>((resolve) => {
         store().beforeCommit(() => resolve(store().appendEvents([alone])), 20);
@@ -42,7 +42,7 @@ export function describeEvents(store: StoreOfTest): void {
       expect(calls).toBe(1);
     });
 
-    it('that come twice are there once', async () => {
+    it('stores an audit event once although it is appended twice', async () => {
       const [first, second] = [newEvent(), newEvent()];
       await store().appendEvents([first]);
       await store().appendEvents([first, second]);
@@ -57,13 +57,13 @@ export function describeEvents(store: StoreOfTest): void {
       expect((await store().listEvents('', 100)).map(({ id }) => id)).toEqual(kept);
     });
 
-    it('take any text', async () => {
+    it('stores any text in the details of an audit event', async () => {
       const event = newEvent({ details: { reason: '"\\ \u2028 🗝 \u0001', list: ['a', { b: null }] } });
       await store().appendEvents([event, newEvent({ details: { reason: 'a\0b' } })]);
       expect(await store().listEvents('', 10)).toContainEqual(event);
     });
 
-    it('are found by their flow, in their order', async () => {
+    it('lists the audit events of an authorization transaction in order', async () => {
       const events = times(6, (index) =>
         newEvent({ id: `e${index}`, transactionId: index % 2 === 0 ? 'flow_a' : 'flow_b' }),
       );
@@ -74,7 +74,7 @@ export function describeEvents(store: StoreOfTest): void {
       expect(await flow(2)).toEqual(['e0', 'e2']);
     });
 
-    it('are forgotten when their time is over', async () => {
+    it('sweeps audit events whose retention has ended', async () => {
       await store().appendEvents([newEvent({ expiresAt: NOW + 5 }), newEvent({ expiresAt: NOW + 50 })]);
       expect(await store().sweep(NOW + 4, 100)).toBe(0);
       expect(await store().sweep(NOW + 5, 100)).toBe(1);

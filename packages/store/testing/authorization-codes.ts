@@ -1,9 +1,9 @@
 /** The contract of authorization codes. */
 import { describe, expect, it } from 'vitest';
 import {
+  createGrant,
   grantOf,
   issueCode,
-  makeGrant,
   NOW,
   newCode,
   newHash,
@@ -14,8 +14,8 @@ import {
   times,
 } from './samples.ts';
 
-export function describeCodes(store: StoreOfTest): void {
-  describe('codes', () => {
+export function describeAuthorizationCodes(store: StoreOfTest): void {
+  describe('authorization codes', () => {
     it('redeems a code for its grant and first refresh token', async () => {
       const code = await issueCode(store());
       const grant = grantOf(code);
@@ -31,7 +31,7 @@ export function describeCodes(store: StoreOfTest): void {
       expect(await store().isAccessTokenLive('jti', grant.id)).toBe(true);
     });
 
-    it('keeps the workspace and the terms that were allowed, from the code to the grant', async () => {
+    it('copies the workspace and the consent digest from the code to the grant', async () => {
       for (const workspace of [null, '', 'wörk "space"']) {
         const code = await issueCode(store(), newCode({ workspace, consentDigest: newHash() }));
         expect(await store().findCode(code.hash)).toEqual({ ...code, consumedAt: null });
@@ -41,21 +41,21 @@ export function describeCodes(store: StoreOfTest): void {
       }
     });
 
-    it('issues a code without a transaction', async () => {
-      const { grant } = await makeGrant(store());
+    it('issues a code without an authorization transaction', async () => {
+      const { grant } = await createGrant(store());
       const code = newCode({ accountId: grant.accountId });
       await store().issueCode(code);
       expect(await store().findCode(code.hash)).toEqual({ ...code, consumedAt: null });
       expect(await store().redeemCode(code.hash, grantOf(code), null, NOW)).toBe('redeemed');
     });
 
-    it('redeems a code for a client that gets no refresh token', async () => {
+    it('redeems a code for a client without a refresh token', async () => {
       const code = await issueCode(store());
       expect(await store().redeemCode(code.hash, grantOf(code), null, NOW)).toBe('redeemed');
       expect(await store().isAccessTokenLive('jti', code.grantId)).toBe(true);
     });
 
-    it('redeems a code once; the second try changes nothing', async () => {
+    it('redeems a code once, and a second attempt changes nothing', async () => {
       const code = await issueCode(store());
       const first = newRefreshToken();
       await store().redeemCode(code.hash, grantOf(code), first, NOW);
@@ -65,14 +65,14 @@ export function describeCodes(store: StoreOfTest): void {
       expect((await store().findGrant(code.grantId))?.token).toEqual(first);
     });
 
-    it('redeems no code that it does not know', async () => {
+    it('does not redeem an unknown code', async () => {
       const code = newCode();
       expect(await store().findCode(code.hash)).toBeNull();
       expect(await store().redeemCode(code.hash, grantOf(code), null, NOW)).toBe('already_used');
       expect(await store().isAccessTokenLive('jti', code.grantId)).toBe(false);
     });
 
-    it(`T137: redeems a code once when ${RACERS} come at once, and makes one grant`, async () => {
+    it(`T137: redeems a code once when ${RACERS} calls race, and creates one grant`, async () => {
       const code = await issueCode(store());
       const grants = times(RACERS, (index) => grantOf(code, { id: `${code.grantId}-${index}` }));
       const tokens = grants.map(() => newRefreshToken());
@@ -86,7 +86,7 @@ export function describeCodes(store: StoreOfTest): void {
       expect(found.filter((grant) => grant !== null)).toHaveLength(1);
     });
 
-    it('burns a code: it is spent and makes nothing', async () => {
+    it('invalidates a code without creating a grant', async () => {
       const code = await issueCode(store());
       await store().invalidateCode(code.hash, NOW + 3);
       expect(await store().findCode(code.hash)).toEqual({ ...code, consumedAt: NOW + 3 });
@@ -94,7 +94,7 @@ export function describeCodes(store: StoreOfTest): void {
       expect(await store().isAccessTokenLive('jti', code.grantId)).toBe(false);
     });
 
-    it('burns nothing that was spent before or is unknown', async () => {
+    it('changes nothing when it invalidates a code that is unknown or was already redeemed', async () => {
       const code = await issueCode(store());
       await store().redeemCode(code.hash, grantOf(code), null, NOW);
       await store().invalidateCode(code.hash, NOW + 9);
@@ -106,22 +106,25 @@ export function describeCodes(store: StoreOfTest): void {
     it.each([
       { description: 'disabled', end: (id: string) => store().disableAccount(id, NOW) },
       { description: 'removed', end: (id: string) => store().removeAccount(id, NOW) },
-    ])('spends a code that came after its account was $description, and makes nothing', async ({ end }) => {
-      const { grant } = await makeGrant(store());
-      const code = newCode({ accountId: grant.accountId });
-      expect(await end(code.accountId)).toBe(true);
-      await store().issueCode(code);
-      expect(await store().redeemCode(code.hash, grantOf(code), newRefreshToken(), NOW + 1)).toBe(
-        'account_unavailable',
-      );
-      expect(await store().findCode(code.hash)).toEqual({ ...code, consumedAt: NOW + 1 });
-      expect(await store().findGrant(code.grantId)).toBeNull();
-      expect(await store().isAccessTokenLive('jti', code.grantId)).toBe(false);
-      expect(await store().redeemCode(code.hash, grantOf(code), null, NOW + 2)).toBe('already_used');
-    });
+    ])(
+      'consumes a code issued after its account was $description without creating a grant',
+      async ({ end }) => {
+        const { grant } = await createGrant(store());
+        const code = newCode({ accountId: grant.accountId });
+        expect(await end(code.accountId)).toBe(true);
+        await store().issueCode(code);
+        expect(await store().redeemCode(code.hash, grantOf(code), newRefreshToken(), NOW + 1)).toBe(
+          'account_unavailable',
+        );
+        expect(await store().findCode(code.hash)).toEqual({ ...code, consumedAt: NOW + 1 });
+        expect(await store().findGrant(code.grantId)).toBeNull();
+        expect(await store().isAccessTokenLive('jti', code.grantId)).toBe(false);
+        expect(await store().redeemCode(code.hash, grantOf(code), null, NOW + 2)).toBe('already_used');
+      },
+    );
 
-    it('T139: spends no code when its grant cannot be stored', async () => {
-      const { grant } = await makeGrant(store());
+    it('T139: leaves a code unused if its grant cannot be stored', async () => {
+      const { grant } = await createGrant(store());
       const code = await issueCode(store());
       await expect(
         store().redeemCode(code.hash, grantOf(code, { id: grant.id }), null, NOW),
@@ -130,8 +133,8 @@ export function describeCodes(store: StoreOfTest): void {
       expect(await store().redeemCode(code.hash, grantOf(code), null, NOW)).toBe('redeemed');
     });
 
-    it('lets no operation suffer from another that fails beside it', async () => {
-      const { grant: taken } = await makeGrant(store());
+    it('isolates concurrent redemptions from others that fail', async () => {
+      const { grant: taken } = await createGrant(store());
       const codes = await Promise.all(times(10, () => issueCode(store())));
       const outcomes = await Promise.allSettled(
         codes.map((code, index) =>

@@ -1,10 +1,11 @@
-/** The contract of stored clients. */
+/** The contract of clients and of client assertions, each of which is accepted once. */
+
 import type { AuthorizationCodeRecord } from '@portcullis/authorization-server/store';
 import { describe, expect, it } from 'vitest';
 import {
+  createGrant,
   grantOf,
   issueCode,
-  makeGrant,
   NOW,
   newClient,
   newCode,
@@ -19,7 +20,7 @@ import {
 
 export function describeClients(store: StoreOfTest): void {
   describe('clients', () => {
-    it('keeps public and confidential clients with every word of their metadata', async () => {
+    it('stores public and confidential clients with all their metadata', async () => {
       const open = newClient();
       const confidential = newClient({
         origin: 'administered',
@@ -38,10 +39,10 @@ export function describeClients(store: StoreOfTest): void {
       expect(await store().findClient(confidential.id)).toEqual(confidential);
     });
 
-    it('takes any text for an identifier that it does not know', async () => {
+    it('accepts any text as an unknown client identifier', async () => {
       const client = newClient();
       await store().saveClient(client);
-      const strangers = [
+      const unknown = [
         '',
         ' ',
         `${client.id} `,
@@ -52,18 +53,18 @@ export function describeClients(store: StoreOfTest): void {
         '%',
         '🗝',
       ];
-      for (const id of [...strangers, 'x'.repeat(100_000)]) expect(await store().findClient(id)).toBeNull();
+      for (const id of [...unknown, 'x'.repeat(100_000)]) expect(await store().findClient(id)).toBeNull();
       expect(await store().findClient(client.id)).toEqual(client);
     });
 
-    it('never lets one client take the place of another', async () => {
+    it('never overwrites a client with another of the same identifier', async () => {
       const client = newClient();
       await store().saveClient(client);
       expect(await store().saveClient(newClient({ id: client.id, secretHash: newHash() }))).toBe(false);
       expect(await store().findClient(client.id)).toEqual(client);
     });
 
-    it('lists them page by page', async () => {
+    it('lists clients page by page', async () => {
       const clients = times(5, () => newClient());
       for (const client of clients) await store().saveClient(client);
       const sorted = clients.toSorted((left, right) => (left.id < right.id ? -1 : 1));
@@ -71,17 +72,17 @@ export function describeClients(store: StoreOfTest): void {
       expect(await store().listClients(sorted[2]?.id ?? '', 3)).toEqual(sorted.slice(3));
     });
 
-    it('changes what a client registered, and nothing else', async () => {
+    it('updates the registration of one client and changes nothing else', async () => {
       const [client, other] = [newClient(), newClient()];
       for (const one of [client, other]) await store().saveClient(one);
       const change = { metadata: { ...client.metadata, client_name: 'New' }, secretHash: newHash() };
       expect(await store().updateClient(client.id, change)).toBe(true);
       expect(await store().findClient(client.id)).toEqual({ ...client, ...change });
       expect(await store().findClient(other.id)).toEqual(other);
-      expect(await store().updateClient('client_nobody', change)).toBe(false);
+      expect(await store().updateClient('client_unknown', change)).toBe(false);
     });
 
-    it('counts those that were never used and may expire', async () => {
+    it('counts unused clients that may expire', async () => {
       const [unused, used, kept] = [newClient(), newClient(), newClient({ expiresAt: null })];
       expect(await store().countUnusedClients()).toBe(0);
       for (const client of [unused, used, kept]) await store().saveClient(client);
@@ -95,19 +96,19 @@ export function describeClients(store: StoreOfTest): void {
       });
     });
 
-    it('T043: counts those that were never used by the network from which they registered', async () => {
-      const turn = (key: string) => ({ key, limit: { burst: 9, interval: 1 }, now: NOW });
+    it('T043: counts unused clients by the network that registered them', async () => {
+      const charge = (key: string) => ({ key, limit: { burst: 9, interval: 1 }, now: NOW });
       const [used, removed, swept] = [newClient(), newClient(), newClient({ expiresAt: NOW + 9 })];
       expect(await store().countUnusedClientsByNetwork()).toEqual(new Map());
       for (const client of [used, removed, swept, newClient()])
-        expect(await store().registerClient(client, turn('one'), 'network-1')).toBe(0);
+        expect(await store().registerClient(client, charge('one'), 'network-1')).toBe(0);
       expect(await store().registerClient(newClient(), null, 'network-2')).toBe(0);
-      expect(await store().registerClient(newClient(), turn('one'), null)).toBe(0);
+      expect(await store().registerClient(newClient(), charge('one'), null)).toBe(0);
       await store().saveClient(newClient());
       const counted = async () => Object.fromEntries(await store().countUnusedClientsByNetwork());
       expect(await counted()).toEqual({ 'network-1': 4, 'network-2': 1 });
       expect(await store().countUnusedClients()).toBe(7);
-      // The network is nothing that is told of a client.
+      // The network is not part of the client record.
       expect(await store().findClient(used.id)).toEqual(used);
       await store().recordClientUse(used.id, NOW, NOW + 1000);
       expect(await counted()).toEqual({ 'network-1': 3, 'network-2': 1 });
@@ -116,15 +117,15 @@ export function describeClients(store: StoreOfTest): void {
       expect(await counted()).toEqual({ 'network-1': 1, 'network-2': 1 });
     });
 
-    it('T143: removes a client with all that was given to it, so that its successor inherits nothing', async () => {
+    it('T143: removes a client with everything issued to it, so a client of the same identifier inherits nothing', async () => {
       const [client, other] = [newClient(), newClient()];
       for (const one of [client, other]) await store().saveClient(one);
       const mine = { clientId: client.id };
       const transaction = newTransaction(mine);
       await store().openTransaction(transaction);
       const code = await issueCode(store(), newCode(mine));
-      const { grant, token } = await makeGrant(store(), { grant: mine });
-      const theirs = await makeGrant(store(), { grant: { clientId: other.id } });
+      const { grant, token } = await createGrant(store(), { grant: mine });
+      const theirs = await createGrant(store(), { grant: { clientId: other.id } });
 
       expect(await store().removeClient(client.id, NOW)).toBe(true);
       expect(await store().findClient(client.id)).toBeNull();
@@ -141,15 +142,15 @@ export function describeClients(store: StoreOfTest): void {
       expect(await store().findClient(other.id)).toEqual(other);
     });
 
-    it('T143: disables a client with all that was given to it, until it is enabled, and nothing comes back', async () => {
+    it('T143: disables a client and revokes everything issued to it, and enabling it restores only the client', async () => {
       const [client, other] = [newClient(), newClient()];
       for (const one of [client, other]) await store().saveClient(one);
       const mine = { clientId: client.id };
       const transaction = newTransaction(mine);
       await store().openTransaction(transaction);
       const code = await issueCode(store(), newCode(mine));
-      const { grant } = await makeGrant(store(), { grant: mine });
-      const theirs = await makeGrant(store(), { grant: { clientId: other.id } });
+      const { grant } = await createGrant(store(), { grant: mine });
+      const theirs = await createGrant(store(), { grant: { clientId: other.id } });
 
       expect(await store().disableClient(client.id, NOW)).toBe(true);
       expect(await store().disableClient(client.id, NOW + 9)).toBe(true);
@@ -163,11 +164,11 @@ export function describeClients(store: StoreOfTest): void {
       expect(await store().findClient(client.id)).toEqual(client);
       expect(await store().isAccessTokenLive('jti', grant.id)).toBe(false);
       expect(await store().findClient(other.id)).toEqual(other);
-      expect(await store().disableClient('client_nobody', NOW)).toBe(false);
-      expect(await store().enableClient('client_nobody')).toBe(false);
+      expect(await store().disableClient('client_unknown', NOW)).toBe(false);
+      expect(await store().enableClient('client_unknown')).toBe(false);
     });
 
-    it(`leaves nothing alive when ${RACERS} codes are redeemed while their client is removed`, async () => {
+    it(`leaves no live grant when ${RACERS} codes are redeemed while their client is removed`, async () => {
       const client = newClient();
       await store().saveClient(client);
       const codes = await Promise.all(
@@ -185,7 +186,7 @@ export function describeClients(store: StoreOfTest): void {
       expect(live.filter(Boolean)).toEqual([]);
     });
 
-    it('T143: sweeps whose time is over, used or not, but never one with a live grant or without an end', async () => {
+    it('T143: sweeps expired clients, used or not, but never one that has a live grant or does not expire', async () => {
       const end = NOW + 86_400;
       const [unused, used, granted, kept] = [
         newClient({ expiresAt: end }),
@@ -194,7 +195,7 @@ export function describeClients(store: StoreOfTest): void {
         newClient({ expiresAt: null }),
       ];
       for (const client of [unused, used, granted, kept]) await store().saveClient(client);
-      const { grant } = await makeGrant(store(), { grant: { clientId: granted.id } });
+      const { grant } = await createGrant(store(), { grant: { clientId: granted.id } });
       await store().sweep(end - 1, 100);
       expect(await store().findClient(unused.id)).toEqual(unused);
       expect(await store().findClient(used.id)).toEqual(used);
@@ -202,7 +203,7 @@ export function describeClients(store: StoreOfTest): void {
       await store().sweep(end, 1);
       await store().sweep(end, 1);
       expect(await store().findClient(used.id)).toBeNull();
-      // Whoever began to sign in with it before its end may end that.
+      // A login that the client began before it expired may still complete.
       await store().sweep(end + 3599, 1);
       expect(await store().findClient(unused.id)).toEqual(unused);
       await store().sweep(end + 3600, 1);
@@ -214,6 +215,31 @@ export function describeClients(store: StoreOfTest): void {
       await store().sweep(end + 100 * 86_400, 100);
       expect(await store().findClient(granted.id)).toBeNull();
       expect(await store().findClient(kept.id)).toEqual(kept);
+    });
+  });
+}
+
+export function describeClientAssertions(store: StoreOfTest): void {
+  describe('client assertions', () => {
+    it('accepts a client assertion once', async () => {
+      const [one, another] = [newHash(), newHash()];
+      expect(await store().consumeClientAssertion(one, NOW + 60)).toBe(true);
+      expect(await store().consumeClientAssertion(one, NOW + 60)).toBe(false);
+      expect(await store().consumeClientAssertion(another, NOW + 60)).toBe(true);
+    });
+
+    it(`T031: accepts one of ${RACERS} concurrent uses of a client assertion`, async () => {
+      const hash = newHash();
+      const spenders = times(RACERS, () => () => store().consumeClientAssertion(hash, NOW + 60));
+      expect(await race(spenders)).toEqual({ true: 1, false: RACERS - 1 });
+    });
+
+    it('remembers a used client assertion until it expires', async () => {
+      const hash = newHash();
+      await store().consumeClientAssertion(hash, NOW + 60);
+      expect(await store().sweep(NOW + 59, 100)).toBe(0);
+      expect(await store().consumeClientAssertion(hash, NOW + 60)).toBe(false);
+      expect(await store().sweep(NOW + 60, 100)).toBe(1);
     });
   });
 }

@@ -1,4 +1,4 @@
-/** Sample records of federation. */
+/** Sample records of federation for the contract, each new and complete. */
 import { randomBytes } from 'node:crypto';
 import type {
   DataKeyRecord,
@@ -29,7 +29,7 @@ export function newFederatedLogin(changes: Partial<FederatedLoginRecord> = {}): 
   };
 }
 
-export function newUser(changes: Partial<LinkedIdentityRecord> = {}): LinkedIdentityRecord {
+export function newLinkedIdentity(changes: Partial<LinkedIdentityRecord> = {}): LinkedIdentityRecord {
   return { issuer: 'https://github.com', subject: newHash(), accountId: newId('user'), ...changes };
 }
 
@@ -60,7 +60,9 @@ export function newProviderTokens(changes: Partial<ProviderTokensRecord> = {}): 
   };
 }
 
-export function newRenewal(changes: Partial<RefreshedProviderTokens> = {}): RefreshedProviderTokens {
+export function newRefreshedProviderTokens(
+  changes: Partial<RefreshedProviderTokens> = {},
+): RefreshedProviderTokens {
   return {
     encryptedTokens: Uint8Array.of(4, 5, 6),
     dataKeyId: newId('data-key'),

@@ -1,9 +1,9 @@
 /** The contract of federation: federated logins, linked identities, data keys. */
 import { describe, expect, it } from 'vitest';
-import { newDataKey, newFederatedLogin, newProviderTokens, newUser } from './federation-samples.ts';
+import { newDataKey, newFederatedLogin, newLinkedIdentity, newProviderTokens } from './federation-samples.ts';
 import { describeProviderTokens } from './provider-tokens.ts';
 import {
-  makeGrant,
+  createGrant,
   NOW,
   newAccount,
   newTransaction,
@@ -15,14 +15,14 @@ import {
 
 export function describeFederation(store: StoreOfTest): void {
   describeFederatedLogins(store);
-  describeUsers(store);
+  describeLinkedIdentities(store);
   describeProviderTokens(store);
   describeDataKeys(store);
 }
 
 function describeFederatedLogins(store: StoreOfTest): void {
   describe('federated logins', () => {
-    it('notes by whom the person of a transaction signs in, and nothing of other transactions', async () => {
+    it('records the identity provider of one authorization transaction and of no other', async () => {
       const [mine, other] = [newTransaction(), newTransaction()];
       await store().openTransaction(mine);
       await store().openTransaction(other);
@@ -35,34 +35,29 @@ function describeFederatedLogins(store: StoreOfTest): void {
     });
 
     it.each([
-      { description: 'of a flow', given: {} },
+      { description: 'of an authorization transaction', given: {} },
       {
-        description: 'of a flow that somebody signed in had allowed',
+        description: 'of a transaction that a signed-in user approved',
         given: { accountId: 'user_1', workspace: 'w "1"' },
       },
       {
-        description: 'for a page',
+        description: 'that returns to a page',
         given: { transactionId: null, returnTo: 'connections', approvedScopes: [] },
       },
-    ])(
-      'keeps a federated login $description whole, until the second in which it expires',
-      async ({ given }) => {
-        const federatedLogin = newFederatedLogin(given);
-        await store().saveFederatedLogin(federatedLogin);
-        expect(
-          await store().findFederatedLogin(federatedLogin.stateHash, federatedLogin.expiresAt - 1),
-        ).toEqual(federatedLogin);
-        expect(
-          await store().findFederatedLogin(federatedLogin.stateHash, federatedLogin.expiresAt),
-        ).toBeNull();
-        expect(await store().consumeFederatedLogin(federatedLogin.stateHash, federatedLogin.expiresAt)).toBe(
-          false,
-        );
-        expect(await store().findFederatedLogin('unknown', NOW)).toBeNull();
-      },
-    );
+    ])('stores a federated login $description completely, until the second it expires', async ({ given }) => {
+      const federatedLogin = newFederatedLogin(given);
+      await store().saveFederatedLogin(federatedLogin);
+      expect(
+        await store().findFederatedLogin(federatedLogin.stateHash, federatedLogin.expiresAt - 1),
+      ).toEqual(federatedLogin);
+      expect(await store().findFederatedLogin(federatedLogin.stateHash, federatedLogin.expiresAt)).toBeNull();
+      expect(await store().consumeFederatedLogin(federatedLogin.stateHash, federatedLogin.expiresAt)).toBe(
+        false,
+      );
+      expect(await store().findFederatedLogin('unknown', NOW)).toBeNull();
+    });
 
-    it(`lets one of ${RACERS} that come back with one state take the federated login`, async () => {
+    it(`consumes a federated login once when ${RACERS} callbacks with the same state race`, async () => {
       const [federatedLogin, other] = [newFederatedLogin(), newFederatedLogin()];
       await store().saveFederatedLogin(federatedLogin);
       await store().saveFederatedLogin(other);
@@ -74,7 +69,7 @@ function describeFederatedLogins(store: StoreOfTest): void {
       expect(await store().findFederatedLogin(other.stateHash, NOW)).toEqual(other);
     });
 
-    it('keeps one federated login of a transaction, the last', async () => {
+    it('keeps only the latest federated login of a transaction', async () => {
       const first = newFederatedLogin();
       const [second, other] = [
         newFederatedLogin({ transactionId: first.transactionId }),
@@ -88,7 +83,7 @@ function describeFederatedLogins(store: StoreOfTest): void {
       }
     });
 
-    it('sweeps federated logins that have expired, and no others', async () => {
+    it('sweeps expired federated logins and no others', async () => {
       const [past, present] = [
         newFederatedLogin({ expiresAt: NOW }),
         newFederatedLogin({ expiresAt: NOW + 1 }),
@@ -102,22 +97,22 @@ function describeFederatedLogins(store: StoreOfTest): void {
   });
 }
 
-function describeUsers(store: StoreOfTest): void {
+function describeLinkedIdentities(store: StoreOfTest): void {
   describe('linked identities', () => {
-    it('makes an account for a person, and finds each by the other', async () => {
+    it('creates an account for an identity, and finds each by the other', async () => {
       const account = newAccount();
-      const user = newUser({ accountId: account.id });
+      const user = newLinkedIdentity({ accountId: account.id });
       expect(await store().linkIdentity(user, account)).toBe(account.id);
       expect(await store().findLinkedIdentity(user.issuer, user.subject)).toEqual(user);
       expect(await store().findLinkedIdentityByAccount(account.id)).toEqual(user);
       expect(await store().findAccount(account.id)).toEqual(account);
     });
 
-    it('tells linked identities apart by issuer and subject together', async () => {
+    it('distinguishes linked identities by issuer and subject together', async () => {
       const [one, two] = [newAccount(), newAccount()];
-      await store().linkIdentity(newUser({ subject: '1', accountId: one.id }), one);
+      await store().linkIdentity(newLinkedIdentity({ subject: '1', accountId: one.id }), one);
       await store().linkIdentity(
-        newUser({ issuer: 'https://gitlab.com', subject: '1', accountId: two.id }),
+        newLinkedIdentity({ issuer: 'https://gitlab.com', subject: '1', accountId: two.id }),
         two,
       );
       expect((await store().findLinkedIdentity('https://github.com', '1'))?.accountId).toBe(one.id);
@@ -126,9 +121,9 @@ function describeUsers(store: StoreOfTest): void {
       expect(await store().findLinkedIdentityByAccount('user_unknown')).toBeNull();
     });
 
-    it('leave the first account of this server’s own to its owner', async () => {
+    it('does not count accounts of linked identities as the first local account', async () => {
       const [user, first] = [newAccount(), newAccount()];
-      await store().linkIdentity(newUser({ accountId: user.id }), user);
+      await store().linkIdentity(newLinkedIdentity({ accountId: user.id }), user);
       expect(await store().hasLocalAccounts()).toBe(false);
       await store().saveSetupLink('link', NOW);
       expect(await store().isSetupLink('link')).toBe(true);
@@ -137,11 +132,11 @@ function describeUsers(store: StoreOfTest): void {
       expect(await store().createFirstAccount(newAccount(), null)).toBe('refused');
     });
 
-    it(`makes one account for ${RACERS} that come at once as the same person`, async () => {
+    it(`creates one account when ${RACERS} logins of the same identity race`, async () => {
       const accounts = times(RACERS, () => newAccount());
       const ids = await Promise.all(
         accounts.map((account) =>
-          store().linkIdentity(newUser({ subject: '1', accountId: account.id }), account),
+          store().linkIdentity(newLinkedIdentity({ subject: '1', accountId: account.id }), account),
         ),
       );
       expect(new Set(ids).size).toBe(1);
@@ -153,15 +148,15 @@ function describeUsers(store: StoreOfTest): void {
 
 function describeDataKeys(store: StoreOfTest): void {
   describe('data keys', () => {
-    it(`gives ${RACERS} that come at once the same first key`, async () => {
+    it(`returns the same first data key to ${RACERS} concurrent calls`, async () => {
       expect(await store().listDataKeys()).toEqual([]);
-      const answers = await Promise.all(times(RACERS, () => store().addDataKey(newDataKey(), null)));
+      const responses = await Promise.all(times(RACERS, () => store().addDataKey(newDataKey(), null)));
       const kept = await store().listDataKeys();
       expect(kept).toHaveLength(1);
-      for (const answer of answers) expect(answer).toEqual(kept);
+      for (const response of responses) expect(response).toEqual(kept);
     });
 
-    it('puts a key behind the newest only, and lists the newest first', async () => {
+    it('adds a data key only after the newest one, and lists the newest first', async () => {
       const [first, second] = [newDataKey(), newDataKey({ createdAt: NOW + 10 })];
       await store().addDataKey(first, null);
       expect(await store().addDataKey(second, first.id)).toEqual([second, first]);
@@ -171,7 +166,7 @@ function describeDataKeys(store: StoreOfTest): void {
       ]);
     });
 
-    it('seals all data keys again, or none when there are others', async () => {
+    it('re-encrypts all data keys, or none if the set has changed', async () => {
       const [first, second] = [newDataKey(), newDataKey({ createdAt: NOW + 10 })];
       await store().addDataKey(first, null);
       await store().addDataKey(second, first.id);
@@ -185,12 +180,12 @@ function describeDataKeys(store: StoreOfTest): void {
       ]);
     });
 
-    it('discards data keys that nothing opens, with all that rests on them, and leaves the rest alone', async () => {
+    it('discards lost data keys with the provider tokens that they encrypt, and nothing else', async () => {
       const [lost, kept] = [newDataKey(), newDataKey({ createdAt: NOW + 10 })];
       await store().addDataKey(lost, null);
       await store().addDataKey(kept, lost.id);
       const providerTokensUnder = async ({ id }: { readonly id: string }) => {
-        const { grant } = await makeGrant(store());
+        const { grant } = await createGrant(store());
         const transaction = newTransaction();
         await store().openTransaction(transaction);
         const providerTokens = newProviderTokens({ grantId: grant.id, dataKeyId: id });
@@ -206,7 +201,7 @@ function describeDataKeys(store: StoreOfTest): void {
       });
       await store().saveEndedProviderTokens(ended);
 
-      expect(await store().discardDataKeys([lost.id, 'data-key_nobody'], NOW + 20)).toBe(1);
+      expect(await store().discardDataKeys([lost.id, 'data-key_unknown'], NOW + 20)).toBe(1);
       expect(await store().listDataKeys()).toEqual([kept]);
       expect(await store().findProviderTokens(gone)).toMatchObject({
         endedAt: NOW + 20,
@@ -225,7 +220,7 @@ function describeDataKeys(store: StoreOfTest): void {
       expect(await store().discardDataKeys([lost.id], NOW + 30)).toBe(0);
     });
 
-    it('removes old data keys that seal nothing, and keeps the newest and those in use', async () => {
+    it('removes old data keys that encrypt nothing, and keeps the newest and those in use', async () => {
       const keys = times(3, (index) => newDataKey({ createdAt: NOW + index }));
       const [used, unused, newest] = keys;
       let last: string | null = null;

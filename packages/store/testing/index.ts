@@ -1,32 +1,29 @@
-/** The contract suite that every store of an authorization server has to pass: vitest, on a real database. */
+/** The contract suite that every store of an authorization server must pass, with vitest and a real database. */
+
 import type { AuthorizationStore } from '@portcullis/authorization-server/store';
-import { afterEach, beforeEach, describe } from 'vitest';
-import { describeAccountGrants } from './account-grants.ts';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { describeAccounts } from './accounts.ts';
 import { describeAdministration } from './administration.ts';
-import { describeEvents } from './audit.ts';
-import { describeCodes } from './authorization-codes.ts';
-import { describeAssertions } from './client-assertions.ts';
-import { describeClientDocuments } from './client-metadata-documents.ts';
-import { describeClients } from './clients.ts';
-import { describeLife } from './closing.ts';
+import { describeAuditLog } from './audit.ts';
+import { describeAuthorizationCodes } from './authorization-codes.ts';
+import { describeClientAssertions, describeClients } from './clients.ts';
 import { describeFederation } from './federation.ts';
-import { describeInitialAccessTokens } from './initial-access-tokens.ts';
-import { describePasskeys } from './passkeys.ts';
-import { describeLimits } from './rate-limits.ts';
+import { describeAccountGrants, describeRevocation } from './grants.ts';
+import { describePasskeys, describeTotp } from './mfa.ts';
+import { describeRateLimits } from './rate-limits.ts';
 import { describeRefreshTokens } from './refresh-tokens.ts';
-import { describeRemoval } from './removal.ts';
-import { describeRevocation } from './revocation.ts';
-import { describeKeys } from './signing-keys.ts';
-import { describeStatuses } from './status-lists.ts';
-import { describeSweeping } from './sweep.ts';
-import { describeTotp } from './totp.ts';
+import { describeClientMetadataDocuments, describeInitialAccessTokens } from './registration.ts';
+import { describeAccountRemoval } from './removal.ts';
+import { createGrant, NOW, newAccount, newClient, type StoreOfTest, times } from './samples.ts';
+import { describeSigningKeys } from './signing-keys.ts';
+import { describeStatusLists } from './status-lists.ts';
+import { describeSweep } from './sweep.ts';
 import { describeTransactions } from './transactions.ts';
 
 /**
  * Declares the suite.
- * @param name of the store, as it shall stand in the report
- * @param open answers an empty store; called before each test, which closes it
+ * @param name the store's name in the report
+ * @param open opens an empty store; called before each test, which closes it
  */
 export function describeStoreContract(name: string, open: () => Promise<AuthorizationStore>): void {
   describe(`the store contract on ${name}`, () => {
@@ -45,24 +42,66 @@ export function describeStoreContract(name: string, open: () => Promise<Authoriz
 
     describeAccounts(store);
     describeAdministration(store);
-    describeRemoval(store);
+    describeAccountRemoval(store);
     describePasskeys(store);
     describeTotp(store);
     describeClients(store);
     describeInitialAccessTokens(store);
-    describeClientDocuments(store);
-    describeAssertions(store);
+    describeClientMetadataDocuments(store);
+    describeClientAssertions(store);
     describeTransactions(store);
     describeFederation(store);
-    describeCodes(store);
+    describeAuthorizationCodes(store);
     describeRefreshTokens(store);
     describeRevocation(store);
-    describeStatuses(store);
+    describeStatusLists(store);
     describeAccountGrants(store);
-    describeKeys(store);
-    describeEvents(store);
-    describeLimits(store);
-    describeSweeping(store);
-    describeLife(store);
+    describeSigningKeys(store);
+    describeAuditLog(store);
+    describeRateLimits(store);
+    describeSweep(store);
+    describeLifecycle(store);
+  });
+}
+
+function describeLifecycle(store: StoreOfTest): void {
+  describe('the life of a store', () => {
+    it('responds to a ping while it is open', async () => {
+      await expect(store().ping()).resolves.toBeUndefined();
+    });
+
+    it('reads its own writes as soon as they resolve', async () => {
+      const clients = times(100, () => newClient());
+      const seen = await Promise.all(
+        clients.map(async (client) => {
+          await store().saveClient(client);
+          return store().findClient(client.id);
+        }),
+      );
+      expect(seen).toEqual(clients);
+    });
+
+    it('completes pending operations before it closes', async () => {
+      const clients = times(20, () => newClient());
+      const saved = Promise.all(clients.map((client) => store().saveClient(client)));
+      await store().close();
+      await expect(saved).resolves.toHaveLength(20);
+    });
+
+    it('rejects operations as unavailable once it is closed, also when it is closed twice', async () => {
+      const { grant } = await createGrant(store());
+      await store().close();
+      await store().close();
+      const refusals = [
+        () => store().ping(),
+        () => store().findGrant(grant.id),
+        () => store().saveClient(newClient()),
+        () => store().sweep(NOW, 10),
+        () => store().createFirstAccount(newAccount(), null),
+      ];
+      for (const refused of refusals) {
+        await expect(refused()).rejects.toMatchObject({ code: 'temporarily_unavailable', status: 503 });
+      }
+    });
   });
 }

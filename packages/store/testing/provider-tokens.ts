@@ -1,11 +1,11 @@
 /** The contract of provider tokens: saved once, refreshed by one process at a time, ended with their grant, revoked by jobs. */
 import type { AuthorizationStore, ProviderTokensRecord } from '@portcullis/authorization-server/store';
 import { describe, expect, it } from 'vitest';
-import { newProviderTokens, newRenewal } from './federation-samples.ts';
-import { makeGrant, NOW, newTransaction, RACERS, race, type StoreOfTest, times } from './samples.ts';
+import { newProviderTokens, newRefreshedProviderTokens } from './federation-samples.ts';
+import { createGrant, NOW, newTransaction, RACERS, race, type StoreOfTest, times } from './samples.ts';
 
-/** Brings provider tokens into the store. */
-async function keepProviderTokens(
+/** Stores provider tokens. */
+async function saveProviderTokens(
   store: AuthorizationStore,
   changes: Partial<ProviderTokensRecord> = {},
 ): Promise<ProviderTokensRecord> {
@@ -16,25 +16,25 @@ async function keepProviderTokens(
   return providerTokens;
 }
 
-/** Brings a grant with its provider tokens into the store. */
-async function keepBondedGrant(
+/** Stores a grant with its provider tokens. */
+async function saveGrantWithProviderTokens(
   store: AuthorizationStore,
   changes: Partial<ProviderTokensRecord> = {},
 ): Promise<ProviderTokensRecord> {
-  const { grant } = await makeGrant(store);
-  return keepProviderTokens(store, { grantId: grant.id, accountId: grant.accountId, ...changes });
+  const { grant } = await createGrant(store);
+  return saveProviderTokens(store, { grantId: grant.id, accountId: grant.accountId, ...changes });
 }
 
 export function describeProviderTokens(store: StoreOfTest): void {
   describe('provider tokens', () => {
     it.each([
-      { description: 'a plain one', given: {} },
+      { description: 'complete ones', given: {} },
       {
-        description: 'one that expires never and is called nothing',
+        description: 'ones without expiry, name and scopes',
         given: { expiresAt: null, name: null, scopes: [] },
       },
-      { description: 'one that nothing renews', given: { isRefreshable: false, refreshFrom: null } },
-    ])('keeps $description whole, and notes it in its transaction', async ({ given }) => {
+      { description: 'ones that cannot be refreshed', given: { isRefreshable: false, refreshFrom: null } },
+    ])('stores provider tokens ($description) and records them in their transaction', async ({ given }) => {
       const transaction = newTransaction();
       await store().openTransaction(transaction);
       const providerTokens = newProviderTokens(given);
@@ -49,42 +49,42 @@ export function describeProviderTokens(store: StoreOfTest): void {
       });
     });
 
-    it('knows whether any provider tokens stands, and keeps one that has ended for its revocation job', async () => {
+    it('reports whether live provider tokens exist, and keeps ended ones for their revocation job', async () => {
       const ended = newProviderTokens({ endedAt: NOW, endReason: 'grant_expired', dueAt: NOW });
       await store().saveEndedProviderTokens(ended);
       expect(await store().hasProviderTokens()).toBe(false);
       expect(await store().findProviderTokens(ended.grantId)).toEqual(ended);
       expect(await store().claimRevocationJobs(NOW, NOW + 60, 5)).toMatchObject([{ grantId: ended.grantId }]);
-      await keepProviderTokens(store());
+      await saveProviderTokens(store());
       expect(await store().hasProviderTokens()).toBe(true);
     });
 
-    it('keeps no provider tokens of a transaction that is gone', async () => {
+    it('refuses provider tokens of an unknown transaction', async () => {
       const providerTokens = newProviderTokens();
       expect(await store().saveProviderTokens('flow_gone', providerTokens)).toBe(false);
       expect(await store().findProviderTokens(providerTokens.grantId)).toBeNull();
     });
 
-    it('lists the provider tokens of an account that stand', async () => {
+    it('lists the live provider tokens of an account', async () => {
       const [first, second] = [
-        await keepProviderTokens(store(), { accountId: 'user_1' }),
-        await keepProviderTokens(store(), { accountId: 'user_1', createdAt: NOW + 1 }),
+        await saveProviderTokens(store(), { accountId: 'user_1' }),
+        await saveProviderTokens(store(), { accountId: 'user_1', createdAt: NOW + 1 }),
       ];
-      await keepProviderTokens(store(), { accountId: 'user_2' });
-      const ended = await keepProviderTokens(store(), { accountId: 'user_1' });
+      await saveProviderTokens(store(), { accountId: 'user_2' });
+      const ended = await saveProviderTokens(store(), { accountId: 'user_1' });
       await store().endProviderTokens(ended.grantId, 1, 'revoked_by_provider', NOW);
       expect(await store().listProviderTokens('user_1')).toEqual([first, second]);
     });
 
-    it('notes when provider tokens was alive, and never goes back in time', async () => {
-      const { grantId } = await keepProviderTokens(store());
+    it('records when provider tokens were last found alive, and never an earlier time', async () => {
+      const { grantId } = await saveProviderTokens(store());
       await store().recordProviderTokensCheck(grantId, NOW + 60);
       await store().recordProviderTokensCheck(grantId, NOW + 30);
       expect((await store().findProviderTokens(grantId))?.checkedAt).toBe(NOW + 60);
     });
 
-    it(`lets one of ${RACERS} renew provider tokens at a time`, async () => {
-      const providerTokens = await keepProviderTokens(store());
+    it(`leases provider tokens to one of ${RACERS} processes at a time`, async () => {
+      const providerTokens = await saveProviderTokens(store());
       const counts = await race(
         times(
           RACERS,
@@ -95,17 +95,21 @@ export function describeProviderTokens(store: StoreOfTest): void {
       expect(counts).toEqual({ true: 1, false: RACERS - 1 });
     });
 
-    it('keeps what a renewal brought, once, and only for whoever has the lease', async () => {
-      const providerTokens = await keepProviderTokens(store());
+    it('saves refreshed provider tokens once, and only for the holder of the lease', async () => {
+      const providerTokens = await saveProviderTokens(store());
       await store().leaseProviderTokens(providerTokens.grantId, 1, 'us', NOW, NOW + 15);
-      const renewed = newRenewal();
-      expect(await store().saveRefreshedProviderTokens(providerTokens.grantId, 'others', newRenewal())).toBe(
-        false,
-      );
+      const renewed = newRefreshedProviderTokens();
+      expect(
+        await store().saveRefreshedProviderTokens(
+          providerTokens.grantId,
+          'others',
+          newRefreshedProviderTokens(),
+        ),
+      ).toBe(false);
       expect(await store().saveRefreshedProviderTokens(providerTokens.grantId, 'us', renewed)).toBe(true);
-      expect(await store().saveRefreshedProviderTokens(providerTokens.grantId, 'us', newRenewal())).toBe(
-        false,
-      );
+      expect(
+        await store().saveRefreshedProviderTokens(providerTokens.grantId, 'us', newRefreshedProviderTokens()),
+      ).toBe(false);
       expect(await store().findProviderTokens(providerTokens.grantId)).toEqual({
         ...providerTokens,
         ...renewed,
@@ -115,21 +119,23 @@ export function describeProviderTokens(store: StoreOfTest): void {
       expect(await store().leaseProviderTokens(providerTokens.grantId, 2, 'next', NOW, NOW + 15)).toBe(true);
     });
 
-    it('gives the lease of a process that has died to another, and takes nothing from the dead', async () => {
-      const { grantId } = await keepProviderTokens(store());
-      await store().leaseProviderTokens(grantId, 1, 'dead', NOW, NOW + 15);
-      expect(await store().leaseProviderTokens(grantId, 1, 'heir', NOW + 14, NOW + 29)).toBe(false);
-      expect(await store().leaseProviderTokens(grantId, 1, 'heir', NOW + 15, NOW + 30)).toBe(true);
-      expect(await store().saveRefreshedProviderTokens(grantId, 'dead', newRenewal())).toBe(false);
-      expect(await store().leaseProviderTokens(grantId, 1, 'late heir', NOW + 99, NOW + 114)).toBe(true);
-      await store().releaseProviderTokens(grantId, 'late heir', null);
-      expect(await store().leaseProviderTokens(grantId, 1, 'heir', NOW + 99, NOW + 114)).toBe(true);
-      await store().releaseProviderTokens(grantId, 'dead', null);
-      expect((await store().findProviderTokens(grantId))?.leaseHolder).toBe('heir');
+    it('passes an expired lease on, and rejects refreshed provider tokens of its former holder', async () => {
+      const { grantId } = await saveProviderTokens(store());
+      await store().leaseProviderTokens(grantId, 1, 'crashed', NOW, NOW + 15);
+      expect(await store().leaseProviderTokens(grantId, 1, 'successor', NOW + 14, NOW + 29)).toBe(false);
+      expect(await store().leaseProviderTokens(grantId, 1, 'successor', NOW + 15, NOW + 30)).toBe(true);
+      expect(
+        await store().saveRefreshedProviderTokens(grantId, 'crashed', newRefreshedProviderTokens()),
+      ).toBe(false);
+      expect(await store().leaseProviderTokens(grantId, 1, 'late successor', NOW + 99, NOW + 114)).toBe(true);
+      await store().releaseProviderTokens(grantId, 'late successor', null);
+      expect(await store().leaseProviderTokens(grantId, 1, 'successor', NOW + 99, NOW + 114)).toBe(true);
+      await store().releaseProviderTokens(grantId, 'crashed', null);
+      expect((await store().findProviderTokens(grantId))?.leaseHolder).toBe('successor');
     });
 
-    it('lets nobody renew before the time that a renewal was put off to', async () => {
-      const { grantId } = await keepProviderTokens(store());
+    it('grants no lease before the time until which a refresh was postponed', async () => {
+      const { grantId } = await saveProviderTokens(store());
       await store().leaseProviderTokens(grantId, 1, 'us', NOW, NOW + 15);
       await store().releaseProviderTokens(grantId, 'us', NOW + 60);
       expect(await store().findProviderTokens(grantId)).toMatchObject({
@@ -142,8 +148,11 @@ export function describeProviderTokens(store: StoreOfTest): void {
       expect(await store().leaseProviderTokens(grantId, 1, 'others', NOW + 60, NOW + 70)).toBe(true);
     });
 
-    it('ends provider tokens together with its grant, once', async () => {
-      const [{ grantId }, bystander] = [await keepBondedGrant(store()), await keepBondedGrant(store())];
+    it('ends provider tokens together with their grant, once', async () => {
+      const [{ grantId }, bystander] = [
+        await saveGrantWithProviderTokens(store()),
+        await saveGrantWithProviderTokens(store()),
+      ];
       expect(await store().isAccessTokenLive('jti', grantId)).toBe(true);
       const counts = await race(
         times(RACERS, () => () => store().endProviderTokens(grantId, 1, 'revoked_by_provider', NOW + 5)),
@@ -160,10 +169,10 @@ export function describeProviderTokens(store: StoreOfTest): void {
       expect(await store().leaseProviderTokens(grantId, 1, 'us', NOW + 5, NOW + 15)).toBe(false);
     });
 
-    it('ends no provider tokens that was renewed since it was judged', async () => {
-      const { grantId } = await keepBondedGrant(store());
+    it('does not end provider tokens that were refreshed since they were checked', async () => {
+      const { grantId } = await saveGrantWithProviderTokens(store());
       await store().leaseProviderTokens(grantId, 1, 'us', NOW, NOW + 15);
-      await store().saveRefreshedProviderTokens(grantId, 'us', newRenewal());
+      await store().saveRefreshedProviderTokens(grantId, 'us', newRefreshedProviderTokens());
       expect(await store().endProviderTokens(grantId, 1, 'expired_at_provider', NOW + 5)).toBe(false);
       expect(await store().isAccessTokenLive('jti', grantId)).toBe(true);
       expect((await store().findProviderTokens(grantId))?.endedAt).toBeNull();
@@ -171,11 +180,11 @@ export function describeProviderTokens(store: StoreOfTest): void {
   });
 
   describe('revocation jobs', () => {
-    it('ends the provider tokens of grants that were revoked since, and no others', async () => {
-      const [revoked, before, standing] = [
-        await keepBondedGrant(store()),
-        await keepBondedGrant(store()),
-        await keepBondedGrant(store()),
+    it('ends the provider tokens of grants revoked since a given time, and no others', async () => {
+      const [revoked, before, live] = [
+        await saveGrantWithProviderTokens(store()),
+        await saveGrantWithProviderTokens(store()),
+        await saveGrantWithProviderTokens(store()),
       ];
       await store().revokeGrant(before.grantId, NOW + 1);
       await store().revokeGrant(revoked.grantId, NOW + 10);
@@ -187,11 +196,11 @@ export function describeProviderTokens(store: StoreOfTest): void {
         endReason: 'revoked_here',
       });
       expect((await store().findProviderTokens(before.grantId))?.endedAt).toBeNull();
-      expect((await store().findProviderTokens(standing.grantId))?.endedAt).toBeNull();
+      expect((await store().findProviderTokens(live.grantId))?.endedAt).toBeNull();
     });
 
-    it('claims for one what is due, and again when its time is over', async () => {
-      const { grantId } = await keepBondedGrant(store());
+    it('claims a due revocation job for one process, and again after its time limit', async () => {
+      const { grantId } = await saveGrantWithProviderTokens(store());
       await store().endProviderTokens(grantId, 1, 'revoked_by_provider', NOW);
       const claims = await Promise.all(times(10, () => store().claimRevocationJobs(NOW, NOW + 60, 5)));
       expect(claims.flat()).toMatchObject([{ grantId, revocationAttempts: 1, dueAt: NOW + 60 }]);
@@ -206,16 +215,16 @@ export function describeProviderTokens(store: StoreOfTest): void {
       expect(await store().findProviderTokens(grantId)).toMatchObject({ encryptedTokens: null, dueAt: null });
     });
 
-    it('claims no more than it was asked for', async () => {
+    it('claims no more revocation jobs than requested', async () => {
       for (const _ of times(3, () => null)) {
-        const { grantId } = await keepProviderTokens(store());
+        const { grantId } = await saveProviderTokens(store());
         await store().endProviderTokens(grantId, 1, 'revoked_by_provider', NOW);
       }
       expect(await store().claimRevocationJobs(NOW, NOW + 60, 2)).toHaveLength(2);
       expect(await store().claimRevocationJobs(NOW, NOW + 60, 2)).toHaveLength(1);
     });
 
-    it('claims what is due although more than that has been told, or waits, and the oldest first', async () => {
+    it('claims due revocation jobs, oldest first, among completed and postponed ones', async () => {
       for (const dueAt of [null, null, null, NOW + 999]) {
         await store().saveEndedProviderTokens(
           newProviderTokens({ endedAt: NOW, endReason: 'grant_expired', dueAt }),
@@ -232,14 +241,14 @@ export function describeProviderTokens(store: StoreOfTest): void {
       expect(await claim()).toEqual([]);
     });
 
-    it('looks in the last second of a grant as before, and is late for none', async () => {
+    it('does not end provider tokens before the last second of their grant has passed', async () => {
       const [last, over, lapsed] = [
-        await makeGrant(store(), { grant: { expiresAt: NOW + 31 } }),
-        await makeGrant(store(), { grant: { expiresAt: NOW + 30 } }),
-        await keepProviderTokens(store(), { dueAt: NOW + 5 }),
+        await createGrant(store(), { grant: { expiresAt: NOW + 31 } }),
+        await createGrant(store(), { grant: { expiresAt: NOW + 30 } }),
+        await saveProviderTokens(store(), { dueAt: NOW + 5 }),
       ];
       for (const { grant } of [last, over]) {
-        await keepProviderTokens(store(), { grantId: grant.id, accountId: grant.accountId, dueAt: NOW + 5 });
+        await saveProviderTokens(store(), { grantId: grant.id, accountId: grant.accountId, dueAt: NOW + 5 });
       }
       const claimed = await store().claimRevocationJobs(NOW + 30, NOW + 60, 5);
       expect(claimed.map(({ grantId }) => grantId).toSorted()).toEqual(
@@ -251,59 +260,61 @@ export function describeProviderTokens(store: StoreOfTest): void {
       });
     });
 
-    it('looks again at the end of its grant when that stands, and ends provider tokens whose code was never redeemed', async () => {
-      const [standing, orphan, early] = [
-        await keepBondedGrant(store(), { dueAt: NOW + 5 }),
-        await keepProviderTokens(store(), { dueAt: NOW + 5 }),
-        await keepProviderTokens(store(), { dueAt: NOW + 6 }),
+    it('checks provider tokens of a live grant again when the grant expires, and ends those whose code was never redeemed', async () => {
+      const [live, orphan, early] = [
+        await saveGrantWithProviderTokens(store(), { dueAt: NOW + 5 }),
+        await saveProviderTokens(store(), { dueAt: NOW + 5 }),
+        await saveProviderTokens(store(), { dueAt: NOW + 6 }),
       ];
       expect(await store().claimRevocationJobs(NOW + 5, NOW + 60, 5)).toMatchObject([
         { grantId: orphan.grantId, endReason: 'grant_expired' },
       ]);
-      const looked = await store().findProviderTokens(standing.grantId);
+      const looked = await store().findProviderTokens(live.grantId);
       expect(looked?.endedAt).toBeNull();
       expect(looked?.dueAt).toBeGreaterThan(NOW + 60);
       expect(await store().findProviderTokens(early.grantId)).toEqual(early);
     });
 
-    it('postpones and forgets nothing of provider tokens that stands', async () => {
-      const providerTokens = await keepProviderTokens(store());
+    it('neither postpones nor erases live provider tokens', async () => {
+      const providerTokens = await saveProviderTokens(store());
       await store().postponeRevocationJob(providerTokens.grantId, NOW + 5);
       await store().completeRevocationJob(providerTokens.grantId);
       expect(await store().findProviderTokens(providerTokens.grantId)).toEqual(providerTokens);
     });
 
-    it('revokes what a renewal brought after the end', async () => {
-      const { grantId } = await keepProviderTokens(store());
+    it('revokes tokens that a refresh returned after the provider tokens had ended', async () => {
+      const { grantId } = await saveProviderTokens(store());
       await store().leaseProviderTokens(grantId, 1, 'us', NOW, NOW + 15);
       await store().endProviderTokens(grantId, 1, 'revoked_here', NOW + 1);
       await store().completeRevocationJob(grantId);
-      expect(await store().saveRefreshedProviderTokens(grantId, 'us', newRenewal())).toBe(true);
+      expect(await store().saveRefreshedProviderTokens(grantId, 'us', newRefreshedProviderTokens())).toBe(
+        true,
+      );
       expect(await store().claimRevocationJobs(NOW + 10, NOW + 60, 5)).toMatchObject([
         { grantId, version: 2 },
       ]);
     });
 
-    it('counts the other provider tokens with a person', async () => {
+    it('counts other provider tokens of the same linked identity', async () => {
       const user = { issuer: 'https://github.com', subject: '1' };
-      const first = await keepProviderTokens(store(), user);
-      const second = await keepProviderTokens(store(), user);
-      await keepProviderTokens(store(), { ...user, issuer: 'https://gitlab.com' });
+      const first = await saveProviderTokens(store(), user);
+      const second = await saveProviderTokens(store(), user);
+      await saveProviderTokens(store(), { ...user, issuer: 'https://gitlab.com' });
       const count = () => store().countProviderTokensOfIdentity(user.issuer, user.subject, first.grantId);
       expect(await count()).toBe(1);
       await store().endProviderTokens(second.grantId, 1, 'revoked_here', NOW);
       expect(await count()).toBe(0);
     });
 
-    it('sweeps provider tokens a day after its end, once its tokens are forgotten', async () => {
-      const [told, waiting] = [await keepProviderTokens(store()), await keepProviderTokens(store())];
-      for (const { grantId } of [told, waiting])
+    it('sweeps provider tokens a day after their end, once their revocation job is complete', async () => {
+      const [completed, waiting] = [await saveProviderTokens(store()), await saveProviderTokens(store())];
+      for (const { grantId } of [completed, waiting])
         await store().endProviderTokens(grantId, 1, 'revoked_here', NOW);
-      await store().completeRevocationJob(told.grantId);
+      await store().completeRevocationJob(completed.grantId);
       await store().sweep(NOW + 86_399, 100);
-      expect(await store().findProviderTokens(told.grantId)).not.toBeNull();
+      expect(await store().findProviderTokens(completed.grantId)).not.toBeNull();
       await store().sweep(NOW + 86_400, 100);
-      expect(await store().findProviderTokens(told.grantId)).toBeNull();
+      expect(await store().findProviderTokens(completed.grantId)).toBeNull();
       expect(await store().findProviderTokens(waiting.grantId)).not.toBeNull();
     });
   });

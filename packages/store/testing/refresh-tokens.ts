@@ -2,9 +2,9 @@
 import type { RefreshTokenRecord } from '@portcullis/authorization-server/store';
 import { describe, expect, it } from 'vitest';
 import {
+  createGrant,
   grantOf,
   issueCode,
-  makeGrant,
   NOW,
   newAccount,
   newAccountLink,
@@ -25,8 +25,8 @@ export function describeRefreshTokens(store: StoreOfTest): void {
   const isLive = (grantId: string) => store().isAccessTokenLive('jti', grantId);
 
   describe('refresh tokens', () => {
-    it('are found with their grant', async () => {
-      const { grant, token } = await makeGrant(store());
+    it('finds a refresh token with its grant', async () => {
+      const { grant, token } = await createGrant(store());
       expect(await store().findGrant(grant.id)).toEqual({
         grant: { ...grant, revokedAt: null, hasAccount: true },
         token,
@@ -34,7 +34,7 @@ export function describeRefreshTokens(store: StoreOfTest): void {
       expect(await store().findGrant('grant_unknown')).toBeNull();
     });
 
-    it('are found with whether their account is there and not disabled', async () => {
+    it('finds a grant with whether its account exists and is enabled', async () => {
       const account = newAccount();
       expect(await store().createAccount(account, newAccountLink(account.id))).toBe(true);
       const code = await issueCode(store(), newCode({ accountId: account.id }));
@@ -48,8 +48,8 @@ export function describeRefreshTokens(store: StoreOfTest): void {
       expect(await find()).toMatchObject({ hasAccount: true, revokedAt: NOW + 1 });
     });
 
-    it('are rotated: the successor takes the place, and the grant was used', async () => {
-      const { grant, token } = await makeGrant(store());
+    it('rotates a refresh token to its successor and records the use of the grant', async () => {
+      const { grant, token } = await createGrant(store());
       const successor = successorOf(token, {
         issuedAt: NOW + 100,
         expiresAt: NOW + 20_000,
@@ -74,8 +74,8 @@ export function describeRefreshTokens(store: StoreOfTest): void {
       });
     });
 
-    it('are not rotated by whoever presents one that is not live, and nothing changes', async () => {
-      const { grant, token } = await makeGrant(store());
+    it('does not rotate a refresh token that is not the live one, and changes nothing', async () => {
+      const { grant, token } = await createGrant(store());
       const successor = successorOf(token);
       await rotate(grant.id, token, successor);
       const before = await store().findGrant(grant.id);
@@ -85,23 +85,23 @@ export function describeRefreshTokens(store: StoreOfTest): void {
       expect(await store().findGrant(grant.id)).toEqual(before);
     });
 
-    it('T138: are not rotated once their grant is revoked', async () => {
-      const [{ grant, token }, bystander] = [await makeGrant(store()), await makeGrant(store())];
+    it('T138: does not rotate a refresh token once its grant is revoked', async () => {
+      const [{ grant, token }, bystander] = [await createGrant(store()), await createGrant(store())];
       expect(await store().revokeGrant(grant.id, NOW)).toBe(true);
       expect(await rotate(grant.id, token, successorOf(token))).toBe('conflict');
       expect(await tokenOf(grant.id)).toEqual(token);
       expect(await rotate(bystander.grant.id, bystander.token, successorOf(bystander.token))).toBe('rotated');
     });
 
-    it('are of one grant: a token of another rotates nothing there', async () => {
-      const [mine, other] = [await makeGrant(store()), await makeGrant(store())];
+    it('does not rotate a refresh token of another grant', async () => {
+      const [mine, other] = [await createGrant(store()), await createGrant(store())];
       expect(await rotate(other.grant.id, mine.token, successorOf(mine.token))).toBe('conflict');
       expect(await rotate('grant_unknown', mine.token, successorOf(mine.token))).toBe('conflict');
       expect(await tokenOf(other.grant.id)).toEqual(other.token);
       expect(await tokenOf(mine.grant.id)).toEqual(mine.token);
     });
 
-    it('are not there when the client gets none', async () => {
+    it('creates a grant without a refresh token', async () => {
       const code = await issueCode(store());
       const grant = grantOf(code);
       await store().redeemCode(code.hash, grant, null, NOW);
@@ -112,8 +112,8 @@ export function describeRefreshTokens(store: StoreOfTest): void {
       expect(await rotate(grant.id, { hash: '' }, newRefreshToken())).toBe('conflict');
     });
 
-    it('keep one row, however often they are rotated', async () => {
-      const { grant, token } = await makeGrant(store());
+    it('keeps one row per grant, however often its refresh token is rotated', async () => {
+      const { grant, token } = await createGrant(store());
       let live = token;
       for (let number = 1; number <= 30; number += 1) {
         const successor = successorOf(live);
@@ -121,12 +121,12 @@ export function describeRefreshTokens(store: StoreOfTest): void {
         live = successor;
       }
       expect(await tokenOf(grant.id)).toEqual({ ...live, generation: 30 });
-      // Of its code and its grant nothing else is left to sweep.
+      // Only its code and its grant are left to sweep.
       expect(await store().sweep(grant.expiresAt + 100_000, 100)).toBe(2);
     });
 
-    it(`T138: have one live successor when ${RACERS} rotate one at once`, async () => {
-      const { grant, token } = await makeGrant(store());
+    it(`T138: keeps one live successor when ${RACERS} rotations race`, async () => {
+      const { grant, token } = await createGrant(store());
       const successors = times(RACERS, () => successorOf(token));
       const outcomes = await race(successors.map((successor) => () => rotate(grant.id, token, successor)));
       expect(outcomes).toEqual({ rotated: 1, conflict: RACERS - 1 });
@@ -134,8 +134,8 @@ export function describeRefreshTokens(store: StoreOfTest): void {
       expect(await isLive(grant.id)).toBe(true);
     });
 
-    it('T138: do not survive a revocation that comes amid rotations', async () => {
-      const { grant, token } = await makeGrant(store());
+    it('T138: leaves no live refresh token when a revocation races with rotations', async () => {
+      const { grant, token } = await createGrant(store());
       const outcomes = await race<string | boolean>([
         ...times(10, () => () => rotate(grant.id, token, successorOf(token))),
         () => store().revokeGrant(grant.id, NOW),

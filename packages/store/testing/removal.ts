@@ -1,10 +1,10 @@
 /** The contract of account removal: everything of the account ends, and no other account is affected. */
 import { describe, expect, it } from 'vitest';
-import { newProviderTokens, newUser } from './federation-samples.ts';
+import { newLinkedIdentity, newProviderTokens } from './federation-samples.ts';
 import {
+  createGrant,
   grantOf,
   issueCode,
-  makeGrant,
   NOW,
   newAccount,
   newAccountLink,
@@ -20,12 +20,12 @@ import {
   times,
 } from './samples.ts';
 
-export function describeRemoval(store: StoreOfTest): void {
-  /** An account with one of everything that the store keeps for somebody. */
-  const furnish = async () => {
+export function describeAccountRemoval(store: StoreOfTest): void {
+  /** Creates an account with one of everything that a store keeps for an account. */
+  const createFullAccount = async () => {
     const account = newAccount();
     const { id } = account;
-    const user = newUser({ accountId: id });
+    const user = newLinkedIdentity({ accountId: id });
     await store().linkIdentity(user, account);
     const link = newAccountLink(id);
     await store().saveAccountLink(link);
@@ -35,17 +35,17 @@ export function describeRemoval(store: StoreOfTest): void {
     await store().addPasskey(passkey);
     const factor = { accountId: id, encryptedSecret: newHash(), lastStep: 1, createdAt: NOW };
     await store().saveTotpFactor(factor, [newHash()]);
-    const { grant, token } = await makeGrant(store(), { grant: { accountId: id } });
+    const { grant, token } = await createGrant(store(), { grant: { accountId: id } });
     const code = await issueCode(store(), newCode({ accountId: id }));
     const transaction = newTransaction();
     await store().openTransaction(transaction);
     const providerTokens = newProviderTokens({ accountId: id });
     await store().saveProviderTokens(transaction.id, providerTokens);
-    return { account, person: user, link, session, passkey, grant, token, code, bond: providerTokens };
+    return { account, user, link, session, passkey, grant, token, code, providerTokens };
   };
-  type Furnished = Awaited<ReturnType<typeof furnish>>;
+  type FullAccount = Awaited<ReturnType<typeof createFullAccount>>;
 
-  const kept = async ({ account, person: user, link, session, passkey }: Furnished) => [
+  const findAll = async ({ account, user, link, session, passkey }: FullAccount) => [
     await store().findAccount(account.id),
     await store().findAccountByEmail(account.emailKey),
     await store().findLinkedIdentity(user.issuer, user.subject),
@@ -55,14 +55,14 @@ export function describeRemoval(store: StoreOfTest): void {
     await store().findTotpFactor(account.id),
   ];
 
-  describe('an account that is removed', () => {
-    it('takes with it all that was kept for its owner, and all that it allowed ends', async () => {
-      const [one, other] = [await furnish(), await furnish()];
-      const before = await kept(other);
+  describe('account removal', () => {
+    it('removes an account with everything stored for it, and revokes its grants and codes', async () => {
+      const [one, other] = [await createFullAccount(), await createFullAccount()];
+      const before = await findAll(other);
       expect(before).not.toContain(null);
       expect(await store().removeAccount(one.account.id, NOW)).toBe(true);
 
-      expect(await kept(one)).toEqual(before.map(() => null));
+      expect(await findAll(one)).toEqual(before.map(() => null));
       expect(await store().countRecoveryCodes(one.account.id)).toBe(0);
       expect(await store().listGrants(one.account.id, NOW)).toEqual([]);
       expect(await store().isAccessTokenLive('token', one.grant.id)).toBe(false);
@@ -70,14 +70,14 @@ export function describeRemoval(store: StoreOfTest): void {
       expect(await rotated).toBe('conflict');
       expect(await store().redeemCode(one.code.hash, grantOf(one.code), null, NOW)).toBe('already_used');
 
-      expect(await kept(other)).toEqual(before);
+      expect(await findAll(other)).toEqual(before);
       expect(await store().isAccessTokenLive('token', other.grant.id)).toBe(true);
       expect(await store().redeemCode(other.code.hash, grantOf(other.code), null, NOW)).toBe('redeemed');
-      expect(await store().findProviderTokens(other.bond.grantId)).toEqual(other.bond);
+      expect(await store().findProviderTokens(other.providerTokens.grantId)).toEqual(other.providerTokens);
     });
 
-    it('leaves its provider tokens to whoever gives them back at the identity provider', async () => {
-      const { account, bond: providerTokens } = await furnish();
+    it('keeps the provider tokens of a removed account for their revocation job', async () => {
+      const { account, providerTokens } = await createFullAccount();
       await store().removeAccount(account.id, NOW);
       expect(await store().listProviderTokens(account.id)).toEqual([]);
       const claimed = await store().claimRevocationJobs(NOW, NOW + 60, 10);
@@ -90,11 +90,11 @@ export function describeRemoval(store: StoreOfTest): void {
       ]);
     });
 
-    it('is gone once, and its address is free', async () => {
-      const { account } = await furnish();
+    it('removes an account once and frees its e-mail address', async () => {
+      const { account } = await createFullAccount();
       const outcomes = await race(times(RACERS, () => () => store().removeAccount(account.id, NOW)));
       expect(outcomes).toEqual({ true: 1, false: RACERS - 1 });
-      expect(await store().removeAccount('user_nobody', NOW)).toBe(false);
+      expect(await store().removeAccount('user_unknown', NOW)).toBe(false);
       const again = newAccount({ emailKey: account.emailKey });
       expect(await store().createAccount(again, newAccountLink(again.id))).toBe(true);
     });

@@ -24,7 +24,7 @@ export type StoreOfTest = () => AuthorizationStore;
 /** Epoch seconds: beyond 2^31, as times will be. */
 export const NOW = 2_200_000_000;
 
-/** How many race where an operation has one winner. */
+/** The number of concurrent calls where only one may win. */
 export const RACERS = 50;
 
 export function newHash(): string {
@@ -183,7 +183,7 @@ export function newCode(changes: Partial<AuthorizationCodeRecord> = {}): Authori
   };
 }
 
-/** The grant that redeeming the code makes. */
+/** The grant that redeeming the code creates. */
 export function grantOf(code: AuthorizationCodeRecord, changes: Partial<GrantRecord> = {}): GrantRecord {
   return {
     id: code.grantId,
@@ -213,7 +213,7 @@ export function newRefreshToken(changes: Partial<RefreshTokenRecord> = {}): Refr
   };
 }
 
-/** A token that may take the place of another of its family. */
+/** The successor of a refresh token in its family. */
 export function successorOf(
   { generation: number, seed }: RefreshTokenRecord,
   changes: Partial<RefreshTokenRecord> = {},
@@ -249,29 +249,26 @@ export function newKey(changes: Partial<SigningKeyRecord> = {}): SigningKeyRecor
   };
 }
 
-/** Brings an account of this identifier into the store, if it is not there: of somebody who signs in elsewhere. */
-async function welcome(store: AuthorizationStore, id: string): Promise<void> {
+/** Stores an account with this identifier and a linked identity, unless it exists. */
+async function ensureAccount(store: AuthorizationStore, id: string): Promise<void> {
   if ((await store.findAccount(id)) !== null) return;
-  await store.linkIdentity(
-    { issuer: 'https://people.example', subject: id, accountId: id },
-    newAccount({ id }),
-  );
+  await store.linkIdentity({ issuer: 'https://idp.example', subject: id, accountId: id }, newAccount({ id }));
 }
 
-/** Brings an issued code into the store, and its account. */
+/** Stores an issued code and its account. */
 export async function issueCode(
   store: AuthorizationStore,
   code: AuthorizationCodeRecord = newCode(),
 ): Promise<AuthorizationCodeRecord> {
-  await welcome(store, code.accountId);
+  await ensureAccount(store, code.accountId);
   const transaction = newTransaction();
   await store.openTransaction(transaction);
   expect(await store.completeTransaction(transaction.id, code)).toBe(true);
   return code;
 }
 
-/** Brings a grant with its first refresh token into the store. */
-export async function makeGrant(
+/** Stores a grant with its first refresh token. */
+export async function createGrant(
   store: AuthorizationStore,
   changes: { readonly grant?: Partial<GrantRecord>; readonly token?: Partial<RefreshTokenRecord> } = {},
 ): Promise<{ readonly grant: GrantRecord; readonly token: RefreshTokenRecord }> {
@@ -283,7 +280,7 @@ export async function makeGrant(
   return { grant, token };
 }
 
-/** Runs all at once; answers how often each outcome came. */
+/** Runs all concurrently. @returns how often each outcome occurred */
 export async function race<T extends string | boolean>(
   runners: readonly (() => Promise<T>)[],
 ): Promise<Readonly<Record<string, number>>> {

@@ -2,47 +2,47 @@
 import { describe, expect, it } from 'vitest';
 import { NOW, newKey, RACERS, type StoreOfTest, times } from './samples.ts';
 
-export function describeKeys(store: StoreOfTest): void {
+export function describeSigningKeys(store: StoreOfTest): void {
   describe('signing keys', () => {
-    it('has none at first, and keeps the first byte for byte', async () => {
+    it('has no signing key at first, and stores the first one byte for byte', async () => {
       expect(await store().listSigningKeys()).toEqual([]);
       const key = newKey();
       expect(await store().addSigningKey(key, null)).toEqual([key]);
       expect(await store().listSigningKeys()).toEqual([key]);
     });
 
-    it('inserts no second first key', async () => {
+    it('refuses a second first signing key', async () => {
       const [first, second] = [newKey(), newKey()];
       await store().addSigningKey(first, null);
       expect(await store().addSigningKey(second, null)).toEqual([first]);
       expect(await store().listSigningKeys()).toEqual([first]);
     });
 
-    it(`gives ${RACERS} that come at once the same key`, async () => {
-      const answers = await Promise.all(times(RACERS, () => store().addSigningKey(newKey(), null)));
+    it(`returns the same first signing key to ${RACERS} concurrent calls`, async () => {
+      const responses = await Promise.all(times(RACERS, () => store().addSigningKey(newKey(), null)));
       const kept = await store().listSigningKeys();
       expect(kept).toHaveLength(1);
-      for (const answer of answers) expect(answer).toEqual(kept);
+      for (const response of responses) expect(response).toEqual(kept);
     });
 
-    it('puts a key behind the newest, and lists the newest first', async () => {
+    it('adds a signing key after the newest one, and lists the newest first', async () => {
       const first = newKey();
       const second = newKey({ createdAt: NOW + 10, signsFrom: NOW + 3610 });
       await store().addSigningKey(first, null);
       expect(await store().addSigningKey(second, first.id)).toEqual([second, first]);
     });
 
-    it(`lets one of ${RACERS} rotations that come at once happen`, async () => {
+    it(`performs one of ${RACERS} concurrent key rotations`, async () => {
       const first = newKey();
       await store().addSigningKey(first, null);
       const later = times(RACERS, () => newKey({ createdAt: NOW + 10 }));
-      const answers = await Promise.all(later.map((key) => store().addSigningKey(key, first.id)));
+      const responses = await Promise.all(later.map((key) => store().addSigningKey(key, first.id)));
       const kept = await store().listSigningKeys();
       expect(kept).toHaveLength(2);
-      for (const answer of answers) expect(answer).toEqual(kept);
+      for (const response of responses) expect(response).toEqual(kept);
     });
 
-    it('removes keys, and none but these', async () => {
+    it('removes the named signing keys and no others', async () => {
       const [first, second] = [newKey(), newKey({ createdAt: NOW + 10 })];
       await store().addSigningKey(first, null);
       await store().addSigningKey(second, first.id);
@@ -50,28 +50,28 @@ export function describeKeys(store: StoreOfTest): void {
       expect(await store().listSigningKeys()).toEqual([second]);
     });
 
-    it('seals all keys again, or none when there are others', async () => {
+    it('re-encrypts all signing keys, or none if the set has changed', async () => {
       const [first, second] = [newKey(), newKey({ createdAt: NOW + 10 })];
       await store().addSigningKey(first, null);
       await store().addSigningKey(second, first.id);
-      const envelope = Uint8Array.of(1, 2, 3);
-      expect(await store().reencryptSigningKeys(new Map([[first.id, envelope]]))).toBe(false);
+      const reencrypted = Uint8Array.of(1, 2, 3);
+      expect(await store().reencryptSigningKeys(new Map([[first.id, reencrypted]]))).toBe(false);
       expect(
         await store().reencryptSigningKeys(
           new Map([
-            [first.id, envelope],
-            ['key_gone', envelope],
+            [first.id, reencrypted],
+            ['key_gone', reencrypted],
           ]),
         ),
       ).toBe(false);
       expect(await store().listSigningKeys()).toEqual([second, first]);
       const both = new Map([
-        [first.id, envelope],
+        [first.id, reencrypted],
         [second.id, Uint8Array.of(4)],
       ]);
       expect(await store().reencryptSigningKeys(both)).toBe(true);
       expect((await store().listSigningKeys()).map(({ encryptedPrivateKey }) => encryptedPrivateKey)).toEqual(
-        [Uint8Array.of(4), envelope],
+        [Uint8Array.of(4), reencrypted],
       );
     });
   });

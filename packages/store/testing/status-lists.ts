@@ -1,13 +1,13 @@
 /** The contract of status lists: indexes are allocated once, and everything revoked is listed. */
 import { describe, expect, it } from 'vitest';
 import { newProviderTokens } from './federation-samples.ts';
-import { makeGrant, NOW, newClient, newHash, RACERS, type StoreOfTest } from './samples.ts';
+import { createGrant, NOW, newClient, newHash, RACERS, type StoreOfTest } from './samples.ts';
 
-export function describeStatuses(store: StoreOfTest): void {
+export function describeStatusLists(store: StoreOfTest): void {
   describe('status lists', () => {
     const GRANT = { kind: 'grant', id: 'grant_old' } as const;
 
-    it('sets status indexes aside that nobody else gets', async () => {
+    it('reserves each range of status indexes once', async () => {
       const firsts = await Promise.all(
         Array.from({ length: RACERS }, () => store().reserveStatusIndexes(10)),
       );
@@ -15,7 +15,7 @@ export function describeStatuses(store: StoreOfTest): void {
       expect((await store().listRevokedAccess(NOW, NOW)).allocatedCount).toBe(RACERS * 10);
     });
 
-    it('lends a holder one place, and keeps it while it is needed', async () => {
+    it('allocates one status index per holder and keeps it while it is needed', async () => {
       expect(await store().allocateStatusIndex(GRANT, 7, NOW, NOW + 10, false)).toBe(7);
       expect(await store().allocateStatusIndex(GRANT, 8, NOW + 1, NOW + 5, false)).toBe(7);
       expect(
@@ -23,25 +23,25 @@ export function describeStatuses(store: StoreOfTest): void {
       ).toBe(9);
     });
 
-    it('lends a holder another when it needs one, and tells of both when it ends', async () => {
-      const { grant } = await makeGrant(store());
+    it('allocates a holder another status index on request, and lists both when the holder is revoked', async () => {
+      const { grant } = await createGrant(store());
       const holder = { kind: 'grant', id: grant.id } as const;
       expect(await store().allocateStatusIndex(holder, 7, NOW, NOW + 10, true)).toBe(7);
       expect(await store().allocateStatusIndex(holder, 8, NOW, NOW + 10, true)).toBe(8);
       expect(await store().allocateStatusIndex(holder, 9, NOW, NOW + 20, false)).toBe(8);
       await store().revokeGrant(grant.id, NOW);
-      const { allocations: lent } = await store().listRevokedAccess(NOW, NOW);
-      expect(lent.map(({ index: place }) => place).toSorted()).toEqual([7, 8]);
+      const { allocations } = await store().listRevokedAccess(NOW, NOW);
+      expect(allocations.map(({ index }) => index).toSorted()).toEqual([7, 8]);
     });
 
-    it('tells of grants that have ended, of tokens that were revoked, and of nothing else', async () => {
-      const [before, ended, standing] = [
-        await makeGrant(store()),
-        await makeGrant(store()),
-        await makeGrant(store()),
+    it('lists revoked grants and revoked access tokens, and nothing else', async () => {
+      const [before, ended, live] = [
+        await createGrant(store()),
+        await createGrant(store()),
+        await createGrant(store()),
       ];
       await store().allocateStatusIndex({ kind: 'grant', id: ended.grant.id }, 3, NOW, NOW + 100, false);
-      await store().allocateStatusIndex({ kind: 'grant', id: standing.grant.id }, 4, NOW, NOW + 100, false);
+      await store().allocateStatusIndex({ kind: 'grant', id: live.grant.id }, 4, NOW, NOW + 100, false);
       const [token, former] = [newHash(), newHash()];
       expect(await store().listRevokedAccess(NOW, NOW)).toEqual({
         allocatedCount: 0,
@@ -61,8 +61,8 @@ export function describeStatuses(store: StoreOfTest): void {
       });
     });
 
-    it('tells of what ended later than it was asked for as well', async () => {
-      const { grant } = await makeGrant(store());
+    it('lists what was revoked after the given time too', async () => {
+      const { grant } = await createGrant(store());
       await store().allocateStatusIndex({ kind: 'grant', id: grant.id }, 3, NOW, NOW + 100, false);
       await store().revokeGrant(grant.id, NOW + 7);
       for (const since of [NOW, NOW + 7]) {
@@ -74,11 +74,11 @@ export function describeStatuses(store: StoreOfTest): void {
       expect(await store().listRevokedAccess(NOW + 8, NOW)).toMatchObject({ grants: [], allocations: [] });
     });
 
-    it('tells of provider tokens that have ended, of the status indexes of their grants, and of no other', async () => {
-      const { grant } = await makeGrant(store());
-      const { grant: bystander } = await makeGrant(store());
-      for (const [place, { id }] of [grant, bystander].entries()) {
-        await store().allocateStatusIndex({ kind: 'grant', id }, place, NOW, NOW + 100, false);
+    it('lists the grants of ended provider tokens with their status indexes, and no others', async () => {
+      const { grant } = await createGrant(store());
+      const { grant: bystander } = await createGrant(store());
+      for (const [index, { id }] of [grant, bystander].entries()) {
+        await store().allocateStatusIndex({ kind: 'grant', id }, index, NOW, NOW + 100, false);
       }
       await store().allocateStatusIndex({ kind: 'client', id: grant.id }, 9, NOW, NOW, false);
       const ended = newProviderTokens({ grantId: grant.id, endedAt: NOW + 7, endReason: 'grant_expired' });
@@ -94,7 +94,7 @@ export function describeStatuses(store: StoreOfTest): void {
       expect(await store().listRevokedAccess(NOW + 8, NOW)).toMatchObject({ grants: [], allocations: [] });
     });
 
-    it('keeps what was lent as long as the last who asked needs it', async () => {
+    it('keeps a status index until the latest time for which it was requested', async () => {
       expect(await store().allocateStatusIndex(GRANT, 1, NOW, NOW + 50, false)).toBe(1);
       expect(await store().allocateStatusIndex(GRANT, 2, NOW, NOW + 10, false)).toBe(1);
       await store().sweep(NOW + 49, 10);
@@ -103,11 +103,11 @@ export function describeStatuses(store: StoreOfTest): void {
       expect(await store().allocateStatusIndex(GRANT, 4, NOW, NOW + 60, false)).toBe(1);
     });
 
-    it('tells of clients that are gone or disabled, while what they were lent is needed', async () => {
-      const [standing, disabled, removed] = [newClient({ createdAt: NOW - 5 }), newClient(), newClient()];
-      for (const [place, client] of [standing, disabled, removed].entries()) {
+    it('lists removed and disabled clients while their status indexes are needed', async () => {
+      const [live, disabled, removed] = [newClient({ createdAt: NOW - 5 }), newClient(), newClient()];
+      for (const [index, client] of [live, disabled, removed].entries()) {
         expect(await store().saveClient(client)).toBe(true);
-        await store().allocateStatusIndex({ kind: 'client', id: client.id }, place, NOW, NOW + 100, false);
+        await store().allocateStatusIndex({ kind: 'client', id: client.id }, index, NOW, NOW + 100, false);
       }
       const ended = async (now: number) =>
         (await store().listRevokedAccess(NOW, now)).allocations.map(({ id }) => id).toSorted();
@@ -118,7 +118,7 @@ export function describeStatuses(store: StoreOfTest): void {
       expect(await ended(NOW + 100)).toEqual([]);
     });
 
-    it('lends a later client of the same name a place of its own', async () => {
+    it('allocates a new status index to a later client of the same identifier', async () => {
       const client = newClient({ createdAt: NOW });
       for (const _ of Array.from({ length: 5 })) await store().saveClient(newClient({ createdAt: NOW + 50 }));
       const holder = { kind: 'client', id: client.id } as const;
@@ -131,7 +131,7 @@ export function describeStatuses(store: StoreOfTest): void {
       expect((await store().listRevokedAccess(NOW, NOW + 3)).allocations).toEqual([{ ...holder, index: 1 }]);
     });
 
-    it('forgets what was lent when nobody needs it any more', async () => {
+    it('sweeps a status index that is no longer needed', async () => {
       await store().allocateStatusIndex(GRANT, 1, NOW, NOW + 10, false);
       await store().sweep(NOW + 9, 10);
       expect(await store().allocateStatusIndex(GRANT, 2, NOW, NOW + 10, false)).toBe(1);

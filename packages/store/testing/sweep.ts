@@ -3,9 +3,9 @@ import type { AuthorizationStore } from '@portcullis/authorization-server/store'
 import { describe, expect, it } from 'vitest';
 import { newFederatedLogin, newProviderTokens } from './federation-samples.ts';
 import {
+  createGrant,
   grantOf,
   issueCode,
-  makeGrant,
   NOW,
   newAccount,
   newAccountLink,
@@ -22,10 +22,10 @@ import {
   times,
 } from './samples.ts';
 
-/** After so long nothing that these tests made is of use, but accounts, keys and clients without an end. */
+/** By then everything that these tests create is obsolete, except accounts, keys and clients that do not expire. */
 const END = NOW + 100_000_000;
 
-/** Everything that is swept by itself: how one is made whose time is over at a second, and for how long it is kept behind that. */
+/** Every kind of record that is swept: how to create one that expires at a given second, and for how long it is retained after that. */
 const KINDS: readonly {
   readonly kind: string;
   readonly kept: number;
@@ -42,37 +42,41 @@ const KINDS: readonly {
     make: (store, expiresAt) => withAccount(store, (id) => store.saveSession(newSession(id, { expiresAt }))),
   },
   {
-    kind: 'links of accounts',
+    kind: 'account links',
     kept: 0,
     make: (store, expiresAt) =>
       withAccount(store, (id) => store.saveAccountLink(newAccountLink(id, { expiresAt }))),
   },
-  { kind: 'codes', kept: 600, make: (store, expiresAt) => issueCode(store, newCode({ expiresAt })) },
   {
-    kind: 'revocations of access tokens',
+    kind: 'authorization codes',
+    kept: 600,
+    make: (store, expiresAt) => issueCode(store, newCode({ expiresAt })),
+  },
+  {
+    kind: 'access token revocations',
     kept: 600,
     make: (store, expiresAt) => store.revokeAccessToken(newHash(), expiresAt),
   },
   {
-    kind: 'grants that expired',
+    kind: 'expired grants',
     kept: 86_400,
-    make: (store, expiresAt) => makeGrant(store, { grant: { expiresAt } }),
+    make: (store, expiresAt) => createGrant(store, { grant: { expiresAt } }),
   },
   {
-    kind: 'grants that were revoked',
+    kind: 'revoked grants',
     kept: 86_400,
     async make(store, at) {
-      const { grant } = await makeGrant(store, { grant: { expiresAt: END } });
+      const { grant } = await createGrant(store, { grant: { expiresAt: END } });
       await store.revokeGrant(grant.id, at);
     },
   },
   {
-    kind: 'departures',
+    kind: 'federated logins',
     kept: 0,
     make: (store, expiresAt) => store.saveFederatedLogin(newFederatedLogin({ expiresAt })),
   },
   {
-    kind: 'bonds that ended',
+    kind: 'ended provider tokens',
     kept: 86_400,
     make: (store, endedAt) =>
       store.saveEndedProviderTokens(
@@ -80,7 +84,7 @@ const KINDS: readonly {
       ),
   },
   ...(['grant', 'client'] as const).map((kind) => ({
-    kind: `places lent to a ${kind}`,
+    kind: `status indexes of a ${kind}`,
     kept: 0,
     make: async (store: AuthorizationStore, over: number) =>
       store.allocateStatusIndex(
@@ -92,48 +96,52 @@ const KINDS: readonly {
       ),
   })),
   {
-    kind: 'assertions that were spent',
+    kind: 'used client assertions',
     kept: 0,
     make: (store, expiresAt) => store.consumeClientAssertion(newHash(), expiresAt),
   },
   {
-    kind: 'invitations of clients',
+    kind: 'initial access tokens',
     kept: 0,
     make: (store, expiresAt) => store.saveInitialAccessToken(newInitialAccessToken({ expiresAt })),
   },
-  { kind: 'events', kept: 0, make: (store, expiresAt) => store.appendEvents([newEvent({ expiresAt })]) },
   {
-    kind: 'turns',
+    kind: 'audit events',
+    kept: 0,
+    make: (store, expiresAt) => store.appendEvents([newEvent({ expiresAt })]),
+  },
+  {
+    kind: 'rate limits',
     kept: 0,
     make: (store, over) => store.chargeRateLimit(newHash(), { burst: 1, interval: over - NOW }, NOW),
   },
   {
-    kind: 'clients that were never used',
+    kind: 'unused clients',
     kept: 3600,
     make: (store, expiresAt) => store.saveClient(newClient({ expiresAt })),
   },
   {
-    kind: 'clients that were used',
+    kind: 'used clients',
     kept: 0,
     make: (store, expiresAt) => store.saveClient(newClient({ expiresAt, lastUsedAt: NOW })),
   },
   {
-    kind: 'copies of documents',
+    kind: 'client metadata documents',
     kept: 0,
     make: (store, expiresAt) => store.saveClientMetadataDocument(newClientDocument({ expiresAt })),
   },
 ];
 
-/** Clients of every kind that is swept: how one is made that expires at a second, and when it expires now; `null`: it is gone. */
+/** Every kind of client that is swept: how to create one that expires at a given second, and how to read its expiry; `null` once swept. */
 const CLIENTS: readonly {
   readonly kind: string;
-  /** Seconds for which it is kept after its end. */
+  /** Seconds for which it is retained after it expires. */
   readonly kept: number;
   readonly make: (store: AuthorizationStore, expiresAt: number) => Promise<string>;
   readonly expiryOf: (store: AuthorizationStore, id: string) => Promise<number | null>;
 }[] = [
   ...[null, NOW].map((lastUsedAt) => ({
-    kind: lastUsedAt === null ? 'client that was never used' : 'client that was used',
+    kind: lastUsedAt === null ? 'unused client' : 'used client',
     kept: lastUsedAt === null ? 3600 : 0,
     async make(store: AuthorizationStore, expiresAt: number) {
       const client = newClient({ expiresAt, lastUsedAt });
@@ -144,7 +152,7 @@ const CLIENTS: readonly {
       (await store.findClient(id))?.expiresAt ?? null,
   })),
   {
-    kind: 'copy of a document',
+    kind: 'client metadata document',
     kept: 0,
     async make(store, expiresAt) {
       const copy = newClientDocument({ expiresAt });
@@ -158,26 +166,26 @@ const CLIENTS: readonly {
 async function withAccount(store: AuthorizationStore, act: (id: string) => Promise<unknown>): Promise<void> {
   const account = newAccount();
   await store.linkIdentity(
-    { issuer: 'https://people.example', subject: account.id, accountId: account.id },
+    { issuer: 'https://idp.example', subject: account.id, accountId: account.id },
     account,
   );
   await act(account.id);
 }
 
-export function describeSweeping(store: StoreOfTest): void {
-  /** How many rows go when everything that can go does. */
+export function describeSweep(store: StoreOfTest): void {
+  /** Sweeps until nothing is left to sweep. @returns the number of rows */
   const sweepAll = async (now: number) => {
     let all = 0;
     for (let swept = -1; swept !== 0; all += swept) swept = await store().sweep(now, 100);
     return all;
   };
 
-  describe('sweeping', () => {
-    it('finds nothing to do in an empty store', async () => {
+  describe('the sweep', () => {
+    it('sweeps nothing in an empty store', async () => {
       expect(await store().sweep(END, 100)).toBe(0);
     });
 
-    it('leaves everything that is of use', async () => {
+    it('does not sweep anything that is still valid', async () => {
       const account = newAccount();
       await store().createFirstAccount(account, null);
       const session = newSession(account.id);
@@ -185,7 +193,7 @@ export function describeSweeping(store: StoreOfTest): void {
       const transaction = newTransaction();
       await store().openTransaction(transaction);
       const code = await issueCode(store());
-      const { grant } = await makeGrant(store());
+      const { grant } = await createGrant(store());
       const revoked = newHash();
       await store().revokeAccessToken(revoked, NOW + 600);
 
@@ -197,16 +205,16 @@ export function describeSweeping(store: StoreOfTest): void {
       expect(await store().isAccessTokenLive(revoked, null)).toBe(false);
     });
 
-    it('T143: leaves nothing behind but accounts, keys and clients without an end', async () => {
+    it('T143: sweeps everything eventually, except accounts, keys and clients that do not expire', async () => {
       const [account, client] = [newAccount(), newClient({ expiresAt: null })];
       await store().createFirstAccount(account, null);
       await store().saveClient(client);
       await store().saveSession(newSession(account.id)); // 1
       await store().openTransaction(newTransaction()); // 2
       await issueCode(store()); // 3
-      const { grant, token } = await makeGrant(store()); // 4: its code; 5: the grant
+      const { grant, token } = await createGrant(store()); // 4: its code; 5: the grant
       await store().rotateRefreshToken(grant.id, token.hash, newRefreshToken(), null);
-      await store().revokeGrant((await makeGrant(store())).grant.id, NOW); // 6, 7
+      await store().revokeGrant((await createGrant(store())).grant.id, NOW); // 6, 7
       await store().revokeAccessToken(newHash(), NOW + 600); // 8
 
       expect(await sweepAll(END)).toBe(8);
@@ -214,7 +222,7 @@ export function describeSweeping(store: StoreOfTest): void {
       expect(await store().findClient(client.id)).toEqual(client);
     });
 
-    it('T143: takes small steps', async () => {
+    it('T143: sweeps in small steps', async () => {
       const transactions = times(25, () => newTransaction());
       await Promise.all(transactions.map((transaction) => store().openTransaction(transaction)));
       const steps: number[] = [];
@@ -223,11 +231,11 @@ export function describeSweeping(store: StoreOfTest): void {
     });
 
     it.each(KINDS)(
-      'T143: sweeps $kind from the second in which their time is over, or later, in small steps',
+      'T143: sweeps $kind in small steps, from the second they expire or their retention ends',
       async ({ make, kept }) => {
         const over = NOW + 5_000_000;
         for (const at of [over, over, over + 9]) await make(store(), at);
-        // What came with them and may go before.
+        // Records created with them may be swept earlier.
         while ((await store().sweep(over + kept - 1, 100)) > 0);
         expect(await store().sweep(over + kept, 1)).toBe(1);
         expect(await store().sweep(over + kept, 100)).toBe(1);
@@ -238,13 +246,13 @@ export function describeSweeping(store: StoreOfTest): void {
     );
 
     it.each(CLIENTS)(
-      'T143: sweeps no $kind that holds a live grant, however many there are, and none of them stands before the others',
+      'T143: sweeps no $kind that has a live grant, and such clients do not hold up the sweep of others',
       async ({ make, expiryOf, kept }) => {
         const over = NOW + 5_000_000;
         const now = over + 1;
         const makeHolder = async (expiresAt: number, grantEnds: number) => {
           const clientId = await make(store(), expiresAt - kept);
-          const { grant } = await makeGrant(store(), { grant: { clientId, expiresAt: grantEnds } });
+          const { grant } = await createGrant(store(), { grant: { clientId, expiresAt: grantEnds } });
           return { clientId, grant };
         };
         const live = await Promise.all(times(3, () => makeHolder(over, END)));
@@ -268,7 +276,7 @@ export function describeSweeping(store: StoreOfTest): void {
       },
     );
 
-    it('sweeps transactions and sessions from the second in which they expire', async () => {
+    it('sweeps transactions and sessions from the second they expire', async () => {
       const account = newAccount();
       await store().createFirstAccount(account, null);
       await store().saveSession(newSession(account.id, { expiresAt: NOW + 50 }));
@@ -277,7 +285,7 @@ export function describeSweeping(store: StoreOfTest): void {
       expect(await store().sweep(NOW + 50, 100)).toBe(2);
     });
 
-    it('remembers a code for ten minutes after its end, so that a second use is seen', async () => {
+    it('keeps a code for ten minutes after it expires, so that a second use is detected', async () => {
       const code = await issueCode(store());
       await store().redeemCode(code.hash, grantOf(code), null, NOW);
       await store().sweep(code.expiresAt + 599, 100);
@@ -286,8 +294,8 @@ export function describeSweeping(store: StoreOfTest): void {
       expect(await store().findCode(code.hash)).toBeNull();
     });
 
-    it('revives nothing: what was revoked stays so after its rows are gone', async () => {
-      const { grant, token } = await makeGrant(store());
+    it('keeps grants and access tokens revoked after their rows are swept', async () => {
+      const { grant, token } = await createGrant(store());
       const tokenId = newHash();
       await store().revokeGrant(grant.id, NOW);
       await store().revokeAccessToken(tokenId, NOW + 600);
@@ -300,16 +308,16 @@ export function describeSweeping(store: StoreOfTest): void {
       expect(await store().findGrant(grant.id)).toBeNull();
     });
 
-    it('keeps a grant for an hour after its end, for access tokens of its last moment', async () => {
-      const { grant } = await makeGrant(store());
+    it('keeps a grant for an hour after it expires, for access tokens issued at its end', async () => {
+      const { grant } = await createGrant(store());
       await store().sweep(grant.expiresAt + 3600, 100);
       expect(await store().isAccessTokenLive('jti', grant.id)).toBe(true);
       await sweepAll(END);
       expect(await store().isAccessTokenLive('jti', grant.id)).toBe(false);
     });
 
-    it('keeps a grant that lives on, though its tokens have expired', async () => {
-      const { grant, token } = await makeGrant(store());
+    it('keeps a live grant although its refresh token has expired', async () => {
+      const { grant, token } = await createGrant(store());
       await store().sweep(token.expiresAt, 100);
       expect((await store().findGrant(grant.id))?.token).toEqual(token);
       expect(await store().isAccessTokenLive('jti', grant.id)).toBe(true);

@@ -3,20 +3,20 @@ import { describe, expect, it } from 'vitest';
 import { NOW, newCode, newTransaction, RACERS, race, type StoreOfTest, times } from './samples.ts';
 
 export function describeTransactions(store: StoreOfTest): void {
-  describe('transactions', () => {
+  describe('authorization transactions', () => {
     const records = [
-      { description: 'a plain one', given: {} },
+      { description: 'a complete one', given: {} },
       {
-        description: 'one that sent little',
+        description: 'one with few parameters',
         given: { state: null, redirectUriSent: false, scopes: [], resources: [] },
       },
       {
-        description: 'one that is signed in, approved and asks to sign in again',
+        description: 'one that is signed in, approved and must sign in again',
         given: { accountId: 'user_1', approvedScopes: ['notes:read'], forceLogin: true },
       },
-      { description: 'one that was allowed nothing', given: { approvedScopes: [] } },
+      { description: 'one that was approved without scopes', given: { approvedScopes: [] } },
     ];
-    it.each(records)('keeps $description whole', async ({ given }) => {
+    it.each(records)('stores an authorization transaction completely: $description', async ({ given }) => {
       const transaction = newTransaction(given);
       await store().openTransaction(transaction);
       expect(await store().findTransaction(transaction.id, NOW)).toEqual(transaction);
@@ -34,16 +34,13 @@ export function describeTransactions(store: StoreOfTest): void {
       ' \t\r\n',
       'x'.repeat(10_000),
     ];
-    it.each(states.map((state) => ({ state })))(
-      'gives the state $state back as it came',
-      async ({ state }) => {
-        const transaction = newTransaction({ state });
-        await store().openTransaction(transaction);
-        expect((await store().findTransaction(transaction.id, NOW))?.state).toBe(state);
-      },
-    );
+    it.each(states.map((state) => ({ state })))('returns the state $state unchanged', async ({ state }) => {
+      const transaction = newTransaction({ state });
+      await store().openTransaction(transaction);
+      expect((await store().findTransaction(transaction.id, NOW))?.state).toBe(state);
+    });
 
-    it('finds a transaction until the second in which it expires', async () => {
+    it('finds a transaction until the second it expires', async () => {
       const transaction = newTransaction();
       await store().openTransaction(transaction);
       expect(await store().findTransaction(transaction.id, transaction.expiresAt - 1)).toEqual(transaction);
@@ -51,7 +48,7 @@ export function describeTransactions(store: StoreOfTest): void {
       expect(await store().findTransaction('flow_unknown', NOW)).toBeNull();
     });
 
-    it('notes who signed in, in that transaction only', async () => {
+    it('records the signed-in account in that transaction only', async () => {
       const [mine, other] = [newTransaction(), newTransaction()];
       await store().openTransaction(mine);
       await store().openTransaction(other);
@@ -62,7 +59,7 @@ export function describeTransactions(store: StoreOfTest): void {
       expect(await store().findTransaction('flow_unknown', NOW)).toBeNull();
     });
 
-    it('issues a code as it ends, once', async () => {
+    it('completes a transaction once and issues its code', async () => {
       const [transaction, code] = [newTransaction(), newCode({ redirectUri: null })];
       await store().openTransaction(transaction);
       expect(await store().completeTransaction(transaction.id, code)).toBe(true);
@@ -74,7 +71,7 @@ export function describeTransactions(store: StoreOfTest): void {
       expect(await store().findCode(second.hash)).toBeNull();
     });
 
-    it('ends without a code when the person declined', async () => {
+    it('completes a transaction without a code when the user declined', async () => {
       const transaction = newTransaction();
       await store().openTransaction(transaction);
       expect(await store().completeTransaction(transaction.id, null)).toBe(true);
@@ -82,7 +79,7 @@ export function describeTransactions(store: StoreOfTest): void {
       expect(await store().completeTransaction(transaction.id, null)).toBe(false);
     });
 
-    it(`issues one code when ${RACERS} end it at once`, async () => {
+    it(`issues one code when ${RACERS} completions of a transaction race`, async () => {
       const transaction = newTransaction();
       await store().openTransaction(transaction);
       const codes = times(RACERS, () => newCode());
@@ -94,7 +91,7 @@ export function describeTransactions(store: StoreOfTest): void {
       expect(found.filter((code) => code !== null)).toHaveLength(1);
     });
 
-    it('T139: neither ends nor issues when the code cannot be stored', async () => {
+    it('T139: keeps a transaction open if its code cannot be stored', async () => {
       const [first, second, code] = [newTransaction(), newTransaction(), newCode()];
       await store().openTransaction(first);
       await store().openTransaction(second);

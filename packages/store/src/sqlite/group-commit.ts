@@ -18,7 +18,7 @@ export interface GroupCommit {
 export function createGroupCommit(connection: DatabaseSync, busyTimeout: number): GroupCommit {
   const commitBatch = createBatchCommit(connection);
   const hooks = createCommitHooks();
-  const gather = createGathering(() => pending.length, flush);
+  const scheduleFlush = createCommitDelay(() => pending.length, flush);
   let pending: PendingOperation[] = [];
   let isScheduled = false;
 
@@ -47,7 +47,7 @@ export function createGroupCommit(connection: DatabaseSync, busyTimeout: number)
         pending.push({ until: performance.now() + busyTimeout * 1000, run, reject });
         if (isScheduled) return;
         isScheduled = true;
-        gather();
+        scheduleFlush();
       }),
     beforeCommit: hooks.add,
   };
@@ -59,11 +59,11 @@ const QUIET_TURNS = 2;
 const LONGEST_WAIT = 2;
 
 /**
- * Counts, turn after turn of the event loop, how many operations have arrived.
+ * Delays a commit while operations keep arriving, turn after turn of the event loop.
  * @param complete called once, when the batch is complete
- * @returns begins to gather
+ * @returns starts the delay
  */
-function createGathering(count: () => number, complete: () => void): () => void {
+function createCommitDelay(count: () => number, complete: () => void): () => void {
   let since = 0;
   let seen = 0;
   let quiet = 0;

@@ -1,8 +1,10 @@
-/** The contract of initial access tokens: one registration each, until used, revoked or expired. */
+/** The contract of client registration: initial access tokens, each for one client, and cached Client ID Metadata Documents. */
 import { describe, expect, it } from 'vitest';
 import {
+  createGrant,
   NOW,
   newClient,
+  newClientDocument,
   newHash,
   newInitialAccessToken,
   RACERS,
@@ -18,8 +20,8 @@ export function describeInitialAccessTokens(store: StoreOfTest): void {
     return initialAccessToken;
   };
 
-  describe('invitations of clients', () => {
-    it('are found by their token until their time is over', async () => {
+  describe('initial access tokens', () => {
+    it('finds an initial access token by its hash until it expires', async () => {
       const initialAccessToken = await save();
       expect(await store().findInitialAccessToken(initialAccessToken.hash, NOW)).toEqual(initialAccessToken);
       expect(await store().findInitialAccessToken(newHash(), NOW)).toBeNull();
@@ -31,7 +33,7 @@ export function describeInitialAccessTokens(store: StoreOfTest): void {
       ).toBeNull();
     });
 
-    it('are listed in the order in which they were made, page by page, without those that are over', async () => {
+    it('lists initial access tokens that have not expired, in the order of creation, page by page', async () => {
       const [b, over, a, c] = [
         await save({ id: 'invite_2' }),
         await save({ id: 'invite_3', expiresAt: NOW }),
@@ -43,7 +45,7 @@ export function describeInitialAccessTokens(store: StoreOfTest): void {
       expect(await store().listInitialAccessTokens('', 9, NOW - 1)).toContainEqual(over);
     });
 
-    it('register one client each, and say which', async () => {
+    it('registers one client per initial access token and records which', async () => {
       const [initialAccessToken, another] = [await save(), await save()];
       const [client, second] = [newClient(), newClient()];
       expect(await store().registerClientWithInitialAccessToken(client, initialAccessToken.hash)).toBe(true);
@@ -55,12 +57,12 @@ export function describeInitialAccessTokens(store: StoreOfTest): void {
       expect(await store().registerClientWithInitialAccessToken(second, initialAccessToken.hash)).toBe(false);
       expect(await store().findClient(second.id)).toBeNull();
       expect(await store().registerClientWithInitialAccessToken(second, another.hash)).toBe(true);
-      // What is known of it outlives the client.
+      // The record of its use outlives the client.
       await store().removeClient(client.id, NOW);
       expect((await store().findInitialAccessToken(initialAccessToken.hash, NOW))?.clientId).toBe(client.id);
     });
 
-    it('register nobody when they are unknown, or over', async () => {
+    it('registers no client with an unknown or expired initial access token', async () => {
       const initialAccessToken = await save();
       for (const [hash, createdAt] of [
         [newHash(), NOW],
@@ -73,7 +75,7 @@ export function describeInitialAccessTokens(store: StoreOfTest): void {
       expect(await store().findInitialAccessToken(initialAccessToken.hash, NOW)).toEqual(initialAccessToken);
     });
 
-    it(`T031: of ${RACERS} clients that come with one at once, one is registered`, async () => {
+    it(`T031: registers one of ${RACERS} clients that use an initial access token concurrently`, async () => {
       const initialAccessToken = await save();
       const clients = times(RACERS, () => newClient());
       const outcomes = await race(
@@ -89,7 +91,7 @@ export function describeInitialAccessTokens(store: StoreOfTest): void {
       );
     });
 
-    it('are taken back one by one, and register nobody then', async () => {
+    it('revokes one initial access token, which then registers no client', async () => {
       const [initialAccessToken, kept, used] = [await save(), await save(), await save()];
       await store().registerClientWithInitialAccessToken(newClient(), used.hash);
       expect(await store().revokeInitialAccessToken(initialAccessToken.id)).toBe('revoked');
@@ -102,7 +104,7 @@ export function describeInitialAccessTokens(store: StoreOfTest): void {
       expect(await store().registerClientWithInitialAccessToken(newClient(), kept.hash)).toBe(true);
     });
 
-    it('are either used or taken back when both come at once', async () => {
+    it('either uses or revokes an initial access token when both race', async () => {
       for (const initialAccessToken of [await save(), await save(), await save()]) {
         const client = newClient();
         const [registered, outcome] = await Promise.all([
@@ -114,12 +116,76 @@ export function describeInitialAccessTokens(store: StoreOfTest): void {
       }
     });
 
-    it('are forgotten when their time is over', async () => {
+    it('sweeps expired initial access tokens', async () => {
       const initialAccessToken = await save();
       expect(await store().sweep(initialAccessToken.expiresAt - 1, 100)).toBe(0);
       expect(await store().findInitialAccessToken(initialAccessToken.hash, NOW)).toEqual(initialAccessToken);
       expect(await store().sweep(initialAccessToken.expiresAt, 100)).toBe(1);
       expect(await store().findInitialAccessToken(initialAccessToken.hash, NOW)).toBeNull();
+    });
+  });
+}
+
+export function describeClientMetadataDocuments(store: StoreOfTest): void {
+  describe('client metadata documents', () => {
+    it('caches a client metadata document completely, with and without validators', async () => {
+      const copies = [newClientDocument(), newClientDocument({ etag: null, lastModified: null })];
+      for (const copy of copies) {
+        expect(await store().findClientMetadataDocument(copy.url)).toBeNull();
+        await store().saveClientMetadataDocument(copy);
+        expect(await store().findClientMetadataDocument(copy.url)).toEqual(copy);
+      }
+    });
+
+    it('replaces a client metadata document with a newer copy, and keeps its last use and expiry', async () => {
+      const copy = newClientDocument();
+      await store().saveClientMetadataDocument(copy);
+      await store().recordClientMetadataDocumentUse(copy.url, NOW + 5, NOW + 900_000);
+      const newer = newClientDocument({ url: copy.url, fetchedAt: NOW + 10, freshUntil: NOW + 20 });
+      await store().saveClientMetadataDocument(newer);
+      expect(await store().findClientMetadataDocument(copy.url)).toEqual({
+        ...newer,
+        lastUsedAt: NOW + 5,
+        expiresAt: NOW + 900_000,
+      });
+    });
+
+    it('replaces a client metadata document with a later copy of the same second', async () => {
+      const copy = newClientDocument();
+      await store().saveClientMetadataDocument(copy);
+      const other = { ...copy, digest: newHash() };
+      await store().saveClientMetadataDocument(other);
+      expect(await store().findClientMetadataDocument(copy.url)).toEqual(other);
+    });
+
+    it('ignores an older copy of a client metadata document that arrives late', async () => {
+      const copy = newClientDocument({ fetchedAt: NOW + 10 });
+      await store().saveClientMetadataDocument(copy);
+      await store().saveClientMetadataDocument({ ...copy, digest: newHash(), fetchedAt: NOW });
+      expect(await store().findClientMetadataDocument(copy.url)).toEqual(copy);
+    });
+
+    it('keeps one copy of a client metadata document when many processes save it', async () => {
+      const copy = newClientDocument();
+      await Promise.all(
+        times(20, (index) => store().saveClientMetadataDocument({ ...copy, fetchedAt: NOW + index })),
+      );
+      expect((await store().findClientMetadataDocument(copy.url))?.fetchedAt).toBe(NOW + 19);
+    });
+
+    it('T143: sweeps an expired client metadata document, but never while its client has a live grant', async () => {
+      const [idle, granted] = [newClientDocument(), newClientDocument()];
+      for (const copy of [idle, granted]) await store().saveClientMetadataDocument(copy);
+      const { grant } = await createGrant(store(), { grant: { clientId: granted.url } });
+      const end = NOW + 86_400;
+      await store().sweep(end - 1, 100);
+      expect(await store().findClientMetadataDocument(idle.url)).not.toBeNull();
+      await store().sweep(end, 100);
+      expect(await store().findClientMetadataDocument(idle.url)).toBeNull();
+      expect((await store().findClientMetadataDocument(granted.url))?.expiresAt).toBeGreaterThan(end);
+      await store().revokeGrant(grant.id, end);
+      await store().sweep(end + 100 * 86_400, 100);
+      expect(await store().findClientMetadataDocument(granted.url)).toBeNull();
     });
   });
 }

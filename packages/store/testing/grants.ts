@@ -1,12 +1,14 @@
-/** The contract of an account's grants and sessions: listed, recorded when used, revoked. */
+/** The contract of grants: revoked with all their tokens, listed by account, remembered as consents. */
+
 import type { GrantRecord } from '@portcullis/authorization-server/store';
 import { describe, expect, it } from 'vitest';
 import {
+  createGrant,
   grantOf,
   issueCode,
-  makeGrant,
   NOW,
   newCode,
+  newHash,
   newRefreshToken,
   RACERS,
   race,
@@ -14,26 +16,70 @@ import {
   times,
 } from './samples.ts';
 
+export function describeRevocation(store: StoreOfTest): void {
+  describe('revocation', () => {
+    it('revokes a grant with all its tokens, and no other grant', async () => {
+      const [revoked, other] = [await createGrant(store()), await createGrant(store())];
+      expect(await store().revokeGrant(revoked.grant.id, NOW + 7)).toBe(true);
+      expect((await store().findGrant(revoked.grant.id))?.grant.revokedAt).toBe(NOW + 7);
+      const successor = newRefreshToken();
+      expect(await store().rotateRefreshToken(revoked.grant.id, revoked.token.hash, successor, null)).toBe(
+        'conflict',
+      );
+      expect(await store().isAccessTokenLive('jti', revoked.grant.id)).toBe(false);
+
+      expect((await store().findGrant(other.grant.id))?.grant.revokedAt).toBeNull();
+      expect(await store().isAccessTokenLive('jti', other.grant.id)).toBe(true);
+    });
+
+    it('changes nothing when a grant is revoked again or is unknown', async () => {
+      const { grant } = await createGrant(store());
+      expect(await store().revokeGrant(grant.id, NOW + 7)).toBe(true);
+      expect(await store().revokeGrant(grant.id, NOW + 8)).toBe(false);
+      expect(await store().revokeGrant('grant_unknown', NOW)).toBe(false);
+      expect((await store().findGrant(grant.id))?.grant.revokedAt).toBe(NOW + 7);
+      expect(await store().isAccessTokenLive('jti', 'grant_unknown')).toBe(false);
+    });
+
+    it('revokes one access token without its grant', async () => {
+      const { grant } = await createGrant(store());
+      const [revoked, other] = [newHash(), newHash()];
+      expect(await store().revokeAccessToken(revoked, NOW + 600)).toBe(true);
+      expect(await store().revokeAccessToken(revoked, NOW + 600)).toBe(false);
+      expect(await store().isAccessTokenLive(revoked, grant.id)).toBe(false);
+      expect(await store().isAccessTokenLive(other, grant.id)).toBe(true);
+      expect((await store().findGrant(grant.id))?.grant.revokedAt).toBeNull();
+    });
+
+    it('checks an access token without a grant by its own revocation only', async () => {
+      const [revoked, other] = [newHash(), newHash()];
+      await store().revokeAccessToken(revoked, NOW + 600);
+      expect(await store().isAccessTokenLive(revoked, null)).toBe(false);
+      expect(await store().isAccessTokenLive(other, null)).toBe(true);
+    });
+  });
+}
+
 export function describeAccountGrants(store: StoreOfTest): void {
   const make = (accountId: string, lastUsedAt = NOW) =>
-    makeGrant(store(), { grant: { accountId, lastUsedAt } });
+    createGrant(store(), { grant: { accountId, lastUsedAt } });
   const isLive = (grantId: string) => store().isAccessTokenLive('token', grantId);
 
   describe('the grants of an account', () => {
-    it('are listed while they stand, the last used first, and nobody else\u2019s', async () => {
+    it('lists the live grants of one account, most recently used first', async () => {
       const [first, last] = [await make('user_ada', NOW + 1), await make('user_ada', NOW + 2)];
       const { grant: revoked } = await make('user_ada');
       await store().revokeGrant(revoked.id, NOW);
       await make('user_bob');
-      await makeGrant(store(), { grant: { accountId: 'user_ada', expiresAt: NOW + 10 } });
+      await createGrant(store(), { grant: { accountId: 'user_ada', expiresAt: NOW + 10 } });
       expect(await store().listGrants('user_ada', NOW + 10)).toEqual([last.grant, first.grant]);
       expect(await store().listGrants('user_eve', NOW)).toEqual([]);
     });
 
-    it('are told by what they allow a client with the same consent digest, each kind once, while they stand', async () => {
+    it('lists remembered consents with the same consent digest, each distinct one once, while their grants are live', async () => {
       const allow = async (grant: Partial<GrantRecord>) =>
         (
-          await makeGrant(store(), {
+          await createGrant(store(), {
             grant: { accountId: 'user_ada', clientId: 'app', consentDigest: 'these', ...grant },
           })
         ).grant;
@@ -43,11 +89,11 @@ export function describeAccountGrants(store: StoreOfTest): void {
         workspace,
         lastUsedAt,
       });
-      const wide = await allow({ scopes: ['notes:read', 'notes:write'], lastUsedAt: NOW + 3 });
+      const readWrite = await allow({ scopes: ['notes:read', 'notes:write'], lastUsedAt: NOW + 3 });
       await allow({ scopes: ['notes:read'], lastUsedAt: NOW + 1 });
-      const narrow = await allow({ scopes: ['notes:read'], lastUsedAt: NOW + 4 });
+      const readOnly = await allow({ scopes: ['notes:read'], lastUsedAt: NOW + 4 });
       await allow({ scopes: ['notes:read'], lastUsedAt: NOW + 2 });
-      const away = await allow({ scopes: ['notes:read'], workspace: 'team', lastUsedAt: NOW + 2 });
+      const elsewhere = await allow({ scopes: ['notes:read'], workspace: 'team', lastUsedAt: NOW + 2 });
       const revoked = await allow({ workspace: 'ended', lastUsedAt: NOW + 9 });
       await store().revokeGrant(revoked.id, NOW);
       await allow({ workspace: 'over', expiresAt: NOW + 10 });
@@ -55,11 +101,11 @@ export function describeAccountGrants(store: StoreOfTest): void {
         await allow({ workspace: 'foreign', ...other });
       }
       const consents = await store().listRememberedConsents('user_ada', 'app', 'these', NOW + 10);
-      expect(consents).toEqual([narrow, wide, away].map(kindOf));
+      expect(consents).toEqual([readOnly, readWrite, elsewhere].map(kindOf));
       expect(await store().listRememberedConsents('user_eve', 'app', 'these', NOW)).toEqual([]);
     });
 
-    it('tell what the newest of them allows a client, whichever was used last', async () => {
+    it('finds the newest remembered consent, regardless of which was used last', async () => {
       const allow = async (createdAt: number, changes: Partial<GrantRecord>) => {
         const about = {
           accountId: 'user_ada',
@@ -68,7 +114,7 @@ export function describeAccountGrants(store: StoreOfTest): void {
           createdAt,
           ...changes,
         };
-        return (await makeGrant(store(), { grant: about })).grant;
+        return (await createGrant(store(), { grant: about })).grant;
       };
       const newest = () => store().findNewestRememberedConsent('user_ada', 'app', 'these', NOW + 10);
       expect(await newest()).toBeNull();
@@ -83,7 +129,7 @@ export function describeAccountGrants(store: StoreOfTest): void {
       expect(await newest()).toEqual({ scopes, resources, workspace: 'old', lastUsedAt: NOW + 9 });
     });
 
-    it('note when and from where they were used', async () => {
+    it('records when and from which address a grant was used', async () => {
       const [used, other] = [await make('user_ada'), await make('user_ada', NOW - 1)];
       const successor = newRefreshToken({ issuedAt: NOW + 5 });
       await store().rotateRefreshToken(used.grant.id, used.token.hash, successor, '2001:db8::1');
@@ -93,7 +139,7 @@ export function describeAccountGrants(store: StoreOfTest): void {
       ]);
     });
 
-    it('end one by one, each with its tokens, by their own account only', async () => {
+    it('revokes one grant with its tokens, for its own account only', async () => {
       const [ended, kept] = [await make('user_ada'), await make('user_ada')];
       expect(await store().revokeAccountGrants('user_bob', ended.grant.id, NOW + 1)).toBe(0);
       expect(await isLive(ended.grant.id)).toBe(true);
@@ -109,7 +155,7 @@ export function describeAccountGrants(store: StoreOfTest): void {
       expect(await store().listGrants('user_ada', NOW)).toEqual([kept.grant]);
     });
 
-    it('end all at once, with the codes that would make another, and nobody else\u2019s', async () => {
+    it('revokes all grants and pending codes of one account, and of no other', async () => {
       const grants = [await make('user_ada'), await make('user_ada')];
       const { grant: foreign } = await make('user_bob');
       const [code, foreignCode] = [
@@ -126,7 +172,7 @@ export function describeAccountGrants(store: StoreOfTest): void {
       );
     });
 
-    it(`leave none behind when ${RACERS} codes are redeemed while all is ended`, async () => {
+    it(`leaves no live grant when ${RACERS} codes are redeemed while all grants are revoked`, async () => {
       const codes = await Promise.all(
         times(RACERS, () => issueCode(store(), newCode({ accountId: 'user_ada' }))),
       );
@@ -138,7 +184,7 @@ export function describeAccountGrants(store: StoreOfTest): void {
         codes.map((code) => store().redeemCode(code.hash, grantOf(code), null, NOW + 1)),
       );
       expect(late.every((outcome) => outcome === 'already_used')).toBe(true);
-      // What the race redeemed before the end is ended; what came after found no code.
+      // Grants redeemed before the revocation are revoked; later redemptions find no code.
       const live = await store().listGrants('user_ada', NOW + 1);
       expect(live).toEqual([]);
     });
