@@ -19,7 +19,7 @@ import {
 import {
   createGrant,
   grantOf,
-  issueCode,
+  issueSampleCode,
   NOW,
   newAccount,
   newAccountLink,
@@ -154,7 +154,7 @@ async function callEveryMethod(whole: AuthorizationStore): Promise<void> {
   await store.findTransaction('flow', NOW);
   await store.setTransactionAccount('flow', account.id);
   await store.completeTransaction('flow', null);
-  const code = await issueCode(store);
+  const code = await issueSampleCode(store);
   await store.issueCode(newCode());
   await store.findCode(code.hash);
   await store.invalidateCode(code.hash, NOW);

@@ -7,7 +7,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import {
   createGrant,
   grantOf,
-  issueCode,
+  issueSampleCode,
   NOW,
   newAccount,
   newClient,
@@ -95,7 +95,7 @@ describe('PostgreSQL when an operation waits for another', () => {
     const client = newClient();
     await store.saveClient(client);
     const { grant } = await createGrant(store, { grant: { clientId: client.id } });
-    const waiting = await issueCode(store, newCode({ clientId: client.id }));
+    const waiting = await issueSampleCode(store, newCode({ clientId: client.id }));
 
     const redemption = new Client({ connectionString: location });
     await redemption.connect();
@@ -155,7 +155,7 @@ describe('PostgreSQL when an operation waits for another', () => {
     async ({ end }) => {
       const location = await databases();
       const store = await openStore(location);
-      const code = await issueCode(store);
+      const code = await issueSampleCode(store);
       // The redemption holds the account, and waits for the locked code.
       const holder = await hold(
         location,
@@ -202,7 +202,7 @@ describe('PostgreSQL with serializable isolation by default', () => {
       `ALTER DATABASE ${name} SET default_transaction_isolation = 'serializable'`,
     );
     const store = await openStore(location);
-    const code = await issueCode(store);
+    const code = await issueSampleCode(store);
     const { grant, token } = await createGrant(store);
     const successor = newRefreshToken();
     const races = await Promise.all([
@@ -231,7 +231,7 @@ describe('PostgreSQL that is unreachable', () => {
   it('reports an outage until PostgreSQL is back, and then recovers', async () => {
     network = await startNetwork(await databases());
     const store = await openStore(network.location);
-    const code = await issueCode(store);
+    const code = await issueSampleCode(store);
     await store.saveClient(newClient());
 
     network.cut();
@@ -253,7 +253,7 @@ describe('PostgreSQL that is unreachable', () => {
   it('retries reads whose idle connections were cut', async () => {
     network = await startNetwork(await databases());
     const store = await openStore(network.location);
-    const code = await issueCode(store);
+    const code = await issueSampleCode(store);
     await Promise.all(times(10, () => store.ping()));
     network.cut();
     network.restore();
@@ -313,7 +313,7 @@ describe('PostgreSQL that is unreachable', () => {
   it('T139: contains no partial operation after connections were terminated during them', async () => {
     const location = await databases();
     const store = await openStore(location);
-    const codes = await Promise.all(times(40, () => issueCode(store)));
+    const codes = await Promise.all(times(40, () => issueSampleCode(store)));
     const outcomes = codes.map((code) =>
       store.redeemCode(code.hash, grantOf(code), null, NOW).catch((error: unknown) => error),
     );

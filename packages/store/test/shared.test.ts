@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest';
 import {
   createGrant,
   grantOf,
-  issueCode,
+  issueSampleCode,
   NOW,
   newAccount,
   newClient,
@@ -39,7 +39,7 @@ describe.each([
     await before.saveClient(client);
     await before.addSigningKey(key, null);
     await before.openTransaction(transaction);
-    const code = await issueCode(before);
+    const code = await issueSampleCode(before);
     const { grant, token } = await createGrant(before);
     await before.revokeAccessToken('jti', NOW + 600);
     await before.close();
@@ -117,7 +117,7 @@ describe.each([
   it('lets one of two stores win each race', async () => {
     const location = await places();
     const stores = [await openStore(location), await openStore(location)] as const;
-    const code = await issueCode(stores[0]);
+    const code = await issueSampleCode(stores[0]);
     const { token, grant } = await createGrant(stores[1]);
     const successor = newRefreshToken();
     const transaction = newTransaction();
@@ -151,7 +151,7 @@ describe.each([
     const store = await openStore(location);
     const rounds = await Promise.all(
       times(5, async () => {
-        const code = await issueCode(store);
+        const code = await issueSampleCode(store);
         const { token, grant } = await createGrant(store);
         return { code, presented: token.hash, successor: newRefreshToken(), grantId: grant.id };
       }),

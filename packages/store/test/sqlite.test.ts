@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import type { AuthorizationStore } from '@portcullis/authorization-server/store';
 import { openStore, StoreError } from '@portcullis/store';
 import { describe, expect, it } from 'vitest';
-import { grantOf, issueCode, NOW, newClient, newEvent, times } from '../testing/samples.ts';
+import { grantOf, issueSampleCode, NOW, newClient, newEvent, times } from '../testing/samples.ts';
 import { sqliteFiles } from './databases.ts';
 
 const files = sqliteFiles();
@@ -184,7 +184,7 @@ describe('a SQLite file that another process has locked', () => {
   it('rejects operations as unavailable after the busy timeout, and recovers on its own', async () => {
     const file = await files();
     const store = await openStore(file, { busyTimeout: 0.1 });
-    const code = await issueCode(store);
+    const code = await issueSampleCode(store);
     const lock = new DatabaseSync(file);
     lock.exec('BEGIN IMMEDIATE');
     await expect(store.redeemCode(code.hash, grantOf(code), null, NOW)).rejects.toMatchObject({

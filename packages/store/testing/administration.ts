@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import {
   createGrant,
   grantOf,
-  issueCode,
+  issueSampleCode,
   NOW,
   newAccount,
   newAccountLink,
@@ -71,7 +71,7 @@ export function describeAdministration(store: StoreOfTest): void {
       const foreign = newSession(bystander.account.id);
       for (const one of [session, foreign]) await store().saveSession(one);
       const { grant, token } = await createGrant(store(), { grant: { accountId: account.id } });
-      const code = await issueCode(store(), newCode({ accountId: account.id }));
+      const code = await issueSampleCode(store(), newCode({ accountId: account.id }));
 
       expect(await store().disableAccount(account.id, NOW + 1)).toBe(true);
       expect(await store().disableAccount(account.id, NOW + 2)).toBe(true);

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import {
   createGrant,
   grantOf,
-  issueCode,
+  issueSampleCode,
   NOW,
   newCode,
   newHash,
@@ -17,7 +17,7 @@ import {
 export function describeAuthorizationCodes(store: StoreOfTest): void {
   describe('authorization codes', () => {
     it('redeems a code for its grant and first refresh token', async () => {
-      const code = await issueCode(store());
+      const code = await issueSampleCode(store());
       const grant = grantOf(code);
       const token = newRefreshToken();
       expect(await store().isAccessTokenLive('jti', grant.id)).toBe(false);
@@ -33,7 +33,7 @@ export function describeAuthorizationCodes(store: StoreOfTest): void {
 
     it('copies the workspace and the consent digest from the code to the grant', async () => {
       for (const workspace of [null, '', 'wörk "space"']) {
-        const code = await issueCode(store(), newCode({ workspace, consentDigest: newHash() }));
+        const code = await issueSampleCode(store(), newCode({ workspace, consentDigest: newHash() }));
         expect(await store().findCode(code.hash)).toEqual({ ...code, consumedAt: null });
         await store().redeemCode(code.hash, grantOf(code), newRefreshToken(), NOW);
         const [listed] = await store().listGrants(code.accountId, NOW);
@@ -50,13 +50,13 @@ export function describeAuthorizationCodes(store: StoreOfTest): void {
     });
 
     it('redeems a code for a client without a refresh token', async () => {
-      const code = await issueCode(store());
+      const code = await issueSampleCode(store());
       expect(await store().redeemCode(code.hash, grantOf(code), null, NOW)).toBe('redeemed');
       expect(await store().isAccessTokenLive('jti', code.grantId)).toBe(true);
     });
 
     it('redeems a code once, and a second attempt changes nothing', async () => {
-      const code = await issueCode(store());
+      const code = await issueSampleCode(store());
       const first = newRefreshToken();
       await store().redeemCode(code.hash, grantOf(code), first, NOW);
       const second = newRefreshToken();
@@ -73,7 +73,7 @@ export function describeAuthorizationCodes(store: StoreOfTest): void {
     });
 
     it(`T137: redeems a code once when ${RACERS} calls race, and creates one grant`, async () => {
-      const code = await issueCode(store());
+      const code = await issueSampleCode(store());
       const grants = times(RACERS, (index) => grantOf(code, { id: `${code.grantId}-${index}` }));
       const tokens = grants.map(() => newRefreshToken());
       const outcomes = await race(
@@ -87,7 +87,7 @@ export function describeAuthorizationCodes(store: StoreOfTest): void {
     });
 
     it('invalidates a code without creating a grant', async () => {
-      const code = await issueCode(store());
+      const code = await issueSampleCode(store());
       await store().invalidateCode(code.hash, NOW + 3);
       expect(await store().findCode(code.hash)).toEqual({ ...code, consumedAt: NOW + 3 });
       expect(await store().redeemCode(code.hash, grantOf(code), null, NOW + 4)).toBe('already_used');
@@ -95,7 +95,7 @@ export function describeAuthorizationCodes(store: StoreOfTest): void {
     });
 
     it('changes nothing when it invalidates a code that is unknown or was already redeemed', async () => {
-      const code = await issueCode(store());
+      const code = await issueSampleCode(store());
       await store().redeemCode(code.hash, grantOf(code), null, NOW);
       await store().invalidateCode(code.hash, NOW + 9);
       await store().invalidateCode(newHash(), NOW + 9);
@@ -125,7 +125,7 @@ export function describeAuthorizationCodes(store: StoreOfTest): void {
 
     it('T139: leaves a code unused if its grant cannot be stored', async () => {
       const { grant } = await createGrant(store());
-      const code = await issueCode(store());
+      const code = await issueSampleCode(store());
       await expect(
         store().redeemCode(code.hash, grantOf(code, { id: grant.id }), null, NOW),
       ).rejects.toThrow();
@@ -135,7 +135,7 @@ export function describeAuthorizationCodes(store: StoreOfTest): void {
 
     it('isolates concurrent redemptions from others that fail', async () => {
       const { grant: taken } = await createGrant(store());
-      const codes = await Promise.all(times(10, () => issueCode(store())));
+      const codes = await Promise.all(times(10, () => issueSampleCode(store())));
       const outcomes = await Promise.allSettled(
         codes.map((code, index) =>
           store().redeemCode(

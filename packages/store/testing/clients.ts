@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import {
   createGrant,
   grantOf,
-  issueCode,
+  issueSampleCode,
   NOW,
   newClient,
   newCode,
@@ -123,7 +123,7 @@ export function describeClients(store: StoreOfTest): void {
       const mine = { clientId: client.id };
       const transaction = newTransaction(mine);
       await store().openTransaction(transaction);
-      const code = await issueCode(store(), newCode(mine));
+      const code = await issueSampleCode(store(), newCode(mine));
       const { grant, token } = await createGrant(store(), { grant: mine });
       const theirs = await createGrant(store(), { grant: { clientId: other.id } });
 
@@ -148,7 +148,7 @@ export function describeClients(store: StoreOfTest): void {
       const mine = { clientId: client.id };
       const transaction = newTransaction(mine);
       await store().openTransaction(transaction);
-      const code = await issueCode(store(), newCode(mine));
+      const code = await issueSampleCode(store(), newCode(mine));
       const { grant } = await createGrant(store(), { grant: mine });
       const theirs = await createGrant(store(), { grant: { clientId: other.id } });
 
@@ -172,7 +172,7 @@ export function describeClients(store: StoreOfTest): void {
       const client = newClient();
       await store().saveClient(client);
       const codes = await Promise.all(
-        times(RACERS, () => issueCode(store(), newCode({ clientId: client.id }))),
+        times(RACERS, () => issueSampleCode(store(), newCode({ clientId: client.id }))),
       );
       const redeem = (code: AuthorizationCodeRecord) =>
         store().redeemCode(code.hash, grantOf(code), null, NOW);

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import {
   createGrant,
   grantOf,
-  issueCode,
+  issueSampleCode,
   NOW,
   newCode,
   newHash,
@@ -159,8 +159,8 @@ export function describeAccountGrants(store: StoreOfTest): void {
       const grants = [await make('user_ada'), await make('user_ada')];
       const { grant: foreign } = await make('user_bob');
       const [code, foreignCode] = [
-        await issueCode(store(), newCode({ accountId: 'user_ada' })),
-        await issueCode(store(), newCode({ accountId: 'user_bob' })),
+        await issueSampleCode(store(), newCode({ accountId: 'user_ada' })),
+        await issueSampleCode(store(), newCode({ accountId: 'user_bob' })),
       ];
       expect(await store().revokeAccountGrants('user_ada', null, NOW + 1)).toBe(2);
       expect(await store().revokeAccountGrants('user_ada', null, NOW + 1)).toBe(0);
@@ -174,7 +174,7 @@ export function describeAccountGrants(store: StoreOfTest): void {
 
     it(`leaves no live grant when ${RACERS} codes are redeemed while all grants are revoked`, async () => {
       const codes = await Promise.all(
-        times(RACERS, () => issueCode(store(), newCode({ accountId: 'user_ada' }))),
+        times(RACERS, () => issueSampleCode(store(), newCode({ accountId: 'user_ada' }))),
       );
       await race([
         ...codes.map((code) => () => store().redeemCode(code.hash, grantOf(code), null, NOW + 1)),

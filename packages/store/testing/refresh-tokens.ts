@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import {
   createGrant,
   grantOf,
-  issueCode,
+  issueSampleCode,
   NOW,
   newAccount,
   newAccountLink,
@@ -37,7 +37,7 @@ export function describeRefreshTokens(store: StoreOfTest): void {
     it('finds a grant with whether its account exists and is enabled', async () => {
       const account = newAccount();
       expect(await store().createAccount(account, newAccountLink(account.id))).toBe(true);
-      const code = await issueCode(store(), newCode({ accountId: account.id }));
+      const code = await issueSampleCode(store(), newCode({ accountId: account.id }));
       await store().redeemCode(code.hash, grantOf(code), newRefreshToken(), NOW);
       const find = async () => (await store().findGrant(code.grantId))?.grant;
       expect(await find()).toMatchObject({ hasAccount: true, revokedAt: null });
@@ -102,7 +102,7 @@ export function describeRefreshTokens(store: StoreOfTest): void {
     });
 
     it('creates a grant without a refresh token', async () => {
-      const code = await issueCode(store());
+      const code = await issueSampleCode(store());
       const grant = grantOf(code);
       await store().redeemCode(code.hash, grant, null, NOW);
       expect(await store().findGrant(grant.id)).toEqual({

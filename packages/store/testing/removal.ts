@@ -4,7 +4,7 @@ import { newLinkedIdentity, newProviderTokens } from './federation-samples.ts';
 import {
   createGrant,
   grantOf,
-  issueCode,
+  issueSampleCode,
   NOW,
   newAccount,
   newAccountLink,
@@ -36,7 +36,7 @@ export function describeAccountRemoval(store: StoreOfTest): void {
     const factor = { accountId: id, encryptedSecret: newHash(), lastStep: 1, createdAt: NOW };
     await store().saveTotpFactor(factor, [newHash()]);
     const { grant, token } = await createGrant(store(), { grant: { accountId: id } });
-    const code = await issueCode(store(), newCode({ accountId: id }));
+    const code = await issueSampleCode(store(), newCode({ accountId: id }));
     const transaction = newTransaction();
     await store().openTransaction(transaction);
     const providerTokens = newProviderTokens({ accountId: id });

@@ -256,7 +256,7 @@ async function ensureAccount(store: AuthorizationStore, id: string): Promise<voi
 }
 
 /** Stores an issued code and its account. */
-export async function issueCode(
+export async function issueSampleCode(
   store: AuthorizationStore,
   code: AuthorizationCodeRecord = newCode(),
 ): Promise<AuthorizationCodeRecord> {
@@ -273,7 +273,7 @@ export async function createGrant(
   changes: { readonly grant?: Partial<GrantRecord>; readonly token?: Partial<RefreshTokenRecord> } = {},
 ): Promise<{ readonly grant: GrantRecord; readonly token: RefreshTokenRecord }> {
   const { accountId = newId('user') } = changes.grant ?? {};
-  const code = await issueCode(store, newCode({ accountId }));
+  const code = await issueSampleCode(store, newCode({ accountId }));
   const grant = grantOf(code, changes.grant);
   const token = newRefreshToken(changes.token);
   expect(await store.redeemCode(code.hash, grant, token, NOW)).toBe('redeemed');

@@ -5,7 +5,7 @@ import { newFederatedLogin, newProviderTokens } from './federation-samples.ts';
 import {
   createGrant,
   grantOf,
-  issueCode,
+  issueSampleCode,
   NOW,
   newAccount,
   newAccountLink,
@@ -50,7 +50,7 @@ const KINDS: readonly {
   {
     kind: 'authorization codes',
     kept: 600,
-    make: (store, expiresAt) => issueCode(store, newCode({ expiresAt })),
+    make: (store, expiresAt) => issueSampleCode(store, newCode({ expiresAt })),
   },
   {
     kind: 'access token revocations',
@@ -192,7 +192,7 @@ export function describeSweep(store: StoreOfTest): void {
       await store().saveSession(session);
       const transaction = newTransaction();
       await store().openTransaction(transaction);
-      const code = await issueCode(store());
+      const code = await issueSampleCode(store());
       const { grant } = await createGrant(store());
       const revoked = newHash();
       await store().revokeAccessToken(revoked, NOW + 600);
@@ -211,7 +211,7 @@ export function describeSweep(store: StoreOfTest): void {
       await store().saveClient(client);
       await store().saveSession(newSession(account.id)); // 1
       await store().openTransaction(newTransaction()); // 2
-      await issueCode(store()); // 3
+      await issueSampleCode(store()); // 3
       const { grant, token } = await createGrant(store()); // 4: its code; 5: the grant
       await store().rotateRefreshToken(grant.id, token.hash, newRefreshToken(), null);
       await store().revokeGrant((await createGrant(store())).grant.id, NOW); // 6, 7
@@ -286,7 +286,7 @@ export function describeSweep(store: StoreOfTest): void {
     });
 
     it('keeps a code for ten minutes after it expires, so that a second use is detected', async () => {
-      const code = await issueCode(store());
+      const code = await issueSampleCode(store());
       await store().redeemCode(code.hash, grantOf(code), null, NOW);
       await store().sweep(code.expiresAt + 599, 100);
       expect((await store().findCode(code.hash))?.consumedAt).toBe(NOW);

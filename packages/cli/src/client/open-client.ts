@@ -20,7 +20,7 @@ export interface ClientCase {
 }
 
 /** Lends the store of the credentials, and closes it. */
-export async function withStore<T>(
+export async function withCredentialStore<T>(
   flags: Pick<ClientFlags, 'credentials'>,
   processContext: ProcessContext,
   act: (store: FileStore, terminal: Terminal) => Promise<T>,
@@ -48,7 +48,7 @@ export function withClient<T>(
   act: (situation: ClientCase) => Promise<T>,
   more: Partial<NodeClientOptions> = {},
 ): Promise<T> {
-  return withStore(flags, processContext, async (store, terminal) => {
+  return withCredentialStore(flags, processContext, async (store, terminal) => {
     const options = await clientOptions(serverUrl, flags, processContext, terminal);
     return act({ client: createNodeClient({ ...options, store, ...more }), terminal });
   });
@@ -61,7 +61,7 @@ export function withQuietClient<T>(
   processContext: ProcessContext,
   act: (situation: ClientCase) => Promise<T>,
 ): Promise<T> {
-  return withStore(flags, processContext, async (store, terminal) => {
+  return withCredentialStore(flags, processContext, async (store, terminal) => {
     const options = await quietOptions(serverUrl, flags, processContext);
     return act({ client: createNodeClient({ ...options, store }), terminal });
   });

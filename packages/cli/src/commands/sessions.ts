@@ -2,7 +2,7 @@
 import { type CredentialRecord, describeSession, readServerUrl, type Session } from '@portcullis/client';
 import type { Command } from 'commander';
 import { addJsonOption, credentialsOption } from '../client/flags.ts';
-import { withStore } from '../client/open-client.ts';
+import { withCredentialStore } from '../client/open-client.ts';
 import { actorOf, sessionShape, shortTime } from '../client/session-text.ts';
 import type { ProcessContext } from '../process-context.ts';
 import { cleanJson, cleanLine } from '../terminal/clean.ts';
@@ -21,7 +21,7 @@ export function defineSessions(program: Command, processContext: ProcessContext)
     .argument('[server-url]', 'address of a protected server')
     .addOption(credentialsOption());
   addJsonOption(command).action((serverUrl: string | undefined, flags: Flags) =>
-    withStore(flags, processContext, async (store, terminal) => {
+    withCredentialStore(flags, processContext, async (store, terminal) => {
       const server = serverUrl === undefined ? null : readServerUrl(serverUrl);
       const records = await store.all();
       const sessions = records
