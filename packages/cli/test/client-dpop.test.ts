@@ -12,7 +12,7 @@ import { type Computer, createComputer, main } from './support/command.ts';
 
 const computers: Computer[] = [];
 afterEach(() => {
-  for (const computer of computers.splice(0)) computer.leave();
+  for (const computer of computers.splice(0)) computer.close();
 });
 
 /** oidc-provider with DPoP and its nonces, our guard with nonces of its own, and a tool behind it. */

@@ -22,7 +22,7 @@ beforeEach(() => {
 });
 
 afterEach(() => {
-  computer.leave();
+  computer.close();
   for (const end of ends.splice(0)) end();
 });
 
@@ -48,7 +48,7 @@ describe('nobody there', () => {
   it('connect answers each request with that, and goes on', async () => {
     const url = `http://127.0.0.1:${await reservePort()}/mcp`;
     const input = [1, 2].map((id) => `{"jsonrpc":"2.0","id":${id},"method":"tools/list"}\n`).join('');
-    const { output } = await computer.run(['connect', url], { input });
+    const { output } = await computer.runProcess(['connect', url], { input });
     const answers = output
       .trim()
       .split('\n')
@@ -114,23 +114,23 @@ describe('a proxy between', () => {
     const proxy = await startProxy();
     // Whoever goes past the proxy is told from who comes through it.
     const environment = { HTTP_PROXY: proxy.url };
-    expect((await computer.run(['login', world.serverUrl], { environment })).code).toBe(0);
+    expect((await computer.runProcess(['login', world.serverUrl], { environment })).code).toBe(0);
     expect(new Set(proxy.carried)).toEqual(
       new Set([new URL(world.serverUrl).host, new URL(world.as.origin).host]),
     );
     const elsewhere = { HTTP_PROXY: `http://127.0.0.1:${await reservePort()}` };
     const seen = world.server.log.length + world.as.log.length;
-    const failed = await computer.run(['login', world.serverUrl], { environment: elsewhere });
+    const failed = await computer.runProcess(['login', world.serverUrl], { environment: elsewhere });
     expect([failed.code, world.server.log.length + world.as.log.length]).toEqual([4, seen]);
     const beside = { ...elsewhere, NO_PROXY: '127.0.0.1' };
-    expect((await computer.run(['login', world.serverUrl], { environment: beside })).code).toBe(0);
+    expect((await computer.runProcess(['login', world.serverUrl], { environment: beside })).code).toBe(0);
   });
 
   it('T103 does not open the way to private addresses that a server writes down', async () => {
     const world = await createWorld({ resource: { authorization_servers: ['https://169.254.169.254'] } });
     const proxy = await startProxy();
     const environment = { HTTP_PROXY: proxy.url, HTTPS_PROXY: proxy.url };
-    const ended = await computer.run(['login', world.serverUrl], { environment });
+    const ended = await computer.runProcess(['login', world.serverUrl], { environment });
     expect([ended.code, ended.errors]).toEqual([5, expect.stringContaining('private network')]);
     expect(new Set(proxy.carried)).toEqual(new Set([new URL(world.serverUrl).host]));
   });
@@ -155,11 +155,11 @@ describe('a certificate that nobody knows', () => {
       server.close();
     });
     const url = `https://localhost:${(server.address() as AddressInfo).port}/mcp`;
-    const refused = await computer.run(['login', url]);
+    const refused = await computer.runProcess(['login', url]);
     expect([refused.code, asked]).toEqual([4, []]);
     expect(refused.errors).toContain('NODE_EXTRA_CA_CERTS');
     const environment = { NODE_EXTRA_CA_CERTS: fixture('localhost.pem') };
-    await computer.run(['login', url], { environment });
+    await computer.runProcess(['login', url], { environment });
     // By the server's way, and by the guarded one.
     expect(asked).toContain('/mcp');
     expect(asked).toContain('/.well-known/oauth-protected-resource/mcp');

@@ -6,7 +6,6 @@ import { owner, type Portcullis, startPortcullis } from '../../../tests/support/
 import { createUser } from '../../../tests/support/user.ts';
 import { createWorld } from '../../client/test/support/world.ts';
 import { type Computer, createComputer } from './support/command.ts';
-import { runHere } from './support/in-process.ts';
 
 const SECRET = 'kept-in-a-file-and-nowhere-else-0123456789';
 
@@ -33,11 +32,9 @@ beforeEach(() => {
   writeFileSync(join(computer.folder, 'garbage'), 'garbage\n');
 });
 
-afterEach(() => computer.leave());
+afterEach(() => computer.close());
 
-/** In this process; nobody is at its terminal. */
-const run = (words: readonly string[]) =>
-  runHere(words, { environment: computer.environment, folder: computer.folder });
+const run: Computer['run'] = (args) => computer.run(args);
 const as = (clientId: string, file = 'secret') =>
   ['--application', '--client-id', clientId, '--client-secret-file', file] as const;
 const whoami = (...more: readonly string[]) =>

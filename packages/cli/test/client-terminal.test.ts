@@ -21,7 +21,7 @@ beforeEach(() => {
 
 afterEach(() => {
   for (const child of running.splice(0)) child.kill('SIGKILL');
-  computer.leave();
+  computer.close();
 });
 
 interface Screen {
@@ -134,7 +134,7 @@ describe.skipIf(!existsSync(pseudoTerminal) || process.platform !== 'linux')('on
 
   it('Ctrl-C ends a sign-in that nobody finishes, with exit code 130, and closes the ear', async () => {
     const world = await createWorld();
-    computer.leave();
+    computer.close();
     computer = createComputer();
     const screen = open(['login', world.serverUrl]);
     await screen.shows('open this address yourself:');

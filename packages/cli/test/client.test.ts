@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  computer.leave();
+  computer.close();
   await server.stop();
 });
 
@@ -38,14 +38,14 @@ describe('a session', () => {
   beforeEach(() => {
     computer = createComputer(createUser(owner));
   });
-  afterEach(() => computer.leave());
+  afterEach(() => computer.close());
 
   const run: Computer['run'] = (args, more) => computer.run(args, more);
   const signIn = async (...words: readonly string[]) =>
     expect(await run(['login', server.resource, ...words])).toMatchObject({ code: 0 });
 
   it('login signs in by the browser, and says what was got', async () => {
-    const { code, output, errors } = await run(['login', server.resource]);
+    const { code, output, errors } = await computer.runProcess(['login', server.resource]);
     expect([code, output]).toEqual([0, expect.stringContaining('Signed in.')]);
     expect(output).toContain(server.resource);
     expect(output).toContain(computer.credentials);
@@ -220,7 +220,9 @@ it('without anything that opens a browser, login prints the address, says to ope
 });
 
 it('--no-browser ends with 3 when nobody pastes anything', async () => {
-  const { code, output, errors } = await run(['login', server.resource, '--account', 'x', '--no-browser']);
+  const { code, output, errors } = await computer.runProcess([
+    ...['login', server.resource, '--account', 'x', '--no-browser'],
+  ]);
   expect([code, output]).toEqual([3, '']);
   expect(errors).toContain('portcullis: Nobody answered.');
 });

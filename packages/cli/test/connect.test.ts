@@ -20,7 +20,7 @@ function newComputer(): Computer {
 }
 
 afterEach(() => {
-  for (const computer of computers.splice(0)) computer.leave();
+  for (const computer of computers.splice(0)) computer.close();
 });
 
 function parameters(computer: Computer, ...args: readonly string[]) {
@@ -93,7 +93,7 @@ describe('with a real server', () => {
       method: 'initialize',
       params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: info },
     };
-    const { code, output, errors } = await computer.run(['connect', server.resource, '--no-browser'], {
+    const { code, output, errors } = await computer.runProcess(['connect', server.resource, '--no-browser'], {
       input: `${JSON.stringify(initialize)}\nnonsense\n`,
     });
     const answers = output
@@ -313,7 +313,7 @@ describe('with a scripted server', () => {
   it('answers what the server did not: an error with its status, and never silence', async () => {
     const { url } = await script((_seen, response) => response.writeHead(500).end('<h1>down</h1>'));
     const computer = newComputer();
-    const { output, errors } = await computer.run(['connect', url], {
+    const { output, errors } = await computer.runProcess(['connect', url], {
       input: '{"jsonrpc":"2.0","id":7,"method":"tools/list"}\n',
     });
     expect(JSON.parse(output)).toEqual({

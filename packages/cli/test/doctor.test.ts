@@ -20,7 +20,7 @@ it('tells a server that cannot be reached from one that breaks a rule', async ()
   const report: Report = JSON.parse(output);
   expect(report.findings).toMatchObject([{ gravity: 'fault', owner: 'network', temporary: true }]);
   expect(code).toBe(4);
-  computer.leave();
+  computer.close();
 });
 
 it('says that plain http is spoken where https was asked for', async () => {
@@ -36,7 +36,7 @@ it('says that plain http is spoken where https was asked for', async () => {
     ]);
     expect(code).toBe(4);
   } finally {
-    computer.leave();
+    computer.close();
     plain.close();
   }
 });
@@ -49,7 +49,7 @@ describe('with our own server', () => {
     computer = createComputer(createUser(owner));
   });
   afterAll(async () => {
-    computer.leave();
+    computer.close();
     await server.stop();
   });
 
@@ -107,7 +107,7 @@ describe('a client that was registered for the examination', () => {
     // The list would tell: a client that registered and was not removed stands in it.
     await computer.run(['login', server.resource]);
     expect((await computer.run(list)).output).not.toBe(before);
-    computer.leave();
+    computer.close();
     await server.stop();
   });
 

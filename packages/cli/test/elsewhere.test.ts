@@ -75,7 +75,7 @@ describe('for two servers elsewhere', () => {
     await start([pathOf('examples/express/server.ts')], { PORT: String(port), ISSUER: issuer }).ready;
     computer = createComputer(createUser(owner));
   });
-  afterAll(() => computer.leave());
+  afterAll(() => computer.close());
 
   const machine = {
     client_id: 'machine',

@@ -7,10 +7,14 @@ import { createServer, request as send } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { owner, type Portcullis, startPortcullis } from '../../../tests/support/portcullis.ts';
 import { createUser } from '../../../tests/support/user.ts';
+import { SettingsError } from '../src/errors.ts';
+import { prepare } from '../src/server/prepare.ts';
+import { start } from '../src/server/start.ts';
 
 const CALLBACK = 'http://127.0.0.1:9/callback';
 
@@ -312,6 +316,34 @@ function up(flags: readonly string[], environment: Readonly<Record<string, strin
   return { child, output: () => output, errors: () => errors, ended, ready: ready.promise };
 }
 
+/** Tries to start in the process of the test; what is on standard error when that fails. */
+async function issuesOf(
+  flags: Readonly<Record<string, string>>,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<{ readonly errors: string; readonly output: string }> {
+  let [output, errors] = ['', ''];
+  const set = { PORTCULLIS_DATABASE: ':memory:', PORTCULLIS_PORT: '0', ...environment };
+  const sink = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const complain = (line: string) => void (errors += `portcullis: ${line}\n`);
+  try {
+    const running = await start(await prepare({ flags, environment: set, folder }), {
+      environment: set,
+      folder,
+      streams: { input: Readable.from([]), output: sink, errors: sink },
+      write: (text) => void (output += text),
+      complain,
+      styled: false,
+      version: '0.0.0',
+      command: 'portcullis',
+    });
+    await running.stop(0);
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    for (const issue of error.issues) complain(issue);
+  }
+  return { errors, output };
+}
+
 describe('what keeps it from starting', () => {
   const secretUrl = 'postgres://user:hunter2@127.0.0.1:1/db';
   it.each([
@@ -351,12 +383,11 @@ describe('what keeps it from starting', () => {
     const environment = Object.fromEntries(
       Object.entries(set).map(([name, value]) => [`PORTCULLIS_${name}`, value ?? '']),
     );
-    const { ended, errors, output } = up([], { PORTCULLIS_APP: app, ...environment });
-    expect(await ended).toBe(1);
-    const lines = errors().trimEnd().split('\n');
+    const { errors, output } = await issuesOf({}, { PORTCULLIS_APP: app, ...environment });
+    const lines = errors.trimEnd().split('\n');
     expect(lines.map((line) => /^portcullis: (PORTCULLIS_[A-Z_]+)\b/.exec(line)?.[1])).toEqual(names);
-    expect(errors()).not.toContain('hunter2');
-    expect(output()).not.toContain('ready');
+    expect(errors).not.toContain('hunter2');
+    expect(output).not.toContain('ready');
   });
 
   it('is a port that is taken, whether by flag or by variable, and then nothing is left behind', async () => {
@@ -380,10 +411,9 @@ describe('what keeps it from starting', () => {
     await once(other, 'listening');
     const port = String((other.address() as AddressInfo).port);
     writeFileSync(join(folder, 'long.json'), JSON.stringify({ lifetimes: { accessToken: 600_000 } }));
-    const { ended, errors } = up(['--app', app, '--config', 'long.json', '--port', port]);
-    expect(await ended).toBe(1);
+    const { errors } = await issuesOf({ app, config: 'long.json', port });
     other.close();
-    const [warning, issue] = errors().trimEnd().split('\n');
+    const [warning, issue] = errors.trimEnd().split('\n');
     expect(warning).toMatch(
       /^portcullis: lifetimes\.accessToken \(in long\.json\) is 600000 seconds, about 7 days/,
     );
@@ -395,11 +425,8 @@ describe('what keeps it from starting', () => {
       join(folder, 'clients.json'),
       JSON.stringify({ clients: [{ client_id: 'x', grant_types: ['client_credentials'] }] }),
     );
-    const { ended, errors } = up(['--app', app, '--config', 'clients.json']);
-    expect(await ended).toBe(1);
-    expect(errors()).toMatch(
-      /^portcullis: clients\.0\.token_endpoint_auth_method \(in clients\.json\): .*\n$/,
-    );
+    const { errors } = await issuesOf({ app, config: 'clients.json' });
+    expect(errors).toMatch(/^portcullis: clients\.0\.token_endpoint_auth_method \(in clients\.json\): .*\n$/);
   });
 });
 
@@ -465,12 +492,14 @@ it('has no first account where people have theirs elsewhere, and says where', as
   expect(server.output()).not.toContain('/setup?token=');
   server.child.kill('SIGTERM');
   expect(await server.ended).toBe(0);
-  const both = up(['--app', app, '--config', 'elsewhere.json'], {
-    PORTCULLIS_BOOTSTRAP_EMAIL: 'ada@example.com',
-    PORTCULLIS_BOOTSTRAP_PASSWORD: 'correct horse battery staple',
-  });
-  expect(await both.ended).toBe(1);
-  expect(both.errors()).toBe(
+  const both = await issuesOf(
+    { app, config: 'elsewhere.json' },
+    {
+      PORTCULLIS_BOOTSTRAP_EMAIL: 'ada@example.com',
+      PORTCULLIS_BOOTSTRAP_PASSWORD: 'correct horse battery staple',
+    },
+  );
+  expect(both.errors).toBe(
     'portcullis: PORTCULLIS_BOOTSTRAP_EMAIL must be left out when localAccounts (in elsewhere.json) is false\n',
   );
 });

@@ -1,5 +1,11 @@
 /** The client in Node: the system's browser, a loopback receiver, an SSRF guard, and credential files with encryption. */
-export { createSystemBrowser, type OpenerCommand, openerCommand, type StartProcess } from './node/browser.ts';
+export {
+  createSystemBrowser,
+  type OpenerCommand,
+  openerCommand,
+  type StartProcess,
+  type SystemBrowserOptions,
+} from './node/browser.ts';
 export { type FileStore, type FileStoreOptions, openFileStore } from './node/file-store.ts';
 export { createGuardedFetch, type GuardedFetchOptions, toClientError } from './node/guarded-fetch.ts';
 export {

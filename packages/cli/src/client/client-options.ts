@@ -84,7 +84,7 @@ export async function clientOptions(
   return {
     ...commonOptions(serverUrl, flags, processContext),
     ...grantOptions(flags, terminal),
-    ...browserOptions(flags, terminal, hint),
+    ...browserOptions(flags, terminal, processContext.environment, hint),
     registration: {
       clientName: 'Portcullis',
       ...(clientMetadataUrl !== undefined && { metadataDocumentUrl: clientMetadataUrl }),
@@ -116,6 +116,7 @@ function oldRegistration(serverUrl: string, command: string): string {
 function browserOptions(
   flags: SignInFlags,
   terminal: Terminal,
+  environment: ProcessContext['environment'],
   hint: () => string,
 ): Pick<NodeClientOptions, 'browser' | 'receiver' | 'loopback'> {
   const loopback = flags.port === undefined ? {} : { loopback: { port: flags.port } };
@@ -127,7 +128,7 @@ function browserOptions(
           terminal.tell(
             `Sign in in the browser. If none opens, open this address yourself:\n${url}${hint()}`,
           );
-          if (!(await openedByItself(url))) {
+          if (!(await openBrowser(url, environment))) {
             terminal.tell(
               'No browser could be started here: open the address above in one. If that is on another computer, use --no-browser.',
             );
@@ -160,12 +161,13 @@ function whereItEnds(url: string): string {
 }
 
 /**
- * Opens an address in the browser of the system.
- * @returns whether one could be started; when not, an address that was told can still be opened by hand
+ * Opens a URL in the system's browser.
+ * @param environment its `PATH` decides which opener runs
+ * @returns false when no browser could be started; the user can still open the printed URL
  */
-export async function openedByItself(url: string): Promise<boolean> {
+export async function openBrowser(url: string, environment: ProcessContext['environment']): Promise<boolean> {
   try {
-    await createSystemBrowser().open(url);
+    await createSystemBrowser({ environment }).open(url);
     return true;
   } catch (error) {
     if (error instanceof ClientError && error.code === 'sign_in_needed') return false;

@@ -1,7 +1,7 @@
 /** `portcullis connect`: lets a program that only speaks stdio reach a protected server. */
 import type { Command } from 'commander';
 import { bridge } from '../client/bridge.ts';
-import { openedByItself } from '../client/client-options.ts';
+import { openBrowser } from '../client/client-options.ts';
 import { addSignInOptions, type SignInFlags } from '../client/flags.ts';
 import { signInNeeded, withClient } from '../client/open-client.ts';
 import type { ProcessContext } from '../process-context.ts';
@@ -44,7 +44,7 @@ async function connect(serverUrl: string, flags: SignInFlags, processContext: Pr
         async open(url) {
           if (!flags.browser) throw signInNeeded(serverUrl, flags.account, processContext);
           tell(`Sign in in the browser. If none opens, open this address yourself: ${url}`);
-          await openedByItself(url);
+          await openBrowser(url, processContext.environment);
         },
       },
       // What is added is told here, and asked on the consent page.

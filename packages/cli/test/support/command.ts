@@ -1,4 +1,4 @@
-/** The real command in a process of its own, with a browser that somebody else attends to, and credentials that are nobody's. */
+/** A user's computer for tests of the command line: its home, credentials, browser, and commands that run there. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { User } from '../../../../tests/support/user.ts';
+import { runHere } from './in-process.ts';
 
 export const main: string = fileURLToPath(new URL('../../from-sources.js', import.meta.url));
 
@@ -15,25 +16,34 @@ export interface Ended {
   readonly errors: string;
 }
 
-/** A computer of a person: a home, a browser, and programs that run there. */
+/** What a command is run with beside its arguments. */
+export interface RunOptions {
+  readonly environment?: Readonly<Record<string, string>>;
+  /** The content of standard input, which is empty without it. */
+  readonly input?: string;
+}
+
+type Run = (args: readonly string[], options?: RunOptions) => Promise<Ended>;
+
+/** A user's computer: a home folder, a browser, and commands that run there. */
 export interface Computer {
   readonly folder: string;
   readonly credentials: string;
   readonly environment: Readonly<Record<string, string>>;
-  /** Addresses that were opened in the browser. */
+  /** URLs opened in the browser so far. */
   opened(): readonly URL[];
+  /** Starts the command in a process of its own. */
   start(args: readonly string[], environment?: Readonly<Record<string, string>>): ChildProcess;
-  /** Runs the command to its end. `input` is what stands on its standard input; none: it is closed. */
-  run(
-    args: readonly string[],
-    more?: { readonly environment?: Readonly<Record<string, string>>; readonly input?: string },
-  ): Promise<Ended>;
-  leave(): void;
+  /** Runs the command to its end in the process of the test, which saves the start of Node. */
+  readonly run: Run;
+  /** Runs the command to its end in a process of its own, for tests of the process: its exit, its standard streams. */
+  readonly runProcess: Run;
+  close(): void;
 }
 
-/** @param user attends to the browser; without one pages are opened and nobody looks */
+/** @param user signs in on the pages that the browser opens; without one they stay open */
 export function createComputer(user?: User): Computer {
-  const folder = mkdtempSync(join(tmpdir(), 'portcullis-person-'));
+  const folder = mkdtempSync(join(tmpdir(), 'portcullis-computer-'));
   const list = join(folder, 'opened');
   for (const name of ['xdg-open', 'open']) {
     writeFileSync(join(folder, name), `#!/bin/sh\nprintf '%s\\n' "$1" >> '${list}'\n`);
@@ -45,7 +55,7 @@ export function createComputer(user?: User): Computer {
     HOME: folder,
     PORTCULLIS_CREDENTIALS: credentials,
   };
-  let attended = 0;
+  let visited = 0;
   const opened = (): readonly URL[] =>
     existsSync(list)
       ? readFileSync(list, 'utf8')
@@ -53,17 +63,17 @@ export function createComputer(user?: User): Computer {
           .filter((line) => line !== '')
           .map((line) => new URL(line))
       : [];
-  const attend = setInterval(() => {
+  const visits = setInterval(() => {
     const all = opened();
-    for (const url of all.slice(attended)) {
-      attended += 1;
-      // Whoever cannot sign in leaves the page open: the command is who has to notice.
+    for (const url of all.slice(visited)) {
+      visited += 1;
+      // A user who cannot sign in leaves the page open, and the command has to report that.
       void user
         ?.authorize(url)
         .then(fetch)
         .catch(() => undefined);
     }
-  }, 30);
+  }, 10);
 
   function start(
     args: readonly string[],
@@ -83,7 +93,9 @@ export function createComputer(user?: User): Computer {
     environment,
     opened,
     start,
-    async run(args, { environment: more = {}, input } = {}) {
+    run: (args, { environment: more = {}, input } = {}) =>
+      runHere(args, { environment: { ...environment, ...more }, folder, input }),
+    async runProcess(args, { environment: more = {}, input } = {}) {
       const child = start(args, more, input === undefined ? 'ignore' : 'pipe');
       child.stdin?.end(input);
       let [output, errors] = ['', ''];
@@ -92,8 +104,8 @@ export function createComputer(user?: User): Computer {
       const [code] = (await once(child, 'close')) as [number | null];
       return { code, output, errors };
     },
-    leave() {
-      clearInterval(attend);
+    close() {
+      clearInterval(visits);
       rmSync(folder, { recursive: true, force: true });
     },
   };

@@ -1,27 +1,27 @@
-/** The command without a process of its own, for what it says and does: a process costs half a second, and most tests are not about it. */
+/** Runs a command in the process of the test, for what it prints and does: a process costs half a second, and few tests are about it. */
 import { Readable, Writable } from 'node:stream';
 import { run } from '../../src/program.ts';
 import type { Ended } from './command.ts';
 
-interface Around {
+interface RunContext {
   readonly environment: Readonly<Record<string, string>>;
-  /** Where it is called. */
+  /** The working directory. */
   readonly folder: string;
-  /** What stands on its standard input; nothing when left out. */
+  /** The content of standard input, which is empty without it. */
   readonly input?: string | undefined;
 }
 
-/** Runs a command line to its end, away from any terminal. */
+/** Runs a command to its end, without a terminal. */
 export async function runHere(
-  words: readonly string[],
-  { environment, folder, input }: Around,
+  args: readonly string[],
+  { environment, folder, input }: RunContext,
 ): Promise<Ended> {
-  const said = { output: '', errors: '' };
-  const into = (name: keyof typeof said) =>
+  const written = { output: '', errors: '' };
+  const into = (name: keyof typeof written) =>
     new Writable({
       decodeStrings: false,
       write(chunk, _encoding, done) {
-        said[name] += String(chunk);
+        written[name] += String(chunk);
         done();
       },
     });
@@ -30,7 +30,7 @@ export async function runHere(
     output: into('output'),
     errors: into('errors'),
   };
-  const code = await run(words, {
+  const code = await run(args, {
     environment,
     folder,
     streams,
@@ -40,5 +40,5 @@ export async function runHere(
     version: '0.0.0',
     command: 'npm run portcullis --',
   });
-  return { code: code ?? 0, ...said };
+  return { code: code ?? 0, ...written };
 }

@@ -36,17 +36,27 @@ export function openerCommand(url: string, platform: NodeJS.Platform): OpenerCom
   return opener(url);
 }
 
+/** Options of the system's browser. */
+export interface SystemBrowserOptions {
+  /** Environment of the opener; its `PATH` decides which one runs. By default that of the process. */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+  readonly start?: StartProcess;
+  readonly platform?: NodeJS.Platform;
+}
+
 /** The default browser of the system. */
-export function createSystemBrowser(
-  start: StartProcess = startDetached,
-  platform: NodeJS.Platform = process.platform,
-): Browser {
+export function createSystemBrowser({
+  environment,
+  start = startDetached,
+  platform = process.platform,
+}: SystemBrowserOptions = {}): Browser {
   return {
     async open(url) {
       const command = openerCommand(url, platform);
       try {
         await start(command.program, command.arguments, {
           shell: false,
+          ...(environment !== undefined && { env: { ...environment } }),
           stdio: 'ignore',
           detached: true,
           windowsHide: true,
