@@ -1,4 +1,4 @@
-/** Access tokens in JWT form: another implementation verifies them, and this server reads only its own. */
+/** JWT access tokens: another implementation verifies them, and this server accepts only its own. */
 import { generateKeyPairSync } from 'node:crypto';
 import { accessTokenClaims } from '@portcullis/protocol';
 import { importJWK, type JWK, jwtVerify, SignJWT } from 'jose';

@@ -46,7 +46,7 @@ describe('emailKey', () => {
     ['full width', 'ａda＠example．org', 'ada@example.org'],
     ['a domain that is not ASCII', 'ada@münchen.example', 'ada@xn--mnchen-3ya.example'],
     ['the same in ASCII', 'ada@xn--mnchen-3ya.example', 'ada@xn--mnchen-3ya.example'],
-    ['a host of the house', 'root@localhost', 'root@localhost'],
+    ['a host without a domain', 'root@localhost', 'root@localhost'],
     ['a plus', 'ada+notes@example.org', 'ada+notes@example.org'],
     ['nothing', '', null],
     ['no sign', 'ada.example.org', null],
@@ -173,7 +173,7 @@ describe('signing in', () => {
       for (const kind of ['unknown', 'wrong'] as const) {
         const visitor = t.newVisitor(`198.51.100.${100 + n}`);
         const login = await visitor.open(requestOf());
-        const email = kind === 'wrong' ? EMAIL : `nobody-${n}@example.org`;
+        const email = kind === 'wrong' ? EMAIL : `unknown-${n}@example.org`;
         // The work of the processor, not the time on the clock: others work on this machine too.
         const submit = async () =>
           expect((await visitor.submit(login, { email, password: 'wrong' })).status).toBe(400);
@@ -181,7 +181,7 @@ describe('signing in', () => {
       }
     }
     const [unknown, wrong] = [Math.min(...times.unknown), Math.min(...times.wrong)];
-    // Memory is shared with whoever else is at work, so what is equal may differ by some of it.
+    // Memory bandwidth is shared with other processes, so equal work may differ in time.
     expect(Math.abs(unknown - wrong) / wrong).toBeLessThan(0.4);
     // A hash is tens of milliseconds: had one of them none, it would show.
     expect(Math.min(unknown, wrong)).toBeGreaterThan(10);
@@ -430,10 +430,10 @@ describe('the first account', () => {
   });
 
   it.each([
-    ['nobody', ''],
-    ['nobody', 'ninechars'],
-    ['nobody', 'password123'],
-    ['nobody', 'x'.repeat(201)],
+    ['no-address', ''],
+    ['no-address', 'ninechars'],
+    ['no-address', 'password123'],
+    ['no-address', 'x'.repeat(201)],
   ])(
     'T075 is not made by settings that would not do on a page, which are named together: %s %s',
     async (email, password) => {

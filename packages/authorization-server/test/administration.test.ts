@@ -153,7 +153,7 @@ describe('an invitation', () => {
   it('an invitation is refused for an invalid or already used email address', async () => {
     const t = await setScene();
     const before = t.snapshot();
-    expect(await t.server.accounts.add('nobody')).toEqual({ refused: 'no-address' });
+    expect(await t.server.accounts.add('unknown')).toEqual({ refused: 'no-address' });
     expect(await t.server.accounts.add(` ${EMAIL.toUpperCase()}`)).toEqual({ refused: 'exists' });
     expect(t.snapshot()).toBe(before);
   });
@@ -193,7 +193,7 @@ describe('a reset', () => {
     await t.server.accounts.disable(EMAIL);
     await expectUnchanged(t, 403, () => t.visitor.open(third));
     expect(await t.server.accounts.reset(EMAIL)).toEqual({ refused: 'disabled' });
-    expect(await t.server.accounts.reset('nobody@example.org')).toEqual({ refused: 'unknown' });
+    expect(await t.server.accounts.reset('unknown@example.org')).toEqual({ refused: 'unknown' });
   });
 
   it('concurrent uses of a reset link set one password', async () => {
@@ -259,7 +259,7 @@ describe('a disabled account', () => {
 
   it('disabling an unknown account reports that there is none', async () => {
     const t = await setScene();
-    for (const email of ['nobody@example.org', 'nobody', '']) {
+    for (const email of ['unknown@example.org', 'unknown', '']) {
       expect([await t.server.accounts.disable(email), await t.server.accounts.enable(email)]).toEqual([
         false,
         false,
@@ -297,7 +297,7 @@ describe('a removed account', () => {
   it('removing an unknown account reports that there is none', async () => {
     const t = await setScene();
     const before = t.snapshot();
-    for (const email of ['nobody@example.org', 'nobody', '', 'user_nobody'])
+    for (const email of ['unknown@example.org', 'unknown', '', 'user_unknown'])
       expect(await t.server.accounts.remove(email)).toBe(false);
     expect(t.snapshot()).toBe(before);
   });

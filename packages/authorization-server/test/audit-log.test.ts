@@ -1,4 +1,4 @@
-/** The audit log: what happened, to whom, in which flow; written behind the requests, and without a secret in it. */
+/** The audit log: what happened, to whom, in which transaction; written asynchronously and without secrets. */
 import { openStore } from '@portcullis/store';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createAuditLog } from '../src/audit/audit-log.ts';

@@ -1,4 +1,4 @@
-/** An authenticator of software, for passkeys: it can be made to lie. */
+/** A software passkey authenticator that can be made to lie. */
 import { createHash, generateKeyPairSync, sign } from 'node:crypto';
 import { ACCOUNT, ISSUER, type ServerUnderTest } from './server-under-test.ts';
 import type { Sight } from './visitor.ts';

@@ -1,4 +1,4 @@
-/** Why a code was refused: one answer for the client, the true reason for the operator; and accounts that ended meanwhile. */
+/** Rejected authorization codes: one response for the client, the actual reason for the operator. */
 import { describe, expect, it } from 'vitest';
 import { CALLBACK, ISSUER, redemption, type ServerUnderTest, startServer } from './server-under-test.ts';
 
@@ -46,9 +46,9 @@ const cases: readonly Case[] = [
   },
 ];
 
-describe('a refused code', () => {
+describe('a rejected code', () => {
   it.each(cases)(
-    'T036 is answered with the same, and logged with “$reason”',
+    'T036: responds the same to every rejected code, and logs “$reason”',
     async ({ reason, change, before }) => {
       const t = await startServer();
       const { code, verifier } = await t.issueCode();
@@ -62,7 +62,7 @@ describe('a refused code', () => {
     },
   );
 
-  it('of fifty at once has the reason that it came second', async () => {
+  it('the loser of concurrent redemptions is logged as such', async () => {
     const t = await startServer();
     const { code, verifier } = await t.issueCode();
     await Promise.all(Array.from({ length: 50 }, () => redeem(t, redemption(code, verifier))));
@@ -76,7 +76,7 @@ describe('a refused code', () => {
     ]);
   });
 
-  it('of an account that was disabled meanwhile is spent, and leaves no grant', async () => {
+  it('a code of a disabled account is consumed and creates no grant', async () => {
     const t = await startServer();
     const { code, verifier } = await t.issueCode();
     t.execute(`UPDATE accounts SET disabled_at = ${t.clock.now}`);
@@ -88,7 +88,7 @@ describe('a refused code', () => {
     expect(await t.store.listGrants('user_ada', t.clock.now)).toEqual([]);
   });
 
-  it('T020 that a wrong verifier has burnt is refused again, from the same network at once', async () => {
+  it('T020: a code consumed by a wrong verifier stays invalid, from the same network at once', async () => {
     const t = await startServer();
     const { code, verifier } = await t.issueCode();
     await redeem(t, redemption(code, WRONG), HOME);
@@ -96,7 +96,7 @@ describe('a refused code', () => {
     expect([refused.status, refused.body]).toEqual([400, REFUSAL]);
   });
 
-  it('T018 that was redeemed from nobody knows where ends its grant, from wherever it comes again', async () => {
+  it('T018: a code redeemed from an unknown address revokes its grant when used again, from any network', async () => {
     const t = await startServer();
     const { code, verifier } = await t.issueCode();
     expect((await redeem(t, redemption(code, verifier))).status).toBe(200);

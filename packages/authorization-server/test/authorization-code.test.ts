@@ -1,4 +1,4 @@
-/** The grant authorization_code: one code, one client, one verifier, one redemption. */
+/** The authorization code grant: one code, one client, one verifier, one redemption. */
 import { hash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import {
@@ -30,8 +30,8 @@ async function expectHarmless(
   expect((await t.post('/token', good)).status).toBe(200);
 }
 
-describe('a redeemed code', () => {
-  it('[AS-TOK-1 AS-TOK-2 AS-FLOW-A7 AS-TOK-64 AS-TOK-65 AS-TTL-2 AS-TTL-3 AS-GRANT-2] gives an access token and a refresh token', async () => {
+describe('redeeming an authorization code', () => {
+  it('[AS-TOK-1 AS-TOK-2 AS-FLOW-A7 AS-TOK-64 AS-TOK-65 AS-TTL-2 AS-TTL-3 AS-GRANT-2] issues an access token and a refresh token for a code', async () => {
     const { signIn } = await startServer();
     const { status, headers, body } = await signIn();
     expect([status, headers.get('content-type')]).toEqual([200, 'application/json']);
@@ -46,7 +46,7 @@ describe('a redeemed code', () => {
     expect(claimsOf(body['access_token'])['sub']).toBe(ACCOUNT);
   });
 
-  it('[AS-JWT-60 AS-JWT-61 AS-JWT-62 AS-JWT-63 AS-JWT-64 AS-RES-60] gives a JWT as RFC 9068 wants it', async () => {
+  it('[AS-JWT-60 AS-JWT-61 AS-JWT-62 AS-JWT-63 AS-JWT-64 AS-RES-60] issues a JWT access token as RFC 9068 requires', async () => {
     const { signIn, clock } = await startServer();
     const token = String((await signIn()).body['access_token']);
     const header = JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString());
@@ -65,7 +65,7 @@ describe('a redeemed code', () => {
     expect(claimsOf((await signIn()).body['access_token'])['jti']).not.toBe(claimsOf(token)['jti']);
   });
 
-  it('[AS-O21-1 ALL-O21-1] serves public and confidential clients', async () => {
+  it('[AS-O21-1 ALL-O21-1] redeems codes of public and confidential clients', async () => {
     const { signIn, issueCode, post } = await startServer();
     expect((await signIn()).status).toBe(200);
     const { code, verifier } = await issueCode({ clientId: 'web', redirectUri: CALLBACK });
@@ -73,7 +73,7 @@ describe('a redeemed code', () => {
     expect((await post('/token', form)).status).toBe(200);
   });
 
-  it('[AS-REF-70] gives a refresh token exactly when the client registered the grant', async () => {
+  it('[AS-REF-70] issues a refresh token exactly when the client registered the grant type', async () => {
     const t = await startServer();
     for (const grantTypes of [['authorization_code'], ['authorization_code', 'refresh_token']]) {
       const { body } = await t.register({
@@ -86,7 +86,7 @@ describe('a redeemed code', () => {
     }
   });
 
-  it('[S-STORE-1 AS-CODE-72] leaves no code, verifier or token readable in the store or the events', async () => {
+  it('[S-STORE-1 AS-CODE-72] no code, verifier or token is readable in the store or the events', async () => {
     const { issueCode, post, snapshot, events } = await startServer();
     const { code, verifier } = await issueCode();
     const { body } = await post('/token', redemption(code, verifier));
@@ -106,8 +106,8 @@ describe('a redeemed code', () => {
   });
 });
 
-describe('used twice', () => {
-  it('[AS-CODE-61 AS-CODE-62] T018 ends the grant: the second time by the right client and verifier', async () => {
+describe('a code used twice', () => {
+  it('[AS-CODE-61 AS-CODE-62] T018: a second redemption by the right client and verifier revokes the grant', async () => {
     const t = await startServer();
     const { code, verifier } = await t.issueCode();
     const { body } = await t.post('/token', redemption(code, verifier));
@@ -127,28 +127,31 @@ describe('used twice', () => {
 
   it.each([
     ['another verifier', { code_verifier: other }],
-    ['another client', { client_id: 'stranger' }],
+    ['another client', { client_id: 'other' }],
     ['no verifier', { code_verifier: '' }],
-  ])('[AS-CODE-63 AS-CODE-65] T019 hurts nobody when it comes with %s', async (_what, change) => {
-    const otherClient = { client_id: 'stranger', redirect_uris: [CALLBACK] };
-    const desktop = {
-      client_id: 'desktop',
-      redirect_uris: [CALLBACK],
-      grant_types: ['authorization_code', 'refresh_token'],
-    };
-    const t = await startServer({
-      clients: [otherClient, desktop],
-      resources: [{ resource: NOTES, name: 'Notes', scopes: { 'notes:read': 'Read' } }],
-    });
-    const { code, verifier } = await t.issueCode({ scopes: ['notes:read'] });
-    const { body } = await t.post('/token', redemption(code, verifier));
-    const before = t.snapshot();
-    expect((await t.post('/token', { ...redemption(code, verifier), ...change })).status).toBe(400);
-    expect(t.snapshot()).toBe(before);
-    expect((await t.post('/token', refreshing(body['refresh_token']))).status).toBe(200);
-  });
+  ])(
+    '[AS-CODE-63 AS-CODE-65] T019: a failed second redemption revokes nothing when it has %s',
+    async (_what, change) => {
+      const otherClient = { client_id: 'other', redirect_uris: [CALLBACK] };
+      const desktop = {
+        client_id: 'desktop',
+        redirect_uris: [CALLBACK],
+        grant_types: ['authorization_code', 'refresh_token'],
+      };
+      const t = await startServer({
+        clients: [otherClient, desktop],
+        resources: [{ resource: NOTES, name: 'Notes', scopes: { 'notes:read': 'Read' } }],
+      });
+      const { code, verifier } = await t.issueCode({ scopes: ['notes:read'] });
+      const { body } = await t.post('/token', redemption(code, verifier));
+      const before = t.snapshot();
+      expect((await t.post('/token', { ...redemption(code, verifier), ...change })).status).toBe(400);
+      expect(t.snapshot()).toBe(before);
+      expect((await t.post('/token', refreshing(body['refresh_token']))).status).toBe(200);
+    },
+  );
 
-  it('[AS-CODE-64] at once succeeds once', async () => {
+  it('[AS-CODE-64] of concurrent redemptions of one code exactly one succeeds', async () => {
     const { issueCode, post, snapshot } = await startServer();
     const { code, verifier } = await issueCode();
     const answers = await Promise.all(
@@ -163,8 +166,8 @@ describe('used twice', () => {
   });
 });
 
-describe('refused', () => {
-  it('[AS-CODE-60] when it has expired', async () => {
+describe('rejected redemptions', () => {
+  it('[AS-CODE-60] rejects an expired code', async () => {
     const { issueCode, post, clock } = await startServer();
     const [late, inTime] = [await issueCode(), await issueCode()];
     clock.now += 59;
@@ -174,7 +177,7 @@ describe('refused', () => {
     expect([status, body['error']]).toEqual([400, 'invalid_grant']);
   });
 
-  it('[AS-CODE-65] T019 from another client, and still good for its own', async () => {
+  it('[AS-CODE-65] T019: rejects a code of another client, which stays valid for its own', async () => {
     const t = await startServer();
     const { code, verifier } = await t.issueCode();
     const good = redemption(code, verifier);
@@ -190,7 +193,7 @@ describe('refused', () => {
     ['with characters that no verifier has', `${'a'.repeat(42)}+`, 'invalid_grant'],
     ['the challenge itself', 'challenge', 'invalid_grant'],
   ])(
-    '[AS-CODE-67 AS-CODE-68 AS-CODE-70] T020 when the verifier is %s, and no second guess is allowed',
+    '[AS-CODE-67 AS-CODE-68 AS-CODE-70] T020: rejects a redemption whose verifier is %s, and the code allows no second attempt',
     async (_what, code_verifier, error) => {
       const { issueCode, post, snapshot } = await startServer();
       const { code, verifier } = await issueCode();
@@ -211,7 +214,7 @@ describe('refused', () => {
     },
   );
 
-  it('[AS-TOK-69] without a code, and with a code that nobody issued', async () => {
+  it('[AS-TOK-69] rejects a redemption without a code, and with an unknown code', async () => {
     const t = await startServer();
     const { code, verifier } = await t.issueCode();
     const good = redemption(code, verifier);
@@ -222,10 +225,10 @@ describe('refused', () => {
   });
 
   it.each([
-    ['other than the one of the request', 'http://127.0.0.1:3001/callback'],
-    ['one that nobody registered', 'https://evil.example/cb'],
+    ['other than that of the request', 'http://127.0.0.1:3001/callback'],
+    ['that is not registered', 'https://evil.example/cb'],
   ])(
-    '[AS-REDIR-25] T022 with a redirect_uri %s, and the code is not consumed; without one it is taken',
+    '[AS-REDIR-25] T022: rejects a redirect_uri %s, and does not consume the code; accepts none',
     async (_what, redirect_uri) => {
       const t = await startServer();
       const { code, verifier, redirectUri } = await t.issueCode();
@@ -236,14 +239,14 @@ describe('refused', () => {
     },
   );
 
-  it('T022 with a redirect_uri that is not registered when the authorization request had none', async () => {
+  it('T022: rejects an unregistered redirect_uri even if the authorization request had none', async () => {
     const t = await startServer();
     const { code, verifier } = await t.issueCode({ redirectUri: null });
     const good = { ...redemption(code, verifier), redirect_uri: 'http://127.0.0.1/callback' };
     await expectHarmless(t, { ...good, redirect_uri: 'http://127.0.0.1/other' }, 'invalid_grant', good);
   });
 
-  it('T036 in the same words, whatever was wrong with the code', async () => {
+  it('T036: rejects every invalid code with the same response', async () => {
     const { issueCode, post, clock } = await startServer();
     const late = await issueCode();
     clock.now += 100;
@@ -259,7 +262,7 @@ describe('refused', () => {
   });
 });
 
-describe('the request', () => {
+describe('the token request', () => {
   it.each([
     ['no grant_type', { grant_type: '' }, 'invalid_request'],
     ['password', { grant_type: 'password' }, 'unsupported_grant_type'],
@@ -267,15 +270,18 @@ describe('the request', () => {
     ['another case', { grant_type: 'AUTHORIZATION_CODE' }, 'unsupported_grant_type'],
     ['a name that objects have', { grant_type: 'constructor' }, 'unsupported_grant_type'],
     ['a grant that it has not registered', { grant_type: 'client_credentials' }, 'unauthorized_client'],
-  ])('[AS-TOK-68 AS-TOK-75 AS-GRANT-1] T022 is refused with %s', async (_what, change, error) => {
-    const t = await startServer();
-    const { code, verifier } = await t.issueCode();
-    const good = redemption(code, verifier);
-    await expectHarmless(t, { ...good, ...change }, error, good);
-  });
+  ])(
+    '[AS-TOK-68 AS-TOK-75 AS-GRANT-1] T022: rejects a token request with %s',
+    async (_what, change, error) => {
+      const t = await startServer();
+      const { code, verifier } = await t.issueCode();
+      const good = redemption(code, verifier);
+      await expectHarmless(t, { ...good, ...change }, error, good);
+    },
+  );
 
   it.each(['grant_type', 'code', 'code_verifier', 'client_id', 'redirect_uri'])(
-    '[AS-TOK-63] is refused with two of %s',
+    '[AS-TOK-63] rejects a token request with two of %s',
     async (name) => {
       const t = await startServer();
       const { code, verifier, redirectUri } = await t.issueCode();
@@ -285,7 +291,7 @@ describe('the request', () => {
     },
   );
 
-  it('[AS-TOK-63] may carry parameters that nobody knows', async () => {
+  it('[AS-TOK-63] ignores unknown parameters of a token request', async () => {
     const { issueCode, post } = await startServer();
     const { code, verifier } = await issueCode();
     expect(
@@ -294,7 +300,7 @@ describe('the request', () => {
     ).toBe(200);
   });
 
-  it('[AS-TOK-62 C-TOK-3] T024 is not read from the query', async () => {
+  it('[AS-TOK-62 C-TOK-3] T024: does not read a token request from the query', async () => {
     const t = await startServer();
     const { code, verifier } = await t.issueCode();
     const good = redemption(code, verifier);
@@ -311,7 +317,7 @@ describe('the request', () => {
     'multipart/form-data; boundary=x',
     'text/plain',
     'application/x-www-form-urlencoded; charset=utf-7',
-  ])('[AS-TOK-61] T024 is refused as %s', async (type) => {
+  ])('[AS-TOK-61] T024: rejects a token request as %s', async (type) => {
     const t = await startServer();
     const { code, verifier } = await t.issueCode();
     const good = redemption(code, verifier);
@@ -327,7 +333,7 @@ describe('the request', () => {
     expect((await t.post('/token', good)).status).toBe(200);
   });
 
-  it('T022 takes no token for another', async () => {
+  it('T022: does not accept another token in place of a code', async () => {
     const { issueCode, signIn, post } = await startServer();
     const { code, verifier } = await issueCode();
     const { body } = await signIn();
@@ -342,7 +348,7 @@ describe('the request', () => {
   });
 });
 
-describe('resources', () => {
+describe('resources of a code', () => {
   const both = { resources: [NOTES, FILES], scopes: ['notes:read', 'files:read'] };
 
   it.each([
@@ -354,7 +360,7 @@ describe('resources', () => {
     ['upper case', { resources: [NOTES] }, ['HTTPS://MCP.EXAMPLE/notes'], NOTES],
     ['a slash at the end', { resources: [NOTES] }, [`${NOTES}/`], NOTES],
   ])(
-    '[AS-RES-62 AS-RES-63 AS-JWT-63 AS-JWT-65 ALL-RES-9] name %s',
+    '[AS-RES-62 AS-RES-63 AS-JWT-63 AS-JWT-65 ALL-RES-9] a redemption may name %s',
     async (_what, granted, named, audience) => {
       const { issueCode, post } = await startServer();
       const { code, verifier } = await issueCode(granted);
@@ -367,7 +373,7 @@ describe('resources', () => {
     },
   );
 
-  it('[AS-JWT-62 AS-TOK-66] carry only scopes that mean something there', async () => {
+  it('[AS-JWT-62 AS-TOK-66] a token contains only scopes that its resource has', async () => {
     const { issueCode, post } = await startServer();
     const { code, verifier } = await issueCode(both);
     const { body } = await post('/token', { ...redemption(code, verifier), resource: FILES });
@@ -384,18 +390,21 @@ describe('resources', () => {
     ['a script', ['javascript:alert(1)']],
     ['below the granted one', [`${NOTES}/deeper`]],
     ['granted, and another that is not', [NOTES, FILES]],
-  ])('[AS-TOK-71 AS-RES-61 AS-RES-62 ALL-RES-11] T014 are refused: %s', async (_what, named) => {
-    const t = await startServer();
-    const { code, verifier } = await t.issueCode();
-    const good = redemption(code, verifier);
-    const form = [
-      ...Object.entries(good),
-      ...named.map((resource): [string, string] => ['resource', resource]),
-    ];
-    await expectHarmless(t, form as [string, string][], 'invalid_target', good);
-  });
+  ])(
+    '[AS-TOK-71 AS-RES-61 AS-RES-62 ALL-RES-11] T014: rejects a resource that is %s',
+    async (_what, named) => {
+      const t = await startServer();
+      const { code, verifier } = await t.issueCode();
+      const good = redemption(code, verifier);
+      const form = [
+        ...Object.entries(good),
+        ...named.map((resource): [string, string] => ['resource', resource]),
+      ];
+      await expectHarmless(t, form as [string, string][], 'invalid_target', good);
+    },
+  );
 
-  it('[AS-RES-61] of two that were granted are refused together: a token has one audience', async () => {
+  it('[AS-RES-61] rejects two granted resources in one redemption: a token has one audience', async () => {
     const t = await startServer();
     const { code, verifier } = await t.issueCode(both);
     const good = redemption(code, verifier);
@@ -404,7 +413,7 @@ describe('resources', () => {
   });
 });
 
-it('[AS-CODE-71] a code holds nothing: neither the challenge nor anything of its request can be read from it', async () => {
+it('[AS-CODE-71] a code is random: it encodes neither the challenge nor anything else of its request', async () => {
   const t = await startServer();
   const { code, verifier } = await t.issueCode();
   const challenge = hash('sha256', verifier, 'base64url');

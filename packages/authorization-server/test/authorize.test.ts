@@ -1,4 +1,4 @@
-/** The authorization endpoint: which requests are admitted, and where the refusals of the others go. */
+/** The authorization endpoint: which requests are valid, and where errors are shown or redirected. */
 
 import { temporarilyUnavailable } from '@portcullis/protocol';
 import { openStore } from '@portcullis/store';
@@ -44,10 +44,10 @@ async function expectLogin(t: Scene, path: string): Promise<void> {
   expect([path, sight.status, sight.path.split('?')[0]]).toEqual([path, 200, '/login']);
 }
 
-describe('who asks and where the answer goes', () => {
-  it('[AS-AUTHZ-63] T010: shows a page to whom an unknown or missing client sent, whatever else is wrong', async () => {
+describe('client and redirect URI of an authorization request', () => {
+  it('[AS-AUTHZ-63] T010: shows a page, never a redirect, for an unknown or missing client, whatever else is wrong', async () => {
     const t = await setScene();
-    for (const client_id of [undefined, '', 'nobody', '<script>alert(1)</script>', 'x'.repeat(5000)]) {
+    for (const client_id of [undefined, '', 'missing', '<script>alert(1)</script>', 'x'.repeat(5000)]) {
       const sight = await expectPage(t, requestOf({ client_id }));
       expect(sight.html).not.toMatch(/<script|xxxx/);
       await expectPage(
@@ -58,9 +58,9 @@ describe('who asks and where the answer goes', () => {
     await expectLogin(t, requestOf());
   });
 
-  it('[AS-AUTHZ-63] names what happened in the event log, by the reference on the page', async () => {
+  it('[AS-AUTHZ-63] the audit log has the reason, by the reference on the page', async () => {
     const t = await setScene();
-    const sight = await expectPage(t, requestOf({ client_id: 'nobody' }));
+    const sight = await expectPage(t, requestOf({ client_id: 'missing' }));
     const reference = referenceOf(sight);
     expect(reference).toMatch(/^[2-9A-Z]{4}-[2-9A-Z]{4}$/);
     expect(t.events).toContainEqual(
@@ -96,7 +96,7 @@ describe('who asks and where the answer goes', () => {
     expect((await t.visitor.open(requestOf())).path).toMatch(/^\/consent/);
   });
 
-  it('T003: sees through user information', async () => {
+  it('T003: rejects redirect URIs with user information', async () => {
     const t = await setScene();
     const client_id = await t.registerClient({
       redirect_uris: ['http://127.0.0.1/cb', 'http://localhost/cb', 'http://[::1]/cb'],
@@ -122,7 +122,7 @@ describe('who asks and where the answer goes', () => {
     'http://localhost/bare',
   ];
 
-  it('[AS-REDIR-21 AS-REDIR-22 AS-REDIR-26] T004: lets the port of a loopback address differ, and nothing else', async () => {
+  it('[AS-REDIR-21 AS-REDIR-22 AS-REDIR-26] T004: only the port of a loopback redirect URI may differ', async () => {
     const t = await setScene();
     const client_id = await t.registerClient({ redirect_uris: loopback });
     for (const redirect_uri of [
@@ -155,7 +155,7 @@ describe('who asks and where the answer goes', () => {
     }
   });
 
-  it('[AS-REDIR-5 AS-REDIR-24] T005: does not redirect to what a record from other times holds', async () => {
+  it('[AS-REDIR-5 AS-REDIR-24] T005: does not redirect to invalid URIs of stored clients', async () => {
     const t = await setScene();
     const legacy = [
       'javascript:alert(1)', 'JaVaScRiPt:alert(1)', ' javascript:alert(1)', 'java\tscript:alert(1)', 'data:text/html,x',
@@ -188,7 +188,7 @@ describe('who asks and where the answer goes', () => {
     await expectLogin(t, requestOf({ client_id: 'client_legacy', redirect_uri: 'https://fine.example/cb' }));
   });
 
-  it('[AS-AUTHZ-79] T067: takes no redirect URI whose host would end a directive of the consent page', async () => {
+  it("[AS-AUTHZ-79] T067: rejects a redirect URI whose host would end a directive of the page's policy", async () => {
     const t = await setScene();
     for (const end of [';frame-ancestors', ',x', "'", '&=']) {
       const before = t.snapshot();
@@ -210,7 +210,7 @@ describe('who asks and where the answer goes', () => {
     ]);
   });
 
-  it('[AS-AUTHZ-64 AS-AUTHZ-65] needs the redirect URI unless exactly one is registered', async () => {
+  it('[AS-AUTHZ-64 AS-AUTHZ-65] requires the redirect URI unless exactly one is registered', async () => {
     const t = await setScene();
     const two = await t.registerClient({ redirect_uris: ['https://a.example/cb', 'https://b.example/cb'] });
     await expectPage(t, requestOf({ client_id: two, redirect_uri: undefined }));
@@ -218,7 +218,7 @@ describe('who asks and where the answer goes', () => {
     expect(left?.href.startsWith('https://app.example/callback?code=')).toBe(true);
   });
 
-  it('[AS-AUTHZ-61] T006: refuses repeated parameters, by a page where they say who asks', async () => {
+  it('[AS-AUTHZ-61] T006: rejects repeated parameters, with a page for client_id and redirect_uri', async () => {
     const t = await setScene();
     for (const repeated of ['client_id=web', 'redirect_uri=https%3A%2F%2Fapp.example%2Fcallback']) {
       await expectPage(t, `${requestOf()}&${repeated}`);
@@ -239,7 +239,7 @@ describe('who asks and where the answer goes', () => {
     await expectLogin(t, `${requestOf({ resource: NOTES })}&resource=${encodeURIComponent(NOTES)}`);
   });
 
-  it('[AS-AUTHZ-61] T006: ignores unknown parameters and treats empty ones as left out', async () => {
+  it('[AS-AUTHZ-61] T006: ignores unknown parameters, and empty ones count as missing', async () => {
     const t = await setScene();
     await expectLogin(
       t,
@@ -254,7 +254,7 @@ describe('who asks and where the answer goes', () => {
   });
 });
 
-describe('what is asked for', () => {
+describe('parameters of an authorization request', () => {
   const refusals: readonly [string, Record<string, string | undefined>, string][] = [
     ['[AS-AUTHZ-66] T009: no response type', { response_type: undefined }, 'invalid_request'],
     ['[AS-AUTHZ-66] T009: an access token in the front channel', { response_type: 'token' }, 'unsupported_response_type'],
@@ -285,20 +285,17 @@ describe('what is asked for', () => {
     ['T014: user information', { resource: 'https://mcp.example@evil.test/notes' }, 'invalid_target'],
     ['a request object', { request: 'eyJhbGciOiJub25lIn0..' }, 'invalid_request'],
     ['a state beyond all measure', { state: 'x'.repeat(5000) }, 'invalid_request'],
-    ['silence where nobody is signed in', { prompt: 'none' }, 'login_required'],
-    ['silence and a page', { prompt: 'none login' }, 'invalid_request'],
+    ['prompt=none without a session', { prompt: 'none' }, 'login_required'],
+    ['prompt=none with login', { prompt: 'none login' }, 'invalid_request'],
   ]; // biome-ignore format: a table
 
-  it.each(refusals)(
-    '%s: refused by redirect to a client that the operator set up',
-    async (_what, parameters, error) => {
-      const t = await setScene();
-      await expectRedirect(t, requestOf(parameters), error);
-      await expectLogin(t, requestOf());
-    },
-  );
+  it.each(refusals)('%s: rejected by a redirect to a trusted client', async (_what, parameters, error) => {
+    const t = await setScene();
+    await expectRedirect(t, requestOf(parameters), error);
+    await expectLogin(t, requestOf());
+  });
 
-  it('[AS-RES-61] T014: refuses two resources at once', async () => {
+  it('[AS-RES-61] T014: rejects two different resources in one authorization request', async () => {
     const t = await setScene();
     await expectRedirect(
       t,
@@ -307,7 +304,7 @@ describe('what is asked for', () => {
     );
   });
 
-  it('[AS-AUTHZ-75] refuses a client that is not registered for codes', async () => {
+  it('[AS-AUTHZ-75] rejects a client that is not registered for the authorization code grant', async () => {
     const robot = {
       client_id: 'robot',
       client_secret: 'robot-secret',
@@ -319,7 +316,7 @@ describe('what is asked for', () => {
     await expectRedirect(t, path, 'unauthorized_client');
   });
 
-  it('[AS-AUTHZ-69 AS-AUTHZ-72 AS-AUTHZ-86 AS-FALLBACK-2] gives a request without scope and resource the defaults', async () => {
+  it('[AS-AUTHZ-69 AS-AUTHZ-72 AS-AUTHZ-86 AS-FALLBACK-2] a request without scope and resource gets the defaults', async () => {
     const t = await setScene({ metadata: false });
     const { left } = await decide(t.visitor, requestOf());
     expect(t.events).toContainEqual(
@@ -332,7 +329,7 @@ describe('what is asked for', () => {
     });
   });
 
-  it('[AS-AUTHZ-71] T013: leaves unknown scopes out where known ones remain, and lists exactly what is granted', async () => {
+  it('[AS-AUTHZ-71] T013: ignores unknown scopes beside known ones, and reports the granted ones exactly', async () => {
     const t = await setScene();
     const consent = await t.visitor.signIn(requestOf({ scope: 'openid notes:write offline_access' }));
     expect(textOf(consent)).toContain('Change your notes');
@@ -341,7 +338,7 @@ describe('what is asked for', () => {
     expect(await foundCode(t, left)).toMatchObject({ scopes: ['notes:write'] });
   });
 
-  it('T013: refuses a client that may have none of the scopes there are, asked for or not; where there are none it needs none', async () => {
+  it('T013: rejects a client that may have none of the scopes; a server without scopes needs none', async () => {
     const bare = 'https://mcp.example/bare';
     const clients = [
       { client_id: 'narrow', redirect_uris: ['https://app.example/callback'], scope: 'files:read' },
@@ -368,7 +365,7 @@ describe('what is asked for', () => {
     await expectLogin(t, requestOf({ resource: bare }));
   });
 
-  it('T013: holds a client to the scope that the operator gave it, and none to the one it gave itself', async () => {
+  it('T013: enforces a scope configured by the operator, but not one that the client registered', async () => {
     const limited = {
       client_id: 'limited',
       redirect_uris: ['https://limited.example/cb'],
@@ -388,7 +385,7 @@ describe('what is asked for', () => {
     );
   });
 
-  it('[AS-RES-63 ALL-RES-9] T014: takes a resource in upper case and with a slash, and stores its canonical form', async () => {
+  it('[AS-RES-63 ALL-RES-9] T014: accepts a resource in upper case or with a slash, and stores its canonical form', async () => {
     const t = await setScene();
     for (const resource of ['HTTPS://MCP.EXAMPLE/files', `${FILES}/`]) {
       const consent = await t.visitor.signIn(requestOf({ resource }));
@@ -398,14 +395,14 @@ describe('what is asked for', () => {
     }
   });
 
-  it('asks a person who is signed in again when the client wants silence', async () => {
+  it('prompt=none redirects with consent_required for a user with a session', async () => {
     const t = await setScene();
     await t.visitor.signIn(requestOf());
     await expectRedirect(t, requestOf({ prompt: 'none' }), 'consent_required');
   });
 });
 
-describe('an error for a client that anybody could have registered', () => {
+describe('authorization errors of an untrusted client (open redirect)', () => {
   const phish = { client_name: 'Your Bank', redirect_uris: ['https://phish.example/cb'] };
 
   it.each([
@@ -414,7 +411,7 @@ describe('an error for a client that anybody could have registered', () => {
     ['a token', { response_type: 'token' }, 'unsupported_response_type'],
     ['a foreign resource', { resource: 'https://evil.example' }, 'invalid_target'],
   ])(
-    '[AS-REDIR-2 AS-REDIR-4] T011: is shown to whom nobody knows, naming the host (%s)',
+    '[AS-REDIR-2 AS-REDIR-4] T011: shows an authorization error on a page that names the host to an unauthenticated user (%s)',
     async (_what, wrong, error) => {
       const t = await setScene();
       const client_id = await t.registerClient(phish);
@@ -447,10 +444,10 @@ describe('an error for a client that anybody could have registered', () => {
   );
 
   it.each([
-    ['nobody foresaw', new Error('no such column: secrets'), 'server_error', 500, null],
-    ['passes', temporarilyUnavailable('no such disk: secrets', 7), 'temporarily_unavailable', 503, '7'],
+    ['is unexpected', new Error('no such column: secrets'), 'server_error', 500, null],
+    ['is temporary', temporarilyUnavailable('no such disk: secrets', 7), 'temporarily_unavailable', 503, '7'],
   ] as const)(
-    'T010 T011: of a failure that %s is told in safe words: by redirect where that may be, else by a page',
+    'T010 T011: reports a failure that %s in safe words: by redirect where allowed, else on a page',
     async (_what, failure, error, status, retryAfter) => {
       const store = await openStore(':memory:');
       const t = await setScene({ store: { ...store, openTransaction: () => Promise.reject(failure) } });
@@ -466,7 +463,7 @@ describe('an error for a client that anybody could have registered', () => {
     },
   );
 
-  it('[AS-REDIR-3] travels at once for a person who is signed in, and for a client that the operator set up', async () => {
+  it('[AS-REDIR-3] redirects an error at once for a logged-in user, and for a trusted client', async () => {
     const t = await setScene();
     const client_id = await t.registerClient(phish);
     await expectRedirect(t, requestOf({ scope: 'nonsense' }), 'invalid_scope');
@@ -476,7 +473,7 @@ describe('an error for a client that anybody could have registered', () => {
     expect(url.host).toBe('phish.example');
   });
 
-  it('T010: never redirects where client and redirect URI do not belong together, whatever else is wrong', async () => {
+  it('T010: never redirects if the redirect URI does not belong to the client, whatever else is wrong', async () => {
     const t = await setScene();
     await t.visitor.signIn(requestOf());
     const evil = { redirect_uri: 'https://evil.example/cb' };
@@ -485,7 +482,7 @@ describe('an error for a client that anybody could have registered', () => {
       { scope: 'nonsense' },
       { prompt: 'none' },
       { resource: 'x#y' },
-      { client_id: 'nobody' },
+      { client_id: 'missing' },
       { code_challenge: '%%%' },
       { state: '\u0000' },
     ]) {
@@ -495,8 +492,8 @@ describe('an error for a client that anybody could have registered', () => {
   });
 });
 
-describe('the endpoint itself', () => {
-  it('[AS-AUTHZ-60] answers GET and POST and no other method', async () => {
+describe('the authorization endpoint', () => {
+  it('[AS-AUTHZ-60] accepts GET and POST and no other method', async () => {
     const t = await setScene();
     const body = new URLSearchParams(requestOf().split('?')[1]);
     const sight = await t.visitor.open('/authorize', { method: 'POST', body });
@@ -507,14 +504,14 @@ describe('the endpoint itself', () => {
     }
   });
 
-  it('[AS-AUTHZ-61] keeps repetitions of a posted request, so that they are judged', async () => {
+  it('[AS-AUTHZ-61] keeps repeated parameters of a posted request, so that they are rejected', async () => {
     const t = await setScene();
     const body = new URLSearchParams(`${requestOf().split('?')[1]}&client_id=other`);
     const sight = await t.visitor.open('/authorize', { method: 'POST', body });
     expect([sight.status, sight.left]).toEqual([400, null]);
   });
 
-  it('[AS-AUTHZ-60] sends a posted request on as long as every server takes its address, and not an octet longer', async () => {
+  it('[AS-AUTHZ-60] redirects a posted request as long as every server accepts its URL, and not a byte longer', async () => {
     const t = await setScene();
     const post = (length: number) => {
       const body = new URLSearchParams(requestOf({ state: 's'.repeat(length) }).split('?')[1]);
@@ -531,7 +528,7 @@ describe('the endpoint itself', () => {
     expect(t.snapshot()).toBe(before);
   });
 
-  it('[AS-AUTHZ-80 AS-CORS-64] says nothing to scripts of other origins', async () => {
+  it('[AS-AUTHZ-80 AS-CORS-64] allows no cross-origin scripts (CORS)', async () => {
     const t = await setScene();
     const headers = { origin: 'https://evil.example', 'access-control-request-method': 'POST' };
     for (const path of [requestOf(), '/login', '/consent', '/setup']) {
@@ -542,7 +539,7 @@ describe('the endpoint itself', () => {
     }
   });
 
-  it('[AS-AUTHZ-83] keeps errors in ASCII', async () => {
+  it('[AS-AUTHZ-83] error descriptions are ASCII', async () => {
     const t = await setScene();
     for (const wrong of [
       { scope: 'nötes "é" \\ \u0000' },
@@ -556,7 +553,7 @@ describe('the endpoint itself', () => {
     }
   });
 
-  it('[AS-AUTHZ-74 AS-ISS-60] T016: tells the client of a failure after its redirect URI was proven', async () => {
+  it('[AS-AUTHZ-74 AS-ISS-60] T016: redirects a failure after the redirect URI was checked', async () => {
     const store = await openStore(':memory:');
     const failing = {
       ...store,
@@ -570,7 +567,7 @@ describe('the endpoint itself', () => {
     expect(t.events).toContainEqual(expect.objectContaining({ reason: 'the disk is full' }));
   });
 
-  it('[AS-AUTHZ-74] shows a failure before that as a page that asks to come again', async () => {
+  it('[AS-AUTHZ-74] shows a failure before that as a page that asks to try again', async () => {
     const store = await openStore(':memory:');
     const failing = { ...store, findClient: () => Promise.reject(new Error('no such table: clients')) };
     const t = await setScene({ store: failing });

@@ -1,4 +1,4 @@
-/** T141: a clock that jumps, and people who are slow: what has expired is refused, nothing fails, and nothing comes back. */
+/** T141: clock jumps and slow users: what has expired is rejected, nothing fails, and nothing becomes valid again. */
 import { describe, expect, it } from 'vitest';
 import { basic, claimsOf, redemption, refreshing, startServer } from './server-under-test.ts';
 import { requestOf, setScene, VERIFIER } from './visitor.ts';

@@ -1,4 +1,4 @@
-/** An app that shows codes, and what it reads on our pages. */
+/** A TOTP app, and what it reads on the pages. */
 import { hotp } from '../src/users/totp.ts';
 import type { Sight } from './visitor.ts';
 
@@ -11,7 +11,7 @@ export function codeOf(secret: string, now: number): string {
   return hotp(Uint8Array.from(bytes), Math.floor(now / 30));
 }
 
-/** The secret that the page writes out for whoever has no camera. */
+/** The secret that the page shows for users without a camera. */
 export function secretOn({ html }: Sight): string {
   return (/app: <code>([^<]+)<\/code>/.exec(html)?.[1] ?? '').replaceAll(' ', '');
 }

@@ -1,4 +1,4 @@
-/** Configuration: judged once, at birth, with every fault in one error that says where. */
+/** Validation of the options: at startup, with all issues in one error that names their paths. */
 import { openStore } from '@portcullis/store';
 import { afterAll, describe, expect, it } from 'vitest';
 import {
@@ -39,8 +39,8 @@ const SECRET = 'a secret of thirty-two characters';
 const notes = { resource: NOTES, name: 'Notes', scopes: { 'notes:read': 'Read your notes' } };
 const client = { client_id: 'c', redirect_uris: [CALLBACK] };
 
-describe('a configuration', () => {
-  it('without faults is taken', async () => {
+describe('validation of the options', () => {
+  it('accepts valid options', async () => {
     expect(await issuesOf({})).toEqual([]);
     expect(await issuesOf({ issuer: 'http://localhost:8484' })).toEqual([]);
     expect(await issuesOf({ issuer: 'https://as.example/tenant' })).toEqual([]);
@@ -51,15 +51,15 @@ describe('a configuration', () => {
     ['[AS-META-60] an issuer with a query', { issuer: 'https://as.example?x' }, /^issuer must have no query/],
     ['[AS-META-60] an issuer with a fragment', { issuer: 'https://as.example#x' }, /^issuer must have no query and no fragment/],
     ['no issuer', { issuer: '' }, /^issuer must not be empty/],
-    ['a short sealing key', { masterKey: new Uint8Array(31) }, /^masterKey must be 32 bytes/],
-    ['[AS-TTL-3] tokens that live for no time', { lifetimes: { accessToken: 0 } }, /^lifetimes\.accessToken must/],
-    ['[AS-TTL-3] tokens that live for ever', { lifetimes: { grant: Number.POSITIVE_INFINITY } }, /^lifetimes\.grant must/],
-    ['half seconds', { lifetimes: { refreshGrace: 0.5 } }, /^lifetimes\.refreshGrace must/],
+    ['a short master key', { masterKey: new Uint8Array(31) }, /^masterKey must be 32 bytes/],
+    ['[AS-TTL-3] tokens with no lifetime', { lifetimes: { accessToken: 0 } }, /^lifetimes\.accessToken must/],
+    ['[AS-TTL-3] tokens without an expiry', { lifetimes: { grant: Number.POSITIVE_INFINITY } }, /^lifetimes\.grant must/],
+    ['fractions of seconds', { lifetimes: { refreshGrace: 0.5 } }, /^lifetimes\.refreshGrace must/],
     ['no resource', { resources: [] }, /^resources must have at least one/],
     ['a resource that is not canonical', { resources: [{ ...notes, resource: 'https://MCP.example/' }] }, /^resources\.0\.resource must be a canonical/],
-    ['an end within no time', { resources: [{ ...notes, revocationDelay: -1 }] }, /^resources\.0\.revocationDelay must be a whole number of seconds/],
+    ['a negative revocation delay', { resources: [{ ...notes, revocationDelay: -1 }] }, /^resources\.0\.revocationDelay must be a whole number of seconds/],
     ['a resource twice', { resources: [notes, notes] }, /^resources\.1\.resource: duplicate resource "/],
-    ['a scope that is none', { resources: [{ ...notes, scopes: { 'a b': 'A' } }] }, /^resources\.0\.scopes: invalid scope "a b"/],
+    ['a malformed scope', { resources: [{ ...notes, scopes: { 'a b': 'A' } }] }, /^resources\.0\.scopes: invalid scope "a b"/],
     ['an unknown default scope', { resources: [{ ...notes, defaultScopes: ['x'] }] }, /^resources\.0\.defaultScopes: unknown scope "x"/],
     ['an unknown scope in the hierarchy', { resources: [{ ...notes, hierarchy: { 'notes:read': ['x'] } }] }, /^resources\.0\.hierarchy: unknown scope "x"/],
     ['an unknown introspecting client', { resources: [{ ...notes, introspectionClients: ['x'] }] }, /^resources\.0\.introspectionClients: "x"/],
@@ -67,13 +67,13 @@ describe('a configuration', () => {
     ['a translation into another language', { resources: [{ ...notes, translations: { fr: { name: 'Cahiers' } } as object }] }, /^resources\.0\.translations\.fr: unknown key; /],
     ['a translation of no scope', { resources: [{ ...notes, translations: { de: { scopes: { x: 'X' } } } }] }, /^resources\.0\.translations\.de\.scopes: unknown scope "x"/],
     ['a translation without words', { resources: [{ ...notes, translations: { de: { scopes: { 'notes:read': ' ' } } } }] }, /^resources\.0\.translations\.de\.scopes\.notes:read must not be empty/],
-    ['a headless mode without a page', { externalUi: { secrets: [SECRET] } }, /^externalUi needs a loginUrl/],
-    ['a headless mode over plain http', { externalUi: { loginUrl: 'http://app.example/login', secrets: [SECRET] } }, /^externalUi\.loginUrl must be an https/],
-    ['a headless page that is a script', { externalUi: { consentUrl: 'javascript:alert(1)', secrets: [SECRET] } }, /^externalUi\.consentUrl must be an https/],
-    ['a headless mode without a secret', { externalUi: { loginUrl: 'https://app.example/login', secrets: [] } }, /^externalUi\.secrets must not be empty/],
-    ['a headless mode with a short secret', { externalUi: { loginUrl: 'https://app.example/login', secrets: [SECRET, 'short'] } }, /^externalUi\.secrets\.1 must have at least 32/],
-    ['a headless mode that makes accounts but signs nobody in', { externalUi: { consentUrl: 'https://app.example/consent', secrets: [SECRET], createAccounts: true } }, /^externalUi\.createAccounts needs a loginUrl/],
-    ['two ways to sign in elsewhere', { externalUi: { loginUrl: 'https://app.example/login', secrets: [SECRET] }, identityProviders: [THIRD_PARTY] }, /^externalUi\.loginUrl must not be combined with identityProviders/],
+    ['an external UI without a page', { externalUi: { secrets: [SECRET] } }, /^externalUi needs a loginUrl/],
+    ['an external UI over plain http', { externalUi: { loginUrl: 'http://app.example/login', secrets: [SECRET] } }, /^externalUi\.loginUrl must be an https/],
+    ['an external UI page that is a script', { externalUi: { consentUrl: 'javascript:alert(1)', secrets: [SECRET] } }, /^externalUi\.consentUrl must be an https/],
+    ['an external UI without a secret', { externalUi: { loginUrl: 'https://app.example/login', secrets: [] } }, /^externalUi\.secrets must not be empty/],
+    ['an external UI with a short secret', { externalUi: { loginUrl: 'https://app.example/login', secrets: [SECRET, 'short'] } }, /^externalUi\.secrets\.1 must have at least 32/],
+    ['an external UI that creates accounts without login', { externalUi: { consentUrl: 'https://app.example/consent', secrets: [SECRET], createAccounts: true } }, /^externalUi\.createAccounts needs a loginUrl/],
+    ['an external login and an identity provider', { externalUi: { loginUrl: 'https://app.example/login', secrets: [SECRET] }, identityProviders: [THIRD_PARTY] }, /^externalUi\.loginUrl must not be combined with identityProviders/],
     ['a client without identifier', { clients: [{ redirect_uris: [CALLBACK] }] }, /^clients\.0\.client_id is required/],
     ['a client that is no object', { clients: [null] as never }, /^clients\.0 must be an object/],
     ['[AS-JWT-64] a client that looks like an account', { clients: [{ ...client, client_id: 'user_1' }] }, /^clients\.0\.client_id must not start with user_/],
@@ -84,7 +84,7 @@ describe('a configuration', () => {
     ['a method without its secret', { clients: [{ ...client, token_endpoint_auth_method: 'client_secret_basic' }] }, /^clients\.0\.client_secret goes with/],
     ['[AS-GRANT-3] a public client with client credentials', { clients: [{ client_id: 'c', grant_types: ['client_credentials'] }] }, /^clients\.0.*client_credentials needs/],
     ['[AS-REDIR-5] a client with a script as redirect URI', { clients: [{ ...client, redirect_uris: ['javascript:alert(1)'] }] }, /^clients\.0\.redirect_uris\.0/],
-  ])('with %s is refused, and the fault names the place', async (_what, options, issue) => {
+  ])('rejects options with %s, and the issue names the path', async (_what, options, issue) => {
     const resources = options.clients === undefined ? {} : { resources: [notes] };
     expect(await issuesOf({ ...resources, ...options })).toEqual([expect.stringMatching(issue)]);
   }); // biome-ignore format: a table
@@ -98,7 +98,7 @@ describe('a configuration', () => {
     [{ outbound: { allowLopback: true }, externalUi: { loginUrl: 'https://a.example/', secrets: [SECRET], login: '' } }, ['outbound.allowLopback: unknown key; did you mean allowLoopback?', expect.stringMatching(/^externalUi\.login: unknown key; /) as never]],
     [{ brand: { accents: {}, accent: { night: '#000000' }, links: [{ label: 'x', href: 'https://a.example', title: 'y' }] } }, ['brand.accents: unknown key; did you mean accent?', 'brand.accent.night: unknown key; did you mean light?', 'brand.links.0.title: unknown key; expected one of label, href']],
     [{ rateLimits: { signins: { burst: 1, perMinute: 1 }, refreshes: { burst: 1, perMinute: 1, perHour: 1 } } }, ['rateLimits.signins: unknown key; did you mean signIns?', 'rateLimits.refreshes.perHour: unknown key; expected one of burst, perMinute']],
-  ])('has no other options than there are: %j', async (options, issues) => {
+  ])('has no other options than documented: %j', async (options, issues) => {
     const found = await issuesOf({ resources: [notes], clients: [], ...options } as never);
     expect(found).toEqual(expect.arrayContaining([...issues]));
     expect(found.filter((issue) => /: unknown (?:key|option); /.test(issue))).toHaveLength(issues.length);
@@ -106,7 +106,7 @@ describe('a configuration', () => {
     expect(await issuesOf({ resources: [notes], clients: [], identityProviders: [THIRD_PARTY], lifetimes: { accessToken: 60 } })).toEqual([]);
   }); // biome-ignore format: a table
 
-  it('tells all faults of a client, and none that follows from another', async () => {
+  it('reports all issues of a client, and none that only follow from another', async () => {
     const invalid = {
       ...client,
       grant_types: ['x'],
@@ -121,7 +121,7 @@ describe('a configuration', () => {
     ]);
   });
 
-  it('tells all its faults at once', async () => {
+  it('reports all issues at once', async () => {
     const issues = await issuesOf({
       issuer: 'x',
       masterKey: new Uint8Array(1),
@@ -139,7 +139,7 @@ describe('a configuration', () => {
     ]);
   });
 
-  it('[ALL-DCR-1 AS-REG-1] makes a client without secret and method a public one', async () => {
+  it('[ALL-DCR-1 AS-REG-1] a configured client without secret and method is public', async () => {
     expect(await issuesOf({ clients: [client], resources: [notes] })).toEqual([]);
   });
 });

@@ -296,7 +296,7 @@ describe('connections', () => {
       },
       // Neither one nor all.
       () => t.visitor.submit(question, { connection: undefined }),
-      () => t.visitor.submit(question, { connection: 'grant_of_somebody_else' }),
+      () => t.visitor.submit(question, { connection: 'grant_of_another_user' }),
       () => t.visitor.open('/connections/end?all=yes', { method: 'HEAD' }),
     ];
     for (const attempt of attempts) {

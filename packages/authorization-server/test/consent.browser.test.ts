@@ -1,4 +1,4 @@
-/** Consent in a real Chromium: narrowed, added to, in a workspace, in German; and the way back over https. */
+/** Consent in Chromium: partial, extended, in a workspace, in German; and the redirect over https. */
 import { readFileSync } from 'node:fs';
 import { createServer as createHttpServer, type Server } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
@@ -164,7 +164,7 @@ describe('consent', { timeout: 60_000 }, () => {
     },
   );
 
-  it('is declined, and nobody signed out, by Enter in a switch', async () => {
+  it('Enter in a switch denies consent and does not log the user out', async () => {
     const callback = `http://127.0.0.1:${portOf(plain)}/cb`;
     const page = await visit();
     await ask(page, { client_id: await register(callback), scope: 'read write' });

@@ -1,4 +1,4 @@
-/** One flow in the log, from the metadata that a client reads to the first call that its token makes. */
+/** One transaction in the audit log, from the metadata that a client reads to the first call with its token. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { basic, claimsOf, ISSUER, redemption, refreshing } from './server-under-test.ts';

@@ -1,4 +1,4 @@
-/** A store that is stolen: whoever has all bytes of it can read no secret of anybody, after everything that a server does. */
+/** A stolen database: no secret can be read in it after everything that a server does. */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ import {
 import { basic, CALLBACK, claimsOf, MASTER_KEY, refreshing } from './server-under-test.ts';
 import { decide, EMAIL, PASSWORD, requestOf, type Scene, type Sight, setScene, VERIFIER } from './visitor.ts';
 
-/** Somewhere to keep things, and all that somebody would carry away. */
+/** A database, and everything in it that a thief would get. */
 interface Place {
   readonly name: string;
   open(): Promise<{ readonly location: string; dump(): Promise<Buffer> }>;
@@ -86,7 +86,7 @@ const cookiesOf = (visitor: Scene['visitor'], of: string) =>
 const hiddenIn = ({ html }: Sight) =>
   [...html.matchAll(/name="token" value="([^"]+)"/g)].map(([, value = '']) => value);
 
-/** Everything that people and clients do with a server of its own accounts, and every secret that came of it. */
+/** Everything that users and clients do with a server with local accounts, and every resulting secret. */
 async function useAccounts(location: string): Promise<Record<string, string | Buffer>> {
   const t = await setScene({ store: await openStore(location), registration: {} });
   const { body: registered } = await t.register({ redirect_uris: [CALLBACK], token_endpoint_auth_method: 'client_secret_post' });
@@ -133,18 +133,18 @@ async function useAccounts(location: string): Promise<Record<string, string | Bu
     'secret of the app that shows codes': secretOn(page),
     ...Object.fromEntries(recovery.map((one, index) => [`recovery code ${index}`, one])),
     'link of an invitation': linkOf(invitation), 'link of a reset': linkOf(reset), 'invitation of a client': clientInvitation,
-    'sealing key': Buffer.from(MASTER_KEY),
+    'master key': Buffer.from(MASTER_KEY),
     ...Object.fromEntries(keys.map((key, index) => [`private key ${index}`, key])),
   };
 } // biome-ignore format: a list
 
-/** The same where people sign in at a third party. */
+/** The same with an identity provider. */
 async function useIdentityProvider(location: string): Promise<Record<string, string | Buffer>> {
   const files = await startFiles();
   const t = await setUpstreamScene([openId(files)], { store: await openStore(location) });
   const { body, status } = await redeemAt(t, await signInThere(t.visitor));
   expect(status).toBe(200);
-  // Somebody else is still there.
+  // Another user is still at the identity provider.
   const away = t.newVisitor();
   const { left } = await leaveFor(away);
   await stayAt(away, left);
@@ -157,7 +157,7 @@ async function useIdentityProvider(location: string): Promise<Record<string, str
   const sent = /code_verifier=([\w.~-]{43,})/.exec(files.received())?.[1] ?? '';
   return {
     ...cookiesOf(t.visitor, 'Ada'),
-    ...cookiesOf(away, 'somebody on the way'),
+    ...cookiesOf(away, 'a federated login in progress'),
     ...Object.fromEntries(files.given.map((token, index) => [`token ${index} of a third party`, token])),
     ...Object.fromEntries(dataKeys.map((key, index) => [`data key ${index}`, key])),
     'state on its way': state, 'verifier towards the third party': sent, 'our secret there': files.client.secret,

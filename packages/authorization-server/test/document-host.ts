@@ -1,7 +1,7 @@
-/** A host of client documents for tests: it answers what a test wrote, and remembers what it was asked. */
+/** A host of client metadata documents for tests: serves what a test defined, and records requests. */
 import type { OutboundFetch } from '@portcullis/http/outbound';
 
-/** What stands at an address: JSON, or a whole answer; whoever makes it may look at the request. */
+/** The document at a URL: JSON, or a function that creates a response to the request. */
 type Page = object | ((request: Request) => Response | Promise<Response>);
 
 export interface DocumentHost {

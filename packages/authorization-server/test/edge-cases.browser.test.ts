@@ -1,4 +1,4 @@
-/** Odd moments in a real Chromium: two tabs, the back button, a page left open, a double click, no cookies, a host that differs. */
+/** Edge cases in Chromium: two tabs, the back button, a page left open, a double click, no cookies, another host. */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
@@ -19,7 +19,7 @@ const cookies = { off: false };
 const arrived: string[] = [];
 const ends: (() => Promise<unknown>)[] = [];
 
-/** Where an app publishes its metadata document, and where that document sends people. */
+/** Where an app publishes its metadata document, and the redirect URIs in it. */
 const DOCUMENT = 'https://tools.example/notes.json';
 const document = {
   client_id: DOCUMENT,

@@ -1,4 +1,4 @@
-/** An operator's application as far as the authorization server knows it: it signs, asks, and answers. */
+/** An application with an external UI, as the authorization server sees it: signs requests and returns decisions. */
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 
 export const SECRET = 'the application and the server know it';

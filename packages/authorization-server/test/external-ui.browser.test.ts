@@ -1,4 +1,4 @@
-/** Headless mode in a real Chromium: a small application on another site shows sign-in and consent. */
+/** The external UI in Chromium: a small application on another site shows login and consent. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Browser, Page } from 'playwright-core';

@@ -1,4 +1,4 @@
-/** Headless mode: an application of the operator shows sign-in and consent, and cannot be made to answer for another browser. */
+/** The external UI: an application of the operator shows login and consent, and cannot decide for another browser. */
 import { describe, expect, it } from 'vitest';
 import {
   type AuthorizationServer,
@@ -80,8 +80,8 @@ async function signIn(t: Stage, visitor: Visitor, path: string, more: object = {
 
 const wanted = requestOf({ scope: 'notes:read notes:write' });
 
-describe('a headless mode', () => {
-  it('lets an application sign in and ask for consent, from the request to the token', async () => {
+describe('the external UI', () => {
+  it('an application shows login and consent, from the request to the token', async () => {
     const t = await stage();
     const challenge = challengeOf(await t.visitor.open(wanted), loginUrl);
     const asked = await t.call('/headless/ask', { challenge });
@@ -142,7 +142,7 @@ describe('a headless mode', () => {
     );
   });
 
-  it('tells the app when a person refuses, at either step', async () => {
+  it('redirects to the client when the user cancels login or denies consent in the application', async () => {
     const t = await stage();
     const login = challengeOf(await t.visitor.open(wanted), loginUrl);
     const first = await t.visitor.open(await t.conclude('/headless/refuse', { challenge: login }));
@@ -153,7 +153,7 @@ describe('a headless mode', () => {
     expect(t.events.filter(({ type }) => type === 'consent.denied')).toHaveLength(2);
   });
 
-  it('signs in for the pages of one’s own account too, and shows no way in of its own', async () => {
+  it('the application also logs users in for the account pages, and no built-in login is shown', async () => {
     const t = await stage();
     const challenge = challengeOf(await t.visitor.open('/account'), loginUrl);
     const { body } = await t.call('/headless/ask', { challenge });
@@ -172,7 +172,7 @@ describe('a headless mode', () => {
     expect(typed.status).toBe(405);
   });
 
-  it('asks again when somebody refused to sign in for their own account', async () => {
+  it('asks again when a user cancelled the login for their own account page', async () => {
     const t = await stage();
     const challenge = challengeOf(await t.visitor.open('/connections'), loginUrl);
     const refused = await t.visitor.open(await t.conclude('/headless/refuse', { challenge }));
@@ -182,7 +182,7 @@ describe('a headless mode', () => {
     ]);
   });
 
-  it('remembers a sign-in only as long as the application says', async () => {
+  it('keeps a session only as long as the application says', async () => {
     const t = await stage({ loginUrl, secrets: [SECRET] });
     expect((await signIn(t, t.visitor, wanted)).path).toMatch(/^\/consent/);
     t.clock.now += 601;
@@ -194,7 +194,7 @@ describe('a headless mode', () => {
     challengeOf(await t.visitor.open(wanted), loginUrl);
   });
 
-  it('tells the application when somebody has to show anew who they are, or wants to be somebody else', async () => {
+  it('a challenge says if a fresh login or another account is wanted', async () => {
     const t = await stage({ loginUrl, secrets: [SECRET] });
     const consent = await signIn(t, t.visitor, wanted);
     const switched = await t.visitor.submit(consent, { decision: 'switch' });
@@ -215,7 +215,7 @@ describe('a headless mode', () => {
     challengeOf(await t.visitor.open(refresh?.[1] ?? ''), consentUrl);
   });
 
-  it('makes accounts only where the operator wants that', async () => {
+  it('creates accounts only where configured', async () => {
     const t = await stage();
     const challenge = challengeOf(await t.visitor.open(wanted), loginUrl);
     const before = t.snapshot();
@@ -234,7 +234,7 @@ describe('a headless mode', () => {
     expect([made?.email, made?.disabledAt]).toEqual(['grace@example.org', null]);
   });
 
-  it('lets no disabled account in, even when it was accepted before', async () => {
+  it('rejects a disabled account, even if its login was accepted before', async () => {
     const t = await stage();
     const challenge = challengeOf(await t.visitor.open(wanted), loginUrl);
     const back = await t.conclude('/headless/accept', { challenge, email: EMAIL });
@@ -244,7 +244,7 @@ describe('a headless mode', () => {
     expect((await t.call('/headless/accept', { challenge: again, email: EMAIL })).status).toBe(400);
   });
 
-  it('chooses a workspace, which binds the grant', async () => {
+  it('the application picks a workspace, and the grant is bound to it', async () => {
     const workspaces = async () => [
       { id: 'w1', name: 'One' },
       { id: 'w2', name: 'Two' },
@@ -269,7 +269,7 @@ describe('a headless mode', () => {
     expect(grant?.workspace).toBe('w2');
   });
 
-  it('speaks of servers in the language of the browser', async () => {
+  it('describes servers in the language of the browser', async () => {
     const scopes = { read: 'Read your notes' };
     const translations = { de: { name: 'Notizen', scopes: { read: 'Ihre Notizen lesen' } } };
     const resources = [{ resource: 'https://mcp.example/notes', name: 'Notes', scopes, translations }];
@@ -296,7 +296,7 @@ describe('the interface of the application', () => {
     ['a signature of a minute ago', (t, challenge) => t.call('/headless/ask', { challenge }, { at: t.clock.now - 61 })],
     ['a signature of the future', (t, challenge) => t.call('/headless/ask', { challenge }, { at: t.clock.now + 61 })],
   ]; // biome-ignore format: a table
-  it.each(CASES)('refuses a request with %s', async (_what, send) => {
+  it.each(CASES)('rejects a request with %s', async (_what, send) => {
     const t = await stage();
     const challenge = challengeOf(await t.visitor.open(wanted), loginUrl);
     const before = t.snapshot();
@@ -306,7 +306,7 @@ describe('the interface of the application', () => {
     expect((await t.call('/headless/ask', { challenge })).status).toBe(200);
   });
 
-  it('takes a signature once', async () => {
+  it('accepts a signature once', async () => {
     const t = await stage();
     const challenge = challengeOf(await t.visitor.open(wanted), loginUrl);
     const nonce = 'a-nonce-of-the-test';
@@ -315,7 +315,7 @@ describe('the interface of the application', () => {
     expect((await t.call('/headless/ask', { challenge }, { nonce: `${nonce}-2` })).status).toBe(200);
   });
 
-  it('takes a signature once, however its last bits are written', async () => {
+  it('accepts a signature once, even if its last bits are encoded differently', async () => {
     const t = await stage({ loginUrl, secrets: [SECRET] });
     const body = JSON.stringify({ email: EMAIL });
     const path = '/headless/sign-out';
@@ -331,7 +331,7 @@ describe('the interface of the application', () => {
     expect(statuses).toEqual([200, 401, 401, 401, 401]);
   });
 
-  it('takes either of two secrets, so that one can be replaced', async () => {
+  it('accepts either of two secrets, so that one can be rotated', async () => {
     const next = 'the next secret of the application';
     const t = await stage({ ...both, secrets: [next, SECRET] });
     const challenge = challengeOf(await t.visitor.open(wanted), loginUrl);
@@ -339,7 +339,7 @@ describe('the interface of the application', () => {
     expect((await t.call('/headless/ask', { challenge }, { secret: next })).status).toBe(200);
   });
 
-  it('is for servers: no script of a page may call it, and it is not there where nobody wants it', async () => {
+  it('the interface allows no cross-origin scripts, and is absent without the option', async () => {
     const t = await stage();
     const headers = { origin: 'https://shop.example', 'access-control-request-method': 'POST' };
     const preflight = await t.send('/headless/ask', { method: 'OPTIONS', headers });
@@ -362,7 +362,7 @@ describe('the interface of the application', () => {
     ['no address', (challenge) => ({ challenge }), 'invalid_request'],
     ['an address that is none', (challenge) => ({ challenge, email: 'ada' }), 'invalid_request'],
     ['half seconds', (challenge) => ({ challenge, email: EMAIL, remember: 0.5 }), 'invalid_request'],
-  ])('refuses %s', async (_what, members, error) => {
+  ])('rejects %s', async (_what, members, error) => {
     const t = await stage();
     const challenge = challengeOf(await t.visitor.open(wanted), loginUrl);
     const { status, body } = await t.call('/headless/accept', members(challenge));
@@ -375,7 +375,7 @@ describe('the interface of the application', () => {
     ['nothing', { scopes: [] }],
     ['scopes that are no list', { scopes: 'notes:read' }],
     ['a workspace where there is none', { scopes: ['notes:read'], workspace: 'w1' }],
-  ])('refuses to accept %s', async (_what, members) => {
+  ])('does not accept %s', async (_what, members) => {
     const t = await stage();
     const challenge = challengeOf(await signIn(t, t.visitor, wanted), consentUrl);
     const accept = { challenge, account: ACCOUNT };
@@ -385,16 +385,16 @@ describe('the interface of the application', () => {
     await t.conclude('/headless/accept', { ...accept, scopes: ['notes:read'] });
   });
 
-  it('signs a person out who has left the application', async () => {
+  it('logs out a user at the request of the application', async () => {
     const t = await stage({ loginUrl, secrets: [SECRET] });
     await signIn(t, t.visitor, wanted, { remember: 3600 });
     expect((await t.visitor.open('/account')).path).toBe('/account');
-    expect((await t.call('/headless/sign-out', { email: 'nobody@example.org' })).body).toEqual({ ended: 0 });
+    expect((await t.call('/headless/sign-out', { email: 'unknown@example.org' })).body).toEqual({ ended: 0 });
     expect((await t.call('/headless/sign-out', { email: EMAIL })).body).toEqual({ ended: 1 });
     challengeOf(await t.visitor.open('/account'), loginUrl);
   });
 
-  it('takes one answer to a challenge, while it is open', async () => {
+  it('accepts one result per challenge, while it is open', async () => {
     const t = await stage();
     const challenge = challengeOf(await t.visitor.open(wanted), loginUrl);
     await t.conclude('/headless/accept', { challenge, email: EMAIL });
@@ -407,7 +407,7 @@ describe('the interface of the application', () => {
     expect((await t.call('/headless/ask', { challenge: late })).body['error']).toBe('invalid_grant');
   });
 
-  it('does not take an answer to what has changed since, and leads to the question of now', async () => {
+  it('rejects a result for an outdated challenge, and leads to the current one', async () => {
     let names = ['One', 'Two'];
     const workspaces = async () => names.map((name) => ({ id: name.toLowerCase(), name }));
     const t = await stage(both, { workspaces });
@@ -425,8 +425,8 @@ describe('the interface of the application', () => {
   });
 });
 
-describe('an answer of the application', () => {
-  it('T069: signs nobody in in another browser than the one that began (login CSRF)', async () => {
+describe('results of the application', () => {
+  it('T069: a result signs in only the browser that started the login (login CSRF)', async () => {
     const t = await stage();
     const [attacker, victim] = [t.newVisitor(), t.visitor];
     const challenge = challengeOf(await attacker.open(wanted), loginUrl);
@@ -440,7 +440,7 @@ describe('an answer of the application', () => {
     challengeOf(await attacker.open(back), consentUrl);
   });
 
-  it('T069: leaves nothing behind for the one who began when another browser brought the answer', async () => {
+  it('T069: a result opened in another browser leaves no session behind for the one that started', async () => {
     const t = await stage();
     const [attacker, victim] = [t.newVisitor(), t.visitor];
     // The victim is led to the application with the attacker’s challenge, and is signed in there.
@@ -452,7 +452,7 @@ describe('an answer of the application', () => {
     expect(attacker.cookies.has('__Host-portcullis-session')).toBe(false);
   });
 
-  it('T069: signs nobody in for their own pages by an answer made for a stranger', async () => {
+  it('T069: a login for account pages rejects a result made for another browser', async () => {
     const t = await stage();
     const challenge = challengeOf(await t.newVisitor().open('/connections'), loginUrl);
     const back = await t.conclude('/headless/accept', { challenge, email: EMAIL });
@@ -461,7 +461,7 @@ describe('an answer of the application', () => {
     expect(t.visitor.cookies.has('__Host-portcullis-session')).toBe(false);
   });
 
-  it('T067: is for the account that was asked, in the session that was asked (consent fixation)', async () => {
+  it('T067: a consent result is valid only for the account and session that was asked (consent fixation)', async () => {
     const t = await stage({ ...both, createAccounts: true });
     const challenge = challengeOf(await signIn(t, t.visitor, wanted), consentUrl);
     const accept = { challenge, scopes: ['notes:read'] };
@@ -471,14 +471,14 @@ describe('an answer of the application', () => {
 
     const otherVisitor = await t.newVisitor().open(back);
     expect([otherVisitor.status, otherVisitor.left]).toEqual([403, null]);
-    // Another session in the same browser is another person, as far as anybody knows.
+    // Another session in the same browser may be another user.
     await signIn(t, t.visitor, requestOf({ prompt: 'login' }), { email: 'grace@example.org' });
     const swapped = await t.visitor.open(back);
     expect([swapped.status, swapped.left]).toEqual([403, null]);
     expect(t.events.some(({ type }) => type === 'authorization_code.issued')).toBe(false);
   });
 
-  it('T067: is not used up by programs that look at links, and is used once', async () => {
+  it('T067: a result is not consumed by link scanners, and is accepted once', async () => {
     const t = await stage();
     const challenge = challengeOf(await t.visitor.open(wanted), loginUrl);
     const back = await t.conclude('/headless/accept', { challenge, email: EMAIL });
@@ -495,7 +495,7 @@ describe('an answer of the application', () => {
     expect([twice.status, twice.left]).toEqual([403, null]);
   });
 
-  it('T068: goes on under another sealing key as long as the one before stands beside it', async () => {
+  it('T068: a result stays valid under a new master key with the previous one configured', async () => {
     const t = await stage();
     const next = new Uint8Array(32).fill(9);
     const serverWith = (more: Partial<AuthorizationServerOptions>) =>
@@ -549,7 +549,7 @@ describe('an answer of the application', () => {
     expect(found.left?.href.startsWith(consentUrl)).toBe(true);
   });
 
-  it('T068: is not taken when it was changed, has expired, or is a challenge', async () => {
+  it('T068: rejects a result that was changed, has expired, or is a challenge', async () => {
     const t = await stage();
     const challenge = challengeOf(await t.visitor.open(wanted), loginUrl);
     const back = await t.conclude('/headless/accept', { challenge, email: EMAIL });
@@ -563,7 +563,7 @@ describe('an answer of the application', () => {
     expect(t.snapshot()).toBe(before);
   });
 
-  it('says nothing by itself, nor does its challenge', async () => {
+  it('says nothing by itself: challenges and results are encrypted', async () => {
     const t = await stage();
     const challenge = challengeOf(await t.visitor.open(wanted), loginUrl);
     expect(challenge).toMatch(/^[\w-]{100,1500}$/);

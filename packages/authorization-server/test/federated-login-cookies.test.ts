@@ -1,4 +1,4 @@
-/** The cookie of somebody who has left for a third party: what it says to the browser, and what it is worth. */
+/** The federated login cookie: its attributes, and what it is bound to. */
 import { describe, expect, it } from 'vitest';
 import { comeBack, leaveFor, openId, setUpstreamScene, startFiles, stayAt } from './federation-scene.ts';
 import { requestOf, type Sight } from './visitor.ts';
@@ -24,7 +24,7 @@ describe('the cookie of a departure', () => {
     await leaveFor(t.visitor);
     const { left } = await leaveFor(t.visitor, requestOf(desktop));
     const [own, other] = [...t.visitor.cookies].filter(([name]) => name.includes('federated-login'));
-    if (own === undefined || other === undefined) throw new Error('there are not two departures');
+    if (own === undefined || other === undefined) throw new Error('there are not two federated logins');
     const back = await stayAt(t.visitor, left);
     // What was allowed to the one client stands in for nothing that the other asks.
     t.visitor.cookies.set(other[0], own[1]);

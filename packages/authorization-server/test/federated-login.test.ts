@@ -1,4 +1,4 @@
-/** Signing in at a third party: consent here first, a way there and back that nobody else can walk, and an end at the client. */
+/** Federated login: consent first, a redirect to the identity provider and back bound to the browser, then back to the client. */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startGithub } from '../../../tests/support/identity-providers/github.ts';
 import { startMisbehaving } from '../../../tests/support/identity-providers/misbehaving.ts';
@@ -41,7 +41,7 @@ async function setFilesScene(options: Partial<AuthorizationServerOptions> = {}) 
   return { files, t: await setUpstreamScene([openId(files)], options) };
 }
 
-/** Cookies of departures that an answer sets. */
+/** Federated login cookies that a response sets. */
 function federatedLoginCookies({ headers, trail }: Sight): readonly string[] {
   return [...trail.map((one) => one.headers), headers]
     .flatMap((one) => one.getSetCookie())
@@ -66,7 +66,7 @@ describe('the law of interaction', () => {
       step: { show: 'consent' },
     },
     {
-      description: 'here: no consent of nobody',
+      description: 'local login: no consent without a user',
       login: 'local',
       accountId: null,
       decision: allowed,
@@ -87,7 +87,7 @@ describe('the law of interaction', () => {
       step: { show: 'consent' },
     },
     {
-      description: 'there: consent, whoever was named before',
+      description: 'identity provider: consent, whatever user was named before',
       login: 'federated',
       accountId: 'ada',
       decision: null,
@@ -112,7 +112,7 @@ describe('the law of interaction', () => {
   });
 });
 
-/** How often somebody redeemed a code there. */
+/** How often a code was redeemed at the provider. */
 const redemptions = (files: { count(endpoint: string): number }) => files.count('POST /token');
 
 describe('the way to a third party and back', () => {
@@ -145,7 +145,7 @@ describe('the way to a third party and back', () => {
     expect(status).toBe(200);
     expect(claimsOf(body['access_token'])).toMatchObject({ iss: ISSUER, aud: NOTES, scope: 'notes:read' });
     expect(files.given).not.toContain(body['access_token']);
-    // Whatever the person typed, they typed it there.
+    // The user typed credentials at the provider only.
     expect(files.typed).toContain('there');
   });
 
@@ -555,7 +555,7 @@ describe('T077 a way that another browser began', () => {
     const refused = await comeBack(t.visitor, back);
     expect([refused.status, refused.left, redemptions(files)]).toEqual([403, null, 0]);
     expect(t.snapshot()).toBe(before);
-    // Whoever left may still come back.
+    // Started federated logins can still complete.
     expect((await comeBack(attacker, back)).left?.searchParams.get('code')).toBeTruthy();
   });
 
@@ -686,10 +686,10 @@ describe('T080 lies about who somebody is', () => {
   it.each([
     { description: 'a wrong nonce', lies: { claims: { nonce: 'another' } } },
     { description: 'no nonce', lies: { claims: { nonce: undefined } } },
-    { description: 'a wrong audience', lies: { claims: { aud: 'somebody-else' } } },
+    { description: 'a wrong audience', lies: { claims: { aud: 'another-client' } } },
     {
       description: 'several audiences and no authorized party',
-      lies: { claims: { aud: ['portcullis', 'somebody-else'] } },
+      lies: { claims: { aud: ['portcullis', 'another-client'] } },
     },
     { description: 'another authorized party', lies: { claims: { aud: ['portcullis', 'x'], azp: 'x' } } },
     { description: 'a wrong issuer', lies: { claims: { iss: other } } },
@@ -931,7 +931,7 @@ describe('T081 errors of the third party', () => {
 });
 
 describe('T082 who somebody is', () => {
-  /** The account that a person of the third party gets. */
+  /** The account that a user of the identity provider gets. */
   async function accountOf(t: UpstreamScene, login: string): Promise<string> {
     const visitor = t.newVisitor();
     const { body } = await redeemAt(t, await signInThere(visitor, requestOf(), { login }));
@@ -1031,7 +1031,7 @@ describe('T082 who somebody is', () => {
     );
     expect(end.left?.searchParams.has('code')).toBe(may);
     expect(await t.store.findLinkedIdentity(files.origin, 'ada')).toEqual(may ? expect.anything() : null);
-    // What nobody needs is given back.
+    // Unused tokens are revoked.
     if (!may)
       await until(async () => (await Promise.all(files.given.map(files.stands))).every((one) => !one));
   });

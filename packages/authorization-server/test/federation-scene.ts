@@ -1,4 +1,4 @@
-/** A server with third parties, and a person who goes there and comes back as a browser would. */
+/** A server with identity providers, and a user who goes there and comes back as a browser would. */
 import { onTestFinished } from 'vitest';
 import type { IdentityProvider as Elsewhere } from '../../../tests/support/identity-providers/identity-provider.ts';
 import type { OidcIdentityProvider } from '../../../tests/support/identity-providers/oidc.ts';
@@ -62,7 +62,7 @@ export function plain(
   };
 }
 
-/** A server whose people sign in at third parties. */
+/** A server whose users sign in with identity providers. */
 export async function setUpstreamScene(
   identityProviders: readonly IdentityProviderOptions[],
   options: Partial<AuthorizationServerOptions> = {},
@@ -87,7 +87,7 @@ export async function elsewhere<T extends Elsewhere>(start: () => Promise<T>, id
 
 export const startFiles = (): Promise<OidcIdentityProvider> => elsewhere(startOidc, 'files');
 
-/** What a person does at a third party. */
+/** What a user does at an identity provider. */
 export interface Stay {
   readonly login?: string;
   readonly answer?: 'allow' | 'deny';

@@ -1,4 +1,4 @@
-/** Whatever comes in, the answer is a refusal with an OAuth error: nothing fails inside, and nothing is stored. */
+/** Hostile input: every response is an OAuth error, nothing fails inside, and nothing is stored. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { APP, createDocumentHost, documentOf } from './document-host.ts';

@@ -1,4 +1,4 @@
-/** What an operator says of third parties: judged at birth, every fault at once; and what is known of those that have a preset. */
+/** Options of identity providers: validation at startup with all issues at once, and the presets. */
 import { describe, expect, it } from 'vitest';
 import { readFederatedUser } from '../src/federation/provider/federated-user.ts';
 import {
@@ -117,7 +117,7 @@ describe('third parties in the configuration', () => {
       issue: /endpoints\.token/,
     },
     {
-      description: 'nothing that says who somebody is',
+      description: 'no claim that identifies the user',
       wrong: { kind: { endpoints, userinfoClaims: { subject: '' } } },
       issue: /userinfoClaims\.subject/,
     },

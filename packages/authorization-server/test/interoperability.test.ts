@@ -1,4 +1,4 @@
-/** Clients that we did not write, unmodified, against this server: what they parse, send and check. */
+/** Unmodified third-party clients against this server: what they parse, send and check. */
 import {
   OAuthClientInformationFullSchema,
   OAuthMetadataSchema,

@@ -1,4 +1,4 @@
-/** Introspection: protected resources ask about their tokens, clients about their own, and nobody about others'. */
+/** Introspection: resources introspect their tokens, clients their own, and no other client's. */
 import { describe, expect, it } from 'vitest';
 import {
   ACCOUNT,
@@ -125,9 +125,9 @@ describe('an inactive answer says nothing else', () => {
     ],
     ['that was not used for too long', (t) => (t.clock.now += 1000), { refreshIdle: 1000 }],
     ['whose grant has ended', (t) => (t.clock.now += 500), { refreshIdle: 1000, grant: 500 }],
-    ['whose person is no longer let in', (t) => t.store.disableAccount(ACCOUNT, t.clock.now)],
+    ['whose account is disabled', (t) => t.store.disableAccount(ACCOUNT, t.clock.now)],
     [
-      'that somebody ended on the page of connections',
+      'that the user revoked on the connections page',
       (t) => t.store.revokeAccountGrants(ACCOUNT, null, t.clock.now),
     ],
   ])('[AS-INTRO-63] for a refresh token %s', async (_what, end, lifetimes = {}) => {
@@ -199,7 +199,7 @@ describe('an inactive answer says nothing else', () => {
 
 describe('a caller', () => {
   it.each([
-    ['nobody', {}, {}, 401, 'invalid_client'],
+    ['no client', {}, {}, 401, 'invalid_client'],
     ['a wrong secret', {}, basic('notes-server', 'x'), 401, 'invalid_client'],
     ['a public client', { client_id: 'desktop' }, {}, 401, 'invalid_client'],
     ['a bearer token', {}, { authorization: 'Bearer x' }, 401, 'invalid_client'],

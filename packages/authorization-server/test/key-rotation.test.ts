@@ -1,4 +1,4 @@
-/** The life of signing keys: published, signing, past, gone; by time and by command, in several processes at once. */
+/** Rotation of signing keys by time and by command, over several processes, and the master key that encrypts them. */
 import { openStore } from '@portcullis/store';
 import { createLocalJWKSet, decodeProtectedHeader, type JWK, jwtVerify } from 'jose';
 import { describe, expect, it } from 'vitest';
@@ -24,7 +24,7 @@ const NEW_MASTER_KEY = new Uint8Array(32).fill(9);
 const DAY = 86_400;
 const rotation = { rotateEvery: 90 * DAY, prepublish: 3600 };
 
-describe('the schedule', () => {
+describe('the rotation schedule', () => {
   const [first, second, third] = [{ signsFrom: 100 }, { signsFrom: 200 }, { signsFrom: 300 }] as const;
   it.each([
     { now: 50, keys: [first], signing: first, published: [first], retired: [], changesAt: Number.POSITIVE_INFINITY },
@@ -34,7 +34,7 @@ describe('the schedule', () => {
     { now: 220, keys: [first, second], signing: second, published: [second], retired: [first], changesAt: Number.POSITIVE_INFINITY },
     { now: 210, keys: [first, second, third], signing: second, published: [second, third, first], retired: [], changesAt: 220 },
     { now: 500, keys: [third, second, first], signing: third, published: [third], retired: [first, second], changesAt: Number.POSITIVE_INFINITY },
-  ])('at $now of $keys', ({ now, keys, ...expected }) => {
+  ])('the schedule at $now for $keys', ({ now, keys, ...expected }) => {
     expect(rotationSchedule<{ signsFrom: number }>(keys, now, 20)).toEqual(expected);
   }); // biome-ignore format: a table
 });
@@ -43,7 +43,7 @@ const kidOf = (token: unknown) => decodeProtectedHeader(String(token)).kid;
 const kidsOf = async (server: AuthorizationServer) => (await server.jwks()).keys.map(({ kid }) => kid);
 
 describe('rotation by time', () => {
-  it('T064 publishes the new key before it signs, and keeps the old one for the longest life of a token', async () => {
+  it('T064: publishes a new key before it signs, and keeps the old one for the longest token lifetime', async () => {
     const { server, clock, signIn, send, events } = await startServer({ keys: rotation });
     const [old] = await kidsOf(server);
     const firstDay = clock.now;
@@ -78,7 +78,7 @@ describe('rotation by time', () => {
     expect(events).toContainEqual({ type: 'key.removed', keyId: old });
   });
 
-  it('happens once, however many processes share the store', async () => {
+  it('keys rotate once, however many processes share the store', async () => {
     const t = await startServer({ keys: rotation });
     const others = await Promise.all(
       [1, 2, 3].map(() =>
@@ -101,13 +101,13 @@ describe('rotation by time', () => {
     expect(kids.every((set) => set[0] === kids[0]?.[0])).toBe(true);
   });
 
-  it('does not happen when it is switched off', async () => {
+  it('keys do not rotate when rotation is disabled', async () => {
     const { server, clock } = await startServer({ keys: { rotateEvery: null } });
     clock.now += 3650 * DAY;
     expect(await kidsOf(server)).toHaveLength(1);
   });
 
-  it('goes on with the keys that are known while the store is away', async () => {
+  it('uses the known keys during an outage of the store', async () => {
     const store = await openStore(':memory:');
     let isAway = false;
     const listKeys = () => (isAway ? Promise.reject(new Error('away')) : store.listSigningKeys());
@@ -137,32 +137,39 @@ describe('rotation by command', () => {
     { replacement: 'in-time', signsAfter: 3600, states: ['next', 'signing'] },
     { replacement: 'at-once', signsAfter: 0, states: ['signing', 'past'] },
     { replacement: 'compromised', signsAfter: 0, states: ['signing'] },
-  ] as const)('is noticed by servers that run: $replacement', async ({ replacement, signsAfter, states }) => {
-    const t = await startServer({ keys: rotation });
-    const [old] = await kidsOf(t.server);
-    const token = (await t.signIn()).body['access_token'];
-    t.clock.now += 1;
-    const listed = await administer(t).rotate(replacement);
-    expect(listed.map(({ state }) => state)).toEqual(states);
-    const [made] = listed;
-    expect(made).toMatchObject({ algorithm: 'ES256', canDecrypt: true, signsFrom: t.clock.now + signsAfter });
+  ] as const)(
+    'running servers notice a rotation by command: $replacement',
+    async ({ replacement, signsAfter, states }) => {
+      const t = await startServer({ keys: rotation });
+      const [old] = await kidsOf(t.server);
+      const token = (await t.signIn()).body['access_token'];
+      t.clock.now += 1;
+      const listed = await administer(t).rotate(replacement);
+      expect(listed.map(({ state }) => state)).toEqual(states);
+      const [made] = listed;
+      expect(made).toMatchObject({
+        algorithm: 'ES256',
+        canDecrypt: true,
+        signsFrom: t.clock.now + signsAfter,
+      });
 
-    t.clock.now += 30;
-    expect((await kidsOf(t.server)).toSorted()).toEqual(
-      (replacement === 'compromised' ? [made?.id] : [made?.id, old]).toSorted(),
-    );
-    t.clock.now += signsAfter;
-    expect(kidOf((await t.signIn()).body['access_token'])).toBe(made?.id);
-    const introspected = await t.post(
-      '/introspect',
-      { token: String(token) },
-      { authorization: `Basic ${btoa('notes-server:notes-server-secret')}` },
-    );
-    const isExpired = signsAfter > 600;
-    expect(introspected.body['active']).toBe(replacement !== 'compromised' && !isExpired);
-  });
+      t.clock.now += 30;
+      expect((await kidsOf(t.server)).toSorted()).toEqual(
+        (replacement === 'compromised' ? [made?.id] : [made?.id, old]).toSorted(),
+      );
+      t.clock.now += signsAfter;
+      expect(kidOf((await t.signIn()).body['access_token'])).toBe(made?.id);
+      const introspected = await t.post(
+        '/introspect',
+        { token: String(token) },
+        { authorization: `Basic ${btoa('notes-server:notes-server-secret')}` },
+      );
+      const isExpired = signsAfter > 600;
+      expect(introspected.body['active']).toBe(replacement !== 'compromised' && !isExpired);
+    },
+  );
 
-  it('makes the first key of an empty store', async () => {
+  it('rotation by command creates the first key of an empty store', async () => {
     const store = await openStore(':memory:');
     const keys = createKeyAdministration({ store, masterKey: MASTER_KEY });
     expect(await keys.list()).toEqual([]);
@@ -170,7 +177,7 @@ describe('rotation by command', () => {
     await store.close();
   });
 
-  it('is refused under another sealing key, and then nothing has changed', async () => {
+  it('rotation with another master key is rejected and changes nothing', async () => {
     const t = await startServer();
     const before = await t.store.listSigningKeys();
     const keys = administer(t, { masterKey: NEW_MASTER_KEY });
@@ -180,8 +187,8 @@ describe('rotation by command', () => {
   });
 });
 
-describe('a sealing key that is lost', () => {
-  it('gives up what it sealed, and nothing else', async () => {
+describe('a lost master key', () => {
+  it('deletes what a lost master key had encrypted, and nothing else', async () => {
     const t = await startServer();
     const { body } = await t.signIn();
     const dataKey = { id: 'data-key_lost', encryptedKey: new Uint8Array(93).fill(7), createdAt: t.clock.now };
@@ -217,12 +224,12 @@ describe('a sealing key that is lost', () => {
   });
 });
 
-describe('algorithms', () => {
+describe('signing algorithms', () => {
   it.each([
     { algorithm: 'ES256', members: ['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y'] },
     { algorithm: 'EdDSA', members: ['alg', 'crv', 'kid', 'kty', 'use', 'x'] },
     { algorithm: 'RS256', members: ['alg', 'e', 'kid', 'kty', 'n', 'use'] },
-  ] as const)('T064 $algorithm signs tokens that others verify and this server reads back', async (row) => {
+  ] as const)('T064: $algorithm signs tokens that others verify and this server reads back', async (row) => {
     const { server, signIn, post } = await startServer({ keys: { algorithm: row.algorithm } });
     const { keys } = await server.jwks();
     expect(keys.map((key) => Object.keys(key).toSorted())).toEqual([row.members]);
@@ -246,7 +253,7 @@ describe('algorithms', () => {
     });
   });
 
-  it('change with the configuration, by a rotation in time', async () => {
+  it('a configured algorithm takes effect by a rotation in time', async () => {
     const t = await startServer();
     const [old] = await kidsOf(t.server);
     const server = await createAuthorizationServer({
@@ -267,7 +274,7 @@ describe('algorithms', () => {
     [{ algorithm: 'HS256' }, /keys\.algorithm must be one of ES256, EdDSA, RS256/],
     [{ prepublish: 329 }, /keys\.prepublish must be a whole number of seconds from 330/],
     [{ rotateEvery: 7199 }, /keys\.rotateEvery must be at least twice/],
-  ])('and times are judged: %j', async (keys, says) => {
+  ])('rejects invalid key options: %j', async (keys, says) => {
     const store = await openStore(':memory:');
     const options = { issuer: ISSUER, store, masterKey: MASTER_KEY, resources: RESOURCES };
     const start = createAuthorizationServer({
@@ -281,7 +288,7 @@ describe('algorithms', () => {
   });
 });
 
-describe('another sealing key', () => {
+describe('another master key', () => {
   const start = (t: Awaited<ReturnType<typeof startServer>>, more: Partial<AuthorizationServerOptions>) =>
     createAuthorizationServer({
       issuer: ISSUER,
@@ -293,7 +300,7 @@ describe('another sealing key', () => {
       ...more,
     });
 
-  it('opens the keys after they were sealed anew, and the old one does not', async () => {
+  it('keys are re-encrypted under another master key, and the old one no longer decrypts them', async () => {
     const t = await startServer();
     const before = await kidsOf(t.server);
     await expect(start(t, {})).rejects.toThrow(/masterKey does not decrypt/);
@@ -309,7 +316,7 @@ describe('another sealing key', () => {
     expect(await keys.reencrypt(NEW_MASTER_KEY)).toBe(1);
   });
 
-  it('is refused when the old one does not open all, and then nothing has changed', async () => {
+  it('re-encryption is rejected and changes nothing if the old master key does not decrypt everything', async () => {
     const t = await startServer();
     const before = await t.store.listSigningKeys();
     const keys = createKeyAdministration({ store: t.store, masterKey: new Uint8Array(32).fill(1) });
@@ -317,7 +324,7 @@ describe('another sealing key', () => {
     expect(await t.store.listSigningKeys()).toEqual(before);
   });
 
-  it('gives retries of refreshes from before the successor that they had got', async () => {
+  it('a retried refresh from before a change of the master key gets the same successor', async () => {
     const t = await startServer();
     const { refresh_token: token } = (await t.signIn()).body;
     const first = await t.post('/token', refreshing(token));
@@ -341,7 +348,7 @@ describe('another sealing key', () => {
     );
   });
 
-  it('makes no key while others are sealed under a newer one', async () => {
+  it('creates no key while others are encrypted under a newer master key', async () => {
     const t = await startServer({ keys: rotation, previousMasterKeys: [NEW_MASTER_KEY] });
     await createKeyAdministration({ store: t.store, masterKey: MASTER_KEY }).reencrypt(NEW_MASTER_KEY);
     t.clock.now += 91 * DAY;

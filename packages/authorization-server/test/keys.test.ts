@@ -1,4 +1,4 @@
-/** Signing keys: made once, sealed at rest, published without their private part, unreadable under another key. */
+/** Signing keys: created once, encrypted in the store, published without private members, unreadable under another master key. */
 import { openStore } from '@portcullis/store';
 import { createLocalJWKSet, jwtVerify } from 'jose';
 import { describe, expect, it } from 'vitest';
@@ -8,18 +8,18 @@ import { CLIENTS, ISSUER, MASTER_KEY, NOTES, RESOURCES, startServer } from './se
 
 const options = { issuer: ISSUER, masterKey: MASTER_KEY, resources: RESOURCES, clients: CLIENTS };
 
-describe('sealing', () => {
+describe('encryption of stored keys', () => {
   const encryptor = createEncryptor(MASTER_KEY);
   const plaintext = Buffer.from('a private key');
 
-  it('opens for the same key and place', () => {
+  it('decrypts with the same key and context', () => {
     expect(encryptor.decrypt(encryptor.encrypt(plaintext, 'row 1'), 'row 1')).toEqual(plaintext);
     expect(createEncryptor(MASTER_KEY).decrypt(encryptor.encrypt(plaintext, 'row 1'), 'row 1')).toEqual(
       plaintext,
     );
   });
 
-  it('never seals to the same bytes twice, and shows nothing of the text', () => {
+  it('never encrypts to the same bytes twice, and reveals nothing of the plaintext', () => {
     const [first, second] = [encryptor.encrypt(plaintext, 'row 1'), encryptor.encrypt(plaintext, 'row 1')];
     expect(first).not.toEqual(second);
     expect(Buffer.from(first).includes(plaintext.subarray(0, 4))).toBe(false);
@@ -34,7 +34,7 @@ describe('sealing', () => {
     }
   };
 
-  it('tells another key from damage', () => {
+  it('distinguishes another key from damaged data', () => {
     const ciphertext = encryptor.encrypt(plaintext, 'row 1');
     const other = createEncryptor(new Uint8Array(32).fill(8));
     expect(issueOf(() => other.decrypt(ciphertext, 'row 1'))).toBe('other-key');
@@ -44,7 +44,7 @@ describe('sealing', () => {
     }
   });
 
-  it('notices any changed byte', () => {
+  it('detects any changed byte', () => {
     const ciphertext = encryptor.encrypt(plaintext, 'row 1');
     for (const index of ciphertext.keys()) {
       const changed = Uint8Array.from(ciphertext, (byte, at) => (at === index ? byte ^ 1 : byte));
@@ -54,7 +54,7 @@ describe('sealing', () => {
 });
 
 describe('signing keys', () => {
-  it('are made at the first start and kept', async () => {
+  it('signing keys are created at the first start and kept', async () => {
     const store = await openStore(':memory:');
     const events: string[] = [];
     const note = { events: ({ type }: { type: string }) => void events.push(type) };
@@ -66,7 +66,7 @@ describe('signing keys', () => {
     await store.close();
   });
 
-  it('are the same for servers that start at once', async () => {
+  it('servers that start at once share signing keys', async () => {
     const store = await openStore(':memory:');
     const servers = await Promise.all(
       Array.from({ length: 8 }, () => createAuthorizationServer({ ...options, store })),
@@ -78,7 +78,7 @@ describe('signing keys', () => {
     await store.close();
   });
 
-  it('do not open under another sealing key, and the error names the setting', async () => {
+  it('signing keys cannot be decrypted with another master key, and the error names the option', async () => {
     const store = await openStore(':memory:');
     await createAuthorizationServer({ ...options, store });
     const start = createAuthorizationServer({ ...options, store, masterKey: new Uint8Array(32).fill(8) });
@@ -87,7 +87,7 @@ describe('signing keys', () => {
     await store.close();
   });
 
-  it('[AS-META-69] T064 are published without private members, each with its own kid', async () => {
+  it('[AS-META-69] T064: the JWKS contains no private members, and each key has its own kid', async () => {
     const { send, server } = await startServer();
     const { status, headers, body, text } = await send('/jwks');
     expect(status).toBe(200);
@@ -108,7 +108,7 @@ describe('signing keys', () => {
     ]);
   });
 
-  it('verify what the server signs', async () => {
+  it('the published keys verify what the server signs', async () => {
     const { server, signIn } = await startServer();
     const { body } = await signIn();
     const { protectedHeader } = await jwtVerify(

@@ -79,7 +79,7 @@ describe('pages in another language', () => {
     expect(textOf(consent)).toMatch(/web möchte Notes verwenden .*Abbrechen Zugriff erlauben/);
     const gone = await t.visitor.open('/consent?flow=flow_x');
     expect(textOf(gone)).toMatch(/Diese Anfrage ist nicht mehr offen .*Kennung/);
-    const refused = await t.newVisitor().open(requestOf({ client_id: 'nobody' }), { headers: german });
+    const refused = await t.newVisitor().open(requestOf({ client_id: 'missing' }), { headers: german });
     expect(textOf(refused)).toContain('Diese App ist hier nicht registriert');
     expect((await t.visitor.submit(consent, { decision: 'allow' })).left?.searchParams.has('code')).toBe(
       true,

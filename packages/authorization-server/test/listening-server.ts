@@ -1,4 +1,4 @@
-/** An authorization server on a port of this computer, for real browsers: its store is memory, and Ada has an account. */
+/** An authorization server on a local port for real browsers, with an in-memory store and an account for Ada. */
 import { listen } from '@portcullis/http/node';
 import { openStore } from '@portcullis/store';
 import {
@@ -22,7 +22,7 @@ type Wanted = Pick<AuthorizationServerOptions, 'resources'> & Partial<Authorizat
 
 /**
  * @param options by the issuer, which is known once there is a port
- * @param more an account made already or not (`bootstrap`), and what stands between browsers and server
+ * @param more an account made already or not (`bootstrap`), and a middleware between browsers and server
  */
 export async function startListening(
   options: (issuer: string) => Wanted,
@@ -48,7 +48,7 @@ export async function startListening(
   return { issuer, server, store, close };
 }
 
-/** Browsers whose network address nobody knows: so that many tests in a row are not held back as one flood. */
+/** Hides the network address of browsers, so that many tests in a row are not rate limited. */
 export const withoutAddress =
   (handle: Handle): Handle =>
   (asked) =>

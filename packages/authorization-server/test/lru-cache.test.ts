@@ -1,4 +1,4 @@
-/** What a process remembers: the newest, within a bound, whatever comes and goes. */
+/** The LRU cache: keeps the most recently used entries within its bound. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createLruCache } from '../src/lru-cache.ts';

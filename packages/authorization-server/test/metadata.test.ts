@@ -1,4 +1,4 @@
-/** The metadata documents: at every place where clients look, and true in every word. */
+/** The metadata documents: at every URL where clients look, and consistent with the server. */
 import {
   profileA,
   profileB,

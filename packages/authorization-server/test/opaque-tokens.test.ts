@@ -1,4 +1,4 @@
-/** Opaque access tokens: nothing in them is readable, nothing of them is stored, and they end as JWTs do. */
+/** Opaque access tokens: unreadable, never stored, and revoked like JWTs. */
 import type { AccessTokenClaims } from '@portcullis/protocol';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -31,7 +31,7 @@ const tokensUnder = (masterKey: Uint8Array, previousMasterKeys: readonly Uint8Ar
 describe('an opaque token', () => {
   const { encrypt, decrypt } = tokensUnder(key(1));
 
-  it('opens here, says nothing, and is never the same twice', () => {
+  it('an opaque token decrypts here, says nothing to others, and is never the same twice', () => {
     const [one, other] = [encrypt(CLAIMS), encrypt(CLAIMS)];
     expect(decrypt(one)).toEqual(CLAIMS);
     expect(decrypt(other)).toEqual(CLAIMS);
@@ -43,13 +43,13 @@ describe('an opaque token', () => {
     expect(one.slice(20, 60)).not.toBe(other.slice(20, 60));
   });
 
-  it('opens under no other key, and under one that was replaced', () => {
+  it('an opaque token decrypts with a previous master key, but no other', () => {
     const token = encrypt(CLAIMS);
     expect(tokensUnder(key(2)).decrypt(token)).toBeNull();
     expect(tokensUnder(key(2), [key(3), key(1)]).decrypt(token)).toEqual(CLAIMS);
   });
 
-  it('opens in no other way than it was written: any change is none of ours', () => {
+  it('an opaque token opens in no other way than it was written: any change makes it invalid', () => {
     const token = encrypt(CLAIMS);
     fc.assert(
       fc.property(fc.nat(token.length - 1), fc.constantFrom(...'ABab09-_.='), (at, character) => {
@@ -89,7 +89,7 @@ describe('a resource with opaque tokens', () => {
   const start = () => startServer({ resources: opaqueNotes });
   const INACTIVE = { active: false };
 
-  it('[AS-INTRO-61] gets them at every grant, and asks what they are worth; other resources keep JWTs', async () => {
+  it('[AS-INTRO-61] a resource with opaque tokens gets them by every grant and introspects them; other resources keep JWTs', async () => {
     const t = await start();
     const { body } = await t.signIn();
     const token = String(body['access_token']);
@@ -110,7 +110,7 @@ describe('a resource with opaque tokens', () => {
     expect(claimsOf(files.body['access_token'])).toMatchObject({ aud: FILES });
   });
 
-  it('[S-STORE-1] stores nothing of them, and tells nothing of them in its events', async () => {
+  it('[S-STORE-1] opaque tokens appear neither in the store nor in events', async () => {
     const t = await start();
     const { body } = await t.signIn();
     const encrypted = String(body['access_token']).slice('opaque.'.length);
@@ -119,7 +119,7 @@ describe('a resource with opaque tokens', () => {
     expect(JSON.stringify(t.events)).not.toContain(encrypted);
   });
 
-  it('[AS-INTRO-63] T095 they end by revocation, with their grant, and by time, as others do', async () => {
+  it('[AS-INTRO-63] T095: opaque tokens end by revocation, with their grant, and by expiry, like others', async () => {
     const t = await start();
     const [revoked, ofGrant, kept] = [await t.signIn(), await t.signIn(), await t.signIn()];
     const own = { client_id: 'desktop' };
@@ -132,7 +132,7 @@ describe('a resource with opaque tokens', () => {
     expect(await introspect(t, kept.body['access_token'])).toEqual(INACTIVE);
   });
 
-  it('[AS-INTRO-62 AS-INTRO-63] nobody else learns what they are worth, and nobody else revokes them', async () => {
+  it('[AS-INTRO-62 AS-INTRO-63] other clients can neither introspect nor revoke an opaque token', async () => {
     const t = await start();
     const { body } = await t.signIn();
     const token = String(body['access_token']);
@@ -145,7 +145,7 @@ describe('a resource with opaque tokens', () => {
     expect(await introspect(other, token)).toEqual(INACTIVE);
   });
 
-  it('tells its client that it stands and for what, and the resource besides whose it is', async () => {
+  it('introspection tells the client about its opaque token, and the resource also whose it is', async () => {
     const t = await start();
     const { code, verifier } = await t.issueCode({ clientId: 'web' });
     const secret = { client_secret: 'web-secret' };
@@ -159,7 +159,7 @@ describe('a resource with opaque tokens', () => {
     expect(await introspect(t, token)).toMatchObject({ active: true, sub: 'user_ada', client_id: 'web' });
   });
 
-  it('carry no entry of a status list, where lists are published for others', async () => {
+  it('opaque tokens have no status index, even if status lists are published', async () => {
     const t = await startServer({ resources: opaqueNotes, statusLists: true });
     const { body } = await t.signIn();
     expect(await introspect(t, body['access_token'])).not.toHaveProperty('status');
@@ -167,13 +167,13 @@ describe('a resource with opaque tokens', () => {
     expect(claimsOf(files.body['access_token'])).toHaveProperty('status');
   });
 
-  it('names who may ask, or it is refused at birth', async () => {
-    const alone = RESOURCES.map(({ introspectionClients: _nobody, ...one }) => ({
+  it('a resource with opaque tokens must name introspection clients', async () => {
+    const alone = RESOURCES.map(({ introspectionClients: _clients, ...one }) => ({
       ...one,
       accessTokens: 'opaque' as const,
     }));
     await expect(startServer({ resources: alone })).rejects.toThrow(
-      'resources.0.accessTokens: nobody can read opaque ones',
+      'resources.0.accessTokens must be jwt without introspectionClients',
     );
   });
 });

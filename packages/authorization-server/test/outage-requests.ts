@@ -1,4 +1,4 @@
-/** A request for every route of a server, made ready while all is well: what browsers would send is held back, and sent later. */
+/** A request for every route of a server, prepared while the store works: what browsers would send is kept and sent later. */
 import { expect } from 'vitest';
 import type { AuthorizationServerOptions } from '../src/index.ts';
 import { STATUS_LISTS_PATH } from '../src/status-lists/entries.ts';
@@ -36,7 +36,7 @@ export interface Prepared {
 export interface Desk {
   readonly scene: Scene;
   readonly prepared: Prepared[];
-  /** Somebody with an address of their own. */
+  /** A visitor with an address of their own. */
   newVisitor(): Visitor;
   /** Keeps what a visitor sends instead of sending it. */
   hold(route: string, takes: Takes, well: number, act: () => Promise<unknown>): Promise<void>;
@@ -128,13 +128,13 @@ async function preparePrograms({ scene, keep, newVisitor }: Desk): Promise<void>
   }
 }
 
-/** What a person asks for on the way to an app, and to sign in. */
+/** Requests of a user who authorizes an app and logs in. */
 async function prepareFlows(desk: Desk): Promise<void> {
   const { scene, hold, keep, newVisitor } = desk;
   keep('GET /authorize', 'writing', 303, requestOf());
   keep('POST /authorize', 'nothing', 303, '/authorize', post({ client_id: 'web' }));
   keep('GET /language', 'nothing', 200, '/language?to=de');
-  // Nobody else is asked for these: what the page says stays so.
+  // These depend on no other service, so what the page says stays true.
   const wanted = requestOf({ resource: FILES });
   const known = newVisitor();
   const consent = await known.signIn(wanted);
@@ -152,7 +152,7 @@ async function prepareFlows(desk: Desk): Promise<void> {
   await hold('POST /login', 'writing', 303, () => signIn(visitor, login));
   const newUser = newVisitor();
   const choice = await newUser.open(requestOf());
-  // It is shown first, whose the consent is for: somebody of the third party.
+  // The page shows first for which user of the identity provider the consent is.
   await hold('POST /login/hub', 'writing', 303, () => newUser.submit(choice, {}, '/login/hub'));
   const tourist = newVisitor();
   const visit = await tourist.open('/login');
@@ -167,7 +167,7 @@ async function prepareFlows(desk: Desk): Promise<void> {
   );
 }
 
-/** Somebody who comes back from a third party, for an app and for pages of their own. */
+/** A user who returns from an identity provider, for an app and for account pages. */
 async function prepareCallbacks({ hold, newVisitor }: Desk): Promise<void> {
   for (const page of [requestOf(), '/login']) {
     const visitor = newVisitor();
@@ -182,7 +182,7 @@ function signIn(visitor: Visitor, login: Sight, email: string = EMAIL): Promise<
   return visitor.submit(login, { email, password: PASSWORD });
 }
 
-/** The pages of somebody's own account. What ends a session or changes how one signs in has a browser of its own. */
+/** The account pages. What ends a session or changes credentials has a browser of its own. */
 async function prepareHome(desk: Desk): Promise<void> {
   const { scene, hold, newVisitor } = desk;
   const atHome = async () => {
@@ -231,7 +231,7 @@ async function prepareHome(desk: Desk): Promise<void> {
   );
 }
 
-/** Links that let people in; and Bob, who has switched codes on. */
+/** Account links; and Bob, who has enabled MFA. */
 async function prepareLinks({ scene, hold, newVisitor }: Desk): Promise<void> {
   const { accounts } = scene.server;
   const chosen = { password: PASSWORD, password_again: PASSWORD };

@@ -1,4 +1,4 @@
-/** Every route while the store is away: no 401, no 500, but 503 and when to come back; afterwards all of them work without a restart. */
+/** Every route during an outage of the store: 503 with `Retry-After`, no 401 or 500; afterwards all work without a restart. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -36,10 +36,10 @@ describe('a passkey', () => {
     ['with another challenge', { challenge: Buffer.alloc(54).toString('base64url') }],
     ['without a challenge', { challenge: '' }],
     ['of a registration', { type: 'webauthn.create' }],
-    ['of nobody present', { flags: USER_VERIFIED }],
-    ['of somebody else', { userHandle: Buffer.from('user_eve').toString('base64url') }],
+    ['without user presence', { flags: USER_VERIFIED }],
+    ['of another user', { userHandle: Buffer.from('user_eve').toString('base64url') }],
     ['that does not say whose it is', { userHandle: null }],
-    ['that nobody knows', { id: 'unknown' }],
+    ['with an unknown passkey', { id: 'unknown' }],
     ['with a damaged signature', { damage: true }],
   ])('a passkey response with %s is rejected, and a valid one still works', async (_what, lies) => {
     const t = await setScene();

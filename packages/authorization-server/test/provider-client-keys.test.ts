@@ -1,4 +1,4 @@
-/** Proving ourselves at a third party by a key in the place of a secret, and answers that come as a form. */
+/** Client authentication to an identity provider with a private key, and the form_post response mode. */
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { decodeJwt, decodeProtectedHeader, importJWK, jwtVerify } from 'jose';
@@ -161,7 +161,7 @@ describe('a key for a third party', () => {
       /clientAuthentication: client_secret_post needs clientSecret/,
     ],
     [
-      'a way that nobody knows',
+      'an unknown method',
       { clientSecret: 'canary', clientAuthentication: 'tls_client_auth' as never },
       /clientAuthentication must be one of client_secret_basic, /,
     ],

@@ -1,4 +1,4 @@
-/** Bonds: what rests on a third party is honoured as long as that stands, renewed once for all, and ended together, here and there. */
+/** Provider tokens: grants depend on them; they are checked, refreshed once for all requests, and revoked together. */
 import type { AccessTokenClaims } from '@portcullis/protocol';
 import { openStore } from '@portcullis/store';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -31,7 +31,7 @@ import { requestOf } from './visitor.ts';
 const startLiar = () => elsewhere(startMisbehaving, 'files');
 const startHub = () => elsewhere(startGithub, 'hub');
 
-/** Somebody who has signed in there, with the tokens of their client. */
+/** A user who signed in with an identity provider, with the tokens of the client. */
 interface SignedIn {
   readonly t: UpstreamScene;
   readonly claims: AccessTokenClaims & { readonly grant_id: string };
@@ -628,7 +628,7 @@ describe('farewells', () => {
     await anotherProcess(t, identityProvider);
     await until(async () => (await pendingJobs(files)) === 0);
     await t.store.enableAccount(claims.sub);
-    // A code that nobody redeems.
+    // A code that is never redeemed.
     await signInThere(t.visitor);
     expect(await pendingJobs(files)).toBeGreaterThan(0);
     t.clock.now += 3600;
@@ -664,7 +664,7 @@ describe('farewells', () => {
       await t.store.claimRevocationJobs(far, far, 1);
     }
     t.clock.now = far;
-    // Nobody nudges: it looks by itself, every five seconds.
+    // Without a signal: jobs are polled every five seconds.
     await until(() => t.events.some(({ type }) => type === 'provider_token.revocation_finished'));
     expect(t.events.find(({ type }) => type === 'provider_token.revocation_finished')).toMatchObject({
       outcome: 'given_up',

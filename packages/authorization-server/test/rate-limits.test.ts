@@ -1,4 +1,4 @@
-/** Rate limits at the endpoints: floods and brute force get 429, and nobody else is affected. */
+/** Rate limits at the endpoints: floods and brute force get 429, and other clients and users are not affected. */
 import { openStore } from '@portcullis/store';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
@@ -17,7 +17,7 @@ import { EMAIL, PASSWORD, requestOf, setScene } from './visitor.ts';
 
 const METADATA = { redirect_uris: ['https://app.example/cb'], token_endpoint_auth_method: 'none' };
 
-/** Posts as somebody at an address. */
+/** Posts from an address. */
 async function postFrom(
   { server }: Pick<ServerUnderTest, 'server'>,
   address: string | undefined,
@@ -50,18 +50,18 @@ function expectTooMany(answer: Awaited<ReturnType<typeof postFrom>>, retryAfter:
   });
 }
 
-describe('wrong secrets', () => {
+describe('wrong client secrets', () => {
   const grant = { grant_type: 'client_credentials' };
   const wrong = basic('nightly', 'wrong');
   const right = basic('nightly', 'nightly-secret');
 
-  it('[AS-AUTH-64 AS-TOK-76] are throttled for the client at that network alone', async () => {
+  it('[AS-AUTH-64 AS-TOK-76] wrong secrets are throttled for the client at that network alone', async () => {
     const t = await startServer();
     for (let count = 0; count < 10; count++) {
       expect((await postFrom(t, '192.0.2.1', '/token', grant, wrong)).status).toBe(401);
     }
     const before = t.snapshot();
-    // Whoever guesses does not learn whether the next guess was right.
+    // The response does not reveal whether the next guess was right.
     for (const headers of [wrong, right]) {
       expectTooMany(await postFrom(t, '192.0.2.1', '/token', grant, headers), 10);
     }
@@ -74,15 +74,18 @@ describe('wrong secrets', () => {
     expect((await postFrom(t, '192.0.2.1', '/token', grant, right)).status).toBe(200);
   });
 
-  it.each(['/token', '/introspect', '/revoke'])('[AS-AUTH-64] are counted together at %s', async (path) => {
-    const t = await startServer();
-    for (let count = 0; count < 10; count++) {
-      await postFrom(t, '192.0.2.1', count % 2 === 0 ? '/introspect' : '/revoke', { token: 'x' }, wrong);
-    }
-    expectTooMany(await postFrom(t, '192.0.2.1', path, { ...grant, token: 'x' }, wrong), 10);
-  });
+  it.each(['/token', '/introspect', '/revoke'])(
+    '[AS-AUTH-64] wrong secrets are counted together at %s',
+    async (path) => {
+      const t = await startServer();
+      for (let count = 0; count < 10; count++) {
+        await postFrom(t, '192.0.2.1', count % 2 === 0 ? '/introspect' : '/revoke', { token: 'x' }, wrong);
+      }
+      expectTooMany(await postFrom(t, '192.0.2.1', path, { ...grant, token: 'x' }, wrong), 10);
+    },
+  );
 
-  it('of many clients from one network are throttled there, except for clients that authenticated before', async () => {
+  it('wrong secrets of many clients from one network are throttled there, except for clients that authenticated before', async () => {
     const t = await startServer();
     const known = basic('notes-server', 'notes-server-secret');
     expect((await postFrom(t, '2001:db8::1', '/token', grant, known)).status).toBe(200);
@@ -96,7 +99,7 @@ describe('wrong secrets', () => {
     expect((await postFrom(t, '2001:db8:0:1::1', '/token', grant, right)).status).toBe(200);
   });
 
-  it('[AS-AUTH-64] of one client of a platform lock out none of its other clients, in any process, new or known', async () => {
+  it('[AS-AUTH-64] wrong secrets of one client of a platform lock out none of its other clients, in any process, new or known', async () => {
     const t = await startServer();
     const restarted = await createAuthorizationServer({
       issuer: ISSUER,
@@ -116,10 +119,10 @@ describe('wrong secrets', () => {
       await postFrom(t, platform, '/token', grant, basic(`c${count}`, 'x'));
     }
     // A process learns of it with the first that fails there.
-    await postFrom({ server: restarted }, platform, '/token', grant, basic('stranger', 'x'));
+    await postFrom({ server: restarted }, platform, '/token', grant, basic('unknown', 'x'));
     for (const server of [t.server, restarted]) {
       const before = t.snapshot();
-      expectTooMany(await postFrom({ server }, platform, '/token', grant, basic('stranger', 'x')), 1);
+      expectTooMany(await postFrom({ server }, platform, '/token', grant, basic('unknown', 'x')), 1);
       expectTooMany(await postFrom({ server }, platform, '/token', grant, basic('notes-server', 'x')), 1);
       expectTooMany(await postFrom({ server }, platform, '/revoke', isWrong), 1);
       expect(t.snapshot()).toBe(before);
@@ -134,7 +137,7 @@ describe('wrong secrets', () => {
     const LONG = 'q8ZK1vT0c2mXr5uB9sYdLw';
     const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 
-    /** Clients of each kind, behind one address: how the right one asks, and how somebody who is wrong does in its name. */
+    /** Clients of each kind, behind one address: a valid request, and one with wrong credentials. */
     const kinds: readonly (readonly [
       string,
       (t: ServerUnderTest) => Promise<{ path: string; right: () => Promise<Ask>; wrong: readonly Ask[] }>,
@@ -190,7 +193,7 @@ describe('wrong secrets', () => {
     type Ask = readonly [Record<string, string>, Record<string, string>?];
 
     it.each(kinds)(
-      '[AS-AUTH-64] do not lock out a client that has %s, only wrong attempts',
+      '[AS-AUTH-64] wrong attempts do not lock out a client that has %s',
       async (_kind, make) => {
         const long = {
           client_id: 'long',
@@ -217,7 +220,7 @@ describe('wrong secrets', () => {
       },
     );
 
-    it('[AS-AUTH-64] do not throttle a short pre-registered secret when they are assertions', async () => {
+    it('[AS-AUTH-64] assertions of a client with a short pre-registered secret are not throttled', async () => {
       const t = await startServer();
       const form = { ...grant, client_id: 'nightly', client_assertion_type: assertionType };
       for (let count = 0; count < 15; count++) {
@@ -228,7 +231,7 @@ describe('wrong secrets', () => {
     });
   });
 
-  it('with made-up client identifiers store no row each beyond the limit', async () => {
+  it('wrong secrets with made-up client identifiers store no row each beyond the limit', async () => {
     const t = await startServer();
     const { chargeRateLimit: takeTurn } = t.store;
     const keys = new Set<string>();
@@ -244,13 +247,13 @@ describe('wrong secrets', () => {
     const before = [keys.size, asked];
     expect(keys.size).toBe(101);
     for (let count = 100; count < 600; count++) expect(await fail(count, '192.0.2.1')).toBe(429);
-    // Nor where nobody knows addresses.
+    // Nor without addresses.
     for (let count = 0; count < 200; count++) expect(await fail(count)).toBe(401);
     expect([keys.size, asked]).toEqual(before);
     expect((await postFrom(t, '192.0.2.1', '/token', grant, right)).status).toBe(200);
   });
 
-  it('are not counted for public clients', async () => {
+  it('wrong secrets are not counted for public clients', async () => {
     const t = await startServer();
     const bad = { grant_type: 'authorization_code', code: 'wrong', code_verifier: 'v'.repeat(43) };
     for (let count = 0; count < 150; count++) {
@@ -260,8 +263,8 @@ describe('wrong secrets', () => {
   });
 });
 
-describe('tokens', () => {
-  it('[AS-TOK-76] of one grant are limited, independently of another grant of the same client', async () => {
+describe('rate limits of tokens', () => {
+  it('[AS-TOK-76] tokens of one grant are limited, independently of another grant of the same client', async () => {
     const t = await startServer({ rateLimits: { refreshes: { burst: 3, perMinute: 6 } } });
     const [mine, theirs] = [(await t.signIn()).body, (await t.signIn()).body];
     const refresh = (token: unknown) => postFrom(t, '192.0.2.1', '/token', refreshing(token));
@@ -277,7 +280,7 @@ describe('tokens', () => {
     expect((await refresh(last.body['refresh_token'])).status).toBe(200);
   });
 
-  it('[AS-TOK-76] of one application are limited', async () => {
+  it('[AS-TOK-76] tokens of one application are limited', async () => {
     const t = await startServer({ rateLimits: { clientTokens: { burst: 2, perMinute: 60 } } });
     const ask = (id: string) =>
       postFrom(t, undefined, '/token', { grant_type: 'client_credentials' }, basic(id, `${id}-secret`));
@@ -286,7 +289,7 @@ describe('tokens', () => {
     expect((await ask('notes-server')).status).toBe(200);
   });
 
-  it('are not limited for fifty concurrent uses of one refresh token', async () => {
+  it('fifty concurrent uses of one refresh token are not limited', async () => {
     const t = await startServer();
     const { refresh_token: token } = (await t.signIn()).body;
     const answers = await Promise.all(
@@ -297,10 +300,10 @@ describe('tokens', () => {
   });
 });
 
-describe('registrations', () => {
+describe('rate limits of registrations', () => {
   const limits = { registrations: { burst: 5, perMinute: 6 } };
 
-  it('T043 from one site are limited over all processes; known clients are not affected', async () => {
+  it('T043: registrations from one site are limited over all processes; known clients are not affected', async () => {
     const t = await startServer({ rateLimits: limits });
     const other = await createAuthorizationServer({
       issuer: ISSUER,
@@ -317,7 +320,7 @@ describe('registrations', () => {
       '2001:db8::1',
       '2001:db8::2',
       '2001:0db8:0:0::3',
-      // Whoever has one network of a site may have them all.
+      // An attacker with one network of a site may have them all.
       '2001:DB8:0:9:0:0:0:4',
       '2001:db8::5',
     ];
@@ -335,7 +338,7 @@ describe('registrations', () => {
     expect((await register(other, '2001:db8::6')).status).toBe(201);
   });
 
-  it('T043 are rejected beyond the limit when there are 10,000, and store few rows', async () => {
+  it('T043: 10,000 registrations beyond the limit are rejected and store few rows', async () => {
     const t = await startServer({ store: await openStore(':memory:') });
     const statuses = new Map<number, number>();
     for (let count = 0; count < 10_000; count += 100) {
@@ -351,7 +354,7 @@ describe('registrations', () => {
 });
 
 describe('authorization requests', () => {
-  it('before sign-in are limited by network, store few rows, and lock nobody else out', async () => {
+  it('authorization requests before sign-in are limited by network, store few rows, and lock no other network out', async () => {
     const t = await setScene({ rateLimits: { authorizations: { burst: 3, perMinute: 6 } } });
     const known = t.newVisitor('192.0.2.7');
     await known.signIn(requestOf());
@@ -361,7 +364,7 @@ describe('authorization requests', () => {
     const refused = await flood.open(requestOf({ state: 'x'.repeat(4000) }));
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '10']);
     expect(t.snapshot()).toBe(before);
-    // Who has signed in and who comes from elsewhere do not notice; whoever waits may come again.
+    // Logged-in users and other networks are not affected, and waiting helps.
     expect((await known.open(requestOf())).path).toMatch(/^\/consent/);
     expect((await t.newVisitor('192.0.2.8').open(requestOf())).path).toMatch(/^\/login/);
     t.clock.now += 10;
@@ -370,10 +373,10 @@ describe('authorization requests', () => {
 });
 
 describe('authorization requests of one account', () => {
-  it('are limited by account from any network, and lock nobody else out', async () => {
+  it('authorization requests of one account are limited from any network, and lock no other account out', async () => {
     const t = await setScene({ rateLimits: { authorizations: { burst: 5, perMinute: 6 } } });
     const [ada, other] = [t.newVisitor('192.0.2.7'), t.newVisitor('192.0.2.8')];
-    // Each takes one of its network, since nobody is signed in yet.
+    // Each counts for its network, since no user is logged in yet.
     for (const visitor of [ada, other]) await visitor.signIn(requestOf());
     for (const visitor of [ada, other, ada, other, ada])
       expect((await visitor.open(requestOf())).path).toMatch(/^\/consent/);
@@ -387,8 +390,8 @@ describe('authorization requests of one account', () => {
   });
 });
 
-describe('sign-ins', () => {
-  it('T075 to one account from one network are limited over processes and restarts', async () => {
+describe('rate limits of sign-ins', () => {
+  it('T075: sign-ins to one account from one network are limited over processes and restarts', async () => {
     const t = await setScene({ rateLimits: { signIns: { burst: 3, perMinute: 1 } } });
     const try1 = async (address: string, password: string) => {
       const visitor = t.newVisitor(address);

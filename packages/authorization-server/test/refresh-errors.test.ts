@@ -1,4 +1,4 @@
-/** Why a refresh was refused: one answer for the client, the true reason for the operator; and what ends while it is under way. */
+/** Rejected refreshes: one response for the client, the actual reason for the operator; and races. */
 import { openStore } from '@portcullis/store';
 import { describe, expect, it } from 'vitest';
 import { refreshing, type ServerUnderTest, startServer } from './server-under-test.ts';
@@ -40,9 +40,9 @@ const cases: readonly Case[] = [
   },
 ];
 
-describe('a refused refresh', () => {
+describe('a rejected refresh', () => {
   it.each(cases)(
-    'is answered with the same, and logged with “$reason”',
+    'responds the same to every rejected refresh, and logs “$reason”',
     async ({ reason, change, before }) => {
       const t = await startServer();
       const { refresh_token: token } = (await t.signIn()).body;
@@ -58,7 +58,7 @@ describe('a refused refresh', () => {
     },
   );
 
-  it('T138 is what becomes of one whose grant is revoked while it is under way', async () => {
+  it('T138: rejects a refresh whose grant is revoked concurrently', async () => {
     const store = await openStore(':memory:');
     const ending: typeof store = {
       ...store,
@@ -74,7 +74,7 @@ describe('a refused refresh', () => {
     expect(t.events.map(({ type }) => type)).not.toContain('refresh_token.rotated');
   });
 
-  it('[AS-REF-68] names the end of the grant, which no use puts off, before the idleness of its token', async () => {
+  it('[AS-REF-68] logs the absolute expiry of the grant rather than idleness', async () => {
     const t = await startServer({ lifetimes: { grant: 1000, refreshIdle: 900 } });
     const { refresh_token: token } = (await t.signIn()).body;
     t.clock.now += 899;
@@ -85,7 +85,7 @@ describe('a refused refresh', () => {
     expect(reasonsOf(t)).toEqual(['refresh token: grant expired']);
   });
 
-  it('is what becomes of one that is well made, for a grant that there is not or that has no refresh token', async () => {
+  it('rejects a well-formed token of an unknown grant, or of one without a refresh token', async () => {
     const t = await startServer();
     const { refresh_token: token } = (await t.signIn()).body;
     const [grant, number, proof] = String(token).split('~');
@@ -98,7 +98,7 @@ describe('a refused refresh', () => {
     expect(t.events.filter(({ type }) => type === 'request.failed')).toEqual([]);
   });
 
-  it('T028 is a theft found out while nobody can read what has ended', async () => {
+  it('T028: reuse is detected even if the store cannot tell what was revoked', async () => {
     const t = await startServer({ statusLists: true });
     const { refresh_token: token } = (await t.signIn()).body;
     const next = await t.post('/token', refreshing(token));
@@ -115,7 +115,7 @@ describe('a refused refresh', () => {
 const reasonsOf = ({ events }: ServerUnderTest): readonly unknown[] =>
   events.flatMap((event) => (event.type === 'request.rejected' ? [event.reason] : []));
 
-describe('who is overtaken while a refresh is under way', () => {
+describe('a refresh that loses a race', () => {
   /** A server, and beside it one that shares all; what the other does comes before the first rotation of this one. */
   async function startBoth(clock: () => number, meanwhile: (t: ServerUnderTest) => Promise<unknown>) {
     const store = await openStore(':memory:');
@@ -135,7 +135,7 @@ describe('who is overtaken while a refresh is under way', () => {
     return { t: await startServer({ store: overtaken }), other };
   }
 
-  it('T138 is given what the other was given', async () => {
+  it('T138: the loser of two concurrent refreshes gets the same tokens', async () => {
     let token: unknown;
     let given: unknown;
     const { t, other } = await startBoth(
@@ -150,7 +150,7 @@ describe('who is overtaken while a refresh is under way', () => {
     expect(t.events.map(({ type }) => type)).toContain('refresh_token.retried');
   });
 
-  it('T028 ends the family when that was longer ago than the grace: by a clock that is slow', async () => {
+  it('T028: revokes the family if a slow clock lost the race after the grace period', async () => {
     let token: unknown;
     let slow = 0;
     const { t, other } = await startBoth(
@@ -169,7 +169,7 @@ describe('who is overtaken while a refresh is under way', () => {
     expect(reasonsOf(t)).toEqual(['refresh token: reused', 'refresh token: grant revoked']);
   });
 
-  it('hears of an outage when the store says neither yes nor no, and tries no more than twice', async () => {
+  it('responds 503 if the store reports no outcome, after two attempts', async () => {
     const store = await openStore(':memory:');
     let tries = 0;
     const undecided: typeof store = {

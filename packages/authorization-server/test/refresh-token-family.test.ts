@@ -1,11 +1,11 @@
-/** The law of a family of refresh tokens. */
+/** The rules of a refresh token family. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { recordRotation, refreshTokenState } from '../src/token/refresh-token-family.ts';
 
 const GRACE = 30;
 
-describe('the standing of a token', () => {
+describe('the state of a refresh token', () => {
   const family = { generation: 12, rotations: '[[5,100],[9,110],[10,125]]' };
   it.each([
     { description: 'the live one, at any time', number: 12, now: 9999, expect: 'live' },
@@ -19,20 +19,20 @@ describe('the standing of a token', () => {
     { description: 'one of an earlier second, by its own time', number: 9, now: 140, expect: 'retried' },
     { description: 'one of an earlier second, one later', number: 9, now: 141, expect: 'reused' },
     { description: 'several of one second', number: 7, now: 130, expect: 'retried' },
-    { description: 'one that nobody remembers', number: 4, now: 100, expect: 'reused' },
+    { description: 'one that is no longer recorded', number: 4, now: 100, expect: 'reused' },
     {
       description: 'one whose rotation lies ahead: a clock went back',
       number: 11,
       now: 1,
       expect: 'retried',
     },
-  ])('$description: $expect', ({ number, now, expect: standing }) => {
-    expect(refreshTokenState(number, family, now, GRACE)).toBe(standing);
+  ])('$description: $expect', ({ number, now, expect: state }) => {
+    expect(refreshTokenState(number, family, now, GRACE)).toBe(state);
   });
 });
 
-describe('what is noted of rotations', () => {
-  it('says of each token what a list of all rotations would say', () => {
+describe('the record of rotations', () => {
+  it('the record of rotations gives each token the state that a full list would', () => {
     const steps = fc.array(fc.integer({ min: 0, max: 20 }), { maxLength: 60 });
     fc.assert(
       fc.property(
@@ -60,7 +60,7 @@ describe('what is noted of rotations', () => {
     );
   });
 
-  it('stays short, however often a token is rotated', () => {
+  it('the record of rotations stays short, however often a token is rotated', () => {
     let family = { generation: 0, rotations: '' };
     for (let step = 0; step < 20_000; step += 1) {
       const rotations = recordRotation(family, 1_800_000_000 + Math.floor(step / 60), GRACE);

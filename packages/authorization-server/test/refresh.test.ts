@@ -1,4 +1,4 @@
-/** The grant refresh_token: rotation that logs nobody out by accident, and one family at a time. */
+/** The refresh token grant: rotation, grace period, reuse detection, one family at a time. */
 import { openStore } from '@portcullis/store';
 import { describe, expect, it } from 'vitest';
 import { createKeyAdministration } from '../src/index.ts';
@@ -27,8 +27,8 @@ async function refresh(t: ServerUnderTest, token: unknown, more: Record<string, 
   return { status, error: body['error'], body, token: String(body['refresh_token']) };
 }
 
-describe('a refresh', () => {
-  it('[AS-ROT-1 AS-ROT-2 AS-REF-62 AS-TOK-2 AS-TOK-65] gives new tokens, and the old one is dead after the grace', async () => {
+describe('refreshing', () => {
+  it('[AS-ROT-1 AS-ROT-2 AS-REF-62 AS-TOK-2 AS-TOK-65] a refresh issues new tokens, and the old refresh token is invalid after the grace period', async () => {
     const { t, token, accessToken } = await started();
     const next = await refresh(t, token);
     expect(next.status).toBe(200);
@@ -45,7 +45,7 @@ describe('a refresh', () => {
     expect(await refresh(t, token)).toMatchObject({ status: 400, error: 'invalid_grant' });
   });
 
-  it('goes on and on', async () => {
+  it('a session can be refreshed again and again', async () => {
     const { t, token } = await started();
     const seen = new Set([token]);
     let current = token;
@@ -59,7 +59,7 @@ describe('a refresh', () => {
     expect(seen.size).toBe(21);
   });
 
-  it('[AS-JWT-61] rests on the same grant, for the same person and client', async () => {
+  it('[AS-JWT-61] a refreshed token keeps grant, user and client', async () => {
     const { t, token, accessToken } = await started();
     const { jti, ...before } = claimsOf(accessToken);
     const { jti: nextJti, ...after } = claimsOf((await refresh(t, token)).body['access_token']);
@@ -68,8 +68,8 @@ describe('a refresh', () => {
   });
 });
 
-describe('a retry', () => {
-  it('inside the grace gets the same successor, which works', async () => {
+describe('a retry in the grace period', () => {
+  it('a retry in the grace period gets the same successor, which works', async () => {
     const { t, token } = await started();
     const first = await refresh(t, token);
     t.clock.now += 30;
@@ -82,7 +82,7 @@ describe('a retry', () => {
     expect((await refresh(t, first.token)).status).toBe(200);
   });
 
-  it('fifty at once get one successor', async () => {
+  it('fifty concurrent refreshes get one successor', async () => {
     const { t, token } = await started();
     const answers = await Promise.all(Array.from({ length: 50 }, () => refresh(t, token)));
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
@@ -91,7 +91,7 @@ describe('a retry', () => {
     expect((await refresh(t, answers[0]?.token)).status).toBe(200);
   });
 
-  it('gets the same successor from another process that shares store and sealing key', async () => {
+  it('a retry gets the same successor from another process with the same store and master key', async () => {
     const store = await openStore(':memory:');
     const [here, there] = [
       await startServer({ store }),
@@ -103,8 +103,8 @@ describe('a retry', () => {
   });
 });
 
-describe('reuse', () => {
-  it('[AS-REF-63 AS-TTL-1] T028 after the grace ends that family, its newest token and its access tokens', async () => {
+describe('refresh token reuse detection', () => {
+  it('[AS-REF-63 AS-TTL-1] T028: reuse after the grace period revokes the family with its newest token and access tokens', async () => {
     const { t, token } = await started();
     const bystander = await t.signIn();
     const next = await refresh(t, token);
@@ -122,7 +122,7 @@ describe('reuse', () => {
     expect((await refresh(t, bystander.body['refresh_token'])).status).toBe(200);
   });
 
-  it('[AS-REF-62] without any grace is reuse at once, even within the same second', async () => {
+  it('[AS-REF-62] without a grace period, any second use is reuse, even within the same second', async () => {
     const { t, token } = await started({ lifetimes: { refreshGrace: 0 } });
     const next = await refresh(t, token);
     t.clock.now += 1;
@@ -131,8 +131,8 @@ describe('reuse', () => {
   });
 });
 
-describe('a family', () => {
-  it('forgives each of its tokens its own grace, however many came after it', async () => {
+describe('a refresh token family', () => {
+  it('each refresh token has its own grace period, however many tokens came after it', async () => {
     const { t, token } = await started();
     const second = await refresh(t, token);
     t.clock.now += 20;
@@ -146,7 +146,7 @@ describe('a family', () => {
     expect((await refresh(t, third.token)).error).toBe('invalid_grant');
   });
 
-  it('[AS-REF-63] T138 ends once when fifty come with a token of long ago', async () => {
+  it('[AS-REF-63] T138: fifty concurrent uses of an old token revoke the family once', async () => {
     const { t, token } = await started();
     const next = await refresh(t, token);
     t.clock.now += 31;
@@ -156,7 +156,7 @@ describe('a family', () => {
     expect((await refresh(t, next.token)).error).toBe('invalid_grant');
   });
 
-  it('takes a clock that went back for a retry, not for theft', async () => {
+  it('a clock that went back makes a retry, not a reuse', async () => {
     const { t, token } = await started();
     t.clock.now += 200;
     const next = await refresh(t, token);
@@ -165,7 +165,7 @@ describe('a family', () => {
     expect((await refresh(t, next.token)).status).toBe(200);
   });
 
-  it('does not end by a token that was made up: whoever knows the grant knows no token of it', async () => {
+  it('a made-up token does not revoke the family of a known grant', async () => {
     const { t, token } = await started();
     const [family = '', , secret = ''] = token.split('~');
     const current = (await refresh(t, token)).token;
@@ -193,7 +193,7 @@ describe('a family', () => {
     expect((await refresh(t, current)).status).toBe(200);
   });
 
-  it('is of use to nobody who has the store, or the sealing key, but not both', async () => {
+  it('a stolen store is useless without the master key, and the key without the store', async () => {
     const { t, token } = await started();
     const next = await refresh(t, token);
     const dump = t.snapshot();
@@ -208,7 +208,7 @@ describe('a family', () => {
     expect((await refresh(other, body['refresh_token'])).status).toBe(200);
   });
 
-  it('lives on under a new sealing key, and tells a retry what came before the change', async () => {
+  it('a family continues under a new master key, and a retry gets the successor from before the change', async () => {
     const store = await openStore(':memory:');
     const shared = { ...store, close: async () => {} };
     const [old, fresh] = [new Uint8Array(32).fill(1), new Uint8Array(32).fill(2)];
@@ -224,7 +224,7 @@ describe('a family', () => {
     expect((await refresh(between, third.token)).error).toBe('invalid_grant');
   });
 
-  it('goes on by its live token under a sealing key that knows nothing of the one before', async () => {
+  it('a family continues by its live token under a master key without the previous one', async () => {
     const store = await openStore(':memory:');
     const [old, fresh] = [new Uint8Array(32).fill(1), new Uint8Array(32).fill(2)];
     const before = await startServer({ store, masterKey: old });
@@ -236,7 +236,7 @@ describe('a family', () => {
     expect((await refresh(after, second.token)).status).toBe(200);
   });
 
-  it('goes on from where a backup left it: what came after the backup is unknown, and ends nothing', async () => {
+  it('a family continues after a restored backup: later tokens are unknown and revoke nothing', async () => {
     const { t, token } = await started();
     const family = ['hash', 'generation', 'seed', 'issued_at', 'expires_at', 'rotations'].map(
       (name) => `refresh_token_${name}`,
@@ -254,7 +254,7 @@ describe('a family', () => {
   });
 });
 
-describe('a refusal', () => {
+describe('a rejected refresh', () => {
   it.each([
     ['an unknown scope', { scope: 'admin' }, 'invalid_scope'],
     ['a scope of another resource', { scope: 'files:read' }, 'invalid_scope'],
@@ -265,7 +265,7 @@ describe('a refusal', () => {
     ['no refresh token', { refresh_token: '' }, 'invalid_request'],
     ['an unknown refresh token', { refresh_token: 'x'.repeat(43) }, 'invalid_grant'],
   ])(
-    '[AS-REF-64 AS-REF-66 AS-REF-67 AS-TOK-69 AS-TOK-70 AS-TOK-71] burns nothing: %s',
+    '[AS-REF-64 AS-REF-66 AS-REF-67 AS-TOK-69 AS-TOK-70 AS-TOK-71] a rejected refresh consumes nothing: %s',
     async (_what, change, error) => {
       const { t, token } = await started();
       const before = t.snapshot();
@@ -275,7 +275,7 @@ describe('a refusal', () => {
     },
   );
 
-  it('[AS-REF-60] T027 meets another client, and the owner does not notice', async () => {
+  it('[AS-REF-60] T027: rejects a refresh token issued to another client without consuming it', async () => {
     const { t, token } = await started();
     const { body } = await t.register({
       redirect_uris: [CALLBACK],
@@ -291,7 +291,7 @@ describe('a refusal', () => {
     expect((await refresh(t, token)).status).toBe(200);
   });
 
-  it('meets a client that has not registered the grant', async () => {
+  it('rejects a refresh by a client that has not registered the grant type', async () => {
     const t = await startServer();
     const { body } = await t.register({ redirect_uris: [CALLBACK], token_endpoint_auth_method: 'none' });
     expect(await refresh(t, 'x', { client_id: String(body['client_id']) })).toMatchObject({
@@ -300,7 +300,7 @@ describe('a refusal', () => {
     });
   });
 
-  it('[AS-REF-68] meets a token that nobody used for too long', async () => {
+  it('[AS-REF-68] rejects a refresh token that was idle for too long', async () => {
     const { t, token } = await started();
     t.clock.now += 30 * DAY - 1;
     const next = await refresh(t, token);
@@ -309,7 +309,7 @@ describe('a refusal', () => {
     expect(await refresh(t, next.token)).toMatchObject({ status: 400, error: 'invalid_grant' });
   });
 
-  it('[AS-REF-68 AS-TTL-3] meets a grant that has ended, however often it was refreshed', async () => {
+  it('[AS-REF-68 AS-TTL-3] rejects a refresh of an expired grant, however often it was refreshed', async () => {
     const { t, token } = await started({ lifetimes: { grant: 100 * DAY } });
     let current = token;
     for (const days of [25, 25, 25, 24]) {
@@ -325,13 +325,13 @@ describe('a refusal', () => {
     expect(await refresh(t, last.token)).toMatchObject({ status: 400, error: 'invalid_grant' });
   });
 
-  it('[AS-REF-69] meets a grant that was revoked', async () => {
+  it('[AS-REF-69] rejects a refresh of a revoked grant', async () => {
     const { t, token, accessToken } = await started();
     await t.store.revokeGrant(String(claimsOf(accessToken)['grant_id']), t.clock.now);
     expect(await refresh(t, token)).toMatchObject({ status: 400, error: 'invalid_grant' });
   });
 
-  it('[AS-REF-69] meets an account that is disabled or gone, and nothing is rotated', async () => {
+  it('[AS-REF-69] rejects a refresh for an account that is disabled or gone, and rotates nothing', async () => {
     const real = await openStore(':memory:');
     let hasAccount = true;
     const store: AuthorizationStore = {
@@ -356,8 +356,8 @@ describe('a refusal', () => {
   });
 });
 
-describe('scopes and resources', () => {
-  it('[AS-REF-64 AS-REF-65 AS-TOK-66] are narrowed for one token only', async () => {
+describe('scopes and resources of a refresh', () => {
+  it('[AS-REF-64 AS-REF-65 AS-TOK-66] downscoping applies to one access token only', async () => {
     const { t, token } = await started();
     const narrow = await refresh(t, token, { scope: 'notes:read' });
     expect([narrow.body['scope'], claimsOf(narrow.body['access_token'])['scope']]).toEqual([
@@ -368,7 +368,7 @@ describe('scopes and resources', () => {
     expect(whole.body['scope']).toBe('notes:read notes:write');
   });
 
-  it('may be one that a granted scope implies', async () => {
+  it('a refresh may request a scope that a granted one implies', async () => {
     const t = await startServer();
     const { body } = await t.signIn({ scopes: ['notes:write'] });
     expect((await refresh(t, body['refresh_token'], { scope: 'notes:read' })).body['scope']).toBe(
@@ -376,7 +376,7 @@ describe('scopes and resources', () => {
     );
   });
 
-  it('[AS-REF-66 AS-RES-62] are chosen among those that were granted', async () => {
+  it('[AS-REF-66 AS-RES-62] a refresh may request one of the granted resources', async () => {
     const t = await startServer();
     const { body } = await t.signIn({ resources: [NOTES, FILES], scopes: ['notes:read', 'files:read'] });
     const files = await refresh(t, body['refresh_token'], { resource: FILES });
@@ -385,7 +385,7 @@ describe('scopes and resources', () => {
     expect(claimsOf(first.body['access_token'])).toMatchObject({ aud: NOTES, scope: 'notes:read' });
   });
 
-  it('that the server no longer has are no longer issued', async () => {
+  it('scopes and resources that the server no longer has are no longer issued', async () => {
     const store = await openStore(':memory:');
     const before = await startServer({ store });
     const { body } = await before.signIn({ resources: [FILES], scopes: ['files:read'] });

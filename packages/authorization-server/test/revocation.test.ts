@@ -1,4 +1,4 @@
-/** Revocation: what a client gives back is dead, and nobody gives back what is not theirs. */
+/** Revocation: a revoked token is invalid, and clients revoke only their own. */
 import { describe, expect, it } from 'vitest';
 import {
   basic,
@@ -16,7 +16,7 @@ describe('revoking', () => {
     ['without a hint', {}],
     ['with the right hint', { token_type_hint: 'refresh_token' }],
     ['with the wrong hint', { token_type_hint: 'access_token' }],
-    ['with a hint that nobody knows', { token_type_hint: 'x' }],
+    ['with an unknown hint', { token_type_hint: 'x' }],
   ])('[AS-REVOKE-60 AS-REVOKE-61 AS-REVOKE-63] a refresh token ends its grant, %s', async (_how, hint) => {
     const t = await startServer();
     const [{ body }, bystander] = [await t.signIn(), await t.signIn()];
@@ -72,7 +72,7 @@ describe('revoking', () => {
       expect([status, text]).toEqual([200, '']);
     }
     const revoked = t.events.filter(({ type }) => type === 'token.revoked');
-    // What nobody could revoke any more is no event: whoever has one token could fill the log with it.
+    // Revoking an invalid token leaves no event, or one token could fill the audit log.
     expect(revoked).toHaveLength(2);
     const { grant_id: grantId } = claimsOf(body['access_token']);
     for (const event of revoked) expect(event).toMatchObject({ clientId: 'desktop', grantId });
@@ -81,7 +81,7 @@ describe('revoking', () => {
 
 describe('changes nothing', () => {
   it.each([
-    ['a token that nobody issued', () => 'x'.repeat(43)],
+    ['a token that was never issued', () => 'x'.repeat(43)],
     ['a text with dots', () => 'a.b.c'],
     ['60 KB', () => 'x'.repeat(60_000)],
     ['60 KB of dots', () => '.'.repeat(60_000)],
@@ -153,7 +153,7 @@ describe('changes nothing', () => {
       'invalid_request',
     ],
     ['no client', { token: 'x' }, 401, 'invalid_client'],
-    ['an unknown client', { token: 'x', client_id: 'nobody' }, 401, 'invalid_client'],
+    ['an unknown client', { token: 'x', client_id: 'missing' }, 401, 'invalid_client'],
     ['a confidential client by its name only', { token: 'x', client_id: 'web' }, 401, 'invalid_client'],
   ])('[AS-REVOKE-64] and refuses %s', async (_what, form, status, error) => {
     const { post, snapshot } = await startServer();

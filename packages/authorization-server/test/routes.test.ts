@@ -1,4 +1,4 @@
-/** Paths and methods: what is not there says so in JSON, and what fails inside tells nobody why. */
+/** Paths and methods: unknown ones get a JSON error, and internal errors do not reveal their reason. */
 import { respond } from '@portcullis/http';
 import { temporarilyUnavailable } from '@portcullis/protocol';
 import { openStore } from '@portcullis/store';

@@ -347,7 +347,7 @@ describe('the second step of a login', () => {
     const keys = createKeyAdministration({ store: t.store, masterKey: MASTER_KEY });
     for (const _ of ['once', 'and again']) await keys.reencrypt(next);
     expect(await enter({ masterKey: next }, codeOf(secret, t.clock.now))).toBe('/connections');
-    // Who runs with the key of before cannot read it, and says so to whoever tries, but recovery codes need none.
+    // A process with the old master key cannot decrypt the secret and says so, but recovery codes still work.
     const late = t.newVisitor();
     const half = await firstStep(late);
     const before = t.snapshot();

@@ -1,4 +1,4 @@
-/** A real authorization server on a real store, with a clock that tests turn, for tests that talk to it by `Request`. */
+/** An authorization server on a real store with a controllable clock, for tests that use `Request`. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -121,7 +121,7 @@ export async function startServer(
     resources: RESOURCES,
     clients: CLIENTS,
     // No test asks the world by accident.
-    outbound: { fetch: () => Promise.reject(new OutboundError('unreachable', 'Nobody is there.')) },
+    outbound: { fetch: () => Promise.reject(new OutboundError('unreachable', 'There is no such host.')) },
     clock: () => clock.now,
     events: (event) => events.push(event),
     ...options,

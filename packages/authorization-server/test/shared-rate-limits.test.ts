@@ -1,4 +1,4 @@
-/** Rate limits that two servers share by one store, at no cost for keys far below their limit. */
+/** Rate limits shared by servers on one store, at no cost for keys far below their limit. */
 import { describe, expect, it } from 'vitest';
 import {
   type AuthorizationServer,
@@ -51,8 +51,8 @@ async function post(
   return { status: response.status, retryAfter: response.headers.get('retry-after'), body };
 }
 
-describe('wrong secrets', () => {
-  it('[AS-AUTH-64 AS-TOK-76] are counted over all processes, and only for the client at that network', async () => {
+describe('wrong client secrets over several processes', () => {
+  it('[AS-AUTH-64 AS-TOK-76] wrong secrets are counted over all processes, and only for the client at that network', async () => {
     const { t, servers } = await startTwo();
     for (let count = 0; count < 10; count++) {
       const server = servers[count % 2] ?? t.server;
@@ -73,7 +73,7 @@ describe('wrong secrets', () => {
     expect((await post(servers[1], MACHINE, RIGHT)).status).toBe(200);
   });
 
-  it('[AS-AUTH-64] at once allow no more guesses than in a row, and none beyond the limit succeeds', async () => {
+  it('[AS-AUTH-64] concurrent wrong secrets allow no more guesses at once than in a row, and none beyond the limit succeeds', async () => {
     const { t } = await startTwo();
     const guesses = Array.from({ length: 100 }, (_, index) =>
       post(t.server, MACHINE, index === 99 ? RIGHT : WRONG),
@@ -83,7 +83,7 @@ describe('wrong secrets', () => {
     expect((await post(t.server, MACHINE, RIGHT)).status).toBe(429);
   });
 
-  it('in one process do not stop a client that authenticated in another', async () => {
+  it('wrong secrets in one process do not stop a client that authenticated in another', async () => {
     const { t, servers } = await startTwo();
     expect((await post(servers[1], MACHINE, RIGHT)).status).toBe(200);
     for (let count = 0; count < 15; count++) await post(servers[0], MACHINE, WRONG);
@@ -95,7 +95,7 @@ describe('wrong secrets', () => {
 });
 
 describe('refreshes of one grant', () => {
-  it('[AS-TOK-76] are limited over all processes, give or take one unsettled batch each', async () => {
+  it('[AS-TOK-76] refreshes of one grant are limited over all processes, give or take one unsettled batch each', async () => {
     const { t, servers } = await startTwo({ refreshes: { burst: 20, perMinute: 6 } });
     let { refresh_token: token } = (await t.signIn()).body;
     const { refresh_token: theirs } = (await t.signIn()).body;
@@ -136,7 +136,7 @@ describe('a shared rate limiter', () => {
     return { store, clock: () => t.clock.now, asked: () => asked };
   }
 
-  it('settles with the store once per tenth of the burst, and never below that', async () => {
+  it('a shared rate limiter settles with the store once per tenth of the burst, and never below that', async () => {
     const t = await startServer();
     const { asked, ...configuration } = counting(t);
     const shared = createRateLimiter(configuration, 'test', rate);
@@ -147,7 +147,7 @@ describe('a shared rate limiter', () => {
     expect(await shared.take('busy')).toBe(1);
   });
 
-  it('limits each process by itself while the store is unavailable', async () => {
+  it('a shared rate limiter limits each process by itself while the store is unavailable', async () => {
     const t = await startServer();
     const away = { ...t.store, takeTurn: () => Promise.reject(new Error('away')) };
     const shared = createRateLimiter({ store: away, clock: () => t.clock.now }, 'test', rate);
@@ -156,8 +156,8 @@ describe('a shared rate limiter', () => {
   });
 });
 
-describe('guesses at one account', () => {
-  it('T075: from any network are throttled over all processes; the owner still gets in where they are known', async () => {
+describe('guesses at one account over several processes', () => {
+  it('T075: guesses at one account from any network are throttled over all processes; the owner still gets in where they are known', async () => {
     const t = await startServer();
     const context = { store: t.store, options: { rateLimits: defaultRateLimits }, clock: () => t.clock.now };
     const processes = Array.from({ length: 5 }, () => createLoginThrottle(context, 'password'));

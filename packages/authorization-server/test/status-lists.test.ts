@@ -1,4 +1,4 @@
-/** Status lists: whatever ends a token is told to everybody, within a second, and of no other token. */
+/** Token status lists: everything that ends a token sets its status within a second, and no other's. */
 import { inflateSync } from 'node:zlib';
 import { compactVerify, createLocalJWKSet } from 'jose';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -82,7 +82,7 @@ async function ownToken(t: ServerUnderTest, id = 'nightly', secret = 'nightly-se
   return String(body['access_token']);
 }
 
-/** Signs in by the pages, as people do. */
+/** Logs in by the pages, as users do. */
 async function signInByPages(t: Awaited<ReturnType<typeof setScene>>): Promise<string> {
   const sight = await t.visitor.signIn(requestOf({ scope: 'notes:read', state: crypto.randomUUID() }));
   const { left } = sight.left === null ? await t.visitor.submit(sight, { decision: 'allow' }) : sight;
@@ -94,8 +94,8 @@ async function signInByPages(t: Awaited<ReturnType<typeof setScene>>): Promise<s
   return String(body['access_token']);
 }
 
-describe('a server that publishes nothing', () => {
-  it('is what a server is unless it is told otherwise', async () => {
+describe('a server without status lists', () => {
+  it('is what a server is unless status lists are enabled', async () => {
     const t = await startServer();
     expect(claimsOf((await t.signIn()).body['access_token'])['status']).toBeUndefined();
     expect((await t.send('/status-lists')).status).toBe(404);
@@ -103,7 +103,7 @@ describe('a server that publishes nothing', () => {
     expect(body).not.toHaveProperty('status_list_aggregation_endpoint');
   });
 
-  it('refuses lifetimes for which no status can be told', async () => {
+  it('rejects lifetimes that status lists cannot cover', async () => {
     const started = startServer({ ...published, lifetimes: { accessToken: 43_201 } });
     await expect(started).rejects.toThrow(
       'statusLists must be false with lifetimes.accessToken above 43200 seconds',
@@ -112,7 +112,7 @@ describe('a server that publishes nothing', () => {
 });
 
 describe('a published list', () => {
-  it('is for anybody, for a second, and named by the metadata', async () => {
+  it('a status list is public, cached for a second, and in the metadata', async () => {
     const t = await startServer(published);
     const { body } = await t.signIn();
     const { uri } = referenceOf(body['access_token']);
@@ -127,7 +127,7 @@ describe('a published list', () => {
   });
 
   it.each(['/status-lists/1', '/status-lists/00', '/status-lists/x', '/status-lists/0/0', '/status-lists/'])(
-    'stands at its own address and at no other: %s',
+    'a status list is served at its own URL only, not at %s',
     async (path) => {
       const t = await startServer(published);
       await t.signIn();
@@ -136,7 +136,7 @@ describe('a published list', () => {
     },
   );
 
-  it('changes with the second, not within it, and says when it is from', async () => {
+  it('a status list changes with the second, not within it, and has its time of issue', async () => {
     const t = await startServer(published);
     const [{ body }, bystander] = [await t.signIn(), await t.signIn()];
     const token = body['access_token'];
@@ -151,7 +151,7 @@ describe('a published list', () => {
     expect(claimsOf(one.text)).toMatchObject({ iat: t.clock.now, exp: t.clock.now + 600 });
   });
 
-  it('is not served while the store is away, and is when it is back', async () => {
+  it('a status list is not served during an outage of the store, and is again after it', async () => {
     const t = await startServer(published);
     const { uri } = referenceOf((await t.signIn()).body['access_token']);
     expect((await t.send(uri)).status).toBe(200);
@@ -163,18 +163,18 @@ describe('a published list', () => {
   });
 });
 
-describe('what ends a token is told', () => {
+describe('what ends a token is told by its status', () => {
   it.each<[string, (t: ServerUnderTest, body: Readonly<Record<string, unknown>>) => Promise<unknown>]>([
     [
-      'its refresh token is given back',
+      'its refresh token is revoked',
       (t, body) => t.post('/revoke', { token: String(body['refresh_token']), client_id: 'desktop' }),
     ],
     [
-      'it is given back itself',
+      'it is revoked itself',
       (t, body) => t.post('/revoke', { token: String(body['access_token']), client_id: 'desktop' }),
     ],
     [
-      'a refresh token of long ago comes again',
+      'an old refresh token is reused',
       async (t, body) => {
         await t.post('/token', refreshing(body['refresh_token']));
         t.clock.now += 31;
@@ -182,12 +182,12 @@ describe('what ends a token is told', () => {
       },
     ],
     [
-      'the person takes the access back',
+      'the user revokes the grant',
       (t, body) =>
         t.store.revokeAccountGrants(ACCOUNT, String(claimsOf(body['access_token'])['grant_id']), t.clock.now),
     ],
     ['an administrator disables the account', (t) => t.server.accounts.disable('ada@example.org')],
-  ])('[S-VAL-3] T095 when %s', async (_how, end) => {
+  ])("[S-VAL-3] T095: a token's status becomes invalid when %s", async (_how, end) => {
     const t = await startServer(published);
     const { body } = await t.signIn();
     const valid = await ownToken(t);
@@ -206,7 +206,7 @@ describe('what ends a token is told', () => {
   });
 
   it.each(['disable', 'remove'] as const)(
-    'T095 when an administrator wants to %s its client',
+    'T095: tokens become invalid when an administrator calls %s for their client',
     async (act) => {
       const t = await startServer(published);
       const metadata = {
@@ -224,7 +224,7 @@ describe('what ends a token is told', () => {
     },
   );
 
-  it('of one token alone, and those that follow it are given other entries', async () => {
+  it('revoking one token sets its own entry, and later tokens get others', async () => {
     const t = await startServer(published);
     const tokens = await Promise.all(Array.from({ length: 4 }, () => ownToken(t)));
     const [revoked, ...others] = tokens;
@@ -235,7 +235,7 @@ describe('what ends a token is told', () => {
     for (const token of [...others, ...later]) expect(await statusOf(t, token)).toBe(0);
   });
 
-  it('until no guard can take the token any more', async () => {
+  it('a revoked status stays set until no guard can accept the token any more', async () => {
     const t = await startServer(published);
     const { body } = await t.signIn();
     await t.post('/revoke', { token: String(body['refresh_token']), client_id: 'desktop' });
@@ -244,8 +244,8 @@ describe('what ends a token is told', () => {
   });
 });
 
-describe('an entry', () => {
-  it('is allocated per grant, and two grants never share one', async () => {
+describe('a status index', () => {
+  it('a status index is allocated per grant, and never shared by two grants', async () => {
     const t = await setScene(published);
     const tokens = [await signInByPages(t), await signInByPages(t), await signInByPages(t)];
     const places = tokens.map((token) => Math.floor(referenceOf(token).idx / 8));
@@ -255,7 +255,7 @@ describe('an entry', () => {
     expect(await Promise.all(tokens.map((token) => statusOf(t, token)))).toEqual([1, 0, 0]);
   });
 
-  it('is lent to grants from before, and to applications that act for themselves', async () => {
+  it('older grants and client credentials tokens get a status index too', async () => {
     const t = await startServer(published);
     const [one, two] = [await t.signIn(), await t.signIn()];
     const { body } = await t.post('/token', refreshing(one.body['refresh_token']));
@@ -267,7 +267,7 @@ describe('an entry', () => {
     expect(referenceOf(own).idx).not.toBe(referenceOf(again).idx);
   });
 
-  it('stands in the next list when one is full', async () => {
+  it('a status index is allocated in the next list when one is full', async () => {
     const t = await startServer(published);
     t.execute('INSERT INTO status_index_counter (one, allocated) VALUES (1, 130816)');
     const [last, first] = [await t.signIn(), await ownToken(t)];
@@ -284,7 +284,7 @@ describe('an entry', () => {
     expect(all.body).toEqual({ status_lists: [0, 1].map((list) => `${ISSUER}/status-lists/${list}`) });
   });
 
-  it('is nobody else’s in another process on the same store, which tells the same', async () => {
+  it('two processes on one store allocate different indexes and publish the same lists', async () => {
     const t = await startServer(published);
     const elsewhere = await startElsewhere(t);
     const { code, verifier } = await t.issueCode();
@@ -304,7 +304,7 @@ describe('a new token', () => {
   const giveBack = (t: ServerUnderTest, token: unknown) =>
     t.post('/revoke', { token: String(token) }, basic('nightly', 'nightly-secret'));
 
-  it('is good, however many before it were given back', async () => {
+  it('a new token is valid, however many were revoked before it', async () => {
     const t = await startServer(published);
     const former: string[] = [];
     for (let round = 0; round < 40; round += 1) {
@@ -319,7 +319,7 @@ describe('a new token', () => {
     expect(new Set(former.map((token) => referenceOf(token).idx)).size).toBe(40);
   });
 
-  it('is good where the list of a minute ago is still believed, in which an entry was set that is free again', async () => {
+  it('a new token is valid even while guards cache a list in which its reused index was set', async () => {
     const t = await startServer(published);
     const revoked = await ownToken(t);
     await giveBack(t, revoked);
@@ -339,7 +339,7 @@ describe('a new token', () => {
     expect((await entriesOf()).size).toBe(8);
   });
 
-  it('of a grant is good as well, and they all end with it', async () => {
+  it('a new token of a grant with a revoked one is valid, and all end with the grant', async () => {
     const t = await setScene(published);
     const { body } = await t.signIn();
     let refreshToken = body['refresh_token'];
@@ -359,7 +359,7 @@ describe('a new token', () => {
     expect(await Promise.all(given.map((token) => statusOf(t, token)))).toEqual(Array(10).fill(1));
   });
 
-  it('is good in a process that has just started, and in one that runs beside it', async () => {
+  it('a new token is valid in a process that has just started, and in one beside it', async () => {
     const t = await startServer(published);
     const running = await startElsewhere(t);
     await ownToken(running);
@@ -378,7 +378,7 @@ describe('a new token', () => {
     }
   });
 
-  it('waits for nobody when the store is slow to tell, except the very first', async () => {
+  it('issuing a token does not wait for a slow store, except for the very first', async () => {
     const t = await startServer(published);
     await ownToken(t);
     t.clock.now += 1;
@@ -389,7 +389,7 @@ describe('a new token', () => {
   });
 });
 
-describe('a look at what has ended', () => {
+describe('reading what was revoked', () => {
   async function three() {
     const t = await startServer(published);
     const bodies = [(await t.signIn()).body, (await t.signIn()).body, (await t.signIn()).body];
@@ -404,7 +404,7 @@ describe('a look at what has ended', () => {
     return { t, statuses, end };
   }
 
-  it('finds what a process noted whose clock is two minutes slow, and forgets nothing of it', async () => {
+  it('finds revocations by a process whose clock is two minutes slow, and loses none', async () => {
     const { t, statuses, end } = await three();
     end(1, t.clock.now - 120);
     expect(await statuses()).toEqual([0, 1, 0]);
@@ -414,14 +414,14 @@ describe('a look at what has ended', () => {
     }
   });
 
-  it('finds within a minute what one noted whose clock is an hour slow', async () => {
+  it('finds revocations by a process whose clock is an hour slow within a minute', async () => {
     const { t, statuses, end } = await three();
     end(1, t.clock.now - 3600);
     t.clock.now += 59;
     expect(await statuses()).toEqual([0, 1, 0]);
   });
 
-  it('finds what one noted whose clock is fast, also when the own clock goes back', async () => {
+  it('finds revocations by a process whose clock is fast, also when the own clock goes back', async () => {
     const { t, statuses, end } = await three();
     end(0, t.clock.now + 500);
     expect(await statuses()).toEqual([1, 0, 0]);
@@ -430,7 +430,7 @@ describe('a look at what has ended', () => {
     expect(await statuses()).toEqual([1, 0, 1]);
   });
 
-  it('that takes long serves nobody who asked when it was old', async () => {
+  it('a slow read serves no request that arrived when it was outdated', async () => {
     const t = await startServer(published);
     const token = (await t.signIn()).body['access_token'];
     let go = (): void => {};
@@ -457,7 +457,7 @@ describe('a look at what has ended', () => {
     expect(looks).toBe(2);
   });
 
-  it('fails, and the next one finds what it missed', async () => {
+  it('after a failed read, the next one finds what it missed', async () => {
     const { t, statuses, end } = await three();
     end(0, t.clock.now);
     t.execute('ALTER TABLE provider_tokens RENAME TO elsewhere');

@@ -1,4 +1,4 @@
-/** Token exchange: the protected server alone gets the third party's token, for a token of ours that stands, and nothing else. */
+/** Token exchange: only the protected server gets the provider token, for a valid token of this server, and nothing else. */
 
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import {
@@ -102,7 +102,7 @@ async function connect(under: ServerUnderTest, login = 'ada', resource = NOTES) 
     ...(resource === NOTES && { scope: 'notes:read notes:write' }),
   });
   const user = createUser(
-    { email: 'nobody@example.org', password: '' },
+    { email: 'unknown@example.org', password: '' },
     (request) => (request.url.startsWith(ISSUER) ? under.server.handle(request) : fetch(request)),
     { id: 'github', origin: party.origin, login, password: 'theirs' },
   );
@@ -219,12 +219,12 @@ describe('a subject token that is none', () => {
     ],
     ['is of another server', async (under, good) => forge(under, good, { iss: 'https://other.example' })],
     [
-      'is bound to a key that nobody proved',
+      'is bound to a key without proof of possession',
       async (under, good) => forge(under, good, { cnf: { jkt: 'k' } }),
     ],
     ['names several resources', async (under, good) => forge(under, good, { aud: [NOTES, FILES] })],
     ['has expired', async (under, good) => forge(under, good, { exp: under.clock.now })],
-    ['names a grant of nobody', async (under, good) => forge(under, good, { grant_id: 'grant_none' })],
+    ['names an unknown grant', async (under, good) => forge(under, good, { grant_id: 'grant_none' })],
   ])('[AS-EXCH-60] T033 %s: refused, and nothing changes', async (_name, make) => {
     const under = await open();
     const { access_token: good } = await connect(under);
@@ -239,13 +239,13 @@ describe('a subject token that is none', () => {
 
   it.each([
     ['another third party', { audience: 'other' }, 'invalid_target'],
-    ['a third party that nobody knows', { audience: 'gitlab' }, 'invalid_target'],
+    ['an unknown identity provider', { audience: 'gitlab' }, 'invalid_target'],
     ['two at once', { audience: 'github', resource: 'https://other.example' }, 'invalid_target'],
     ['scopes that were not granted', { scope: 'repo delete_repo' }, 'invalid_scope'],
     ['an ID token', { requested_token_type: ID_TOKEN }, 'invalid_request'],
     ['one without its type', { subject_token_type: '' }, 'invalid_request'],
     ['one of another type', { subject_token_type: ID_TOKEN }, 'invalid_request'],
-    ['to act for somebody', { actor_token: 'x', actor_token_type: ACCESS_TOKEN }, 'invalid_request'],
+    ['with an actor token', { actor_token: 'x', actor_token_type: ACCESS_TOKEN }, 'invalid_request'],
   ])('[AS-EXCH-60] T033 nor is it good for %s', async (_name, more, error) => {
     const under = await open();
     const { access_token: token } = await connect(under);
@@ -299,8 +299,8 @@ describe('who is not the protected server', () => {
       {},
       'invalid_request',
     ],
-    ['whoever guesses its secret', basic('notes-exchange', 'guess'), {}, 'invalid_client'],
-    ['whoever only says its name', {}, { client_id: 'notes-exchange' }, 'invalid_client'],
+    ['a wrong secret', basic('notes-exchange', 'guess'), {}, 'invalid_client'],
+    ['no authentication', {}, { client_id: 'notes-exchange' }, 'invalid_client'],
   ])('%s gets nothing', async (_name, headers, more, error) => {
     const under = await open();
     const { access_token: token } = await connect(under);
@@ -315,7 +315,7 @@ describe('who is not the protected server', () => {
   it.each([
     [
       'a client that is not configured',
-      { tokenExchangeClients: ['nobody'] },
+      { tokenExchangeClients: ['missing'] },
       'is not a configured client with a secret or a key',
     ],
     [

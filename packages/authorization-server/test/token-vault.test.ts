@@ -1,4 +1,4 @@
-/** The keys under which third parties' tokens rest: replaced, resealed and lost, while everything goes on. */
+/** The token vault: data keys of provider tokens are rotated, re-encrypted and lost without interruption. */
 import type { AccessTokenClaims } from '@portcullis/protocol';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startGithub } from '../../../tests/support/identity-providers/github.ts';
@@ -102,7 +102,7 @@ describe('[GW-3P-14] the keys of the vault', () => {
     const [one, two] = [await signIn(t), await signIn(t)];
     const stolen = await t.store.findProviderTokens(String(one.grant_id));
     const mine = String(two.grant_id);
-    if (stolen === null) throw new Error('there is no bond');
+    if (stolen === null) throw new Error('there are no provider tokens');
     await t.store.leaseProviderTokens(mine, 1, 'thief', t.clock.now, t.clock.now + 5);
     await t.store.saveRefreshedProviderTokens(mine, 'thief', stolen);
     const server = await start({});

@@ -1,4 +1,4 @@
-/** Ways to a token that this server does not have: refused before anything is read of them, and not advertised. */
+/** Unsupported grant types: rejected before anything else is read, and not advertised. */
 import { describe, expect, it } from 'vitest';
 import { basic, startServer } from './server-under-test.ts';
 

@@ -1,4 +1,4 @@
-/** Somebody in front of the pages, without a browser: keeps cookies, follows this server's redirects, fills forms in. */
+/** A user of the pages without a browser: keeps cookies, follows redirects of this server, fills in forms. */
 
 import type { AuthorizationServer, AuthorizationServerOptions } from '../src/index.ts';
 import { createPasswords } from '../src/users/passwords.ts';
@@ -12,7 +12,7 @@ export const CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM';
 
 const phc = createPasswords().hash(PASSWORD, ACCOUNT);
 
-/** What the server answered, and what a person sees of it. */
+/** What the server answered, and what a user sees of it. */
 export interface Sight {
   readonly status: number;
   readonly headers: Headers;
@@ -116,7 +116,7 @@ function pairsOf(fields: Fields): readonly [string, string][] {
   );
 }
 
-/** What a person reads on a page. */
+/** The text of a page. */
 export function textOf({ html }: Sight): string {
   return html
     .replace(/^.*<main>/s, '')
