@@ -18,7 +18,7 @@ import { type PasswordErrors, validateNewPassword } from '../users/new-password.
 import type { Passkeys } from '../users/passkeys.ts';
 import { type Passwords, unusableHash } from '../users/passwords.ts';
 import { accountLinkPage } from './account-links-view.ts';
-import { accountNoticePath } from './notices.ts';
+import { accountNoticePath } from './overview-view.ts';
 import { suggestedName } from './passkeys.ts';
 
 /** A valid link and its account. */

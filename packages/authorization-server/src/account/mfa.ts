@@ -11,7 +11,7 @@ import type { SecondFactors } from '../users/second-factors.ts';
 import type { User } from '../users/sessions.ts';
 import { createAccountRoutes } from './account-routes.ts';
 import { recoveryCodesPage, renewRecoveryCodesPage, totpSetupPage } from './mfa-view.ts';
-import { accountNoticePath } from './notices.ts';
+import { accountNoticePath } from './overview-view.ts';
 
 export function createMfaRoutes(
   pages: PageRouter,

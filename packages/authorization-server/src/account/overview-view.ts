@@ -1,6 +1,7 @@
-/** View of the account page: login methods, sessions, and deletion. */
+/** View of the account page: login methods, sessions, deletion, and notices about what has just changed. */
+
 import { html } from 'hono/html';
-import { accountTabs, statusMessage } from '../ui/account-tabs.ts';
+import { accountPaths, accountTabs, statusMessage } from '../ui/account-tabs.ts';
 import { hiddenFields, type Layout, renderPage } from '../ui/layout.ts';
 import type { Markup } from '../ui/markup.ts';
 import { dateAndTime } from '../ui/times.ts';
@@ -19,7 +20,7 @@ interface ListedSession {
 }
 
 /** Notices by name, as in the query of the account page. */
-export const accountNotices = [
+const accountNotices = [
   'signed-out',
   'password-changed',
   'passkey-added',
@@ -135,4 +136,13 @@ export function describeBrowser(layout: Layout, name: string | null): string {
   if (name === null) return layout.text('account.browser');
   const [browser = '', system] = name.split(' on ');
   return system === undefined ? name : layout.text('account.browser-on', { browser, system });
+}
+
+/** The account page with a notice. */
+export function accountNoticePath(news: AccountNotice): string {
+  return `${accountPaths.account}?news=${news}`;
+}
+
+export function readAccountNotice(name: string | undefined): AccountNotice | null {
+  return accountNotices.find((news) => news === name) ?? null;
 }

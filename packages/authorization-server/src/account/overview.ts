@@ -7,8 +7,7 @@ import { respondPage, respondRedirect } from '../ui/respond-page.ts';
 import type { Passkeys } from '../users/passkeys.ts';
 import type { SecondFactors } from '../users/second-factors.ts';
 import { createAccountRoutes } from './account-routes.ts';
-import { accountNoticePath, readAccountNotice } from './notices.ts';
-import { accountPage, type LoginSettings } from './overview-view.ts';
+import { accountNoticePath, accountPage, type LoginSettings, readAccountNotice } from './overview-view.ts';
 
 /** What local users log in with. */
 interface LocalLoginMethods {

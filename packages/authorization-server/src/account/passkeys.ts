@@ -7,8 +7,7 @@ import { respondPage, respondRedirect } from '../ui/respond-page.ts';
 import { parseBrowserName } from '../users/browser-name.ts';
 import { MAX_PASSKEYS, type Passkeys } from '../users/passkeys.ts';
 import { type AccountRequest, createAccountRoutes } from './account-routes.ts';
-import { accountNoticePath } from './notices.ts';
-import { describeBrowser } from './overview-view.ts';
+import { accountNoticePath, describeBrowser } from './overview-view.ts';
 import { addPasskeyPage } from './passkeys-view.ts';
 
 /** Default name of a passkey: the browser that creates it. */

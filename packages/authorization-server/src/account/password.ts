@@ -13,7 +13,7 @@ import { validateNewPassword } from '../users/new-password.ts';
 import type { Passwords } from '../users/passwords.ts';
 import type { User } from '../users/sessions.ts';
 import { createAccountRoutes } from './account-routes.ts';
-import { accountNoticePath } from './notices.ts';
+import { accountNoticePath } from './overview-view.ts';
 import { type PasswordPage, passwordPage } from './password-view.ts';
 
 const NO_ERRORS: PasswordPage['errors'] = { password: null, passwordAgain: null };

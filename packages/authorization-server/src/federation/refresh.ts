@@ -1,10 +1,11 @@
 /** Refreshes provider tokens: single flight within a process, one lease holder among all processes, and backoff after failures. */
+
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ServerContext } from '../context.ts';
+import { createLruCache } from '../lru-cache.ts';
 import { newSecret } from '../secrets.ts';
 import { createSingleFlight } from '../single-flight.ts';
 import type { ProviderTokensRecord } from '../store/index.ts';
-import { createBackoff } from './backoff.ts';
 import type { ProviderClient } from './provider/client.ts';
 import type { IdentityProvider } from './provider/identity-provider.ts';
 import { createRefreshWithLease, type ProviderTokenRefresh } from './refresh-with-lease.ts';
@@ -83,5 +84,35 @@ function createRefreshOrWait(
       current = latest;
       await pause(delay);
     }
+  };
+}
+
+interface RemainingBackoff {
+  /** Seconds. */
+  readonly retryAfter: number;
+  readonly reason: string;
+}
+
+interface Backoff {
+  /** Starts the backoff of a grant after a failure. */
+  start(grantId: string, failure: RemainingBackoff): void;
+  /** The backoff that remains; `null`: the provider may be contacted. */
+  remaining(grantId: string): RemainingBackoff | null;
+}
+
+/**
+ * Backoff: after a failure at an identity provider, a grant's tokens are not checked or refreshed again for a while.
+ * @param clock epoch seconds
+ */
+export function createBackoff(clock: () => number): Backoff {
+  const failures = createLruCache<{ readonly until: number; readonly reason: string }>();
+  return {
+    start: (grantId, { retryAfter, reason }) =>
+      void failures.set(grantId, { until: clock() + retryAfter, reason }),
+    remaining(grantId) {
+      const failure = failures.get(grantId);
+      const retryAfter = failure === undefined ? 0 : failure.until - clock();
+      return failure !== undefined && retryAfter > 0 ? { retryAfter, reason: failure.reason } : null;
+    },
   };
 }

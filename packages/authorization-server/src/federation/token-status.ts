@@ -2,11 +2,11 @@
 import { temporarilyUnavailable } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
 import type { ProviderTokensRecord } from '../store/index.ts';
-import { createBackoff } from './backoff.ts';
 import type { ProviderClient } from './provider/client.ts';
 import { toIdentityProviderError } from './provider/error.ts';
 import type { IdentityProvider } from './provider/identity-provider.ts';
 import { type ProviderTokenSet, providerTokensContext } from './provider/token-set.ts';
+import { createBackoff } from './refresh.ts';
 import type { TokenVault } from './token-vault.ts';
 
 /** Seconds before the next check at a provider that could not answer. */
