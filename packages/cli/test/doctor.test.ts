@@ -93,24 +93,27 @@ describe('with our own server', () => {
     }
     expect((await computer.run(['sessions'])).output).toBe('There are no sessions.\n');
   });
+
+  it.each([[[]], [['--sign-in']]])(
+    'removes the client that it registered, with options %j',
+    async (options) => {
+      const list = ['clients', 'list', '--database', server.database, '--json'];
+      const before = (await computer.run(list)).output;
+      const { output } = await computer.run(['doctor', server.resource, ...options]);
+      expect(output).toContain('registered client: removed again');
+      expect((await computer.run(list)).output).toBe(before);
+    },
+  );
+
+  it('would list a registered client that was not removed', async () => {
+    const list = ['clients', 'list', '--database', server.database, '--json'];
+    const before = (await computer.run(list)).output;
+    await computer.run(['login', server.resource]);
+    expect((await computer.run(list)).output).not.toBe(before);
+  });
 });
 
 describe('a client that was registered for the examination', () => {
-  it.each([[], ['--sign-in']])('is removed again at our own server %s', async (...words) => {
-    const server = await startPortcullis();
-    const computer = createComputer(createUser(owner));
-    const list = ['clients', 'list', '--database', server.database, '--json'];
-    const before = (await computer.run(list)).output;
-    const { output } = await computer.run(['doctor', server.resource, ...words]);
-    expect(output).toContain('registered client: removed again');
-    expect((await computer.run(list)).output).toBe(before);
-    // The list would tell: a client that registered and was not removed stands in it.
-    await computer.run(['login', server.resource]);
-    expect((await computer.run(list)).output).not.toBe(before);
-    computer.close();
-    await server.stop();
-  });
-
   const told = ({ decisions }: Report) => decisions.filter(({ about }) => about === 'registered client');
 
   it('is removed with the token that the server gave, and what remains is told with the reason', async () => {
