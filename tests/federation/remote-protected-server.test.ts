@@ -164,27 +164,30 @@ it('[GW-3P-11] operators list and end what rests on a third party, and it ends t
     id: string;
     account: { id: string };
     createdAt: string;
-    bond: { subject: string; name: string; checkedAt: string };
+    providerTokens: { subject: string; name: string; checkedAt: string };
   }[] = JSON.parse(listed.output);
-  for (const { createdAt, bond } of connections)
-    expect([createdAt, bond.checkedAt]).toEqual([expect.stringMatching(ISO), expect.stringMatching(ISO)]);
-  expect(connections.map(({ bond }) => bond)).toEqual(
+  for (const { createdAt, providerTokens } of connections)
+    expect([createdAt, providerTokens.checkedAt]).toEqual([
+      expect.stringMatching(ISO),
+      expect.stringMatching(ISO),
+    ]);
+  expect(connections.map(({ providerTokens }) => providerTokens)).toEqual(
     expect.arrayContaining([
       expect.objectContaining({ identityProvider: 'github', subject: '7', scopes: ['read:user', 'repo'] }),
     ]),
   );
-  const { output } = await command(portcullis, 'connections', 'list', '--third-party', 'github');
-  expect(output).toContain('rests on');
-  expect(output).toMatch(/ {2}allowed \d{4}-\d{2}-\d{2}T[\d:]{8}Z, used \d{4}-\d{2}-\d{2}T[\d:]{8}Z\n/);
-  expect(output).toMatch(/ by +Reader \(\S+\)\n/);
+  const { output } = await command(portcullis, 'connections', 'list', '--identity-provider', 'github');
+  expect(output).toContain('linked to');
+  expect(output).toMatch(/ {2}allowed \d{4}-\d{2}-\d{2}T[\d:]{8}Z, last used \d{4}-\d{2}-\d{2}T[\d:]{8}Z\n/);
+  expect(output).toMatch(/ client +Reader \(\S+\)\n/);
   expect(output).not.toContain('\u001b');
-  expect((await command(portcullis, 'connections', 'list', '--third-party', 'other')).output).toBe(
-    'There is no connection.\n',
+  expect((await command(portcullis, 'connections', 'list', '--identity-provider', 'other')).output).toBe(
+    'There are no connections.\n',
   );
   for (const text of [listed.output, output])
     for (const token of party.given) expect(text).not.toContain(token);
 
-  const mine = connections.find(({ bond }) => bond.subject === '7');
+  const mine = connections.find(({ providerTokens }) => providerTokens.subject === '7');
   const { id = '', account = { id: '' } } = mine ?? {};
   const wrong = await command(portcullis, 'connections', 'end', account.id, 'grant_none');
   expect([wrong.code, wrong.errors]).toEqual([1, expect.stringContaining('has no connection')]);
@@ -192,7 +195,7 @@ it('[GW-3P-11] operators list and end what rests on a third party, and it ends t
   expect((await present(portcullis.resource, tokens)).status).not.toBe(401);
 
   const ended = await command(portcullis, 'connections', 'end', account.id, id);
-  expect([ended.output, ended.errors]).toEqual(['1 connection has ended.\n', '']);
+  expect([ended.output, ended.errors]).toEqual(['Ended 1 connection.\n', '']);
   await until(async () => (await present(portcullis.resource, tokens)).status === 401);
   await until(() => !party.stands(party.given[0] ?? ''));
   expect(party.stands(party.given[1] ?? '')).toBe(true);

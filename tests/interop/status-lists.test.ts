@@ -147,7 +147,7 @@ async function endByCommand(tokens: Tokens): Promise<void> {
     PORTCULLIS_PUBLIC_URL: portcullis.url,
   };
   const { stdout } = await promisify(execFile)(process.execPath, args, { env });
-  expect(stdout).toBe('1 connection has ended.\n');
+  expect(stdout).toBe('Ended 1 connection.\n');
 }
 
 const ways: readonly (readonly [string, (tokens: Tokens, where: Elsewhere) => Promise<unknown>])[] = [

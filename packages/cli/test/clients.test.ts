@@ -1,4 +1,4 @@
-/** `portcullis clients`, beside a server that runs on the same database. */
+/** `portcullis clients` beside a running server on the same database. */
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -37,7 +37,7 @@ const run = (words: readonly string[], input?: string) =>
 
 const clients = (...args: readonly string[]) => run(['clients', ...args]);
 
-/** Asks for a token as a client; answers the status and, refused, the error. */
+/** Requests a token as a client. @returns the status, and the error if there is one */
 async function ask(id: string, secret: string): Promise<readonly unknown[]> {
   const response = await fetch(`${portcullis.url}/token`, {
     method: 'POST',
@@ -50,8 +50,8 @@ async function ask(id: string, secret: string): Promise<readonly unknown[]> {
 
 const MACHINE = ['--grant', 'client_credentials', '--method', 'client_secret_basic'];
 
-describe('add', () => {
-  it('makes a client that works at once, and tells its secret once', async () => {
+describe('clients add', () => {
+  it('`clients add` adds a client that works immediately and shows its secret once', async () => {
     const { code, output, errors } = await clients(
       'add',
       '--id',
@@ -69,7 +69,7 @@ describe('add', () => {
     expect((await clients('show', 'robot', '--json')).output).not.toContain(secret);
   });
 
-  it('puts the secret into a new file of its owner, and writes over none', async () => {
+  it('`clients add --secret-file` writes the secret to a new private file and never overwrites one', async () => {
     const added = await clients('add', '--id', 'kept', ...MACHINE, '--secret-file', 'kept.secret');
     expect(added).toEqual({
       code: 0,
@@ -83,12 +83,14 @@ describe('add', () => {
 
     const again = await clients('add', '--id', 'another', ...MACHINE, '--secret-file', 'kept.secret');
     expect([again.code, again.output]).toEqual([1, '']);
-    expect(again.errors).toMatch(/^portcullis: --secret-file is kept\.secret, which cannot be made: EEXIST/);
+    expect(again.errors).toMatch(
+      /^portcullis: --secret-file is kept\.secret, which cannot be created: EEXIST/,
+    );
     expect(readFileSync(file, 'utf8')).toBe(secret);
     expect((await clients('show', 'another')).code).toBe(1);
   });
 
-  it('takes metadata from a file or a pipe, and flags over it', async () => {
+  it('`clients add` reads metadata from a file or standard input, and flags override it', async () => {
     const metadata = { client_name: 'App', redirect_uris: ['https://app.example/cb'] };
     writeFileSync(join(folder, 'app.json'), JSON.stringify(metadata));
     const fromFile = await clients('add', '--metadata', 'app.json', '--id', 'app', '--json');
@@ -117,9 +119,9 @@ describe('add', () => {
     [['--id', 'taken', '--redirect-uri', 'https://a.example/'], /already in use by another client/],
     [['--id', 'configured', '--redirect-uri', 'https://a.example/'], /already in use by another client/],
     [['--metadata', 'nowhere.json'], /^portcullis: --metadata names nowhere\.json, which cannot be read: ENOENT/],
-    [['--metadata', 'kept.secret'], /^portcullis: --metadata names kept\.secret, which is no JSON object$/],
+    [['--metadata', 'kept.secret'], /^portcullis: --metadata names kept\.secret, which is not a JSON object$/],
     [['--database', ':memory:'], /PORTCULLIS_DATABASE \(--database\) is :memory:/],
-  ])('refuses in one line, and adds nothing: %j', async (args, says) => {
+  ])('`clients add` rejects %j with one line and adds no client', async (args, says) => {
     const before = (await clients('list')).output;
     const { code, output, errors } = await clients('add', ...args);
     expect([code, output, errors.trim().split('\n').length]).toEqual([1, '', 1]);
@@ -128,11 +130,11 @@ describe('add', () => {
   }); // biome-ignore format: a table
 });
 
-describe('scopes of a client that is added', () => {
+describe('scopes of an added client', () => {
   const add = (id: string, scope: string, ...more: readonly string[]) =>
     clients('add', '--id', id, ...MACHINE, '--scope', scope, ...more);
 
-  it('are held against those of the server that runs', async () => {
+  it('`clients add` warns about a scope that the running server does not define', async () => {
     expect(await add('reader', 'notes:read')).toMatchObject({ code: 0, errors: '' });
     const { code, output, errors } = await add('raeder', 'notes:raed notes:write');
     expect([code, output]).toEqual([0, expect.stringMatching(/^The client raeder can be used now\./)]);
@@ -141,7 +143,7 @@ describe('scopes of a client that is added', () => {
     );
   });
 
-  it('are held against the configuration that names all servers, and against nothing where nobody knows', async () => {
+  it('`clients add` checks scopes against a configuration that lists all servers, and skips the check without either', async () => {
     const greeter = {
       resource: 'http://localhost:3000/mcp',
       name: 'Greeter',
@@ -150,14 +152,16 @@ describe('scopes of a client that is added', () => {
     writeFileSync(join(folder, 'resources.json'), JSON.stringify({ resources: [greeter] }));
     const of = ['--config', 'resources.json'];
     expect((await add('greeter', 'greet', ...of)).errors).toBe('');
-    expect((await add('sender', 'mail', ...of)).errors).toMatch(/has the scope mail: there are greet\n$/);
+    expect((await add('sender', 'mail', ...of)).errors).toMatch(
+      /has the scope mail: known scopes are greet\n$/,
+    );
     const nowhere = ['--public-url', 'http://localhost:1'];
     expect(await add('unknown', 'mail', ...nowhere)).toMatchObject({ code: 0, errors: '' });
   });
 });
 
-describe('invitations', () => {
-  it('[AS-DCR-67] are made, listed, used once where they are asked for, and taken back', async () => {
+describe('initial access tokens', () => {
+  it('[AS-DCR-67] initial access tokens are created, listed, accepted once where required, and revoked', async () => {
     const closed = await startPortcullis({ registration: { requireInitialAccessToken: true } });
     const place = ['--database', closed.database];
     const invite = async (...more: readonly string[]): Promise<{ id: string; token: string }> =>
@@ -165,7 +169,7 @@ describe('invitations', () => {
     const { code, output, errors } = await clients('invite', '--days', '3', ...place);
     expect([code, errors]).toEqual([0, '']);
     const first = output.trim().split('\n').at(-1) ?? '';
-    const id = /uninvite (invite_\S+)/.exec(output)?.[1] ?? '';
+    const id = /revoke-initial-access-token (invite_\S+)/.exec(output)?.[1] ?? '';
     const second = await invite('--note', 'for Bob\u202e');
     const register = async (token: string) => {
       const response = await fetch(`${closed.url}/register`, {
@@ -182,12 +186,12 @@ describe('invitations', () => {
     const registered = await register(first);
     expect([registered.status, (await register(first)).status]).toEqual([201, 401]);
 
-    const { output: listed } = await clients('invitations', ...place);
+    const { output: listed } = await clients('initial-access-tokens', ...place);
     expect(listed.trimEnd().split('\n')).toHaveLength(2);
     const day = String.raw`until \d{4}-\d\d-\d\d`;
     expect(listed).toMatch(new RegExp(`^${id}  ${day}  used by ${registered.id}$`, 'm'));
     expect(listed).toMatch(new RegExp(`^${second.id}  ${day}  not used +for Bob$`, 'm'));
-    const asJson = (await clients('invitations', '--json', ...place)).output;
+    const asJson = (await clients('initial-access-tokens', '--json', ...place)).output;
     const clientOf = new Map(
       JSON.parse(asJson).map((one: Record<string, unknown>) => [one['id'], one['clientId']]),
     );
@@ -199,43 +203,45 @@ describe('invitations', () => {
     );
     for (const token of [first, second.token]) expect(listed + asJson).not.toContain(token);
 
-    expect((await clients('uninvite', second.id, ...place)).code).toBe(0);
+    expect((await clients('revoke-initial-access-token', second.id, ...place)).code).toBe(0);
     expect((await register(second.token)).status).toBe(401);
     const third = await invite();
     expect((await register(third.token)).status).toBe(201);
     for (const [which, says] of [
-      [second.id, /There is no invitation/],
+      [second.id, /There is no initial access token/],
       [id, /has been used/],
     ] as const) {
-      const refused = await clients('uninvite', which, ...place);
+      const refused = await clients('revoke-initial-access-token', which, ...place);
       expect([refused.code, refused.output]).toEqual([1, '']);
       expect(refused.errors).toMatch(says);
     }
-    const told = (await run(['events', '--database', closed.database])).output;
+    const events = (await run(['events', '--database', closed.database])).output;
     for (const type of ['initial_access_token.created', 'initial_access_token.revoked'])
-      expect(told).toContain(type);
-    for (const faulty of [
+      expect(events).toContain(type);
+    for (const invalid of [
       ['--days', '0'],
       ['--note', 'x'.repeat(201)],
     ]) {
-      const wrong = await clients('invite', ...faulty, ...place);
+      const wrong = await clients('invite', ...invalid, ...place);
       expect([wrong.code, wrong.output]).toEqual([1, '']);
     }
     await closed.stop();
   });
 
-  it('may be made before the first start, and are told when there are none', async () => {
+  it('an initial access token may be created before the first start', async () => {
     const place = ['--database', join(folder, 'before.db')];
-    expect((await clients('invitations', ...place)).code).toBe(1);
+    expect((await clients('initial-access-tokens', ...place)).code).toBe(1);
     expect((await clients('invite', ...place)).code).toBe(0);
-    const only = JSON.parse((await clients('invitations', '--json', ...place)).output);
-    expect((await clients('uninvite', only[0].id, ...place)).code).toBe(0);
-    expect((await clients('invitations', ...place)).output).toMatch(/^No invitation/);
+    const only = JSON.parse((await clients('initial-access-tokens', '--json', ...place)).output);
+    expect((await clients('revoke-initial-access-token', only[0].id, ...place)).code).toBe(0);
+    expect((await clients('initial-access-tokens', ...place)).output).toMatch(
+      /^There are no initial access tokens/,
+    );
   });
 });
 
-describe('the others', () => {
-  it('list and show every client, wherever it is written down', async () => {
+describe('the other subcommands', () => {
+  it('`clients list` and `show` cover registered, added and configured clients', async () => {
     const added = await clients('add', '--id', 'listed', '--client-name', 'Listed', ...MACHINE, '--json');
     await ask('listed', String(JSON.parse(added.output).client_secret));
     const { output } = await clients('list');
@@ -254,14 +260,14 @@ describe('the others', () => {
     expect((await clients('show', 'configured')).output).toMatch(/^origin +configured$/m);
   });
 
-  it('T095 disable and enable: nothing of a disabled client works, and what has ended stays ended', async () => {
+  it('T095 a disabled client can do nothing, and its revoked tokens stay revoked when it is enabled', async () => {
     const added = await clients('add', '--id', 'short-lived', ...MACHINE, '--json');
     const secret = String(JSON.parse(added.output).client_secret);
     expect(await ask('short-lived', secret)).toEqual([200, 'string']);
     expect(await clients('disable', 'short-lived')).toMatchObject({
       code: 0,
       output: expect.stringMatching(
-        /^The client short-lived is disabled; all that it held has ended\.\nA server elsewhere /,
+        /^The client short-lived is disabled; all its tokens and grants are revoked\.\nRemote servers /,
       ),
     });
     expect(await ask('short-lived', secret)).toEqual([401, 'invalid_client']);
@@ -276,20 +282,23 @@ describe('the others', () => {
     }
   });
 
-  it('end no client of the configuration, and none that is not there', async () => {
+  it('`clients disable`, `enable` and `remove` reject a configured or unknown client', async () => {
     for (const verb of ['disable', 'enable', 'remove']) {
       const fixed = await clients(verb, 'configured');
-      expect([fixed.code, fixed.errors]).toEqual([1, expect.stringContaining('stands in the configuration')]);
-      const missing = await clients(verb, 'nobody');
+      expect([fixed.code, fixed.errors]).toEqual([
+        1,
+        expect.stringContaining('is defined in the configuration'),
+      ]);
+      const missing = await clients(verb, 'missing');
       expect([missing.code, missing.errors]).toEqual([
         1,
-        expect.stringContaining('There is no client "nobody"'),
+        expect.stringContaining('There is no client "missing"'),
       ]);
     }
     expect(await ask('configured', configured.client_secret)).toEqual([200, 'string']);
   });
 
-  it('T073 show nothing of a name that could control a terminal', async () => {
+  it('T073 a client name cannot put control characters on the terminal', async () => {
     const name = 'Nice\u202e app';
     const refused = await clients('add', '--client-name', name, '--redirect-uri', 'https://a.example/');
     expect([refused.code, refused.errors.includes('\u202e')]).toEqual([1, false]);

@@ -1,4 +1,4 @@
-/** `portcullis keys` on real stores, beside a server that runs. */
+/** `portcullis keys` on a real store, beside a running server. */
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-describe('beside a server', () => {
+describe('beside a running server', () => {
   let portcullis: Portcullis;
   let place: readonly string[];
   let keyFile: string;
@@ -32,7 +32,7 @@ describe('beside a server', () => {
       ({ kid }) => kid,
     );
 
-  it('lists, rotates and seals anew, and the server goes on, also over a restart', async () => {
+  it('`keys list`, `rotate` and `reencrypt` work beside a running server', async () => {
     const [first] = await list();
     expect(first).toMatchObject({ state: 'signing', algorithm: 'ES256', canDecrypt: true });
     expect(await published()).toEqual([first.id]);
@@ -43,11 +43,11 @@ describe('beside a server', () => {
     expect(output).toMatch(new RegExp(`^signing {2}${first.id} `, 'm'));
 
     const newKeyFile = join(folder, 'new.key');
-    const resealed = await run(folder, 'reseal', '--new-key-file', newKeyFile, ...place);
-    expect(resealed).toMatchObject({ code: 0, errors: '' });
-    expect(resealed.output).toContain('2 keys are sealed under the new sealing key, in');
+    const reencrypted = await run(folder, 'reencrypt', '--new-key-file', newKeyFile, ...place);
+    expect(reencrypted).toMatchObject({ code: 0, errors: '' });
+    expect(reencrypted.output).toContain('re-encrypted 2 keys under the new master key in');
     expect(statSync(newKeyFile).mode & 0o777).toBe(0o600);
-    expect(resealed.output).not.toContain(readFileSync(newKeyFile, 'utf8').trim());
+    expect(reencrypted.output).not.toContain(readFileSync(newKeyFile, 'utf8').trim());
     expect(await published()).toContain(first.id);
 
     expect((await list()).map(({ canDecrypt }: { canDecrypt: boolean }) => canDecrypt)).toEqual([
@@ -66,15 +66,15 @@ describe('beside a server', () => {
   });
 });
 
-describe('a sealing key that is lost', () => {
-  it('keeps the server from starting, until the keys that it opened are given up', async () => {
+describe('a lost master key', () => {
+  it('a lost master key keeps the server from starting until `keys discard --yes` removes the keys it encrypted', async () => {
     const portcullis = await startPortcullis();
     const keyFile = portcullis.database.replace('portcullis.db', 'portcullis.key');
     const place = ['--database', portcullis.database, '--key-file', keyFile];
     const before = JSON.parse((await run(folder, 'list', '--json', ...place)).output);
     expect(await run(folder, 'discard', '--yes', ...place)).toMatchObject({
       code: 0,
-      output: expect.stringContaining('nothing is to be given up'),
+      output: expect.stringContaining('nothing to discard'),
     });
     rmSync(keyFile);
     await expect(portcullis.restart()).rejects.toThrow(/KEY_FILE is \S+, which is missing.*keys discard/s);
@@ -82,9 +82,9 @@ describe('a sealing key that is lost', () => {
 
     const asked = await run(folder, 'discard', ...place);
     expect([asked.code, asked.output]).toEqual([1, '']);
-    expect(asked.errors).toContain(`does not open ${before[0].id}. Look for the right one first; --yes`);
+    expect(asked.errors).toContain(`cannot decrypt ${before[0].id}. Look for the right one first; --yes`);
     expect((await run(folder, 'discard', '--yes', ...place)).output).toBe(
-      'One key is gone. The next start makes new ones.\n',
+      'Discarded one key. The next start creates new ones.\n',
     );
     await portcullis.restart();
     const after = JSON.parse((await run(folder, 'list', '--json', ...place)).output);
@@ -94,13 +94,13 @@ describe('a sealing key that is lost', () => {
   });
 });
 
-describe('where nothing is', () => {
+describe('without a database', () => {
   it.each([
     [['list', '--key-file', 'nowhere.key'], /^portcullis: PORTCULLIS_KEY_FILE \(--key-file\) is nowhere\.key, which cannot be used/],
     [['list', '--key', 'A'.repeat(43), '--database', 'nowhere.db'], /^portcullis: PORTCULLIS_DATABASE \(--database\) is nowhere\.db, where no database is/],
     [['list', '--key', 'A'.repeat(43), '--database', ':memory:'], /^portcullis: PORTCULLIS_DATABASE \(--database\) is :memory:, which no other process can see/],
-    [['reseal', '--key', 'A'.repeat(43)], /^portcullis: required option '--new-key-file <file>' not specified/],
-  ])('%j makes nothing and says so', async (args, says) => {
+    [['reencrypt', '--key', 'A'.repeat(43)], /^portcullis: required option '--new-key-file <file>' not specified/],
+  ])('`keys` %j creates neither key nor database and names the setting', async (args, says) => {
     const { code, output, errors } = await run(folder, ...args);
     expect([code, output]).toEqual([1, '']);
     expect(errors).toMatch(says);

@@ -80,7 +80,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('a database on %s that is behin
     ['clients', 'list'],
     ['clients', 'add', '--id', 'app', '--redirect-uri', 'https://app.example/cb'],
     ['clients', 'invite'],
-    ['clients', 'invitations'],
+    ['clients', 'initial-access-tokens'],
     ['connections', 'list', 'ada@example.com'],
     ['events'],
   ];

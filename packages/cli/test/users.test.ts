@@ -1,4 +1,4 @@
-/** `portcullis users`, beside a server that runs on the same database. */
+/** `portcullis users` beside a running server on the same database. */
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,14 +18,14 @@ describe('portcullis users', () => {
   });
   afterAll(() => portcullis.stop());
 
-  it('adds an account whose owner chooses a password by the link that is printed', async () => {
+  it('`users add` creates an account whose owner chooses a password with the printed link', async () => {
     const { code, output, errors } = await users('add', 'bob@example.com');
     expect([code, errors]).toEqual([0, '']);
     const link = output.trim().split('\n').at(-1) ?? '';
     expect(link).toMatch(new RegExp(`^${portcullis.url}/invitation\\?token=[\\w-]{43}$`));
     const page = await fetch(link);
     expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('bob@example.com')]);
-    const answer = await fetch(`${portcullis.url}/invitation`, {
+    const response = await fetch(`${portcullis.url}/invitation`, {
       method: 'POST',
       body: new URLSearchParams({
         token: link.split('=')[1] ?? '',
@@ -34,17 +34,17 @@ describe('portcullis users', () => {
       }),
       redirect: 'manual',
     });
-    expect([answer.status, answer.headers.get('location')]).toEqual([303, '/setup']);
+    expect([response.status, response.headers.get('location')]).toEqual([303, '/setup']);
     expect((await fetch(link)).status).toBe(403);
   });
 
-  it('lists, disables, enables and resets', async () => {
+  it('`users list`, `disable`, `enable` and `reset` work beside a running server', async () => {
     const today = /^\d{4}-\d\d-\d\d {2}enabled {3}ada@example.com$/m;
     expect((await users('list')).output).toMatch(today);
     expect(await users('disable', owner.email)).toMatchObject({
       code: 0,
       output: expect.stringMatching(
-        /its sessions and all access have ended\.\nA server elsewhere whose guard checks signatures only still takes an access token .+ \(after 10 minutes at most/,
+        /its sessions and all access it granted have ended\.\nRemote servers whose guard only verifies signatures .+ \(within 10 minutes/,
       ),
       errors: '',
     });
@@ -61,7 +61,7 @@ describe('portcullis users', () => {
     expect((await fetch(output.trim().split('\n').at(-1) ?? '')).status).toBe(200);
   });
 
-  it('answers programs as JSON', async () => {
+  it('`users --json` prints JSON', async () => {
     const added = JSON.parse((await users('add', 'dora@example.com', '--json')).output);
     expect(added).toEqual({
       link: expect.stringMatching(/\/invitation\?token=[\w-]{43}$/),
@@ -79,7 +79,7 @@ describe('portcullis users', () => {
     });
   });
 
-  it('leaves every change in the audit log', async () => {
+  it('every change by `users` is recorded in the audit log', async () => {
     await users('add', 'carol@example.com');
     await users('reset', 'carol@example.com');
     await users('disable', 'carol@example.com');
@@ -99,12 +99,12 @@ describe('portcullis users', () => {
     expect(new Set(events.map(({ accountId }) => accountId)).size).toBe(1);
   });
 
-  it('removes an account, whose address is free then', async () => {
+  it('`users remove` removes an account and frees its email address', async () => {
     await users('add', 'finn@example.com');
     expect(await users('remove', 'finn@example.com')).toMatchObject({
       code: 0,
       output: expect.stringMatching(
-        /^The account of finn@example.com is gone, and all that it allowed has ended\.\nA server elsewhere /,
+        /^The account of finn@example.com is removed; all access it granted has ended\.\nRemote servers /,
       ),
     });
     expect((await users('list')).output).not.toContain('finn@');
@@ -113,13 +113,13 @@ describe('portcullis users', () => {
     await users('remove', 'finn@example.com');
   });
 
-  it('refuses with one line, and changes nothing', async () => {
+  it('`users` rejects invalid arguments with one line and changes nothing', async () => {
     const refusals: readonly (readonly [readonly string[], string])[] = [
       [
         ['add', 'ada@example.com'],
-        'There is an account for ada@example.com already. Another link for its owner: npm run portcullis -- users reset ada@example.com',
+        'There is already an account for ada@example.com. For another link, run npm run portcullis -- users reset ada@example.com',
       ],
-      [['add', 'nobody'], 'must be an address'],
+      [['add', 'ada'], 'must be an address'],
       [['disable', 'eve@example.com'], 'There is no account for eve@example.com'],
       [['remove', 'eve@example.com'], 'There is no account for eve@example.com'],
       [['reset', 'eve@example.com'], 'There is no account for eve@example.com'],
@@ -134,7 +134,7 @@ describe('portcullis users', () => {
     expect(await users('list')).toEqual(before);
   });
 
-  it('works before there is a server, and asks where links lead when nobody can tell', async () => {
+  it('`users add` works before the first start, and requires a public URL when the port is unknown', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'portcullis-'));
     const environment = { PORTCULLIS_DATABASE: join(folder, 'portcullis.db') };
     const missing = await run(['list'], environment);

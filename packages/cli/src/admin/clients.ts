@@ -1,10 +1,10 @@
-/** `portcullis clients`: clients in the hands of an administrator, who vouches for those that are added. */
+/** `portcullis clients`: manages clients; those added here are trusted. */
 import { createClientAdministration } from '@portcullis/authorization-server';
 import type { Command } from 'commander';
 import type { ProcessContext } from '../process-context.ts';
 import { resolveSettings } from '../settings/resolve.ts';
 import { addClient, addMetadataOptions } from './clients/add.ts';
-import { defineInvitations } from './clients/invitations.ts';
+import { defineInitialAccessTokens } from './clients/initial-access-tokens.ts';
 import { findConfigured, listClients, showClient, unknownClient } from './clients/list.ts';
 import type { Act, Flags } from './clients/task.ts';
 import { REVOCATION_DELAY_NOTICE } from './revocation-delay-notice.ts';
@@ -21,30 +21,26 @@ export function defineClients(program: Command, processContext: ProcessContext):
       perform(command.opts(), command.args[0] ?? '', processContext, act, name === 'add' ? 'make' : 'refuse'),
     );
   };
-  addMetadataOptions(define('add', 'add a client that you vouch for; its secret is told once', addClient));
-  defineInvitations(group, processContext);
-  define(
-    'list',
-    'list the clients that registered, were added, or stand in the configuration',
-    listClients,
-  ).option('--json', 'as JSON');
+  addMetadataOptions(define('add', 'add a trusted client; its secret is shown only once', addClient));
+  defineInitialAccessTokens(group, processContext);
+  define('list', 'list registered, added and configured clients', listClients).option('--json', 'as JSON');
   const one = (name: string, summary: string, act: Act) =>
-    define(name, summary, act).argument('<client-id>', 'identifier of the client');
-  one('show', 'show all that is known of a client', showClient).option('--json', 'as JSON');
+    define(name, summary, act).argument('<client-id>', 'client ID');
+  one('show', 'show everything stored about a client', showClient).option('--json', 'as JSON');
   one(
     'disable',
-    'end all that a client holds at once, and let nobody use it',
-    change('disable', 'is disabled; all that it held has ended', REVOCATION_DELAY_NOTICE),
+    'revoke all tokens and grants of a client immediately, and reject it',
+    change('disable', 'is disabled; all its tokens and grants are revoked', REVOCATION_DELAY_NOTICE),
   );
   one(
     'enable',
-    'let a disabled client be used again',
-    change('enable', 'can be used again; what has ended stays ended'),
+    'accept a disabled client again',
+    change('enable', 'is enabled; revoked tokens and grants stay revoked'),
   );
   one(
     'remove',
-    'remove a client with all that it holds',
-    change('remove', 'is gone, and all that it held has ended', REVOCATION_DELAY_NOTICE),
+    'remove a client and revoke all its tokens and grants',
+    change('remove', 'is removed; all its tokens and grants are revoked', REVOCATION_DELAY_NOTICE),
   );
 }
 
@@ -71,7 +67,7 @@ function change(verb: 'disable' | 'enable' | 'remove', what: string, more = ''):
   return async (task) => {
     if (findConfigured(task) !== null) {
       throw new Error(
-        `The client ${task.id} stands in the configuration: change it there, and restart the server`,
+        `The client ${task.id} is defined in the configuration: change it there and restart the server`,
       );
     }
     if (!(await task.clients[verb](task.id))) throw unknownClient(task);

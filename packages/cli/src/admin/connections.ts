@@ -1,4 +1,4 @@
-/** `portcullis connections`: which apps act for whom, and what that rests on at third parties, in the hands of an administrator. */
+/** `portcullis connections`: lists and revokes the access of apps to users' accounts (grants), with the linked identity of each. */
 import {
   type ConnectionAdministration,
   createAccountAdministration,
@@ -27,31 +27,31 @@ interface Task extends Tools {
   readonly issuer: string;
   readonly flags: Flags;
   readonly named: readonly string[];
-  /** How this program is called again. */
+  /** How to run this program again. */
   readonly command: string;
 }
 
-/** What one of the commands does. It answers what to write. */
+/** Runs a subcommand. @returns its output */
 type Act = (task: Task) => Promise<string>;
 
 export function defineConnections(program: Command, processContext: ProcessContext): void {
-  const group = program.command('connections').summary('list and end what apps may do for people');
+  const group = program.command('connections').summary('list and end the access of apps to users’ accounts');
   const define = (name: string, act: Act, summary: string, more?: string) => {
     const command = addSubcommand(group, name, summary, undefined, more);
     return command.action(() => perform(command, processContext, act));
   };
-  define('list', list, 'list which apps act for whom, and what that rests on at third parties')
-    .argument('[account]', 'address or identifier of an account; all when left out')
-    .option('--third-party <id>', 'only those that rest on this third party')
+  define('list', list, 'list which app may act for which user, with the linked identity')
+    .argument('[account]', 'email address or ID of an account; all accounts by default')
+    .option('--identity-provider <id>', 'only those linked to this identity provider')
     .option('--json', 'as JSON');
   define(
     'end',
     end,
-    'end connections of an account at once',
-    'What third parties gave for them is given back there.',
+    'end connections of an account immediately',
+    'Their provider tokens are revoked at the identity provider.',
   )
-    .argument('<account>', 'address or identifier of the account')
-    .argument('[connection]', 'identifier of the connection, as listed')
+    .argument('<account>', 'email address or ID of the account')
+    .argument('[connection]', 'ID of the connection, as listed')
     .option('--all', 'all of them');
 }
 
@@ -75,15 +75,15 @@ async function list(task: Task): Promise<string> {
   const lists = account === undefined ? await listAll(task) : [await connections.list(account)];
   const found = lists.flatMap((one) => one ?? refuseAccount(account));
   const wanted = found.filter(
-    ({ providerTokens: bond }) =>
-      flags.identityProvider === undefined || bond?.identityProvider === flags.identityProvider,
+    ({ providerTokens }) =>
+      flags.identityProvider === undefined || providerTokens?.identityProvider === flags.identityProvider,
   );
   const named = await Promise.all(wanted.map((connection) => withName(connection, task)));
   if (flags.json) return `${cleanJson(named.map(withTimes))}\n`;
-  return named.length === 0 ? 'There is no connection.\n' : named.map(describe).join('');
+  return named.length === 0 ? 'There are no connections.\n' : named.map(describe).join('');
 }
 
-/** `clientName`, as the client calls itself; `null`: it does not, or it is known by its document alone. */
+/** `clientName`: the client's own name; `null` if it has none or is identified by a metadata document alone. */
 type NamedConnection = ListedConnection & { readonly clientName: string | null };
 
 async function withName(connection: ListedConnection, { store, settings }: Task): Promise<NamedConnection> {
@@ -93,9 +93,9 @@ async function withName(connection: ListedConnection, { store, settings }: Task)
   return { ...connection, clientName: typeof name === 'string' ? name : null };
 }
 
-/** Account by account, as many as there are. */
-async function listAll({ connections, ...hands }: Task): Promise<(readonly ListedConnection[] | null)[]> {
-  const accounts = createAccountAdministration(hands);
+/** Lists the connections of every account. */
+async function listAll({ connections, ...tools }: Task): Promise<(readonly ListedConnection[] | null)[]> {
+  const accounts = createAccountAdministration(tools);
   const lists: (readonly ListedConnection[] | null)[] = [];
   let page = await accounts.list();
   while (page.length > 0) {
@@ -105,12 +105,12 @@ async function listAll({ connections, ...hands }: Task): Promise<(readonly Liste
   return lists;
 }
 
-/** Times in words, as everywhere. */
+/** Formats times as ISO 8601. */
 function withTimes({
   createdAt,
   expiresAt,
   lastUsedAt,
-  providerTokens: bond,
+  providerTokens,
   ...connection
 }: NamedConnection): object {
   return {
@@ -118,38 +118,42 @@ function withTimes({
     createdAt: timeOf(createdAt),
     expiresAt: timeOf(expiresAt),
     lastUsedAt: timeOf(lastUsedAt),
-    bond: bond && { ...bond, expiresAt: timeOrNull(bond.expiresAt), checkedAt: timeOf(bond.checkedAt) },
+    providerTokens: providerTokens && {
+      ...providerTokens,
+      expiresAt: timeOrNull(providerTokens.expiresAt),
+      checkedAt: timeOf(providerTokens.checkedAt),
+    },
   };
 }
 
 function describe({ id, account, clientId, clientName, ...connection }: NamedConnection): string {
-  const { resources, scopes, createdAt, lastUsedAt, providerTokens: bond } = connection;
+  const { resources, scopes, createdAt, lastUsedAt, providerTokens } = connection;
   const facts = [
-    ['of', `${account.email} ${account.id}`],
-    ['by', clientName === null ? clientId : `${clientName} (${clientId})`],
-    ['on', `${resources.join(' ')}: ${scopes.join(' ')}`],
-    ...(bond === null ? [] : [['rests on', describeBond(bond)] as const]),
+    ['user', `${account.email} ${account.id}`],
+    ['client', clientName === null ? clientId : `${clientName} (${clientId})`],
+    ['access', `${resources.join(' ')}: ${scopes.join(' ')}`],
+    ...(providerTokens === null ? [] : [['linked to', describeProviderTokens(providerTokens)] as const]),
   ] as const;
   const lines = facts.map(([name, text]) => `  ${name.padEnd(10)}${cleanLine(text)}\n`);
-  return `${id}  allowed ${timeOf(createdAt)}, used ${timeOf(lastUsedAt)}\n${lines.join('')}`;
+  return `${id}  allowed ${timeOf(createdAt)}, last used ${timeOf(lastUsedAt)}\n${lines.join('')}`;
 }
 
-function describeBond({ identityProvider, name, subject, scopes }: ListedProviderTokens): string {
+function describeProviderTokens({ identityProvider, name, subject, scopes }: ListedProviderTokens): string {
   return `${identityProvider}, as ${name ?? subject}${scopes.length > 0 ? `: ${scopes.join(' ')}` : ''}`;
 }
 
 async function end({ connections, flags, named, command }: Task): Promise<string> {
   const [account = '', connection] = named;
   if ((connection === undefined) === (flags.all === undefined)) {
-    throw new Error(`Name one connection, as ${command} connections list does, or say --all`);
+    throw new Error(`Name one connection, as listed by ${command} connections list, or pass --all`);
   }
   const count = (await connections.end(account, connection ?? null)) ?? refuseAccount(account);
   if (count === 0 && connection !== undefined) {
     throw new Error(
-      `${cleanLine(account)} has no connection ${cleanLine(connection)}: it may have ended already`,
+      `${cleanLine(account)} has no connection ${cleanLine(connection)}: it may already have ended`,
     );
   }
-  return `${count} ${count === 1 ? 'connection has' : 'connections have'} ended.\n`;
+  return `Ended ${count} ${count === 1 ? 'connection' : 'connections'}.\n`;
 }
 
 function refuseAccount(account: string | undefined): never {

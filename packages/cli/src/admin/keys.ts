@@ -1,4 +1,4 @@
-/** `portcullis keys`: the signing keys listed, replaced, sealed under another sealing key, and given up. */
+/** `portcullis keys`: lists and rotates the signing keys, re-encrypts all keys under a new master key, and discards lost ones. */
 import { randomBytes } from 'node:crypto';
 import {
   ConfigurationError,
@@ -18,7 +18,7 @@ import { timeOf } from '../terminal/times.ts';
 import { addSubcommand } from './subcommand.ts';
 import { withStore } from './with-store.ts';
 
-/** The settings that say where keys are and how to open them. */
+/** The settings that locate the keys and decrypt them. */
 const NEEDED = ['config', 'database', 'key', 'keyFile', 'previousKey', 'previousKeyFile'] as const;
 
 type Flags = Readonly<Partial<Record<SettingName, string>>> & {
@@ -29,14 +29,13 @@ type Flags = Readonly<Partial<Record<SettingName, string>>> & {
   readonly yes?: true;
 };
 
-/** Runs with the keys at hand. */
 type Task = (keys: KeyAdministration, flags: Flags, processContext: ProcessContext) => Promise<void>;
 
-/** How the sealing key is found. */
+/** Finds the master key. */
 type FindKey = (settings: Settings, folder: string) => Promise<Uint8Array>;
 
 export function defineKeys(program: Command, processContext: ProcessContext): void {
-  const keys = program.command('keys').summary('list, replace, re-seal or give up the signing keys');
+  const keys = program.command('keys').summary('list, rotate, re-encrypt or discard keys');
   const define = (
     name: string,
     [summary, more]: readonly [summary: string, more?: string],
@@ -47,24 +46,24 @@ export function defineKeys(program: Command, processContext: ProcessContext): vo
       withKeys(flags, processContext, task, findKey),
     );
   define('list', ['list the keys, newest first'], list).option('--json', 'as JSON');
-  define('rotate', ['make a new key', 'Servers that run notice it within half a minute.'], rotate)
-    .option('--at-once', 'it signs at once, instead of after verifiers have had time to learn of it')
-    .option('--compromised', 'and all other keys, with every access token that they signed, end at once')
+  define('rotate', ['create a new signing key', 'Running servers pick it up within half a minute.'], rotate)
+    .option('--at-once', 'sign with it immediately, before verifiers have had time to fetch it')
+    .option('--compromised', 'also revoke all other signing keys, with every access token they signed')
     .option('--json', 'as JSON');
-  define('reseal', ['seal the private keys under another sealing key'], reseal).requiredOption(
+  define('reencrypt', ['re-encrypt all keys under a new master key'], reencrypt).requiredOption(
     '--new-key-file <file>',
-    'file with the new sealing key, made when it is missing',
+    'file with the new master key, created if it is missing',
     readName,
   );
   define(
     'discard',
     [
-      'give up the keys that the sealing key does not open',
-      'For when it is lost for good: access tokens that they signed end.',
+      'discard the keys that the master key cannot decrypt',
+      'Use it when the master key is lost for good: access tokens signed by the discarded keys end.',
     ],
     discard,
     async (settings, folder) => (await findExistingKey(settings, folder, 'or none')) ?? randomBytes(32),
-  ).option('--yes', 'really; without it the keys are only listed');
+  ).option('--yes', 'confirm; without it the keys are only listed');
 }
 
 function readName(text: string): string {
@@ -104,18 +103,18 @@ const rotate: Task = async (keys, flags, { write }) => {
   write(format(await keys.rotate(replacement), flags));
 };
 
-const reseal: Task = async (keys, { newKeyFile = '' }, { folder, write }) => {
+const reencrypt: Task = async (keys, { newKeyFile = '' }, { folder, write }) => {
   const { bytes, place } = await findOrMakeKey(newKeyFile, folder, '--new-key-file');
   const count = await keys.reencrypt(bytes);
   write(
     [
-      `Done: ${count === 1 ? 'one key is' : `${count} keys are`} sealed under the new sealing key, in ${place}.`,
+      `Done: re-encrypted ${count === 1 ? 'one key' : `${count} keys`} under the new master key in ${place}.`,
       '',
-      'Servers that run go on, but answer codes from apps with 503 until their next start, for which they need:',
+      'Running servers keep working, but answer TOTP codes with 503 until they restart with:',
       `  ${variableOf('keyFile')}=${place}`,
-      `  ${variableOf('previousKeyFile')}=<the old file>   for some minutes: retries of refreshes from before need it`,
+      `  ${variableOf('previousKeyFile')}=<the old file>   for a few minutes: retries of earlier refreshes need it`,
       '',
-      'Back the new file up. Then the old one can go.',
+      'Back up the new file before you delete the old one.',
       '',
     ].join('\n'),
   );
@@ -124,32 +123,32 @@ const reseal: Task = async (keys, { newKeyFile = '' }, { folder, write }) => {
 const discard: Task = async (keys, { yes }, { write }) => {
   const { signing, data } = await keys.listLost();
   if (signing.length + data.length === 0) {
-    return void write('The sealing key opens every key: nothing is to be given up.\n');
+    return void write('The master key decrypts every key: nothing to discard.\n');
   }
   if (yes === undefined) {
     const ends = [
       ...(signing.length > 0 ? ['every access token that they signed'] : []),
-      ...(data.length > 0 ? ['all access that rests on what third parties gave'] : []),
+      ...(data.length > 0 ? ['all access that depends on provider tokens'] : []),
     ];
     throw new Error(
-      `The sealing key does not open ${[...signing, ...data].join(', ')}. Look for the right one first; --yes gives them up, and ends ${ends.join(' and ')}`,
+      `The master key cannot decrypt ${[...signing, ...data].join(', ')}. Look for the right one first; --yes discards these keys, which ends ${ends.join(' and ')}`,
     );
   }
   const { endedGrants } = await keys.discard();
   const count = signing.length + data.length;
-  const ended = endedGrants === 0 ? '' : `, and with ${count === 1 ? 'it' : 'them'} ${endedGrants} grants`;
-  write(`${count === 1 ? 'One key is' : `${count} keys are`} gone${ended}. The next start makes new ones.\n`);
+  const ended = endedGrants === 0 ? '' : ` and ended ${endedGrants} grants`;
+  write(`Discarded ${count === 1 ? 'one key' : `${count} keys`}${ended}. The next start creates new ones.\n`);
 };
 
 function format(keys: readonly ListedKey[], { json }: Flags): string {
   if (json) return `${cleanJson(keys.map(withTimes))}\n`;
-  if (keys.length === 0) return 'There is no key yet: the first start makes one.\n';
+  if (keys.length === 0) return 'There are no keys yet: the first start creates one.\n';
   const rows = keys.map((key) => [
     key.state,
     key.id,
     key.algorithm,
     `signs from ${timeOf(key.signsFrom)}`,
-    key.canDecrypt ? '' : 'sealed under another key',
+    key.canDecrypt ? '' : 'encrypted under another master key',
   ]);
   return columns(rows);
 }

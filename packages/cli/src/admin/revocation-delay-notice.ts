@@ -1,5 +1,5 @@
-/** What is told wherever a command ends access: what nobody can take back. */
+/** The notice printed by every command that ends access: offline verifiers accept issued access tokens until they expire. */
 
 export const REVOCATION_DELAY_NOTICE: string =
-  'A server elsewhere whose guard checks signatures only still takes an access token that is out, until it ends (after 10 minutes at most, unless lifetimes.accessToken says otherwise). ' +
-  'Guards that poll status lists or introspect refuse it within seconds: see "How soon ended access is over" in docs/operating.md.';
+  'Remote servers whose guard only verifies signatures accept issued access tokens until they expire (within 10 minutes, unless lifetimes.accessToken is set). ' +
+  'Guards that poll status lists or introspect reject them within seconds: see "When ended access takes effect" in docs/operating.md.';

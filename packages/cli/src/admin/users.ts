@@ -1,4 +1,4 @@
-/** `portcullis users`: the accounts of people, in the hands of an administrator. */
+/** `portcullis users`: manages user accounts. */
 import {
   type AccountAdministration,
   type AccountLink,
@@ -15,7 +15,7 @@ import { REVOCATION_DELAY_NOTICE } from './revocation-delay-notice.ts';
 import { ADMIN_SETTINGS, addSubcommand } from './subcommand.ts';
 import { issuerOf, withStore } from './with-store.ts';
 
-/** What one of the commands does. It answers what to write. @param asJson for programs @param command how this program is called again */
+/** Runs a subcommand. @param command how to run this program again @returns its output */
 type Action = (
   accounts: AccountAdministration,
   email: string,
@@ -27,9 +27,9 @@ interface UsersCommand {
   readonly name: string;
   readonly takes: 'email' | 'nothing';
   readonly summary: string;
-  /** Sentences for its own help. */
+  /** Further sentences for its help. */
   readonly more?: string;
-  /** Whether it answers more than a sentence. */
+  /** Whether it supports `--json`. */
   readonly json?: true;
   readonly act: Action;
 }
@@ -38,7 +38,7 @@ const commands: readonly UsersCommand[] = [
   {
     name: 'add',
     takes: 'email',
-    summary: 'make an account, and a one-time link for its owner',
+    summary: 'create an account and a one-time sign-in link for its owner',
     json: true,
     act: add,
   },
@@ -46,29 +46,29 @@ const commands: readonly UsersCommand[] = [
   {
     name: 'disable',
     takes: 'email',
-    summary: 'end everything of an account at once, and let nobody in',
+    summary: 'end all sessions and access of an account immediately, and block sign-in',
     more: REVOCATION_DELAY_NOTICE,
     act: async (accounts, email) =>
-      `${told(await accounts.disable(email), email, 'is disabled; its sessions and all access have ended')}${REVOCATION_DELAY_NOTICE}\n`,
+      `${confirm(await accounts.disable(email), email, 'is disabled; its sessions and all access it granted have ended')}${REVOCATION_DELAY_NOTICE}\n`,
   },
   {
     name: 'enable',
     takes: 'email',
     summary: 'let the owner of a disabled account sign in again',
-    act: async (accounts, email) => told(await accounts.enable(email), email, 'can sign in again'),
+    act: async (accounts, email) => confirm(await accounts.enable(email), email, 'can sign in again'),
   },
   {
     name: 'remove',
     takes: 'email',
-    summary: 'remove an account with all that was kept for its owner',
-    more: `What it allowed ends, and is given back at third parties. The audit log keeps its identifier. ${REVOCATION_DELAY_NOTICE}`,
+    summary: 'remove an account and everything stored for its owner',
+    more: `The access it granted ends, and its provider tokens are revoked at the identity provider. The audit log keeps the account ID. ${REVOCATION_DELAY_NOTICE}`,
     act: async (accounts, email) =>
-      `${told(await accounts.remove(email), email, 'is gone, and all that it allowed has ended')}${REVOCATION_DELAY_NOTICE}\n`,
+      `${confirm(await accounts.remove(email), email, 'is removed; all access it granted has ended')}${REVOCATION_DELAY_NOTICE}\n`,
   },
   {
     name: 'reset',
     takes: 'email',
-    summary: 'make a one-time link for an owner who cannot sign in',
+    summary: 'create a one-time link for an owner who cannot sign in',
     json: true,
     act: reset,
   },
@@ -79,10 +79,10 @@ type Flags = Readonly<Partial<Record<SettingName, string>>> & { readonly json?: 
 export function defineUsers(program: Command, processContext: ProcessContext): void {
   const group = program
     .command('users')
-    .summary('add, list, disable, enable, remove and reset accounts of people');
+    .summary('add, list, disable, enable, remove and reset user accounts');
   for (const { name, takes, summary, more, json, act } of commands) {
     const command = addSubcommand(group, name, summary, ADMIN_SETTINGS, more);
-    if (takes === 'email') command.argument('<email>', 'address of the account, or its identifier');
+    if (takes === 'email') command.argument('<email>', 'email address or ID of the account');
     if (json) command.option('--json', 'as JSON');
     command.action(async () => {
       const flags: Flags = command.opts();
@@ -90,7 +90,7 @@ export function defineUsers(program: Command, processContext: ProcessContext): v
       const settings = await resolveSettings({ flags, environment, folder });
       const issuer = issuerOf(settings);
       processContext.write(
-        // Before the first start there is nobody to list, and somebody to add.
+        // `users add` works before the first start.
         await withStore(settings, folder, name === 'add' ? 'make' : 'refuse', (tools) =>
           act(
             createAccountAdministration({ ...tools, issuer }),
@@ -110,29 +110,33 @@ async function add(
   asJson: boolean,
   command: string,
 ): Promise<string> {
-  const answer = await accounts.add(email);
-  if (!('refused' in answer))
-    return linkText(answer, asJson, 'There is an account now. Its owner chooses by this link how to sign in');
-  if (answer.refused === 'no-address')
+  const result = await accounts.add(email);
+  if (!('refused' in result))
+    return linkText(
+      result,
+      asJson,
+      'Account created. Its owner chooses how to sign in with this one-time link',
+    );
+  if (result.refused === 'no-address')
     throw new Error('The email must be an address such as you@example.com');
   throw new Error(
-    `There is an account for ${email} already. Another link for its owner: ${command} users reset ${email}`,
+    `There is already an account for ${email}. For another link, run ${command} users reset ${email}`,
   );
 }
 
 async function reset(accounts: AccountAdministration, email: string, asJson: boolean): Promise<string> {
-  const answer = await accounts.reset(email);
-  if (!('refused' in answer))
-    return linkText(answer, asJson, 'The owner chooses by this link how to sign in from now on');
-  if (answer.refused === 'unknown') throw noAccount(email);
+  const result = await accounts.reset(email);
+  if (!('refused' in result))
+    return linkText(result, asJson, 'The owner chooses a new way to sign in with this one-time link');
+  if (result.refused === 'unknown') throw noAccount(email);
   throw new Error(`The account of ${email} is disabled: enable it first`);
 }
 
-/** Whoever has the link gets in, so it stands on a line of its own, to be copied and nothing else. */
+/** Prints the link on a line of its own, so that it can be copied. It grants access to the account. */
 function linkText({ link, expiresAt }: AccountLink, asJson: boolean, sentence: string): string {
   if (asJson) return `${cleanJson({ link, expiresAt: timeOf(expiresAt) })}\n`;
   const until = new Date(expiresAt * 1000).toISOString().slice(0, 16).replace('T', ' ');
-  return `${sentence}, once, until ${until} UTC:\n${link}\n`;
+  return `${sentence}, valid until ${until} UTC:\n${link}\n`;
 }
 
 async function list(accounts: AccountAdministration, _email: string, asJson: boolean): Promise<string> {
@@ -150,17 +154,17 @@ async function list(accounts: AccountAdministration, _email: string, asJson: boo
       })),
     )}\n`;
   }
-  return all.length === 0 ? 'There is no account yet.\n' : all.map(lineOf).join('');
+  return all.length === 0 ? 'There are no accounts yet.\n' : all.map(lineOf).join('');
 }
 
 function lineOf({ id, email, emailKey, createdAt, disabledAt }: ListedAccount): string {
-  // People of third parties have no address here by which they could be named.
+  // Users of an identity provider have no email address here, so the account ID identifies them.
   const named = emailKey.includes('@') ? email : `${email}  ${id}`;
   const state = disabledAt === null ? 'enabled ' : 'disabled';
   return `${dayOf(createdAt)}  ${state}  ${cleanLine(named)}\n`;
 }
 
-function told(found: boolean, email: string, what: string): string {
+function confirm(found: boolean, email: string, what: string): string {
   if (!found) throw noAccount(email);
   return `The account of ${email} ${what}.\n`;
 }

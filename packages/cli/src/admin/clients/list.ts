@@ -1,4 +1,4 @@
-/** `portcullis clients list` and `show`: clients that registered, were added, or stand in the configuration, told alike. */
+/** `portcullis clients list` and `show`: registered, added and configured clients in one format. */
 import type { ListedClient } from '@portcullis/authorization-server';
 import type { Settings } from '../../settings/schema.ts';
 import { cleanJson, cleanLine } from '../../terminal/clean.ts';
@@ -13,7 +13,7 @@ export const listClients: Act = async ({ clients, settings, flags }) => {
   }
   const all = [...settings.clients.map(configuredClient), ...stored.map(storedClient)];
   if (flags.json) return `${cleanJson(all)}\n`;
-  if (all.length === 0) return 'There is no client yet.\n';
+  if (all.length === 0) return 'There are no clients yet.\n';
   const rows = all.map(({ id, origin, state, lastUsedAt, metadata }) => [
     state,
     origin,
@@ -54,7 +54,7 @@ function configuredClient(document: Settings['clients'][number]): Described {
   return { id, origin: 'configured', state: 'enabled', ...times, metadata };
 }
 
-/** A client of the configuration. */
+/** Finds a client defined in the configuration. */
 export function findConfigured({ settings, id }: Task): Described | null {
   const document = settings.clients.find(({ client_id: known }) => known === id);
   return document === undefined ? null : configuredClient(document);
@@ -74,11 +74,11 @@ export const showClient: Act = async (task) => {
 
 export function unknownClient({ id, processContext }: Task): Error {
   return new Error(
-    `There is no client ${JSON.stringify(id)}: ${processContext.command} clients list shows all`,
+    `There is no client ${JSON.stringify(id)}: ${processContext.command} clients list shows all clients`,
   );
 }
 
-/** Names are chosen by strangers. */
+/** Removes control characters: clients choose their own names. */
 function printable(value: unknown): string {
   return typeof value === 'string' ? cleanLine(value) : '';
 }

@@ -1,45 +1,48 @@
-/** Scopes of a client that no protected server has: by them it gets nothing, and nobody says so until it asks. */
+/** Warns about scopes of a new client that no protected server defines: its token requests for them would be rejected later. */
 import { findSimilarName } from '@portcullis/protocol/option-names';
 import { isObject, parseJson } from '../../json.ts';
 import type { Settings } from '../../settings/schema.ts';
 import { cleanLine } from '../../terminal/clean.ts';
 import { issuerOf } from '../with-store.ts';
 
-/** Milliseconds that the server beside this command has to say what there is. */
-const PATIENCE = 2_000;
+/** Timeout in milliseconds for fetching the running server's metadata. */
+const METADATA_TIMEOUT = 2_000;
 
 /**
- * A sentence for each scope that nobody has. It is no fault: the server that has it may be on its way into the configuration.
- * @param document the metadata of the client
+ * Returns a warning for each unknown scope. It is not an error: the server that defines it may not be configured yet.
+ * @param document the client's metadata
  */
 export async function warnOfScopes(
   document: { readonly scope?: unknown },
   settings: Settings,
 ): Promise<readonly string[]> {
-  const asked =
+  const requested =
     typeof document.scope === 'string' ? document.scope.split(' ').filter((scope) => scope !== '') : [];
-  if (asked.length === 0) return [];
+  if (requested.length === 0) return [];
   const known = await findScopes(settings);
   if (known === null) return [];
-  return asked
+  return requested
     .filter((scope) => !known.includes(scope))
     .map((scope) => {
-      const meant = findSimilarName(scope, known);
-      const advice = meant === null ? `there are ${known.join(', ')}` : `did you mean ${meant}?`;
+      const similar = findSimilarName(scope, known);
+      const advice = similar === null ? `known scopes are ${known.join(', ')}` : `did you mean ${similar}?`;
       return cleanLine(`No protected server has the scope ${scope}: ${advice}`);
     });
 }
 
-/** Those of the configuration, where it names all servers; else those that the server beside this command tells. `null`: nobody knows. */
+/** Reads the scopes from the configuration if it lists all servers, otherwise from the running server's metadata. @returns `null` if unknown */
 async function findScopes(settings: Settings): Promise<readonly string[] | null> {
   const { resources, app } = settings;
   if (app === null && resources.length > 0) return resources.flatMap(({ scopes }) => Object.keys(scopes));
-  const place = `${new URL(issuerOf(settings)).origin}/.well-known/oauth-authorization-server`;
+  const metadataUrl = `${new URL(issuerOf(settings)).origin}/.well-known/oauth-authorization-server`;
   try {
-    const answer = await fetch(place, { signal: AbortSignal.timeout(PATIENCE), redirect: 'error' });
-    const document = parseJson(await answer.text());
-    const told = isObject(document) ? document['scopes_supported'] : null;
-    return Array.isArray(told) && told.length > 0 ? told.map(String) : null;
+    const response = await fetch(metadataUrl, {
+      signal: AbortSignal.timeout(METADATA_TIMEOUT),
+      redirect: 'error',
+    });
+    const document = parseJson(await response.text());
+    const scopes = isObject(document) ? document['scopes_supported'] : null;
+    return Array.isArray(scopes) && scopes.length > 0 ? scopes.map(String) : null;
   } catch {
     return null;
   }

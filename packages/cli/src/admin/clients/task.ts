@@ -1,4 +1,4 @@
-/** What commands about clients work with. */
+/** What the `clients` subcommands share. */
 import type { ClientAdministration } from '@portcullis/authorization-server';
 import type { ProcessContext } from '../../process-context.ts';
 import type { SettingName, Settings } from '../../settings/schema.ts';
@@ -19,10 +19,10 @@ export interface Task {
   readonly clients: ClientAdministration;
   readonly settings: Settings;
   readonly flags: Flags;
-  /** The client that it is about; empty where it is about none. */
+  /** The client ID argument; empty if the subcommand takes none. */
   readonly id: string;
   readonly processContext: ProcessContext;
 }
 
-/** What one of the commands does. It answers what to write. */
+/** Runs a subcommand. @returns its output */
 export type Act = (task: Task) => Promise<string>;

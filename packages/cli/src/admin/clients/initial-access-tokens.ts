@@ -1,4 +1,4 @@
-/** `portcullis clients invite`, `invitations` and `uninvite`: initial access tokens, by each of which one client may register itself. */
+/** `portcullis clients invite`, `initial-access-tokens` and `revoke-initial-access-token`: each token lets one client register (RFC 7591 §3). */
 import {
   createInitialAccessTokenAdministration,
   type InitialAccessTokenAdministration,
@@ -16,31 +16,31 @@ import type { Flags as ClientFlags } from './task.ts';
 
 type Flags = ClientFlags & { readonly days: number; readonly note: string };
 
-/** What one of the commands does. It answers what to write. */
+/** Runs a subcommand. @returns its output */
 type Act = (
-  invitations: InitialAccessTokenAdministration,
+  tokens: InitialAccessTokenAdministration,
   flags: Flags,
   id: string,
   processContext: ProcessContext,
 ) => Promise<string>;
 
-/** Needs nothing but the database: servers that share it honour an invitation, and its end, at once. */
-export function defineInvitations(group: Command, processContext: ProcessContext): void {
+/** Needs only the database: servers on the same database honour a new or revoked token immediately. */
+export function defineInitialAccessTokens(group: Command, processContext: ProcessContext): void {
   const define = (name: string, summary: string, act: Act) => {
     const command = addSubcommand(group, name, summary, ['config', 'database']);
     return command.action(() => perform(command, processContext, act));
   };
-  define('invite', 'make an initial access token, by which one client may register itself', invite)
-    .option('--days <number>', 'for so many days', readDays, 7)
-    .option('--note <text>', 'for whom or what it is, for the list', readNote, '')
+  define('invite', 'create an initial access token, which lets one client register itself', invite)
+    .option('--days <number>', 'days until it expires', readDays, 7)
+    .option('--note <text>', 'what it is for, shown in the list', readNote, '')
     .option('--json', 'as JSON');
-  define('invitations', 'list the invitations, used or not, until their time is over', list).option(
+  define('initial-access-tokens', 'list the initial access tokens that have not expired', list).option(
     '--json',
     'as JSON',
   );
-  define('uninvite', 'take back an invitation that nobody has used', takeBack).argument(
-    '<invitation>',
-    'its identifier, from the list',
+  define('revoke-initial-access-token', 'revoke an unused initial access token', revoke).argument(
+    '<id>',
+    'ID of the initial access token, as listed',
   );
 }
 
@@ -49,31 +49,31 @@ async function perform(command: Command, processContext: ProcessContext, act: Ac
   const flags: Flags = command.opts();
   const settings = await resolveSettings({ flags, environment, folder });
   write(
-    // Somebody may be invited before the first start.
+    // `clients invite` works before the first start.
     await withStore(settings, folder, command.name() === 'invite' ? 'make' : 'refuse', (tools) =>
       act(createInitialAccessTokenAdministration(tools), flags, command.args[0] ?? '', processContext),
     ),
   );
 }
 
-const invite: Act = async (invitations, { days, note, json }, _id, { command }) => {
-  const { token, ...made } = await invitations.create(note, days * 86_400);
+const invite: Act = async (tokens, { days, note, json }, _id, { command }) => {
+  const { token, ...made } = await tokens.create(note, days * 86_400);
   if (json) return `${cleanJson({ ...described(made), token })}\n`;
   return [
-    `One client may register with this as a bearer token, once, until ${timeOf(made.expiresAt)}.`,
-    'It is asked for where registration.requireInitialAccessToken is true.',
-    `To take it back: ${command} clients uninvite ${made.id}`,
+    `One client may register with this initial access token, as a bearer token, until ${timeOf(made.expiresAt)}.`,
+    'Registration requires one if registration.requireInitialAccessToken is true.',
+    `To revoke it: ${command} clients revoke-initial-access-token ${made.id}`,
     `${token}\n`,
   ].join('\n');
 };
 
-const list: Act = async (invitations, { json }) => {
+const list: Act = async (tokens, { json }) => {
   const all: ListedInitialAccessToken[] = [];
-  for (let page = await invitations.list(); page.length > 0; page = await invitations.list(page.at(-1)?.id)) {
+  for (let page = await tokens.list(); page.length > 0; page = await tokens.list(page.at(-1)?.id)) {
     all.push(...page);
   }
   if (json) return `${cleanJson(all.map(described))}\n`;
-  if (all.length === 0) return 'No invitation waits, and none that still would was used.\n';
+  if (all.length === 0) return 'There are no initial access tokens.\n';
   const rows = all.map(({ id, note, expiresAt, clientId }) => [
     id,
     `until ${timeOf(expiresAt).slice(0, 10)}`,
@@ -83,18 +83,18 @@ const list: Act = async (invitations, { json }) => {
   return columns(rows);
 };
 
-const takeBack: Act = async (invitations, _flags, id, { command }) => {
-  const outcome = await invitations.revoke(id);
-  if (outcome === 'revoked') return `Nobody can register with the invitation ${id} any more.\n`;
+const revoke: Act = async (tokens, _flags, id, { command }) => {
+  const outcome = await tokens.revoke(id);
+  if (outcome === 'revoked') return `The initial access token ${id} is revoked.\n`;
   throw new Error(
     outcome === 'used'
-      ? `The invitation ${id} has been used: ${command} clients invitations says by which client, to be removed or disabled itself`
-      : `There is no invitation ${JSON.stringify(id)}: ${command} clients invitations shows all`,
+      ? `The initial access token ${id} has been used: find its client with ${command} clients initial-access-tokens and disable or remove that client`
+      : `There is no initial access token ${JSON.stringify(id)}: ${command} clients initial-access-tokens lists them`,
   );
 };
 
-function described({ createdAt, expiresAt, ...invitation }: ListedInitialAccessToken): object {
-  return { ...invitation, createdAt: timeOf(createdAt), expiresAt: timeOf(expiresAt) };
+function described({ createdAt, expiresAt, ...token }: ListedInitialAccessToken): object {
+  return { ...token, createdAt: timeOf(createdAt), expiresAt: timeOf(expiresAt) };
 }
 
 function readDays(text: string): number {
