@@ -67,7 +67,7 @@ function mask(secret: string): string {
 
 function addressee(url: URL): string {
   if (url.pathname === '/callback') return 'client';
-  if (url.pathname.startsWith('/login/oauth/')) return 'third party';
+  if (url.pathname.startsWith('/login/oauth/')) return 'identity provider';
   const isServer = url.pathname === '/mcp' || url.pathname.includes('oauth-protected-resource');
   return isServer ? 'protected server' : 'authorization server';
 }

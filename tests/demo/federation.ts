@@ -1,4 +1,4 @@
-/** The chapter of the demonstration in which the server delegates: the seven steps, seen by the client, the browser and the third party. */
+/** The federation chapter of the demo: the seven steps, as seen by the client, the browser and the identity provider. */
 
 import { owner } from '../support/portcullis.ts';
 import { createUser, type Elsewhere } from '../support/user.ts';
@@ -6,10 +6,10 @@ import type { Scene } from './chapters.ts';
 import { callTool, claimsOf, createProgram, findExchange, formOf, type TokenAnswer } from './stage.ts';
 import type { Exchange } from './transcript.ts';
 
-const chapter = 'third party';
+const chapter = 'federation';
 
 /** A user with an account at the identity provider, and none here. */
-const password = 'known at the third party alone';
+const password = 'known to the identity provider only';
 
 export async function identityProvider(scene: Scene): Promise<void> {
   const { stage, transcript, checks, tell } = scene;
@@ -68,7 +68,7 @@ function checkFederatedLogin(
     consent !== undefined && left !== undefined && said.indexOf(consent) < said.indexOf(left);
   checks.expect(chapter, '2: our consent comes before', true, consentFirst);
   const sent = left?.url.searchParams;
-  checks.expect(chapter, '2: as a client of the third party', party.client.id, sent?.get('client_id'));
+  checks.expect(chapter, '2: as a client of the identity provider', party.client.id, sent?.get('client_id'));
   checks.expect(
     chapter,
     '2: back to our own callback',
@@ -90,13 +90,18 @@ function checkReturn({ checks, stage: { identityProvider: party } }: Scene, said
     typed.map(({ url }) => url.origin),
   );
   const back = findExchange(said, 'GET', '/callback/github');
-  checks.expect(chapter, '4: the third party sends a code to us', true, back?.url.searchParams.has('code'));
+  checks.expect(
+    chapter,
+    '4: the identity provider redirects to us with a code',
+    true,
+    back?.url.searchParams.has('code'),
+  );
   const redeemed = party.count('POST /login/oauth/access_token');
   checks.expect(chapter, '5: the server redeems it, behind the browser', 1, redeemed);
   checks.expect(chapter, '5: no other party saw a provider token', [], seenTokens(said, party.given));
 }
 
-/** Step 7: the original flow ends as it would have ended without a third party. */
+/** Step 7: the authorization ends as it would have without an identity provider. */
 function checkCompletion(
   { checks, stage: { delegating } }: Scene,
   said: readonly Exchange[],
@@ -132,7 +137,7 @@ function seenTokens(said: readonly Exchange[], tokens: readonly string[]): reado
   return tokens.filter((token) => all.some((text) => text.includes(token)));
 }
 
-/** The third party ends what it gave: within the bound ours is worth nothing either. */
+/** The identity provider revokes its tokens: within the status check interval ours are rejected too. */
 async function checkEnd({ checks, stage, transcript, tell }: Scene, tokens: TokenAnswer): Promise<void> {
   stage.identityProvider.revokeAll();
   tell(
@@ -148,5 +153,5 @@ async function checkEnd({ checks, stage, transcript, tell }: Scene, tokens: Toke
       authorization: `Bearer ${tokens.access_token}`,
     },
   );
-  checks.expect(chapter, 'after the third party has ended it', 401, late.status);
+  checks.expect(chapter, 'after the identity provider has revoked it', 401, late.status);
 }

@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 it.each(['legacy', 'auto'] as const)(
-  'opens the browser when it is needed, and calls a tool (%s)',
+  'the README’s client opens the browser when it is needed, and calls a tool (%s)',
   async (mode) => {
     const user = createUser(owner);
     const opened: string[] = [];

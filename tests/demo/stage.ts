@@ -27,7 +27,7 @@ export interface Stage {
   readonly profileB: Portcullis;
   /** Profile B, with access tokens that live for one second. */
   readonly shortLived: Portcullis;
-  /** Profile A, by accounts of a third party like GitHub: it protects a server that reads repositories there. */
+  /** Profile A, with accounts of a GitHub-like identity provider: it protects a server that reads repositories there. */
   readonly delegating: Portcullis;
   readonly identityProvider: GithubIdentityProvider;
   close(): Promise<void>;

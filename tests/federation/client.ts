@@ -1,4 +1,4 @@
-/** A program that keeps its tokens where a test can see them, and asks for nothing by itself. */
+/** A client that exposes its tokens to tests, and requests nothing by itself. */
 import { createHash, randomBytes } from 'node:crypto';
 import type { User } from '../support/user.ts';
 
@@ -10,7 +10,7 @@ export interface Tokens {
 
 /** A client that has registered at an issuer. */
 export interface Program {
-  /** Sends this person through the pages; answers where that ends. */
+  /** Sends this user through the pages; returns where that ends. */
   begin(user: User): Promise<URL>;
   redeem(arrived: URL): Promise<Tokens>;
   /** The whole answer: a refresh may be refused. */

@@ -1,4 +1,4 @@
-/** The whole way with real processes: a client of either profile, a person with an account at a third party, and what is left behind. */
+/** Federation end to end with real processes: a client of either profile, a federated user, and what remains stored. */
 import { readFileSync } from 'node:fs';
 import { createClient, createMemoryStore } from '@portcullis/client';
 import { createLoopbackReceiver } from '@portcullis/client/node';
@@ -11,7 +11,7 @@ import { startPostgres } from '../support/postgres.ts';
 import type { User } from '../support/user.ts';
 import { PASSWORD_THERE, stageGithub, stageOidc, userAt } from './stage.ts';
 
-/** A program of somebody's, whose browser is that person's. */
+/** A client program whose browser is its user's. */
 function programOf(portcullis: Portcullis, user: User) {
   const exchanges: string[] = [];
   const tokens: string[] = [];
@@ -41,7 +41,7 @@ async function repositoriesOf({ fetch: send }: ReturnType<typeof createClient>, 
   return { status: response.status, text: await response.text() };
 }
 
-/** Everything that may be searched for what a third party gave: each token, and its parts if it is a JWT. */
+/** Search terms for provider tokens: each token, and its parts if it is a JWT. */
 function secretsOf(party: IdentityProvider): readonly string[] {
   expect(party.given.length).toBeGreaterThan(0);
   return [...party.given, party.client.secret, PASSWORD_THERE];
@@ -74,7 +74,7 @@ describe.each([
   { profile: 'A without metadata', revision: '2025-03-26', metadata: false },
   { profile: 'B', revision: '2025-06-18', metadata: true },
 ])('by profile $profile', ({ revision, metadata }) => {
-  it('[GW-3P-1 GW-3P-8 GW-3P-14 GW-UP-1 GW-UP-2] T083 a server reads from the third party for its user, and nobody else ever holds that token', async () => {
+  it('[GW-3P-1 GW-3P-8 GW-3P-14 GW-UP-1 GW-UP-2] T083 a protected server reads from the identity provider for its user, and no one else gets the provider token', async () => {
     const { portcullis, party } = await stageGithub({ profiles: [revision], metadata });
     const { client, exchanges, tokens } = programOf(portcullis, userAt(party, 'github'));
     const answer = await repositoriesOf(client, portcullis);
@@ -114,8 +114,8 @@ function readable(token: string): unknown {
   return token.includes('.') ? claimsOf(token) : token;
 }
 
-describe('a third party that others wrote', () => {
-  it('[GW-3P-14] leaves none of its tokens in PostgreSQL or in the log, whatever happens to them', async () => {
+describe('oidc-provider', () => {
+  it('[GW-3P-14] leaves no provider token in PostgreSQL or in the log, whatever happens to them', async () => {
     const postgres = await startPostgres();
     onTestFinished(() => postgres.stop());
     const database = await postgres.createDatabase();

@@ -1,4 +1,4 @@
-/** The whole way in a real browser: our consent, the third party's page, and back, by both profiles and with both kinds of third party. */
+/** Federated login in a real browser: our consent, the identity provider's page and the callback, by both profiles and both kinds of provider. */
 import { createClient, createMemoryStore } from '@portcullis/client';
 import { createLoopbackReceiver } from '@portcullis/client/node';
 import type { Browser } from 'playwright-core';
@@ -15,9 +15,9 @@ beforeAll(async () => {
 });
 afterAll(() => browser.close());
 
-const nobody = { email: 'nobody@example.com', password: 'none' };
+const noLocalUser = { email: 'none@example.com', password: 'none' };
 
-/** A program that opens this person's browser, and the credentials that it sent last. */
+/** A client that opens this user's browser, and the credentials that it sent last. */
 function programOf({ resource }: Portcullis, user: ChromiumUser) {
   const sent = { authorization: '' };
   const visits: Promise<unknown>[] = [];
@@ -48,9 +48,9 @@ describe.each([
   { profile: 'A', revision: '2025-03-26' },
   { profile: 'B', revision: '2025-06-18' },
 ])('profile $profile in Chromium', ({ revision }) => {
-  it('[GW-3P-4 GW-3P-8] reads repositories at the third party like GitHub, shows the connection, and ends it there too', async () => {
+  it('[GW-3P-4 GW-3P-8] a client reads repositories at the GitHub-like provider, and revoking the connection ends it there too', async () => {
     const { portcullis, party } = await stageGithub({ profiles: [revision] });
-    const user = await openBrowserFor(nobody, browser, { elsewhere: elsewhere(party, 'github') });
+    const user = await openBrowserFor(noLocalUser, browser, { elsewhere: elsewhere(party, 'github') });
     const visited: string[] = [];
     user.context.on('request', (request) =>
       visited.push(`${request.method()} ${request.url()} ${request.postData() ?? ''}`),
@@ -59,7 +59,7 @@ describe.each([
     const answer = await callTool(program.fetch as never, portcullis, 'list_repositories');
     expect(await answer.text()).toContain('ada/compiler');
 
-    // What the person typed at the third party was sent there and nowhere else, and no token of theirs passed the browser.
+    // The user's password was sent to the identity provider only, and no provider token passed the browser.
     const typed = visited.filter((line) =>
       line.includes(encodeURIComponent(PASSWORD_THERE).replaceAll('%20', '+')),
     );
@@ -91,9 +91,9 @@ describe.each([
     await program.close();
   });
 
-  it('[GW-3P-4 GW-3P-8] reads files at oidc-provider', async () => {
+  it('[GW-3P-4 GW-3P-8] a client reads files at oidc-provider', async () => {
     const { portcullis, party } = await stageOidc({ profiles: [revision] });
-    const user = await openBrowserFor(nobody, browser, { elsewhere: elsewhere(party, 'company') });
+    const user = await openBrowserFor(noLocalUser, browser, { elsewhere: elsewhere(party, 'company') });
     const program = programOf(portcullis, user);
     const answer = await program.fetch(portcullis.resource, { method: 'POST', body: '{}' });
     expect([answer.status, await answer.json()]).toEqual([200, expect.objectContaining({ owner: 'ada' })]);
@@ -102,11 +102,11 @@ describe.each([
   });
 });
 
-describe('a person who says no', () => {
-  it('[GW-3P-17] at the third party: the client hears of it, and nothing was given', async () => {
+describe('a user who declines', () => {
+  it('[GW-3P-17] the client is told when the user declines at the identity provider, and no token is issued', async () => {
     const { portcullis, party } = await stageOidc();
     const there = { ...elsewhere(party, 'company'), decision: 'deny' as const };
-    const user = await openBrowserFor(nobody, browser, { elsewhere: there });
+    const user = await openBrowserFor(noLocalUser, browser, { elsewhere: there });
     const program = programOf(portcullis, user);
     await expect(program.fetch(portcullis.resource, { method: 'POST', body: '{}' })).rejects.toThrow(
       'did not allow',
@@ -116,9 +116,9 @@ describe('a person who says no', () => {
   });
 });
 
-it('[GW-CONS-48] takes an answer that another site posts, with cookies that no other site’s form carries', async () => {
+it('[GW-CONS-48] accepts a form_post response, whose cookies no other site’s form carries', async () => {
   const { portcullis, party } = await stageOidc({}, { responseMode: 'form_post' });
-  const user = await openBrowserFor(nobody, browser, { elsewhere: elsewhere(party, 'company') });
+  const user = await openBrowserFor(noLocalUser, browser, { elsewhere: elsewhere(party, 'company') });
   const visited: { readonly line: string; readonly cookie: string }[] = [];
   user.context.on('request', async (request) => {
     const { pathname } = new URL(request.url());

@@ -1,4 +1,4 @@
-/** A protected server for tests: answers what the third party answered about the files of whoever is served, or why it could not. */
+/** A protected server for tests: returns what the identity provider says about the user's files, or why it could not. */
 import type { ProtectedApplication } from '@portcullis/cli';
 import { OAuthError } from '@portcullis/protocol';
 

@@ -1,4 +1,4 @@
-/** Several ways to sign in, in a real browser: an account here, and two third parties. */
+/** Several login methods in a real browser: a local account, and two identity providers. */
 import { fileURLToPath } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
@@ -62,7 +62,7 @@ async function signInThere(page: Page, origin: string): Promise<void> {
   await page.locator('button[name=answer][value=allow]').click();
 }
 
-it('[GW-3P-4 GW-CONS-43 GW-CONS-44] offers all of them; whichever is chosen, our consent says by whom one signs in and what is asked there', async () => {
+it('[GW-3P-4 GW-CONS-43 GW-CONS-44] offers all login methods, and the consent page names the identity provider and its scopes', async () => {
   const stage = await setStage();
   const { hub, company, callback, authorize } = stage;
   for (const [name, party, right] of [
@@ -86,7 +86,7 @@ it('[GW-3P-4 GW-CONS-43 GW-CONS-44] offers all of them; whichever is chosen, our
   }
 });
 
-it('lets somebody with an account here sign in by it, without leaving', async () => {
+it('a local user signs in without a redirect to an identity provider', async () => {
   const { hub, company, callback, authorize } = await setStage();
   const page = await (await browser.newContext()).newPage();
   await page.goto(authorize);
@@ -100,11 +100,11 @@ it('lets somebody with an account here sign in by it, without leaving', async ()
   await page.context().close();
 });
 
-it('[GW-STATE-42] T077 leads nobody through a way that somebody else began', async () => {
+it('[GW-STATE-42] T077 rejects a federated login that another browser started', async () => {
   const { portcullis, company, authorize } = await setStage();
   const victim = await (await browser.newContext()).newPage();
   const statuses: (number | undefined)[] = [];
-  // Whoever began it sends the victim to where it ends, and only then goes there.
+  // The attacker sends the victim to the end of the login, and only then goes there.
   const attacker = userAt(company, 'company', 'mallory', async (request) => {
     if (request.url.startsWith(`${portcullis.url}/callback/`)) {
       statuses.push((await victim.goto(request.url))?.status());

@@ -1,4 +1,4 @@
-/** The life of what a grant rests on, with real processes: renewed once, ended there, ended here, and through restarts. */
+/** The lifecycle of provider tokens with real processes: refreshed once, revoked there or here, and kept through restarts. */
 import { describe, expect, it } from 'vitest';
 import type { IdentityProvider } from '../support/identity-providers/identity-provider.ts';
 import { present, registerProgram } from './client.ts';
@@ -15,8 +15,8 @@ const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(reso
 /** Seconds in which what happened there is noticed here: the bound of the stage, and one for the clock. */
 const BOUND = 2;
 
-describe('renewal', () => {
-  it('[GW-3P-12] T084 ten calls at once with an expired third-party token renew it once, and all are served', async () => {
+describe('refreshing provider tokens', () => {
+  it('[GW-3P-12] T084 ten concurrent calls with an expired provider token refresh it once, and all are served', async () => {
     const stage = await stageOidc();
     stage.party.tokenLifetime = 2;
     const { tokens } = await connect(stage, 'company');
@@ -32,7 +32,7 @@ describe('renewal', () => {
     expect(stage.party.renewals() - before).toBe(1);
   });
 
-  it('[GW-3P-12] survives a restart that comes while it is under way: nothing is lost', async () => {
+  it('[GW-3P-12] a refresh of provider tokens survives a restart', async () => {
     const stage = await stageMisbehaving();
     stage.party.tokenLifetime = 2;
     const { tokens } = await connect(stage, 'company');
@@ -49,8 +49,8 @@ describe('renewal', () => {
     expect(stage.party.renewals()).toBe(before + 1);
   });
 
-  it('[GW-3P-12] survives a process that is killed while it is under way', async () => {
-    // How long an exchange may take decides how long the right to renew is kept for whoever may still be at it.
+  it('[GW-3P-12] a refresh of provider tokens survives a killed process', async () => {
+    // The lease for refreshing lasts as long as an exchange may take.
     const stage = await stageMisbehaving({ outbound: { timeout: 2000 } });
     Object.assign(stage.party, { tokenLifetime: 2, rotates: false });
     const { tokens } = await connect(stage, 'company');
@@ -63,12 +63,12 @@ describe('renewal', () => {
     await stage.portcullis.restart(undefined, 'SIGKILL');
     stage.party.at('refresh', null);
     expect(await answer).toBeNull();
-    // Whoever was killed still holds the right to renew, for a short while.
+    // The killed process still holds the lease for a short while.
     await until(async () => (await present(stage.portcullis.resource, tokens)).status === 200);
     expect(stage.party.renewals()).toBe(before + 2);
   });
 
-  it('[GW-3P-12] T084 an outage there is 503 with Retry-After here, ends nothing, and is over when it is over', async () => {
+  it('[GW-3P-12] T084 an identity provider outage answers 503 with Retry-After, ends nothing, and recovers', async () => {
     const stage = await stageMisbehaving();
     stage.party.tokenLifetime = 2;
     const { program, tokens } = await connect(stage, 'company');
@@ -95,12 +95,12 @@ describe('renewal', () => {
   });
 });
 
-describe('the end', () => {
+describe('revocation', () => {
   it.each([
     { third: 'like GitHub', id: 'github', start: stageGithub },
     { third: 'of oidc-provider', id: 'company', start: stageOidc },
   ])(
-    '[GW-3P-10 GW-3P-11] what the third party $third ends is refused here within the bound, refreshing included',
+    '[GW-3P-10 GW-3P-11] access revoked at the identity provider $third is rejected here within the status check interval, including refreshes',
     async ({ id, start }) => {
       const stage: Stage<IdentityProvider & { revokeAll(): unknown }> = await start();
       const { program, tokens } = await connect(stage, id);
@@ -128,7 +128,7 @@ describe('the end', () => {
     { third: 'like GitHub', id: 'github', start: stageGithub },
     { third: 'of oidc-provider', id: 'company', start: stageOidc },
   ])(
-    '[GW-3P-11] what a client gives back here is revoked at the third party $third, and nobody else’s',
+    '[GW-3P-11] a token revoked by a client is revoked at the identity provider $third, and no other user’s',
     async ({ id, start }) => {
       const stage: Stage<IdentityProvider & { stands(token: string): unknown }> = await start();
       const first = await connect(stage, id);
@@ -143,7 +143,7 @@ describe('the end', () => {
     },
   );
 
-  it('gives a client of the same person nothing that only another client was granted', async () => {
+  it('gives a client nothing that the same user granted another client only', async () => {
     const stage = await stageGithub();
     const a = await connect(stage, 'github');
     const b = await connect(stage, 'github');
@@ -156,7 +156,7 @@ describe('the end', () => {
 });
 
 describe('a restart', () => {
-  it('[GW-CONS-42 GW-3P-15] in the middle of the way there: whoever comes back goes on', async () => {
+  it('[GW-CONS-42 GW-3P-15] a federated login continues after a restart in the middle', async () => {
     const stage = await stageOidc();
     const { portcullis, party } = stage;
     const program = await registerProgram(portcullis.url, portcullis.resource);

@@ -1,4 +1,4 @@
-/** The protected server elsewhere: it gets the third party's token by token exchange, and operators see and end what it rests on. */
+/** A protected server in another process: it gets the provider token by token exchange, and operators list and revoke connections. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -52,7 +52,7 @@ function ready({ stdout }: ChildProcess): Promise<string> {
 
 const SECRET = 'between the server of repositories and the gate';
 
-it('[GW-UP-1 GW-UP-2] the example reads from the third party by a token that it exchanged, and passes on none of the client’s', async () => {
+it('[GW-UP-1 GW-UP-2] the example reads from the identity provider with an exchanged token, and never passes on the client’s', async () => {
   const party = await startGithub();
   onTestFinished(() => party.close());
   const port = String(await reservePort());
@@ -96,7 +96,7 @@ it('[GW-UP-1 GW-UP-2] the example reads from the third party by a token that it 
   expect(portcullis.output().match(/upstream\.token-given/g)).toHaveLength(1);
 });
 
-it('starts with the configuration that the example shows, once its client ID is in it', async () => {
+it('Portcullis starts with the example’s configuration once its client ID is filled in', async () => {
   const { scripts } = JSON.parse(readFileSync(file('examples/repositories/package.json'), 'utf8')) as {
     scripts: { start: string };
   };
@@ -149,7 +149,7 @@ async function command(portcullis: Portcullis, ...args: readonly string[]): Prom
   return { code, output, errors };
 }
 
-it('[GW-3P-11] operators list and end what rests on a third party, and it ends there too', async () => {
+it('[GW-3P-11] operators list and revoke connections with provider tokens, which are revoked there too', async () => {
   const { portcullis, party } = await stageGithub();
   party.users.set('ada', { id: 7, login: 'ada \u001b[31mred', email: null, name: null });
   const program = await registerProgram(portcullis.url, portcullis.resource);
@@ -200,7 +200,7 @@ it('[GW-3P-11] operators list and end what rests on a third party, and it ends t
   await until(() => !party.stands(party.given[0] ?? ''));
   expect(party.stands(party.given[1] ?? '')).toBe(true);
 
-  // Whoever has no address here is named by an identifier.
+  // A user without an email address is shown by identifier.
   const users = await command(portcullis, 'users', 'list');
   expect(users.output).toContain(account.id);
   expect((await command(portcullis, 'users', 'disable', account.id)).code).toBe(0);

@@ -1,4 +1,4 @@
-/** Portcullis with the example that reads from a third party, run as an operator runs it, and people who sign in there. */
+/** Portcullis with the example that reads from an identity provider, run as an operator runs it, and its users. */
 import { fileURLToPath } from 'node:url';
 import type { FileConfiguration } from '@portcullis/cli';
 import { onTestFinished } from 'vitest';
@@ -37,7 +37,7 @@ export async function stageOidc(
   return stageFiles(await startOidc(), settings, said);
 }
 
-/** The same, with a third party that can be told to misbehave. */
+/** The same, with an identity provider that can be told to misbehave. */
 export async function stageMisbehaving(
   settings: FileConfiguration = {},
 ): Promise<Stage<MisbehavingIdentityProvider>> {
@@ -63,21 +63,21 @@ async function start(settings: FileConfiguration, application: string): Promise<
   return portcullis;
 }
 
-/** The password that somebody has there: nothing of ours may ever see it. */
-export const PASSWORD_THERE = 'known at the third party alone';
+/** The user's password at the identity provider, which nothing of ours may ever see. */
+export const PASSWORD_THERE = 'known to the identity provider only';
 
 export function elsewhere(party: IdentityProvider, id: string, login = 'ada'): Elsewhere {
   return { id, origin: party.origin, login, password: PASSWORD_THERE };
 }
 
-/** Somebody with an account there, and none here. */
+/** A user with an account at the identity provider, and none here. */
 export function userAt(
   party: IdentityProvider,
   id: string,
   login = 'ada',
   send: (request: Request) => Promise<Response> = fetch,
 ): User {
-  return createUser({ email: 'nobody@example.com', password: 'none' }, send, elsewhere(party, id, login));
+  return createUser({ email: 'none@example.com', password: 'none' }, send, elsewhere(party, id, login));
 }
 
 /** Waits until something holds. */

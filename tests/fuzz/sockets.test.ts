@@ -209,7 +209,7 @@ describe.each([
     ]),
     status: 200,
   },
-])('$door', ({ open, right, status }) => {
+])('$listener', ({ open, right, status }) => {
   it('answers every known oddity, and fails at none', async () => {
     const listener = await open();
     const random = createRandom(1);

@@ -1,4 +1,4 @@
-/** What a newcomer sees of the command itself, and what it costs them, with real clients at work. */
+/** The command with real clients: start time, warnings and memory. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, it } from 'vitest';
@@ -9,7 +9,7 @@ import { sdks } from './sdks.ts';
 
 const MEBIBYTE = 1024 * 1024;
 
-it('starts soon and without a warning, and stays small while clients come and go', async () => {
+it('the command starts quickly without warnings, and stays small under load', async () => {
   const server = await startPortcullis();
   try {
     // The work of the processor, not the time on the clock: others work on this machine too.
@@ -31,7 +31,7 @@ it('starts soon and without a warning, and stays small while clients come and go
   }
 });
 
-it('ends with the `npm start` that began it, although the shell between them passes no signal on', async () => {
+it('the command ends with its `npm start`, although the shell between them passes no signal on', async () => {
   const npm = spawn('npm', ['start'], {
     env: { ...process.env, PORTCULLIS_PORT: '0', PORTCULLIS_DATABASE: ':memory:' },
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -1,4 +1,4 @@
-/** The examples of protected servers, each run as a newcomer runs it, and called by the official clients. */
+/** The examples of protected servers, run as documented, and called by the official clients. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -96,7 +96,7 @@ describe.each(['express', 'fastify', 'hono'])('examples/%s', (example) => {
     child.kill();
   });
 
-  it('[S-401-1 S-PRM-1 S-FLOW-B1] challenges, and the metadata is where it says', async () => {
+  it('[S-401-1 S-PRM-1 S-FLOW-B1] the example sends a challenge, which leads to its metadata', async () => {
     const response = await fetch(resource, { method: 'POST', body: '{}' });
     expect(response.status).toBe(401);
     const location =
@@ -110,7 +110,7 @@ describe.each(['express', 'fastify', 'hono'])('examples/%s', (example) => {
   });
 
   it.each(['2.x', '1.x'] as const)(
-    '[S-ROLE-2 S-AUD-1] answers the official client %s with a token of its own',
+    '[S-ROLE-2 S-AUD-1] the example serves the official client %s with a token for its own resource',
     async (version) => {
       const url = new URL(resource);
       expect(await official[version](url, await issue(resource, 'alice', 'greet'))).toContain('Hello alice');
@@ -120,7 +120,7 @@ describe.each(['express', 'fastify', 'hono'])('examples/%s', (example) => {
     },
   );
 
-  it('[S-401-1] asks for a token whatever the method, and answers methods that it does not know with 405', async () => {
+  it('[S-401-1] the example challenges every method without a token, and answers unknown methods with 405', async () => {
     expect((await fetch(resource)).status).toBe(401);
     for (const method of ['PUT', ...(example === 'express' ? [] : ['GET'])]) {
       const response = await fetch(resource, {
@@ -132,12 +132,12 @@ describe.each(['express', 'fastify', 'hono'])('examples/%s', (example) => {
     }
   });
 
-  it('does not say that it is ready where its port is taken, and ends with an error', async () => {
+  it('the example does not report ready on a taken port, and exits with an error', async () => {
     const taken = Number(new URL(resource).port);
     await expect(run(example, taken)).rejects.toThrow(/ended with 1: (?!.*ready http).*EADDRINUSE/s);
   });
 
-  it('[S-403-20 S-403-22] names the scope that a tool needs', async () => {
+  it('[S-403-20 S-403-22] the example’s challenge names the scope that a tool needs', async () => {
     const response = await fetch(resource, {
       ...carrying(await issue(resource, 'alice', 'other')),
       method: 'POST',
@@ -190,7 +190,7 @@ describe('examples/hono', () => {
     'io.modelcontextprotocol/clientCapabilities': {},
   };
 
-  it('[S-HTTP-31 S-HTTP-32 S-HTTP-33] checks the token first, and leaves version and method to the server', async () => {
+  it('[S-HTTP-31 S-HTTP-32 S-HTTP-33] the Hono example checks the token first, and leaves version and method to the server', async () => {
     const { child, resource } = await run('hono');
     const token = await issue(resource, 'alice', 'greet');
     const send = (

@@ -26,7 +26,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-it('signs in through the browser that it opens, and not again after a restart of both sides', async () => {
+it('mcp-remote signs in through the browser, and not again after a restart of both sides', async () => {
   const user = await openBrowserFor(owner, browser);
   {
     await using local = await connectByProxy(server.resource, { folder });
@@ -44,7 +44,7 @@ it('signs in through the browser that it opens, and not again after a restart of
   expect(local.output()).not.toContain('visiting:');
 });
 
-it('speaks the stateless protocol when it is told to look for it', async () => {
+it('mcp-remote speaks the stateless protocol when configured', async () => {
   await using local = await connectByProxy(server.resource, { flags: ['--protocol', 'auto'] });
   const user = await openBrowserFor(owner, browser);
   await user.authorize(await local.authorizationUrl());
@@ -53,7 +53,7 @@ it('speaks the stateless protocol when it is told to look for it', async () => {
   expect(local.output()).toContain('2026-07-28');
 });
 
-it('reports that the user declined', async () => {
+it('mcp-remote reports that the user declined', async () => {
   await using local = await connectByProxy(server.resource);
   const user = await openBrowserFor(owner, browser);
   const failure = expect(local.session).rejects.toThrow();

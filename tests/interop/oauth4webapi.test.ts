@@ -1,4 +1,4 @@
-/** `oauth4webapi`, unmodified, step by step: it checks every answer by the letter of its RFC. */
+/** `oauth4webapi`, unmodified, step by step: it checks every response strictly by its RFC. */
 import * as oauth from 'oauth4webapi';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { owner, type Portcullis, startPortcullis } from '../support/portcullis.ts';
@@ -109,14 +109,14 @@ async function whoAmI(token: string): Promise<unknown> {
 }
 
 describe('discovery', () => {
-  it('[S-PRM-1 S-PRM-2 S-PRM-5] finds the authorization server of the protected server', async () => {
+  it('[S-PRM-1 S-PRM-2 S-PRM-5] oauth4webapi finds the authorization server of a protected resource', async () => {
     const response = await oauth.resourceDiscoveryRequest(resource, loopback);
     const metadata = await oauth.processResourceDiscoveryResponse(resource, response);
     expect(metadata).toMatchObject({ resource: server.resource, authorization_servers: [server.url] });
     expect(metadata.scopes_supported).toEqual(['notes:read', 'notes:write']);
   });
 
-  it('[AS-META-2 AS-META-3 AS-META-6] reads the same of both metadata documents', async () => {
+  it('[AS-META-2 AS-META-3 AS-META-6] oauth4webapi reads the same from both metadata documents', async () => {
     expect(as.issuer).toBe(server.url);
     expect(as.authorization_response_iss_parameter_supported).toBe(true);
     expect(await discover('oidc')).toMatchObject(as);
@@ -126,13 +126,13 @@ describe('discovery', () => {
 describe.each(['none', 'client_secret_basic', 'client_secret_post'] as const)(
   'a client with %s',
   (method) => {
-    it('[AS-O21-1 AS-AUTHZ-1 AS-TOK-1 AS-TOK-2 AS-DCR-2] gets a token by code, and with it in', async () => {
+    it('[AS-O21-1 AS-AUTHZ-1 AS-TOK-1 AS-TOK-2 AS-DCR-2] gets a token by authorization code, and calls the protected server', async () => {
       const { client, tokens } = await authorize(await register(method), 'notes:read notes:write');
       expect(tokens).toMatchObject({ token_type: 'bearer', scope: 'notes:read notes:write' });
       expect(await whoAmI(tokens.access_token)).toMatchObject({ clientId: client.client_id });
     });
 
-    it('[AS-ROT-1 AS-TOK-2] refreshes it, narrowed if wanted', async () => {
+    it('[AS-ROT-1 AS-TOK-2] refreshes the token, downscoped on request', async () => {
       const { client, authentication, tokens } = await authorize(
         await register(method),
         'notes:read notes:write',
@@ -156,7 +156,7 @@ describe.each(['none', 'client_secret_basic', 'client_secret_post'] as const)(
       await expect(wrong).rejects.toMatchObject({ error: 'invalid_target', status: 400 });
     });
 
-    it('[S-VAL-3] gives its refresh token back, and with it the access token ends', async () => {
+    it('[S-VAL-3] revokes its refresh token, which ends the access token', async () => {
       const { client, authentication, tokens } = await authorize(await register(method), 'notes:read');
       expect(await whoAmI(tokens.access_token)).toMatchObject({ scopes: ['notes:read'] });
       const token = tokens.refresh_token ?? '';
@@ -175,7 +175,7 @@ describe.each(['none', 'client_secret_basic', 'client_secret_post'] as const)(
 );
 
 describe('an access token', () => {
-  it('[S-AUD-1] is a JWT by RFC 9068 for this resource alone', async () => {
+  it('[S-AUD-1] an access token is an RFC 9068 JWT for this resource only', async () => {
     const { client, tokens } = await authorize(await register('none'), 'notes:read');
     const request = new Request(resource, { headers: { authorization: `Bearer ${tokens.access_token}` } });
     const claims = await oauth.validateJwtAccessToken(as, request, server.resource, loopback);
@@ -184,7 +184,7 @@ describe('an access token', () => {
     await expect(elsewhere).rejects.toMatchObject({ code: oauth.JWT_CLAIM_COMPARISON });
   });
 
-  it('is described to the confidential client that holds it', async () => {
+  it('a confidential client introspects its access token', async () => {
     const { client, authentication, tokens } = await authorize(
       await register('client_secret_basic'),
       'notes:read',
@@ -215,7 +215,7 @@ describe('client credentials', () => {
     return oauth.processClientCredentialsResponse(as, client, response);
   };
 
-  it('[AS-GRANT-3 AS-REG-1] are for a client of the configuration file', async () => {
+  it('[AS-GRANT-3 AS-REG-1] a configured client gets a token by client credentials', async () => {
     const tokens = await request(oauth.ClientSecretBasic(robot.client_secret));
     expect(tokens).toMatchObject({ scope: 'notes:read' });
     expect(tokens).not.toHaveProperty('refresh_token');
@@ -231,7 +231,7 @@ describe('client credentials', () => {
       parameters: { scope: 'notes:write' },
       error: 'invalid_scope',
     },
-  ])('are refused with $what', async ({ authentication, parameters, error }) => {
+  ])('rejects client credentials with $what', async ({ authentication, parameters, error }) => {
     const refusal = await request(authentication, parameters).catch((cause: unknown) => cause);
     expect(errorOf(refusal)).toBe(error);
   });

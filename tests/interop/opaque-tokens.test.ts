@@ -1,4 +1,4 @@
-/** Opaque access tokens of our own authorization server at a guard of our own, which asks about them. */
+/** Opaque access tokens of our authorization server at our guard, which introspects them. */
 import { createAuthorizationServer } from '@portcullis/authorization-server';
 import {
   createGuard,

@@ -57,7 +57,7 @@ async function callAs(config: client.Configuration, token: string): Promise<numb
 }
 
 describe.each(methods)('by %s', (method) => {
-  it('a code is redeemed, the token refreshed, and revoked', async () => {
+  it('openid-client redeems a code, refreshes and revokes', async () => {
     const config = await discover(method);
     const pkceCodeVerifier = client.randomPKCECodeVerifier();
     const expectedState = client.randomState();
@@ -81,7 +81,7 @@ describe.each(methods)('by %s', (method) => {
   });
 
   it.runIf(method !== 'none')(
-    'an application gets a token for itself, and asks what it is worth',
+    'openid-client gets a token by client credentials, and introspects it',
     async () => {
       const config = await discover(method);
       const tokens = await client.clientCredentialsGrant(config, { resource: server.resource });
@@ -95,7 +95,7 @@ describe.each(methods)('by %s', (method) => {
   );
 
   it.each(methods.filter((other) => other !== method))(
-    '[AS-AUTH-63] and by no other, such as %s',
+    '[AS-AUTH-63] rejects another client authentication method, such as %s',
     async (other) => {
       const config = await discover(method, proofs[other]());
       const refused = client.refreshTokenGrant(config, 'whatever');

@@ -67,7 +67,7 @@ async function call(config: client.Configuration, token: string, tool: string): 
   return (await client.fetchProtectedResource(config, token, url, 'POST', body, headers)).status;
 }
 
-it('[ALL-DCR-1 AS-DCR-1 AS-ROT-1] registers itself, signs a user in, refreshes and signs out', async () => {
+it('[ALL-DCR-1 AS-DCR-1 AS-ROT-1] openid-client registers, signs a user in, refreshes and signs out', async () => {
   const metadata = { redirect_uris: [redirectUri], grant_types: ['authorization_code', 'refresh_token'] };
   const config = await client.dynamicClientRegistration(
     new URL(server.url),
@@ -91,7 +91,7 @@ it('[ALL-DCR-1 AS-DCR-1 AS-ROT-1] registers itself, signs a user in, refreshes a
   await expect(call(config, renewed.access_token, 'list_notes')).rejects.toMatchObject({ status: 401 });
 });
 
-it('[AS-O21-1 AS-REG-1] signs a user in for a confidential client of the configuration file', async () => {
+it('[AS-O21-1 AS-REG-1] openid-client signs a user in for a configured confidential client', async () => {
   const authentication = client.ClientSecretBasic(web.client_secret);
   const config = await client.discovery(new URL(server.url), web.client_id, {}, authentication, options);
   const tokens = await authorize(config, web.redirect_uris[0]);
@@ -103,7 +103,7 @@ it('[AS-O21-1 AS-REG-1] signs a user in for a confidential client of the configu
   });
 });
 
-it('[AS-GRANT-3] gets a token for an application that acts for itself', async () => {
+it('[AS-GRANT-3] openid-client gets a token by client credentials', async () => {
   const authentication = client.ClientSecretPost(robot.client_secret);
   const config = await client.discovery(new URL(server.url), robot.client_id, {}, authentication, options);
   const tokens = await client.clientCredentialsGrant(config, {

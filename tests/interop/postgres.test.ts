@@ -1,4 +1,4 @@
-/** The same command on PostgreSQL: sign-ins are kept there. */
+/** The command on PostgreSQL, which keeps sessions and tokens. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { owner, type Portcullis, startPortcullis } from '../support/portcullis.ts';
 import { type Postgres, startPostgres } from '../support/postgres.ts';
@@ -19,7 +19,7 @@ afterAll(async () => {
   await postgres.stop();
 });
 
-it.each(sdks)('lets $name in, and again after a restart', async (sdk) => {
+it.each(sdks)('$name signs in on PostgreSQL, and works after a restart', async (sdk) => {
   const provider = createMemoryProvider({ redirectUrl: 'http://127.0.0.1:33418/callback' });
   await sdk.signIn(server.resource, provider, createUser(owner));
   const before = await sdk.connect(server.resource, provider);

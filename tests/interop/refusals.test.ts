@@ -1,4 +1,4 @@
-/** What the protected server refuses, over real HTTP: statuses, challenges, and nothing done. */
+/** Rejections by the protected server over real HTTP: statuses, challenges, and no side effects. */
 import { request } from 'node:http';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { owner, type Portcullis, startPortcullis } from '../support/portcullis.ts';
@@ -92,7 +92,7 @@ it.each(
   },
 );
 
-it('[S-401-2 ALL-CORS-61] asks for no token where none is needed', async () => {
+it('[S-401-2 ALL-CORS-61] requires no token for public paths', async () => {
   const asked = ['origin', 'https://app.example', 'access-control-request-method', 'POST'];
   const preflight = await send(
     '/mcp',
@@ -113,7 +113,7 @@ it.each([
   { what: 'claims that were changed', header: () => `Bearer ${withOtherClaims(tokens.good)}` },
   { what: 'the token of another authorization server', header: () => `Bearer ${tokens.foreign}` },
 ])(
-  '[S-ERR-401 S-ERR-401B S-ERR-ALL S-VAL-2 S-VAL-3 S-AUD-3] refuses $what and does nothing',
+  '[S-ERR-401 S-ERR-401B S-ERR-ALL S-VAL-2 S-VAL-3 S-AUD-3] rejects $what and does nothing',
   async ({ header }) => {
     const before = await session.call('list_notes');
     const answer = await addNote('/mcp', header());
@@ -133,7 +133,7 @@ it.each([
   { what: 'a scheme without a token', headers: () => ['Bearer'] },
   { what: 'a token with a space in it', headers: () => [`Bearer ${tokens.good} more`] },
   { what: 'a token with a control character', headers: () => [`Bearer ${tokens.good}\t!`] },
-])('[S-ERR-400 S-ERR-ALL S-VAL-2] refuses $what as malformed and does nothing', async ({ headers }) => {
+])('[S-ERR-400 S-ERR-ALL S-VAL-2] rejects $what as malformed and does nothing', async ({ headers }) => {
   const before = await session.call('list_notes');
   const answer = await addNote('/mcp', ...headers());
   expect(answer.status).toBe(400);
@@ -142,7 +142,7 @@ it.each([
   expect(await session.call('list_notes')).toEqual(before);
 });
 
-it('[S-GEN-1 C-TOK-4] lets the same call in with a good token, however the scheme is written', async () => {
+it('[S-GEN-1 C-TOK-4] accepts the same call with a valid token, however the scheme is capitalized', async () => {
   for (const scheme of ['Bearer', 'bearer', 'BEARER']) {
     const answer = await addNote('/mcp', `${scheme} ${tokens.good}`);
     expect(answer.status).toBe(200);

@@ -1,4 +1,4 @@
-/** How soon a revoked token of our own authorization server is refused: by a guard beside it, and by guards elsewhere. */
+/** How soon guards reject a revoked token: in the same process, and in others. */
 import { type AuthorizationServer, createAuthorizationServer } from '@portcullis/authorization-server';
 import {
   createGuard,
@@ -76,7 +76,7 @@ function guardWith(verifier: TokenVerifier): (token: string) => Promise<number> 
 }
 
 describe('a revoked token', () => {
-  it('[S-VAL-3] T095 is refused at the next request by a guard beside the authorization server', async () => {
+  it('[S-VAL-3] T095 a guard in the authorization server’s process rejects a revoked token at the next request', async () => {
     const ask = guardWith(jwtVerifier({ issuer: ISSUER, jwks: server.jwks, isLive: server.isLive }));
     const [token, other] = [await issue(), await issue()];
     expect([await ask(token), await ask(other)]).toEqual([200, 200]);
@@ -84,7 +84,7 @@ describe('a revoked token', () => {
     expect([await ask(token), await ask(other)]).toEqual([401, 200]);
   });
 
-  it('T095 is refused within ten seconds by a guard elsewhere that asks', async () => {
+  it('T095 a remote guard that introspects rejects a revoked token within ten seconds', async () => {
     const ask = guardWith(
       introspectionVerifier({
         issuer: ISSUER,
@@ -102,7 +102,7 @@ describe('a revoked token', () => {
     expect(asked).toEqual(Array.from({ length: 4 }, () => '/introspect'));
   });
 
-  it('T095 is refused within ten seconds by a guard elsewhere that polls the status list, asking nothing of a token', async () => {
+  it('T095 a remote guard that polls the status list rejects a revoked token within ten seconds', async () => {
     const clock = () => now;
     const ask = guardWith(jwtVerifier({ issuer: ISSUER, fetch: reach, statusList: { clock } }));
     const [token, other] = [await issue(), await issue()];
@@ -119,7 +119,7 @@ describe('a revoked token', () => {
     expect(asked).toEqual(['/.well-known/oauth-authorization-server', '/jwks', ...lists].toSorted(() => 0));
   });
 
-  it('T095 is refused through an outage by a guard that has seen the list, and no other token is, for a minute', async () => {
+  it('T095 a remote guard that has seen the status list rejects the revoked token through an outage, and accepts others for a minute', async () => {
     const clock = () => now;
     let isDown = false;
     const fetch = (url: string, init: RequestInit) =>
@@ -138,7 +138,7 @@ describe('a revoked token', () => {
     expect([await ask(token), await ask(other)]).toEqual([401, 200]);
   });
 
-  it('T095 is refused when it ends, at the latest, by a guard elsewhere that verifies on the spot', async () => {
+  it('T095 a remote guard that only verifies rejects a revoked token once it has expired', async () => {
     const ask = guardWith(jwtVerifier({ issuer: ISSUER, fetch: reach }));
     const token = await issue();
     expect(await ask(token)).toBe(200);

@@ -84,7 +84,7 @@ it.each(sdks)(
 it.each([
   { era: 'the stateless protocol of 2026-07-28', mode: { pin: '2026-07-28' } },
   { era: 'whatever the server speaks', mode: 'auto' },
-] as const)('lets a client in that speaks $era', async ({ mode }) => {
+] as const)('signs in a client that speaks $era', async ({ mode }) => {
   const provider = createMemoryProvider({ redirectUrl: callback.url });
   await sdkTwo.signIn(server.resource, provider, createUser(owner));
   const client = new Client(info, { versionNegotiation: { mode } });
@@ -98,7 +98,7 @@ it.each([
   await client.close();
 });
 
-it('reports to a client that the user declined', async () => {
+it('tells an SDK client that the user declined', async () => {
   const provider = createMemoryProvider({ redirectUrl: callback.url });
   const user = await openBrowserFor(owner, browser);
   const transport = new StreamableHTTPClientTransport(new URL(server.resource), { authProvider: provider });
@@ -109,7 +109,7 @@ it('reports to a client that the user declined', async () => {
   expect(provider.tokens()).toBeUndefined();
 });
 
-it('[AS-GRANT-3] lets an application in that acts for itself', async () => {
+it('[AS-GRANT-3] serves an application with client credentials', async () => {
   const provider = new ClientCredentialsProvider({
     clientId: robot.client_id,
     clientSecret: robot.client_secret,
@@ -126,7 +126,7 @@ it('[AS-GRANT-3] lets an application in that acts for itself', async () => {
   await session.close();
 });
 
-it('[AS-GRANT-2] keeps notes and sign-ins over a restart, and everybody’s notes to themselves', async () => {
+it('[AS-GRANT-2] keeps notes and sessions over a restart, and each user’s notes private', async () => {
   const adas = createMemoryProvider({ redirectUrl: callback.url });
   await sdkTwo.signIn(server.resource, adas, createUser(owner));
   const before = await sdkTwo.connect(server.resource, adas);

@@ -1,4 +1,4 @@
-/** An application that lives in a page of another origin: all its requests are subject to CORS, in a real Chromium. */
+/** A single-page application on another origin: all its requests are subject to CORS, in a real Chromium. */
 import { readFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import { fileURLToPath } from 'node:url';
@@ -53,7 +53,7 @@ async function openSite(): Promise<Server> {
   return opened;
 }
 
-it('finds its way, registers, gets its token and uses it from a page', async () => {
+it('a single-page application discovers, registers, gets a token and uses it', async () => {
   const user = await openBrowserFor(owner, browser);
   const page = await user.context.newPage();
   await page.goto(origin);

@@ -1,4 +1,4 @@
-/** The command with status lists, and guards elsewhere that poll them: over real sockets, in real seconds. */
+/** The command with status lists, and remote guards that poll them, over real sockets and in real time. */
 import { execFile } from 'node:child_process';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -166,7 +166,7 @@ async function present(resource: string, { access_token: token }: Tokens): Promi
 it.each([
   ['node:http, four seconds', () => quick],
   ['Express, ten seconds as it comes', () => usual],
-])('T095 whatever ends a token, a guard elsewhere refuses it in time: %s', async (_name, find) => {
+])('T095 a remote guard rejects a revoked token in time: %s', async (_name, find) => {
   const { resource, bound } = find();
   const bystander = await signIn(resource);
   const tokens: Tokens[] = [];
@@ -189,7 +189,7 @@ it.each([
   expect(await present(resource, (await next.json()) as Tokens)).toBe(200);
 });
 
-it('T095 a new process tells what the one before had told, and gives tokens that stand', async () => {
+it('T095 a new process publishes earlier revocations, and issues valid tokens', async () => {
   const { resource, bound } = quick;
   const [ended, active] = [await signIn(resource), await signIn(resource)];
   await giveBack(ended.refresh_token);

@@ -1,4 +1,4 @@
-/** A server that grants little at first: what each client does when it is told that it needs more. */
+/** Step-up authorization: what each client does when it needs more scopes. */
 import { fileURLToPath } from 'node:url';
 import { Client, StreamableHTTPClientTransport, UnauthorizedError } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -32,7 +32,7 @@ function expectRefusal(refusal: Exchange | undefined): void {
   );
 }
 
-it('[S-ERR-403] asks the user again for @modelcontextprotocol/client 2.x, which then continues', async () => {
+it('[S-ERR-403] @modelcontextprotocol/client 2.x asks the user for more scopes, and continues', async () => {
   const user = createUser(owner);
   const provider = createMemoryProvider({ redirectUrl });
   await sdkTwo.signIn(server.resource, provider, user);
@@ -59,7 +59,7 @@ it('[S-ERR-403] asks the user again for @modelcontextprotocol/client 2.x, which 
   await session.close();
 });
 
-it('[S-ERR-403] leaves @modelcontextprotocol/sdk 1.x with what it had', async () => {
+it('[S-ERR-403] @modelcontextprotocol/sdk 1.x keeps the scopes it had', async () => {
   const provider = createMemoryProvider({ redirectUrl });
   await sdkOne.signIn(server.resource, provider, createUser(owner));
   const { fetch, exchanges } = createRecorder();
@@ -74,7 +74,7 @@ it('[S-ERR-403] leaves @modelcontextprotocol/sdk 1.x with what it had', async ()
   await session.close();
 });
 
-it('[S-ERR-403] asks the user again for mcp-remote, which then continues', async () => {
+it('[S-ERR-403] mcp-remote asks the user for more scopes, and continues', async () => {
   const user = createUser(owner);
   await using local = await connectByProxy(server.resource);
   await local.callBack(await user.authorize(await local.authorizationUrl()));

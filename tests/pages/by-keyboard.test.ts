@@ -8,7 +8,7 @@ import { type Callback, openCallback } from '../support/callback.ts';
 
 let browser: Browser;
 let gallery: Gallery;
-/** The same with third parties beside. */
+/** The same with identity providers. */
 let both: Gallery;
 let callback: Callback;
 

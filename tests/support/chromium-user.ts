@@ -9,7 +9,7 @@ export interface ChromiumUser extends User {
 
 export interface BrowserHabits {
   readonly javaScriptEnabled?: boolean;
-  /** Chooses this third party whenever there is a choice, and answers on its page too. */
+  /** Picks this identity provider whenever there is a choice, and completes its page too. */
   readonly elsewhere?: Elsewhere;
 }
 
@@ -53,7 +53,7 @@ async function signIn(page: Page, { email, password }: Account): Promise<void> {
   await field.press('Enter');
 }
 
-/** Where a third party is the only way in, there is nothing to choose. */
+/** With a single identity provider there is no choice. */
 async function choose(page: Page, { id }: Elsewhere): Promise<void> {
   const button = page.locator(`button[formaction="/login/${id}"]`);
   if ((await button.count()) > 0) await button.click();

@@ -1,11 +1,11 @@
-/** The borrowed machinery itself: the database answers, the browser opens a page. */
+/** Test support: the database responds, and the browser opens a page. */
 import { createServer } from 'node:http';
 import { Client } from 'pg';
 import { expect, it } from 'vitest';
 import { launchChromium } from './browser.ts';
 import { startPostgres } from './postgres.ts';
 
-it('lends an empty PostgreSQL database of the test’s own', async () => {
+it('provides an empty PostgreSQL database per test', async () => {
   const postgres = await startPostgres();
   const url = await postgres.createDatabase();
   expect(await postgres.createDatabase()).not.toBe(url);

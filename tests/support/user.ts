@@ -33,7 +33,7 @@ export interface Elsewhere {
 
 /**
  * A user whose browser sends through `send`; the redirect URI itself is not visited.
- * @param elsewhere chooses this third party whenever there is a choice, and answers on its page too
+ * @param elsewhere picks this identity provider whenever there is a choice, and completes its page too
  */
 export function createUser(account: Account, send: Fetch = fetch, elsewhere?: Elsewhere): User {
   const jars = new Map<string, Cookies>();

@@ -9,9 +9,9 @@ import { rotationSchedule } from '../src/keys/rotation-schedule.ts';
 import { decryptSigningKey, generateSigningKey } from '../src/keys/signing-key.ts';
 
 it('signs 2,000 access tokens that jose verifies, and reads no token that was altered or signed with another key', async () => {
-  const sealer = createEncryptor(new Uint8Array(32));
-  const record = await generateSigningKey('ES256', sealer, 0, 0);
-  const signing = decryptSigningKey(record, sealer);
+  const encryptor = createEncryptor(new Uint8Array(32));
+  const record = await generateSigningKey('ES256', encryptor, 0, 0);
+  const signing = decryptSigningKey(record, encryptor);
   const schedule = rotationSchedule([signing], 0, 600);
   const tokens = createAccessTokenFormat(
     { now: () => schedule, refresh: async () => {} },

@@ -1,4 +1,4 @@
-/** The audit log: what happened, to whom, in which transaction; written asynchronously and without secrets. */
+/** The audit log: what happened, to whom, in which transaction; written in the background, without secrets. */
 import { openStore } from '@portcullis/store';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createAuditLog } from '../src/audit/audit-log.ts';
@@ -15,8 +15,8 @@ async function logOf(t: Awaited<ReturnType<typeof setScene>>) {
   return t.store.listEvents('', 1000);
 }
 
-describe('the log', () => {
-  it('tells a flow from its beginning to its end, with user, client, grant, resource and flow', async () => {
+describe('the audit log', () => {
+  it('the audit log records a transaction from start to end, with user, client, grant and resource', async () => {
     const t = await setScene();
     await t.send('/.well-known/oauth-authorization-server', {
       headers: { 'MCP-Protocol-Version': '2025-06-18' },
@@ -73,7 +73,7 @@ describe('the log', () => {
     expect(joined[0]?.details).toMatchObject({ network: '192.0.2.1' });
   });
 
-  it('tells refusals with the reason that nobody else learns', async () => {
+  it('the audit log records rejections with their private reason', async () => {
     const t = await setScene();
     await t.post('/token', { grant_type: 'client_credentials' }, basic('nightly', 'wrong'));
     const [last] = (await logOf(t)).slice(-1);
@@ -83,7 +83,7 @@ describe('the log', () => {
     });
   });
 
-  it('[S-STORE-1] and what is streamed hold no secret, whatever happened', async () => {
+  it('[S-STORE-1] the audit log and the event stream hold no secret, whatever happened', async () => {
     const t = await setScene();
     const secrets = new Set<string>([PASSWORD, VERIFIER, 'wrong password here', 'guessed-secret']);
     for (const { client_secret: secret } of CLIENTS as { client_secret?: string }[]) {
@@ -122,14 +122,14 @@ describe('the log', () => {
     for (const secret of secrets) expect(log).not.toContain(secret);
   });
 
-  it('can be switched off', async () => {
+  it('the audit log can be switched off', async () => {
     const t = await setScene({ auditRetention: false });
     await t.signIn();
     expect(t.events.map(({ type }) => type)).toContain('token.issued');
     expect(await logOf(t)).toEqual([]);
   });
 
-  it('is forgotten after the time that was set', async () => {
+  it('audit events are deleted after the configured retention', async () => {
     const t = await setScene({ auditRetention: 100 });
     const log = await logOf(t);
     expect(log.every(({ expiresAt }) => expiresAt === t.clock.now + 100)).toBe(true);
@@ -137,11 +137,11 @@ describe('the log', () => {
   });
 });
 
-describe('the journal', () => {
+describe('writing the audit log', () => {
   const issued = (clientId: string) => ({ type: 'token.issued', grantType: 'x', clientId }) as const;
   const now = () => 1_800_000_000;
 
-  it('writes in batches, in order, and everything when it is closed', async () => {
+  it('the audit log writes in batches, in order, and flushes on close', async () => {
     const store = await openStore(':memory:');
     const batches: number[] = [];
     const appendEvents: typeof store.appendEvents = (events) => {
@@ -161,7 +161,7 @@ describe('the journal', () => {
     await store.close();
   });
 
-  it('writes by itself a moment later', async () => {
+  it('the audit log writes by itself a moment later', async () => {
     const store = await openStore(':memory:');
     const journal = createAuditLog(store, 100, now);
     journal.record(issued('c'));
@@ -170,7 +170,7 @@ describe('the journal', () => {
     await store.close();
   });
 
-  it('keeps what the store cannot take for later, within bounds, and says what it lost', async () => {
+  it('the audit log buffers events during a store outage, within bounds, and counts what it dropped', async () => {
     vi.useFakeTimers();
     const store = await openStore(':memory:');
     let isAway = true;
@@ -190,7 +190,7 @@ describe('the journal', () => {
     await store.close();
   });
 
-  it('writes of each kind that strangers bring about so many, in short words, and of the others all', async () => {
+  it('the audit log rate-limits and truncates events that anonymous requests cause, and writes all others', async () => {
     const store = await openStore(':memory:');
     const journal = createAuditLog(store, 100, now);
     const noise = { type: 'request.rejected', endpoint: '/token', error: 'x', reason: 'y' } as const;
@@ -216,7 +216,7 @@ describe('the journal', () => {
     await store.close();
   });
 
-  it('writes so many refusals and no more: a stranger does not fill the disk', async () => {
+  it('the audit log bounds rejections, so that anonymous requests cannot fill the disk', async () => {
     const store = await openStore(':memory:');
     const journal = createAuditLog(store, 100, now);
     const refused = { type: 'request.rejected', endpoint: '/token', error: 'x', reason: 'y' } as const;

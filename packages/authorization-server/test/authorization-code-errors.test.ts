@@ -1,4 +1,4 @@
-/** Rejected authorization codes: one response for the client, the actual reason for the operator. */
+/** Errors of authorization codes: one response for the client, the true reason for the operator; and accounts disabled meanwhile. */
 import { describe, expect, it } from 'vitest';
 import { CALLBACK, ISSUER, redemption, type ServerUnderTest, startServer } from './server-under-test.ts';
 
@@ -46,9 +46,9 @@ const cases: readonly Case[] = [
   },
 ];
 
-describe('a rejected code', () => {
+describe('a rejected authorization code', () => {
   it.each(cases)(
-    'T036: responds the same to every rejected code, and logs “$reason”',
+    'T036 answers every rejected code alike, and logs “$reason”',
     async ({ reason, change, before }) => {
       const t = await startServer();
       const { code, verifier } = await t.issueCode();
@@ -62,7 +62,7 @@ describe('a rejected code', () => {
     },
   );
 
-  it('the loser of concurrent redemptions is logged as such', async () => {
+  it('logs concurrent use as the reason when fifty requests redeem one code', async () => {
     const t = await startServer();
     const { code, verifier } = await t.issueCode();
     await Promise.all(Array.from({ length: 50 }, () => redeem(t, redemption(code, verifier))));
@@ -76,7 +76,7 @@ describe('a rejected code', () => {
     ]);
   });
 
-  it('a code of a disabled account is consumed and creates no grant', async () => {
+  it('consumes the code of an account disabled meanwhile, and leaves no grant', async () => {
     const t = await startServer();
     const { code, verifier } = await t.issueCode();
     t.execute(`UPDATE accounts SET disabled_at = ${t.clock.now}`);
@@ -88,7 +88,7 @@ describe('a rejected code', () => {
     expect(await t.store.listGrants('user_ada', t.clock.now)).toEqual([]);
   });
 
-  it('T020: a code consumed by a wrong verifier stays invalid, from the same network at once', async () => {
+  it('T020 rejects a code that a wrong verifier has burned, even from the same network at once', async () => {
     const t = await startServer();
     const { code, verifier } = await t.issueCode();
     await redeem(t, redemption(code, WRONG), HOME);
@@ -96,7 +96,7 @@ describe('a rejected code', () => {
     expect([refused.status, refused.body]).toEqual([400, REFUSAL]);
   });
 
-  it('T018: a code redeemed from an unknown address revokes its grant when used again, from any network', async () => {
+  it('T018 reuse of a code redeemed from an unknown network ends its grant', async () => {
     const t = await startServer();
     const { code, verifier } = await t.issueCode();
     expect((await redeem(t, redemption(code, verifier))).status).toBe(200);

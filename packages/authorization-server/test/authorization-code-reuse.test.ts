@@ -1,4 +1,4 @@
-/** Authorization code reuse: a double submission is tolerated, a replay revokes the grant. */
+/** Reuse of an authorization code by its own client: a double submission is harmless, a replay ends the grant. */
 import { describe, expect, it } from 'vitest';
 import {
   claimsOf,
@@ -33,13 +33,13 @@ async function setOut() {
   return { t, form, body, isLive: () => t.server.isLive(claims) };
 }
 
-describe('a code sent again', () => {
+describe('an authorization code used twice', () => {
   it.each([
     ['in the same second', HOME, 0],
     ['five seconds later', HOME, 5],
     ['in another spelling of the address', '::ffff:192.0.2.1', 1],
   ])(
-    '[AS-CODE-61] T137: a code sent again from the same network, %s, is rejected and revokes nothing',
+    '[AS-CODE-61] T137 rejects a code reused from the network that redeemed it, %s, and ends nothing',
     async (_when, from, later) => {
       const { t, form, body, isLive } = await setOut();
       const before = t.snapshot();
@@ -57,8 +57,8 @@ describe('a code sent again', () => {
   it.each([
     ['six seconds later', HOME, 6],
     ['from another network', '192.0.2.2', 0],
-    ['from an unknown address', undefined, 0],
-  ])('[AS-CODE-61 AS-CODE-62] T018: a code sent again %s revokes the grant', async (_when, from, later) => {
+    ['from an unknown network', undefined, 0],
+  ])('[AS-CODE-61 AS-CODE-62] T018 a code reused %s ends the grant', async (_when, from, later) => {
     const { t, form, body, isLive } = await setOut();
     t.clock.now += later;
     const again = await redeemFrom(t, from, form);
@@ -70,7 +70,7 @@ describe('a code sent again', () => {
     expect((await t.post('/token', refreshing(body['refresh_token']))).body['error']).toBe('invalid_grant');
   });
 
-  it('[AS-CODE-62] T018: a code sent again late revokes the grant, even after a tolerated retry', async () => {
+  it('[AS-CODE-62] T018 a late replay ends the grant although an earlier one was harmless', async () => {
     const { t, form, isLive } = await setOut();
     await redeemFrom(t, HOME, form);
     t.clock.now += 60;

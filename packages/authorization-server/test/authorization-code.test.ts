@@ -1,4 +1,4 @@
-/** The authorization code grant: one code, one client, one verifier, one redemption. */
+/** The grant authorization_code: one code, one client, one verifier, one redemption. */
 import { hash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import {
@@ -30,8 +30,8 @@ async function expectHarmless(
   expect((await t.post('/token', good)).status).toBe(200);
 }
 
-describe('redeeming an authorization code', () => {
-  it('[AS-TOK-1 AS-TOK-2 AS-FLOW-A7 AS-TOK-64 AS-TOK-65 AS-TTL-2 AS-TTL-3 AS-GRANT-2] issues an access token and a refresh token for a code', async () => {
+describe('a redeemed authorization code', () => {
+  it('[AS-TOK-1 AS-TOK-2 AS-FLOW-A7 AS-TOK-64 AS-TOK-65 AS-TTL-2 AS-TTL-3 AS-GRANT-2] a code is redeemed for an access token and a refresh token', async () => {
     const { signIn } = await startServer();
     const { status, headers, body } = await signIn();
     expect([status, headers.get('content-type')]).toEqual([200, 'application/json']);
@@ -46,7 +46,7 @@ describe('redeeming an authorization code', () => {
     expect(claimsOf(body['access_token'])['sub']).toBe(ACCOUNT);
   });
 
-  it('[AS-JWT-60 AS-JWT-61 AS-JWT-62 AS-JWT-63 AS-JWT-64 AS-RES-60] issues a JWT access token as RFC 9068 requires', async () => {
+  it('[AS-JWT-60 AS-JWT-61 AS-JWT-62 AS-JWT-63 AS-JWT-64 AS-RES-60] issues a JWT access token in the format of RFC 9068', async () => {
     const { signIn, clock } = await startServer();
     const token = String((await signIn()).body['access_token']);
     const header = JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString());
@@ -73,7 +73,7 @@ describe('redeeming an authorization code', () => {
     expect((await post('/token', form)).status).toBe(200);
   });
 
-  it('[AS-REF-70] issues a refresh token exactly when the client registered the grant type', async () => {
+  it('[AS-REF-70] issues a refresh token exactly if the client registered the grant type', async () => {
     const t = await startServer();
     for (const grantTypes of [['authorization_code'], ['authorization_code', 'refresh_token']]) {
       const { body } = await t.register({
@@ -86,7 +86,7 @@ describe('redeeming an authorization code', () => {
     }
   });
 
-  it('[S-STORE-1 AS-CODE-72] no code, verifier or token is readable in the store or the events', async () => {
+  it('[S-STORE-1 AS-CODE-72] stores and logs no code, verifier or token in plain text', async () => {
     const { issueCode, post, snapshot, events } = await startServer();
     const { code, verifier } = await issueCode();
     const { body } = await post('/token', redemption(code, verifier));
@@ -106,8 +106,8 @@ describe('redeeming an authorization code', () => {
   });
 });
 
-describe('a code used twice', () => {
-  it('[AS-CODE-61 AS-CODE-62] T018: a second redemption by the right client and verifier revokes the grant', async () => {
+describe('reuse of an authorization code', () => {
+  it('[AS-CODE-61 AS-CODE-62] T018 reuse by the right client with the right verifier ends the grant', async () => {
     const t = await startServer();
     const { code, verifier } = await t.issueCode();
     const { body } = await t.post('/token', redemption(code, verifier));
@@ -129,29 +129,26 @@ describe('a code used twice', () => {
     ['another verifier', { code_verifier: other }],
     ['another client', { client_id: 'other' }],
     ['no verifier', { code_verifier: '' }],
-  ])(
-    '[AS-CODE-63 AS-CODE-65] T019: a failed second redemption revokes nothing when it has %s',
-    async (_what, change) => {
-      const otherClient = { client_id: 'other', redirect_uris: [CALLBACK] };
-      const desktop = {
-        client_id: 'desktop',
-        redirect_uris: [CALLBACK],
-        grant_types: ['authorization_code', 'refresh_token'],
-      };
-      const t = await startServer({
-        clients: [otherClient, desktop],
-        resources: [{ resource: NOTES, name: 'Notes', scopes: { 'notes:read': 'Read' } }],
-      });
-      const { code, verifier } = await t.issueCode({ scopes: ['notes:read'] });
-      const { body } = await t.post('/token', redemption(code, verifier));
-      const before = t.snapshot();
-      expect((await t.post('/token', { ...redemption(code, verifier), ...change })).status).toBe(400);
-      expect(t.snapshot()).toBe(before);
-      expect((await t.post('/token', refreshing(body['refresh_token']))).status).toBe(200);
-    },
-  );
+  ])('[AS-CODE-63 AS-CODE-65] T019 reuse with %s leaves the grant alone', async (_what, change) => {
+    const other = { client_id: 'other', redirect_uris: [CALLBACK] };
+    const desktop = {
+      client_id: 'desktop',
+      redirect_uris: [CALLBACK],
+      grant_types: ['authorization_code', 'refresh_token'],
+    };
+    const t = await startServer({
+      clients: [other, desktop],
+      resources: [{ resource: NOTES, name: 'Notes', scopes: { 'notes:read': 'Read' } }],
+    });
+    const { code, verifier } = await t.issueCode({ scopes: ['notes:read'] });
+    const { body } = await t.post('/token', redemption(code, verifier));
+    const before = t.snapshot();
+    expect((await t.post('/token', { ...redemption(code, verifier), ...change })).status).toBe(400);
+    expect(t.snapshot()).toBe(before);
+    expect((await t.post('/token', refreshing(body['refresh_token']))).status).toBe(200);
+  });
 
-  it('[AS-CODE-64] of concurrent redemptions of one code exactly one succeeds', async () => {
+  it('[AS-CODE-64] concurrent redemption succeeds once', async () => {
     const { issueCode, post, snapshot } = await startServer();
     const { code, verifier } = await issueCode();
     const answers = await Promise.all(
@@ -166,7 +163,7 @@ describe('a code used twice', () => {
   });
 });
 
-describe('rejected redemptions', () => {
+describe('a rejected authorization code', () => {
   it('[AS-CODE-60] rejects an expired code', async () => {
     const { issueCode, post, clock } = await startServer();
     const [late, inTime] = [await issueCode(), await issueCode()];
@@ -177,7 +174,7 @@ describe('rejected redemptions', () => {
     expect([status, body['error']]).toEqual([400, 'invalid_grant']);
   });
 
-  it('[AS-CODE-65] T019: rejects a code of another client, which stays valid for its own', async () => {
+  it('[AS-CODE-65] T019 rejects a code issued to another client, and keeps it usable for its own', async () => {
     const t = await startServer();
     const { code, verifier } = await t.issueCode();
     const good = redemption(code, verifier);
@@ -190,10 +187,10 @@ describe('rejected redemptions', () => {
     ['missing', '', 'invalid_request'],
     ['42 characters long', 'a'.repeat(42), 'invalid_grant'],
     ['129 characters long', 'a'.repeat(129), 'invalid_grant'],
-    ['with characters that no verifier has', `${'a'.repeat(42)}+`, 'invalid_grant'],
+    ['of characters that are not allowed', `${'a'.repeat(42)}+`, 'invalid_grant'],
     ['the challenge itself', 'challenge', 'invalid_grant'],
   ])(
-    '[AS-CODE-67 AS-CODE-68 AS-CODE-70] T020: rejects a redemption whose verifier is %s, and the code allows no second attempt',
+    '[AS-CODE-67 AS-CODE-68 AS-CODE-70] T020 rejects a code_verifier that is %s, and allows no second guess',
     async (_what, code_verifier, error) => {
       const { issueCode, post, snapshot } = await startServer();
       const { code, verifier } = await issueCode();
@@ -214,7 +211,7 @@ describe('rejected redemptions', () => {
     },
   );
 
-  it('[AS-TOK-69] rejects a redemption without a code, and with an unknown code', async () => {
+  it('[AS-TOK-69] rejects a missing and an unknown code', async () => {
     const t = await startServer();
     const { code, verifier } = await t.issueCode();
     const good = redemption(code, verifier);
@@ -225,10 +222,10 @@ describe('rejected redemptions', () => {
   });
 
   it.each([
-    ['other than that of the request', 'http://127.0.0.1:3001/callback'],
+    ['other than the requested one', 'http://127.0.0.1:3001/callback'],
     ['that is not registered', 'https://evil.example/cb'],
   ])(
-    '[AS-REDIR-25] T022: rejects a redirect_uri %s, and does not consume the code; accepts none',
+    '[AS-REDIR-25] T022 rejects a redirect_uri %s without consuming the code, and accepts none',
     async (_what, redirect_uri) => {
       const t = await startServer();
       const { code, verifier, redirectUri } = await t.issueCode();
@@ -239,14 +236,14 @@ describe('rejected redemptions', () => {
     },
   );
 
-  it('T022: rejects an unregistered redirect_uri even if the authorization request had none', async () => {
+  it('T022 rejects an unregistered redirect_uri if the authorization request had none', async () => {
     const t = await startServer();
     const { code, verifier } = await t.issueCode({ redirectUri: null });
     const good = { ...redemption(code, verifier), redirect_uri: 'http://127.0.0.1/callback' };
     await expectHarmless(t, { ...good, redirect_uri: 'http://127.0.0.1/other' }, 'invalid_grant', good);
   });
 
-  it('T036: rejects every invalid code with the same response', async () => {
+  it('T036 answers with the same error, whatever was wrong with the code', async () => {
     const { issueCode, post, clock } = await startServer();
     const late = await issueCode();
     clock.now += 100;
@@ -262,16 +259,16 @@ describe('rejected redemptions', () => {
   });
 });
 
-describe('the token request', () => {
+describe('a token request', () => {
   it.each([
     ['no grant_type', { grant_type: '' }, 'invalid_request'],
     ['password', { grant_type: 'password' }, 'unsupported_grant_type'],
     ['implicit', { grant_type: 'implicit' }, 'unsupported_grant_type'],
     ['another case', { grant_type: 'AUTHORIZATION_CODE' }, 'unsupported_grant_type'],
-    ['a name that objects have', { grant_type: 'constructor' }, 'unsupported_grant_type'],
+    ['a property name of objects', { grant_type: 'constructor' }, 'unsupported_grant_type'],
     ['a grant that it has not registered', { grant_type: 'client_credentials' }, 'unauthorized_client'],
   ])(
-    '[AS-TOK-68 AS-TOK-75 AS-GRANT-1] T022: rejects a token request with %s',
+    '[AS-TOK-68 AS-TOK-75 AS-GRANT-1] T022 rejects a token request with %s',
     async (_what, change, error) => {
       const t = await startServer();
       const { code, verifier } = await t.issueCode();
@@ -300,7 +297,7 @@ describe('the token request', () => {
     ).toBe(200);
   });
 
-  it('[AS-TOK-62 C-TOK-3] T024: does not read a token request from the query', async () => {
+  it('[AS-TOK-62 C-TOK-3] T024 does not read token parameters from the query', async () => {
     const t = await startServer();
     const { code, verifier } = await t.issueCode();
     const good = redemption(code, verifier);
@@ -317,7 +314,7 @@ describe('the token request', () => {
     'multipart/form-data; boundary=x',
     'text/plain',
     'application/x-www-form-urlencoded; charset=utf-7',
-  ])('[AS-TOK-61] T024: rejects a token request as %s', async (type) => {
+  ])('[AS-TOK-61] T024 rejects a token request as %s', async (type) => {
     const t = await startServer();
     const { code, verifier } = await t.issueCode();
     const good = redemption(code, verifier);
@@ -333,7 +330,7 @@ describe('the token request', () => {
     expect((await t.post('/token', good)).status).toBe(200);
   });
 
-  it('T022: does not accept another token in place of a code', async () => {
+  it('T022 accepts no token in place of another credential', async () => {
     const { issueCode, signIn, post } = await startServer();
     const { code, verifier } = await issueCode();
     const { body } = await signIn();
@@ -348,19 +345,19 @@ describe('the token request', () => {
   });
 });
 
-describe('resources of a code', () => {
+describe('resources of a token request', () => {
   const both = { resources: [NOTES, FILES], scopes: ['notes:read', 'files:read'] };
 
   it.each([
-    ['the one that was granted', { resources: [NOTES] }, [NOTES], NOTES],
-    ['none: the one that was granted', { resources: [FILES], scopes: ['files:read'] }, [], FILES],
-    ['none of two: the first', both, [], NOTES],
+    ['the granted resource', { resources: [NOTES] }, [NOTES], NOTES],
+    ['no resource: the granted one', { resources: [FILES], scopes: ['files:read'] }, [], FILES],
+    ['no resource of two: the first', both, [], NOTES],
     ['the second of two', both, [FILES], FILES],
-    ['one twice', both, [FILES, FILES], FILES],
-    ['upper case', { resources: [NOTES] }, ['HTTPS://MCP.EXAMPLE/notes'], NOTES],
-    ['a slash at the end', { resources: [NOTES] }, [`${NOTES}/`], NOTES],
+    ['one resource twice', both, [FILES, FILES], FILES],
+    ['a resource in upper case', { resources: [NOTES] }, ['HTTPS://MCP.EXAMPLE/notes'], NOTES],
+    ['a resource with a trailing slash', { resources: [NOTES] }, [`${NOTES}/`], NOTES],
   ])(
-    '[AS-RES-62 AS-RES-63 AS-JWT-63 AS-JWT-65 ALL-RES-9] a redemption may name %s',
+    '[AS-RES-62 AS-RES-63 AS-JWT-63 AS-JWT-65 ALL-RES-9] the token request may name %s',
     async (_what, granted, named, audience) => {
       const { issueCode, post } = await startServer();
       const { code, verifier } = await issueCode(granted);
@@ -373,7 +370,7 @@ describe('resources of a code', () => {
     },
   );
 
-  it('[AS-JWT-62 AS-TOK-66] a token contains only scopes that its resource has', async () => {
+  it('[AS-JWT-62 AS-TOK-66] a token carries only scopes of its resource', async () => {
     const { issueCode, post } = await startServer();
     const { code, verifier } = await issueCode(both);
     const { body } = await post('/token', { ...redemption(code, verifier), resource: FILES });
@@ -391,7 +388,7 @@ describe('resources of a code', () => {
     ['below the granted one', [`${NOTES}/deeper`]],
     ['granted, and another that is not', [NOTES, FILES]],
   ])(
-    '[AS-TOK-71 AS-RES-61 AS-RES-62 ALL-RES-11] T014: rejects a resource that is %s',
+    '[AS-TOK-71 AS-RES-61 AS-RES-62 ALL-RES-11] T014 rejects a resource that is %s',
     async (_what, named) => {
       const t = await startServer();
       const { code, verifier } = await t.issueCode();
@@ -404,7 +401,7 @@ describe('resources of a code', () => {
     },
   );
 
-  it('[AS-RES-61] rejects two granted resources in one redemption: a token has one audience', async () => {
+  it('[AS-RES-61] rejects two granted resources at once: a token has one audience', async () => {
     const t = await startServer();
     const { code, verifier } = await t.issueCode(both);
     const good = redemption(code, verifier);
@@ -413,7 +410,7 @@ describe('resources of a code', () => {
   });
 });
 
-it('[AS-CODE-71] a code is random: it encodes neither the challenge nor anything else of its request', async () => {
+it('[AS-CODE-71] a code reveals nothing: neither the code_challenge nor anything else of its request', async () => {
   const t = await startServer();
   const { code, verifier } = await t.issueCode();
   const challenge = hash('sha256', verifier, 'base64url');

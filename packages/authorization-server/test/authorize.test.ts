@@ -1,4 +1,4 @@
-/** The authorization endpoint: which requests are valid, and where errors are shown or redirected. */
+/** The authorization endpoint: which requests it accepts, and where it sends the errors of others. */
 
 import { temporarilyUnavailable } from '@portcullis/protocol';
 import { openStore } from '@portcullis/store';
@@ -44,10 +44,10 @@ async function expectLogin(t: Scene, path: string): Promise<void> {
   expect([path, sight.status, sight.path.split('?')[0]]).toEqual([path, 200, '/login']);
 }
 
-describe('client and redirect URI of an authorization request', () => {
-  it('[AS-AUTHZ-63] T010: shows a page, never a redirect, for an unknown or missing client, whatever else is wrong', async () => {
+describe('client and redirect URI', () => {
+  it('[AS-AUTHZ-63] T010: shows an error page for an unknown or missing client, whatever else is wrong', async () => {
     const t = await setScene();
-    for (const client_id of [undefined, '', 'missing', '<script>alert(1)</script>', 'x'.repeat(5000)]) {
+    for (const client_id of [undefined, '', 'unknown', '<script>alert(1)</script>', 'x'.repeat(5000)]) {
       const sight = await expectPage(t, requestOf({ client_id }));
       expect(sight.html).not.toMatch(/<script|xxxx/);
       await expectPage(
@@ -58,9 +58,9 @@ describe('client and redirect URI of an authorization request', () => {
     await expectLogin(t, requestOf());
   });
 
-  it('[AS-AUTHZ-63] the audit log has the reason, by the reference on the page', async () => {
+  it('[AS-AUTHZ-63] logs the error of a page under the reference that the page shows', async () => {
     const t = await setScene();
-    const sight = await expectPage(t, requestOf({ client_id: 'missing' }));
+    const sight = await expectPage(t, requestOf({ client_id: 'unknown' }));
     const reference = referenceOf(sight);
     expect(reference).toMatch(/^[2-9A-Z]{4}-[2-9A-Z]{4}$/);
     expect(t.events).toContainEqual(
@@ -86,7 +86,7 @@ describe('client and redirect URI of an authorization request', () => {
     'https://*.example/callback', 'https://user@app.example/callback',
   ]; // biome-ignore format: a table
 
-  it('[AS-AUTHZ-64 AS-REDIR-1 AS-REDIR-23] T001 T002: compares the redirect URI byte for byte, signed in or not', async () => {
+  it('[AS-AUTHZ-64 AS-REDIR-1 AS-REDIR-23] T001 T002: compares the redirect URI byte for byte, whether or not the user is signed in', async () => {
     const t = await setScene();
     await decide(t.visitor, requestOf());
     for (const redirect_uri of mutations) {
@@ -96,7 +96,7 @@ describe('client and redirect URI of an authorization request', () => {
     expect((await t.visitor.open(requestOf())).path).toMatch(/^\/consent/);
   });
 
-  it('T003: rejects redirect URIs with user information', async () => {
+  it('T003: rejects a redirect URI that hides its host behind user information', async () => {
     const t = await setScene();
     const client_id = await t.registerClient({
       redirect_uris: ['http://127.0.0.1/cb', 'http://localhost/cb', 'http://[::1]/cb'],
@@ -122,7 +122,7 @@ describe('client and redirect URI of an authorization request', () => {
     'http://localhost/bare',
   ];
 
-  it('[AS-REDIR-21 AS-REDIR-22 AS-REDIR-26] T004: only the port of a loopback redirect URI may differ', async () => {
+  it('[AS-REDIR-21 AS-REDIR-22 AS-REDIR-26] T004: allows a different port in a loopback redirect URI, and no other difference', async () => {
     const t = await setScene();
     const client_id = await t.registerClient({ redirect_uris: loopback });
     for (const redirect_uri of [
@@ -155,7 +155,7 @@ describe('client and redirect URI of an authorization request', () => {
     }
   });
 
-  it('[AS-REDIR-5 AS-REDIR-24] T005: does not redirect to invalid URIs of stored clients', async () => {
+  it('[AS-REDIR-5 AS-REDIR-24] T005: never redirects to an unsafe URI in a stored client record', async () => {
     const t = await setScene();
     const legacy = [
       'javascript:alert(1)', 'JaVaScRiPt:alert(1)', ' javascript:alert(1)', 'java\tscript:alert(1)', 'data:text/html,x',
@@ -188,7 +188,7 @@ describe('client and redirect URI of an authorization request', () => {
     await expectLogin(t, requestOf({ client_id: 'client_legacy', redirect_uri: 'https://fine.example/cb' }));
   });
 
-  it("[AS-AUTHZ-79] T067: rejects a redirect URI whose host would end a directive of the page's policy", async () => {
+  it('[AS-AUTHZ-79] T067: rejects a redirect URI whose host would end a CSP directive of the consent page', async () => {
     const t = await setScene();
     for (const end of [';frame-ancestors', ',x', "'", '&=']) {
       const before = t.snapshot();
@@ -210,7 +210,7 @@ describe('client and redirect URI of an authorization request', () => {
     ]);
   });
 
-  it('[AS-AUTHZ-64 AS-AUTHZ-65] requires the redirect URI unless exactly one is registered', async () => {
+  it('[AS-AUTHZ-64 AS-AUTHZ-65] requires a redirect URI unless exactly one is registered', async () => {
     const t = await setScene();
     const two = await t.registerClient({ redirect_uris: ['https://a.example/cb', 'https://b.example/cb'] });
     await expectPage(t, requestOf({ client_id: two, redirect_uri: undefined }));
@@ -218,7 +218,7 @@ describe('client and redirect URI of an authorization request', () => {
     expect(left?.href.startsWith('https://app.example/callback?code=')).toBe(true);
   });
 
-  it('[AS-AUTHZ-61] T006: rejects repeated parameters, with a page for client_id and redirect_uri', async () => {
+  it('[AS-AUTHZ-61] T006: rejects repeated parameters, with a page if they identify the client', async () => {
     const t = await setScene();
     for (const repeated of ['client_id=web', 'redirect_uri=https%3A%2F%2Fapp.example%2Fcallback']) {
       await expectPage(t, `${requestOf()}&${repeated}`);
@@ -239,7 +239,7 @@ describe('client and redirect URI of an authorization request', () => {
     await expectLogin(t, `${requestOf({ resource: NOTES })}&resource=${encodeURIComponent(NOTES)}`);
   });
 
-  it('[AS-AUTHZ-61] T006: ignores unknown parameters, and empty ones count as missing', async () => {
+  it('[AS-AUTHZ-61] T006: ignores unknown parameters and treats empty ones as left out', async () => {
     const t = await setScene();
     await expectLogin(
       t,
@@ -278,24 +278,24 @@ describe('parameters of an authorization request', () => {
     ['T013: a backslash', { scope: 'a\\b' }, 'invalid_scope'],
     ['T013: a wildcard', { scope: '*' }, 'invalid_scope'],
     ['T013: ten thousand scopes', { scope: 'a '.repeat(10_000) }, 'invalid_scope'],
-    ['[AS-AUTHZ-85] T014: a resource that is not here', { resource: 'https://other.example/mcp' }, 'invalid_target'],
+    ['[AS-AUTHZ-85] T014: an unknown resource', { resource: 'https://other.example/mcp' }, 'invalid_target'],
     ['[AS-AUTHZ-85 ALL-RES-11 AS-RES-61] T014: a fragment', { resource: `${NOTES}#x` }, 'invalid_target'],
     ['[AS-AUTHZ-85 ALL-RES-11 AS-RES-61] T014: no scheme', { resource: 'mcp.example/notes' }, 'invalid_target'],
     ['T014: a script', { resource: 'javascript:alert(1)' }, 'invalid_target'],
     ['T014: user information', { resource: 'https://mcp.example@evil.test/notes' }, 'invalid_target'],
     ['a request object', { request: 'eyJhbGciOiJub25lIn0..' }, 'invalid_request'],
-    ['a state beyond all measure', { state: 'x'.repeat(5000) }, 'invalid_request'],
+    ['a state that is too long', { state: 'x'.repeat(5000) }, 'invalid_request'],
     ['prompt=none without a session', { prompt: 'none' }, 'login_required'],
     ['prompt=none with login', { prompt: 'none login' }, 'invalid_request'],
   ]; // biome-ignore format: a table
 
-  it.each(refusals)('%s: rejected by a redirect to a trusted client', async (_what, parameters, error) => {
+  it.each(refusals)('%s: redirects the error to a configured client', async (_what, parameters, error) => {
     const t = await setScene();
     await expectRedirect(t, requestOf(parameters), error);
     await expectLogin(t, requestOf());
   });
 
-  it('[AS-RES-61] T014: rejects two different resources in one authorization request', async () => {
+  it('[AS-RES-61] T014: rejects two resources in one authorization request', async () => {
     const t = await setScene();
     await expectRedirect(
       t,
@@ -304,7 +304,7 @@ describe('parameters of an authorization request', () => {
     );
   });
 
-  it('[AS-AUTHZ-75] rejects a client that is not registered for the authorization code grant', async () => {
+  it('[AS-AUTHZ-75] rejects a client that is not registered for authorization codes', async () => {
     const robot = {
       client_id: 'robot',
       client_secret: 'robot-secret',
@@ -316,7 +316,7 @@ describe('parameters of an authorization request', () => {
     await expectRedirect(t, path, 'unauthorized_client');
   });
 
-  it('[AS-AUTHZ-69 AS-AUTHZ-72 AS-AUTHZ-86 AS-FALLBACK-2] a request without scope and resource gets the defaults', async () => {
+  it('[AS-AUTHZ-69 AS-AUTHZ-72 AS-AUTHZ-86 AS-FALLBACK-2] applies defaults to a request without scope and resource', async () => {
     const t = await setScene({ metadata: false });
     const { left } = await decide(t.visitor, requestOf());
     expect(t.events).toContainEqual(
@@ -329,7 +329,7 @@ describe('parameters of an authorization request', () => {
     });
   });
 
-  it('[AS-AUTHZ-71] T013: ignores unknown scopes beside known ones, and reports the granted ones exactly', async () => {
+  it('[AS-AUTHZ-71] T013: drops unknown scopes if known ones remain, and lists exactly what is granted', async () => {
     const t = await setScene();
     const consent = await t.visitor.signIn(requestOf({ scope: 'openid notes:write offline_access' }));
     expect(textOf(consent)).toContain('Change your notes');
@@ -338,7 +338,7 @@ describe('parameters of an authorization request', () => {
     expect(await foundCode(t, left)).toMatchObject({ scopes: ['notes:write'] });
   });
 
-  it('T013: rejects a client that may have none of the scopes; a server without scopes needs none', async () => {
+  it('T013: rejects a client that may have none of the resource’s scopes, and accepts any client where the resource has no scopes', async () => {
     const bare = 'https://mcp.example/bare';
     const clients = [
       { client_id: 'narrow', redirect_uris: ['https://app.example/callback'], scope: 'files:read' },
@@ -365,7 +365,7 @@ describe('parameters of an authorization request', () => {
     await expectLogin(t, requestOf({ resource: bare }));
   });
 
-  it('T013: enforces a scope configured by the operator, but not one that the client registered', async () => {
+  it('T013: limits a client to its configured scope, but not to the scope it registered itself', async () => {
     const limited = {
       client_id: 'limited',
       redirect_uris: ['https://limited.example/cb'],
@@ -385,7 +385,7 @@ describe('parameters of an authorization request', () => {
     );
   });
 
-  it('[AS-RES-63 ALL-RES-9] T014: accepts a resource in upper case or with a slash, and stores its canonical form', async () => {
+  it('[AS-RES-63 ALL-RES-9] T014: accepts a resource in upper case and with a slash, and stores its canonical form', async () => {
     const t = await setScene();
     for (const resource of ['HTTPS://MCP.EXAMPLE/files', `${FILES}/`]) {
       const consent = await t.visitor.signIn(requestOf({ resource }));
@@ -395,14 +395,14 @@ describe('parameters of an authorization request', () => {
     }
   });
 
-  it('prompt=none redirects with consent_required for a user with a session', async () => {
+  it('redirects consent_required to a client with prompt=none although the user is signed in', async () => {
     const t = await setScene();
     await t.visitor.signIn(requestOf());
     await expectRedirect(t, requestOf({ prompt: 'none' }), 'consent_required');
   });
 });
 
-describe('authorization errors of an untrusted client (open redirect)', () => {
+describe('an error for a client that registered itself', () => {
   const phish = { client_name: 'Your Bank', redirect_uris: ['https://phish.example/cb'] };
 
   it.each([
@@ -411,7 +411,7 @@ describe('authorization errors of an untrusted client (open redirect)', () => {
     ['a token', { response_type: 'token' }, 'unsupported_response_type'],
     ['a foreign resource', { resource: 'https://evil.example' }, 'invalid_target'],
   ])(
-    '[AS-REDIR-2 AS-REDIR-4] T011: shows an authorization error on a page that names the host to an unauthenticated user (%s)',
+    '[AS-REDIR-2 AS-REDIR-4] T011: shows an error page that names the redirect host to an anonymous browser (%s)',
     async (_what, wrong, error) => {
       const t = await setScene();
       const client_id = await t.registerClient(phish);
@@ -444,10 +444,10 @@ describe('authorization errors of an untrusted client (open redirect)', () => {
   );
 
   it.each([
-    ['is unexpected', new Error('no such column: secrets'), 'server_error', 500, null],
-    ['is temporary', temporarilyUnavailable('no such disk: secrets', 7), 'temporarily_unavailable', 503, '7'],
+    ['nothing catches', new Error('no such column: secrets'), 'server_error', 500, null],
+    ['passes', temporarilyUnavailable('no such disk: secrets', 7), 'temporarily_unavailable', 503, '7'],
   ] as const)(
-    'T010 T011: reports a failure that %s in safe words: by redirect where allowed, else on a page',
+    'T010 T011: reports an error that %s without details, by redirect or by a page',
     async (_what, failure, error, status, retryAfter) => {
       const store = await openStore(':memory:');
       const t = await setScene({ store: { ...store, openTransaction: () => Promise.reject(failure) } });
@@ -463,7 +463,7 @@ describe('authorization errors of an untrusted client (open redirect)', () => {
     },
   );
 
-  it('[AS-REDIR-3] redirects an error at once for a logged-in user, and for a trusted client', async () => {
+  it('[AS-REDIR-3] redirects an error at once for a signed-in user and for a configured client', async () => {
     const t = await setScene();
     const client_id = await t.registerClient(phish);
     await expectRedirect(t, requestOf({ scope: 'nonsense' }), 'invalid_scope');
@@ -473,7 +473,7 @@ describe('authorization errors of an untrusted client (open redirect)', () => {
     expect(url.host).toBe('phish.example');
   });
 
-  it('T010: never redirects if the redirect URI does not belong to the client, whatever else is wrong', async () => {
+  it('T010: never redirects if client and redirect URI do not match, whatever else is wrong', async () => {
     const t = await setScene();
     await t.visitor.signIn(requestOf());
     const evil = { redirect_uri: 'https://evil.example/cb' };
@@ -482,7 +482,7 @@ describe('authorization errors of an untrusted client (open redirect)', () => {
       { scope: 'nonsense' },
       { prompt: 'none' },
       { resource: 'x#y' },
-      { client_id: 'missing' },
+      { client_id: 'unknown' },
       { code_challenge: '%%%' },
       { state: '\u0000' },
     ]) {
@@ -493,7 +493,7 @@ describe('authorization errors of an untrusted client (open redirect)', () => {
 });
 
 describe('the authorization endpoint', () => {
-  it('[AS-AUTHZ-60] accepts GET and POST and no other method', async () => {
+  it('[AS-AUTHZ-60] answers GET and POST authorization requests and no other method', async () => {
     const t = await setScene();
     const body = new URLSearchParams(requestOf().split('?')[1]);
     const sight = await t.visitor.open('/authorize', { method: 'POST', body });
@@ -511,7 +511,7 @@ describe('the authorization endpoint', () => {
     expect([sight.status, sight.left]).toEqual([400, null]);
   });
 
-  it('[AS-AUTHZ-60] redirects a posted request as long as every server accepts its URL, and not a byte longer', async () => {
+  it('[AS-AUTHZ-60] redirects a posted request to its GET form up to the safe URL length, and not an octet beyond', async () => {
     const t = await setScene();
     const post = (length: number) => {
       const body = new URLSearchParams(requestOf({ state: 's'.repeat(length) }).split('?')[1]);
@@ -528,7 +528,7 @@ describe('the authorization endpoint', () => {
     expect(t.snapshot()).toBe(before);
   });
 
-  it('[AS-AUTHZ-80 AS-CORS-64] allows no cross-origin scripts (CORS)', async () => {
+  it('[AS-AUTHZ-80 AS-CORS-64] sends no CORS headers from the authorization endpoint', async () => {
     const t = await setScene();
     const headers = { origin: 'https://evil.example', 'access-control-request-method': 'POST' };
     for (const path of [requestOf(), '/login', '/consent', '/setup']) {
@@ -539,7 +539,7 @@ describe('the authorization endpoint', () => {
     }
   });
 
-  it('[AS-AUTHZ-83] error descriptions are ASCII', async () => {
+  it('[AS-AUTHZ-83] keeps error descriptions in ASCII', async () => {
     const t = await setScene();
     for (const wrong of [
       { scope: 'nötes "é" \\ \u0000' },
@@ -553,7 +553,7 @@ describe('the authorization endpoint', () => {
     }
   });
 
-  it('[AS-AUTHZ-74 AS-ISS-60] T016: redirects a failure after the redirect URI was checked', async () => {
+  it('[AS-AUTHZ-74 AS-ISS-60] T016: redirects a server error once the redirect URI is verified', async () => {
     const store = await openStore(':memory:');
     const failing = {
       ...store,
@@ -567,7 +567,7 @@ describe('the authorization endpoint', () => {
     expect(t.events).toContainEqual(expect.objectContaining({ reason: 'the disk is full' }));
   });
 
-  it('[AS-AUTHZ-74] shows a failure before that as a page that asks to try again', async () => {
+  it('[AS-AUTHZ-74] shows a server error before that as a page with Retry-After', async () => {
     const store = await openStore(':memory:');
     const failing = { ...store, findClient: () => Promise.reject(new Error('no such table: clients')) };
     const t = await setScene({ store: failing });

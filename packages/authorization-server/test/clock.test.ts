@@ -1,4 +1,4 @@
-/** T141: clock jumps and slow users: what has expired is rejected, nothing fails, and nothing becomes valid again. */
+/** T141: clock jumps and slow users: expired credentials are rejected, nothing fails, and nothing is revived. */
 import { describe, expect, it } from 'vitest';
 import { basic, claimsOf, redemption, refreshing, startServer } from './server-under-test.ts';
 import { requestOf, setScene, VERIFIER } from './visitor.ts';
@@ -7,7 +7,7 @@ const HOUR = 3600;
 
 describe('T141 a code', () => {
   it.each([[60], [61], [600], [HOUR]])(
-    '[AS-CODE-60] is refused %i seconds later, and changes nothing',
+    '[AS-CODE-60] rejects a code %i seconds later, and changes nothing',
     async (later) => {
       const t = await startServer();
       const { code, verifier } = await t.issueCode();
@@ -21,7 +21,7 @@ describe('T141 a code', () => {
     },
   );
 
-  it.each([[0], [59], [-HOUR]])('works %i seconds later', async (later) => {
+  it.each([[0], [59], [-HOUR]])('accepts a code %i seconds later', async (later) => {
     const t = await startServer();
     const { code, verifier } = await t.issueCode();
     t.clock.now += later;
@@ -30,7 +30,7 @@ describe('T141 a code', () => {
 });
 
 describe('T141 tokens', () => {
-  it('outlive a clock that jumps back an hour and forth again', async () => {
+  it('tokens survive a clock that jumps back an hour and forth again', async () => {
     const t = await startServer();
     const { body } = await t.signIn();
     t.clock.now -= HOUR;
@@ -43,7 +43,7 @@ describe('T141 tokens', () => {
     expect(t.events.filter(({ type }) => type === 'request.failed')).toEqual([]);
   });
 
-  it('that were rotated before a clock jumped forth are no thieves’ when the client has moved on', async () => {
+  it('a clock that jumps forward does not turn rotated refresh tokens into reuse', async () => {
     const t = await startServer();
     const { body } = await t.signIn();
     const next = await t.post('/token', refreshing(body['refresh_token']));
@@ -52,7 +52,7 @@ describe('T141 tokens', () => {
     expect(last.status).toBe(200);
   });
 
-  it('that have expired are inactive, not an error', async () => {
+  it('introspection reports expired tokens as inactive, without an error', async () => {
     const t = await startServer();
     const { body } = await t.signIn();
     const ask = () =>
@@ -67,9 +67,9 @@ describe('T141 tokens', () => {
   });
 });
 
-describe('T141 somebody who takes their time', () => {
+describe('T141 a slow user', () => {
   it.each(['sign-in', 'consent'] as const)(
-    'over the %s is asked to begin again, and gets no code',
+    'asks a user who takes an hour over %s to start again, and issues no code',
     async (page) => {
       const t = await setScene();
       const sight =
@@ -85,7 +85,7 @@ describe('T141 somebody who takes their time', () => {
     },
   );
 
-  it('within the time that there is gets a code that works', async () => {
+  it('issues a working code to a user who takes nine minutes over consent', async () => {
     const t = await setScene();
     const sight = await t.visitor.signIn(requestOf());
     t.clock.now += 590;

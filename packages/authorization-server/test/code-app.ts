@@ -1,8 +1,8 @@
-/** A TOTP app, and what it reads on the pages. */
+/** An authenticator app (TOTP), and what it reads on our pages. */
 import { hotp } from '../src/users/totp.ts';
 import type { Sight } from './visitor.ts';
 
-/** The six digits that an app shows now, from the secret that the page wrote out. */
+/** The current six digits, from the secret on the page. */
 export function codeOf(secret: string, now: number): string {
   const bits = [...secret]
     .map((letter) => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(letter).toString(2).padStart(5, '0'))
@@ -11,7 +11,7 @@ export function codeOf(secret: string, now: number): string {
   return hotp(Uint8Array.from(bytes), Math.floor(now / 30));
 }
 
-/** The secret that the page shows for users without a camera. */
+/** The secret in text form, for users without a camera. */
 export function secretOn({ html }: Sight): string {
   return (/app: <code>([^<]+)<\/code>/.exec(html)?.[1] ?? '').replaceAll(' ', '');
 }

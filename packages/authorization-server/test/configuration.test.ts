@@ -1,4 +1,4 @@
-/** Validation of the options: at startup, with all issues in one error that names their paths. */
+/** Options: validated once at startup, with every issue in one error that names the path. */
 import { openStore } from '@portcullis/store';
 import { afterAll, describe, expect, it } from 'vitest';
 import {
@@ -28,7 +28,7 @@ async function issuesOf(options: Partial<AuthorizationServerOptions>): Promise<r
   return error.issues;
 }
 
-const THIRD_PARTY = {
+const IDENTITY_PROVIDER = {
   id: 'example',
   name: 'Example',
   clientId: 'us',
@@ -39,7 +39,7 @@ const SECRET = 'a secret of thirty-two characters';
 const notes = { resource: NOTES, name: 'Notes', scopes: { 'notes:read': 'Read your notes' } };
 const client = { client_id: 'c', redirect_uris: [CALLBACK] };
 
-describe('validation of the options', () => {
+describe('the options of an authorization server', () => {
   it('accepts valid options', async () => {
     expect(await issuesOf({})).toEqual([]);
     expect(await issuesOf({ issuer: 'http://localhost:8484' })).toEqual([]);
@@ -52,39 +52,39 @@ describe('validation of the options', () => {
     ['[AS-META-60] an issuer with a fragment', { issuer: 'https://as.example#x' }, /^issuer must have no query and no fragment/],
     ['no issuer', { issuer: '' }, /^issuer must not be empty/],
     ['a short master key', { masterKey: new Uint8Array(31) }, /^masterKey must be 32 bytes/],
-    ['[AS-TTL-3] tokens with no lifetime', { lifetimes: { accessToken: 0 } }, /^lifetimes\.accessToken must/],
-    ['[AS-TTL-3] tokens without an expiry', { lifetimes: { grant: Number.POSITIVE_INFINITY } }, /^lifetimes\.grant must/],
-    ['fractions of seconds', { lifetimes: { refreshGrace: 0.5 } }, /^lifetimes\.refreshGrace must/],
+    ['[AS-TTL-3] tokens with a lifetime of zero', { lifetimes: { accessToken: 0 } }, /^lifetimes\.accessToken must/],
+    ['[AS-TTL-3] tokens with an infinite lifetime', { lifetimes: { grant: Number.POSITIVE_INFINITY } }, /^lifetimes\.grant must/],
+    ['fractions of a second', { lifetimes: { refreshGrace: 0.5 } }, /^lifetimes\.refreshGrace must/],
     ['no resource', { resources: [] }, /^resources must have at least one/],
     ['a resource that is not canonical', { resources: [{ ...notes, resource: 'https://MCP.example/' }] }, /^resources\.0\.resource must be a canonical/],
-    ['a negative revocation delay', { resources: [{ ...notes, revocationDelay: -1 }] }, /^resources\.0\.revocationDelay must be a whole number of seconds/],
-    ['a resource twice', { resources: [notes, notes] }, /^resources\.1\.resource: duplicate resource "/],
-    ['a malformed scope', { resources: [{ ...notes, scopes: { 'a b': 'A' } }] }, /^resources\.0\.scopes: invalid scope "a b"/],
+    ['a negative revocationDelay', { resources: [{ ...notes, revocationDelay: -1 }] }, /^resources\.0\.revocationDelay must be a whole number of seconds/],
+    ['a duplicate resource', { resources: [notes, notes] }, /^resources\.1\.resource: duplicate resource "/],
+    ['an invalid scope', { resources: [{ ...notes, scopes: { 'a b': 'A' } }] }, /^resources\.0\.scopes: invalid scope "a b"/],
     ['an unknown default scope', { resources: [{ ...notes, defaultScopes: ['x'] }] }, /^resources\.0\.defaultScopes: unknown scope "x"/],
     ['an unknown scope in the hierarchy', { resources: [{ ...notes, hierarchy: { 'notes:read': ['x'] } }] }, /^resources\.0\.hierarchy: unknown scope "x"/],
     ['an unknown introspecting client', { resources: [{ ...notes, introspectionClients: ['x'] }] }, /^resources\.0\.introspectionClients: "x"/],
     ['a public introspecting client', { resources: [{ ...notes, introspectionClients: ['desktop'] }] }, /^resources\.0\.introspectionClients: "desktop"/],
     ['a translation into another language', { resources: [{ ...notes, translations: { fr: { name: 'Cahiers' } } as object }] }, /^resources\.0\.translations\.fr: unknown key; /],
-    ['a translation of no scope', { resources: [{ ...notes, translations: { de: { scopes: { x: 'X' } } } }] }, /^resources\.0\.translations\.de\.scopes: unknown scope "x"/],
-    ['a translation without words', { resources: [{ ...notes, translations: { de: { scopes: { 'notes:read': ' ' } } } }] }, /^resources\.0\.translations\.de\.scopes\.notes:read must not be empty/],
+    ['a translation of an unknown scope', { resources: [{ ...notes, translations: { de: { scopes: { x: 'X' } } } }] }, /^resources\.0\.translations\.de\.scopes: unknown scope "x"/],
+    ['an empty translation', { resources: [{ ...notes, translations: { de: { scopes: { 'notes:read': ' ' } } } }] }, /^resources\.0\.translations\.de\.scopes\.notes:read must not be empty/],
     ['an external UI without a page', { externalUi: { secrets: [SECRET] } }, /^externalUi needs a loginUrl/],
     ['an external UI over plain http', { externalUi: { loginUrl: 'http://app.example/login', secrets: [SECRET] } }, /^externalUi\.loginUrl must be an https/],
-    ['an external UI page that is a script', { externalUi: { consentUrl: 'javascript:alert(1)', secrets: [SECRET] } }, /^externalUi\.consentUrl must be an https/],
+    ['an external UI with a script URL', { externalUi: { consentUrl: 'javascript:alert(1)', secrets: [SECRET] } }, /^externalUi\.consentUrl must be an https/],
     ['an external UI without a secret', { externalUi: { loginUrl: 'https://app.example/login', secrets: [] } }, /^externalUi\.secrets must not be empty/],
     ['an external UI with a short secret', { externalUi: { loginUrl: 'https://app.example/login', secrets: [SECRET, 'short'] } }, /^externalUi\.secrets\.1 must have at least 32/],
-    ['an external UI that creates accounts without login', { externalUi: { consentUrl: 'https://app.example/consent', secrets: [SECRET], createAccounts: true } }, /^externalUi\.createAccounts needs a loginUrl/],
-    ['an external login and an identity provider', { externalUi: { loginUrl: 'https://app.example/login', secrets: [SECRET] }, identityProviders: [THIRD_PARTY] }, /^externalUi\.loginUrl must not be combined with identityProviders/],
+    ['an external UI that creates accounts without a sign-in page', { externalUi: { consentUrl: 'https://app.example/consent', secrets: [SECRET], createAccounts: true } }, /^externalUi\.createAccounts needs a loginUrl/],
+    ['an external sign-in page together with identity providers', { externalUi: { loginUrl: 'https://app.example/login', secrets: [SECRET] }, identityProviders: [IDENTITY_PROVIDER] }, /^externalUi\.loginUrl must not be combined with identityProviders/],
     ['a client without identifier', { clients: [{ redirect_uris: [CALLBACK] }] }, /^clients\.0\.client_id is required/],
     ['a client that is no object', { clients: [null] as never }, /^clients\.0 must be an object/],
     ['[AS-JWT-64] a client that looks like an account', { clients: [{ ...client, client_id: 'user_1' }] }, /^clients\.0\.client_id must not start with user_/],
     ['a client with a control character', { clients: [{ ...client, client_id: 'a\nb' }] }, /^clients\.0\.client_id must be printable/],
     ['a client with a scope that no resource has', { clients: [{ ...client, scope: 'notes:read notes:raed' }] }, /^clients\.0\.scope: unknown scope "notes:raed"/],
-    ['a client twice', { clients: [client, client] }, /^clients\.1\.client_id: duplicate client c/],
+    ['a duplicate client', { clients: [client, client] }, /^clients\.1\.client_id: duplicate client c/],
     ['a secret that no method sends', { clients: [{ ...client, client_secret: 's', token_endpoint_auth_method: 'none' }] }, /^clients\.0\.client_secret goes with/],
     ['a method without its secret', { clients: [{ ...client, token_endpoint_auth_method: 'client_secret_basic' }] }, /^clients\.0\.client_secret goes with/],
     ['[AS-GRANT-3] a public client with client credentials', { clients: [{ client_id: 'c', grant_types: ['client_credentials'] }] }, /^clients\.0.*client_credentials needs/],
     ['[AS-REDIR-5] a client with a script as redirect URI', { clients: [{ ...client, redirect_uris: ['javascript:alert(1)'] }] }, /^clients\.0\.redirect_uris\.0/],
-  ])('rejects options with %s, and the issue names the path', async (_what, options, issue) => {
+  ])('rejects %s, with an issue that names the path', async (_what, options, issue) => {
     const resources = options.clients === undefined ? {} : { resources: [notes] };
     expect(await issuesOf({ ...resources, ...options })).toEqual([expect.stringMatching(issue)]);
   }); // biome-ignore format: a table
@@ -93,20 +93,20 @@ describe('validation of the options', () => {
     [{ lifetime: { code: 60 } }, ['lifetime: unknown option; did you mean lifetimes?']],
     [{ lifetimes: { accesToken: 60 }, keys: { rotateEvry: 1 } }, ['keys.rotateEvry: unknown key; did you mean rotateEvery?', 'lifetimes.accesToken: unknown key; did you mean accessToken?']],
     [{ resources: [{ ...notes, requireScopes: [] }] }, ['resources.0.requireScopes: unknown key; did you mean requiredScopes?']],
-    [{ identityProviders: [{ ...THIRD_PARTY, alowedUsers: {}, allowedUsers: { subject: ['1'] } }] }, ['identityProviders.0.alowedUsers: unknown key; did you mean allowedUsers?', 'identityProviders.0.allowedUsers.subject: unknown key; did you mean subjects?']],
+    [{ identityProviders: [{ ...IDENTITY_PROVIDER, alowedUsers: {}, allowedUsers: { subject: ['1'] } }] }, ['identityProviders.0.alowedUsers: unknown key; did you mean allowedUsers?', 'identityProviders.0.allowedUsers.subject: unknown key; did you mean subjects?']],
     [{ registration: { requireInitialAcessToken: true }, metadataDocuments: { host: ['a.example'] } }, ['registration.requireInitialAcessToken: unknown key; did you mean requireInitialAccessToken?', 'metadataDocuments.host: unknown key; did you mean hosts?']],
     [{ outbound: { allowLopback: true }, externalUi: { loginUrl: 'https://a.example/', secrets: [SECRET], login: '' } }, ['outbound.allowLopback: unknown key; did you mean allowLoopback?', expect.stringMatching(/^externalUi\.login: unknown key; /) as never]],
     [{ brand: { accents: {}, accent: { night: '#000000' }, links: [{ label: 'x', href: 'https://a.example', title: 'y' }] } }, ['brand.accents: unknown key; did you mean accent?', 'brand.accent.night: unknown key; did you mean light?', 'brand.links.0.title: unknown key; expected one of label, href']],
     [{ rateLimits: { signins: { burst: 1, perMinute: 1 }, refreshes: { burst: 1, perMinute: 1, perHour: 1 } } }, ['rateLimits.signins: unknown key; did you mean signIns?', 'rateLimits.refreshes.perHour: unknown key; expected one of burst, perMinute']],
-  ])('has no other options than documented: %j', async (options, issues) => {
+  ])('rejects unknown options: %j', async (options, issues) => {
     const found = await issuesOf({ resources: [notes], clients: [], ...options } as never);
     expect(found).toEqual(expect.arrayContaining([...issues]));
     expect(found.filter((issue) => /: unknown (?:key|option); /.test(issue))).toHaveLength(issues.length);
     // What they were meant as is good.
-    expect(await issuesOf({ resources: [notes], clients: [], identityProviders: [THIRD_PARTY], lifetimes: { accessToken: 60 } })).toEqual([]);
+    expect(await issuesOf({ resources: [notes], clients: [], identityProviders: [IDENTITY_PROVIDER], lifetimes: { accessToken: 60 } })).toEqual([]);
   }); // biome-ignore format: a table
 
-  it('reports all issues of a client, and none that only follow from another', async () => {
+  it('reports all issues of a client, and none that follows from another', async () => {
     const invalid = {
       ...client,
       grant_types: ['x'],
@@ -139,7 +139,7 @@ describe('validation of the options', () => {
     ]);
   });
 
-  it('[ALL-DCR-1 AS-REG-1] a configured client without secret and method is public', async () => {
+  it('[ALL-DCR-1 AS-REG-1] treats a client without secret and method as public', async () => {
     expect(await issuesOf({ clients: [client], resources: [notes] })).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-/** Choices on the consent page: partial consent, additional scopes, remembered consent, workspaces. */
+/** Choices on the consent page, scopes already granted, and remembered consent. */
 import { describe, expect, it } from 'vitest';
 import type { AuthorizationServerOptions } from '../src/index.ts';
 import { hashSecret } from '../src/secrets.ts';
@@ -23,7 +23,7 @@ import {
   VERIFIER,
 } from './visitor.ts';
 
-/** Fetch metadata headers of a navigation that the user started. */
+/** Headers of a browser whose user started the navigation. */
 const OWN_NAVIGATION = {
   'sec-fetch-site': 'none',
   'sec-fetch-mode': 'navigate',
@@ -75,20 +75,20 @@ async function expectUnchanged(t: Scene, status: number, act: () => Promise<Sigh
 const board = (scope: string): Fields => ({ resource: BOARD.resource, scope });
 const withBoard = { resources: [...RESOURCES, BOARD] };
 
-describe('allowing a part', () => {
-  it('[AS-MIN-40] grants the scopes left switched on, and reports them to the client', async () => {
+describe('granting fewer scopes', () => {
+  it('[AS-MIN-40] grants the scopes left switched on, and tells the client', async () => {
     const t = await setScene(withBoard);
     const { scope } = await connect(t, board('see draw share'), { scope: ['see', 'share'] });
     expect(scope).toBe('see share');
     expect((await grantsOf(t))[0]?.scopes).toEqual(['see', 'share']);
   });
 
-  it('grants all requested scopes if the user changes nothing', async () => {
+  it('grants all requested scopes when the user changes nothing', async () => {
     const t = await setScene(withBoard);
     expect((await connect(t, board('see draw share')))['scope']).toBe('see draw share');
   });
 
-  it('required scopes, or the only requested one, cannot be switched off', async () => {
+  it('offers no switch for a required scope or for the only requested scope', async () => {
     const t = await setScene(withBoard);
     const consent = await t.visitor.signIn(requestOf(board('see draw')));
     expect(consent.html).toContain('<input type="hidden" name="scope" value="see">');
@@ -99,7 +99,7 @@ describe('allowing a part', () => {
     expect((await t.visitor.submit(consent, { decision: 'allow', scope: 'see' })).left).not.toBeNull();
   });
 
-  it('shows the consent page again with an error if no scope is left', async () => {
+  it('asks again when every scope is switched off, and says so', async () => {
     const t = await setScene(withBoard);
     const consent = await t.visitor.signIn(requestOf(board('draw share')));
     const again = await expectUnchanged(t, 400, () =>
@@ -113,7 +113,7 @@ describe('allowing a part', () => {
     expect((await tokens(t, back))['scope']).toBe('draw');
   });
 
-  it('the consent page shows implied permissions, and they are granted', async () => {
+  it('names the scopes that another scope implies, and grants them', async () => {
     const t = await setScene(withBoard);
     const consent = await t.visitor.signIn(requestOf(board('draw share wipe')));
     expect(textOf(consent)).toContain('Wipe the board Includes: Draw on the board');
@@ -121,7 +121,7 @@ describe('allowing a part', () => {
     expect((await tokens(t, back))['scope']).toBe('draw wipe');
   });
 
-  it('T068: rejects scopes that were not requested, whether or not the resource has them', async () => {
+  it('T068: grants no scope that was not requested, whether or not the resource has it', async () => {
     const t = await setScene(withBoard);
     const consent = await t.visitor.signIn(requestOf(board('see draw')));
     for (const scope of [['see', 'share'], ['see', 'notes:read'], ['see draw']]) {
@@ -132,7 +132,7 @@ describe('allowing a part', () => {
 });
 
 describe('requesting more scopes', () => {
-  it('shows new scopes apart from granted ones, and grants both', async () => {
+  it('shows new scopes, keeps granted ones, and grants both', async () => {
     const t = await setScene(withBoard);
     await connect(t, board('see draw'));
     const consent = await t.visitor.open(requestOf(board('see share')));
@@ -143,13 +143,13 @@ describe('requesting more scopes', () => {
     expect(scope).toBe('see draw share');
   });
 
-  it('the user may leave out a part of the new scopes', async () => {
+  it('lets the user leave out some of the new scopes', async () => {
     const t = await setScene(withBoard);
     await connect(t, board('see'));
     expect((await connect(t, board('share draw'), { scope: 'draw' }))['scope']).toBe('see draw');
   });
 
-  it('keeps the granted scopes when the user denies new ones', async () => {
+  it('keeps the granted scopes when the user declines more', async () => {
     const t = await setScene(withBoard);
     const { refresh_token } = await connect(t, board('see'));
     const { left } = await decide(t.visitor, requestOf(board('see draw')), 'deny');
@@ -161,7 +161,7 @@ describe('requesting more scopes', () => {
     expect([refreshed.status, refreshed.body['scope']]).toEqual([200, 'see']);
   });
 
-  it('T058: does not change the grant of another installation of the same client', async () => {
+  it('T058: leaves the grant of another installation of the client alone', async () => {
     const t = await setScene(withBoard);
     const first = await connect(t, board('see'));
     await connect(t, board('draw'));
@@ -170,7 +170,7 @@ describe('requesting more scopes', () => {
     expect((await t.post('/token', form)).body['scope']).toBe('see');
   });
 
-  it('new scopes already implied by a granted scope are not asked for', async () => {
+  it('treats an implied scope as granted', async () => {
     const t = await setScene(withBoard);
     await connect(t, board('wipe'));
     const consent = await t.visitor.open(requestOf(board('draw see')));
@@ -182,7 +182,7 @@ describe('requesting more scopes', () => {
     expect(scope).toBe('wipe draw see');
   });
 
-  it('a request without new scopes grants no more than it requests', async () => {
+  it('issues no more than requested when no scope is new', async () => {
     const t = await setScene(withBoard);
     await connect(t, board('see draw'));
     const consent = await t.visitor.open(requestOf(board('see')));
@@ -190,7 +190,7 @@ describe('requesting more scopes', () => {
     expect((await tokens(t, await t.visitor.submit(consent, { decision: 'allow' })))['scope']).toBe('see');
   });
 
-  it('granted scopes of other clients, servers, users or revoked grants do not count', async () => {
+  it('ignores grants of other clients, resources and users, and revoked ones', async () => {
     const t = await setScene(withBoard);
     await connect(t, { resource: NOTES, scope: 'notes:read' });
     await connect(t, board('see'));
@@ -202,7 +202,7 @@ describe('requesting more scopes', () => {
     expect(textOf(consent)).not.toMatch(/keeps|new|before/);
   });
 
-  it('rejects a decision on a consent page that has become outdated', async () => {
+  it('rejects a decision on a consent page that is out of date', async () => {
     const t = await setScene(withBoard);
     await connect(t, board('see'));
     const consent = await t.visitor.open(requestOf(board('draw')));
@@ -224,7 +224,7 @@ describe('remembered consent', () => {
 
   const asksAgain = (sight: Sight) => sight.left === null && sight.path.startsWith('/consent');
 
-  it('issues a code for a remembered consent without a page, and records it', async () => {
+  it('skips consent for the same request of the same client, and logs it', async () => {
     const t = await remember();
     const sight = await t.visitor.open(requestOf({ scope: 'notes:read' }));
     expect((await tokens(t, sight))['scope']).toBe('notes:read');
@@ -233,7 +233,7 @@ describe('remembered consent', () => {
     expect(silent.left?.searchParams.has('code')).toBe(true);
   });
 
-  it('an older consent that allows more than the newest is remembered', async () => {
+  it('uses an older consent that covers more than the newest', async () => {
     const t = await remember();
     t.clock.now += 10;
     await tokens(t, await t.visitor.open(requestOf({ scope: 'notes:read' })));
@@ -243,18 +243,18 @@ describe('remembered consent', () => {
   });
 
   it.each([
-    ['another site started the request', { 'sec-fetch-site': 'cross-site' }],
-    ['the browser sends no fetch metadata', { 'sec-fetch-site': undefined }],
-    ['the request is in a frame', { 'sec-fetch-dest': 'iframe' }],
-    ['it is fetched ahead', { 'sec-purpose': 'prefetch' }],
-    ['it is rendered ahead', { 'sec-purpose': 'prefetch;prerender' }],
-    ['it is fetched ahead, in the words of another browser', { purpose: 'prefetch' }],
-    ['it is asked by a script', { 'sec-fetch-mode': 'cors', 'sec-fetch-dest': 'empty' }],
+    ['another site links to it', { 'sec-fetch-site': 'cross-site' }],
+    ['the browser sends no Sec-Fetch-Site', { 'sec-fetch-site': undefined }],
+    ['it is requested in a frame', { 'sec-fetch-dest': 'iframe' }],
+    ['it is prefetched', { 'sec-purpose': 'prefetch' }],
+    ['it is prerendered', { 'sec-purpose': 'prefetch;prerender' }],
+    ['another browser prefetches it', { purpose: 'prefetch' }],
+    ['a script requests it', { 'sec-fetch-mode': 'cors', 'sec-fetch-dest': 'empty' }],
     [
-      'the browser says nothing at all',
+      'the browser sends no fetch metadata',
       { 'sec-fetch-site': undefined, 'sec-fetch-mode': undefined, 'sec-fetch-dest': undefined },
     ],
-  ])('T072: asks for consent when %s', async (_why, changes) => {
+  ])('T072: asks when %s', async (_why, changes) => {
     const t = await remember();
     const headers = Object.entries({ ...OWN_NAVIGATION, ...changes });
     t.visitor.headers = Object.fromEntries(
@@ -265,7 +265,7 @@ describe('remembered consent', () => {
     expect(silent.left?.searchParams.get('error')).toBe('consent_required');
   });
 
-  it('T067: a HEAD request with remembered consent gets no code', async () => {
+  it('T067: issues no code for a HEAD request', async () => {
     const t = await remember();
     const headers = {
       ...OWN_NAVIGATION,
@@ -288,7 +288,7 @@ describe('remembered consent', () => {
     ['more scopes are requested', { scope: 'notes:read files:read', resource: undefined }, true],
     ['another resource is requested', { resource: FILES }, false],
     ['the client sends prompt=consent', { prompt: 'consent' }, false],
-  ])('T071: asks for consent again when %s', async (_why, parameters, isSame) => {
+  ])('T071: asks when %s', async (_why, parameters, isSame) => {
     const t = await remember();
     const sight = await t.visitor.open(
       requestOf({ scope: isSame ? 'notes:read' : undefined, ...parameters }),
@@ -297,7 +297,7 @@ describe('remembered consent', () => {
     expect(asksAgain(sight)).toBe(!isSame);
   });
 
-  it('T071: asks for consent when the client metadata or the redirect URI changed', async () => {
+  it('T071: asks for consent when client metadata or the redirect URI changed', async () => {
     const t = await setScene();
     t.visitor.headers = { ...OWN_NAVIGATION };
     const metadata = {
@@ -330,7 +330,7 @@ describe('remembered consent', () => {
     expect(asksAgain(await t.visitor.open(requestOf(asked)))).toBe(true);
   });
 
-  it('[AS-AUTHZ-81] T054: never remembers consent for loopback redirects or dynamically registered clients', async () => {
+  it('[AS-AUTHZ-81] T054: never remembers consent for loopback redirects and self-registered clients', async () => {
     const t = await setScene();
     t.visitor.headers = { ...OWN_NAVIGATION };
     const client_id = await t.registerClient({ redirect_uris: ['https://b.example/cb'] });
@@ -343,7 +343,7 @@ describe('remembered consent', () => {
     }
   });
 
-  it('remembered consent ends with the grant, and with the session', async () => {
+  it('remembered consent ends with the grant and with the session', async () => {
     const t = await remember();
     const kept = new Map(t.visitor.cookies);
     t.visitor.cookies.clear();
@@ -354,7 +354,7 @@ describe('remembered consent', () => {
     expect(asksAgain(await t.visitor.open(requestOf()))).toBe(true);
   });
 
-  it('T071: remembered consent is not stored in a cookie', async () => {
+  it('T071: remembered consent is not a cookie that could be tampered with', async () => {
     const t = await setScene();
     t.visitor.headers = { ...OWN_NAVIGATION };
     await t.visitor.signIn(requestOf());
@@ -373,7 +373,7 @@ describe('workspaces', () => {
   const workspaces: NonNullable<AuthorizationServerOptions['workspaces']> = async (accountId, resource) =>
     accountId === ACCOUNT && resource === NOTES ? teams : [];
 
-  it('the user picks a workspace, and the grant is bound to it through refreshes and further requests', async () => {
+  it('the user picks the workspace, which stays with the grant through refreshes and more scopes', async () => {
     const t = await setScene({ workspaces });
     const first = await connect(t, { scope: 'notes:read' }, { workspace: 'w1' });
     expect(claimsOf(first['access_token'])['workspace']).toBe('w1');
@@ -400,7 +400,7 @@ describe('workspaces', () => {
     expect(inspected.body).toMatchObject({ active: true, workspace: 'w1' });
   });
 
-  it('keep apart what was allowed in each workspace', async () => {
+  it('keeps grants in different workspaces apart', async () => {
     const t = await setScene({ workspaces });
     await connect(t, { scope: 'notes:write' }, { workspace: 'w1' });
     const consent = await t.visitor.open(requestOf({ scope: 'notes:read notes:write' }));
@@ -413,7 +413,7 @@ describe('workspaces', () => {
     expect([scope, claimsOf(access_token)['workspace']]).toEqual(['notes:read', 'w2']);
   });
 
-  it('preselects the workspace last used, not the one last allowed', async () => {
+  it('preselects the workspace used last, not the one granted last', async () => {
     const t = await setScene({ workspaces });
     t.visitor.headers = { ...OWN_NAVIGATION };
     const first = await connect(t, { scope: 'notes:read' }, { workspace: 'w1' });
@@ -429,7 +429,7 @@ describe('workspaces', () => {
     expect(claimsOf(access_token)['workspace']).toBe('w1');
   });
 
-  it('the user must pick a workspace, and one of their own', async () => {
+  it('requires a workspace, and accepts only one of the user’s own', async () => {
     const t = await setScene({ workspaces });
     const consent = await t.visitor.signIn(requestOf());
     expect(consent.html).not.toMatch(/<script|\u202e/);
@@ -439,7 +439,7 @@ describe('workspaces', () => {
     expect((await t.visitor.submit(consent, { decision: 'allow', workspace: 'w2' })).left).not.toBeNull();
   });
 
-  it('keeps switched-off scopes and the picked workspace when the form is shown again', async () => {
+  it('keeps switches and workspace when the form comes back with an error', async () => {
     const t = await setScene({ ...withBoard, workspaces: async () => teams });
     const consent = await t.visitor.signIn(requestOf(board('see draw share')));
     const option = (id: string, isChosen: boolean) => `<option value="${id}"${isChosen ? ' selected' : ''}>`;
@@ -462,7 +462,7 @@ describe('workspaces', () => {
     expect((await tokens(t, back))['scope']).toBe('see share');
   });
 
-  it('asks for no workspace where there is none or only one', async () => {
+  it('asks for no workspace if there is none or only one', async () => {
     const t = await setScene({
       workspaces: async (_account, resource) => (resource === NOTES ? teams.slice(0, 1) : []),
     });
@@ -477,7 +477,7 @@ describe('workspaces', () => {
     expect(claimsOf(free['access_token'])).not.toHaveProperty('workspace');
   });
 
-  it('remembers no consent for a workspace that the user has left', async () => {
+  it('keeps no scopes of a workspace that the user has left', async () => {
     let mine = teams;
     const t = await setScene({ workspaces: async () => mine });
     t.visitor.headers = { ...OWN_NAVIGATION };
@@ -489,7 +489,7 @@ describe('workspaces', () => {
     expect(textOf(consent)).not.toMatch(/before|Team One/);
   });
 
-  it('unavailable workspaces are an outage: nothing is decided, and denying still works', async () => {
+  it('answers 503 while workspaces cannot be listed, and still lets the user decline', async () => {
     let fails = true;
     const t = await setScene({
       workspaces: async () => (fails ? Promise.reject(new Error('the directory is down')) : teams),

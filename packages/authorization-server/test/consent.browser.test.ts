@@ -1,4 +1,4 @@
-/** Consent in Chromium: partial, extended, in a workspace, in German; and the redirect over https. */
+/** Consent in a real Chromium: fewer scopes, more scopes later, a workspace, German, and the redirect back over https. */
 import { readFileSync } from 'node:fs';
 import { createServer as createHttpServer, type Server } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
@@ -143,7 +143,7 @@ describe('consent', { timeout: 60_000 }, () => {
     ['with JavaScript', true],
     ['without', false],
   ])(
-    'is narrowed by a switch, by keyboard alone, and added to later: %s',
+    'narrows scopes with a switch, by keyboard alone, and adds them later: %s',
     async (_how, javaScriptEnabled) => {
       const callback = `http://127.0.0.1:${portOf(plain)}/cb`;
       const client_id = await register(callback);
@@ -164,7 +164,7 @@ describe('consent', { timeout: 60_000 }, () => {
     },
   );
 
-  it('Enter in a switch denies consent and does not log the user out', async () => {
+  it('Enter in a switch declines consent and keeps the user signed in', async () => {
     const callback = `http://127.0.0.1:${portOf(plain)}/cb`;
     const page = await visit();
     await ask(page, { client_id: await register(callback), scope: 'read write' });
@@ -174,7 +174,7 @@ describe('consent', { timeout: 60_000 }, () => {
     expect(await page.locator('h1').textContent()).toBe('Your account is ready');
   });
 
-  it('T073: shows all that matters on the first screen of a small phone, whatever the app calls itself', async () => {
+  it('T073: the consent page shows everything important on the first screen of a small phone, however long the app’s name', async () => {
     const client_id = await register('http://127.0.0.1/cb', 'Your trusted bank '.repeat(16));
     const page = await visit({ viewport: { width: 360, height: 640 } });
     await ask(page, {
@@ -199,7 +199,7 @@ describe('consent', { timeout: 60_000 }, () => {
     }
   });
 
-  it('binds to the workspace that was chosen, and to none as long as none is', async () => {
+  it('binds the grant to the chosen workspace, and requires a choice', async () => {
     const callback = `http://127.0.0.1:${portOf(plain)}/cb`;
     const client_id = await register(callback);
     const page = await visit();
@@ -213,7 +213,7 @@ describe('consent', { timeout: 60_000 }, () => {
     expect(JSON.parse(claims)).toMatchObject({ workspace: 'w2' });
   });
 
-  it('can be switched to German and is answered there', async () => {
+  it('the consent page can be switched to German and works there', async () => {
     const callback = `http://127.0.0.1:${portOf(plain)}/cb`;
     const client_id = await register(callback);
     const page = await visit({ javaScriptEnabled: false });
@@ -224,7 +224,7 @@ describe('consent', { timeout: 60_000 }, () => {
     await page.waitForURL(`${callback}?error=access_denied**`);
   });
 
-  it('leads back over https', async () => {
+  it('consent redirects back over https', async () => {
     const callback = `https://127.0.0.1:${portOf(secure)}/cb`;
     const registered = await fetch(`${issuer}/register`, {
       method: 'POST',
@@ -238,7 +238,7 @@ describe('consent', { timeout: 60_000 }, () => {
     expect(await page.title()).toBe('The app');
   });
 
-  it('says what is missing when cookies are off, and decides nothing', async () => {
+  it('explains that cookies are off, and decides nothing', async () => {
     const client_id = await register('http://127.0.0.1/cb');
     const page = await visit();
     await ask(page, { client_id, scope: 'read' });
@@ -249,7 +249,7 @@ describe('consent', { timeout: 60_000 }, () => {
     expect(await page.locator('.fact code').count()).toBe(1);
   });
 
-  it('passes axe in every state, at every width, light and dark', async () => {
+  it('the consent page passes axe in every state, at every width, light and dark', async () => {
     const client_id = await register(`http://127.0.0.1:${portOf(plain)}/cb`);
     const page = await visit({ reducedMotion: 'reduce' });
     await ask(page, { client_id, scope: 'read write share' });

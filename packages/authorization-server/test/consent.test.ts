@@ -1,4 +1,4 @@
-/** From the open transaction to the code: login, consent, and forged or stale consent decisions. */
+/** From an authorization transaction to the code: sign-in, consent, and attempts to decide for another user (CSRF, fixation). */
 import { temporarilyUnavailable } from '@portcullis/protocol';
 import { openStore } from '@portcullis/store';
 import { describe, expect, it } from 'vitest';
@@ -37,8 +37,8 @@ function flowOf({ path }: Sight): string {
   return new URL(path, ISSUER).searchParams.get('flow') ?? '';
 }
 
-describe('the authorization code flow from end to end', () => {
-  it('[AS-AUTHZ-1 AS-AUTHZ-62 AS-FLOW-A5 AS-FLOW-B5] shows login, then consent, then redirects to the client with a code', async () => {
+describe('an authorization from end to end', () => {
+  it('[AS-AUTHZ-1 AS-AUTHZ-62 AS-FLOW-A5 AS-FLOW-B5] asks for sign-in, then consent, and redirects to the client with a code', async () => {
     const t = await setScene();
     const login = await t.visitor.open(requestOf({ resource: NOTES, scope: 'notes:read notes:write' }));
     expect([login.status, login.path.split('?')[0]]).toEqual([200, '/login']);
@@ -69,7 +69,7 @@ describe('the authorization code flow from end to end', () => {
       expect([type, transactionId]).toEqual([type, begun?.transactionId]);
   });
 
-  it('[AS-O21-1 ALL-O21-1 AS-GRANT-2] public and confidential clients redeem the code for a token of the user', async () => {
+  it('[AS-O21-1 ALL-O21-1 AS-GRANT-2] issues public and confidential clients a code for a token of the signed-in user', async () => {
     const t = await setScene();
     const registered = await t.registerClient({ redirect_uris: ['http://127.0.0.1/cb'] });
     const clients: readonly [string, string, Record<string, string>][] = [
@@ -85,7 +85,7 @@ describe('the authorization code flow from end to end', () => {
     }
   });
 
-  it('[AS-AUTHZ-76 AS-AUTHZ-77] returns the state once and unchanged, in success and errors, and none where none was sent', async () => {
+  it('[AS-AUTHZ-76 AS-AUTHZ-77] returns the state unchanged, once, with a code or an error, and none if the request had none', async () => {
     const t = await setScene();
     for (const decision of ['allow', 'deny']) {
       const { left } = await decide(t.visitor, requestOf({ state: 'a b+%/=&"é' }), decision);
@@ -97,7 +97,7 @@ describe('the authorization code flow from end to end', () => {
     }
   });
 
-  it('[AS-AUTHZ-77] keeps the query of the registered redirect URI', async () => {
+  it('[AS-AUTHZ-77] keeps the query of a registered redirect URI', async () => {
     const t = await setScene();
     const redirect_uri = 'https://q.example/cb?tenant=a%20b&x';
     const client_id = await t.registerClient({ redirect_uris: [redirect_uri] });
@@ -107,7 +107,7 @@ describe('the authorization code flow from end to end', () => {
     }
   });
 
-  it('[AS-AUTHZ-73] T016: a denied consent redirects with access_denied and stores nothing', async () => {
+  it('[AS-AUTHZ-73] T016: redirects access_denied when the user declines, and stores nothing', async () => {
     const t = await setScene();
     const consent = await t.visitor.signIn(requestOf());
     const { status, left } = await t.visitor.submit(consent, { decision: 'deny' });
@@ -124,7 +124,7 @@ describe('the authorization code flow from end to end', () => {
     );
   });
 
-  it('[AS-ISS-60 AS-ISS-30 AS-ISS-31] T016: every authorization response contains the issuer of the metadata (RFC 9207)', async () => {
+  it('[AS-ISS-60 AS-ISS-30 AS-ISS-31] T016: includes the issuer of the metadata in every authorization response', async () => {
     const t = await setScene();
     const { body } = await t.send('/.well-known/oauth-authorization-server');
     expect(body['authorization_response_iss_parameter_supported']).toBe(true);
@@ -138,7 +138,7 @@ describe('the authorization code flow from end to end', () => {
     for (const { left } of responses) expect(left?.searchParams.getAll('iss')).toEqual([body['issuer']]);
   });
 
-  it('[AS-AUTHZ-74] T016: redirects with an error if the authorization code cannot be stored', async () => {
+  it('[AS-AUTHZ-74] T016: redirects server_error when the code cannot be stored', async () => {
     const store = await openStore(':memory:');
     let fails = true;
     const t = await setScene({
@@ -161,7 +161,7 @@ describe('the authorization code flow from end to end', () => {
     expect(again.left?.searchParams.has('code')).toBe(true);
   });
 
-  it('[AS-AUTHZ-78 AS-AUTHZ-84] redirects with 303 and no caching or referrer', async () => {
+  it('[AS-AUTHZ-78 AS-AUTHZ-84] redirects with 303, without caching and without a referrer', async () => {
     const t = await setScene();
     const login = await t.visitor.open(requestOf());
     const consent = await t.visitor.submit(login, { email: EMAIL, password: PASSWORD });
@@ -178,7 +178,7 @@ describe('the authorization code flow from end to end', () => {
     }
   });
 
-  it('[AS-AUTHZ-81] asks for consent again where it is not remembered', async () => {
+  it('[AS-AUTHZ-81] asks for consent again although the same was allowed before', async () => {
     const t = await setScene();
     const client_id = await t.registerClient({ redirect_uris: ['http://127.0.0.1/cb'] });
     for (const path of [requestOf({ client_id, redirect_uri: 'http://127.0.0.1:1/cb' }), requestOf()]) {
@@ -188,7 +188,7 @@ describe('the authorization code flow from end to end', () => {
     }
   });
 
-  it('prompt=login asks a logged-in user to log in again', async () => {
+  it('asks a signed-in user to sign in again for prompt=login', async () => {
     const t = await setScene();
     await t.visitor.signIn(requestOf());
     const sight = await t.visitor.open(requestOf({ prompt: 'login' }));
@@ -202,8 +202,8 @@ describe('the authorization code flow from end to end', () => {
   });
 });
 
-describe('contents of the consent page', () => {
-  it('T073: the consent page shows app, permissions, server, account and redirect target', async () => {
+describe('the consent page', () => {
+  it('T073: the consent page names client, scopes, resource, account and redirect host', async () => {
     const t = await setScene();
     const sight = await t.visitor.signIn(requestOf({ scope: 'notes:read notes:write' }));
     expect(textOf(sight)).toBe(
@@ -219,7 +219,7 @@ describe('contents of the consent page', () => {
     ['http://127.0.0.1:51004/cb', 'You will return to 127.0.0.1:51004 on this computer', true],
     ['cursor://anysphere/cb', 'opens cursor: links', true],
   ])(
-    'T054 T073: the consent page says that an app without a verifier is unverified (%s)',
+    'T054 T073: the consent page marks a self-registered app as unverified (%s)',
     async (redirect_uri, place, warned) => {
       const t = await setScene({ privateUseSchemes: ['cursor'] });
       const client_id = await t.registerClient({ client_name: 'Claude', redirect_uris: [redirect_uri] });
@@ -230,7 +230,7 @@ describe('contents of the consent page', () => {
     },
   );
 
-  it('[AS-AUTHZ-82] T065: the consent page escapes what clients registered, and embeds none of their resources', async () => {
+  it('[AS-AUTHZ-82] T065: escapes text from clients and requests, and embeds nothing of theirs', async () => {
     const t = await setScene();
     const payload = `"><script>alert(1)</script><img src=x onerror=alert(1)>'\${7*7}`;
     const client_id = await t.registerClient({
@@ -257,7 +257,7 @@ describe('contents of the consent page', () => {
     expect(consent.html).toContain('&quot;&gt;&lt;script&gt;alert(1)&lt;/script&gt;');
   });
 
-  it('T065: pages escape the names of accounts, workspaces and browsers too', async () => {
+  it('T065: escapes the names of accounts, workspaces and browsers', async () => {
     const email = '<img/src=x/onerror=alert(1)>"@example.org';
     const workspaces = async () => [
       { id: '"><script>', name: '<script>alert(1)</script>' },
@@ -296,7 +296,7 @@ describe('contents of the consent page', () => {
     );
   });
 
-  it('[AS-AUTHZ-79] T067: pages allow no framing, scripts, caching or foreign form targets', async () => {
+  it('[AS-AUTHZ-79] T067: pages cannot be framed, scripted, cached or made to post elsewhere (clickjacking)', async () => {
     const t = await setScene();
     const login = await t.visitor.open(requestOf());
     const consent = await t.visitor.signIn(requestOf());
@@ -337,7 +337,7 @@ describe('contents of the consent page', () => {
   });
 });
 
-describe('who may decide on the consent page', () => {
+describe('a forged consent decision', () => {
   /** A consent page, and what must be true of it afterwards: it can still be answered. */
   async function openConsent(): Promise<{ t: Scene; consent: Sight }> {
     const t = await setScene();
@@ -349,7 +349,7 @@ describe('who may decide on the consent page', () => {
     expect(left?.searchParams.has('code')).toBe(true);
   }
 
-  it('T067: rejects a consent decision without the CSRF token of the page', async () => {
+  it('T067: rejects a consent decision without the CSRF token of this page', async () => {
     const { t, consent } = await openConsent();
     const other = await t.visitor.open(requestOf({ state: 'other' }));
     const token = /name="token" value="([^"]+)"/.exec(other.html)?.[1];
@@ -367,7 +367,7 @@ describe('who may decide on the consent page', () => {
     await expectStillOpen(t, later);
   });
 
-  it('T067: rejects a consent form posted by another site (CSRF)', async () => {
+  it('T067: rejects a consent form posted by another site', async () => {
     const { t, consent } = await openConsent();
     for (const headers of [
       { 'sec-fetch-site': 'cross-site' },
@@ -381,7 +381,7 @@ describe('who may decide on the consent page', () => {
     await expectStillOpen(t, consent);
   });
 
-  it('T067: a GET, HEAD or prefetch decides nothing on the consent page', async () => {
+  it('T067: takes no consent decision from GET, HEAD or prefetch', async () => {
     const { t, consent } = await openConsent();
     const path = `${consent.path}&decision=allow&approve=1&token=${/name="token" value="([^"]+)"/.exec(consent.html)?.[1]}`;
     for (const init of [{ method: 'GET' }, { method: 'HEAD' }, { headers: { 'sec-purpose': 'prefetch' } }]) {
@@ -403,7 +403,7 @@ describe('who may decide on the consent page', () => {
     await expectStillOpen(t, consent);
   });
 
-  it('T069: rejects a consent decision from a browser that did not start the transaction, signed in or not', async () => {
+  it('T069: rejects a consent decision in a browser that did not start the transaction, signed in or not', async () => {
     const { t, consent } = await openConsent();
     const victim = t.newVisitor();
     await victim.signIn(requestOf());
@@ -422,7 +422,7 @@ describe('who may decide on the consent page', () => {
     await expectStillOpen(t, consent);
   });
 
-  it('T068: rejects a consent decision that changes the request', async () => {
+  it('T068: rejects a consent decision with changed parameters', async () => {
     const { t, consent } = await openConsent();
     for (const change of [
       { scope: 'notes:write' },
@@ -448,14 +448,14 @@ describe('who may decide on the consent page', () => {
     );
   });
 
-  it('the user may allow a part of the requested permissions', async () => {
+  it('grants only the scopes that the user leaves on', async () => {
     const t = await setScene();
     const consent = await t.visitor.signIn(requestOf({ scope: 'notes:read notes:write' }));
     const back = await t.visitor.submit(consent, { decision: 'allow', scope: 'notes:read' });
     expect(await codeOf(t, back)).toMatchObject({ scopes: ['notes:read'] });
   });
 
-  it('accepts one consent decision: neither a second click nor the back button yields another code', async () => {
+  it('takes one consent decision: neither a second click nor the back button issues another code', async () => {
     const { t, consent } = await openConsent();
     const back = await t.visitor.submit(consent, { decision: 'allow' });
     expect(back.left?.searchParams.has('code')).toBe(true);
@@ -469,7 +469,7 @@ describe('who may decide on the consent page', () => {
     }
   });
 
-  it('of two concurrent consent decisions one yields a code', async () => {
+  it('takes one of two concurrent consent decisions', async () => {
     const { t, consent } = await openConsent();
     const answers = await Promise.all(
       ['allow', 'allow', 'deny', 'allow'].map((decision) => t.visitor.submit(consent, { decision })),
@@ -478,7 +478,7 @@ describe('who may decide on the consent page', () => {
     expect(answers.filter(({ status }) => status === 400)).toHaveLength(3);
   });
 
-  it('keeps authorization requests in two tabs apart', async () => {
+  it('keeps transactions in two tabs apart', async () => {
     const t = await setScene();
     const first = await t.visitor.signIn(requestOf({ state: 'first' }));
     const second = await t.visitor.open(requestOf({ state: 'second' }));
@@ -491,7 +491,7 @@ describe('who may decide on the consent page', () => {
     }
   });
 
-  it('rejects a consent decision if the client was removed or its redirect URI changed', async () => {
+  it('rejects consent for a client that was removed or changed its redirect URI meanwhile', async () => {
     const { t, consent } = await openConsent();
     const transaction = await t.store.findTransaction(flowOf(consent), t.clock.now);
     if (transaction === null) throw new Error('the transaction is not there');
@@ -505,8 +505,8 @@ describe('who may decide on the consent page', () => {
   });
 });
 
-describe('switching and ending the account during authorization', () => {
-  it('another user can log in for the same authorization request', async () => {
+describe('signing out during consent', () => {
+  it('signs out on the consent page and lets another user sign in for the same request', async () => {
     const t = await setScene();
     const consent = await t.visitor.signIn(requestOf());
     const old = t.visitor.cookies.get(SESSION) ?? '';
@@ -518,7 +518,7 @@ describe('switching and ending the account during authorization', () => {
     expect((await t.visitor.submit(again, { decision: 'allow' })).left?.searchParams.has('code')).toBe(true);
   });
 
-  it('asks for login when the session ends during consent', async () => {
+  it('asks for sign-in when the session ends during consent', async () => {
     const t = await setScene({ lifetimes: { session: 60 } });
     const consent = await t.visitor.signIn(requestOf());
     t.clock.now += 60;
@@ -527,7 +527,7 @@ describe('switching and ending the account during authorization', () => {
     expect(sight.html).toContain(`href="${consent.path}"`);
   });
 
-  it('logs out only by the form of the consent page', async () => {
+  it('signs out only with the page’s CSRF token', async () => {
     const t = await setScene();
     await t.visitor.signIn(requestOf());
     const ready = await t.visitor.open('/setup');
@@ -537,8 +537,8 @@ describe('switching and ending the account during authorization', () => {
   });
 });
 
-describe('cookies', () => {
-  it('T071: session cookies over https are host-only, HttpOnly and SameSite', async () => {
+describe('session cookies', () => {
+  it('T071: cookies over https have the __Host- prefix, HttpOnly, Secure and SameSite', async () => {
     const t = await setScene();
     const login = await t.visitor.open(requestOf());
     const consent = await t.visitor.submit(login, { email: EMAIL, password: PASSWORD });
@@ -550,7 +550,7 @@ describe('cookies', () => {
     expect(session).toMatch(new RegExp(`^${SESSION}=[\\w-]{43}; Max-Age=1209600; ${attributes}$`));
   });
 
-  it('T071: session cookies over https are ignored without the __Host- prefix', async () => {
+  it('T071: ignores cookies without the __Host- prefix over https', async () => {
     const t = await setScene();
     const consent = await t.visitor.signIn(requestOf());
     t.visitor.cookies.set('portcullis-443-session', t.visitor.cookies.get(SESSION) ?? '');
@@ -558,7 +558,7 @@ describe('cookies', () => {
     expect((await t.visitor.open(consent.path)).path).toMatch(/^\/login/);
   });
 
-  it('each login gets a new session, and the old one ends (session fixation)', async () => {
+  it('each sign-in sets a new session cookie and ends the old session (session fixation)', async () => {
     const t = await setScene();
     const planted = 'p'.repeat(43);
     t.visitor.cookies.set(SESSION, planted);
@@ -573,7 +573,7 @@ describe('cookies', () => {
     expect(await t.store.findSession(hashSecret(second), t.clock.now)).not.toBeNull();
   });
 
-  it('the store and the audit log contain session cookies only as hashes', async () => {
+  it('stores session cookies only as hashes, and logs none', async () => {
     const t = await setScene();
     const { left } = await decide(t.visitor, requestOf());
     const secrets = [...t.visitor.cookies.values(), left?.searchParams.get('code') ?? '', PASSWORD];

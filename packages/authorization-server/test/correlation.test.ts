@@ -1,4 +1,4 @@
-/** One transaction in the audit log, from the metadata that a client reads to the first call with its token. */
+/** Correlation of events: one transaction, from the metadata a client reads to the first use of its token. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { basic, claimsOf, ISSUER, redemption, refreshing } from './server-under-test.ts';
@@ -35,8 +35,8 @@ function begunOf({ events }: Scene) {
   return events.find(({ type }) => type === 'authorization.started');
 }
 
-describe('a flow', () => {
-  it('is joined from discovery to the first call by introspection', async () => {
+describe('the correlation of events', () => {
+  it('one transaction id joins events from discovery to the first introspected call', async () => {
     const t = await setScene();
     const { access: token } = await flow(t);
     const begun = begunOf(t);
@@ -66,7 +66,7 @@ describe('a flow', () => {
     expect(joined[0]?.details['discovery']).toMatchObject({ version: '2025-11-25' });
   });
 
-  it('ends with the first call that a guard in the same process asks about', async () => {
+  it('one transaction id joins events up to the first call at a guard in the same process', async () => {
     const t = await setScene();
     const { access } = await flow(t);
     const claims = claimsOf(access) as never;
@@ -77,7 +77,7 @@ describe('a flow', () => {
     });
   });
 
-  it('has one refresh at most: later ones are joined by their grant', async () => {
+  it('a transaction id covers one refresh; the grant joins later ones', async () => {
     const t = await setScene();
     const first = await flow(t);
     const second = await refresh(t, first.refresh);
@@ -95,7 +95,7 @@ describe('a flow', () => {
     ]);
   });
 
-  it('has no first call when the token does not stand', async () => {
+  it('logs no first use of a revoked token', async () => {
     const t = await setScene();
     const { access: token } = await flow(t);
     await t.post('/revoke', { token, client_id: 'web', client_secret: 'web-secret' });
@@ -105,15 +105,15 @@ describe('a flow', () => {
 
   it.each([
     ['from another network', { from: { address: '192.0.2.77' } }],
-    ['longer ago', { later: 121 }],
-  ])('is not joined with metadata that was read %s', async (_what, how) => {
+    ['too long ago', { later: 121 }],
+  ])('does not correlate metadata read %s', async (_what, how) => {
     const t = await setScene();
     await flow(t, how);
     expect(begunOf(t)).not.toHaveProperty('discovery');
   });
 });
 
-it('every event that there is stands in the list for operators, and no other', () => {
+it('the operators’ list names every event type, and no other', () => {
   const read = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8');
   const [, types = ''] = read('../src/audit/events.ts').split('export type AuthorizationEvent');
   const defined = [...types.matchAll(/'([a-z_]+\.[a-z_]+)'/g)].map(([, name]) => name);

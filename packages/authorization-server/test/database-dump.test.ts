@@ -1,4 +1,4 @@
-/** A stolen database: no secret can be read in it after everything that a server does. */
+/** A stolen database: its bytes reveal no secret of any user, client or key after everything a server does. */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ import {
 import { basic, CALLBACK, claimsOf, MASTER_KEY, refreshing } from './server-under-test.ts';
 import { decide, EMAIL, PASSWORD, requestOf, type Scene, type Sight, setScene, VERIFIER } from './visitor.ts';
 
-/** A database, and everything in it that a thief would get. */
+/** A store, and all its bytes as a thief would read them. */
 interface Place {
   readonly name: string;
   open(): Promise<{ readonly location: string; dump(): Promise<Buffer> }>;
@@ -86,7 +86,7 @@ const cookiesOf = (visitor: Scene['visitor'], of: string) =>
 const hiddenIn = ({ html }: Sight) =>
   [...html.matchAll(/name="token" value="([^"]+)"/g)].map(([, value = '']) => value);
 
-/** Everything that users and clients do with a server with local accounts, and every resulting secret. */
+/** Everything that users and clients do with a server that has local accounts, and every secret involved. */
 async function useAccounts(location: string): Promise<Record<string, string | Buffer>> {
   const t = await setScene({ store: await openStore(location), registration: {} });
   const { body: registered } = await t.register({ redirect_uris: [CALLBACK], token_endpoint_auth_method: 'client_secret_post' });
@@ -115,8 +115,8 @@ async function useAccounts(location: string): Promise<Record<string, string | Bu
   const linkOf = (made: object) => ('link' in made ? (new URL(String(made.link)).searchParams.get('token') ?? '') : '');
   const { token: clientInvitation } = await t.server.initialAccessTokens.create('for Bob');
 
-  const sealer = createEncryptor(MASTER_KEY);
-  const keys = (await t.store.listSigningKeys()).map(({ id, encryptedPrivateKey }) => sealer.decrypt(encryptedPrivateKey, signingKeyContext(id)));
+  const encryptor = createEncryptor(MASTER_KEY);
+  const keys = (await t.store.listSigningKeys()).map(({ id, encryptedPrivateKey }) => encryptor.decrypt(encryptedPrivateKey, signingKeyContext(id)));
   await t.server.close();
   return {
     ...cookiesOf(t.visitor, 'Ada'),
@@ -138,7 +138,7 @@ async function useAccounts(location: string): Promise<Record<string, string | Bu
   };
 } // biome-ignore format: a list
 
-/** The same with an identity provider. */
+/** The same with users who sign in at an identity provider. */
 async function useIdentityProvider(location: string): Promise<Record<string, string | Buffer>> {
   const files = await startFiles();
   const t = await setUpstreamScene([openId(files)], { store: await openStore(location) });
@@ -150,23 +150,23 @@ async function useIdentityProvider(location: string): Promise<Record<string, str
   await stayAt(away, left);
   const state = left?.searchParams.get('state') ?? '';
   expect(files.given.length).toBeGreaterThanOrEqual(3);
-  const sealer = createEncryptor(MASTER_KEY);
-  const dataKeys = (await t.store.listDataKeys()).map(({ id, encryptedKey }) => sealer.decrypt(encryptedKey, dataKeyContext(id)));
+  const encryptor = createEncryptor(MASTER_KEY);
+  const dataKeys = (await t.store.listDataKeys()).map(({ id, encryptedKey }) => encryptor.decrypt(encryptedKey, dataKeyContext(id)));
   expect(dataKeys.length).toBeGreaterThan(0);
   await t.server.close();
   const sent = /code_verifier=([\w.~-]{43,})/.exec(files.received())?.[1] ?? '';
   return {
     ...cookiesOf(t.visitor, 'Ada'),
-    ...cookiesOf(away, 'a federated login in progress'),
-    ...Object.fromEntries(files.given.map((token, index) => [`token ${index} of a third party`, token])),
+    ...cookiesOf(away, 'a user on the way'),
+    ...Object.fromEntries(files.given.map((token, index) => [`token ${index} of an identity provider`, token])),
     ...Object.fromEntries(dataKeys.map((key, index) => [`data key ${index}`, key])),
-    'state on its way': state, 'verifier towards the third party': sent, 'our secret there': files.client.secret,
+    'state on its way': state, 'verifier for the identity provider': sent, 'our secret there': files.client.secret,
     'access token': String(body['access_token']), 'refresh token': String(body['refresh_token']),
   };
 } // biome-ignore format: a list
 
 it.each([file, postgres])(
-  '[S-STORE-1 AS-CODE-72] nothing is readable in the bytes of a $name, whatever was done with it',
+  '[S-STORE-1 AS-CODE-72] a dump of a $name contains no secret, whatever was done with the server',
   async ({ open }) => {
     for (const use of [useAccounts, useIdentityProvider]) {
       const { location, dump } = await open();

@@ -1,7 +1,7 @@
-/** A host of client metadata documents for tests: serves what a test defined, and records requests. */
+/** A host of client documents for tests: it answers what a test wrote, and remembers what it was asked. */
 import type { OutboundFetch } from '@portcullis/http/outbound';
 
-/** The document at a URL: JSON, or a function that creates a response to the request. */
+/** What a URL serves: JSON, or a whole response made from the request. */
 type Page = object | ((request: Request) => Response | Promise<Response>);
 
 export interface DocumentHost {

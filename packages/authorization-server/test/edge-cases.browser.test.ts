@@ -1,4 +1,4 @@
-/** Edge cases in Chromium: two tabs, the back button, a page left open, a double click, no cookies, another host. */
+/** Edge cases in a real Chromium: two tabs, the back button, a page left open, a double click, no cookies, another redirect host. */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
@@ -19,7 +19,7 @@ const cookies = { off: false };
 const arrived: string[] = [];
 const ends: (() => Promise<unknown>)[] = [];
 
-/** Where an app publishes its metadata document, and the redirect URIs in it. */
+/** The host of a client's metadata document, and the redirect URI in it. */
 const DOCUMENT = 'https://tools.example/notes.json';
 const document = {
   client_id: DOCUMENT,
@@ -29,15 +29,15 @@ const document = {
 };
 
 const loseCookies =
-  (handle: AuthorizationServer['handleHttp']): AuthorizationServer['handleHttp'] =>
+  (handler: AuthorizationServer['handleHttp']): AuthorizationServer['handleHttp'] =>
   async (asked) => {
-    if (!cookies.off) return handle(asked);
+    if (!cookies.off) return handler(asked);
     const headers: typeof asked.headers = {
       get: (name) => (name === 'cookie' ? null : asked.headers.get(name)),
       has: (name) => name !== 'cookie' && asked.headers.has(name),
     };
     const { method, url, body } = asked;
-    const answer = await handle({ method, url, headers, body, text: () => asked.text() });
+    const answer = await handler({ method, url, headers, body, text: () => asked.text() });
     return { ...answer, cookies: [] };
   };
 
@@ -111,7 +111,7 @@ async function reasonOf(page: Page): Promise<string | undefined> {
 }
 
 describe('two tabs', () => {
-  it('are two requests, which are answered apart', async () => {
+  it('two tabs with two requests are decided separately', async () => {
     const { page: first, context } = await enter();
     const second = await context.newPage();
     await signIn(first, await request('first'));
@@ -123,7 +123,7 @@ describe('two tabs', () => {
     await first.waitForURL(`${callback()}?code=*state=first*`);
   });
 
-  it('of one request decide once, and the other is told', async () => {
+  it('two tabs of one request decide once, and the other tab says so', async () => {
     const { page: first, context } = await enter();
     const second = await context.newPage();
     await signIn(first, await request());
@@ -135,7 +135,7 @@ describe('two tabs', () => {
     expect(await refusalOn(second)).toEqual(['This request is no longer open', 'gone']);
   });
 
-  it('in which somebody else signed in meanwhile take no answer of the first person, and show who is there now', async () => {
+  it('a tab of a former user takes no decision after another sign-in, and shows the current user', async () => {
     const { page: first, context } = await enter();
     const second = await context.newPage();
     await signIn(first, await request());
@@ -165,7 +165,7 @@ describe('a page that was left open', () => {
       (page: Page) => page.click(allow),
     ],
   ])(
-    'for longer than a request lives says so at %s, and nothing was decided',
+    'a page left open until the transaction expired says so at %s, and decides nothing',
     async (_where, reach, answer) => {
       onTestFinished(() => {
         clock.ahead = 0;
@@ -183,7 +183,7 @@ describe('a page that was left open', () => {
 });
 
 describe('going back', () => {
-  it('from consent to sign-in leads on again, because one is signed in', async () => {
+  it('going back from consent to sign-in leads to consent again', async () => {
     const { page } = await enter();
     await signIn(page, await request());
     await page.waitForSelector(allow);
@@ -193,7 +193,7 @@ describe('going back', () => {
     await page.waitForURL(`${callback()}?code=*`);
   });
 
-  it('from the app says that the request is over', async () => {
+  it('going back from the client says that the request is over', async () => {
     const { page } = await enter();
     await signIn(page, await request());
     await page.click(allow);
@@ -202,7 +202,7 @@ describe('going back', () => {
     expect(await refusalOn(page)).toEqual(['This request is no longer open', 'gone']);
   });
 
-  it('after signing out shows nothing of the account', async () => {
+  it('going back after signing out shows nothing of the account', async () => {
     const { page } = await enter();
     await signIn(page, `${issuer}/login?to=account`);
     await page.getByRole('button', { name: 'Sign out', exact: true }).click();
@@ -214,7 +214,7 @@ describe('going back', () => {
 });
 
 describe('a form that is sent twice', () => {
-  it('decides once: one code, however fast the second click was', async () => {
+  it('a double click on consent issues one code', async () => {
     const { page } = await enter();
     await signIn(page, await request());
     await page.waitForSelector(allow);
@@ -230,7 +230,7 @@ describe('a form that is sent twice', () => {
     expect(issued()).toBe(before + 1);
   });
 
-  it('signs in once more when sign-in is', async () => {
+  it('a double click on sign-in signs in again', async () => {
     const { page } = await enter();
     await page.goto(await request());
     await page.fill('[name=email]', EMAIL);
@@ -245,7 +245,7 @@ describe('a browser that keeps no cookies', () => {
   it.each([
     ['for an app', () => request()],
     ['for one’s own account', async () => `${issuer}/connections`],
-  ])('is told so %s, with what to do', async (_why, address) => {
+  ])('a browser without cookies gets an explanation %s', async (_why, address) => {
     const { page } = await enter();
     cookies.off = true;
     onTestFinished(() => {
@@ -261,7 +261,7 @@ describe('a browser that keeps no cookies', () => {
 describe('an app that is published on one host', () => {
   const notes = (redirect_uri: string) => issuer + requestOf({ client_id: DOCUMENT, redirect_uri });
 
-  it('T073: is warned of when it sends people to another', async () => {
+  it('T073: warns when a client’s metadata document redirects to another host', async () => {
     const { page } = await enter();
     await page.setViewportSize({ width: 360, height: 640 });
     await signIn(page, notes('https://elsewhere.example/callback'));
@@ -281,7 +281,7 @@ describe('an app that is published on one host', () => {
     }
   });
 
-  it('is not warned of when it stays there', async () => {
+  it('does not warn when a client redirects to its own host', async () => {
     const { page } = await enter();
     await signIn(page, notes('https://tools.example/callback'));
     await page.waitForSelector(allow);
@@ -291,7 +291,7 @@ describe('an app that is published on one host', () => {
 });
 
 describe('a first visit', () => {
-  it('transfers less than 20 KB: the page, its style, its script, and nothing else', async () => {
+  it('a first visit transfers less than 20 KB: page, style and script', async () => {
     const { page, context } = await enter();
     const session = await context.newCDPSession(page);
     await session.send('Network.enable');

@@ -1,4 +1,4 @@
-/** The external UI in Chromium: a small application on another site shows login and consent. */
+/** The external UI in a real Chromium: a small application on another site shows sign-in and consent. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Browser, Page } from 'playwright-core';
@@ -143,11 +143,11 @@ async function request(): Promise<{ url: string; client_id: string; redirect_uri
   return { url: issuer + requestOf({ client_id, redirect_uri }), client_id, redirect_uri };
 }
 
-describe('an application that shows the pages', () => {
+describe('an external UI in Chromium', () => {
   it.each([
     ['with JavaScript', true],
     ['without JavaScript', false],
-  ])('brings a person from the app to the app, %s', async (_how, javaScriptEnabled) => {
+  ])('leads a user from the client through the external UI and back, %s', async (_how, javaScriptEnabled) => {
     const pages = originOf(application);
     await startServer({ loginUrl: `${pages}/sign-in`, consentUrl: `${pages}/consent` });
     const page = await visit(javaScriptEnabled);
@@ -171,7 +171,7 @@ describe('an application that shows the pages', () => {
     expect(await page.locator('h1').textContent()).toBe('This request is no longer open');
   });
 
-  it('brings a refusal back to the app', async () => {
+  it('redirects access_denied when the user declines in the external UI', async () => {
     const pages = originOf(application);
     await startServer({ loginUrl: `${pages}/sign-in` });
     const page = await visit();
@@ -181,7 +181,7 @@ describe('an application that shows the pages', () => {
     await page.waitForURL(`${redirect_uri}?error=access_denied*`);
   });
 
-  it('is reached from our own sign-in page, which posts to nobody else', async () => {
+  it('our own sign-in page links to the external UI, and posts only to this server', async () => {
     await startServer({ consentUrl: `${originOf(application)}/consent` });
     const page = await visit(false);
     const { url, redirect_uri } = await request();
@@ -194,7 +194,7 @@ describe('an application that shows the pages', () => {
     await page.waitForURL(`${redirect_uri}?code=*`);
   });
 
-  it('T069: cannot be made to sign a person in who was led there by somebody else', async () => {
+  it('T069: cannot sign in a victim whom an attacker led to the external UI (login CSRF)', async () => {
     const pages = originOf(application);
     await startServer({ loginUrl: `${pages}/sign-in`, consentUrl: `${pages}/consent` });
     const [attacker, victim] = [await visit(), await visit()];

@@ -1,4 +1,4 @@
-/** The external UI: an application of the operator shows login and consent, and cannot decide for another browser. */
+/** The external UI: an operator’s application shows sign-in and consent, and cannot decide for another browser. */
 import { describe, expect, it } from 'vitest';
 import {
   type AuthorizationServer,
@@ -80,8 +80,8 @@ async function signIn(t: Stage, visitor: Visitor, path: string, more: object = {
 
 const wanted = requestOf({ scope: 'notes:read notes:write' });
 
-describe('the external UI', () => {
-  it('an application shows login and consent, from the request to the token', async () => {
+describe('an external UI', () => {
+  it('an external UI shows sign-in and consent, from the request to the token', async () => {
     const t = await stage();
     const challenge = challengeOf(await t.visitor.open(wanted), loginUrl);
     const asked = await t.call('/headless/ask', { challenge });
@@ -142,7 +142,7 @@ describe('the external UI', () => {
     );
   });
 
-  it('redirects to the client when the user cancels login or denies consent in the application', async () => {
+  it('tells the client when the user declines in the external UI, at either step', async () => {
     const t = await stage();
     const login = challengeOf(await t.visitor.open(wanted), loginUrl);
     const first = await t.visitor.open(await t.conclude('/headless/refuse', { challenge: login }));
@@ -153,7 +153,7 @@ describe('the external UI', () => {
     expect(t.events.filter(({ type }) => type === 'consent.denied')).toHaveLength(2);
   });
 
-  it('the application also logs users in for the account pages, and no built-in login is shown', async () => {
+  it('signs in for the account pages too, and shows no login form of its own', async () => {
     const t = await stage();
     const challenge = challengeOf(await t.visitor.open('/account'), loginUrl);
     const { body } = await t.call('/headless/ask', { challenge });
@@ -165,14 +165,14 @@ describe('the external UI', () => {
       expect([path, (await t.visitor.open(path)).status]).toEqual([path, 404]);
     }
     expect(await t.server.setupLink()).toBeNull();
-    const otherVisitor = t.newVisitor();
-    const sent = await otherVisitor.open('/invitation?token=x');
+    const other = t.newVisitor();
+    const sent = await other.open('/invitation?token=x');
     challengeOf(sent, loginUrl);
-    const typed = await otherVisitor.open('/login', { method: 'POST', body: new URLSearchParams() });
+    const typed = await other.open('/login', { method: 'POST', body: new URLSearchParams() });
     expect(typed.status).toBe(405);
   });
 
-  it('asks again when a user cancelled the login for their own account page', async () => {
+  it('asks again when the user declined to sign in for the account pages', async () => {
     const t = await stage();
     const challenge = challengeOf(await t.visitor.open('/connections'), loginUrl);
     const refused = await t.visitor.open(await t.conclude('/headless/refuse', { challenge }));
@@ -182,7 +182,7 @@ describe('the external UI', () => {
     ]);
   });
 
-  it('keeps a session only as long as the application says', async () => {
+  it('remembers a session only as long as the external UI says', async () => {
     const t = await stage({ loginUrl, secrets: [SECRET] });
     expect((await signIn(t, t.visitor, wanted)).path).toMatch(/^\/consent/);
     t.clock.now += 601;
@@ -194,7 +194,7 @@ describe('the external UI', () => {
     challengeOf(await t.visitor.open(wanted), loginUrl);
   });
 
-  it('a challenge says if a fresh login or another account is wanted', async () => {
+  it('tells the external UI when the user must sign in again or switch accounts', async () => {
     const t = await stage({ loginUrl, secrets: [SECRET] });
     const consent = await signIn(t, t.visitor, wanted);
     const switched = await t.visitor.submit(consent, { decision: 'switch' });
@@ -205,7 +205,7 @@ describe('the external UI', () => {
     expect(asked.body['fresh']).toBe(true);
   });
 
-  it('leaves to our own pages what the application does not show', async () => {
+  it('our own pages handle the steps that the external UI does not show', async () => {
     const t = await stage({ consentUrl, secrets: [SECRET] });
     const login = await t.visitor.open(wanted);
     expect(login.headers.get('content-security-policy')).toContain("form-action 'self';");
@@ -215,7 +215,7 @@ describe('the external UI', () => {
     challengeOf(await t.visitor.open(refresh?.[1] ?? ''), consentUrl);
   });
 
-  it('creates accounts only where configured', async () => {
+  it('creates accounts only if the operator enabled it', async () => {
     const t = await stage();
     const challenge = challengeOf(await t.visitor.open(wanted), loginUrl);
     const before = t.snapshot();
@@ -234,7 +234,7 @@ describe('the external UI', () => {
     expect([made?.email, made?.disabledAt]).toEqual(['grace@example.org', null]);
   });
 
-  it('rejects a disabled account, even if its login was accepted before', async () => {
+  it('rejects a disabled account, even one that was accepted before', async () => {
     const t = await stage();
     const challenge = challengeOf(await t.visitor.open(wanted), loginUrl);
     const back = await t.conclude('/headless/accept', { challenge, email: EMAIL });
@@ -244,7 +244,7 @@ describe('the external UI', () => {
     expect((await t.call('/headless/accept', { challenge: again, email: EMAIL })).status).toBe(400);
   });
 
-  it('the application picks a workspace, and the grant is bound to it', async () => {
+  it('the external UI picks a workspace, which is bound to the grant', async () => {
     const workspaces = async () => [
       { id: 'w1', name: 'One' },
       { id: 'w2', name: 'Two' },
@@ -269,7 +269,7 @@ describe('the external UI', () => {
     expect(grant?.workspace).toBe('w2');
   });
 
-  it('describes servers in the language of the browser', async () => {
+  it('describes resources and scopes in the browser’s language', async () => {
     const scopes = { read: 'Read your notes' };
     const translations = { de: { name: 'Notizen', scopes: { read: 'Ihre Notizen lesen' } } };
     const resources = [{ resource: 'https://mcp.example/notes', name: 'Notes', scopes, translations }];
@@ -285,7 +285,7 @@ describe('the external UI', () => {
   });
 });
 
-describe('the interface of the application', () => {
+describe('the API for the external UI', () => {
   const CASES: readonly [string, (t: Stage, challenge: string) => Promise<Answer>][] = [
     ['no signature', (t, challenge) => unsigned(t, { challenge }, {})],
     ['a signature of another form', (t, challenge) => unsigned(t, { challenge }, { 'portcullis-signature': 'x' })],
@@ -296,7 +296,7 @@ describe('the interface of the application', () => {
     ['a signature of a minute ago', (t, challenge) => t.call('/headless/ask', { challenge }, { at: t.clock.now - 61 })],
     ['a signature of the future', (t, challenge) => t.call('/headless/ask', { challenge }, { at: t.clock.now + 61 })],
   ]; // biome-ignore format: a table
-  it.each(CASES)('rejects a request with %s', async (_what, send) => {
+  it.each(CASES)('the API rejects a request with %s', async (_what, send) => {
     const t = await stage();
     const challenge = challengeOf(await t.visitor.open(wanted), loginUrl);
     const before = t.snapshot();
@@ -306,7 +306,7 @@ describe('the interface of the application', () => {
     expect((await t.call('/headless/ask', { challenge })).status).toBe(200);
   });
 
-  it('accepts a signature once', async () => {
+  it('accepts a request signature once', async () => {
     const t = await stage();
     const challenge = challengeOf(await t.visitor.open(wanted), loginUrl);
     const nonce = 'a-nonce-of-the-test';
@@ -315,7 +315,7 @@ describe('the interface of the application', () => {
     expect((await t.call('/headless/ask', { challenge }, { nonce: `${nonce}-2` })).status).toBe(200);
   });
 
-  it('accepts a signature once, even if its last bits are encoded differently', async () => {
+  it('accepts a request signature once, however its last base64url bits are written', async () => {
     const t = await stage({ loginUrl, secrets: [SECRET] });
     const body = JSON.stringify({ email: EMAIL });
     const path = '/headless/sign-out';
@@ -339,7 +339,7 @@ describe('the interface of the application', () => {
     expect((await t.call('/headless/ask', { challenge }, { secret: next })).status).toBe(200);
   });
 
-  it('the interface allows no cross-origin scripts, and is absent without the option', async () => {
+  it('the API is for servers: it has no CORS, and is missing without an external UI', async () => {
     const t = await stage();
     const headers = { origin: 'https://shop.example', 'access-control-request-method': 'POST' };
     const preflight = await t.send('/headless/ask', { method: 'OPTIONS', headers });
@@ -362,7 +362,7 @@ describe('the interface of the application', () => {
     ['no address', (challenge) => ({ challenge }), 'invalid_request'],
     ['an address that is none', (challenge) => ({ challenge, email: 'ada' }), 'invalid_request'],
     ['half seconds', (challenge) => ({ challenge, email: EMAIL, remember: 0.5 }), 'invalid_request'],
-  ])('rejects %s', async (_what, members, error) => {
+  ])('the API rejects %s', async (_what, members, error) => {
     const t = await stage();
     const challenge = challengeOf(await t.visitor.open(wanted), loginUrl);
     const { status, body } = await t.call('/headless/accept', members(challenge));
@@ -375,7 +375,7 @@ describe('the interface of the application', () => {
     ['nothing', { scopes: [] }],
     ['scopes that are no list', { scopes: 'notes:read' }],
     ['a workspace where there is none', { scopes: ['notes:read'], workspace: 'w1' }],
-  ])('does not accept %s', async (_what, members) => {
+  ])('the API does not accept %s', async (_what, members) => {
     const t = await stage();
     const challenge = challengeOf(await signIn(t, t.visitor, wanted), consentUrl);
     const accept = { challenge, account: ACCOUNT };
@@ -385,7 +385,7 @@ describe('the interface of the application', () => {
     await t.conclude('/headless/accept', { ...accept, scopes: ['notes:read'] });
   });
 
-  it('logs out a user at the request of the application', async () => {
+  it('signs out a user who signed out of the external UI', async () => {
     const t = await stage({ loginUrl, secrets: [SECRET] });
     await signIn(t, t.visitor, wanted, { remember: 3600 });
     expect((await t.visitor.open('/account')).path).toBe('/account');
@@ -394,7 +394,7 @@ describe('the interface of the application', () => {
     challengeOf(await t.visitor.open('/account'), loginUrl);
   });
 
-  it('accepts one result per challenge, while it is open', async () => {
+  it('accepts one result for a challenge, while it is open', async () => {
     const t = await stage();
     const challenge = challengeOf(await t.visitor.open(wanted), loginUrl);
     await t.conclude('/headless/accept', { challenge, email: EMAIL });
@@ -407,7 +407,7 @@ describe('the interface of the application', () => {
     expect((await t.call('/headless/ask', { challenge: late })).body['error']).toBe('invalid_grant');
   });
 
-  it('rejects a result for an outdated challenge, and leads to the current one', async () => {
+  it('rejects a result for a consent request that has changed, and starts the current one', async () => {
     let names = ['One', 'Two'];
     const workspaces = async () => names.map((name) => ({ id: name.toLowerCase(), name }));
     const t = await stage(both, { workspaces });
@@ -425,8 +425,8 @@ describe('the interface of the application', () => {
   });
 });
 
-describe('results of the application', () => {
-  it('T069: a result signs in only the browser that started the login (login CSRF)', async () => {
+describe('a result from the external UI', () => {
+  it('T069: signs in only the browser that started the transaction (login CSRF)', async () => {
     const t = await stage();
     const [attacker, victim] = [t.newVisitor(), t.visitor];
     const challenge = challengeOf(await attacker.open(wanted), loginUrl);
@@ -440,7 +440,7 @@ describe('results of the application', () => {
     challengeOf(await attacker.open(back), consentUrl);
   });
 
-  it('T069: a result opened in another browser leaves no session behind for the one that started', async () => {
+  it('T069: leaves nothing for the first browser when another one delivered the result', async () => {
     const t = await stage();
     const [attacker, victim] = [t.newVisitor(), t.visitor];
     // The victim is led to the application with the attacker’s challenge, and is signed in there.
@@ -452,7 +452,7 @@ describe('results of the application', () => {
     expect(attacker.cookies.has('__Host-portcullis-session')).toBe(false);
   });
 
-  it('T069: a login for account pages rejects a result made for another browser', async () => {
+  it('T069: rejects a result for another user’s challenge on the account pages', async () => {
     const t = await stage();
     const challenge = challengeOf(await t.newVisitor().open('/connections'), loginUrl);
     const back = await t.conclude('/headless/accept', { challenge, email: EMAIL });
@@ -461,7 +461,7 @@ describe('results of the application', () => {
     expect(t.visitor.cookies.has('__Host-portcullis-session')).toBe(false);
   });
 
-  it('T067: a consent result is valid only for the account and session that was asked (consent fixation)', async () => {
+  it('T067: a result is valid only for the account and session it was made for (consent fixation)', async () => {
     const t = await stage({ ...both, createAccounts: true });
     const challenge = challengeOf(await signIn(t, t.visitor, wanted), consentUrl);
     const accept = { challenge, scopes: ['notes:read'] };
@@ -469,8 +469,8 @@ describe('results of the application', () => {
     expect([other.status, other.body['error']]).toEqual([403, 'access_denied']);
     const back = await t.conclude('/headless/accept', { ...accept, account: ACCOUNT });
 
-    const otherVisitor = await t.newVisitor().open(back);
-    expect([otherVisitor.status, otherVisitor.left]).toEqual([403, null]);
+    const elsewhere = await t.newVisitor().open(back);
+    expect([elsewhere.status, elsewhere.left]).toEqual([403, null]);
     // Another session in the same browser may be another user.
     await signIn(t, t.visitor, requestOf({ prompt: 'login' }), { email: 'grace@example.org' });
     const swapped = await t.visitor.open(back);
@@ -478,7 +478,7 @@ describe('results of the application', () => {
     expect(t.events.some(({ type }) => type === 'authorization_code.issued')).toBe(false);
   });
 
-  it('T067: a result is not consumed by link scanners, and is accepted once', async () => {
+  it('T067: a result is not consumed by link previews, and is used once', async () => {
     const t = await stage();
     const challenge = challengeOf(await t.visitor.open(wanted), loginUrl);
     const back = await t.conclude('/headless/accept', { challenge, email: EMAIL });
@@ -495,7 +495,7 @@ describe('results of the application', () => {
     expect([twice.status, twice.left]).toEqual([403, null]);
   });
 
-  it('T068: a result stays valid under a new master key with the previous one configured', async () => {
+  it('T068: a challenge works under a new master key while the previous one is configured', async () => {
     const t = await stage();
     const next = new Uint8Array(32).fill(9);
     const serverWith = (more: Partial<AuthorizationServerOptions>) =>
@@ -563,7 +563,7 @@ describe('results of the application', () => {
     expect(t.snapshot()).toBe(before);
   });
 
-  it('says nothing by itself: challenges and results are encrypted', async () => {
+  it('neither a result nor a challenge reveals anything', async () => {
     const t = await stage();
     const challenge = challengeOf(await t.visitor.open(wanted), loginUrl);
     expect(challenge).toMatch(/^[\w-]{100,1500}$/);

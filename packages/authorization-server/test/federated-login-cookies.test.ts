@@ -1,30 +1,30 @@
-/** The federated login cookie: its attributes, and what it is bound to. */
+/** The federated login cookie: its attributes, and what it authorizes. */
 import { describe, expect, it } from 'vitest';
 import { comeBack, leaveFor, openId, setUpstreamScene, startFiles, stayAt } from './federation-scene.ts';
 import { requestOf, type Sight } from './visitor.ts';
 
-function federatedLoginCookieOf({ headers, trail }: Sight): string {
+function loginCookieOf({ headers, trail }: Sight): string {
   const all = [...trail.map((one) => one.headers), headers].flatMap((one) => one.getSetCookie());
   return all.find((line) => line.includes('federated-login') && !line.includes('Max-Age=0')) ?? '';
 }
 
-describe('the cookie of a departure', () => {
-  it('[GW-CONS-48] is ours alone, for the whole host, secret to scripts, short-lived, and says nothing', async () => {
+describe('the federated login cookie', () => {
+  it('[GW-CONS-48] the federated login cookie has the __Host- prefix, HttpOnly, a short lifetime and an opaque value', async () => {
     const t = await setUpstreamScene([openId(await startFiles())]);
-    const line = federatedLoginCookieOf(await leaveFor(t.visitor));
+    const line = loginCookieOf(await leaveFor(t.visitor));
     const [pair = '', ...attributes] = line.split('; ');
     expect(pair).toMatch(/^__Host-portcullis-federated-login-[\w-]{8}=[\w-]{43}$/);
     expect(attributes.toSorted()).toEqual(['HttpOnly', 'Max-Age=600', 'Path=/', 'SameSite=Lax', 'Secure']);
   });
 
-  it('[GW-CONS-48] is good for the client that was allowed, and for no other of the same person', async () => {
+  it('[GW-CONS-48] the federated login cookie works for the client the user allowed, and for no other', async () => {
     const files = await startFiles();
     const t = await setUpstreamScene([openId(files)]);
     const desktop = { client_id: 'desktop', redirect_uri: 'http://127.0.0.1:3000/callback' };
     await leaveFor(t.visitor);
     const { left } = await leaveFor(t.visitor, requestOf(desktop));
     const [own, other] = [...t.visitor.cookies].filter(([name]) => name.includes('federated-login'));
-    if (own === undefined || other === undefined) throw new Error('there are not two federated logins');
+    if (own === undefined || other === undefined) throw new Error('two federated logins expected');
     const back = await stayAt(t.visitor, left);
     // What was allowed to the one client stands in for nothing that the other asks.
     t.visitor.cookies.set(other[0], own[1]);

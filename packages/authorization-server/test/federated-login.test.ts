@@ -1,4 +1,4 @@
-/** Federated login: consent first, a redirect to the identity provider and back bound to the browser, then back to the client. */
+/** Federated login: consent here first, then a redirect to the identity provider and a callback bound to the browser, then the client. */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startGithub } from '../../../tests/support/identity-providers/github.ts';
 import { startMisbehaving } from '../../../tests/support/identity-providers/misbehaving.ts';
@@ -42,81 +42,81 @@ async function setFilesScene(options: Partial<AuthorizationServerOptions> = {}) 
 }
 
 /** Federated login cookies that a response sets. */
-function federatedLoginCookies({ headers, trail }: Sight): readonly string[] {
+function loginCookies({ headers, trail }: Sight): readonly string[] {
   return [...trail.map((one) => one.headers), headers]
     .flatMap((one) => one.getSetCookie())
     .filter((line) => line.includes('federated-login') && !line.includes('Max-Age=0'));
 }
 
-describe('the law of interaction', () => {
+describe('the next step of a transaction', () => {
   const allowed = { scopes: ['notes:read'] };
   it.each([
     {
-      description: 'here: sign-in first',
+      description: 'sign-in first, with local login',
       login: 'local',
       accountId: null,
       decision: null,
       step: { show: 'login' },
     },
     {
-      description: 'here: then consent',
+      description: 'then consent, with local login',
       login: 'local',
       accountId: 'ada',
       decision: null,
       step: { show: 'consent' },
     },
     {
-      description: 'local login: no consent without a user',
+      description: 'no consent before sign-in, with local login',
       login: 'local',
       accountId: null,
       decision: allowed,
       step: { show: 'login' },
     },
     {
-      description: 'here: then the end',
+      description: 'then the code, with local login',
       login: 'local',
       accountId: 'ada',
       decision: allowed,
       step: { issueCode: { accountId: 'ada', decision: allowed } },
     },
     {
-      description: 'there: consent first',
+      description: 'consent first, with an identity provider',
       login: 'federated',
       accountId: null,
       decision: null,
       step: { show: 'consent' },
     },
     {
-      description: 'identity provider: consent, whatever user was named before',
+      description: 'consent, with an identity provider and a known account',
       login: 'federated',
       accountId: 'ada',
       decision: null,
       step: { show: 'consent' },
     },
     {
-      description: 'there: then the way there',
+      description: 'then the redirect to the identity provider',
       login: 'federated',
       accountId: null,
       decision: allowed,
       step: { startFederatedLogin: { decision: allowed } },
     },
     {
-      description: 'there: then the end',
+      description: 'then the code, after the identity provider',
       login: 'federated',
       accountId: 'ada',
       decision: allowed,
       step: { issueCode: { accountId: 'ada', decision: allowed } },
     },
-  ] as const)('[GW-CONSENT-1] says $description', ({ login, accountId, decision, step }) => {
+  ] as const)('[GW-CONSENT-1] the next step is $description', ({ login, accountId, decision, step }) => {
     expect(nextStep({ accountId, decision }, login)).toEqual(step);
   });
 });
 
-/** How often a code was redeemed at the provider. */
+/** How often a code was redeemed at the identity provider. */
 const redemptions = (files: { count(endpoint: string): number }) => files.count('POST /token');
 
-describe('the way to a third party and back', () => {
-  it('[GW-3P-1 GW-3P-2 GW-3P-3 GW-3P-4 GW-3P-5 GW-3P-6 GW-3P-7 GW-3P-8] goes through the seven steps, and ends with a token of ours', async () => {
+describe('a federated login', () => {
+  it('[GW-3P-1 GW-3P-2 GW-3P-3 GW-3P-4 GW-3P-5 GW-3P-6 GW-3P-7 GW-3P-8] a federated login goes through the seven steps, and ends with a token of this server', async () => {
     const { files, t } = await setFilesScene();
     const asked = await t.visitor.open(requestOf());
     expect(asked.path).toMatch(/^\/consent/);
@@ -145,11 +145,11 @@ describe('the way to a third party and back', () => {
     expect(status).toBe(200);
     expect(claimsOf(body['access_token'])).toMatchObject({ iss: ISSUER, aud: NOTES, scope: 'notes:read' });
     expect(files.given).not.toContain(body['access_token']);
-    // The user typed credentials at the provider only.
+    // The user typed their password only at the identity provider.
     expect(files.typed).toContain('there');
   });
 
-  it('[GW-3P-8 GW-3P-9] signs in at a plain OAuth third party with quirks in its answers', async () => {
+  it('[GW-3P-8 GW-3P-9] signs in at a plain OAuth identity provider with quirks in its responses', async () => {
     const hub = await startHub();
     const t = await setUpstreamScene([plain(hub)]);
     const end = await signInThere(t.visitor);
@@ -166,7 +166,7 @@ describe('the way to a third party and back', () => {
     expect(hub.stands(token.accessToken)).toBe(true);
   });
 
-  it('goes on as who is signed in here, with consent and a bond of its own for each client', async () => {
+  it('continues as the signed-in user, with consent and provider tokens per client', async () => {
     const { t } = await setFilesScene();
     const first = await redeemAt(t, await signInThere(t.visitor));
     const again = await t.visitor.open(requestOf());
@@ -182,7 +182,7 @@ describe('the way to a third party and back', () => {
     expect(mine?.accessToken).not.toBe(theirs?.accessToken);
   });
 
-  it('asks again, as the one who came back, when somebody else had answered', async () => {
+  it('asks for consent again when another user had given it', async () => {
     const { t } = await setFilesScene();
     await signInThere(t.visitor);
     const { left } = await leaveFor(t.visitor);
@@ -197,7 +197,7 @@ describe('the way to a third party and back', () => {
     ).toBe('bob');
   });
 
-  it('uses what one person brought for nobody else who is signed in by then', async () => {
+  it('does not use the provider tokens of one user for another who has signed in meanwhile', async () => {
     const workspaces = async () => [
       { id: 'red', name: 'Red' },
       { id: 'blue', name: 'Blue' },
@@ -218,11 +218,11 @@ describe('the way to a third party and back', () => {
     const end = await comeBack(t.visitor, await stayAt(t.visitor, next.left, { login: 'bob' }));
     const { body } = await redeemAt(t, end);
     const claims = claimsOf(body['access_token']);
-    const providerTokens = await t.store.findProviderTokens(String(claims['grant_id']));
-    expect([providerTokens?.subject, providerTokens?.accountId]).toEqual(['bob', claims['sub']]);
+    const record = await t.store.findProviderTokens(String(claims['grant_id']));
+    expect([record?.subject, record?.accountId]).toEqual(['bob', claims['sub']]);
   });
 
-  it('lets the person choose a workspace once it is known who they are', async () => {
+  it('lets the user pick a workspace after the federated login', async () => {
     const { t } = await setFilesScene({
       workspaces: async () => [
         { id: 'red', name: 'Red' },
@@ -236,7 +236,7 @@ describe('the way to a third party and back', () => {
     expect(claimsOf(body['access_token'])['workspace']).toBe('blue');
   });
 
-  it('signs in for pages of one’s own, and gives back what came with it', async () => {
+  it('signs in for the account pages, and revokes the provider tokens it does not need', async () => {
     const { files, t } = await setFilesScene();
     const page = await t.visitor.open('/login?to=connections');
     const { left } = await t.visitor.submit(page, {}, '/login/files');
@@ -251,7 +251,7 @@ describe('the way to a third party and back', () => {
       .toBe(false);
   });
 
-  it('gives back what came when the session cannot be kept, and keeps it the next time', async () => {
+  it('revokes the provider tokens when the session cannot be saved, and saves it the next time', async () => {
     const { files, t } = await setFilesScene();
     const leave = async () => {
       const { left } = await t.visitor.submit(
@@ -274,7 +274,7 @@ describe('the way to a third party and back', () => {
   });
 
   it.each([true, false])(
-    'offers another way only where there is one: accounts here %s',
+    'offers another login method only if there is one: local accounts %s',
     async (localAccounts) => {
       const { t } = await setFilesScene({ localAccounts });
       const login = await t.visitor.open(requestOf());
@@ -291,7 +291,7 @@ describe('the way to a third party and back', () => {
     },
   );
 
-  it('leaves it to the third party how its people sign in: no password, passkey or code of this server', async () => {
+  it('federated users have no password, passkey or TOTP of this server', async () => {
     const { t } = await setFilesScene({ localAccounts: true });
     const page = await t.visitor.open('/login?to=account');
     const { left } = await t.visitor.submit(page, {}, '/login/files');
@@ -314,7 +314,7 @@ describe('the way to a third party and back', () => {
     expect((await ours.open('/account/password')).path).toBe('/account/password');
   });
 
-  it('offers third parties beside accounts of this server, and each way ends where it should', async () => {
+  it('offers identity providers beside local accounts, and each login method works', async () => {
     const { t } = await setFilesScene({ localAccounts: true });
     const page = await t.visitor.open(requestOf());
     expect(page.path).toMatch(/^\/login/);
@@ -331,7 +331,7 @@ describe('the way to a third party and back', () => {
     });
   });
 
-  it('takes no password where nobody has one', async () => {
+  it('accepts no password on a server without local accounts', async () => {
     const { t } = await setFilesScene();
     const page = await t.visitor.open('/login?to=connections');
     const before = t.snapshot();
@@ -341,7 +341,7 @@ describe('the way to a third party and back', () => {
     expect(await t.server.setupLink()).toBeNull();
   });
 
-  it('[GW-3P-15 GW-CONS-42] finds its way, and what was allowed, after a restart in the middle', async () => {
+  it('[GW-3P-15 GW-CONS-42] a federated login continues after a restart in the middle', async () => {
     const { files, t } = await setFilesScene();
     const { left } = await leaveFor(t.visitor);
     const back = await stayAt(t.visitor, left);
@@ -364,16 +364,16 @@ describe('the way to a third party and back', () => {
   });
 });
 
-describe('ways that end early or begin anew', () => {
-  it('tells the client that the person declined here, and goes nowhere', async () => {
+describe('a federated login that ends early or starts again', () => {
+  it('redirects access_denied when the user declines here, without a federated login', async () => {
     const { files, t } = await setFilesScene();
     const asked = await t.visitor.open(requestOf());
     const end = await t.visitor.submit(asked, { decision: 'deny' });
     expect(end.left?.searchParams.get('error')).toBe('access_denied');
-    expect([federatedLoginCookies(end), files.count('GET /auth')]).toEqual([[], 0]);
+    expect([loginCookies(end), files.count('GET /auth')]).toEqual([[], 0]);
   });
 
-  it('asks a person to sign in anew there when the client wants that', async () => {
+  it('asks the identity provider for a fresh sign-in for prompt=login', async () => {
     const { t } = await setFilesScene();
     await signInThere(t.visitor);
     const { left } = await leaveFor(t.visitor, requestOf({ prompt: 'login' }));
@@ -382,7 +382,7 @@ describe('ways that end early or begin anew', () => {
     expect(end.left?.searchParams.get('code')).toBeTruthy();
   });
 
-  it('gives a token back when nobody can say whose it is', async () => {
+  it('revokes provider tokens if their user cannot be identified', async () => {
     const hub = await startHub();
     const t = await setUpstreamScene([plain(hub)]);
     const { left } = await leaveFor(t.visitor);
@@ -393,7 +393,7 @@ describe('ways that end early or begin anew', () => {
     expect(hub.given.map((token) => hub.stands(token))).toEqual([false]);
   });
 
-  it('speaks plain OAuth by the standard, with introspection and revocation', async () => {
+  it('works with a standard OAuth identity provider, with introspection and revocation', async () => {
     const files = await startFiles();
     const t = await setUpstreamScene([
       openId(files, {
@@ -426,8 +426,8 @@ describe('ways that end early or begin anew', () => {
   });
 });
 
-describe('T076 consent before anything is forwarded', () => {
-  it('[GW-CONSENT-1 GW-CONS-41 GW-CONS-48 GW-STATE-41] shows our consent for each registered client, and sends nobody and no cookie on before', async () => {
+describe('T076 consent before the redirect (confused deputy)', () => {
+  it('[GW-CONSENT-1 GW-CONS-41 GW-CONS-48 GW-STATE-41] shows consent for each registered client before any redirect or cookie (confused deputy)', async () => {
     const { files, t } = await setFilesScene();
     await signInThere(t.visitor);
     const client = await t.registerClient({
@@ -438,16 +438,16 @@ describe('T076 consent before anything is forwarded', () => {
     const path = requestOf({ client_id: client, redirect_uri: 'https://new.example/cb' });
     const asked = await t.visitor.open(path);
     expect([asked.path.startsWith('/consent'), asked.left]).toEqual([true, null]);
-    expect(federatedLoginCookies(asked)).toEqual([]);
+    expect(loginCookies(asked)).toEqual([]);
     const before = files.count('GET /auth');
     const left = await t.visitor.submit(asked, { decision: 'allow' });
     expect(left.left?.origin).toBe(files.origin);
-    expect(federatedLoginCookies(left)).toHaveLength(1);
-    expect(federatedLoginCookies(left)[0]).toMatch(/^__Host-.*HttpOnly; SameSite=Lax; Secure$/);
+    expect(loginCookies(left)).toHaveLength(1);
+    expect(loginCookies(left)[0]).toMatch(/^__Host-.*HttpOnly; SameSite=Lax; Secure$/);
     expect(files.count('GET /auth')).toBe(before);
   });
 
-  it('[GW-CONSENT-1] asks again for a configured client that was allowed before, and lets `prompt=none` go nowhere', async () => {
+  it('[GW-CONSENT-1] asks again for a configured client that was allowed before, and rejects `prompt=none`', async () => {
     const { t } = await setFilesScene();
     await redeemAt(t, await signInThere(t.visitor));
     t.visitor.headers = {
@@ -461,7 +461,7 @@ describe('T076 consent before anything is forwarded', () => {
     expect(silent.left?.searchParams.get('error')).toBe('consent_required');
   });
 
-  it('[GW-CONS-40] gives nothing to one person because another allowed it', async () => {
+  it('[GW-CONS-40] does not use one user’s consent for another', async () => {
     const { t } = await setFilesScene();
     await signInThere(t.visitor);
     const other = t.newVisitor();
@@ -469,7 +469,7 @@ describe('T076 consent before anything is forwarded', () => {
     expect([asked.path.startsWith('/consent'), asked.left]).toEqual([true, null]);
   });
 
-  it('[GW-CONS-43 GW-CONS-44 GW-CONS-45 GW-CONS-47] says who asks, for what here and there, and where one returns, in no frame', async () => {
+  it('[GW-CONS-43 GW-CONS-44 GW-CONS-45 GW-CONS-47] the consent page names client, scopes here and at the identity provider, and redirect host, and cannot be framed', async () => {
     const { t } = await setFilesScene();
     const client = await t.registerClient({
       client_name: 'Reader',
@@ -489,17 +489,17 @@ describe('T076 consent before anything is forwarded', () => {
   it.each([
     { description: 'no token', fields: { token: undefined } },
     { description: 'a foreign token', fields: { token: 'AAAA' } },
-  ])('[GW-CONS-46] takes no answer with $description', async ({ fields }) => {
+  ])('[GW-CONS-46] rejects a consent decision with $description (CSRF)', async ({ fields }) => {
     const { files, t } = await setFilesScene();
     const asked = await t.visitor.open(requestOf());
     const before = t.snapshot();
     const refused = await t.visitor.submit(asked, { ...fields, decision: 'allow' });
-    expect([refused.status, refused.left, federatedLoginCookies(refused)]).toEqual([403, null, []]);
+    expect([refused.status, refused.left, loginCookies(refused)]).toEqual([403, null, []]);
     expect(t.snapshot()).toBe(before);
     expect((await t.visitor.submit(asked, { decision: 'allow' })).left?.origin).toBe(files.origin);
   });
 
-  it('[GW-CONS-49 GW-3P-13] leaves for no third party with a redirect URI that the client has not registered', async () => {
+  it('[GW-CONS-49 GW-3P-13] starts no federated login with a redirect URI that the client has not registered', async () => {
     const { t } = await setFilesScene();
     const before = t.snapshot();
     const refused = await t.visitor.open(requestOf({ redirect_uri: 'https://app.example/callback/' }));
@@ -508,11 +508,11 @@ describe('T076 consent before anything is forwarded', () => {
   });
 });
 
-describe('how often one leaves for a third party', () => {
+describe('the rate limit of federated logins', () => {
   const limits = { federatedLogins: { burst: 3, perMinute: 6 } };
   const startScene = async () => setUpstreamScene([plain(await startHub())], { rateLimits: limits });
 
-  it('is limited for each account; others go on, and so does it later', async () => {
+  it('the rate limit of federated logins is per account, and recovers', async () => {
     const t = await startScene();
     const settle = async (visitor: Visitor, login: string) => {
       await signInThere(visitor, requestOf(), { login });
@@ -527,13 +527,13 @@ describe('how often one leaves for a third party', () => {
     const before = t.snapshot();
     const held = await leaveAgain();
     expect([held.status, held.headers.get('retry-after'), held.left]).toEqual([429, '10', null]);
-    expect([federatedLoginCookies(held), t.snapshot()]).toEqual([[], before]);
+    expect([loginCookies(held), t.snapshot()]).toEqual([[], before]);
     expect((await bob.submit(here, {}, '/login/hub')).left).not.toBeNull();
     t.clock.now += 10;
     expect((await leaveAgain()).left).not.toBeNull();
   });
 
-  it('is limited for each request of an app while nobody knows who asks', async () => {
+  it('the rate limit of federated logins is per transaction while the user is unknown', async () => {
     const t = await startScene();
     const asked = await t.visitor.open(requestOf());
     const allow = () => t.visitor.submit(asked, { decision: 'allow' });
@@ -545,8 +545,8 @@ describe('how often one leaves for a third party', () => {
   });
 });
 
-describe('T077 a way that another browser began', () => {
-  it('[GW-STATE-42] refuses a browser that did not leave, and spends nothing', async () => {
+describe('T077 a federated login of another browser', () => {
+  it('[GW-STATE-42] rejects a callback in a browser that did not start the federated login, and consumes nothing', async () => {
     const { files, t } = await setFilesScene();
     const attacker = t.newVisitor();
     const { left } = await leaveFor(attacker);
@@ -555,11 +555,11 @@ describe('T077 a way that another browser began', () => {
     const refused = await comeBack(t.visitor, back);
     expect([refused.status, refused.left, redemptions(files)]).toEqual([403, null, 0]);
     expect(t.snapshot()).toBe(before);
-    // Started federated logins can still complete.
+    // A started federated login can still complete.
     expect((await comeBack(attacker, back)).left?.searchParams.get('code')).toBeTruthy();
   });
 
-  it('[GW-STATE-42] refuses the cookie of another departure, and a session without any', async () => {
+  it('[GW-STATE-42] rejects a callback with the cookie of another federated login, or with a session only', async () => {
     const { files, t } = await setFilesScene();
     const { left } = await leaveFor(t.visitor);
     const back = await stayAt(t.visitor, left);
@@ -575,7 +575,7 @@ describe('T077 a way that another browser began', () => {
   });
 });
 
-describe('T078 the state', () => {
+describe('T078 the state of a federated login', () => {
   const wrong: readonly { description: string; change: (state: string) => string | null }[] = [
     { description: 'is missing', change: () => null },
     { description: 'is empty', change: () => '' },
@@ -587,7 +587,7 @@ describe('T078 the state', () => {
     { description: 'is JSON', change: () => btoa('{"client":"web","user":"ada"}') },
     { description: 'is long', change: () => 'x'.repeat(5000) },
   ];
-  it.each(wrong)('[GW-STATE-42] refuses an answer whose state $description', async ({ change }) => {
+  it.each(wrong)('[GW-STATE-42] rejects a callback whose state $description', async ({ change }) => {
     const { files, t } = await setFilesScene();
     const { left } = await leaveFor(t.visitor);
     const back = await stayAt(t.visitor, left);
@@ -602,14 +602,14 @@ describe('T078 the state', () => {
     expect((await comeBack(t.visitor, back)).left?.searchParams.get('code')).toBeTruthy();
   });
 
-  it('[GW-STATE-42] refuses an answer with two states', async () => {
+  it('[GW-STATE-42] rejects a callback with two state parameters', async () => {
     const { files, t } = await setFilesScene();
     const back = await stayAt(t.visitor, (await leaveFor(t.visitor)).left);
     const refused = await t.visitor.open(`${back.pathname}${back.search}&state=other`);
     expect([refused.status, refused.left, redemptions(files)]).toEqual([400, null, 0]);
   });
 
-  it('[GW-STATE-43 GW-3P-15] takes a state once', async () => {
+  it('[GW-STATE-43 GW-3P-15] accepts a callback state once', async () => {
     const { files, t } = await setFilesScene();
     const back = await stayAt(t.visitor, (await leaveFor(t.visitor)).left);
     const cookies = new Map(t.visitor.cookies);
@@ -621,7 +621,7 @@ describe('T078 the state', () => {
     expect(t.snapshot()).toBe(before);
   });
 
-  it('[GW-STATE-43] takes a state once of ten that come at the same time', async () => {
+  it('[GW-STATE-43] accepts one of ten concurrent callbacks with the same state', async () => {
     const { files, t } = await setFilesScene();
     const back = await stayAt(t.visitor, (await leaveFor(t.visitor)).left);
     const cookie = [...t.visitor.cookies].map((pair) => pair.join('=')).join('; ');
@@ -632,7 +632,7 @@ describe('T078 the state', () => {
     expect([codes.length, redemptions(files)]).toEqual([1, 1]);
   });
 
-  it('[GW-STATE-43 GW-3P-15] takes no state after ten minutes', async () => {
+  it('[GW-STATE-43 GW-3P-15] rejects a callback state after ten minutes', async () => {
     const { files, t } = await setFilesScene();
     const back = await stayAt(t.visitor, (await leaveFor(t.visitor)).left);
     t.clock.now += 600;
@@ -642,7 +642,7 @@ describe('T078 the state', () => {
     expect(t.snapshot()).toContain('federated_logins\n\n');
   });
 
-  it('[GW-STATE-40] makes state, nonce and challenge anew for every departure', async () => {
+  it('[GW-STATE-40] uses a fresh state, nonce and code_challenge for every federated login', async () => {
     const { t } = await setFilesScene();
     const ways = [
       (await leaveFor(t.visitor)).left,
@@ -656,7 +656,7 @@ describe('T078 the state', () => {
     }
   });
 
-  it('takes no answer at the address of another third party', async () => {
+  it('rejects a callback at the redirect URI of another identity provider (mix-up attack)', async () => {
     const files = await startFiles();
     const hub = await startHub();
     const t = await setUpstreamScene([openId(files), plain(hub)]);
@@ -671,7 +671,7 @@ describe('T078 the state', () => {
     expect((await comeBack(t.visitor, back)).left?.searchParams.get('code')).toBeTruthy();
   });
 
-  it('takes no answer that names another issuer', async () => {
+  it('rejects a callback that names another issuer (mix-up attack)', async () => {
     const { files, t } = await setFilesScene();
     const back = await stayAt(t.visitor, (await leaveFor(t.visitor)).left);
     back.searchParams.set('iss', 'https://evil.example');
@@ -681,7 +681,7 @@ describe('T078 the state', () => {
   });
 });
 
-describe('T080 lies about who somebody is', () => {
+describe('T080 forged identities', () => {
   const other = 'https://evil.example';
   it.each([
     { description: 'a wrong nonce', lies: { claims: { nonce: 'another' } } },
@@ -702,24 +702,27 @@ describe('T080 lies about who somebody is', () => {
     { description: 'a broken signature', lies: { signature: 'broken' as const } },
     { description: 'another issuer beside the code', lies: { response: { iss: other } } },
     { description: 'no code', lies: { response: { code: null } } },
-  ])('refuses an answer with $description, and makes no account, bond or code', async ({ lies }) => {
-    const liar = await startLiar();
-    const t = await setUpstreamScene([openId(liar)]);
-    const { left } = await leaveFor(t.visitor);
-    liar.lies = lies;
-    const end = await comeBack(t.visitor, await stayAt(t.visitor, left));
-    expect(end.left?.searchParams.get('error')).toBe('server_error');
-    expect(end.left?.searchParams.get('code')).toBeNull();
-    expect(t.snapshot()).toMatch(/\nprovider_tokens\n\n|^provider_tokens\n\n/m);
-    expect(t.snapshot()).toMatch(/\nlinked_identities\n\n/);
-    expect(t.snapshot()).toMatch(/\nsessions\n/);
-    liar.lies = {};
-    expect((await signInThere(t.visitor)).left?.searchParams.get('code')).toBeTruthy();
-  });
+  ])(
+    'rejects a callback with $description, and creates no account, provider tokens or code',
+    async ({ lies }) => {
+      const liar = await startLiar();
+      const t = await setUpstreamScene([openId(liar)]);
+      const { left } = await leaveFor(t.visitor);
+      liar.lies = lies;
+      const end = await comeBack(t.visitor, await stayAt(t.visitor, left));
+      expect(end.left?.searchParams.get('error')).toBe('server_error');
+      expect(end.left?.searchParams.get('code')).toBeNull();
+      expect(t.snapshot()).toMatch(/\nprovider_tokens\n\n|^provider_tokens\n\n/m);
+      expect(t.snapshot()).toMatch(/\nlinked_identities\n\n/);
+      expect(t.snapshot()).toMatch(/\nsessions\n/);
+      liar.lies = {};
+      expect((await signInThere(t.visitor)).left?.searchParams.get('code')).toBeTruthy();
+    },
+  );
 });
 
-describe('T081 errors of the third party', () => {
-  it('[GW-3P-17] tells the client that the person declined there', async () => {
+describe('T081 errors of the identity provider', () => {
+  it('[GW-3P-17] redirects access_denied when the user declines at the identity provider', async () => {
     const { t } = await setFilesScene();
     const { left } = await leaveFor(t.visitor);
     const end = await comeBack(t.visitor, await stayAt(t.visitor, left, { answer: 'deny' }));
@@ -731,10 +734,10 @@ describe('T081 errors of the third party', () => {
   });
 
   it.each([
-    { description: 'a script', error: '<script>alert(1)</script>', text: 'x' },
+    { description: 'a script', error: '<script>alert(1)</script>', text: 'markup in the error' },
     { description: 'a long description', error: 'invalid_scope', text: 'y'.repeat(100_000) },
-    { description: 'another word for everything', error: 'no_idea', text: 'z' },
-  ])('[GW-3P-17] maps $description to an error of our own', async ({ error, text }) => {
+    { description: 'another word for everything', error: 'no_idea', text: 'an unknown error code' },
+  ])('[GW-3P-17] maps an identity provider’s error with $description to our own', async ({ error, text }) => {
     const { t } = await setFilesScene();
     const { left } = await leaveFor(t.visitor);
     const query = new URLSearchParams({
@@ -758,17 +761,20 @@ describe('T081 errors of the third party', () => {
     { description: 'silence', at: 'token', issue: { kind: 'slow', milliseconds: 5000 } },
     { description: 'no keys', at: 'jwks', issue: { kind: 'status', status: 503 } },
   ] as const;
-  it.each(outages)('[GW-3P-17] tells the client to come again after $description', async ({ at, issue }) => {
-    const liar = await startLiar();
-    const t = await setUpstreamScene([openId(liar)], { outbound: { timeout: 2000 } });
-    const { left } = await leaveFor(t.visitor);
-    const back = await stayAt(t.visitor, left);
-    liar.at(at, issue);
-    const end = await comeBack(t.visitor, back);
-    expect(end.left?.searchParams.get('error')).toBe('temporarily_unavailable');
-    liar.at(at, null);
-    expect((await signInThere(t.visitor)).left?.searchParams.get('code')).toBeTruthy();
-  });
+  it.each(outages)(
+    '[GW-3P-17] redirects temporarily_unavailable after the identity provider sends $description',
+    async ({ at, issue }) => {
+      const liar = await startLiar();
+      const t = await setUpstreamScene([openId(liar)], { outbound: { timeout: 2000 } });
+      const { left } = await leaveFor(t.visitor);
+      const back = await stayAt(t.visitor, left);
+      liar.at(at, issue);
+      const end = await comeBack(t.visitor, back);
+      expect(end.left?.searchParams.get('error')).toBe('temporarily_unavailable');
+      liar.at(at, null);
+      expect((await signInThere(t.visitor)).left?.searchParams.get('code')).toBeTruthy();
+    },
+  );
 
   const nonsense = [
     { description: 'no JSON', issue: { kind: 'text', body: 'not JSON', type: 'application/json' } },
@@ -776,14 +782,17 @@ describe('T081 errors of the third party', () => {
     { description: 'an answer without end', issue: { kind: 'huge', bytes: 5_000_000 } },
     { description: 'an OAuth error', issue: { kind: 'error', error: 'invalid_grant' } },
   ] as const;
-  it.each(nonsense)('[GW-3P-17] answers with a server error after $description', async ({ issue }) => {
-    const liar = await startLiar();
-    const t = await setUpstreamScene([openId(liar)]);
-    const back = await stayAt(t.visitor, (await leaveFor(t.visitor)).left);
-    liar.at('token', issue);
-    const end = await comeBack(t.visitor, back);
-    expect(end.left?.searchParams.get('error')).toBe('server_error');
-  });
+  it.each(nonsense)(
+    '[GW-3P-17] redirects server_error after the identity provider sends $description',
+    async ({ issue }) => {
+      const liar = await startLiar();
+      const t = await setUpstreamScene([openId(liar)]);
+      const back = await stayAt(t.visitor, (await leaveFor(t.visitor)).left);
+      liar.at('token', issue);
+      const end = await comeBack(t.visitor, back);
+      expect(end.left?.searchParams.get('error')).toBe('server_error');
+    },
+  );
 
   const unfound = [
     {
@@ -809,7 +818,7 @@ describe('T081 errors of the third party', () => {
   ] as const;
   const seen = (sight: Sight) => [sight.status, sight.headers.get('retry-after'), sight.left];
   it.each(unfound)(
-    '[GW-3P-17] says who cannot be found, asks to wait for $description, and loses nothing',
+    '[GW-3P-17] names the identity provider that is unavailable, asks to wait for $description, and loses nothing',
     async ({ issue, page: [status, retryAfter, ...sentences] }) => {
       const liar = await startLiar();
       const t = await setUpstreamScene([openId(liar)]);
@@ -820,7 +829,7 @@ describe('T081 errors of the third party', () => {
       expect(seen(refused)).toEqual([status, retryAfter, null]);
       for (const sentence of sentences) expect(textOf(refused)).toContain(sentence);
       expect(textOf(refused)).not.toContain('This server is busy');
-      expect(federatedLoginCookies(refused)).toEqual([]);
+      expect(loginCookies(refused)).toEqual([]);
       expect(t.snapshot()).toBe(before);
       const reference = referenceOf(refused);
       const told = t.events.find((event) => 'reference' in event && event.reference === reference);
@@ -838,7 +847,7 @@ describe('T081 errors of the third party', () => {
     },
   );
 
-  it('says so in the language of the page too, to who comes for pages of their own', async () => {
+  it('explains an unavailable identity provider in the user’s language on the account pages', async () => {
     const liar = await startLiar();
     const t = await setUpstreamScene([openId(liar, { name: '<b>Akten</b>' })], { localAccounts: true });
     t.visitor.headers = { 'accept-language': 'de' };
@@ -866,30 +875,23 @@ describe('T081 errors of the third party', () => {
       page: [502, 'Files cannot sign you in right now'],
     },
   ] as const;
-  it.each(visits)(
-    '[GW-3P-17] tells who came back for pages of their own that $description',
-    async ({ issue, page }) => {
-      const liar = await startLiar();
-      const t = await setUpstreamScene([openId(liar)]);
-      const comeFor = async (stay?: Stay) => {
-        const { left } = await t.visitor.submit(
-          await t.visitor.open('/login?to=account'),
-          {},
-          '/login/files',
-        );
-        return comeBack(t.visitor, await stayAt(t.visitor, left, stay));
-      };
-      liar.at('token', issue);
-      const refused = await comeFor();
-      expect([refused.status, textOf(refused)]).toEqual([page[0], expect.stringContaining(page[1])]);
-      expect(refused.html).toContain('<a class="button" href="/login?to=account">Try again</a>');
-      liar.at('token', null);
-      signOutThere(t.visitor);
-      expect((await comeFor()).path).toBe('/account');
-    },
-  );
+  it.each(visits)('[GW-3P-17] explains on the account pages that $description', async ({ issue, page }) => {
+    const liar = await startLiar();
+    const t = await setUpstreamScene([openId(liar)]);
+    const comeFor = async (stay?: Stay) => {
+      const { left } = await t.visitor.submit(await t.visitor.open('/login?to=account'), {}, '/login/files');
+      return comeBack(t.visitor, await stayAt(t.visitor, left, stay));
+    };
+    liar.at('token', issue);
+    const refused = await comeFor();
+    expect([refused.status, textOf(refused)]).toEqual([page[0], expect.stringContaining(page[1])]);
+    expect(refused.html).toContain('<a class="button" href="/login?to=account">Try again</a>');
+    liar.at('token', null);
+    signOutThere(t.visitor);
+    expect((await comeFor()).path).toBe('/account');
+  });
 
-  it('[GW-3P-17] takes nobody who declined there for somebody who may not come in', async () => {
+  it('[GW-3P-17] distinguishes a user who declined from one who is not allowed', async () => {
     const { t } = await setFilesScene();
     const page = await t.visitor.open('/login?to=account');
     const { left } = await t.visitor.submit(page, {}, '/login/files');
@@ -899,7 +901,7 @@ describe('T081 errors of the third party', () => {
     expect(t.visitor.cookies.has('__Host-portcullis-session')).toBe(false);
   });
 
-  it('[GW-3P-13] judges client and redirect URI again: one that is gone or changed meanwhile gets nothing', async () => {
+  it('[GW-3P-13] checks client and redirect URI again after the callback: one removed or changed meanwhile gets nothing', async () => {
     const { files, t } = await setFilesScene();
     const metadata = {
       client_name: 'App',
@@ -930,15 +932,15 @@ describe('T081 errors of the third party', () => {
   });
 });
 
-describe('T082 who somebody is', () => {
-  /** The account that a user of the identity provider gets. */
+describe('T082 the identity of a federated user', () => {
+  /** The account of a federated user. */
   async function accountOf(t: UpstreamScene, login: string): Promise<string> {
     const visitor = t.newVisitor();
     const { body } = await redeemAt(t, await signInThere(visitor, requestOf(), { login }));
     return String(claimsOf(body['access_token'])['sub']);
   }
 
-  it('is told by issuer and subject, whatever the address', async () => {
+  it('identifies a federated user by issuer and subject, whatever the email address', async () => {
     const { files, t } = await setFilesScene({ localAccounts: true });
     const claims = { email: EMAIL, email_verified: true };
     files.users.set('one', claims);
@@ -958,7 +960,7 @@ describe('T082 who somebody is', () => {
     expect(await signIn('one')).toBe(accounts[0]);
   });
 
-  it('is another person at another third party with the same subject and address', async () => {
+  it('treats the same subject and address at another identity provider as another user', async () => {
     const [files, liar] = [await startFiles(), await elsewhere(startMisbehaving, 'liar')];
     const t = await setUpstreamScene([openId(files), openId(liar, { id: 'liar', name: 'Liar' })]);
     const accounts: string[] = [];
@@ -1018,7 +1020,7 @@ describe('T082 who somebody is', () => {
     },
     { description: 'a wide at sign', claims: { email: 'x＠corp.example', email_verified: true }, may: false },
     { description: 'no address', claims: { email: undefined }, may: false },
-  ])('lets in by domain: $description → $may', async ({ claims, may }) => {
+  ])('allows users by email domain: $description → $may', async ({ claims, may }) => {
     const files = await startFiles();
     const scopes = ['openid', 'email'];
     const t = await setUpstreamScene([
@@ -1031,7 +1033,7 @@ describe('T082 who somebody is', () => {
     );
     expect(end.left?.searchParams.has('code')).toBe(may);
     expect(await t.store.findLinkedIdentity(files.origin, 'ada')).toEqual(may ? expect.anything() : null);
-    // Unused tokens are revoked.
+    // Unneeded provider tokens are revoked.
     if (!may)
       await until(async () => (await Promise.all(files.given.map(files.stands))).every((one) => !one));
   });
@@ -1061,7 +1063,7 @@ describe('T082 who somebody is', () => {
       members: { email: 'x@corp.example', email_verified: true },
       may: true,
     },
-  ])('admits by an address only when it is said of it that it is verified: $description', async (row) => {
+  ])('allows users by email address only if it is verified: $description', async (row) => {
     const liar = await elsewhere(startMisbehaving, 'liar');
     liar.lies = { claims: { email_verified: undefined, ...row.claims } };
     liar.at('userinfo', { kind: 'members', members: row.members });
@@ -1073,7 +1075,7 @@ describe('T082 who somebody is', () => {
     expect(left?.searchParams.has('code')).toBe(row.may);
   });
 
-  it('lets in nobody whose account was disabled, and ends what they had', async () => {
+  it('rejects a federated user whose account is disabled, and revokes their provider tokens', async () => {
     const { t } = await setFilesScene();
     const account = await accountOf(t, 'ada');
     await t.store.disableAccount(account, t.clock.now);

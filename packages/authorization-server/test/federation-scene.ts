@@ -1,4 +1,4 @@
-/** A server with identity providers, and a user who goes there and comes back as a browser would. */
+/** A server with identity providers, and a user who signs in there and returns as a browser would. */
 import { onTestFinished } from 'vitest';
 import type { IdentityProvider as Elsewhere } from '../../../tests/support/identity-providers/identity-provider.ts';
 import type { OidcIdentityProvider } from '../../../tests/support/identity-providers/oidc.ts';
@@ -7,7 +7,7 @@ import type { AuthorizationServerOptions, IdentityProviderOptions } from '../src
 import { ISSUER, redemption } from './server-under-test.ts';
 import { requestOf, type Scene, type Sight, setScene, VERIFIER, type Visitor } from './visitor.ts';
 
-/** Epoch seconds that tests turn: beginning now, as the clocks of third parties do. */
+/** Epoch seconds that tests advance, starting now like the identity providers' clocks. */
 interface TurnedClock {
   now: number;
 }
@@ -16,7 +16,7 @@ export interface UpstreamScene extends Scene {
   readonly clock: TurnedClock;
 }
 
-/** How an OpenID Connect third party of the tests stands in the configuration. */
+/** The options of an OpenID Connect provider. */
 export function openId(
   elsewhere: Elsewhere,
   changes: Partial<IdentityProviderOptions> = {},
@@ -33,7 +33,7 @@ export function openId(
   };
 }
 
-/** How a third party like GitHub stands in the configuration. */
+/** The options of the GitHub-like provider. */
 export function plain(
   elsewhere: Elsewhere & {
     readonly authorizationEndpoint: string;
@@ -62,7 +62,7 @@ export function plain(
   };
 }
 
-/** A server whose users sign in with identity providers. */
+/** A server whose users sign in at identity providers. */
 export async function setUpstreamScene(
   identityProviders: readonly IdentityProviderOptions[],
   options: Partial<AuthorizationServerOptions> = {},
@@ -77,7 +77,7 @@ export async function setUpstreamScene(
   return { ...scene, clock };
 }
 
-/** Starts a third party for one test, which takes our redirect URI. */
+/** Starts an identity provider for one test, which accepts our redirect URI. */
 export async function elsewhere<T extends Elsewhere>(start: () => Promise<T>, id: string): Promise<T> {
   const started = await start();
   started.admitRedirect(`${ISSUER}/callback/${id}`);
@@ -93,15 +93,15 @@ export interface Stay {
   readonly answer?: 'allow' | 'deny';
 }
 
-/** Cookies of a browser at a third party, by origin. */
+/** Cookies of a browser at identity providers, by origin. */
 const jars = new WeakMap<Visitor, Map<string, string>>();
 
-/** Ends what the browser keeps of third parties. */
+/** Clears the browser's cookies of identity providers. */
 export function signOutThere(visitor: Visitor): void {
   jars.delete(visitor);
 }
 
-/** Signs in there, and answers with the address at which the third party sends the browser back. */
+/** Signs in there, and returns the callback URL of the identity provider's redirect. */
 export async function stayAt(visitor: Visitor, left: URL | null, stay: Stay = {}): Promise<URL> {
   const jar = jars.get(visitor) ?? new Map<string, string>();
   jars.set(visitor, jar);
@@ -127,21 +127,21 @@ export async function stayAt(visitor: Visitor, left: URL | null, stay: Stay = {}
     }
     const page = await response.text();
     const action = /<form[^>]* action="([^"]+)"/.exec(page)?.[1]?.replaceAll('&amp;', '&');
-    if (action === undefined) throw new Error(`The third party shows: ${response.status} ${page}`);
+    if (action === undefined) throw new Error(`The identity provider shows: ${response.status} ${page}`);
     url = new URL(action, url);
     const { login = 'ada', answer = 'allow' } = stay;
     init = { method: 'POST', body: new URLSearchParams({ login, password: 'there', answer }) };
   }
-  throw new Error('The third party sends the browser round in circles.');
+  throw new Error('The identity provider redirects in circles.');
 }
 
-/** Allows the client here, and leaves: the third party's address that the browser is sent to. */
+/** Allows the client here: returns the identity provider's URL that the browser is redirected to. */
 export async function leaveFor(visitor: Visitor, path: string = requestOf()): Promise<Sight> {
   const asked = await visitor.open(path);
   return visitor.submit(asked, { decision: 'allow' });
 }
 
-/** Comes back with the answer of the third party. */
+/** Returns with the identity provider's response. */
 export function comeBack(visitor: Visitor, back: URL): Promise<Sight> {
   return visitor.open(`${back.pathname}${back.search}`);
 }

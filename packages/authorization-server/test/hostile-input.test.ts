@@ -28,7 +28,7 @@ const authorization = fc.oneof(
 
 describe('the endpoints', () => {
   it.each(['/token', '/revoke', '/introspect'])(
-    '[AS-TOK-67 AS-TOK-77] refuse any form at %s',
+    '[AS-TOK-67 AS-TOK-77] rejects any random form at %s',
     async (path) => {
       const { server, events } = await startServer();
       const before = events.length;
@@ -54,7 +54,7 @@ describe('the endpoints', () => {
     },
   );
 
-  it('[AS-DCR-60 AS-DCR-65] refuse or complete any registration', async () => {
+  it('[AS-DCR-60 AS-DCR-65] rejects or completes any random registration', async () => {
     const { server, events } = await startServer();
     const members = fc.constantFrom(
       'redirect_uris', 'grant_types', 'response_types', 'token_endpoint_auth_method', 'application_type', 'client_name',
@@ -83,7 +83,7 @@ describe('the endpoints', () => {
     expect(events.filter(({ type }) => type === 'request.failed')).toEqual([]);
   });
 
-  it('survive any path and method', async () => {
+  it('survives any path and method', async () => {
     const { server } = await startServer();
     const method = fc.constantFrom('GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH', 'PROPFIND');
     await fc.assert(
@@ -118,7 +118,7 @@ describe('client documents', () => {
     ),
   );
 
-  it('[AS-CIMD-25 AS-CIMD-62] T051: are taken or refused, whatever a host answers', async () => {
+  it('[AS-CIMD-25 AS-CIMD-62] T051: accepts or rejects a client metadata document, whatever its host answers', async () => {
     const host = createDocumentHost();
     const { send, events, clock } = await startServer({ outbound: { fetch: host.fetch } });
     await fc.assert(
@@ -146,7 +146,7 @@ describe('client documents', () => {
     expect(events.filter(({ type }) => type === 'request.failed')).toEqual([]);
   });
 
-  it('[AS-CIMD-60] T047: are asked for only where the address is exactly as it is read', async () => {
+  it('[AS-CIMD-60] T047: fetches client metadata only from a canonical URL', async () => {
     const host = createDocumentHost();
     const { send, clock } = await startServer({ outbound: { fetch: host.fetch } });
     const parts = fc.constantFrom(

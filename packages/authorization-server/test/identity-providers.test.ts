@@ -1,4 +1,4 @@
-/** Options of identity providers: validation at startup with all issues at once, and the presets. */
+/** Options of identity providers: validated at startup, every issue at once; and the presets. */
 import { describe, expect, it } from 'vitest';
 import { readFederatedUser } from '../src/federation/provider/federated-user.ts';
 import {
@@ -63,8 +63,8 @@ const endpoints = {
   userinfo: 'https://hub.example/user',
 };
 
-describe('third parties in the configuration', () => {
-  it('are taken as they are, and get a redirect URI of their own', () => {
+describe('the options of identity providers', () => {
+  it('accepts identity providers, and gives each its own redirect URI', () => {
     expect(validated(good)).toMatchObject({
       redirectUri: 'https://as.example/callback/sso',
       statusCheckInterval: 60,
@@ -84,18 +84,22 @@ describe('third parties in the configuration', () => {
     { description: 'no client identifier', wrong: { clientId: '' }, issue: /\.clientId/ },
     { description: 'an empty secret', wrong: { clientSecret: '' }, issue: /\.clientSecret/ },
     { description: 'no `openid`', wrong: { scopes: ['email'] }, issue: /must include openid/ },
-    { description: 'what is no scope', wrong: { scopes: ['openid', 'a b'] }, issue: /invalid scope/ },
+    { description: 'an invalid scope', wrong: { scopes: ['openid', 'a b'] }, issue: /invalid scope/ },
     {
-      description: 'needs of a scope that is not ours',
+      description: 'upstream scopes of an unknown scope',
       wrong: { upstreamScopes: { other: ['x'] } },
       issue: /no resource defines it/,
     },
     {
-      description: 'a parameter that is ours to choose',
+      description: 'a reserved authorization parameter',
       wrong: { parameters: { state: 'x' } },
       issue: /set by this server/,
     },
-    { description: 'a bound of no seconds', wrong: { statusCheckInterval: 0 }, issue: /statusCheckInterval/ },
+    {
+      description: 'a status check interval of zero',
+      wrong: { statusCheckInterval: 0 },
+      issue: /statusCheckInterval/,
+    },
     {
       description: 'an issuer over http',
       wrong: { kind: { issuer: 'http://sso.example' } },
@@ -126,17 +130,17 @@ describe('third parties in the configuration', () => {
       wrong: { status: 'introspection', kind: { endpoints, userinfoClaims: { subject: 'id' } } },
       issue: /introspection needs/,
     },
-  ] as const)('are refused with $description', ({ wrong, issue }) => {
+  ] as const)('rejects an identity provider with $description', ({ wrong, issue }) => {
     expect(issuesOf([{ ...good, ...wrong }]).join()).toMatch(issue);
     expect(issuesOf([good])).toEqual([]);
   });
 
-  it('are refused when two have one identifier, or nobody could sign in', () => {
+  it('rejects duplicate identifiers, and a server without any login method', () => {
     expect(issuesOf([good, good]).join()).toContain('duplicate identity provider sso');
     expect(issuesOf([], false).join()).toContain('localAccounts must be true');
   });
 
-  it('T068 let no scope round what it implies: it rests on the same', () => {
+  it('T068 a scope requires the upstream scopes of the scopes it implies', () => {
     const scopes = { admin: 'All', 'files:write': 'Write', 'files:read': 'Read', other: 'Other' };
     const hierarchy = { admin: ['files:write'], 'files:write': ['files:read'] };
     const upstreamScopes = { 'files:read': ['read'], 'files:write': ['repo'] };
@@ -154,7 +158,7 @@ describe('third parties in the configuration', () => {
     expect(coveredScopes(party, ['files:write', 'files:read'], ['read'])).toEqual(['files:read']);
   });
 
-  it('T082 are refused when people of two could not be told apart', () => {
+  it('T082 rejects two identity providers whose users could not be told apart', () => {
     const tenant = (id: string, issuer?: string): IdentityProviderOptions => ({
       ...good,
       id,
@@ -184,7 +188,7 @@ describe('third parties in the configuration', () => {
     expect(issuesOf([good, { ...good, id: 'again' }])).toEqual([]);
   });
 
-  it('stop a server with every fault at once', async () => {
+  it('startup fails with every issue at once', async () => {
     const wrong = { ...good, name: '', clientId: '' };
     const error = await startServer({ identityProviders: [wrong] }).catch((one: unknown) => one);
     expect(error).toBeInstanceOf(ConfigurationError);
@@ -192,7 +196,7 @@ describe('third parties in the configuration', () => {
   });
 });
 
-describe('scopes here and there', () => {
+describe('upstream scopes', () => {
   const party = validated({
     ...good,
     upstreamScopes: { 'notes:write': ['repo', 'gist'], 'notes:read': ['read:user'] },
@@ -206,7 +210,7 @@ describe('scopes here and there', () => {
       expected: ['openid', 'repo', 'gist', 'read:user'],
     },
     { description: 'nothing for a scope that rests on nothing', ours: ['constructor'], expected: ['openid'] },
-  ])('asks there for $description', ({ ours: scopes, expected }) => {
+  ])('requests at the identity provider $description', ({ ours: scopes, expected }) => {
     expect(upstreamScopesFor(party, scopes)).toEqual(expected);
   });
 
@@ -214,7 +218,7 @@ describe('scopes here and there', () => {
     { description: 'all', there: ['repo', 'gist', 'read:user'], expected: ['notes:read', 'notes:write'] },
     { description: 'one', there: ['repo', 'read:user'], expected: ['notes:read'] },
     { description: 'none', there: [], expected: [] },
-  ])('[GW-3P-16] carries $description of ours', ({ there, expected }) => {
+  ])('[GW-3P-16] the provider token’s scopes cover $description', ({ there, expected }) => {
     expect(coveredScopes(party, ['notes:read', 'notes:write'], there)).toEqual(expected);
   });
 });
@@ -231,12 +235,15 @@ describe('presets', () => {
     gitlab(client),
     slack(client),
   ];
-  it.each(all.map((preset) => ({ name: preset.name, preset })))('$name stands as it is', ({ preset }) => {
-    expect(issuesOf([preset])).toEqual([]);
-    expect(validated(preset).clientSecret).toBe('secret');
-  });
+  it.each(all.map((preset) => ({ name: preset.name, preset })))(
+    'the preset of $name is unchanged',
+    ({ preset }) => {
+      expect(issuesOf([preset])).toEqual([]);
+      expect(validated(preset).clientSecret).toBe('secret');
+    },
+  );
 
-  it('stand beside each other', () => {
+  it('presets can be combined', () => {
     expect(issuesOf(all)).toEqual([]);
   });
 
@@ -249,11 +256,11 @@ describe('presets', () => {
     { preset: keycloak('https://sso.example/', 'staff', client), issuer: 'https://sso.example/realms/staff' },
     { preset: gitlab(client, 'https://git.example/'), issuer: 'https://git.example' },
     { preset: github(client), issuer: 'https://github.com/login/oauth' },
-  ])('name the issuer $issuer as it names itself', ({ preset, issuer }) => {
+  ])('a preset uses the issuer $issuer exactly', ({ preset, issuer }) => {
     expect(validated(preset).provider.issuer).toBe(issuer);
   });
 
-  it('let an operator say otherwise', () => {
+  it('options override a preset', () => {
     const preset = google({
       ...client,
       id: 'work',
@@ -270,13 +277,13 @@ describe('presets', () => {
   });
 });
 
-describe('dialects', () => {
+describe('response formats', () => {
   const read = async (body: unknown, by: Parameters<typeof translateResponse>[1], status = 200) => {
     const response = await translateResponse(Response.json(body, { status }), by);
     return { status: response.status, body: await response.json() };
   };
 
-  it('of GitHub: errors with status 200, scopes with commas', async () => {
+  it('reads GitHub’s responses: errors with status 200, scopes with commas', async () => {
     const { readToken } = responseFormats.github;
     expect(
       await read({ access_token: 'a', token_type: 'bearer', scope: 'repo,gist' }, readToken),
@@ -294,7 +301,7 @@ describe('dialects', () => {
     });
   });
 
-  it('of Slack: the person’s token inside, and `ok` instead of a status', async () => {
+  it('reads Slack’s responses: the user’s token inside, and `ok` instead of a status', async () => {
     const { readToken, readUser: readWho, scopeParameters } = responseFormats.slack;
     const answer = {
       ok: true,
@@ -330,7 +337,7 @@ describe('dialects', () => {
     expect(scopeParameters(['a', 'b'])).toEqual({ user_scope: 'a,b' });
   });
 
-  it('leave alone what is no JSON object', async () => {
+  it('leaves responses alone that are not JSON objects', async () => {
     const response = await translateResponse(
       new Response('<html>', { status: 502 }),
       responseFormats.github.readToken,
@@ -339,11 +346,11 @@ describe('dialects', () => {
   });
 });
 
-describe('T082 the member that says who somebody is', () => {
+describe('T082 the claim that identifies a user', () => {
   it.each([
     { claims: { id: 583_231, login: 'octocat' }, subject: '583231' },
     { claims: { id: 'T1.U1' }, subject: 'T1.U1' },
-  ])('is read from $claims', ({ claims, subject }) => {
+  ])('reads the subject from $claims', ({ claims, subject }) => {
     expect(readFederatedUser('https://hub.example', claims, { subject: 'id', name: 'login' }).subject).toBe(
       subject,
     );
@@ -358,13 +365,13 @@ describe('T082 the member that says who somebody is', () => {
     { claims: { id: { deep: 1 } } },
     { claims: { id: 'x'.repeat(256) } },
     { claims: { id: 'a\0b' } },
-  ])('is not found in $claims', ({ claims }) => {
+  ])('finds no subject in $claims', ({ claims }) => {
     expect(() => readFederatedUser('https://hub.example', claims, { subject: 'id' })).toThrow(
       'no valid subject',
     );
   });
 
-  it('keeps names to what can be shown', () => {
+  it('removes characters from names that cannot be displayed', () => {
     const name = `a\u202e${'b'.repeat(300)}`;
     expect(
       readFederatedUser('i', { id: 1, data: { login: name } }, { subject: 'id', name: 'data.login' }).name,

@@ -1,4 +1,4 @@
-/** Unmodified third-party clients against this server: what they parse, send and check. */
+/** Interoperability: unmodified third-party clients against this server. */
 import {
   OAuthClientInformationFullSchema,
   OAuthMetadataSchema,
@@ -37,14 +37,17 @@ function fetchFrom({ server }: ServerUnderTest) {
 describe('oauth4webapi', () => {
   const issuer = new URL(ISSUER);
 
-  it.each(['oauth2', 'oidc'] as const)('[AS-META-3 AS-META-60] discovers by %s', async (algorithm) => {
-    const { options } = await startToday();
-    const response = await oauth.discoveryRequest(issuer, { algorithm, ...options });
-    const as = await oauth.processDiscoveryResponse(issuer, response);
-    expect(as.token_endpoint).toBe(`${ISSUER}/token`);
-  });
+  it.each(['oauth2', 'oidc'] as const)(
+    '[AS-META-3 AS-META-60] oauth4webapi discovers the server by %s',
+    async (algorithm) => {
+      const { options } = await startToday();
+      const response = await oauth.discoveryRequest(issuer, { algorithm, ...options });
+      const as = await oauth.processDiscoveryResponse(issuer, response);
+      expect(as.token_endpoint).toBe(`${ISSUER}/token`);
+    },
+  );
 
-  it('[ALL-DCR-1 AS-TOK-2 AS-REVOKE-60] registers, redeems, verifies, refreshes and revokes', async () => {
+  it('[ALL-DCR-1 AS-TOK-2 AS-REVOKE-60] oauth4webapi registers, redeems, verifies, refreshes and revokes', async () => {
     const { t, options } = await startToday();
     const as = await oauth.processDiscoveryResponse(
       issuer,
@@ -95,7 +98,7 @@ describe('oauth4webapi', () => {
     });
   });
 
-  it('[X-CC-4 AS-GRANT-3 AS-INTRO-61] gets a token for an application and introspects it', async () => {
+  it('[X-CC-4 AS-GRANT-3 AS-INTRO-61] oauth4webapi gets a token for an application and introspects it', async () => {
     const { options } = await startToday();
     const response = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...options });
     const as = await oauth.processDiscoveryResponse(issuer, response);
@@ -115,7 +118,7 @@ describe('oauth4webapi', () => {
     expect(answer).toMatchObject({ active: true, sub: 'nightly', aud: NOTES, scope: 'notes:write' });
   });
 
-  it('[X-CC-4 X-CC-10 AS-AUTH-66] proves a configured, a registered and a described client by their keys', async () => {
+  it('[X-CC-4 X-CC-10 AS-AUTH-66] oauth4webapi authenticates configured, registered and metadata-document clients by private_key_jwt', async () => {
     const { publicKey, privateKey } = await oauth.generateKeyPair('ES256', { extractable: true });
     const jwks = { keys: [await exportJWK(publicKey)] };
     const proof = oauth.PrivateKeyJwt(privateKey);
@@ -162,7 +165,7 @@ describe('oauth4webapi', () => {
     }
   });
 
-  it('[AS-TOK-72] reads the challenge of a refused secret', async () => {
+  it('[AS-TOK-72] oauth4webapi reads the challenge of a rejected secret', async () => {
     const { options } = await startToday();
     const response = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...options });
     const as = await oauth.processDiscoveryResponse(issuer, response);
@@ -181,7 +184,7 @@ describe('oauth4webapi', () => {
 });
 
 describe('the schemas of the official SDK', () => {
-  it('[AS-META-70 AS-META-71] take both metadata documents', async () => {
+  it('[AS-META-70 AS-META-71] the SDK’s schemas accept both metadata documents', async () => {
     const { send } = await startServer();
     const { body } = await send('/.well-known/oauth-authorization-server');
     expect(OAuthMetadataSchema.parse(body)).toMatchObject(body);
@@ -189,7 +192,7 @@ describe('the schemas of the official SDK', () => {
     expect(OpenIdProviderDiscoveryMetadataSchema.parse(openid).issuer).toBe(ISSUER);
   });
 
-  it('[AS-DCR-62 AS-TOK-64] take registrations and tokens', async () => {
+  it('[AS-DCR-62 AS-TOK-64] the SDK’s schemas accept registrations and tokens', async () => {
     const { register, signIn } = await startServer();
     const { body } = await register({ redirect_uris: [CALLBACK], client_name: 'App' });
     expect(OAuthClientInformationFullSchema.parse(body)['client_id']).toBe(body['client_id']);

@@ -1,4 +1,4 @@
-/** Introspection: resources introspect their tokens, clients their own, and no other client's. */
+/** Introspection (RFC 7662): protected resources introspect their tokens, clients their own, and no others. */
 import { describe, expect, it } from 'vitest';
 import {
   ACCOUNT,
@@ -23,7 +23,7 @@ const ask = (t: ServerUnderTest, token: unknown, headers: Record<string, string>
   t.post('/introspect', { token: String(token) }, headers);
 
 describe('an active token', () => {
-  it('[AS-INTRO-61 AS-INTRO-64] is described to its resource', async () => {
+  it('[AS-INTRO-61 AS-INTRO-64] introspection describes an active token to its resource', async () => {
     const t = await startServer();
     const { body } = await t.signIn();
     const { status, headers, body: answer } = await ask(t, body['access_token']);
@@ -38,7 +38,7 @@ describe('an active token', () => {
     });
   });
 
-  it('[AS-INTRO-61] is described to the client that it was issued to', async () => {
+  it('[AS-INTRO-61] introspection describes an active token to its client', async () => {
     const t = await startServer();
     const { body } = await t.post('/token', { grant_type: 'client_credentials' }, NIGHTLY);
     expect((await ask(t, body['access_token'], NIGHTLY)).body).toMatchObject({
@@ -48,7 +48,7 @@ describe('an active token', () => {
     });
   });
 
-  it('[AS-INTRO-61] may be a refresh token, for its own client', async () => {
+  it('[AS-INTRO-61] a client may introspect its own refresh token', async () => {
     const t = await startServer();
     const { body: client } = await t.register({
       redirect_uris: [CALLBACK],
@@ -81,8 +81,8 @@ describe('an active token', () => {
   });
 });
 
-describe('an inactive answer says nothing else', () => {
-  it('[AS-INTRO-62 AS-INTRO-63] for tokens that are none', async () => {
+describe('an inactive token', () => {
+  it('[AS-INTRO-62 AS-INTRO-63] introspection reports only active=false for invalid tokens', async () => {
     const t = await startServer();
     const token = String((await t.signIn()).body['access_token']);
     const forged = [
@@ -99,7 +99,7 @@ describe('an inactive answer says nothing else', () => {
     expect((await ask(t, token)).body['active']).toBe(true);
   });
 
-  it('[AS-INTRO-63] for a token that has expired, at the second at which it does', async () => {
+  it('[AS-INTRO-63] introspection reports a token as inactive from the second it expires', async () => {
     const t = await startServer();
     const { body } = await t.signIn();
     t.clock.now += 599;
@@ -109,7 +109,7 @@ describe('an inactive answer says nothing else', () => {
   });
 
   it.each(['access_token', 'refresh_token'])(
-    '[AS-INTRO-63] for a token whose %s was revoked',
+    '[AS-INTRO-63] introspection reports a token as inactive after its %s was revoked',
     async (name) => {
       const t = await startServer();
       const { body } = await t.signIn();
@@ -123,26 +123,29 @@ describe('an inactive answer says nothing else', () => {
       'that was revoked',
       (t, token) => t.post('/revoke', { token, client_id: 'web', client_secret: 'web-secret' }),
     ],
-    ['that was not used for too long', (t) => (t.clock.now += 1000), { refreshIdle: 1000 }],
+    ['that was idle for too long', (t) => (t.clock.now += 1000), { refreshIdle: 1000 }],
     ['whose grant has ended', (t) => (t.clock.now += 500), { refreshIdle: 1000, grant: 500 }],
-    ['whose account is disabled', (t) => t.store.disableAccount(ACCOUNT, t.clock.now)],
+    ['of a disabled account', (t) => t.store.disableAccount(ACCOUNT, t.clock.now)],
     [
       'that the user revoked on the connections page',
       (t) => t.store.revokeAccountGrants(ACCOUNT, null, t.clock.now),
     ],
-  ])('[AS-INTRO-63] for a refresh token %s', async (_what, end, lifetimes = {}) => {
-    const t = await startServer({ lifetimes });
-    const own = { client_id: 'web', client_secret: 'web-secret' };
-    const { code, verifier } = await t.issueCode({ clientId: 'web', redirectUri: CALLBACK });
-    const { body } = await t.post('/token', { ...redemption(code, verifier, 'web'), ...own });
-    const token = String(body['refresh_token']);
-    const asked = () => t.post('/introspect', { token, ...own });
-    expect((await asked()).body['active']).toBe(true);
-    await end(t, token);
-    expect((await asked()).text).toBe(INACTIVE);
-  });
+  ])(
+    '[AS-INTRO-63] introspection reports as inactive a refresh token %s',
+    async (_what, end, lifetimes = {}) => {
+      const t = await startServer({ lifetimes });
+      const own = { client_id: 'web', client_secret: 'web-secret' };
+      const { code, verifier } = await t.issueCode({ clientId: 'web', redirectUri: CALLBACK });
+      const { body } = await t.post('/token', { ...redemption(code, verifier, 'web'), ...own });
+      const token = String(body['refresh_token']);
+      const asked = () => t.post('/introspect', { token, ...own });
+      expect((await asked()).body['active']).toBe(true);
+      await end(t, token);
+      expect((await asked()).text).toBe(INACTIVE);
+    },
+  );
 
-  it('[AS-INTRO-63] for a refresh token, from the second in which it ends', async () => {
+  it('[AS-INTRO-63] introspection reports a refresh token as inactive from the second it ends', async () => {
     const t = await startServer({ lifetimes: { refreshIdle: 1000 } });
     const own = { client_id: 'web', client_secret: 'web-secret' };
     const { code, verifier } = await t.issueCode({ clientId: 'web', redirectUri: CALLBACK });
@@ -154,7 +157,7 @@ describe('an inactive answer says nothing else', () => {
     expect((await asked()).text).toBe(INACTIVE);
   });
 
-  it('[AS-INTRO-63] for a token of a reused family', async () => {
+  it('[AS-INTRO-63] introspection reports tokens of a reused family as inactive', async () => {
     const t = await startServer();
     const { body } = await t.signIn();
     await t.post('/token', refreshing(body['refresh_token']));
@@ -163,7 +166,7 @@ describe('an inactive answer says nothing else', () => {
     expect((await ask(t, body['access_token'])).text).toBe(INACTIVE);
   });
 
-  it('[AS-INTRO-62 AS-INTRO-63] for a token of another resource or another client', async () => {
+  it('[AS-INTRO-62 AS-INTRO-63] introspection reports tokens of another resource or client as inactive', async () => {
     const t = await startServer();
     const { body: files } = await t.signIn({ resources: [FILES], scopes: ['files:read'] });
     const { body: notes } = await t.signIn();
@@ -173,7 +176,7 @@ describe('an inactive answer says nothing else', () => {
     expect((await ask(t, notes['access_token'])).body['active']).toBe(true);
   });
 
-  it('[AS-INTRO-63] for a token of a resource that is no longer here', async () => {
+  it('[AS-INTRO-63] introspection reports a token of a removed resource as inactive', async () => {
     const t = await startServer();
     const { body: files } = await t.signIn({ resources: [FILES], scopes: ['files:read'] });
     const { body: notes } = await t.signIn();
@@ -185,7 +188,7 @@ describe('an inactive answer says nothing else', () => {
     expect((await ask(smaller, notes['access_token'])).body['active']).toBe(true);
   });
 
-  it('[AS-META-60 AS-INTRO-63] for a token that the same keys signed for another issuer', async () => {
+  it('[AS-META-60 AS-INTRO-63] introspection reports a token of another issuer with the same keys as inactive', async () => {
     const t = await startServer();
     const moved = await startServer({
       store: { ...t.store, close: async () => {} },
@@ -199,24 +202,27 @@ describe('an inactive answer says nothing else', () => {
 
 describe('a caller', () => {
   it.each([
-    ['no client', {}, {}, 401, 'invalid_client'],
+    ['no credentials', {}, {}, 401, 'invalid_client'],
     ['a wrong secret', {}, basic('notes-server', 'x'), 401, 'invalid_client'],
     ['a public client', { client_id: 'desktop' }, {}, 401, 'invalid_client'],
     ['a bearer token', {}, { authorization: 'Bearer x' }, 401, 'invalid_client'],
     ['no token', { token: '' }, NOTES_SERVER, 400, 'invalid_request'],
-  ])('[AS-INTRO-60 AS-INTRO-64] is refused with %s', async (_what, form, headers, status, error) => {
-    const t = await startServer();
-    const { body } = await t.signIn();
-    const answer = await t.post(
-      '/introspect',
-      { token: String(body['access_token']), ...form },
-      headers as Record<string, string>,
-    );
-    expect([answer.status, answer.body['error']]).toEqual([status, error]);
-    expect(answer.body).not.toHaveProperty('active');
-  });
+  ])(
+    '[AS-INTRO-60 AS-INTRO-64] introspection rejects a caller with %s',
+    async (_what, form, headers, status, error) => {
+      const t = await startServer();
+      const { body } = await t.signIn();
+      const answer = await t.post(
+        '/introspect',
+        { token: String(body['access_token']), ...form },
+        headers as Record<string, string>,
+      );
+      expect([answer.status, answer.body['error']]).toEqual([status, error]);
+      expect(answer.body).not.toHaveProperty('active');
+    },
+  );
 
-  it('[AS-AUD-1] is refused with an access token, which is for a protected resource and never for this server', async () => {
+  it('[AS-AUD-1] introspection rejects an access token as the caller’s credential', async () => {
     const t = await startServer();
     const { body } = await t.signIn();
     const bearer = { authorization: `Bearer ${body['access_token']}` };

@@ -1,4 +1,4 @@
-/** Rotation of signing keys by time and by command, over several processes, and the master key that encrypts them. */
+/** Key rotation: next, signing, past and removed keys; by schedule and by command, in several processes at once. */
 import { openStore } from '@portcullis/store';
 import { createLocalJWKSet, decodeProtectedHeader, type JWK, jwtVerify } from 'jose';
 import { describe, expect, it } from 'vitest';
@@ -34,7 +34,7 @@ describe('the rotation schedule', () => {
     { now: 220, keys: [first, second], signing: second, published: [second], retired: [first], changesAt: Number.POSITIVE_INFINITY },
     { now: 210, keys: [first, second, third], signing: second, published: [second, third, first], retired: [], changesAt: 220 },
     { now: 500, keys: [third, second, first], signing: third, published: [third], retired: [first, second], changesAt: Number.POSITIVE_INFINITY },
-  ])('the schedule at $now for $keys', ({ now, keys, ...expected }) => {
+  ])('the rotation schedule at $now of $keys', ({ now, keys, ...expected }) => {
     expect(rotationSchedule<{ signsFrom: number }>(keys, now, 20)).toEqual(expected);
   }); // biome-ignore format: a table
 });
@@ -42,8 +42,8 @@ describe('the rotation schedule', () => {
 const kidOf = (token: unknown) => decodeProtectedHeader(String(token)).kid;
 const kidsOf = async (server: AuthorizationServer) => (await server.jwks()).keys.map(({ kid }) => kid);
 
-describe('rotation by time', () => {
-  it('T064: publishes a new key before it signs, and keeps the old one for the longest token lifetime', async () => {
+describe('scheduled rotation', () => {
+  it('T064 rotation publishes the new key before it signs, and the old one as long as tokens live', async () => {
     const { server, clock, signIn, send, events } = await startServer({ keys: rotation });
     const [old] = await kidsOf(server);
     const firstDay = clock.now;
@@ -78,7 +78,7 @@ describe('rotation by time', () => {
     expect(events).toContainEqual({ type: 'key.removed', keyId: old });
   });
 
-  it('keys rotate once, however many processes share the store', async () => {
+  it('keys are rotated once, however many processes share the store', async () => {
     const t = await startServer({ keys: rotation });
     const others = await Promise.all(
       [1, 2, 3].map(() =>
@@ -101,13 +101,13 @@ describe('rotation by time', () => {
     expect(kids.every((set) => set[0] === kids[0]?.[0])).toBe(true);
   });
 
-  it('keys do not rotate when rotation is disabled', async () => {
+  it('scheduled rotation can be switched off', async () => {
     const { server, clock } = await startServer({ keys: { rotateEvery: null } });
     clock.now += 3650 * DAY;
     expect(await kidsOf(server)).toHaveLength(1);
   });
 
-  it('uses the known keys during an outage of the store', async () => {
+  it('keys stay in use while the store is unavailable', async () => {
     const store = await openStore(':memory:');
     let isAway = false;
     const listKeys = () => (isAway ? Promise.reject(new Error('away')) : store.listSigningKeys());
@@ -177,7 +177,7 @@ describe('rotation by command', () => {
     await store.close();
   });
 
-  it('rotation with another master key is rejected and changes nothing', async () => {
+  it('rotation by command fails under another master key, and changes nothing', async () => {
     const t = await startServer();
     const before = await t.store.listSigningKeys();
     const keys = administer(t, { masterKey: NEW_MASTER_KEY });
@@ -188,7 +188,7 @@ describe('rotation by command', () => {
 });
 
 describe('a lost master key', () => {
-  it('deletes what a lost master key had encrypted, and nothing else', async () => {
+  it('gives up what was encrypted under a lost master key, and nothing else', async () => {
     const t = await startServer();
     const { body } = await t.signIn();
     const dataKey = { id: 'data-key_lost', encryptedKey: new Uint8Array(93).fill(7), createdAt: t.clock.now };
@@ -224,12 +224,12 @@ describe('a lost master key', () => {
   });
 });
 
-describe('signing algorithms', () => {
+describe('algorithms', () => {
   it.each([
     { algorithm: 'ES256', members: ['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y'] },
     { algorithm: 'EdDSA', members: ['alg', 'crv', 'kid', 'kty', 'use', 'x'] },
     { algorithm: 'RS256', members: ['alg', 'e', 'kid', 'kty', 'n', 'use'] },
-  ] as const)('T064: $algorithm signs tokens that others verify and this server reads back', async (row) => {
+  ] as const)('T064 $algorithm signs tokens that others verify and this server reads back', async (row) => {
     const { server, signIn, post } = await startServer({ keys: { algorithm: row.algorithm } });
     const { keys } = await server.jwks();
     expect(keys.map((key) => Object.keys(key).toSorted())).toEqual([row.members]);
@@ -253,7 +253,7 @@ describe('signing algorithms', () => {
     });
   });
 
-  it('a configured algorithm takes effect by a rotation in time', async () => {
+  it('a configured algorithm takes effect by a scheduled rotation', async () => {
     const t = await startServer();
     const [old] = await kidsOf(t.server);
     const server = await createAuthorizationServer({
@@ -274,7 +274,7 @@ describe('signing algorithms', () => {
     [{ algorithm: 'HS256' }, /keys\.algorithm must be one of ES256, EdDSA, RS256/],
     [{ prepublish: 329 }, /keys\.prepublish must be a whole number of seconds from 330/],
     [{ rotateEvery: 7199 }, /keys\.rotateEvery must be at least twice/],
-  ])('rejects invalid key options: %j', async (keys, says) => {
+  ])('rejects key options out of range: %j', async (keys, says) => {
     const store = await openStore(':memory:');
     const options = { issuer: ISSUER, store, masterKey: MASTER_KEY, resources: RESOURCES };
     const start = createAuthorizationServer({
@@ -288,7 +288,7 @@ describe('signing algorithms', () => {
   });
 });
 
-describe('another master key', () => {
+describe('a new master key', () => {
   const start = (t: Awaited<ReturnType<typeof startServer>>, more: Partial<AuthorizationServerOptions>) =>
     createAuthorizationServer({
       issuer: ISSUER,
@@ -300,7 +300,7 @@ describe('another master key', () => {
       ...more,
     });
 
-  it('keys are re-encrypted under another master key, and the old one no longer decrypts them', async () => {
+  it('a new master key decrypts the keys after re-encryption, and the old one does not', async () => {
     const t = await startServer();
     const before = await kidsOf(t.server);
     await expect(start(t, {})).rejects.toThrow(/masterKey does not decrypt/);
@@ -316,7 +316,7 @@ describe('another master key', () => {
     expect(await keys.reencrypt(NEW_MASTER_KEY)).toBe(1);
   });
 
-  it('re-encryption is rejected and changes nothing if the old master key does not decrypt everything', async () => {
+  it('re-encryption fails when the old master key does not decrypt every key, and changes nothing', async () => {
     const t = await startServer();
     const before = await t.store.listSigningKeys();
     const keys = createKeyAdministration({ store: t.store, masterKey: new Uint8Array(32).fill(1) });
@@ -324,7 +324,7 @@ describe('another master key', () => {
     expect(await t.store.listSigningKeys()).toEqual(before);
   });
 
-  it('a retried refresh from before a change of the master key gets the same successor', async () => {
+  it('a new master key gives retried refreshes the successor from before', async () => {
     const t = await startServer();
     const { refresh_token: token } = (await t.signIn()).body;
     const first = await t.post('/token', refreshing(token));

@@ -1,4 +1,4 @@
-/** Signing keys: created once, encrypted in the store, published without private members, unreadable under another master key. */
+/** Signing keys: created once, encrypted at rest, published without private members, unreadable under another master key. */
 import { openStore } from '@portcullis/store';
 import { createLocalJWKSet, jwtVerify } from 'jose';
 import { describe, expect, it } from 'vitest';
@@ -8,18 +8,18 @@ import { CLIENTS, ISSUER, MASTER_KEY, NOTES, RESOURCES, startServer } from './se
 
 const options = { issuer: ISSUER, masterKey: MASTER_KEY, resources: RESOURCES, clients: CLIENTS };
 
-describe('encryption of stored keys', () => {
+describe('encryption under the master key', () => {
   const encryptor = createEncryptor(MASTER_KEY);
   const plaintext = Buffer.from('a private key');
 
-  it('decrypts with the same key and context', () => {
+  it('decrypts under the same key and for the same place', () => {
     expect(encryptor.decrypt(encryptor.encrypt(plaintext, 'row 1'), 'row 1')).toEqual(plaintext);
     expect(createEncryptor(MASTER_KEY).decrypt(encryptor.encrypt(plaintext, 'row 1'), 'row 1')).toEqual(
       plaintext,
     );
   });
 
-  it('never encrypts to the same bytes twice, and reveals nothing of the plaintext', () => {
+  it('encrypts to different bytes every time, and reveals nothing of the plaintext', () => {
     const [first, second] = [encryptor.encrypt(plaintext, 'row 1'), encryptor.encrypt(plaintext, 'row 1')];
     expect(first).not.toEqual(second);
     expect(Buffer.from(first).includes(plaintext.subarray(0, 4))).toBe(false);
@@ -34,7 +34,7 @@ describe('encryption of stored keys', () => {
     }
   };
 
-  it('distinguishes another key from damaged data', () => {
+  it('distinguishes another master key from damage', () => {
     const ciphertext = encryptor.encrypt(plaintext, 'row 1');
     const other = createEncryptor(new Uint8Array(32).fill(8));
     expect(issueOf(() => other.decrypt(ciphertext, 'row 1'))).toBe('other-key');
@@ -44,7 +44,7 @@ describe('encryption of stored keys', () => {
     }
   });
 
-  it('detects any changed byte', () => {
+  it('detects any changed byte of a ciphertext', () => {
     const ciphertext = encryptor.encrypt(plaintext, 'row 1');
     for (const index of ciphertext.keys()) {
       const changed = Uint8Array.from(ciphertext, (byte, at) => (at === index ? byte ^ 1 : byte));
@@ -54,7 +54,7 @@ describe('encryption of stored keys', () => {
 });
 
 describe('signing keys', () => {
-  it('signing keys are created at the first start and kept', async () => {
+  it('creates signing keys at the first start, and keeps them', async () => {
     const store = await openStore(':memory:');
     const events: string[] = [];
     const note = { events: ({ type }: { type: string }) => void events.push(type) };
@@ -66,7 +66,7 @@ describe('signing keys', () => {
     await store.close();
   });
 
-  it('servers that start at once share signing keys', async () => {
+  it('servers that start concurrently have the same signing keys', async () => {
     const store = await openStore(':memory:');
     const servers = await Promise.all(
       Array.from({ length: 8 }, () => createAuthorizationServer({ ...options, store })),
@@ -78,7 +78,7 @@ describe('signing keys', () => {
     await store.close();
   });
 
-  it('signing keys cannot be decrypted with another master key, and the error names the option', async () => {
+  it('startup fails under another master key, and the error names the option', async () => {
     const store = await openStore(':memory:');
     await createAuthorizationServer({ ...options, store });
     const start = createAuthorizationServer({ ...options, store, masterKey: new Uint8Array(32).fill(8) });
@@ -87,7 +87,7 @@ describe('signing keys', () => {
     await store.close();
   });
 
-  it('[AS-META-69] T064: the JWKS contains no private members, and each key has its own kid', async () => {
+  it('[AS-META-69] T064 publishes signing keys without private members, each with its own kid', async () => {
     const { send, server } = await startServer();
     const { status, headers, body, text } = await send('/jwks');
     expect(status).toBe(200);

@@ -59,7 +59,7 @@ describe('the language that a browser prefers', () => {
     ['DE', 'de'],
     ['__proto__, constructor', 'en'],
     [`${'x,'.repeat(5000)}de`, 'en'],
-  ] as const)('%s: %s', (header, language) => {
+  ] as const)('the browser’s preference %s selects the language %s', (header, language) => {
     expect(preferredLanguage(header)).toBe(language);
   });
 });
@@ -79,7 +79,7 @@ describe('pages in another language', () => {
     expect(textOf(consent)).toMatch(/web möchte Notes verwenden .*Abbrechen Zugriff erlauben/);
     const gone = await t.visitor.open('/consent?flow=flow_x');
     expect(textOf(gone)).toMatch(/Diese Anfrage ist nicht mehr offen .*Kennung/);
-    const refused = await t.newVisitor().open(requestOf({ client_id: 'missing' }), { headers: german });
+    const refused = await t.newVisitor().open(requestOf({ client_id: 'unknown' }), { headers: german });
     expect(textOf(refused)).toContain('Diese App ist hier nicht registriert');
     expect((await t.visitor.submit(consent, { decision: 'allow' })).left?.searchParams.has('code')).toBe(
       true,
@@ -177,7 +177,7 @@ describe('pages in another language', () => {
 
   it.each([
     ['another site', 'https://evil.example/login'],
-    ['what looks like a path of ours', `${ISSUER}//evil.example/`],
+    ['an address that looks like our path', `${ISSUER}//evil.example/`],
     ['itself', `${ISSUER}/language?to=de`],
     ['no address', 'javascript:alert(1)'],
     ['nothing', undefined],

@@ -1,4 +1,4 @@
-/** An authorization server on a local port for real browsers, with an in-memory store and an account for Ada. */
+/** An authorization server on a local port, for real browsers: with a store in memory, and Ada's account. */
 import { listen } from '@portcullis/http/node';
 import { openStore } from '@portcullis/store';
 import {
@@ -22,7 +22,7 @@ type Wanted = Pick<AuthorizationServerOptions, 'resources'> & Partial<Authorizat
 
 /**
  * @param options by the issuer, which is known once there is a port
- * @param more an account made already or not (`bootstrap`), and a middleware between browsers and server
+ * @param more whether an account exists already (`bootstrap`), and a wrapper of the handler
  */
 export async function startListening(
   options: (issuer: string) => Wanted,
@@ -32,7 +32,7 @@ export async function startListening(
   const store = await openStore(':memory:');
   let handle: Handle | undefined;
   const listening = await listen(
-    (asked, connection) => handle?.(asked, connection) ?? Promise.reject(new Error('too early')),
+    (request, connection) => handle?.(request, connection) ?? Promise.reject(new Error('too early')),
     { port: 0, host: 'localhost' },
   );
   const issuer = `http://localhost:${listening.port}`;
@@ -48,8 +48,8 @@ export async function startListening(
   return { issuer, server, store, close };
 }
 
-/** Hides the network address of browsers, so that many tests in a row are not rate limited. */
+/** Hides the browsers' network address, so that many tests in a row are not rate-limited as one client. */
 export const withoutAddress =
   (handle: Handle): Handle =>
-  (asked) =>
-    handle(asked);
+  (request) =>
+    handle(request);

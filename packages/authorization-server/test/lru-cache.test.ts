@@ -1,12 +1,12 @@
-/** The LRU cache: keeps the most recently used entries within its bound. */
+/** The LRU cache: keeps the newest entries within its bound. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createLruCache } from '../src/lru-cache.ts';
 
 const LEAST = 4;
 
-describe('a memory', () => {
-  it('has what was set last, changed or taken away since', () => {
+describe('an LRU cache', () => {
+  it('the cache holds what was set last, changed or deleted', () => {
     const memory = createLruCache<number>(LEAST);
     memory.set('a', 1);
     memory.set('a', 2);
@@ -16,7 +16,7 @@ describe('a memory', () => {
     expect([memory.get('a'), memory.get('b'), memory.get('never there')]).toEqual([2, undefined, undefined]);
   });
 
-  it('forgets what was not set for longest', () => {
+  it('the cache evicts the entry set longest ago', () => {
     const memory = createLruCache<number>(LEAST);
     for (let key = 0; key < 3 * LEAST; key += 1) {
       memory.set('again and again', key);
@@ -26,7 +26,7 @@ describe('a memory', () => {
     expect(memory.get('0')).toBeUndefined();
   });
 
-  it('never has less than the newest, never anything else than was set last, and is bounded', () => {
+  it('the cache never loses the newest entries, never returns stale values, and is bounded', () => {
     const step = fc.tuple(fc.constantFrom('set', 'set', 'set', 'delete'), fc.integer({ min: 0, max: 20 }));
     fc.assert(
       fc.property(fc.array(step, { maxLength: 200 }), (steps) => {

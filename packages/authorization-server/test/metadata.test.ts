@@ -1,4 +1,4 @@
-/** The metadata documents: at every URL where clients look, and consistent with the server. */
+/** Authorization server metadata (RFC 8414): served wherever clients look, and accurate. */
 import {
   profileA,
   profileB,
@@ -40,8 +40,8 @@ const described = {
   client_id_metadata_document_supported: true,
 };
 
-describe('the documents', () => {
-  it('[AS-META-1 AS-META-2 AS-META-3 AS-META-6 AS-META-8 AS-META-61 AS-META-62 AS-META-63 AS-META-64 AS-META-65 AS-META-67 AS-DCR-1 AS-CIMD-29 X-CC-4 X-CC-5] stand at the well-known URL', async () => {
+describe('the metadata documents', () => {
+  it('[AS-META-1 AS-META-2 AS-META-3 AS-META-6 AS-META-8 AS-META-61 AS-META-62 AS-META-63 AS-META-64 AS-META-65 AS-META-67 AS-DCR-1 AS-CIMD-29 X-CC-4 X-CC-5] serves metadata at the well-known URL', async () => {
     const { send } = await startServer();
     const { status, headers, body } = await send(OAUTH);
     expect(status).toBe(200);
@@ -50,7 +50,7 @@ describe('the documents', () => {
     expect(readAuthorizationServerMetadata(body)).toEqual({ document: body });
   });
 
-  it('[AS-META-70 AS-PKCE-20 AS-META-20] have a form for OpenID clients', async () => {
+  it('[AS-META-70 AS-PKCE-20 AS-META-20] serves metadata for OpenID clients', async () => {
     const { send } = await startServer();
     const { status, body } = await send(OIDC);
     expect(status).toBe(200);
@@ -61,7 +61,7 @@ describe('the documents', () => {
     });
   });
 
-  it('[AS-META-72 ALL-HTTP-60] need no credentials, may be kept, and follow HEAD', async () => {
+  it('[AS-META-72 ALL-HTTP-60] metadata needs no credentials, is cacheable, and answers HEAD', async () => {
     const { send } = await startServer();
     for (const path of [OAUTH, OIDC]) {
       const [got, head] = [await send(path), await send(path, { method: 'HEAD' })];
@@ -71,7 +71,7 @@ describe('the documents', () => {
     }
   });
 
-  it('[AS-META-5] are given to any version of the protocol, and to none', async () => {
+  it('[AS-META-5] serves metadata to any protocol version, and to none', async () => {
     const { send } = await startServer();
     const versions = [...profiles.map(({ revision }) => revision), '1999-12-31', 'nonsense'];
     for (const name of ['Ctx-Protocol-Version', 'MCP-Protocol-Version']) {
@@ -90,7 +90,7 @@ describe('the documents', () => {
     { version: '1999-12-31', told: true },
     { version: null, told: true },
   ])(
-    '[AS-META-5] tell version $version of metadata documents: $told; caches keep them apart',
+    '[AS-META-5] advertises metadata documents to version $version: $told; caches keep versions apart',
     async (row) => {
       const { send } = await startServer();
       for (const name of ['Ctx-Protocol-Version', 'MCP-Protocol-Version']) {
@@ -105,7 +105,7 @@ describe('the documents', () => {
     },
   );
 
-  it('[AS-META-67 AS-META-71] hold no null and no empty list', async () => {
+  it('[AS-META-67 AS-META-71] metadata has no null and no empty list', async () => {
     const { send } = await startServer({
       resources: [{ resource: 'https://mcp.example', name: 'Open', scopes: {} }],
     });
@@ -123,7 +123,7 @@ describe('the documents', () => {
     ['https://as.example/t1/', `${ISSUER}${OAUTH}/t1`],
     ['http://localhost:8484', `http://localhost:8484${OAUTH}`],
   ])(
-    '[AS-META-60 AS-META-68 AS-META-8] T063 name the issuer %s byte for byte, everywhere',
+    '[AS-META-60 AS-META-68 AS-META-8] T063 metadata names the issuer %s byte for byte, everywhere',
     async (issuer, first) => {
       const { server, signIn } = await startServer({ issuer });
       const places = serverMetadataUrls(issuer, ['oauth', 'oidc']);
@@ -142,7 +142,7 @@ describe('the documents', () => {
     { host: 'evil.example' },
     { 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'http' },
     { forwarded: 'host=evil.example;proto=http' },
-  ])('[ALL-HTTP-62] T059 do not listen to %o', async (headers) => {
+  ])('[ALL-HTTP-62] T059 metadata ignores %o', async (headers) => {
     const { server, send } = await startServer();
     const first = await server.handle(
       new Request('http://evil.example:81/.well-known/oauth-authorization-server', { headers }),
@@ -152,7 +152,7 @@ describe('the documents', () => {
     expect((await send(OIDC)).body).toMatchObject(described);
   });
 
-  it('[ALL-HTTP-62] T059 nor does an address that is given out', async () => {
+  it('[ALL-HTTP-62] T059 URLs in responses and pages ignore Host and forwarded headers', async () => {
     const { server } = await startServer();
     const evil = { host: 'evil.example', 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'http' };
     const registered = await server.handle(
@@ -180,8 +180,8 @@ describe('the documents', () => {
   });
 });
 
-describe('honesty', () => {
-  it('[AS-META-66 AS-GRANT-1 AS-TOK-68] T062 lists endpoints and grants that exist, and no others do', async () => {
+describe('accurate metadata', () => {
+  it('[AS-META-66 AS-GRANT-1 AS-TOK-68] T062 metadata lists exactly the endpoints and grant types that exist', async () => {
     const { send, post } = await startServer();
     const { body } = await send(OAUTH);
     for (const [name, url] of Object.entries(body).filter(([key]) => /_endpoint$|^jwks_uri$/.test(key))) {
@@ -208,7 +208,7 @@ describe('honesty', () => {
     ]);
   });
 
-  it('[AS-META-66 AS-DCR-20] T062 leaves registration out when it is off, and the endpoint too', async () => {
+  it('[AS-META-66 AS-DCR-20] T062 metadata omits registration when it is off, and so does the router', async () => {
     const { send, register } = await startServer({ registration: false });
     expect((await send(OAUTH)).body).not.toHaveProperty('registration_endpoint');
     expect((await register({ redirect_uris: ['https://app.example/cb'] })).status).toBe(404);
@@ -218,14 +218,17 @@ describe('honesty', () => {
     { served: [profileA], oidc: 404 },
     { served: [profileA, profileB], oidc: 404 },
     { served: profiles, oidc: 200 },
-  ])('[ALL-VER-1] T062 follows the profiles that are served: $served.length', async ({ served, oidc }) => {
-    const { send } = await startServer({ profiles: served });
-    expect((await send(OIDC)).status).toBe(oidc);
-    expect((await send(OAUTH)).status).toBe(200);
-  });
+  ])(
+    '[ALL-VER-1] T062 metadata follows the configured profiles: $served.length',
+    async ({ served, oidc }) => {
+      const { send } = await startServer({ profiles: served });
+      expect((await send(OIDC)).status).toBe(oidc);
+      expect((await send(OAUTH)).status).toBe(200);
+    },
+  );
 
   it.each([[profileA], profiles])(
-    '[AS-ISS-31] T062 says that responses carry iss, and they do',
+    '[AS-ISS-31] T062 metadata says that responses carry iss, and they do',
     async (...served) => {
       const { send } = await startServer({ profiles: served });
       const query = new URLSearchParams({
@@ -246,7 +249,7 @@ describe('honesty', () => {
 
 describe('a server without metadata', () => {
   it.each([OAUTH, `${OAUTH}/mcp`, OIDC, `${OIDC}/mcp`])(
-    '[AS-META-7 AS-META-9] answers %s with 404 JSON',
+    '[AS-META-7 AS-META-9] a server without metadata answers %s with 404 JSON',
     async (path) => {
       const { send, server } = await startServer({ metadata: false });
       const { status, headers, body } = await send(path, { headers: { origin: 'https://app.example' } });
@@ -257,7 +260,7 @@ describe('a server without metadata', () => {
     },
   );
 
-  it('[AS-FALLBACK-1 AS-FALLBACK-3 AS-FALLBACK-4 AS-FALLBACK-5] works on the default paths at the root of its host', async () => {
+  it('[AS-FALLBACK-1 AS-FALLBACK-3 AS-FALLBACK-4 AS-FALLBACK-5] a server without metadata works on the default paths at its root', async () => {
     const { post, register, signIn } = await startServer({ metadata: false, issuer: `${ISSUER}/v1/mcp` });
     expect((await register({ redirect_uris: ['https://app.example/cb'] })).status).toBe(201);
     const { status, body } = await signIn();

@@ -1,4 +1,4 @@
-/** Opaque access tokens: unreadable, never stored, and revoked like JWTs. */
+/** Opaque access tokens: they reveal nothing, none are stored, and they end as JWTs do. */
 import type { AccessTokenClaims } from '@portcullis/protocol';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -26,12 +26,12 @@ const CLAIMS: AccessTokenClaims = {
 };
 const key = (fill: number) => new Uint8Array(32).fill(fill);
 const tokensUnder = (masterKey: Uint8Array, previousMasterKeys: readonly Uint8Array[] = []) =>
-  createOpaqueTokens({ masterKey, previousMasterKeys });
+  createOpaqueTokens({ masterKey, previousMasterKeys: previousMasterKeys });
 
 describe('an opaque token', () => {
   const { encrypt, decrypt } = tokensUnder(key(1));
 
-  it('an opaque token decrypts here, says nothing to others, and is never the same twice', () => {
+  it('an opaque token decrypts here, reveals nothing, and is never the same twice', () => {
     const [one, other] = [encrypt(CLAIMS), encrypt(CLAIMS)];
     expect(decrypt(one)).toEqual(CLAIMS);
     expect(decrypt(other)).toEqual(CLAIMS);
@@ -43,13 +43,13 @@ describe('an opaque token', () => {
     expect(one.slice(20, 60)).not.toBe(other.slice(20, 60));
   });
 
-  it('an opaque token decrypts with a previous master key, but no other', () => {
+  it('an opaque token decrypts under a previous master key, and under no other', () => {
     const token = encrypt(CLAIMS);
     expect(tokensUnder(key(2)).decrypt(token)).toBeNull();
     expect(tokensUnder(key(2), [key(3), key(1)]).decrypt(token)).toEqual(CLAIMS);
   });
 
-  it('an opaque token opens in no other way than it was written: any change makes it invalid', () => {
+  it('rejects an opaque token with any change', () => {
     const token = encrypt(CLAIMS);
     fc.assert(
       fc.property(fc.nat(token.length - 1), fc.constantFrom(...'ABab09-_.='), (at, character) => {
@@ -89,7 +89,7 @@ describe('a resource with opaque tokens', () => {
   const start = () => startServer({ resources: opaqueNotes });
   const INACTIVE = { active: false };
 
-  it('[AS-INTRO-61] a resource with opaque tokens gets them by every grant and introspects them; other resources keep JWTs', async () => {
+  it('[AS-INTRO-61] every grant type issues opaque tokens for a resource that introspects them; others keep JWTs', async () => {
     const t = await start();
     const { body } = await t.signIn();
     const token = String(body['access_token']);
@@ -110,16 +110,16 @@ describe('a resource with opaque tokens', () => {
     expect(claimsOf(files.body['access_token'])).toMatchObject({ aud: FILES });
   });
 
-  it('[S-STORE-1] opaque tokens appear neither in the store nor in events', async () => {
+  it('[S-STORE-1] stores and logs nothing of opaque tokens', async () => {
     const t = await start();
     const { body } = await t.signIn();
-    const encrypted = String(body['access_token']).slice('opaque.'.length);
-    expect(t.snapshot()).not.toContain(encrypted);
+    const ciphertext = String(body['access_token']).slice('opaque.'.length);
+    expect(t.snapshot()).not.toContain(ciphertext);
     expect(t.events.map(({ type }) => type)).toContain('token.issued');
-    expect(JSON.stringify(t.events)).not.toContain(encrypted);
+    expect(JSON.stringify(t.events)).not.toContain(ciphertext);
   });
 
-  it('[AS-INTRO-63] T095: opaque tokens end by revocation, with their grant, and by expiry, like others', async () => {
+  it('[AS-INTRO-63] T095 opaque tokens end by revocation, with their grant, and by expiry', async () => {
     const t = await start();
     const [revoked, ofGrant, kept] = [await t.signIn(), await t.signIn(), await t.signIn()];
     const own = { client_id: 'desktop' };
@@ -145,7 +145,7 @@ describe('a resource with opaque tokens', () => {
     expect(await introspect(other, token)).toEqual(INACTIVE);
   });
 
-  it('introspection tells the client about its opaque token, and the resource also whose it is', async () => {
+  it('introspection tells the client the token’s scope, and the resource also its user', async () => {
     const t = await start();
     const { code, verifier } = await t.issueCode({ clientId: 'web' });
     const secret = { client_secret: 'web-secret' };
@@ -159,7 +159,7 @@ describe('a resource with opaque tokens', () => {
     expect(await introspect(t, token)).toMatchObject({ active: true, sub: 'user_ada', client_id: 'web' });
   });
 
-  it('opaque tokens have no status index, even if status lists are published', async () => {
+  it('opaque tokens have no status list entry', async () => {
     const t = await startServer({ resources: opaqueNotes, statusLists: true });
     const { body } = await t.signIn();
     expect(await introspect(t, body['access_token'])).not.toHaveProperty('status');
@@ -167,8 +167,8 @@ describe('a resource with opaque tokens', () => {
     expect(claimsOf(files.body['access_token'])).toHaveProperty('status');
   });
 
-  it('a resource with opaque tokens must name introspection clients', async () => {
-    const alone = RESOURCES.map(({ introspectionClients: _clients, ...one }) => ({
+  it('startup rejects opaque tokens without introspectionClients', async () => {
+    const alone = RESOURCES.map(({ introspectionClients: _none, ...one }) => ({
       ...one,
       accessTokens: 'opaque' as const,
     }));

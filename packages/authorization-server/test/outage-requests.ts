@@ -1,4 +1,4 @@
-/** A request for every route of a server, prepared while the store works: what browsers would send is kept and sent later. */
+/** Requests for every route of a server, prepared before an outage and sent during it. */
 import { expect } from 'vitest';
 import type { AuthorizationServerOptions } from '../src/index.ts';
 import { STATUS_LISTS_PATH } from '../src/status-lists/entries.ts';
@@ -36,7 +36,7 @@ export interface Prepared {
 export interface Desk {
   readonly scene: Scene;
   readonly prepared: Prepared[];
-  /** A visitor with an address of their own. */
+  /** A browser with its own network address. */
   newVisitor(): Visitor;
   /** Keeps what a visitor sends instead of sending it. */
   hold(route: string, takes: Takes, well: number, act: () => Promise<unknown>): Promise<void>;
@@ -128,13 +128,13 @@ async function preparePrograms({ scene, keep, newVisitor }: Desk): Promise<void>
   }
 }
 
-/** Requests of a user who authorizes an app and logs in. */
+/** Requests of a user on the way to a client, and to sign in. */
 async function prepareFlows(desk: Desk): Promise<void> {
   const { scene, hold, keep, newVisitor } = desk;
   keep('GET /authorize', 'writing', 303, requestOf());
   keep('POST /authorize', 'nothing', 303, '/authorize', post({ client_id: 'web' }));
   keep('GET /language', 'nothing', 200, '/language?to=de');
-  // These depend on no other service, so what the page says stays true.
+  // Only the page's own requests: its text does not change.
   const wanted = requestOf({ resource: FILES });
   const known = newVisitor();
   const consent = await known.signIn(wanted);
@@ -150,10 +150,10 @@ async function prepareFlows(desk: Desk): Promise<void> {
   const login = await visitor.open(requestOf());
   await hold('GET /login', 'reading', 200, () => visitor.open(login.path));
   await hold('POST /login', 'writing', 303, () => signIn(visitor, login));
-  const newUser = newVisitor();
-  const choice = await newUser.open(requestOf());
-  // The page shows first for which user of the identity provider the consent is.
-  await hold('POST /login/hub', 'writing', 303, () => newUser.submit(choice, {}, '/login/hub'));
+  const other = newVisitor();
+  const choice = await other.open(requestOf());
+  // The consent page comes first: this user signs in at the identity provider.
+  await hold('POST /login/hub', 'writing', 303, () => other.submit(choice, {}, '/login/hub'));
   const tourist = newVisitor();
   const visit = await tourist.open('/login');
   await hold('POST /login/hub', 'writing', 200, () => tourist.submit(visit, {}, '/login/hub'));
@@ -167,7 +167,7 @@ async function prepareFlows(desk: Desk): Promise<void> {
   );
 }
 
-/** A user who returns from an identity provider, for an app and for account pages. */
+/** A user who returns from an identity provider, for a client and for the account pages. */
 async function prepareCallbacks({ hold, newVisitor }: Desk): Promise<void> {
   for (const page of [requestOf(), '/login']) {
     const visitor = newVisitor();
@@ -182,7 +182,7 @@ function signIn(visitor: Visitor, login: Sight, email: string = EMAIL): Promise<
   return visitor.submit(login, { email, password: PASSWORD });
 }
 
-/** The account pages. What ends a session or changes credentials has a browser of its own. */
+/** The account pages. A request that ends a session or changes the login method has its own browser. */
 async function prepareHome(desk: Desk): Promise<void> {
   const { scene, hold, newVisitor } = desk;
   const atHome = async () => {
@@ -231,7 +231,7 @@ async function prepareHome(desk: Desk): Promise<void> {
   );
 }
 
-/** Account links; and Bob, who has enabled MFA. */
+/** Account links; and Bob, who has enabled TOTP. */
 async function prepareLinks({ scene, hold, newVisitor }: Desk): Promise<void> {
   const { accounts } = scene.server;
   const chosen = { password: PASSWORD, password_again: PASSWORD };

@@ -1,4 +1,4 @@
-/** Every route during an outage of the store: 503 with `Retry-After`, no 401 or 500; afterwards all work without a restart. */
+/** Every route during a store outage: 503 with Retry-After, never 401 or 500; afterwards all of them work without a restart. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -77,7 +77,7 @@ interface Kind {
 }
 
 const ownPages: Kind = {
-  kind: 'that shows its own pages',
+  kind: 'with its own pages',
   options: async () => ({ identityProviders: [plain(await elsewhere(startGithub, 'hub'))] }),
   prepare: prepareOwnPages,
   asked: (routes) => routes,
@@ -85,7 +85,7 @@ const ownPages: Kind = {
 
 /** Its other routes are those of the other kind. */
 const elsewhereShown: Kind = {
-  kind: 'whose pages an application shows',
+  kind: 'with an external UI',
   options: async () => ({ externalUi: headless }),
   prepare: prepareHeadless,
   asked: (routes) =>
@@ -95,7 +95,7 @@ const elsewhereShown: Kind = {
 };
 
 const statusShown: Kind = {
-  kind: 'that publishes the status of tokens',
+  kind: 'with status lists',
   options: async () => ({ statusLists: true }),
   prepare: prepareStatusLists,
   asked: (routes) => routes.filter((route) => route.includes('/status-lists') || route === 'POST /token'),
@@ -103,7 +103,7 @@ const statusShown: Kind = {
 
 describe.each([stopped, locked])('while $name', ({ prepare, stillReads }) => {
   it.each([ownPages, elsewhereShown, statusShown])(
-    '[AS-REVOKE-64] T139: every route of a server $kind says when to come back, and works afterwards',
+    '[AS-REVOKE-64] T139: every route of a server $kind answers 503 with Retry-After, and works afterwards',
     async (kind) => {
       const { location, begin, end } = await prepare();
       // Short where each question waits for a lock, and long where the database has to be found again.

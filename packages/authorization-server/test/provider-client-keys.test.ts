@@ -1,4 +1,4 @@
-/** Client authentication to an identity provider with a private key, and the form_post response mode. */
+/** Client authentication at an identity provider with private_key_jwt, and responses by form_post. */
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { decodeJwt, decodeProtectedHeader, importJWK, jwtVerify } from 'jose';
@@ -51,7 +51,7 @@ function validate(options: IdentityProviderOptions) {
   return { issues, party: provider };
 }
 
-/** What is signed for a third party. */
+/** What is signed for an identity provider. */
 async function assertionFor(options: IdentityProviderOptions, now = 1_800_000_000) {
   const { issues, party } = validate(options);
   expect(issues).toEqual([]);
@@ -60,7 +60,7 @@ async function assertionFor(options: IdentityProviderOptions, now = 1_800_000_00
   return { header: decodeProtectedHeader(jwt), claims: decodeJwt(jwt), jwt, party };
 }
 
-describe('a key for a third party', () => {
+describe('a client key for an identity provider', () => {
   it.each<[string, ClientKeyOptions, string, KeyObject]>([
     ['EC P-256', { key: pem(p256.privateKey) }, 'ES256', p256.publicKey],
     ['EC P-384', { key: pem(p384.privateKey) }, 'ES384', p384.publicKey],
@@ -73,25 +73,28 @@ describe('a key for a third party', () => {
       'ES256',
       p256.publicKey,
     ],
-  ])('signs what the third party can verify: %s', async (_name, clientKey, algorithm, publicKey) => {
-    const { jwt, party } = await assertionFor({ ...good, clientKey });
-    expect(party.clientAuthentication).toBe('private_key_jwt');
-    const { payload } = await jwtVerify(
-      jwt,
-      await importJWK(publicKey.export({ format: 'jwk' }), algorithm),
-      {
-        algorithms: [algorithm],
-        issuer: 'portcullis',
-        subject: 'portcullis',
-        audience: 'https://sso.example',
-        currentDate: new Date(1_800_000_001_000),
-      },
-    );
-    expect(payload).toMatchObject({ iat: 1_799_999_990, nbf: 1_799_999_990, exp: 1_800_000_300 });
-    expect(payload.aud).toBe('https://sso.example');
-  });
+  ])(
+    'signs client assertions that the identity provider can verify: %s',
+    async (_name, clientKey, algorithm, publicKey) => {
+      const { jwt, party } = await assertionFor({ ...good, clientKey });
+      expect(party.clientAuthentication).toBe('private_key_jwt');
+      const { payload } = await jwtVerify(
+        jwt,
+        await importJWK(publicKey.export({ format: 'jwk' }), algorithm),
+        {
+          algorithms: [algorithm],
+          issuer: 'portcullis',
+          subject: 'portcullis',
+          audience: 'https://sso.example',
+          currentDate: new Date(1_800_000_001_000),
+        },
+      );
+      expect(payload).toMatchObject({ iat: 1_799_999_990, nbf: 1_799_999_990, exp: 1_800_000_300 });
+      expect(payload.aud).toBe('https://sso.example');
+    },
+  );
 
-  it('signs no two assertions alike, and says by which name or certificate the key is known', async () => {
+  it('gives each client assertion a fresh jti, and names the key by kid or certificate', async () => {
     const key = fixture('localhost-key.pem');
     const said = { key, id: 'k2', certificate: fixture('localhost.pem') };
     const first = await assertionFor({ ...good, clientKey: said });
@@ -103,7 +106,7 @@ describe('a key for a third party', () => {
     expect(first.header).not.toHaveProperty('x5c');
   });
 
-  it('is known to Entra by its certificate and for its token endpoint, to Apple as the team’s', async () => {
+  it('signs client assertions in the forms of Entra and Apple', async () => {
     const entra = await assertionFor(
       microsoftEntra('a-tenant', { clientId: 'app', clientKey: { key: pem(rsa.privateKey) } }),
     );
@@ -156,7 +159,7 @@ describe('a key for a third party', () => {
       /clientKey must not be combined with clientSecret/,
     ],
     [
-      'a way that needs a secret',
+      'a method that needs a secret',
       { clientKey: { key: pem(p256.privateKey) }, clientAuthentication: 'client_secret_post' },
       /clientAuthentication: client_secret_post needs clientSecret/,
     ],
@@ -165,14 +168,14 @@ describe('a key for a third party', () => {
       { clientSecret: 'canary', clientAuthentication: 'tls_client_auth' as never },
       /clientAuthentication must be one of client_secret_basic, /,
     ],
-    ['no key for a way that needs one', { clientAuthentication: 'private_key_jwt' }, /needs clientKey/],
+    ['no key for a method that needs one', { clientAuthentication: 'private_key_jwt' }, /needs clientKey/],
     [
-      'a secret for a way that needs a key',
+      'a secret for a method that needs a key',
       { clientSecret: 'canary', clientAuthentication: 'signed_secret' },
       /signed_secret needs clientKey/,
     ],
     [
-      'a dialect that knows secrets only',
+      'a response format that supports only secrets',
       {
         clientKey: { key: pem(p256.privateKey) },
         kind: {
@@ -187,7 +190,7 @@ describe('a key for a third party', () => {
       },
       /response format github accepts only secrets/,
     ],
-  ])('is refused with %s, without repeating it', (_name, wrong, issue) => {
+  ])('rejects a client key with %s, without repeating it', (_name, wrong, issue) => {
     const { issues } = validate({ ...good, ...wrong });
     expect(issues).toEqual([expect.stringMatching(issue)]);
     expect(issues.join()).not.toContain('canary');
@@ -195,8 +198,8 @@ describe('a key for a third party', () => {
   });
 });
 
-describe('a third party that knows us by a key', () => {
-  it('[GW-3P-6] lets us in without a secret: codes, renewal, status and revocation are proven by assertions for it alone', async () => {
+describe('an identity provider that uses private_key_jwt', () => {
+  it('[GW-3P-6] authenticates code exchange, refresh, introspection and revocation by assertions for it alone', async () => {
     const jwk = { ...p256.publicKey.export({ format: 'jwk' }), kid: 'ours', alg: 'ES256', use: 'sig' };
     const files = await startOidc({
       token_endpoint_auth_method: 'private_key_jwt',
@@ -211,7 +214,7 @@ describe('a third party that knows us by a key', () => {
     files.tokenLifetime = 120;
     const { status, body } = await redeemAt(t, await signInThere(t.visitor));
     expect(status).toBe(200);
-    // Renewed ahead, and asked for its status: see `provider-tokens.test.ts` for when.
+    // Refreshed early, and introspected: `provider-tokens.test.ts` tests when.
     t.clock.now += 115;
     const again = await t.post('/token', {
       grant_type: 'refresh_token',
@@ -239,7 +242,7 @@ describe('a third party that knows us by a key', () => {
     expect(received).not.toMatch(/client_secret|authorization\nBasic/i);
   });
 
-  it('is told nothing more than that it refused us when it does not know the key', async () => {
+  it('a rejected client assertion reveals nothing beyond the rejection', async () => {
     const files = await startOidc({
       token_endpoint_auth_method: 'private_key_jwt',
       jwks: { keys: [p256.publicKey.export({ format: 'jwk' })] },
@@ -256,7 +259,7 @@ describe('a third party that knows us by a key', () => {
   });
 });
 
-describe('an answer that comes as a form', () => {
+describe('a response by form_post', () => {
   async function setFormScene() {
     const files = await startFiles();
     const t = await setUpstreamScene([openId(files, { responseMode: 'form_post' })]);
@@ -266,7 +269,7 @@ describe('an answer that comes as a form', () => {
     expect(cookies.filter((line) => line.includes('federated-login'))).toEqual([
       expect.stringMatching(/^__Host-.*HttpOnly; SameSite=Lax; Secure$/),
     ]);
-    // What the third party would write into a form is read from its redirect here.
+    // The form members are read from the identity provider's redirect here.
     const away = new URL(String(left));
     away.searchParams.delete('response_mode');
     const back = await stayAt(t.visitor, away);
@@ -279,7 +282,7 @@ describe('an answer that comes as a form', () => {
     return { files, t, back, post };
   }
 
-  it('[GW-CONS-48] is read only when the browser comes with its cookie, which stays SameSite=Lax', async () => {
+  it('[GW-CONS-48] reads a form_post response only after the browser repeats it with its SameSite=Lax cookie', async () => {
     const { files, t, back, post } = await setFormScene();
     const before = t.snapshot();
     // No cookie of ours comes with a form of another site.
@@ -296,15 +299,15 @@ describe('an answer that comes as a form', () => {
     expect((await redeemAt(t, end)).status).toBe(200);
   });
 
-  it('T077 is worth nothing in a browser that did not leave, nor a second time', async () => {
+  it('T077 rejects a form_post response in another browser, and a second time', async () => {
     const { files, t, back, post } = await setFormScene();
     const sent = await post(String(back.searchParams));
     const location = new URL(sent.headers.get('location') ?? '', ISSUER);
     const cookies = [...t.visitor.cookies];
     t.visitor.cookies.clear();
-    const rejected = await comeBack(t.visitor, location);
-    expect(rejected.status).toBe(403);
-    expect(textOf(rejected)).not.toContain('error_description');
+    const other = await comeBack(t.visitor, location);
+    expect(other.status).toBe(403);
+    expect(textOf(other)).not.toContain('error_description');
     expect(files.count('POST /token')).toBe(0);
     for (const [name, value] of cookies) t.visitor.cookies.set(name, value);
     expect((await comeBack(t.visitor, location)).left?.searchParams.has('code')).toBe(true);
@@ -316,14 +319,14 @@ describe('an answer that comes as a form', () => {
     ['a member twice', 'state=a&state=b', 400],
     ['nothing at all', '', 303],
     ['more than a body may have', `state=${'x'.repeat(70_000)}`, 413],
-  ])('is a form, and a bounded one: %s', async (_what, body, status) => {
+  ])('rejects a form_post response that is not a bounded form: %s', async (_what, body, status) => {
     const { t, post } = await setFormScene();
     const before = t.snapshot();
     expect((await post(body)).status).toBe(status);
     expect(t.snapshot()).toBe(before);
   });
 
-  it('T077 is relayed as long as every server takes its address, and not an octet longer', async () => {
+  it('T077 relays a form_post response up to the safe URL length, and not an octet beyond', async () => {
     const { t, back, post } = await setFormScene();
     const code = back.searchParams.get('code') ?? '';
     const answer = (form: Readonly<Record<string, string>>) => String(new URLSearchParams(form));
@@ -345,7 +348,7 @@ describe('an answer that comes as a form', () => {
     expect((await redeemAt(t, end)).status).toBe(200);
   });
 
-  it('is not taken where none was asked for', async () => {
+  it('rejects a form_post response that was not requested', async () => {
     const t = await setUpstreamScene([openId(await startFiles())]);
     const { status } = await t.send('/callback/files', { method: 'POST', body: new URLSearchParams() });
     expect(status).toBe(405);

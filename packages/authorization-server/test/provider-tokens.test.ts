@@ -1,4 +1,4 @@
-/** Provider tokens: grants depend on them; they are checked, refreshed once for all requests, and revoked together. */
+/** Provider tokens: grants live while they do; they are refreshed once for all processes, and revoked with their grant. */
 import type { AccessTokenClaims } from '@portcullis/protocol';
 import { openStore } from '@portcullis/store';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -31,7 +31,7 @@ import { requestOf } from './visitor.ts';
 const startLiar = () => elsewhere(startMisbehaving, 'files');
 const startHub = () => elsewhere(startGithub, 'hub');
 
-/** A user who signed in with an identity provider, with the tokens of the client. */
+/** A user who has signed in there, with the tokens of their client. */
 interface SignedIn {
   readonly t: UpstreamScene;
   readonly claims: AccessTokenClaims & { readonly grant_id: string };
@@ -78,7 +78,7 @@ async function anotherProcess(
 const refresh = (t: UpstreamScene, token: string) =>
   t.post('/token', { ...refreshing(token, 'web'), client_secret: 'web-secret' });
 
-describe('what a bond needs', () => {
+describe('the next action for provider tokens', () => {
   const alive = {
     endedAt: null,
     endReason: null,
@@ -89,61 +89,61 @@ describe('what a bond needs', () => {
   };
   it.each([
     {
-      description: 'nothing, while it was seen alive',
+      description: 'none within the status check interval',
       given: {},
       now: 559,
       expected: { action: 'use', until: 560 },
     },
     {
-      description: 'to be asked about after that',
+      description: 'a status check after it',
       given: {},
       now: 560,
       expected: { action: 'check_status' },
     },
     {
-      description: 'nothing beyond its renewal',
+      description: 'none, but at most until the early refresh',
       given: { checkedAt: 930 },
       now: 935,
       expected: { action: 'use', until: 940 },
     },
     {
-      description: 'to be renewed ahead',
+      description: 'an early refresh',
       given: { checkedAt: 930 },
       now: 940,
       expected: { action: 'refresh_ahead' },
     },
-    { description: 'to be renewed', given: { checkedAt: 999 }, now: 1000, expected: { action: 'refresh' } },
+    { description: 'a refresh', given: { checkedAt: 999 }, now: 1000, expected: { action: 'refresh' } },
     {
-      description: 'to end, when nothing renews it',
+      description: 'the end, if it cannot be refreshed',
       given: { isRefreshable: false, refreshFrom: null, checkedAt: 999 },
       now: 1000,
       expected: { action: 'end', reason: 'expired_at_provider' },
     },
     {
-      description: 'nothing beyond its expiry',
+      description: 'none, but at most until its expiry',
       given: { isRefreshable: false, refreshFrom: null, checkedAt: 990 },
       now: 999,
       expected: { action: 'use', until: 1000 },
     },
     {
-      description: 'nothing, when it never expires',
+      description: 'none for a token that never expires',
       given: { expiresAt: null, refreshFrom: null, checkedAt: 5000 },
       now: 5001,
       expected: { action: 'use', until: 5060 },
     },
     {
-      description: 'its end told',
+      description: 'to report the recorded end',
       given: { endedAt: 1, endReason: 'grant_expired' as const },
       now: 501,
       expected: { action: 'end', reason: 'grant_expired' },
     },
-  ])('is $description', ({ given, now, expected }) => {
+  ])('the next action for provider tokens is $description', ({ given, now, expected }) => {
     expect(nextLivenessAction({ ...alive, ...given }, now, 60)).toEqual(expected);
   });
 });
 
-describe('honouring', () => {
-  it('[GW-3P-10] refuses our token within the bound after the third party has revoked theirs', async () => {
+describe('liveness of provider tokens', () => {
+  it('[GW-3P-10] rejects our token within the status check interval after the identity provider revoked its own', async () => {
     const files = await startFiles();
     const { t, claims, refreshToken } = await signIn(openId(files, { statusCheckInterval: 30 }));
     expect(await t.server.isLive(claims)).toBe(true);
@@ -160,7 +160,7 @@ describe('honouring', () => {
     await expect(t.server.upstreamToken(claims)).rejects.toMatchObject({ code: 'invalid_grant' });
   });
 
-  it('[GW-3P-10] says the same to whoever introspects', async () => {
+  it('[GW-3P-10] introspection says the same as the guard', async () => {
     const hub = await startHub();
     const { t, accessToken } = await signIn(plain(hub, { statusCheckInterval: 10 }));
     const ask = async () =>
@@ -172,7 +172,7 @@ describe('honouring', () => {
     expect(await ask()).toEqual({ active: false });
   });
 
-  it('asks the third party once for a hundred that ask at once, and then not before the bound', async () => {
+  it('checks the status once for a hundred concurrent requests, and then not before the interval', async () => {
     const hub = await startHub();
     const { t, claims } = await signIn(plain(hub));
     t.clock.now += 60;
@@ -187,7 +187,7 @@ describe('honouring', () => {
   });
 
   it.each([500, 503, 429])(
-    '[GW-3P-17] answers 503 and ends nothing while the third party answers %i',
+    '[GW-3P-17] answers 503 and ends nothing while the identity provider answers %i',
     async (status) => {
       const hub = await startHub();
       const { t, claims, accessToken, refreshToken } = await signIn(plain(hub));
@@ -219,7 +219,7 @@ describe('honouring', () => {
     },
   );
 
-  it('asks a slow third party no more than a hundred things at once, and says so to the rest', async () => {
+  it('sends a slow identity provider at most a hundred requests at once, and answers 503 to the rest', async () => {
     const hub = await startHub();
     const { t, claims } = await signIn(plain(hub));
     const { accessToken } = await t.server.upstreamToken(claims);
@@ -232,7 +232,7 @@ describe('honouring', () => {
       identityProviders: [plain(hub)],
     });
     const [identityProvider] = context.options.identityProviders.values();
-    if (identityProvider === undefined) throw new Error('there is no third party');
+    if (identityProvider === undefined) throw new Error('there is no identity provider');
     const wire = createProviderClient(context, identityProvider);
     const tokens = { accessToken, tokenType: 'Bearer', refreshToken: null };
     const subject = String((await t.store.findProviderTokens(claims.grant_id))?.subject);
@@ -247,7 +247,7 @@ describe('honouring', () => {
     expect(await wire.checkStatus(tokens, subject)).toBe('alive');
   });
 
-  it('ends a bond whose token is somebody else’s all at once', async () => {
+  it('ends a grant whose provider token suddenly belongs to another user', async () => {
     const liar = await startLiar();
     const { t, claims } = await signIn(openId(liar, { status: 'userinfo' }));
     liar.at('userinfo', { kind: 'members', members: { sub: 'mallory' } });
@@ -258,7 +258,7 @@ describe('honouring', () => {
     });
   });
 
-  it('honours nothing of a third party that left the configuration, and ends nothing either', async () => {
+  it('rejects tokens of an identity provider removed from the configuration, without ending their grants', async () => {
     const files = await startFiles();
     const { t, claims } = await signIn(openId(files));
     const server = await createAuthorizationServer({
@@ -276,7 +276,7 @@ describe('honouring', () => {
 });
 
 describe('lifetimes and scopes', () => {
-  it('[GW-3P-16] gives no token of ours that outlives theirs, when nothing renews it', async () => {
+  it('[GW-3P-16] limits our token to the lifetime of a provider token that cannot be refreshed', async () => {
     const files = await startFiles();
     files.refreshable = false;
     files.tokenLifetime = 120;
@@ -294,7 +294,7 @@ describe('lifetimes and scopes', () => {
     });
   });
 
-  it('[GW-3P-16] lets ours live on where theirs is renewed', async () => {
+  it('[GW-3P-16] does not limit our token to a provider token that can be refreshed', async () => {
     const files = await startFiles();
     files.tokenLifetime = 120;
     const { claims } = await signIn(openId(files));
@@ -303,7 +303,7 @@ describe('lifetimes and scopes', () => {
 
   const needs = { 'notes:read': ['read:user'], 'notes:write': ['repo'] };
 
-  it('[GW-3P-16] asks there for what ours rest on, and for no more', async () => {
+  it('[GW-3P-16] requests only the upstream scopes that our scopes need', async () => {
     const hub = await startHub();
     const t = await setUpstreamScene([plain(hub, { scopes: [], upstreamScopes: needs })]);
     const asked = await t.visitor.open(requestOf({ scope: 'notes:read' }));
@@ -311,7 +311,7 @@ describe('lifetimes and scopes', () => {
     expect(left?.searchParams.get('scope')).toBe('read:user');
   });
 
-  it('[GW-3P-16] gives no scope of ours that theirs does not carry', async () => {
+  it('[GW-3P-16] issues no scope that the provider token does not cover', async () => {
     const hub = await startHub();
     hub.grants = ['read:user'];
     const { t, claims, refreshToken } = await signIn(
@@ -323,7 +323,7 @@ describe('lifetimes and scopes', () => {
     expect((await refresh(t, refreshToken)).body).toMatchObject({ scope: 'notes:read' });
   });
 
-  it('[GW-3P-16 GW-3P-17] tells the client when nothing of what it asked for is carried, and gives the token back', async () => {
+  it('[GW-3P-16 GW-3P-17] rejects a request of which the provider token covers no scope, and revokes the token', async () => {
     const hub = await startHub();
     hub.grants = [];
     const t = await setUpstreamScene([plain(hub, { upstreamScopes: needs })]);
@@ -333,8 +333,8 @@ describe('lifetimes and scopes', () => {
   });
 });
 
-describe('renewal', () => {
-  it('[GW-3P-12] renews ahead of the expiry, before anybody is refused', async () => {
+describe('refreshing provider tokens', () => {
+  it('[GW-3P-12] refreshes provider tokens before they expire, so that no request is rejected', async () => {
     const files = await startFiles();
     files.tokenLifetime = 600;
     const { t, claims } = await signIn(openId(files, { statusCheckInterval: 3600 }));
@@ -348,7 +348,7 @@ describe('renewal', () => {
     expect(await files.stands(second.accessToken)).toBe(true);
   });
 
-  it('T084 [GW-3P-12] renews once for ten that come at once', async () => {
+  it('T084 [GW-3P-12] refreshes once for ten concurrent requests (single flight)', async () => {
     const files = await startFiles();
     files.tokenLifetime = 100;
     const { t, claims, refreshToken } = await signIn(openId(files));
@@ -364,7 +364,7 @@ describe('renewal', () => {
     expect(files.renewals()).toBe(2);
   });
 
-  it('T084 [GW-3P-12] renews once for ten in three processes', async () => {
+  it('T084 [GW-3P-12] refreshes once for ten requests in three processes', async () => {
     const files = await startFiles();
     files.tokenLifetime = 100;
     const identityProvider = openId(files);
@@ -384,7 +384,7 @@ describe('renewal', () => {
     expect(await files.stands(tokens[0]?.accessToken ?? '')).toBe(true);
   });
 
-  it('T084 [GW-3P-11] ends the grant when the third party answers `invalid_grant`, once for ten', async () => {
+  it('T084 [GW-3P-11] ends the grant when the identity provider answers `invalid_grant`, once for ten requests', async () => {
     const liar = await startLiar();
     const { t, refreshToken } = await signIn(openId(liar));
     liar.revokeAll();
@@ -405,7 +405,7 @@ describe('renewal', () => {
       wait: '10',
     },
   ] as const)(
-    'T084 [GW-3P-17] waits, storms nothing and ends nothing when the third party answers $description',
+    'T084 [GW-3P-17] backs off, storms nothing and ends nothing when the identity provider answers $description',
     async ({ issue, wait }) => {
       const liar = await startLiar();
       const { t, refreshToken } = await signIn(openId(liar));
@@ -428,7 +428,7 @@ describe('renewal', () => {
     },
   );
 
-  it('[GW-3P-17] goes on with what still works when it cannot be renewed ahead', async () => {
+  it('[GW-3P-17] uses a provider token until it expires when it cannot be refreshed early', async () => {
     const liar = await startLiar();
     const { t, claims } = await signIn(openId(liar, { status: 'userinfo' }));
     liar.at('refresh', { kind: 'status', status: 500 });
@@ -440,7 +440,7 @@ describe('renewal', () => {
     await expect(t.server.isLive(claims)).rejects.toMatchObject({ status: 503 });
   });
 
-  it('takes over from a process that died in the middle, and loses nothing where the third party forgives a retry', async () => {
+  it('takes over a refresh from a process that died, and loses nothing if the identity provider allows a retry', async () => {
     const liar = await startLiar();
     liar.rotates = false;
     const identityProvider = openId(liar);
@@ -458,7 +458,7 @@ describe('renewal', () => {
     expect(liar.renewals()).toBe(1);
   });
 
-  it('says so when the answer to a renewal was lost and the third party does not forgive it', async () => {
+  it('ends the grant when a refresh response was lost and the identity provider allows no retry', async () => {
     const liar = await startLiar();
     const { t, claims } = await signIn(openId(liar), { outbound: { timeout: 2000 } });
     liar.at('refresh', { kind: 'cut' });
@@ -472,7 +472,7 @@ describe('renewal', () => {
     });
   });
 
-  it('keeps what was renewed before anybody uses it, and a restart finds it', async () => {
+  it('commits refreshed tokens before using them, and a restart finds them', async () => {
     const files = await startFiles();
     files.tokenLifetime = 100;
     const identityProvider = openId(files);
@@ -487,7 +487,7 @@ describe('renewal', () => {
 });
 
 describe('the token for a protected server', () => {
-  it('[GW-UP-1] is the third party’s, and works there', async () => {
+  it('[GW-UP-1] a protected server gets the identity provider’s token, which works there', async () => {
     const files = await startFiles();
     const { t, claims, accessToken } = await signIn(openId(files));
     const token = await t.server.upstreamToken(claims);
@@ -503,7 +503,7 @@ describe('the token for a protected server', () => {
     expect(await answer.json()).toMatchObject({ owner: 'ada' });
   });
 
-  it('is only of the third party and with the scopes that the grant covers', async () => {
+  it('returns only the provider token and scopes that the grant covers', async () => {
     const files = await startFiles();
     const { t, claims } = await signIn(openId(files));
     await expect(t.server.upstreamToken(claims, { identityProvider: 'hub' })).rejects.toMatchObject({
@@ -517,7 +517,7 @@ describe('the token for a protected server', () => {
     ).toBeDefined();
   });
 
-  it('is none for a grant of the same person that another client has ended', async () => {
+  it('returns no provider token for a revoked grant of the same user', async () => {
     const files = await startFiles();
     const { t, claims } = await signIn(openId(files));
     const other = claimsOf((await redeemAt(t, await signInThere(t.visitor))).body['access_token']) as never;
@@ -526,7 +526,7 @@ describe('the token for a protected server', () => {
     expect(await t.server.upstreamToken(other)).toBeDefined();
   });
 
-  it('T083 [GW-3P-9 GW-3P-14 GW-UP-2] stands in no answer, event or row of the store', async () => {
+  it('T083 [GW-3P-9 GW-3P-14 GW-UP-2] provider tokens appear in no response, event or row of the store', async () => {
     const files = await startFiles();
     files.tokenLifetime = 100;
     const { t, claims, accessToken, refreshToken } = await signIn(openId(files));
@@ -550,7 +550,7 @@ describe('the token for a protected server', () => {
     expect(files.received()).not.toContain(refreshToken);
   });
 
-  it('T083 is no token of ours: whoever replays it here is refused', async () => {
+  it('T083 rejects a provider token used in place of one of ours', async () => {
     const files = await startFiles();
     const { t, claims } = await signIn(openId(files));
     const { accessToken } = await t.server.upstreamToken(claims);
@@ -565,23 +565,23 @@ describe('the token for a protected server', () => {
   });
 });
 
-describe('farewells', () => {
-  const pendingJobs = async (files: {
+describe('revocation jobs', () => {
+  const active = async (files: {
     given: readonly string[];
     stands(token: string): boolean | Promise<boolean>;
   }) => (await Promise.all(files.given.map((token) => files.stands(token)))).filter(Boolean).length;
 
-  it('[GW-3P-11] revokes there what is revoked here', async () => {
+  it('[GW-3P-11] revokes at the identity provider what is revoked here', async () => {
     const files = await startFiles();
     const { t, refreshToken } = await signIn(openId(files));
-    expect(await pendingJobs(files)).toBeGreaterThan(0);
+    expect(await active(files)).toBeGreaterThan(0);
     const { status } = await t.post('/revoke', {
       token: refreshToken,
       client_id: 'web',
       client_secret: 'web-secret',
     });
     expect(status).toBe(200);
-    await until(async () => (await pendingJobs(files)) === 0);
+    await until(async () => (await active(files)) === 0);
     await until(() => t.events.some(({ type }) => type === 'provider_token.revocation_finished'));
     expect(t.events.find(({ type }) => type === 'provider_token.revocation_finished')).toMatchObject({
       outcome: 'revoked',
@@ -589,7 +589,7 @@ describe('farewells', () => {
     expect(t.snapshot()).not.toMatch(/"encrypted_tokens":"/);
   });
 
-  it('[GW-3P-11] revokes at a plain OAuth third party in its own way, and one token only', async () => {
+  it('[GW-3P-11] revokes a single token in GitHub’s own format', async () => {
     const hub = await startHub();
     const { t, refreshToken } = await signIn(plain(hub));
     await redeemAt(t, await signInThere(t.visitor));
@@ -599,7 +599,7 @@ describe('farewells', () => {
     expect(hub.count('DELETE /applications/portcullis/grant')).toBe(0);
   });
 
-  it('waits for the last bond of a person where revoking one token ends everything', async () => {
+  it('waits for a user’s last grant if revoking one provider token ends all of them', async () => {
     const hub = await startHub();
     const identityProvider = plain(hub, { revocationEnds: 'everything' });
     const { t, claims } = await signIn(identityProvider);
@@ -620,23 +620,23 @@ describe('farewells', () => {
     await until(() => hub.count('DELETE /applications/portcullis/token') === 1);
   });
 
-  it('ends what an account or a client had there with it, and what nobody came back for', async () => {
+  it('revokes provider tokens of removed accounts and clients, and of unredeemed codes', async () => {
     const files = await startFiles();
     const identityProvider = openId(files);
     const { t, claims } = await signIn(identityProvider);
     await t.store.disableAccount(claims.sub, t.clock.now);
     await anotherProcess(t, identityProvider);
-    await until(async () => (await pendingJobs(files)) === 0);
+    await until(async () => (await active(files)) === 0);
     await t.store.enableAccount(claims.sub);
-    // A code that is never redeemed.
+    // An unredeemed code.
     await signInThere(t.visitor);
-    expect(await pendingJobs(files)).toBeGreaterThan(0);
+    expect(await active(files)).toBeGreaterThan(0);
     t.clock.now += 3600;
     await anotherProcess(t, identityProvider);
-    await until(async () => (await pendingJobs(files)) === 0);
+    await until(async () => (await active(files)) === 0);
   });
 
-  it('tries again, also after a restart, and gives up after a day and a half', async () => {
+  it('retries a revocation job, also after a restart, and gives up after a day and a half', async () => {
     const liar = await startLiar();
     const identityProvider = openId(liar);
     const { t, refreshToken } = await signIn(identityProvider);
@@ -654,7 +654,7 @@ describe('farewells', () => {
     await until(() => liar.given.every((token) => !liar.stands(token)));
   });
 
-  it('stops trying in the end, and forgets the tokens', async () => {
+  it('drops a revocation job in the end, with its tokens', async () => {
     const liar = await startLiar();
     const { t, claims } = await signIn(openId(liar));
     liar.at('revocation', { kind: 'status', status: 503 });
@@ -664,7 +664,7 @@ describe('farewells', () => {
       await t.store.claimRevocationJobs(far, far, 1);
     }
     t.clock.now = far;
-    // Without a signal: jobs are polled every five seconds.
+    // Nothing triggers the job: it polls every five seconds.
     await until(() => t.events.some(({ type }) => type === 'provider_token.revocation_finished'));
     expect(t.events.find(({ type }) => type === 'provider_token.revocation_finished')).toMatchObject({
       outcome: 'given_up',
@@ -674,7 +674,7 @@ describe('farewells', () => {
 });
 
 describe('on PostgreSQL, with a connection for each process', () => {
-  it('T084 [GW-3P-11 GW-3P-12] renews once for all, and parts once', async () => {
+  it('T084 [GW-3P-11 GW-3P-12] refreshes once and revokes once for all processes', async () => {
     const postgres = await startPostgres();
     onTestFinished(() => postgres.stop());
     const url = await postgres.createDatabase();

@@ -1,4 +1,4 @@
-/** Rejected refreshes: one response for the client, the actual reason for the operator; and races. */
+/** Errors of refresh requests: one response for the client, the true reason for the operator; and races with revocation. */
 import { openStore } from '@portcullis/store';
 import { describe, expect, it } from 'vitest';
 import { refreshing, type ServerUnderTest, startServer } from './server-under-test.ts';
@@ -42,7 +42,7 @@ const cases: readonly Case[] = [
 
 describe('a rejected refresh', () => {
   it.each(cases)(
-    'responds the same to every rejected refresh, and logs “$reason”',
+    'answers every rejected refresh alike, and logs “$reason”',
     async ({ reason, change, before }) => {
       const t = await startServer();
       const { refresh_token: token } = (await t.signIn()).body;
@@ -58,7 +58,7 @@ describe('a rejected refresh', () => {
     },
   );
 
-  it('T138: rejects a refresh whose grant is revoked concurrently', async () => {
+  it('T138 rejects a refresh whose grant is revoked concurrently', async () => {
     const store = await openStore(':memory:');
     const ending: typeof store = {
       ...store,
@@ -74,7 +74,7 @@ describe('a rejected refresh', () => {
     expect(t.events.map(({ type }) => type)).not.toContain('refresh_token.rotated');
   });
 
-  it('[AS-REF-68] logs the absolute expiry of the grant rather than idleness', async () => {
+  it('[AS-REF-68] logs the grant’s expiry rather than the token’s idle timeout', async () => {
     const t = await startServer({ lifetimes: { grant: 1000, refreshIdle: 900 } });
     const { refresh_token: token } = (await t.signIn()).body;
     t.clock.now += 899;
@@ -85,7 +85,7 @@ describe('a rejected refresh', () => {
     expect(reasonsOf(t)).toEqual(['refresh token: grant expired']);
   });
 
-  it('rejects a well-formed token of an unknown grant, or of one without a refresh token', async () => {
+  it('rejects a well-formed refresh token of an unknown grant, or of one without refresh tokens', async () => {
     const t = await startServer();
     const { refresh_token: token } = (await t.signIn()).body;
     const [grant, number, proof] = String(token).split('~');
@@ -98,7 +98,7 @@ describe('a rejected refresh', () => {
     expect(t.events.filter(({ type }) => type === 'request.failed')).toEqual([]);
   });
 
-  it('T028: reuse is detected even if the store cannot tell what was revoked', async () => {
+  it('T028 detects reuse while the revoked grants cannot be read', async () => {
     const t = await startServer({ statusLists: true });
     const { refresh_token: token } = (await t.signIn()).body;
     const next = await t.post('/token', refreshing(token));
@@ -135,7 +135,7 @@ describe('a refresh that loses a race', () => {
     return { t: await startServer({ store: overtaken }), other };
   }
 
-  it('T138: the loser of two concurrent refreshes gets the same tokens', async () => {
+  it('T138 a refresh that loses a race gets the same successor', async () => {
     let token: unknown;
     let given: unknown;
     const { t, other } = await startBoth(
@@ -150,7 +150,7 @@ describe('a refresh that loses a race', () => {
     expect(t.events.map(({ type }) => type)).toContain('refresh_token.retried');
   });
 
-  it('T028: revokes the family if a slow clock lost the race after the grace period', async () => {
+  it('T028 a lost race beyond the grace period revokes the family, even with a slow clock', async () => {
     let token: unknown;
     let slow = 0;
     const { t, other } = await startBoth(
@@ -169,7 +169,7 @@ describe('a refresh that loses a race', () => {
     expect(reasonsOf(t)).toEqual(['refresh token: reused', 'refresh token: grant revoked']);
   });
 
-  it('responds 503 if the store reports no outcome, after two attempts', async () => {
+  it('a refresh answers 503 when the store contradicts itself, after two attempts', async () => {
     const store = await openStore(':memory:');
     let tries = 0;
     const undecided: typeof store = {

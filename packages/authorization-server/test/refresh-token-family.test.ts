@@ -1,4 +1,4 @@
-/** The rules of a refresh token family. */
+/** Rules of a refresh token family: live, retried or reused (reuse detection). */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { recordRotation, refreshTokenState } from '../src/token/refresh-token-family.ts';
@@ -8,31 +8,31 @@ const GRACE = 30;
 describe('the state of a refresh token', () => {
   const family = { generation: 12, rotations: '[[5,100],[9,110],[10,125]]' };
   it.each([
-    { description: 'the live one, at any time', number: 12, now: 9999, expect: 'live' },
+    { description: 'the live token, at any time', number: 12, now: 9999, expect: 'live' },
     {
-      description: 'the last before it, at its last second of grace',
+      description: 'its predecessor, in the last second of its grace period',
       number: 11,
       now: 155,
       expect: 'retried',
     },
-    { description: 'the last before it, one second later', number: 11, now: 156, expect: 'reused' },
-    { description: 'one of an earlier second, by its own time', number: 9, now: 140, expect: 'retried' },
-    { description: 'one of an earlier second, one later', number: 9, now: 141, expect: 'reused' },
-    { description: 'several of one second', number: 7, now: 130, expect: 'retried' },
-    { description: 'one that is no longer recorded', number: 4, now: 100, expect: 'reused' },
+    { description: 'its predecessor, one second later', number: 11, now: 156, expect: 'reused' },
+    { description: 'an older token, within its own grace period', number: 9, now: 140, expect: 'retried' },
+    { description: 'an older token, one second later', number: 9, now: 141, expect: 'reused' },
+    { description: 'one of several rotated in one second', number: 7, now: 130, expect: 'retried' },
+    { description: 'a forgotten token', number: 4, now: 100, expect: 'reused' },
     {
-      description: 'one whose rotation lies ahead: a clock went back',
+      description: 'a token rotated in the future: a clock went back',
       number: 11,
       now: 1,
       expect: 'retried',
     },
-  ])('$description: $expect', ({ number, now, expect: state }) => {
-    expect(refreshTokenState(number, family, now, GRACE)).toBe(state);
+  ])('the state of $description is $expect', ({ number, now, expect: active }) => {
+    expect(refreshTokenState(number, family, now, GRACE)).toBe(active);
   });
 });
 
 describe('the record of rotations', () => {
-  it('the record of rotations gives each token the state that a full list would', () => {
+  it('the compact record says the same as a list of all rotations', () => {
     const steps = fc.array(fc.integer({ min: 0, max: 20 }), { maxLength: 60 });
     fc.assert(
       fc.property(

@@ -1,4 +1,4 @@
-/** The refresh token grant: rotation, grace period, reuse detection, one family at a time. */
+/** The grant type refresh_token: rotation, a grace period for retries, and reuse detection per family. */
 import { openStore } from '@portcullis/store';
 import { describe, expect, it } from 'vitest';
 import { createKeyAdministration } from '../src/index.ts';
@@ -27,8 +27,8 @@ async function refresh(t: ServerUnderTest, token: unknown, more: Record<string, 
   return { status, error: body['error'], body, token: String(body['refresh_token']) };
 }
 
-describe('refreshing', () => {
-  it('[AS-ROT-1 AS-ROT-2 AS-REF-62 AS-TOK-2 AS-TOK-65] a refresh issues new tokens, and the old refresh token is invalid after the grace period', async () => {
+describe('a refresh', () => {
+  it('[AS-ROT-1 AS-ROT-2 AS-REF-62 AS-TOK-2 AS-TOK-65] a refresh rotates the refresh token, and the old one ends after the grace period', async () => {
     const { t, token, accessToken } = await started();
     const next = await refresh(t, token);
     expect(next.status).toBe(200);
@@ -45,7 +45,7 @@ describe('refreshing', () => {
     expect(await refresh(t, token)).toMatchObject({ status: 400, error: 'invalid_grant' });
   });
 
-  it('a session can be refreshed again and again', async () => {
+  it('refresh tokens can be rotated again and again', async () => {
     const { t, token } = await started();
     const seen = new Set([token]);
     let current = token;
@@ -59,7 +59,7 @@ describe('refreshing', () => {
     expect(seen.size).toBe(21);
   });
 
-  it('[AS-JWT-61] a refreshed token keeps grant, user and client', async () => {
+  it('[AS-JWT-61] a refreshed access token has the same grant, user and client', async () => {
     const { t, token, accessToken } = await started();
     const { jti, ...before } = claimsOf(accessToken);
     const { jti: nextJti, ...after } = claimsOf((await refresh(t, token)).body['access_token']);
@@ -68,7 +68,7 @@ describe('refreshing', () => {
   });
 });
 
-describe('a retry in the grace period', () => {
+describe('a retry', () => {
   it('a retry in the grace period gets the same successor, which works', async () => {
     const { t, token } = await started();
     const first = await refresh(t, token);
@@ -103,8 +103,8 @@ describe('a retry in the grace period', () => {
   });
 });
 
-describe('refresh token reuse detection', () => {
-  it('[AS-REF-63 AS-TTL-1] T028: reuse after the grace period revokes the family with its newest token and access tokens', async () => {
+describe('reuse', () => {
+  it('[AS-REF-63 AS-TTL-1] T028 reuse after the grace period revokes that family, its newest token and its access tokens', async () => {
     const { t, token } = await started();
     const bystander = await t.signIn();
     const next = await refresh(t, token);
@@ -122,7 +122,7 @@ describe('refresh token reuse detection', () => {
     expect((await refresh(t, bystander.body['refresh_token'])).status).toBe(200);
   });
 
-  it('[AS-REF-62] without a grace period, any second use is reuse, even within the same second', async () => {
+  it('[AS-REF-62] without a grace period a second use is reuse at once, even within the same second', async () => {
     const { t, token } = await started({ lifetimes: { refreshGrace: 0 } });
     const next = await refresh(t, token);
     t.clock.now += 1;
@@ -131,8 +131,8 @@ describe('refresh token reuse detection', () => {
   });
 });
 
-describe('a refresh token family', () => {
-  it('each refresh token has its own grace period, however many tokens came after it', async () => {
+describe('a family', () => {
+  it('each refresh token keeps its own grace period, however many tokens follow', async () => {
     const { t, token } = await started();
     const second = await refresh(t, token);
     t.clock.now += 20;
@@ -146,7 +146,7 @@ describe('a refresh token family', () => {
     expect((await refresh(t, third.token)).error).toBe('invalid_grant');
   });
 
-  it('[AS-REF-63] T138: fifty concurrent uses of an old token revoke the family once', async () => {
+  it('[AS-REF-63] T138 fifty concurrent uses of an old refresh token revoke the family once', async () => {
     const { t, token } = await started();
     const next = await refresh(t, token);
     t.clock.now += 31;
@@ -156,7 +156,7 @@ describe('a refresh token family', () => {
     expect((await refresh(t, next.token)).error).toBe('invalid_grant');
   });
 
-  it('a clock that went back makes a retry, not a reuse', async () => {
+  it('treats a clock that went back as a retry, not as reuse', async () => {
     const { t, token } = await started();
     t.clock.now += 200;
     const next = await refresh(t, token);
@@ -165,7 +165,7 @@ describe('a refresh token family', () => {
     expect((await refresh(t, next.token)).status).toBe(200);
   });
 
-  it('a made-up token does not revoke the family of a known grant', async () => {
+  it('a forged refresh token does not revoke the family: a grant id does not reveal its tokens', async () => {
     const { t, token } = await started();
     const [family = '', , secret = ''] = token.split('~');
     const current = (await refresh(t, token)).token;
@@ -193,7 +193,7 @@ describe('a refresh token family', () => {
     expect((await refresh(t, current)).status).toBe(200);
   });
 
-  it('a stolen store is useless without the master key, and the key without the store', async () => {
+  it('neither the store nor the master key alone reveals refresh tokens', async () => {
     const { t, token } = await started();
     const next = await refresh(t, token);
     const dump = t.snapshot();
@@ -208,7 +208,7 @@ describe('a refresh token family', () => {
     expect((await refresh(other, body['refresh_token'])).status).toBe(200);
   });
 
-  it('a family continues under a new master key, and a retry gets the successor from before the change', async () => {
+  it('a family survives a new master key, and a retry gets the successor from before', async () => {
     const store = await openStore(':memory:');
     const shared = { ...store, close: async () => {} };
     const [old, fresh] = [new Uint8Array(32).fill(1), new Uint8Array(32).fill(2)];
@@ -224,7 +224,7 @@ describe('a refresh token family', () => {
     expect((await refresh(between, third.token)).error).toBe('invalid_grant');
   });
 
-  it('a family continues by its live token under a master key without the previous one', async () => {
+  it('the live refresh token works under a new master key without the previous one', async () => {
     const store = await openStore(':memory:');
     const [old, fresh] = [new Uint8Array(32).fill(1), new Uint8Array(32).fill(2)];
     const before = await startServer({ store, masterKey: old });
@@ -236,7 +236,7 @@ describe('a refresh token family', () => {
     expect((await refresh(after, second.token)).status).toBe(200);
   });
 
-  it('a family continues after a restored backup: later tokens are unknown and revoke nothing', async () => {
+  it('a family continues from a restored backup: later tokens are unknown, and revoke nothing', async () => {
     const { t, token } = await started();
     const family = ['hash', 'generation', 'seed', 'issued_at', 'expires_at', 'rotations'].map(
       (name) => `refresh_token_${name}`,
@@ -275,7 +275,7 @@ describe('a rejected refresh', () => {
     },
   );
 
-  it('[AS-REF-60] T027: rejects a refresh token issued to another client without consuming it', async () => {
+  it('[AS-REF-60] T027 rejects a refresh token issued to another client, without affecting its owner', async () => {
     const { t, token } = await started();
     const { body } = await t.register({
       redirect_uris: [CALLBACK],
@@ -300,7 +300,7 @@ describe('a rejected refresh', () => {
     });
   });
 
-  it('[AS-REF-68] rejects a refresh token that was idle for too long', async () => {
+  it('[AS-REF-68] rejects a refresh token past its idle timeout', async () => {
     const { t, token } = await started();
     t.clock.now += 30 * DAY - 1;
     const next = await refresh(t, token);
@@ -309,7 +309,7 @@ describe('a rejected refresh', () => {
     expect(await refresh(t, next.token)).toMatchObject({ status: 400, error: 'invalid_grant' });
   });
 
-  it('[AS-REF-68 AS-TTL-3] rejects a refresh of an expired grant, however often it was refreshed', async () => {
+  it('[AS-REF-68 AS-TTL-3] rejects a refresh token of an expired grant, however often it was refreshed', async () => {
     const { t, token } = await started({ lifetimes: { grant: 100 * DAY } });
     let current = token;
     for (const days of [25, 25, 25, 24]) {
@@ -325,13 +325,13 @@ describe('a rejected refresh', () => {
     expect(await refresh(t, last.token)).toMatchObject({ status: 400, error: 'invalid_grant' });
   });
 
-  it('[AS-REF-69] rejects a refresh of a revoked grant', async () => {
+  it('[AS-REF-69] rejects a refresh token of a revoked grant', async () => {
     const { t, token, accessToken } = await started();
     await t.store.revokeGrant(String(claimsOf(accessToken)['grant_id']), t.clock.now);
     expect(await refresh(t, token)).toMatchObject({ status: 400, error: 'invalid_grant' });
   });
 
-  it('[AS-REF-69] rejects a refresh for an account that is disabled or gone, and rotates nothing', async () => {
+  it('[AS-REF-69] rejects a refresh token of a disabled or removed account, without rotation', async () => {
     const real = await openStore(':memory:');
     let hasAccount = true;
     const store: AuthorizationStore = {
@@ -356,8 +356,8 @@ describe('a rejected refresh', () => {
   });
 });
 
-describe('scopes and resources of a refresh', () => {
-  it('[AS-REF-64 AS-REF-65 AS-TOK-66] downscoping applies to one access token only', async () => {
+describe('scopes and resources', () => {
+  it('[AS-REF-64 AS-REF-65 AS-TOK-66] a refresh downscopes one access token only', async () => {
     const { t, token } = await started();
     const narrow = await refresh(t, token, { scope: 'notes:read' });
     expect([narrow.body['scope'], claimsOf(narrow.body['access_token'])['scope']]).toEqual([
@@ -368,7 +368,7 @@ describe('scopes and resources of a refresh', () => {
     expect(whole.body['scope']).toBe('notes:read notes:write');
   });
 
-  it('a refresh may request a scope that a granted one implies', async () => {
+  it('a refresh may request a scope that a granted scope implies', async () => {
     const t = await startServer();
     const { body } = await t.signIn({ scopes: ['notes:write'] });
     expect((await refresh(t, body['refresh_token'], { scope: 'notes:read' })).body['scope']).toBe(
@@ -376,7 +376,7 @@ describe('scopes and resources of a refresh', () => {
     );
   });
 
-  it('[AS-REF-66 AS-RES-62] a refresh may request one of the granted resources', async () => {
+  it('[AS-REF-66 AS-RES-62] a refresh may pick one of the granted resources', async () => {
     const t = await startServer();
     const { body } = await t.signIn({ resources: [NOTES, FILES], scopes: ['notes:read', 'files:read'] });
     const files = await refresh(t, body['refresh_token'], { resource: FILES });
@@ -385,7 +385,7 @@ describe('scopes and resources of a refresh', () => {
     expect(claimsOf(first.body['access_token'])).toMatchObject({ aud: NOTES, scope: 'notes:read' });
   });
 
-  it('scopes and resources that the server no longer has are no longer issued', async () => {
+  it('a refresh issues no scope or resource that was removed from the configuration', async () => {
     const store = await openStore(':memory:');
     const before = await startServer({ store });
     const { body } = await before.signIn({ resources: [FILES], scopes: ['files:read'] });

@@ -1,4 +1,4 @@
-/** Revocation: a revoked token is invalid, and clients revoke only their own. */
+/** Revocation (RFC 7009): a client revokes its own tokens, and no others. */
 import { describe, expect, it } from 'vitest';
 import {
   basic,
@@ -17,23 +17,32 @@ describe('revoking', () => {
     ['with the right hint', { token_type_hint: 'refresh_token' }],
     ['with the wrong hint', { token_type_hint: 'access_token' }],
     ['with an unknown hint', { token_type_hint: 'x' }],
-  ])('[AS-REVOKE-60 AS-REVOKE-61 AS-REVOKE-63] a refresh token ends its grant, %s', async (_how, hint) => {
-    const t = await startServer();
-    const [{ body }, bystander] = [await t.signIn(), await t.signIn()];
-    expect(await isLive(t, body['access_token'])).toBe(true);
-    const answer = await t.post('/revoke', {
-      token: String(body['refresh_token']),
-      client_id: 'desktop',
-      ...hint,
-    });
-    expect([answer.status, answer.text, answer.headers.get('cache-control')]).toEqual([200, '', 'no-store']);
-    expect((await t.post('/token', refreshing(body['refresh_token']))).body['error']).toBe('invalid_grant');
-    expect(await isLive(t, body['access_token'])).toBe(false);
-    expect(t.events).toContainEqual(expect.objectContaining({ type: 'token.revoked', clientId: 'desktop' }));
-    expect((await t.post('/token', refreshing(bystander.body['refresh_token']))).status).toBe(200);
-  });
+  ])(
+    '[AS-REVOKE-60 AS-REVOKE-61 AS-REVOKE-63] revoking a refresh token ends its grant, %s',
+    async (_how, hint) => {
+      const t = await startServer();
+      const [{ body }, bystander] = [await t.signIn(), await t.signIn()];
+      expect(await isLive(t, body['access_token'])).toBe(true);
+      const answer = await t.post('/revoke', {
+        token: String(body['refresh_token']),
+        client_id: 'desktop',
+        ...hint,
+      });
+      expect([answer.status, answer.text, answer.headers.get('cache-control')]).toEqual([
+        200,
+        '',
+        'no-store',
+      ]);
+      expect((await t.post('/token', refreshing(body['refresh_token']))).body['error']).toBe('invalid_grant');
+      expect(await isLive(t, body['access_token'])).toBe(false);
+      expect(t.events).toContainEqual(
+        expect.objectContaining({ type: 'token.revoked', clientId: 'desktop' }),
+      );
+      expect((await t.post('/token', refreshing(bystander.body['refresh_token']))).status).toBe(200);
+    },
+  );
 
-  it('[AS-REVOKE-63] a refresh token that was replaced ends the grant as well', async () => {
+  it('[AS-REVOKE-63] revoking a rotated refresh token ends the grant as well', async () => {
     const t = await startServer();
     const { body } = await t.signIn();
     const { body: next } = await t.post('/token', refreshing(body['refresh_token']));
@@ -41,7 +50,7 @@ describe('revoking', () => {
     expect((await t.post('/token', refreshing(next['refresh_token']))).body['error']).toBe('invalid_grant');
   });
 
-  it('[AS-REVOKE-63] an access token ends that token alone', async () => {
+  it('[AS-REVOKE-63] revoking an access token ends that token alone', async () => {
     const t = await startServer();
     const { body } = await t.signIn();
     const answer = await t.post('/revoke', { token: String(body['access_token']), client_id: 'desktop' });
@@ -51,7 +60,7 @@ describe('revoking', () => {
     expect([next.status, await isLive(t, next.body['access_token'])]).toEqual([200, true]);
   });
 
-  it('an access token of an application works too', async () => {
+  it('revokes an access token of an application', async () => {
     const t = await startServer();
     const nightly = basic('nightly', 'nightly-secret');
     const { body } = await t.post('/token', { grant_type: 'client_credentials' }, nightly);
@@ -64,7 +73,7 @@ describe('revoking', () => {
     ]);
   });
 
-  it('[AS-REVOKE-61] twice is as good as once', async () => {
+  it('[AS-REVOKE-61] revocation is idempotent', async () => {
     const t = await startServer();
     const { body } = await t.signIn();
     for (const name of ['access_token', 'refresh_token', 'access_token', 'refresh_token']) {
@@ -72,16 +81,16 @@ describe('revoking', () => {
       expect([status, text]).toEqual([200, '']);
     }
     const revoked = t.events.filter(({ type }) => type === 'token.revoked');
-    // Revoking an invalid token leaves no event, or one token could fill the audit log.
+    // Revoking an ended token logs no event: repeating it would fill the log.
     expect(revoked).toHaveLength(2);
     const { grant_id: grantId } = claimsOf(body['access_token']);
     for (const event of revoked) expect(event).toMatchObject({ clientId: 'desktop', grantId });
   });
 });
 
-describe('changes nothing', () => {
+describe('a revocation that changes nothing', () => {
   it.each([
-    ['a token that was never issued', () => 'x'.repeat(43)],
+    ['an unknown token', () => 'x'.repeat(43)],
     ['a text with dots', () => 'a.b.c'],
     ['60 KB', () => 'x'.repeat(60_000)],
     ['60 KB of dots', () => '.'.repeat(60_000)],
@@ -95,7 +104,7 @@ describe('changes nothing', () => {
       'a token without algorithm',
       (token: string) => token.replace(/^[^.]*/, btoa('{"alg":"none"}')).replace(/[^.]*$/, ''),
     ],
-  ])('[AS-REVOKE-61] for %s, and answers the same', async (_what, forge) => {
+  ])('[AS-REVOKE-61] revoking %s changes nothing, with the same response', async (_what, forge) => {
     const t = await startServer();
     const { body } = await t.signIn();
     const before = t.snapshot();
@@ -108,7 +117,7 @@ describe('changes nothing', () => {
     expect(await isLive(t, body['access_token'])).toBe(true);
   });
 
-  it('for an access token that has expired', async () => {
+  it('revoking an expired access token changes nothing', async () => {
     const t = await startServer();
     const { body } = await t.signIn();
     t.clock.now += 600;
@@ -120,7 +129,7 @@ describe('changes nothing', () => {
   });
 
   it.each(['access_token', 'refresh_token'])(
-    '[AS-REVOKE-62] when another client sends an %s',
+    '[AS-REVOKE-62] revoking another client’s %s changes nothing',
     async (name) => {
       const t = await startServer();
       const { body } = await t.signIn();
@@ -153,9 +162,9 @@ describe('changes nothing', () => {
       'invalid_request',
     ],
     ['no client', { token: 'x' }, 401, 'invalid_client'],
-    ['an unknown client', { token: 'x', client_id: 'missing' }, 401, 'invalid_client'],
+    ['an unknown client', { token: 'x', client_id: 'unknown' }, 401, 'invalid_client'],
     ['a confidential client by its name only', { token: 'x', client_id: 'web' }, 401, 'invalid_client'],
-  ])('[AS-REVOKE-64] and refuses %s', async (_what, form, status, error) => {
+  ])('[AS-REVOKE-64] rejects a revocation with %s', async (_what, form, status, error) => {
     const { post, snapshot } = await startServer();
     const before = snapshot();
     const answer = await post('/revoke', form);

@@ -1,4 +1,4 @@
-/** Paths and methods: unknown ones get a JSON error, and internal errors do not reveal their reason. */
+/** Paths and methods: unknown paths answer in JSON, and internal errors reveal no reason. */
 import { respond } from '@portcullis/http';
 import { temporarilyUnavailable } from '@portcullis/protocol';
 import { openStore } from '@portcullis/store';
@@ -17,7 +17,7 @@ describe('methods', () => {
     ['/introspect', ['GET', 'PUT'], 'POST, OPTIONS'],
     ['/jwks', ['POST', 'DELETE'], 'GET, HEAD, OPTIONS'],
     [OAUTH, ['POST', 'PUT'], 'GET, HEAD, OPTIONS'],
-  ])('[AS-TOK-60 ALL-HTTP-60] of %s: %j get 405', async (path, methods, allow) => {
+  ])('[AS-TOK-60 ALL-HTTP-60] %s answers %j with 405', async (path, methods, allow) => {
     const { send, snapshot } = await startServer();
     const before = snapshot();
     for (const method of methods) {
@@ -28,7 +28,7 @@ describe('methods', () => {
     expect((await send(path, { method: 'OPTIONS' })).headers.get('allow')).toBe(allow);
   });
 
-  it('that a page does not have are refused by a page, in the language of the browser', async () => {
+  it('a page answers a wrong method with an error page in the browser’s language', async () => {
     const { send, snapshot } = await startServer();
     const before = snapshot();
     for (const path of ['/login/code', '/account/sessions', '/account/codes/off']) {
@@ -46,7 +46,7 @@ describe('methods', () => {
   });
 });
 
-it('a page for a wrong method that fails is a failure like any other', async () => {
+it('a failing page for a wrong method is an internal error', async () => {
   const events: string[] = [];
   const refuseMethod = () => Promise.reject(new Error('the page of an operator'));
   const router = createRouter(
@@ -69,7 +69,7 @@ it('a page for a wrong method that fails is a failure like any other', async () 
 
 describe('paths', () => {
   it.each(['/', '/tokens', '/token/', '/TOKEN', '/authorization', '/.well-known/other'])(
-    'without a route get 404: %s',
+    'a path without a route answers 404: %s',
     async (path) => {
       const { send, server } = await startServer();
       const { status, body } = await send(path);
@@ -79,13 +79,13 @@ describe('paths', () => {
   );
 
   it.each(['/token', '/register', '/revoke', '/introspect', '/jwks', OAUTH])(
-    'are owned: %s',
+    'the server owns %s',
     async (path) => {
       expect((await startServer()).server.owns(path)).toBe(true);
     },
   );
 
-  it('below a path with a star belong to its route', async () => {
+  it('paths below a wildcard belong to its route', async () => {
     const router = createRouter(
       [{ method: 'GET', path: '/assets/*', handle: async () => respond(200, {}, 'asset') }],
       () => {},
@@ -111,7 +111,7 @@ describe('cross-origin requests', () => {
   };
 
   it.each(['/token', '/register', '/revoke', '/introspect', '/jwks', OAUTH])(
-    '[ALL-CORS-60 ALL-CORS-61 ALL-CORS-62] T064 may call %s, without cookies',
+    '[ALL-CORS-60 ALL-CORS-61 ALL-CORS-62] T064 allows cross-origin calls of %s, without cookies',
     async (path) => {
       const { send } = await startServer();
       const asked = await send(path, preflight);
@@ -130,7 +130,7 @@ describe('cross-origin requests', () => {
     },
   );
 
-  it('may not read pages', async () => {
+  it('sends no CORS headers with pages', async () => {
     const router = createRouter(
       [{ method: 'GET', path: '/login', handle: async () => respond(200, {}, 'page') }],
       () => {},
@@ -149,7 +149,7 @@ describe('failures inside', () => {
     return { ...(await openStore(':memory:')), findCode: () => Promise.reject(error) };
   }
 
-  it('[ALL-HTTP-61] become a JSON answer without a reason, which only the event tells', async () => {
+  it('[ALL-HTTP-61] answers an internal error in JSON without the reason, which only the event has', async () => {
     const { post, events } = await startServer({ store: await brokenStore(new Error('secret reason')) });
     const { status, body, text, headers } = await post('/token', redemption('code', 'v'.repeat(43)));
     expect([status, body['error'], headers.get('cache-control')]).toEqual([500, 'server_error', 'no-store']);
@@ -161,7 +161,7 @@ describe('failures inside', () => {
     });
   });
 
-  it('of the store ask to come back', async () => {
+  it('answers 503 with Retry-After when the store fails', async () => {
     const { post, events } = await startServer({
       store: await brokenStore(temporarilyUnavailable('the database is gone', 7)),
     });

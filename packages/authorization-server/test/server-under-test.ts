@@ -1,4 +1,4 @@
-/** An authorization server on a real store with a controllable clock, for tests that use `Request`. */
+/** A real authorization server on a real store, with a clock that tests advance, for tests that use `Request`. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -121,7 +121,7 @@ export async function startServer(
     resources: RESOURCES,
     clients: CLIENTS,
     // No test asks the world by accident.
-    outbound: { fetch: () => Promise.reject(new OutboundError('unreachable', 'There is no such host.')) },
+    outbound: { fetch: () => Promise.reject(new OutboundError('unreachable', 'There is no host.')) },
     clock: () => clock.now,
     events: (event) => events.push(event),
     ...options,

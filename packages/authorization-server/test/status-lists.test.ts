@@ -1,4 +1,4 @@
-/** Token status lists: everything that ends a token sets its status within a second, and no other's. */
+/** Token status lists: revoked tokens are published within a second, and no others. */
 import { inflateSync } from 'node:zlib';
 import { compactVerify, createLocalJWKSet } from 'jose';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -82,7 +82,7 @@ async function ownToken(t: ServerUnderTest, id = 'nightly', secret = 'nightly-se
   return String(body['access_token']);
 }
 
-/** Logs in by the pages, as users do. */
+/** Signs in through the pages, as users do. */
 async function signInByPages(t: Awaited<ReturnType<typeof setScene>>): Promise<string> {
   const sight = await t.visitor.signIn(requestOf({ scope: 'notes:read', state: crypto.randomUUID() }));
   const { left } = sight.left === null ? await t.visitor.submit(sight, { decision: 'allow' }) : sight;
@@ -95,7 +95,7 @@ async function signInByPages(t: Awaited<ReturnType<typeof setScene>>): Promise<s
 }
 
 describe('a server without status lists', () => {
-  it('is what a server is unless status lists are enabled', async () => {
+  it('a server publishes no status lists by default', async () => {
     const t = await startServer();
     expect(claimsOf((await t.signIn()).body['access_token'])['status']).toBeUndefined();
     expect((await t.send('/status-lists')).status).toBe(404);
@@ -103,7 +103,7 @@ describe('a server without status lists', () => {
     expect(body).not.toHaveProperty('status_list_aggregation_endpoint');
   });
 
-  it('rejects lifetimes that status lists cannot cover', async () => {
+  it('startup rejects token lifetimes too long for status lists', async () => {
     const started = startServer({ ...published, lifetimes: { accessToken: 43_201 } });
     await expect(started).rejects.toThrow(
       'statusLists must be false with lifetimes.accessToken above 43200 seconds',
@@ -112,7 +112,7 @@ describe('a server without status lists', () => {
 });
 
 describe('a published list', () => {
-  it('a status list is public, cached for a second, and in the metadata', async () => {
+  it('the status list is public, cacheable for a second, and named by the metadata', async () => {
     const t = await startServer(published);
     const { body } = await t.signIn();
     const { uri } = referenceOf(body['access_token']);
@@ -127,7 +127,7 @@ describe('a published list', () => {
   });
 
   it.each(['/status-lists/1', '/status-lists/00', '/status-lists/x', '/status-lists/0/0', '/status-lists/'])(
-    'a status list is served at its own URL only, not at %s',
+    'serves no status list at %s',
     async (path) => {
       const t = await startServer(published);
       await t.signIn();
@@ -136,7 +136,7 @@ describe('a published list', () => {
     },
   );
 
-  it('a status list changes with the second, not within it, and has its time of issue', async () => {
+  it('the status list changes once a second, and says when it was issued', async () => {
     const t = await startServer(published);
     const [{ body }, bystander] = [await t.signIn(), await t.signIn()];
     const token = body['access_token'];
@@ -151,7 +151,7 @@ describe('a published list', () => {
     expect(claimsOf(one.text)).toMatchObject({ iat: t.clock.now, exp: t.clock.now + 600 });
   });
 
-  it('a status list is not served during an outage of the store, and is again after it', async () => {
+  it('the status list is unavailable during a store outage, and available afterwards', async () => {
     const t = await startServer(published);
     const { uri } = referenceOf((await t.signIn()).body['access_token']);
     expect((await t.send(uri)).status).toBe(200);
@@ -163,7 +163,7 @@ describe('a published list', () => {
   });
 });
 
-describe('what ends a token is told by its status', () => {
+describe('publishing revoked tokens', () => {
   it.each<[string, (t: ServerUnderTest, body: Readonly<Record<string, unknown>>) => Promise<unknown>]>([
     [
       'its refresh token is revoked',
@@ -182,15 +182,15 @@ describe('what ends a token is told by its status', () => {
       },
     ],
     [
-      'the user revokes the grant',
+      'the user revokes the connection',
       (t, body) =>
         t.store.revokeAccountGrants(ACCOUNT, String(claimsOf(body['access_token'])['grant_id']), t.clock.now),
     ],
     ['an administrator disables the account', (t) => t.server.accounts.disable('ada@example.org')],
-  ])("[S-VAL-3] T095: a token's status becomes invalid when %s", async (_how, end) => {
+  ])('[S-VAL-3] T095 publishes the revocation when %s', async (_how, end) => {
     const t = await startServer(published);
     const { body } = await t.signIn();
-    const valid = await ownToken(t);
+    const active = await ownToken(t);
     t.clock.now += 1;
     expect([await statusOf(t, body['access_token']), await isLive(t, body['access_token'])]).toEqual([
       0,
@@ -202,11 +202,11 @@ describe('what ends a token is told by its status', () => {
       1,
       false,
     ]);
-    expect([await statusOf(t, valid), await isLive(t, valid)]).toEqual([0, true]);
+    expect([await statusOf(t, active), await isLive(t, active)]).toEqual([0, true]);
   });
 
   it.each(['disable', 'remove'] as const)(
-    'T095: tokens become invalid when an administrator calls %s for their client',
+    'T095 publishes the revocation when an administrator chooses to %s the client',
     async (act) => {
       const t = await startServer(published);
       const metadata = {
@@ -215,16 +215,16 @@ describe('what ends a token is told by its status', () => {
       };
       const added = await t.server.clients.add(metadata);
       const [id, secret] = [String(added['client_id']), String(added['client_secret'])];
-      const [token, valid] = [await ownToken(t, id, secret), await ownToken(t)];
+      const [token, active] = [await ownToken(t, id, secret), await ownToken(t)];
       expect(await statusOf(t, token)).toBe(0);
       await t.server.clients[act](id);
       t.clock.now += 1;
       expect([await statusOf(t, token), await isLive(t, token)]).toEqual([1, false]);
-      expect([await statusOf(t, valid), await isLive(t, valid)]).toEqual([0, true]);
+      expect([await statusOf(t, active), await isLive(t, active)]).toEqual([0, true]);
     },
   );
 
-  it('revoking one token sets its own entry, and later tokens get others', async () => {
+  it('publishes the revocation of one token alone, and later tokens get other entries', async () => {
     const t = await startServer(published);
     const tokens = await Promise.all(Array.from({ length: 4 }, () => ownToken(t)));
     const [revoked, ...others] = tokens;
@@ -235,7 +235,7 @@ describe('what ends a token is told by its status', () => {
     for (const token of [...others, ...later]) expect(await statusOf(t, token)).toBe(0);
   });
 
-  it('a revoked status stays set until no guard can accept the token any more', async () => {
+  it('publishes a revocation until the token has expired for every guard', async () => {
     const t = await startServer(published);
     const { body } = await t.signIn();
     await t.post('/revoke', { token: String(body['refresh_token']), client_id: 'desktop' });
@@ -244,8 +244,8 @@ describe('what ends a token is told by its status', () => {
   });
 });
 
-describe('a status index', () => {
-  it('a status index is allocated per grant, and never shared by two grants', async () => {
+describe('a status list entry', () => {
+  it('each grant gets its own status list entry', async () => {
     const t = await setScene(published);
     const tokens = [await signInByPages(t), await signInByPages(t), await signInByPages(t)];
     const places = tokens.map((token) => Math.floor(referenceOf(token).idx / 8));
@@ -255,7 +255,7 @@ describe('a status index', () => {
     expect(await Promise.all(tokens.map((token) => statusOf(t, token)))).toEqual([1, 0, 0]);
   });
 
-  it('older grants and client credentials tokens get a status index too', async () => {
+  it('older grants and client credentials get a status list entry', async () => {
     const t = await startServer(published);
     const [one, two] = [await t.signIn(), await t.signIn()];
     const { body } = await t.post('/token', refreshing(one.body['refresh_token']));
@@ -267,7 +267,7 @@ describe('a status index', () => {
     expect(referenceOf(own).idx).not.toBe(referenceOf(again).idx);
   });
 
-  it('a status index is allocated in the next list when one is full', async () => {
+  it('a new list starts when one is full', async () => {
     const t = await startServer(published);
     t.execute('INSERT INTO status_index_counter (one, allocated) VALUES (1, 130816)');
     const [last, first] = [await t.signIn(), await ownToken(t)];
@@ -284,7 +284,7 @@ describe('a status index', () => {
     expect(all.body).toEqual({ status_lists: [0, 1].map((list) => `${ISSUER}/status-lists/${list}`) });
   });
 
-  it('two processes on one store allocate different indexes and publish the same lists', async () => {
+  it('processes on one store share no entry, and publish the same lists', async () => {
     const t = await startServer(published);
     const elsewhere = await startElsewhere(t);
     const { code, verifier } = await t.issueCode();
@@ -300,11 +300,11 @@ describe('a status index', () => {
   });
 });
 
-describe('a new token', () => {
+describe('a new token with status lists', () => {
   const giveBack = (t: ServerUnderTest, token: unknown) =>
     t.post('/revoke', { token: String(token) }, basic('nightly', 'nightly-secret'));
 
-  it('a new token is valid, however many were revoked before it', async () => {
+  it('a new token is valid, however many before it were revoked', async () => {
     const t = await startServer(published);
     const former: string[] = [];
     for (let round = 0; round < 40; round += 1) {
@@ -319,7 +319,7 @@ describe('a new token', () => {
     expect(new Set(former.map((token) => referenceOf(token).idx)).size).toBe(40);
   });
 
-  it('a new token is valid even while guards cache a list in which its reused index was set', async () => {
+  it('a new token is valid at a guard that still uses a list from before its entry was freed', async () => {
     const t = await startServer(published);
     const revoked = await ownToken(t);
     await giveBack(t, revoked);
@@ -339,7 +339,7 @@ describe('a new token', () => {
     expect((await entriesOf()).size).toBe(8);
   });
 
-  it('a new token of a grant with a revoked one is valid, and all end with the grant', async () => {
+  it('every new token of a grant is valid, and all end with it', async () => {
     const t = await setScene(published);
     const { body } = await t.signIn();
     let refreshToken = body['refresh_token'];
@@ -363,7 +363,7 @@ describe('a new token', () => {
     const t = await startServer(published);
     const running = await startElsewhere(t);
     await ownToken(running);
-    const [revoked, ...valid] = await Promise.all(Array.from({ length: 8 }, () => ownToken(t)));
+    const [revoked, ...active] = await Promise.all(Array.from({ length: 8 }, () => ownToken(t)));
     await giveBack(t, revoked);
     const started = await startElsewhere(t);
     t.clock.now += 1;
@@ -372,13 +372,13 @@ describe('a new token', () => {
     for (const process of [started, running]) {
       const tokens = await Promise.all(Array.from({ length: 16 }, () => ownToken(process)));
       t.clock.now += 1;
-      const statuses = [...valid, ...tokens].map((token) => statusOf(process, token));
+      const statuses = [...active, ...tokens].map((token) => statusOf(process, token));
       expect(await Promise.all(statuses)).toEqual(Array(23).fill(0));
       expect(await statusOf(process, revoked)).toBe(1);
     }
   });
 
-  it('issuing a token does not wait for a slow store, except for the very first', async () => {
+  it('issuing a token does not wait for a slow store, except for the first', async () => {
     const t = await startServer(published);
     await ownToken(t);
     t.clock.now += 1;
@@ -389,7 +389,7 @@ describe('a new token', () => {
   });
 });
 
-describe('reading what was revoked', () => {
+describe('reading revocations from the store', () => {
   async function three() {
     const t = await startServer(published);
     const bodies = [(await t.signIn()).body, (await t.signIn()).body, (await t.signIn()).body];
@@ -404,7 +404,7 @@ describe('reading what was revoked', () => {
     return { t, statuses, end };
   }
 
-  it('finds revocations by a process whose clock is two minutes slow, and loses none', async () => {
+  it('finds revocations by a process whose clock is two minutes slow, and keeps them', async () => {
     const { t, statuses, end } = await three();
     end(1, t.clock.now - 120);
     expect(await statuses()).toEqual([0, 1, 0]);
@@ -414,14 +414,14 @@ describe('reading what was revoked', () => {
     }
   });
 
-  it('finds revocations by a process whose clock is an hour slow within a minute', async () => {
+  it('finds within a minute revocations by a process whose clock is an hour slow', async () => {
     const { t, statuses, end } = await three();
     end(1, t.clock.now - 3600);
     t.clock.now += 59;
     expect(await statuses()).toEqual([0, 1, 0]);
   });
 
-  it('finds revocations by a process whose clock is fast, also when the own clock goes back', async () => {
+  it('finds revocations by a process whose clock is fast, also when our own clock goes back', async () => {
     const { t, statuses, end } = await three();
     end(0, t.clock.now + 500);
     expect(await statuses()).toEqual([1, 0, 0]);
@@ -430,7 +430,7 @@ describe('reading what was revoked', () => {
     expect(await statuses()).toEqual([1, 0, 1]);
   });
 
-  it('a slow read serves no request that arrived when it was outdated', async () => {
+  it('a slow read of revocations serves no request that came after it was out of date', async () => {
     const t = await startServer(published);
     const token = (await t.signIn()).body['access_token'];
     let go = (): void => {};
@@ -457,7 +457,7 @@ describe('reading what was revoked', () => {
     expect(looks).toBe(2);
   });
 
-  it('after a failed read, the next one finds what it missed', async () => {
+  it('a failed read of revocations is made up for by the next one', async () => {
     const { t, statuses, end } = await three();
     end(0, t.clock.now);
     t.execute('ALTER TABLE provider_tokens RENAME TO elsewhere');

@@ -103,7 +103,7 @@ async function requestToken(server: AuthorizationServer): Promise<Response> {
 }
 
 describe('a server on a store that implements only the core', () => {
-  it('serves client credentials with at most 45 store methods', async () => {
+  it('a core store serves client credentials with at most 45 methods', async () => {
     expect(Object.keys(coreMethods).length).toBeLessThanOrEqual(45);
     const store = await openCoreStore();
     expect([...readCapabilities(store)]).toEqual([]);
@@ -116,7 +116,7 @@ describe('a server on a store that implements only the core', () => {
     await server.close();
   });
 
-  it('revokes and introspects its access tokens', async () => {
+  it('a core store revokes and introspects access tokens', async () => {
     const server = await createAuthorizationServer({ ...coreOnly, store: await openCoreStore() });
     const { access_token: token } = (await (await requestToken(server)).json()) as { access_token: string };
     const send = (path: string) =>
@@ -135,7 +135,7 @@ describe('a server on a store that implements only the core', () => {
     await server.close();
   });
 
-  it('has no authorization endpoint and no pages, and its metadata says so', async () => {
+  it('a core store has no authorization endpoint and no pages, and the metadata says so', async () => {
     const server = await createAuthorizationServer({ ...coreOnly, store: await openCoreStore() });
     for (const path of [
       '/authorize',
@@ -160,7 +160,7 @@ describe('a server on a store that implements only the core', () => {
     await server.close();
   });
 
-  it('rejects every option that needs a capability, in one error that names it', async () => {
+  it('startup rejects every option that needs a missing store capability, in one error', async () => {
     const store = await openCoreStore();
     const options = {
       ...common,
@@ -188,7 +188,7 @@ describe('a server on a store that implements only the core', () => {
     expect(message).toContain('statusLists needs a store with statusLists: ');
   });
 
-  it('is a type error unless its options switch off what the store lacks', async () => {
+  it('options that need a missing store capability are a type error', async () => {
     const store = await openCoreStore();
     // @ts-expect-error Without users, local accounts have to be switched off.
     const withAccounts: OptionsForStore<CoreStore> = { ...coreOnly, localAccounts: true, store };
@@ -201,7 +201,7 @@ describe('a server on a store that implements only the core', () => {
 });
 
 describe('the capabilities of a store', () => {
-  it('are those of which it has every method', async () => {
+  it('a store has a capability if it implements every method of it', async () => {
     opened = await openStore(':memory:');
     expect([...readCapabilities(opened)].toSorted()).toEqual(
       ['audit', 'federation', 'mfa', 'registration', 'statusLists', 'users'].toSorted(),
@@ -211,7 +211,7 @@ describe('the capabilities of a store', () => {
     expect(completeStore(opened)).toBe(opened);
   });
 
-  it('that are missing read as empty tables, and reject writes', async () => {
+  it('a missing store capability reads as empty tables and rejects writes', async () => {
     const store = completeStore(await openCoreStore());
     expect(await store.findAccount('user_ada')).toBeNull();
     expect(await store.listDataKeys()).toEqual([]);

@@ -1,4 +1,4 @@
-/** Token exchange: only the protected server gets the provider token, for a valid token of this server, and nothing else. */
+/** Token exchange (RFC 8693): only the protected server gets the provider token, in exchange for a live access token. */
 
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import {
@@ -89,7 +89,7 @@ async function open(options: Partial<AuthorizationServerOptions> = {}): Promise<
   return startServer({ ...optionsFor(party), ...options });
 }
 
-/** Signs Ada in by the third party for the public client `desktop`. Answers the tokens of the client. */
+/** Signs Ada in at the identity provider for the public client `desktop`. Returns the client's tokens. */
 async function connect(under: ServerUnderTest, login = 'ada', resource = NOTES) {
   const verifier = 'a-verifier-of-forty-three-characters-0123456';
   const query = new URLSearchParams({
@@ -102,7 +102,7 @@ async function connect(under: ServerUnderTest, login = 'ada', resource = NOTES) 
     ...(resource === NOTES && { scope: 'notes:read notes:write' }),
   });
   const user = createUser(
-    { email: 'unknown@example.org', password: '' },
+    { email: 'none@example.org', password: '' },
     (request) => (request.url.startsWith(ISSUER) ? under.server.handle(request) : fetch(request)),
     { id: 'github', origin: party.origin, login, password: 'theirs' },
   );
@@ -128,7 +128,7 @@ const ID_TOKEN = 'urn:ietf:params:oauth:token-type:id_token';
 const asNotes = basic('notes-exchange', 'notes-exchange-secret');
 
 describe('token exchange', () => {
-  it('[AS-EXCH-60] gives the protected server the third party’s own token for the person behind a token of ours', async () => {
+  it('[AS-EXCH-60] issues the protected server the provider token behind a user’s access token', async () => {
     const under = await open();
     const tokens = await connect(under);
     const answer = await under.post('/token', form(tokens.access_token, { audience: 'github' }), asNotes);
@@ -159,7 +159,7 @@ describe('token exchange', () => {
     expect(JSON.stringify(under.events)).not.toContain(party.given[0]);
   });
 
-  it('takes the third party by its name, its issuer, or as the only one that the grant rests on', async () => {
+  it('selects the identity provider by name, by issuer, or as the grant’s only one', async () => {
     const under = await open();
     const { access_token: token } = await connect(under);
     for (const more of [{}, { audience: 'github' }, { resource: party.origin }, { scope: 'repo' }]) {
@@ -167,7 +167,7 @@ describe('token exchange', () => {
     }
   });
 
-  it('is offered where there are third parties, and only there', async () => {
+  it('token exchange is available only with identity providers', async () => {
     const grants = async (under: ServerUnderTest) =>
       (await under.send('/.well-known/oauth-authorization-server')).body['grant_types_supported'];
     expect(await grants(await open())).toContain(GRANT);
@@ -178,7 +178,7 @@ describe('token exchange', () => {
     );
   });
 
-  it('is nothing that a client can register for', async () => {
+  it('no client can register for token exchange', async () => {
     const under = await open();
     const asked = {
       redirect_uris: ['https://app.example/callback'],
@@ -190,7 +190,7 @@ describe('token exchange', () => {
   });
 });
 
-describe('a subject token that is none', () => {
+describe('an invalid subject token', () => {
   type Making = (under: ServerUnderTest, good: string) => Promise<unknown> | unknown;
 
   it.each<[string, Making]>([
@@ -198,10 +198,10 @@ describe('a subject token that is none', () => {
     ['is nothing but dots', () => '..'],
     ['has another signature', (_under, good) => `${good.slice(0, -6)}AAAAAA`],
     ['is the refresh token of the client', async (under) => (await connect(under, 'bob')).refresh_token],
-    ['is the third party’s own', () => party.given[0]],
+    ['is the provider token itself', () => party.given[0]],
     ['is for another resource', async (under) => (await connect(under, 'ada', FILES)).access_token],
     [
-      'was revoked alone',
+      'was revoked',
       async (under, good) => {
         const { access_token: token } = await connect(under, 'bob');
         await under.post('/revoke', { token, client_id: 'desktop' });
@@ -217,7 +217,10 @@ describe('a subject token that is none', () => {
         return tokens.access_token;
       },
     ],
-    ['is of another server', async (under, good) => forge(under, good, { iss: 'https://other.example' })],
+    [
+      'is from another authorization server',
+      async (under, good) => forge(under, good, { iss: 'https://other.example' }),
+    ],
     [
       'is bound to a key without proof of possession',
       async (under, good) => forge(under, good, { cnf: { jkt: 'k' } }),
@@ -225,7 +228,7 @@ describe('a subject token that is none', () => {
     ['names several resources', async (under, good) => forge(under, good, { aud: [NOTES, FILES] })],
     ['has expired', async (under, good) => forge(under, good, { exp: under.clock.now })],
     ['names an unknown grant', async (under, good) => forge(under, good, { grant_id: 'grant_none' })],
-  ])('[AS-EXCH-60] T033 %s: refused, and nothing changes', async (_name, make) => {
+  ])('[AS-EXCH-60] T033 rejects a subject token that %s, and nothing changes', async (_name, make) => {
     const under = await open();
     const { access_token: good } = await connect(under);
     const token = await make(under, good);
@@ -238,15 +241,15 @@ describe('a subject token that is none', () => {
   });
 
   it.each([
-    ['another third party', { audience: 'other' }, 'invalid_target'],
+    ['another identity provider', { audience: 'other' }, 'invalid_target'],
     ['an unknown identity provider', { audience: 'gitlab' }, 'invalid_target'],
-    ['two at once', { audience: 'github', resource: 'https://other.example' }, 'invalid_target'],
+    ['two targets at once', { audience: 'github', resource: 'https://other.example' }, 'invalid_target'],
     ['scopes that were not granted', { scope: 'repo delete_repo' }, 'invalid_scope'],
     ['an ID token', { requested_token_type: ID_TOKEN }, 'invalid_request'],
-    ['one without its type', { subject_token_type: '' }, 'invalid_request'],
-    ['one of another type', { subject_token_type: ID_TOKEN }, 'invalid_request'],
-    ['with an actor token', { actor_token: 'x', actor_token_type: ACCESS_TOKEN }, 'invalid_request'],
-  ])('[AS-EXCH-60] T033 nor is it good for %s', async (_name, more, error) => {
+    ['a missing subject_token_type', { subject_token_type: '' }, 'invalid_request'],
+    ['another subject_token_type', { subject_token_type: ID_TOKEN }, 'invalid_request'],
+    ['an actor token', { actor_token: 'x', actor_token_type: ACCESS_TOKEN }, 'invalid_request'],
+  ])('[AS-EXCH-60] T033 rejects a valid subject token for %s', async (_name, more, error) => {
     const under = await open();
     const { access_token: token } = await connect(under);
     const before = under.snapshot();
@@ -256,7 +259,7 @@ describe('a subject token that is none', () => {
     expect((await under.post('/token', form(token), asNotes)).status).toBe(200);
   });
 
-  it('[AS-EXCH-60] and without one there is nothing to exchange', async () => {
+  it('[AS-EXCH-60] rejects a token exchange without a subject token', async () => {
     const under = await open();
     const { access_token: token } = await connect(under);
     const before = under.snapshot();
@@ -267,7 +270,7 @@ describe('a subject token that is none', () => {
     expect((await under.post('/token', form(token), asNotes)).status).toBe(200);
   });
 
-  it('and that of an application or of somebody with an account here rests on no third party', async () => {
+  it('rejects the token of an application or of a local user, which has no identity provider', async () => {
     const under = await open();
     const nightly = await under.post(
       '/token',
@@ -283,7 +286,7 @@ describe('a subject token that is none', () => {
   });
 });
 
-describe('who is not the protected server', () => {
+describe('clients that may not exchange tokens', () => {
   it.each([
     ['a client of the grant itself', {}, { client_id: 'desktop' }, 'unauthorized_client'],
     [
@@ -299,9 +302,9 @@ describe('who is not the protected server', () => {
       {},
       'invalid_request',
     ],
-    ['a wrong secret', basic('notes-exchange', 'guess'), {}, 'invalid_client'],
-    ['no authentication', {}, { client_id: 'notes-exchange' }, 'invalid_client'],
-  ])('%s gets nothing', async (_name, headers, more, error) => {
+    ['a client with a wrong secret', basic('notes-exchange', 'guess'), {}, 'invalid_client'],
+    ['a client without its secret', {}, { client_id: 'notes-exchange' }, 'invalid_client'],
+  ])('rejects token exchange by %s', async (_name, headers, more, error) => {
     const under = await open();
     const { access_token: token } = await connect(under);
     const before = under.snapshot();
@@ -315,7 +318,7 @@ describe('who is not the protected server', () => {
   it.each([
     [
       'a client that is not configured',
-      { tokenExchangeClients: ['missing'] },
+      { tokenExchangeClients: ['unknown'] },
       'is not a configured client with a secret or a key',
     ],
     [
@@ -324,14 +327,14 @@ describe('who is not the protected server', () => {
       'is not a configured client with a secret or a key',
     ],
     ['a client without the grant', { tokenExchangeClients: ['nightly'] }, 'needs the grant type'],
-  ])('cannot be configured: %s', async (_name, more, expected) => {
+  ])('startup rejects as a token exchange client: %s', async (_name, more, expected) => {
     const resources = RESOURCES.map((definition) => ({ ...definition, ...more }));
     await expect(open({ resources })).rejects.toThrow(expected);
   });
 });
 
 describe('limits and outages', () => {
-  it('tells once a minute of a server that asks at each of its requests', async () => {
+  it('logs token exchanges for one grant at most once a minute', async () => {
     const under = await open();
     const { access_token: token } = await connect(under);
     const given = () => under.events.filter(({ type }) => type === 'provider_token.released').length;
@@ -343,7 +346,7 @@ describe('limits and outages', () => {
     expect(given()).toBe(2);
   });
 
-  it('holds a server that asks all the time to a rate, for this grant alone', async () => {
+  it('rate-limits token exchange per grant', async () => {
     const under = await open({ rateLimits: { exchanges: { burst: 2, perMinute: 1 } } });
     const [first, second] = [await connect(under), await connect(under, 'bob')];
     const ask = (token: string) => under.post('/token', form(token), asNotes);
@@ -355,7 +358,7 @@ describe('limits and outages', () => {
     expect((await ask(first.access_token)).status).toBe(200);
   });
 
-  it('answers 503 while the third party cannot say whether its token stands, and ends nothing', async () => {
+  it('token exchange answers 503 while the provider token’s status is unavailable, and ends nothing', async () => {
     const under = await open();
     const { access_token: token } = await connect(under);
     under.clock.now += 61;
@@ -368,7 +371,7 @@ describe('limits and outages', () => {
     expect((await under.post('/token', form(token), asNotes)).status).toBe(200);
   });
 
-  it('gives nothing any more once the third party has ended what it gave', async () => {
+  it('rejects token exchange after the identity provider has revoked its token', async () => {
     const under = await open();
     const { access_token: token } = await connect(under);
     expect((await under.post('/token', form(token), asNotes)).status).toBe(200);

@@ -1,4 +1,4 @@
-/** The token vault: data keys of provider tokens are rotated, re-encrypted and lost without interruption. */
+/** The token vault's data keys: rotated, re-encrypted and lost, without an interruption. */
 import type { AccessTokenClaims } from '@portcullis/protocol';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startGithub } from '../../../tests/support/identity-providers/github.ts';
@@ -52,7 +52,7 @@ async function signIn(t: UpstreamScene, server: AuthorizationServer = t.server):
 }
 
 describe('[GW-3P-14] the keys of the vault', () => {
-  it('are sealed anew under a new sealing key, without an interruption', async () => {
+  it('data keys are re-encrypted under a new master key, without an interruption', async () => {
     const { t, start } = await setScene();
     const claims = await signIn(t);
     await expect(start({ masterKey: NEW_MASTER_KEY })).rejects.toThrow(/masterKey does not decrypt/);
@@ -71,7 +71,7 @@ describe('[GW-3P-14] the keys of the vault', () => {
     expect(await administration.reencrypt(NEW_MASTER_KEY)).toBe(2);
   });
 
-  it('stay as they are when the old sealing key does not open them', async () => {
+  it('data keys stay unchanged when the old master key does not decrypt them', async () => {
     const { t } = await setScene();
     const before = await t.store.listDataKeys();
     expect(before).toHaveLength(1);
@@ -80,7 +80,7 @@ describe('[GW-3P-14] the keys of the vault', () => {
     expect(await t.store.listDataKeys()).toEqual(before);
   });
 
-  it('are replaced after a month, and each process opens what another has sealed', async () => {
+  it('data keys rotate after a month, and each process decrypts what another has encrypted', async () => {
     const { t, start } = await setScene();
     const claims = await signIn(t);
     t.clock.now += 30 * DAY;
@@ -97,7 +97,7 @@ describe('[GW-3P-14] the keys of the vault', () => {
     expect((await t.store.findProviderTokens(String(claims.grant_id)))?.dataKeyId).toBe(oldest?.id);
   });
 
-  it('open nothing that was moved to another grant', async () => {
+  it('data keys decrypt nothing that was moved to another grant', async () => {
     const { t, start } = await setScene();
     const [one, two] = [await signIn(t), await signIn(t)];
     const stolen = await t.store.findProviderTokens(String(one.grant_id));

@@ -1,4 +1,4 @@
-/** Unsupported grant types: rejected before anything else is read, and not advertised. */
+/** Unsupported grant types: rejected before anything is parsed, and not advertised. */
 import { describe, expect, it } from 'vitest';
 import { basic, startServer } from './server-under-test.ts';
 
@@ -19,7 +19,7 @@ const requests: readonly (readonly [title: string, form: Readonly<Record<string,
 ];
 
 describe('the token endpoint', () => {
-  it.each(requests)('[AS-TOK-75] refuses %s', async (_title, form) => {
+  it.each(requests)('[AS-TOK-75] the token endpoint rejects %s', async (_title, form) => {
     const t = await startServer();
     const machine = basic('nightly', 'nightly-secret');
     const before = t.snapshot();
@@ -31,7 +31,7 @@ describe('the token endpoint', () => {
     expect((await t.post('/token', { grant_type: 'client_credentials' }, machine)).status).toBe(200);
   });
 
-  it('T032 refuses an identity assertion of more than 64 KB unread', async () => {
+  it('T032 rejects an identity assertion of more than 64 KB without reading it', async () => {
     const t = await startServer();
     const form = { grant_type: JAG, assertion: 'a'.repeat(1_000_000) };
     const before = t.snapshot();
@@ -40,7 +40,7 @@ describe('the token endpoint', () => {
   });
 });
 
-it('T032 T034 T062 none of them is advertised, and nothing stands where they would be', async () => {
+it('T032 T034 T062 unsupported grants are not advertised, and their endpoints do not exist', async () => {
   const t = await startServer();
   const { body } = await t.send('/.well-known/oauth-authorization-server');
   expect(body['grant_types_supported']).toEqual([

@@ -1,4 +1,4 @@
-/** A user of the pages without a browser: keeps cookies, follows redirects of this server, fills in forms. */
+/** A user agent without a browser: keeps cookies, follows this server's redirects, fills in forms. */
 
 import type { AuthorizationServer, AuthorizationServerOptions } from '../src/index.ts';
 import { createPasswords } from '../src/users/passwords.ts';
@@ -12,14 +12,14 @@ export const CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM';
 
 const phc = createPasswords().hash(PASSWORD, ACCOUNT);
 
-/** What the server answered, and what a user sees of it. */
+/** A response of the server, and what a user sees of it. */
 export interface Sight {
   readonly status: number;
   readonly headers: Headers;
   readonly html: string;
   /** The path and query that the browser ended at. */
   readonly path: string;
-  /** Where the client is called back, or a third party is: a way that leaves this server. */
+  /** The redirect URI of the client or an identity provider: a redirect that leaves this server. */
   readonly left: URL | null;
   /** The redirects of this server that led here. */
   readonly trail: readonly Response[];

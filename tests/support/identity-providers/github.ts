@@ -1,4 +1,4 @@
-/** A plain OAuth third party that behaves as GitHub does for its OAuth apps: no ID token, no refresh, and quirks in most answers. */
+/** A plain OAuth provider that behaves as GitHub does for OAuth apps: no ID token, no refresh, and quirks in most responses. */
 import { createHash, randomBytes } from 'node:crypto';
 import type { RequestListener } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
@@ -9,15 +9,15 @@ export interface GithubIdentityProvider extends IdentityProvider {
   readonly tokenEndpoint: string;
   /** Its interface: `/user`, `/user/emails`, `/user/repos`, and the management of tokens. */
   readonly api: string;
-  /** Who has an account there, by login. Whoever signs in with another name gets one. */
+  /** Accounts by login. Signing in with another name creates one. */
   readonly users: Map<string, GithubUser>;
-  /** Scopes that it gives however many are asked for: people cannot choose, but organizations limit. `null`: those asked for. */
+  /** Scopes that it grants whatever is requested: organizations limit them. `null`: those requested. */
   grants: readonly string[] | null;
   /** Answers of `/user` are delayed by so many milliseconds. */
   delay: number;
   /** Its whole interface answers with this status instead, when it is not `null`. */
   outage: number | null;
-  /** Ends everything that somebody allowed. */
+  /** Revokes everything that a user allowed. */
   revokeAll(): void;
   /** Whether it still takes a token that it gave. */
   stands(token: string): boolean;
@@ -27,7 +27,7 @@ interface GithubUser {
   /** Never changes, and is a number. */
   readonly id: number;
   readonly login: string;
-  /** `null` unless the person made it public. */
+  /** `null` unless the user made it public. */
   readonly email: string | null;
   readonly name: string | null;
 }
@@ -121,7 +121,7 @@ function refuse(status: number, message: string): Response {
   );
 }
 
-/** Asks the person, unless they are signed in and have allowed the same before. */
+/** Asks the user, unless they are signed in and have allowed the same before. */
 function authorize(request: Request, { searchParams, search }: URL, state: State): Response {
   if (searchParams.get('client_id') !== portcullisThere.id) return refuse(404, 'Not Found');
   const user = /user_session=(\w+)/.exec(request.headers.get('cookie') ?? '')?.[1];
@@ -130,7 +130,7 @@ function authorize(request: Request, { searchParams, search }: URL, state: State
 }
 
 function page(action: string): Response {
-  return new Response(signInPage('Octo third party', action), {
+  return new Response(signInPage('Octo identity provider', action), {
     headers: { 'content-type': 'text/html; charset=utf-8' },
   });
 }
@@ -186,14 +186,14 @@ function mismatch(): Readonly<Record<string, string>> {
 /** Errors come with status 200, and everything as a form unless JSON is asked for. */
 async function redeem(request: Request, _url: URL, state: State): Promise<Response> {
   const form = new URLSearchParams(await request.text());
-  const answer = judge(form, request, state);
+  const answer = checkTokenRequest(form, request, state);
   if (request.headers.get('accept')?.includes('json') === true) return Response.json(answer);
   return new Response(new URLSearchParams(answer).toString(), {
     headers: { 'content-type': 'application/x-www-form-urlencoded; charset=utf-8' },
   });
 }
 
-function judge(form: URLSearchParams, request: Request, state: State): Record<string, string> {
+function checkTokenRequest(form: URLSearchParams, request: Request, state: State): Record<string, string> {
   const [basicId, basicSecret] = basic(request);
   const id = form.get('client_id') ?? basicId;
   const secret = form.get('client_secret') ?? basicSecret;
@@ -252,7 +252,7 @@ async function withToken(
 function userOf({ users }: State, login: string): GithubUser {
   const known = users.get(login);
   if (known !== undefined) return known;
-  const user = { id: 583231 + users.size, login, email: null, name: `${login} the person` };
+  const user = { id: 583231 + users.size, login, email: null, name: `${login} the user` };
   users.set(login, user);
   return user;
 }
@@ -296,7 +296,7 @@ async function deleteToken(request: Request, _url: URL, state: State): Promise<R
   return state.tokens.delete(token) ? new Response(null, { status: 204 }) : refuse(404, 'Not Found');
 }
 
-/** Ends every token of this person for this client. */
+/** Revokes every token of this user for this client. */
 async function deleteGrant(request: Request, _url: URL, state: State): Promise<Response> {
   const token = await managed(request);
   if (token instanceof Response) return token;

@@ -1,8 +1,8 @@
-/** What every third party of the tests has in common: a real server on loopback that counts requests and remembers what it gave. */
+/** Shared parts of the tests' identity providers: a real server on loopback that counts requests and records the tokens it issued. */
 import { createServer, type RequestListener, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** The one client that a third party knows: Portcullis, with its static identifier. */
+/** The identity provider's only client: Portcullis, with its static client ID. */
 export interface RegisteredClient {
   readonly id: string;
   readonly secret: string;
@@ -10,7 +10,7 @@ export interface RegisteredClient {
 
 export const portcullisThere: RegisteredClient = {
   id: 'portcullis',
-  secret: 'between the gate and the third party, nobody else',
+  secret: 'between Portcullis and the identity provider only',
 };
 
 /** What is common to all of them. */
@@ -24,9 +24,9 @@ export interface IdentityProvider {
   admitRedirect(uri: string): void;
   /** How many requests it got, by `METHOD /path`; those that it could not answer count too. */
   count(endpoint: string): number;
-  /** How many times somebody asked it to renew a token, successfully or not. */
+  /** How many refresh requests it received, successful or not. */
   renewals(): number;
-  /** Everything that somebody who signed in there typed into its own page. */
+  /** Everything that users typed into its sign-in page. */
   readonly typed: readonly string[];
   /** Raw text of all that it was sent: targets, header fields and bodies. */
   received(): string;
@@ -53,7 +53,7 @@ export async function listen(
     const endpoint = `${request.method} ${(request.url ?? '').replace(/\?.*/, '')}`;
     counts.set(endpoint, (counts.get(endpoint) ?? 0) + 1);
     heard.push(`${request.method} ${request.url}`, ...request.rawHeaders);
-    // Whoever reads the body pushes it through here too.
+    // Every reader of the body passes through here.
     const push = request.push.bind(request);
     request.push = (chunk: Buffer | null, encoding?: BufferEncoding) => {
       if (chunk !== null) heard.push(String(chunk));
@@ -103,7 +103,7 @@ function tokensIn(text: string): readonly string[] {
 }
 
 /**
- * The page of a third party on which somebody signs in and answers. Nothing of it is checked: who types a name is that person.
+ * The sign-in and consent page of an identity provider. It checks no password: typing a name signs in as that user.
  * @param action where the form goes, with `login`, `password` and `answer` (`allow` or `deny`)
  */
 export function signInPage(title: string, action: string): string {

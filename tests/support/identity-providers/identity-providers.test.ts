@@ -1,4 +1,4 @@
-/** The third parties of the tests behave as they say: what a test proves with them is worth no more than they are. */
+/** The tests' identity providers behave as documented: tests are worth no more than they are. */
 import { createHash } from 'node:crypto';
 import { decodeJwt } from 'jose';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -11,7 +11,7 @@ const redirectUri = 'http://localhost:1/callback/there';
 const verifier = 'a-verifier-of-forty-three-characters-0123456';
 const challenge = createHash('sha256').update(verifier).digest('base64url');
 
-function lent<Party extends IdentityProvider>(party: Party): Party {
+function closedAfterwards<Party extends IdentityProvider>(party: Party): Party {
   onTestFinished(() => party.close());
   party.admitRedirect(redirectUri);
   return party;
@@ -23,7 +23,7 @@ interface Asked {
   readonly answer?: 'allow' | 'deny';
 }
 
-/** Goes through the pages of a third party as Ada, and comes back with its answer. */
+/** Signs in at an identity provider as Ada, and returns its authorization response. */
 async function visit(
   { client }: IdentityProvider,
   { authorize, scope, answer = 'allow' }: Asked,
@@ -95,8 +95,8 @@ const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}`
 describe('oidc-provider', () => {
   const scope = 'openid email offline_access files:read';
 
-  it('signs people in on its page, gives tokens, renews and revokes them', async () => {
-    const party = lent(await startOidc());
+  it('oidc-provider signs users in, issues tokens, refreshes and revokes them', async () => {
+    const party = closedAfterwards(await startOidc());
     const arrived = await visit(party, { authorize: `${party.origin}/auth`, scope });
     expect(arrived.searchParams.get('state')).toBe('a state');
     expect(arrived.searchParams.get('iss')).toBe(party.origin);
@@ -127,8 +127,8 @@ describe('oidc-provider', () => {
     expect((await fetch(`${party.origin}/files`, bearer(second.access_token))).status).toBe(401);
   });
 
-  it('takes revocation and introspection of its client, and no redirect URI that it was not told', async () => {
-    const party = lent(await startOidc());
+  it('oidc-provider revokes and introspects for its client, and rejects an unknown redirect URI', async () => {
+    const party = closedAfterwards(await startOidc());
     const arrived = await visit(party, { authorize: `${party.origin}/auth`, scope });
     const { access_token: token } = await redeem(party, `${party.origin}/token`, arrived);
     const active = async () =>
@@ -142,18 +142,18 @@ describe('oidc-provider', () => {
     expect(foreign.status).toBe(400);
   });
 
-  it('brings people back who said no', async () => {
-    const party = lent(await startOidc());
+  it('oidc-provider redirects access_denied when the user declines', async () => {
+    const party = closedAfterwards(await startOidc());
     const arrived = await visit(party, { authorize: `${party.origin}/auth`, scope, answer: 'deny' });
     expect(arrived.searchParams.get('error')).toBe('access_denied');
   });
 });
 
-describe('the one like GitHub', () => {
+describe('the GitHub-like identity provider', () => {
   const scope = 'read:user user:email repo';
 
-  it('answers in its own way, and forgets a token that its client deletes', async () => {
-    const party = lent(await startGithub());
+  it('the GitHub-like provider responds in its own format, and deletes tokens for its client', async () => {
+    const party = closedAfterwards(await startGithub());
     const arrived = await visit(party, { authorize: party.authorizationEndpoint, scope });
     const tokens = await redeem(party, party.tokenEndpoint, arrived);
     expect(tokens).toEqual({
@@ -178,8 +178,8 @@ describe('the one like GitHub', () => {
     expect(party.given).toEqual([tokens.access_token]);
   });
 
-  it('says what went wrong with status 200, as a form to whom JSON is not asked', async () => {
-    const party = lent(await startGithub());
+  it('the GitHub-like provider reports errors with status 200, form-encoded unless JSON is requested', async () => {
+    const party = closedAfterwards(await startGithub());
     const form = { client_id: party.client.id, client_secret: party.client.secret, code: 'made-up' };
     const response = await fetch(party.tokenEndpoint, { method: 'POST', body: new URLSearchParams(form) });
     expect(response.status).toBe(200);
@@ -187,16 +187,16 @@ describe('the one like GitHub', () => {
   });
 });
 
-describe('the odd one', () => {
+describe('the misbehaving identity provider', () => {
   const scope = 'openid files:read';
   const come = async (lies: Lies = {}) => {
-    const party = lent(await startMisbehaving());
+    const party = closedAfterwards(await startMisbehaving());
     party.lies = lies;
     const arrived = await visit(party, { authorize: `${party.origin}/authorize`, scope });
     return { party, arrived, tokens: await redeem(party, `${party.origin}/token`, arrived) };
   };
 
-  it('behaves until it is told not to', async () => {
+  it('the misbehaving provider behaves until told otherwise', async () => {
     const { party, arrived, tokens } = await come();
     expect(arrived.searchParams.get('iss')).toBe(party.origin);
     expect(decodeJwt(tokens.id_token ?? '')).toMatchObject({ iss: party.origin, nonce: 'a nonce' });
@@ -205,7 +205,7 @@ describe('the odd one', () => {
     expect((await fetch(`${party.origin}/files`, bearer(tokens.access_token))).status).toBe(401);
   });
 
-  it('lies in its response and in ID tokens', async () => {
+  it('the misbehaving provider lies in responses and ID tokens', async () => {
     const { arrived, tokens } = await come({
       response: { state: 'another', iss: null },
       claims: { nonce: 'another', sub: undefined },
@@ -215,7 +215,7 @@ describe('the odd one', () => {
     expect(decodeJwt(tokens.id_token ?? '')).not.toHaveProperty('sub');
   });
 
-  it('fails at one endpoint as it is told, and no longer when that is taken back', async () => {
+  it('the misbehaving provider fails at one endpoint until told otherwise', async () => {
     const { party, tokens } = await come();
     const renewal = { grant_type: 'refresh_token', refresh_token: tokens.refresh_token ?? '' };
     const renew = () => post(party, `${party.origin}/token`, renewal);

@@ -1,4 +1,4 @@
-/** An OpenID Connect third party that behaves well until it is told how not to: slow, broken, lying or hostile, endpoint by endpoint. */
+/** An OpenID Connect provider that behaves until told otherwise: slow, broken, lying or hostile, endpoint by endpoint. */
 import { createHash, randomBytes } from 'node:crypto';
 import type { RequestListener } from 'node:http';
 import { getRequestListener, RequestError } from '@hono/node-server';
@@ -238,7 +238,7 @@ function describe(origin: string): object {
 
 async function authorize(request: Request, { searchParams, search }: URL, state: State): Promise<Response> {
   if (request.method !== 'POST') {
-    return new Response(signInPage('Odd third party', `/authorize${search}`), {
+    return new Response(signInPage('Odd identity provider', `/authorize${search}`), {
       headers: { 'content-type': 'text/html; charset=utf-8' },
     });
   }

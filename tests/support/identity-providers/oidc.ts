@@ -1,9 +1,9 @@
-/** A third party that others wrote: oidc-provider, with refresh tokens that rotate, introspection, revocation and an interface of its own. */
+/** The oidc-provider package as identity provider: rotating refresh tokens, introspection, revocation and its own pages. */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { type IdentityProvider, listen, portcullisThere, signInPage } from './identity-provider.ts';
 
-/** What a person says of themselves there; `sub` is what they type as their login. */
+/** The user's claims; `sub` is the login that they type. */
 type Claims = Readonly<Record<string, unknown>>;
 
 export interface OidcIdentityProvider extends IdentityProvider {
@@ -11,7 +11,7 @@ export interface OidcIdentityProvider extends IdentityProvider {
   tokenLifetime: number;
   /** Whether it gives refresh tokens from now on; it does at first. */
   refreshable: boolean;
-  /** Whether its ID tokens and userinfo carry claims of its own choosing about somebody. */
+  /** Whether its ID tokens and userinfo carry claims of its own choosing. */
   readonly users: Map<string, Claims>;
   /** Ends everything that anybody allowed: access and refresh tokens are worth nothing from now on. */
   revokeAll(): Promise<void>;
@@ -188,7 +188,7 @@ async function interact(
     const { params } = await provider.interactionDetails(request, response);
     if (request.method !== 'POST') {
       response.setHeader('content-type', 'text/html; charset=utf-8');
-      response.end(signInPage('OpenID third party', request.url ?? ''));
+      response.end(signInPage('OpenID identity provider', request.url ?? ''));
       return;
     }
     const form = new URLSearchParams(await text(request));
@@ -205,7 +205,7 @@ async function decide(
   form: URLSearchParams,
 ): Promise<Readonly<Record<string, unknown>>> {
   if (form.get('answer') !== 'allow') {
-    return { error: 'access_denied', error_description: 'The person said no.' };
+    return { error: 'access_denied', error_description: 'The user declined.' };
   }
   const accountId = form.get('login') ?? '';
   const grant = new provider.Grant({ accountId, clientId: params['client_id'] ?? '' });

@@ -1,11 +1,11 @@
-/** How the third parties of the tests stand in a configuration file. */
+/** The configuration of the tests' identity providers. */
 import type { FileConfiguration } from '@portcullis/cli';
 import type { GithubIdentityProvider } from './github.ts';
 import type { IdentityProvider } from './identity-provider.ts';
 
 type IdentityProviderSetting = NonNullable<FileConfiguration['identityProviders']>[number];
 
-/** How the third party like GitHub stands in a configuration file. */
+/** The configuration of the GitHub-like identity provider. */
 export function likeGithub(party: GithubIdentityProvider): IdentityProviderSetting {
   return {
     id: 'github',
@@ -28,7 +28,7 @@ export function likeGithub(party: GithubIdentityProvider): IdentityProviderSetti
   };
 }
 
-/** How an OpenID Connect third party stands in a configuration file. */
+/** The configuration of an OpenID Connect identity provider. */
 export function likeOidc(
   party: IdentityProvider,
   said: Partial<IdentityProviderSetting> = {},
