@@ -9,6 +9,11 @@ export { type McpOperation, readOperations } from './guard/operations.ts';
 export type { ReadBody } from './guard/required-scopes.ts';
 export { createGuard, type Guard, type GuardDecision, type RequestInfo } from './guard.ts';
 export type { GuardResponse } from './guard-response.ts';
+export {
+  type JwtVerifierOptions,
+  jwtVerifier,
+  type StatusListOptions,
+} from './jwt-verifier-with-status-list.ts';
 export type { GuardOptions, ResourceOptions, SharedGuardOptions, StreamOptions } from './options.ts';
 export type { AllowedOrigins } from './origin-policy.ts';
 export type { Principal, VerifiedClaims } from './principal.ts';
@@ -31,8 +36,6 @@ export {
   type IntrospectionVerifierOptions,
   introspectionVerifier,
 } from './verifiers/introspection-verifier.ts';
-export { type JwtVerifierOptions, jwtVerifier } from './verifiers/jwt-verifier.ts';
 export type { KeyLimits } from './verifiers/key-source.ts';
 export type { JwsAlgorithm, KeySet } from './verifiers/public-keys.ts';
-export type { StatusListOptions } from './verifiers/status-list/status-list-check.ts';
 export type { TokenExpectation, TokenVerifier, VerificationResult } from './verifiers/token-verifier.ts';

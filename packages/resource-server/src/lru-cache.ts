@@ -34,13 +34,13 @@ export function createBoundedLruCache<Value>(limits: LruCacheLimits): BoundedLru
 
   function add(hashed: string, entry: Entry<Value>): void {
     const replaced = young.get(hashed);
-    if (replaced === undefined) makeRoom(entry.key.length);
+    if (replaced === undefined) evictFor(entry.key.length);
     characters += entry.key.length - (replaced?.key.length ?? 0);
     young.set(hashed, entry);
     old.delete(hashed);
   }
 
-  function makeRoom(wanted: number): void {
+  function evictFor(wanted: number): void {
     if (young.size < limits.entries && characters + wanted <= limits.characters) return;
     old = young;
     young = new Map();

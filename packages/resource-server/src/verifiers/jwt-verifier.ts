@@ -33,14 +33,10 @@ import {
   type PublicKeys,
   readKeySet,
 } from './public-keys.ts';
-import {
-  createStatusListCheck,
-  type StatusListOptions,
-  statusListIssues,
-} from './status-list/status-list-check.ts';
 import type { TokenExpectation, TokenVerifier, VerificationResult } from './token-verifier.ts';
 
-export interface JwtVerifierOptions extends TokenCompatibilityOptions {
+/** The options without optional status checks, which the caller composes. */
+export interface LocalVerificationOptions extends TokenCompatibilityOptions {
   readonly [dangerouslyAcceptTypes]?: readonly string[];
   /** The issuer identifier, byte for byte as in its tokens. */
   readonly issuer: string;
@@ -53,8 +49,6 @@ export interface JwtVerifierOptions extends TokenCompatibilityOptions {
   readonly jwksUri?: string;
   /** Checks revocation at every request, with immediate effect: `isLive` of an authorization server in this process. */
   readonly isLive?: (claims: VerifiedClaims) => boolean | Promise<boolean>;
-  /** Polls the status lists named by the tokens, so that a revoked token is rejected within `freshness`. */
-  readonly statusList?: boolean | StatusListOptions;
   /** Allowed signature algorithms; ES256, EdDSA, RS256 and PS256 by default. A token cannot extend the list. */
   readonly algorithms?: readonly JwsAlgorithm[];
   /** How long keys are cached. */
@@ -67,30 +61,24 @@ export interface JwtVerifierOptions extends TokenCompatibilityOptions {
   readonly timeout?: number;
 }
 
-const OPTIONS: OptionNames<JwtVerifierOptions> = {
-  ...{
-    issuer: true,
-    jwks: true,
-    jwksUri: true,
-    isLive: true,
-    statusList: true,
-    algorithms: true,
-    keys: true,
-  },
+/** What a status check needs to fetch and verify the statuses of an issuer. */
+export interface StatusCheckContext {
+  readonly issuer: string;
+  readonly keys: KeySource;
+  readonly remote: FetchLimits;
+}
+
+/** Creates the revocation check of a verifier; it takes the place of `isLive`. */
+export type CreateStatusCheck = (
+  context: StatusCheckContext,
+) => Required<Pick<TokenVerifier, 'isLive' | 'isLiveNow'>>;
+
+/** The names of the options. */
+export const LOCAL_VERIFICATION_OPTIONS: OptionNames<LocalVerificationOptions> = {
+  ...{ issuer: true, jwks: true, jwksUri: true, isLive: true, algorithms: true, keys: true },
   ...{ freshness: true, fetch: true, timeout: true, allowMultipleAudiences: true, mapClaims: true },
 };
 const KEYS: OptionNames<KeyLimits> = { maxAge: true, staleIfError: true, cooldown: true, retryAfter: true };
-const STATUS_LIST: OptionNames<StatusListOptions> = {
-  ...{ freshness: true, staleIfError: true, withoutStatus: true, origins: true, clock: true },
-};
-
-function optionNameIssues(options: JwtVerifierOptions): readonly string[] {
-  return [
-    ...unknownOptionIssues(options, OPTIONS),
-    ...unknownOptionIssues(options.keys, KEYS, 'keys.'),
-    ...unknownOptionIssues(options.statusList, STATUS_LIST, 'statusList.'),
-  ];
-}
 
 const DEFAULT_ALGORITHMS: readonly JwsAlgorithm[] = ['ES256', 'EdDSA', 'Ed25519', 'RS256', 'PS256'];
 
@@ -98,13 +86,15 @@ const DEFAULT_ALGORITHMS: readonly JwsAlgorithm[] = ['ES256', 'EdDSA', 'Ed25519'
 const LOCAL_LIMITS: KeyLimits = { ...defaultKeyLimits, maxAge: 60, cooldown: 1, retryAfter: 1 };
 
 /**
- * Creates a verifier of JWT access tokens.
- * @throws ConfigurationError with every issue of the options
+ * Creates a verifier of JWT access tokens from options without issues.
+ * @throws ConfigurationError if a fixed key set holds no usable key
  * @see RFC 9068 §4, RFC 8725
  */
-export function jwtVerifier(options: JwtVerifierOptions): TokenVerifier {
-  validateOptions(options);
-  const { issuer, isLive, freshness = 60, statusList = false } = options;
+export function createJwtVerifier(
+  options: LocalVerificationOptions,
+  createStatusCheck?: CreateStatusCheck,
+): TokenVerifier {
+  const { issuer, isLive, freshness = 60 } = options;
   const issuers = Object.freeze([issuer]);
   const keys = createKeys(options);
   const otherTypes = options[dangerouslyAcceptTypes] ?? [];
@@ -121,9 +111,8 @@ export function jwtVerifier(options: JwtVerifierOptions): TokenVerifier {
     return verifySignature(key, token, compact, verified);
   }
 
-  if (statusList === false) return { issuers, verify, ...(isLive !== undefined && { isLive }) };
-  const context = { issuer, keys, remote: remoteOf(options) };
-  return { issuers, verify, ...createStatusListCheck(statusList === true ? {} : statusList, context) };
+  const status = createStatusCheck?.({ issuer, keys, remote: remoteOf(options) });
+  return { issuers, verify, ...(isLive !== undefined && { isLive }), ...status };
 }
 
 async function verifySignature(
@@ -138,11 +127,11 @@ async function verifySignature(
   });
 }
 
-function validateOptions(given: JwtVerifierOptions): void {
-  const { issuer, jwks, jwksUri, algorithms, isLive, ...options } = given;
-  const { statusList = false, freshness, timeout, keys } = options;
+/** Returns the issues of the options, except unknown names, which depend on the composition. */
+export function localVerificationIssues(options: LocalVerificationOptions): readonly string[] {
+  const { issuer, jwks, jwksUri, algorithms, freshness, timeout, keys } = options;
   const issues: string[] = [
-    ...optionNameIssues(given),
+    ...unknownOptionIssues(keys, KEYS, 'keys.'),
     ...numberIssues({ freshness, timeout, ...named('keys', keys) }),
   ];
   const wrong = issuerError(issuer);
@@ -150,15 +139,12 @@ function validateOptions(given: JwtVerifierOptions): void {
   if (jwks !== undefined && jwksUri !== undefined) issues.push('jwks and jwksUri are mutually exclusive');
   if (jwksUri !== undefined && !isSecureEndpoint(jwksUri))
     issues.push('jwksUri must be an absolute https URL');
-  if (statusList !== false && isLive !== undefined)
-    issues.push('isLive and statusList are mutually exclusive');
-  if (typeof statusList === 'object') issues.push(...statusListIssues(statusList));
   if (algorithms?.length === 0) issues.push('algorithms must name at least one');
   for (const algorithm of algorithms ?? []) {
     if (!Object.hasOwn(JWS_ALGORITHMS, algorithm))
       issues.push(`algorithms: ${String(algorithm)} cannot be allowed`);
   }
-  if (issues.length > 0) throw new ConfigurationError(issues);
+  return issues;
 }
 
 /** Prefixes the member names with the name of their object. */
@@ -172,7 +158,7 @@ function createKeys({
   jwksUri,
   algorithms = DEFAULT_ALGORITHMS,
   ...options
-}: JwtVerifierOptions): KeySource {
+}: LocalVerificationOptions): KeySource {
   if (typeof jwks === 'object') {
     const fixed = readKeySet(jwks, algorithms);
     if (fixed === null) throw new ConfigurationError(['jwks holds no public key for the algorithms allowed']);
@@ -188,11 +174,11 @@ function createKeys({
     )) as KeySet;
   };
   // Discovery may take two requests before that for the keys.
-  const patience = remote.timeout * (jwks === undefined && jwksUri === undefined ? 3 : 1);
-  return createKeySource(async () => usableKeys(await load(), algorithms), limits, patience);
+  const deadline = remote.timeout * (jwks === undefined && jwksUri === undefined ? 3 : 1);
+  return createKeySource(async () => usableKeys(await load(), algorithms), limits, deadline);
 }
 
-function remoteOf({ fetch, timeout }: Pick<JwtVerifierOptions, 'fetch' | 'timeout'>): FetchLimits {
+function remoteOf({ fetch, timeout }: Pick<LocalVerificationOptions, 'fetch' | 'timeout'>): FetchLimits {
   return {
     fetch: fetch ?? defaultFetchLimits.fetch,
     timeout: timeout ?? defaultFetchLimits.timeout,

@@ -7,8 +7,8 @@ import {
 } from '@portcullis/protocol/protected-resource';
 import { numberIssues } from '../../number-issues.ts';
 import type { VerifiedClaims } from '../../principal.ts';
-import { type FetchLimits, fetchWithoutRedirect, isSecureEndpoint, readTextBody } from '../fetch-json.ts';
-import type { KeySource } from '../key-source.ts';
+import { fetchWithoutRedirect, isSecureEndpoint, readTextBody } from '../fetch-json.ts';
+import type { StatusCheckContext } from '../jwt-verifier.ts';
 import { readStatusList, type StatusList } from './status-list.ts';
 import { createStatusListCache, DELIVERY_DELAY } from './status-list-cache.ts';
 
@@ -26,13 +26,6 @@ export interface StatusListOptions {
   readonly origins?: readonly string[];
   /** Epoch seconds. */
   readonly clock?: () => number;
-}
-
-/** How lists are fetched and verified. */
-export interface StatusListContext {
-  readonly issuer: string;
-  readonly keys: KeySource;
-  readonly remote: FetchLimits;
 }
 
 export interface StatusListCheck {
@@ -55,7 +48,7 @@ function complete(options: StatusListOptions): Required<StatusListOptions> {
 /** Creates the check for the lists of an issuer. */
 export function createStatusListCheck(
   options: StatusListOptions,
-  context: StatusListContext,
+  context: StatusCheckContext,
 ): StatusListCheck {
   const { freshness, staleIfError, withoutStatus, origins, clock } = complete(options);
   const { issuer, remote } = context;
@@ -92,7 +85,7 @@ export function createStatusListCheck(
 async function load(
   uri: string,
   now: number,
-  { issuer, keys, remote }: StatusListContext,
+  { issuer, keys, remote }: StatusCheckContext,
 ): Promise<StatusList> {
   const response = await fetchWithoutRedirect(uri, remote, { headers: { accept: STATUS_LIST_MEDIA_TYPE } });
   if (response.status !== 200) {
