@@ -1,10 +1,10 @@
-/** What the authorized fetch costs on a valid token, the request itself left out. `node --conditions=portcullis-source bench/client.ts [calls]` */
+/** Measures the cost of the authorized fetch with a valid token, excluding the request itself. `node --conditions=portcullis-source bench/client.ts [calls]` */
 import { createClient, createMemoryStore } from '../packages/client/src/index.ts';
 
 const [calls = 200_000] = process.argv.slice(2).map(Number);
 const serverUrl = 'https://mcp.example/mcp';
 
-/** The aim for a call, in microseconds. */
+/** The target per call, in microseconds. */
 const AIM = 5;
 
 const store = createMemoryStore();
@@ -44,7 +44,7 @@ const kinds: Readonly<Record<string, () => RequestInit>> = {
   'a Headers object': () => ({ method: 'POST', headers: new Headers(fields), body }),
 };
 
-/** Microseconds of this process's CPU time a call: what others do on the machine is not counted. */
+/** CPU time of this process per call, in microseconds: other load on the machine does not count. */
 async function cost(carry: Carry, make: () => RequestInit): Promise<number> {
   const start = process.cpuUsage();
   for (let call = 0; call < calls; call += 1) await carry(serverUrl, make());
@@ -56,7 +56,7 @@ for (const [kind, make] of Object.entries(kinds)) {
   const overheads: number[] = [];
   for (let round = 0; round < 5; round += 1)
     overheads.push((await cost(client.fetch, make)) - (await cost(bare, make)));
-  // The first round compiles.
+  // The first round warms up the JIT.
   const [least, most] = [Math.min(...overheads.slice(1)), Math.max(...overheads.slice(1))];
   console.log(
     `${kind.padEnd(18)} ${least.toFixed(2)} to ${most.toFixed(2)} µs of CPU a call (aim: under ${AIM}) ${most < AIM ? 'ok' : 'missed'}`,

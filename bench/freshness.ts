@@ -1,8 +1,8 @@
 /**
- * What freshness costs a guard elsewhere, and its authorization server: asking about each token, polling a status list, both
- * or neither, for tokens in use, requests a second and live grants. `node --conditions=portcullis-source bench/freshness.ts [live grants]
- * [requests a second] [tokens in use]…`. Seconds pass by a clock of its own, as fast as their work is done; what counts is
- * processor time for such a second. The server is another process, on a SQLite file, reached over loopback.
+ * Measures what freshness costs a remote guard and its authorization server: introspection of each token, polling a status
+ * list, both or neither, by tokens in use, requests per second and live grants. `node --conditions=portcullis-source
+ * bench/freshness.ts [live grants] [requests per second] [tokens in use]…`. Seconds are simulated and pass as soon as their
+ * work is done; the result is CPU time per simulated second. The server is a separate process on a SQLite file, over loopback.
  */
 import { fork } from 'node:child_process';
 import { subscribe } from 'node:diagnostics_channel';
@@ -29,13 +29,13 @@ import { newTokenId } from '../packages/authorization-server/src/status-lists/en
 
 const RESOURCE = 'http://localhost:1/mcp';
 const START = Math.floor(Date.now() / 1000);
-/** Seconds that pass before, and while, it is measured. */
+/** Simulated seconds of warm-up and of measurement. */
 const [BEFORE, MEASURED] = [10, 20];
-/** Requests under way at once. */
+/** Concurrent requests. */
 const AT_ONCE = 64;
 
 interface Usage {
-  /** Microseconds of processor time. */
+  /** Microseconds of CPU time. */
   readonly cpu: number;
   /** Bytes read from and written to sockets. */
   readonly wire: number;
@@ -43,7 +43,7 @@ interface Usage {
 
 const wire = { sockets: new Set<Socket>(), before: 0 };
 
-/** The authorization server, told by messages what time it is. */
+/** The authorization server, whose clock is set by messages. */
 async function serve(grants: number, inUse: number): Promise<void> {
   subscribe('net.server.socket', (message) => {
     const { socket } = message as { readonly socket: Socket };
@@ -103,7 +103,7 @@ interface Grant {
   readonly entry: number;
 }
 
-/** Grants in use, evenly among all that live, and one of each thousand that ended a minute ago. */
+/** Grants in use, spread evenly over all live grants, and one in a thousand that was revoked a minute ago. */
 function fill(file: string, grants: number, inUse: number): readonly Grant[] {
   const database = new DatabaseSync(file);
   database.exec('BEGIN');

@@ -1,10 +1,10 @@
 /**
- * What a guard costs: a protected endpoint of 60 bytes against the same endpoint without a guard, 64 connections, with one
- * token that repeats, 10,000 tokens, and tokens that were never seen. `node --conditions=portcullis-source bench/guard.ts
- * [processes] [rounds] [seconds] [server]`. Server and load stand on a core each where `taskset` can put them there.
+ * Measures what a guard costs: a protected endpoint that returns 60 bytes against the same endpoint without a guard, over 64
+ * connections, with one repeated token, 10,000 tokens, and tokens never seen before. `node --conditions=portcullis-source
+ * bench/guard.ts [processes] [rounds] [seconds] [server]`. Server and load are pinned to one core each if `taskset` exists.
  *
- * Two processes of one program differ by more than a hundredth, for as long as they live: so each server runs several times
- * over, all of them take turns, and the median of the processes stands beside the least and the most of them.
+ * Two processes of the same program differ by more than 1 % for their whole life. So each server runs in several processes,
+ * which are measured alternately, and the report shows the median of the processes with their range.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -14,7 +14,7 @@ import { makeTokens } from './guard/tokens.ts';
 const [processes = 3, rounds = 4, seconds = 0.3] = process.argv.slice(2, 5).map(Number);
 const wanted = process.argv[5] ?? '';
 
-/** Each with the aim for its share of the speed without a guard. */
+/** Each with the target for its share of the speed without a guard. */
 const comparisons = [
   { server: 'node:http guarded', against: 'node:http', tokens: 'one', aim: 0.92 },
   { server: 'node:http guarded', against: 'node:http', tokens: '10,000', aim: 0.85 },
@@ -32,16 +32,16 @@ const comparisons = [
 const canPin = spawnSync('taskset', ['--version']).status === 0;
 const stock = makeTokens(60_000);
 const all = stock.tokens.map(requestWith);
-/** Of the new ones there are more than a guard remembers, so that each is forgotten before it comes again. */
+/** More new tokens than a guard caches, so that each is evicted before it is used again. */
 const lists = { one: all.slice(0, 1), '10,000': all.slice(0, 10_000), new: all };
 
 interface Figure {
   readonly perSecond: number;
-  /** Microseconds of CPU time for a request. */
+  /** Microseconds of CPU time per request. */
   readonly cost: number;
 }
 
-/** A process, and what was measured of it. */
+/** A server process with its measurements. */
 interface Server {
   readonly connections: Connections;
   /** CPU time in microseconds, and resident memory in bytes. */
@@ -60,7 +60,7 @@ async function start(name: string, kind: keyof typeof lists): Promise<Server> {
   });
   const { port } = await answerOf<{ port: number }>(child);
   return {
-    // Each gets all requests of the list in turn, whatever the other ones have got.
+    // Each cycles through the whole list of requests, independently of the others.
     connections: await connectTo(port, inTurn(lists[kind])),
     figures: [],
     async usage() {
@@ -83,7 +83,7 @@ function answerOf<Message>(child: ChildProcess): Promise<Message> {
   });
 }
 
-/** For two seconds, in which V8 compiles what is used, and until a number of requests was sent. */
+/** Warms up for two seconds and a minimum number of requests, until V8 has compiled the hot code. */
 async function warmUp({ connections }: Server, least: number): Promise<void> {
   let sent = 0;
   do sent += (await connections.load(2)).requests;
@@ -103,7 +103,7 @@ async function measure({ connections, usage, figures }: Server): Promise<void> {
 const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
 
-/** Of each process. */
+/** The median rate of each process. */
 const ratesOf = (servers: readonly Server[]): number[] =>
   servers.map(({ figures }) => median(figures.map(({ perSecond }) => perSecond)));
 const costsOf = (servers: readonly Server[]): number[] =>
@@ -115,7 +115,7 @@ const spread = (values: readonly number[], digits: number): string => {
   return `${middle.toFixed(digits)} (${least.toFixed(digits)}..${most.toFixed(digits)})`;
 };
 
-/** Of one framework and one kind of tokens: they share the processes of the server without a guard. */
+/** One framework and one kind of tokens; all kinds share the processes of the server without a guard. */
 const groups = Map.groupBy(
   comparisons.filter(({ server }) => server.startsWith(wanted)),
   ({ against, tokens }) => `${against} ${tokens}`,
@@ -131,7 +131,7 @@ for (const [first, ...more] of groups.values()) {
   const each = Array.from({ length: processes }, () => names).flat();
   const started: Server[] = [];
   for (const name of each) started.push(await start(name, tokens));
-  // Nothing is measured while it is learned.
+  // Warm-up is not measured.
   for (const server of started) await warmUp(server, tokens === '10,000' ? 10_000 : 0);
   for (let round = 0; round < rounds; round += 1) for (const server of started) await measure(server);
   const [bare = [], ...guarded] = names.map((_, at) =>

@@ -1,7 +1,7 @@
 /**
- * What a client brings into a folder that installs it for production: packages, files and bytes, its dependencies included.
- * `node --conditions=portcullis-source bench/install-size.ts`. Peers are counted as they are installed here; ours is built first, and
- * counted as it is packed.
+ * Measures the production install size of clients: packages, files and bytes, including dependencies. `node
+ * --conditions=portcullis-source bench/install-size.ts`. Other clients are counted as installed here; ours is built first and
+ * counted as packed.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs';
@@ -25,12 +25,12 @@ interface Size {
 const root = realpathSync(new URL('..', import.meta.url));
 const built = mkdtempSync(join(tmpdir(), 'install-size-'));
 
-/** Installed packages of a program: itself and all that it needs, found as Node finds them. Folder → whether it is needed. */
+/** The installed packages of a program: itself and its dependencies, resolved as Node does. Folder → whether it is required. */
 function closure(folder: string, optional: boolean, found: Set<string> = new Set()): Set<string> {
   if (found.has(folder)) return found;
   found.add(folder);
   const { dependencies = {}, optionalDependencies = {} } = manifestOf(folder);
-  // npm lists what is optional among the dependencies too.
+  // npm lists optional dependencies among the dependencies too.
   const names = [...Object.keys(dependencies), ...(optional ? Object.keys(optionalDependencies) : [])];
   for (const name of new Set(names)) {
     const next = locate(name, folder);
@@ -52,7 +52,7 @@ function manifestOf(folder: string): Manifest {
   return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
 }
 
-/** Files of a package alone. Of ours those that are packed: sources, what is built of them, and papers. */
+/** The files of one package; for ours, those that are packed: sources, build output and documents. */
 function filesOf(folder: string): readonly string[] {
   if (!folder.startsWith(join(root, 'packages'))) return walk(folder);
   const dist = join(built, manifestOf(folder).name);
@@ -71,7 +71,7 @@ function walk(folder: string): readonly string[] {
 
 function build(folder: string): void {
   const { name } = manifestOf(folder);
-  // What it leans on may not be built here; the check of types is for others to do.
+  // Its dependencies may not be built here, and types are checked elsewhere.
   const args = ['--noCheck', '--project', join(folder, 'tsconfig.build.json'), '--outDir', join(built, name)];
   const { status, stdout } = spawnSync('tsc', args, { cwd: root, encoding: 'utf8' });
   if (status !== 0) throw new Error(`${name} cannot be built: ${stdout}`);

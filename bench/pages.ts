@@ -1,4 +1,4 @@
-/** What a first page costs a user who arrives from an app: bytes and time in a real Chromium, nothing kept from before. `node --conditions=portcullis-source bench/pages.ts [visits]` */
+/** Measures the first page that a user sees when an app opens it: bytes and time in a real Chromium with an empty cache. `node --conditions=portcullis-source bench/pages.ts [visits]` */
 import { createHash } from 'node:crypto';
 import type { Browser } from 'playwright-core';
 import { launchChromium } from '../tests/support/browser.ts';
@@ -6,14 +6,14 @@ import { startPortcullis } from '../tests/support/portcullis.ts';
 
 const [visits = 20] = process.argv.slice(2).map(Number);
 
-/** The aims for a first page: bytes on the wire with all that it loads, and milliseconds until it stands there. */
+/** The targets for a first page: bytes transferred with all resources, and milliseconds until it is loaded. */
 const AIMS = { bytes: 20_000, milliseconds: 50 };
 
 interface Visit {
   readonly bytes: number;
-  /** Milliseconds from the click, the redirect to the page included, until all of it is loaded. */
+  /** Milliseconds from the click, including the redirect, until the page is fully loaded. */
   readonly loaded: number;
-  /** Until something is painted. */
+  /** Milliseconds until the first paint. */
   readonly painted: number;
 }
 
@@ -34,7 +34,7 @@ async function visit(browser: Browser, url: string): Promise<Visit> {
   return { bytes, loaded, painted };
 }
 
-/** Milliseconds of the server alone: the request of the app, and the page that it leads to. */
+/** Milliseconds in the server alone: the app's authorization request, and the page that it leads to. */
 async function ask(url: string): Promise<number> {
   const start = performance.now();
   const begun = await fetch(url, { redirect: 'manual' });
@@ -45,7 +45,7 @@ async function ask(url: string): Promise<number> {
   return performance.now() - start;
 }
 
-// No user sends so many requests in so short a time.
+// No user sends this many requests in such a short time.
 const server = await startPortcullis({ rateLimits: false });
 const browser = await launchChromium();
 try {
@@ -66,7 +66,7 @@ try {
     code_challenge_method: 'S256',
   };
   const url = `${server.url}/authorize?${new URLSearchParams(request)}`;
-  // The first visits start processes of the browser and compile the server's code.
+  // The first visits start browser processes and warm up the server.
   for (let n = 0; n < 3; n += 1) await visit(browser, url);
   const all: Visit[] = [];
   for (let n = 0; n < visits; n += 1) all.push(await visit(browser, url));

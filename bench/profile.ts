@@ -1,5 +1,5 @@
 /**
- * Where the time of a flow goes: the processor's profile of `portcullis up` under load, by place and by function.
+ * Profiles the CPU time of a flow: `portcullis up` under load, by package and by function.
  * `node --conditions=portcullis-source bench/profile.ts [flow] [seconds]`
  */
 import { readdirSync, readFileSync } from 'node:fs';
@@ -45,7 +45,7 @@ profile.samples.forEach((id, index) => {
 const idle = new Set(['(idle)', '(root)']);
 const flows = warm.flows + run.flows;
 
-/** Microseconds a flow, summed by what a frame is called; start and preparation are in it too. */
+/** Microseconds per flow, summed by a name of each frame; includes start and preparation. */
 function sumBy(name: (node: ProfileNode) => string): [string, number][] {
   const sums = new Map<string, number>();
   for (const [id, time] of selfOf) {
@@ -56,7 +56,7 @@ function sumBy(name: (node: ProfileNode) => string): [string, number][] {
   return [...sums].sort(([, a], [, b]) => b - a);
 }
 
-/** As `sumBy`, with all that a function calls. A function that calls itself counts once. */
+/** Like `sumBy`, including callees. A recursive function counts once. */
 function totals(name: (node: ProfileNode) => string): [string, number][] {
   const sums = new Map<string, number>();
   const visit = (id: number, above: ReadonlySet<string>): number => {

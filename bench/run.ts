@@ -1,7 +1,7 @@
 /**
  * `npm run bench [part…] [--quick] [--tries=<number>] [--only=<server>] [--flow=<part of a name>]`: measures and writes
- * bench/results. Parts: flows, start, memory, growth, postgres, guard, client, store, pages; all but store when none is named. A wrong
- * answer of ours fails the run.
+ * bench/results. Parts: flows, start, memory, growth, postgres, guard, client, store, pages; by default all except store. A wrong
+ * response of ours fails the run.
  */
 
 import { flowNames } from './authorization/flows.ts';
@@ -17,7 +17,7 @@ import { type Part, partText, writeReport } from './harness/figures.ts';
 import { describeMachine, standAside } from './harness/machine.ts';
 import { runScript } from './harness/script.ts';
 
-/** Seconds for which V8 still compiles what is asked all the time, of every server: what it costs before is said by the time of a start. */
+/** Seconds of warm-up for every server, while V8 still compiles hot code; the cost before that is part of the cold start. */
 const WARM = 4;
 
 const words = process.argv.slice(2);

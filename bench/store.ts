@@ -1,6 +1,6 @@
 /**
- * How long the facts of a store take and how many it does a second: one after the other, and 50 under way at once.
- * `node --conditions=portcullis-source bench/store.ts [location]…`; without a location a SQLite file that is removed again.
+ * Measures latency and throughput of the operations of a store: sequentially, and 50 concurrently.
+ * `node --conditions=portcullis-source bench/store.ts [location]…`; without a location on a temporary SQLite file.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -18,7 +18,7 @@ import {
   successorOf,
 } from '../packages/store/testing/samples.ts';
 
-/** Milliseconds for each figure. */
+/** Milliseconds per measurement. */
 const DURATION = 1500;
 const GRANTS = 10_000;
 
@@ -28,7 +28,7 @@ const chains: { readonly grantId: string; token: RefreshTokenRecord }[] = [];
 const owner = newAccount();
 let next = 0;
 
-/** Each chain is used by one worker at a time: there are far more chains than workers. */
+/** Each token family is used by one worker at a time: there are far more families than workers. */
 function nextChain(): (typeof chains)[number] {
   next = (next + 1) % chains.length;
   const chain = chains[next];

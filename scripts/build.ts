@@ -1,4 +1,4 @@
-/** Builds every package into its dist folder, lower ones first, and checks that each can be published. `npm run build` */
+/** Builds every package into its dist folder, dependencies first, and checks that each can be published. `npm run build` */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, copyFileSync, globSync, readFileSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -15,7 +15,7 @@ for (const file of globSync('packages/*/package.json').toSorted()) {
   packages.set(name, { folder: dirname(file), needs: Object.keys(dependencies) });
 }
 
-/** Names in an order in which each stands after what it needs. */
+/** Sorts names topologically: each after its dependencies. */
 function inOrder(names: Iterable<string>, done: Set<string> = new Set()): Set<string> {
   for (const name of names) {
     const found = packages.get(name);
@@ -35,14 +35,14 @@ function build(folder: string): boolean {
   copyFileSync('LICENSE', join(folder, 'LICENSE'));
   const projects = globSync(join(folder, '{tsconfig,testing/tsconfig}.build.json'));
   if (!projects.every((project) => run('tsc', '--project', project))) return false;
-  // The compiler writes no modes, and a command that is linked already has to stay one.
+  // The compiler does not set file modes, and a linked command must stay executable.
   const { bin = {} }: Manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
   for (const file of Object.values(bin)) chmodSync(join(folder, file), 0o755);
   return true;
 }
 
 function publishable(folder: string): boolean {
-  // Built for ESM only: problems of CommonJS resolvers do not count.
+  // Packages are ESM only, so problems of CommonJS resolvers are ignored.
   const types = () => run('attw', '--pack', folder, '--profile', 'esm-only', '--format', 'ascii', '--quiet');
   return run('publint', folder, '--strict') && types();
 }

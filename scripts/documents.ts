@@ -1,4 +1,4 @@
-/** Writes the pages of docs/ that are made from code. `npm run documents` */
+/** Writes the pages of docs/ that are generated from code. `npm run documents` */
 import { writeFileSync } from 'node:fs';
 import { configurationPage } from '../packages/cli/src/settings/page.ts';
 

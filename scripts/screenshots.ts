@@ -1,13 +1,13 @@
-/** Photographs every page at 360 and 1280 px, light and dark, with and without JavaScript, in every language, into the folder `screenshots`. */
+/** Takes screenshots of every page at 360 and 1280 px, light and dark, with and without JavaScript, in every language, into the folder `screenshots`. */
 import { mkdir, rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { launchChromium } from '../tests/support/browser.ts';
-import { walk } from './photographs/walk.ts';
+import { walk } from './gallery/walk.ts';
 
 const folder = fileURLToPath(new URL('../screenshots/', import.meta.url));
 const SCHEMES = ['light', 'dark'] as const;
 
-/** In what browsers: the name of each stands in those of its pictures. */
+/** The browsers; the name of each is part of the file names of its screenshots. */
 const BROWSERS = [
   { where: '', javaScriptEnabled: true, locale: 'en-GB', widths: [360, 1280] },
   { where: '-no-script', javaScriptEnabled: false, locale: 'en-GB', widths: [360, 1280] },

@@ -1,4 +1,4 @@
-/** The flows that are measured, the same for every authorization server. Every answer is looked at. */
+/** The flows that are measured, the same for every authorization server. Every response is checked. */
 import { createHash } from 'node:crypto';
 import { type Answer, type Begin, form, request, type Step } from '../harness/load.ts';
 import type { Server } from '../harness/server.ts';
@@ -11,7 +11,7 @@ export type FlowName =
   | 'registration'
   | 'introspection';
 
-/** Shares of the speed of bare node:http that are aimed at. */
+/** Targets, as shares of the speed of bare node:http. */
 export const aims: Readonly<Record<FlowName, number | null>> = {
   refresh: 0.18,
   'client credentials': 0.2,
@@ -26,19 +26,19 @@ export const flowNames: readonly FlowName[] = Object.keys(aims) as FlowName[];
 /** An authorization server that takes part. */
 export interface Contender {
   readonly name: string;
-  /** What its access tokens are and where it keeps what it has to remember. */
+  /** Its access token format, and where it stores its state. */
   readonly about: string;
-  /** Starts it with nothing in it. */
+  /** Starts it with an empty store. */
   start(): Promise<Server>;
-  /** The flows it has, each prepared again: chains, sessions and tokens of its own. */
+  /** The flows that it supports, each newly prepared with its own token families, sessions and tokens. */
   readonly flows: Readonly<Partial<Record<FlowName, (port: number) => Promise<Begin>>>>;
 }
 
-/** What the client of all flows is. */
+/** The client of all flows. */
 export const REDIRECT_URI = 'http://127.0.0.1:9999/callback';
 const VERIFIER: string = 'v'.repeat(64);
 const CHALLENGE: string = createHash('sha256').update(VERIFIER).digest('base64url');
-/** Chains of refresh tokens, used in turn, so that each token is presented once. */
+/** Refresh token families, used in turn, so that each token is presented once. */
 export const CHAINS = 100;
 
 export const registrationOf = (scope: string): object => ({
@@ -60,7 +60,7 @@ export function check(holds: boolean, what: string): asserts holds {
   if (!holds) throw new Error(what);
 }
 
-/** A request for tokens. @param take what follows: `null` ends the flow */
+/** A token request. @param take the next step; `null` ends the flow */
 export function tokenStep(
   text: string,
   { jwt }: { readonly jwt: boolean },
@@ -81,7 +81,7 @@ export function tokenStep(
   };
 }
 
-/** Refreshes chain after chain; the answer must hold a new refresh token. */
+/** Refreshes one family after another; each response must contain a new refresh token. */
 export function refreshFlow(
   refreshTokens: readonly string[],
   kind: { readonly jwt: boolean },
@@ -93,7 +93,7 @@ export function refreshFlow(
     const presented = waiting[first];
     if (presented === undefined) return null;
     first += 1;
-    // The list would grow without end.
+    // The list would grow without bound.
     if (first > 10_000) {
       waiting.splice(0, first);
       first = 0;
@@ -106,7 +106,7 @@ export function refreshFlow(
   };
 }
 
-/** One request of tokens after another. */
+/** One token request after another. */
 export function tokenFlow(text: string, kind: { readonly jwt: boolean }): Begin {
   return () => tokenStep(text, kind, () => null);
 }
@@ -151,7 +151,7 @@ export function locationOf({ status, head }: Answer): string {
   return location;
 }
 
-/** The values of all cookies that an answer sets, as a `Cookie` field. */
+/** The values of all cookies that a response sets, as a `Cookie` header. */
 export function cookiesOf(
   { head }: Answer,
   before: ReadonlyMap<string, string> = new Map(),

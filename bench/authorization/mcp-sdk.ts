@@ -1,4 +1,4 @@
-/** mcpAuthRouter of the official SDK 1.x. It has no client credentials, its codes need no consent, and it forgets all when it ends. */
+/** mcpAuthRouter of the official SDK 1.x. It has no client credentials grant, its codes need no consent, and its state is in memory. */
 import { type Begin, form, request, type Step, walk } from '../harness/load.ts';
 import { freePort, nodeCommand, start } from '../harness/server.ts';
 import {

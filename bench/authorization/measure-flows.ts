@@ -1,4 +1,4 @@
-/** The speed of every flow of every authorization server, as a share of what bare node:http does at the same time. */
+/** Measures every flow of every authorization server, as a share of the speed of bare node:http at the same time. */
 
 import { median, type Part, spread } from '../harness/figures.ts';
 import { load } from '../harness/load.ts';
@@ -10,7 +10,7 @@ export interface Effort {
   readonly rounds: number;
   readonly seconds: number;
   readonly warmUp: number;
-  /** How often a measurement is made until it is quiet. */
+  /** The attempts to measure while the machine is quiet. */
   readonly tries: number;
 }
 
@@ -70,13 +70,13 @@ export async function measureFlows(
     samples,
     issues: samples.flatMap(({ contender, flow, bare, it }) => [
       ...(bare.issue === null ? [] : [`bare: ${bare.issue}`]),
-      // The peers' own are in the table: the memory of one keeps 1,000 entries, and now and then lets go of one in use.
+      // Errors of other servers are in the table: one keeps 1,000 entries in memory and sometimes evicts one in use.
       ...(it.issue === null || contender !== 'Portcullis' ? [] : [`${flow}: ${it.issue}`]),
     ]),
   };
 }
 
-/** On a server of its own, so that no flow meets what another left behind. */
+/** On a new server, so that no flow is affected by the state of another. */
 async function measureOne(
   bare: Server,
   contender: Contender,
@@ -91,7 +91,7 @@ async function measureOne(
     const server = await contender.start();
     try {
       await load([server.port], await prepare(server.port), { seconds: warmUp });
-      // Prepared again: what a warm-up leaves of chains and sessions depends on its speed.
+      // Prepared again: the state after a warm-up depends on its speed.
       return await measure([server], await prepare(server.port), seconds);
     } finally {
       await server.stop();
@@ -130,7 +130,7 @@ function rowsOf(samples: readonly Sample[]): readonly (readonly string[])[] {
   });
 }
 
-/** Whether the load could have been what limits the bare server, and with it every share. */
+/** Whether the load generator may have limited the bare server, and so every share. */
 function loadShare(samples: readonly Sample[]): string {
   const rates = samples.map(({ bare }) => bare.perSecond);
   const costs = samples.map(({ bare }) => bare.cost);

@@ -1,4 +1,4 @@
-/** What a token costs when there are a thousand, a hundred thousand, a million grants that live. */
+/** Measures the cost of a token with a thousand, a hundred thousand and a million live grants. */
 import { hash, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -10,9 +10,9 @@ import { codeFlow, newFolder, refreshFlowOf, register, resourceAt, startPortcull
 import { accountRow, forSqlite, INSERT_ACCOUNT, newAccountId, seedUsers } from './users.ts';
 
 const SIZES = [1_000, 100_000, 1_000_000];
-/** Grants that are refreshed, from all over the table. */
+/** The number of grants that are refreshed, spread over the table. */
 const ACTIVE = 20_000;
-/** Grants of one user. */
+/** Grants per user. */
 const GRANTS_EACH = 10;
 
 export async function measureGrowth(effort: Effort): Promise<Part> {
@@ -22,7 +22,7 @@ export async function measureGrowth(effort: Effort): Promise<Part> {
   for (const size of effort.rounds > 1 ? SIZES : SIZES.slice(0, 2)) {
     const folder = newFolder();
     const first = await startPortcullis({ folder });
-    // The resource of a seeded grant has to be the one that the next start protects.
+    // The resource of seeded grants must be the one that the next process protects.
     const publicUrl = `http://localhost:${first.port}`;
     const clientId = await register(first.port);
     await first.stop();
@@ -80,17 +80,17 @@ export async function measureGrowth(effort: Effort): Promise<Part> {
   };
 }
 
-/** Writes grants with a refresh token each; answers some of the tokens, in random order. */
+/** Inserts grants with a refresh token each. @returns some of the tokens, in random order */
 function seed(file: string, size: number, clientId: string, resource: string): readonly string[] {
   const database = new DatabaseSync(file);
   database.exec('PRAGMA synchronous = OFF; PRAGMA foreign_keys = OFF');
   const now = Math.floor(Date.now() / 1000);
   const began = Date.now() - 2_592_000_000;
   const accounts = Array.from({ length: size / GRANTS_EACH }, newAccountId).sort();
-  // In the order of their keys, as they arrive over months.
+  // In key order, as they would arrive over months.
   const grants = Array.from({ length: size }, (_, index) => {
     const name = `${(began + index).toString(36).padStart(9, '0')}${randomBytes(12).toString('base64url')}`;
-    // The live token of a family is known by its hash.
+    // The store knows the live token of a family by its hash.
     const token = `${name}~0~${randomBytes(32).toString('base64url')}`;
     return { id: `grant_${name}`, token, hash: hash('sha256', token, 'base64url') };
   });
@@ -112,6 +112,6 @@ function seed(file: string, size: number, clientId: string, resource: string): r
   database.close();
   const step = Math.max(1, Math.floor(size / ACTIVE));
   const active = grants.filter((_, index) => index % step === 0).map(({ token }) => token);
-  // In the order of chance.
+  // Shuffled.
   return active.sort((one, other) => (one.slice(-43) < other.slice(-43) ? -1 : 1));
 }

@@ -1,4 +1,4 @@
-/** What a server holds in memory after it has issued many tokens, and whether it grows: as published, and from its sources. */
+/** Measures the memory of a server that has issued many tokens, and whether it grows: the published build, and the sources. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Part } from '../harness/figures.ts';
 import { load } from '../harness/load.ts';
@@ -6,10 +6,10 @@ import type { Effort } from './measure-flows.ts';
 import { BUILT, isBuilt, portcullis, startPortcullis } from './portcullis.ts';
 
 const AIM = 150;
-/** Tokens that have been issued when memory is read. */
+/** The numbers of issued tokens at which memory is read. */
 const MARKS = [0, 10_000, 50_000, 100_000, 150_000, 200_000];
 
-/** Resident megabytes of one way to run it. */
+/** Resident megabytes of one build. */
 interface Course {
   readonly ready: number;
   /** At each mark. */

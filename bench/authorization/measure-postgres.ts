@@ -1,4 +1,4 @@
-/** The same flows on PostgreSQL, by one process and by two that share the database. */
+/** Measures the same flows on PostgreSQL, with one process and with two that share the database. */
 import { Client } from 'pg';
 import { startServer } from '../../tests/support/postgres.ts';
 import { median, type Part, spread } from '../harness/figures.ts';

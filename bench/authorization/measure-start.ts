@@ -1,4 +1,4 @@
-/** How long it takes from the start of a process to its first answer, with nothing on the disk yet. */
+/** Measures the cold start: from the start of a process to its first response, with an empty data folder. */
 import { median, type Part, spread } from '../harness/figures.ts';
 import { startBare } from '../harness/measure.ts';
 import type { Server } from '../harness/server.ts';
@@ -24,7 +24,7 @@ export async function measureStart(contenders: readonly Contender[], { rounds }:
     times: [] as number[],
     memory: [] as number[],
   }));
-  // One more round than counts: the first reads everything from the disk.
+  // The first round does not count: it fills the disk cache.
   for (let round = 0; round <= rounds + 1; round += 1) {
     for (const { start, times, memory } of samples) {
       const server = await start();

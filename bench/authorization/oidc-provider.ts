@@ -1,4 +1,4 @@
-/** oidc-provider: what its users have, with its own memory store. Its authorization requests need no consent here. */
+/** oidc-provider with its built-in memory store. Its authorization requests need no consent here. */
 import { type Begin, form, request, type Step, walk } from '../harness/load.ts';
 import { freePort, nodeCommand, start } from '../harness/server.ts';
 import {
@@ -25,7 +25,7 @@ export const SECRET = 'a-secret-of-forty-three-characters-0123456789';
 
 const machineFields = { authorization: `Basic ${Buffer.from(`machine:${SECRET}`).toString('base64')}` };
 
-/** A browser whose session has agreed once, and the code that it was sent back with. */
+/** A browser whose user has consented once, and the code that it received. */
 async function signIn(port: number, resource = RESOURCE) {
   let jar = new Map<string, string>();
   let code = '';
@@ -100,7 +100,7 @@ export const oidcProvider: Contender = {
       ),
     'authorization code': codeFlow,
     registration: async () => registrationFlow('/reg', { ...registrationOf(''), scope: undefined }),
-    // It cannot introspect its JWTs, because it does not store them: these are opaque.
+    // It cannot introspect its JWTs because it does not store them, so these tokens are opaque.
     async introspection(port) {
       const requests: string[] = [];
       while (requests.length < 20) {

@@ -1,4 +1,4 @@
-/** Portcullis as `portcullis up` composes it: a SQLite file with synchronous=FULL, ES256 JWTs, limits, events and log on. */
+/** Portcullis as started by `portcullis up`: a SQLite file with synchronous=FULL, ES256 JWTs, rate limits, audit events and log. */
 import { existsSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -24,7 +24,7 @@ import {
 import { seedUsers, type Users } from './users.ts';
 
 const SCOPE = 'notes:read notes:write';
-/** A client that the operator has set up, so that consent to it can be remembered. */
+/** A pre-registered client, whose consent can be remembered. */
 const APP_REDIRECT_URI = 'https://app.example/callback';
 const APP = {
   client_id: 'app',
@@ -34,7 +34,7 @@ const APP = {
   token_endpoint_auth_method: 'none',
 };
 
-/** The application that acts for itself, and asks about its own tokens. */
+/** A client that uses client credentials and introspects its own tokens. */
 const MACHINE = {
   client_id: 'machine',
   client_secret: 'a-secret-of-forty-three-characters-0123456789',
@@ -43,7 +43,7 @@ const MACHINE = {
   token_endpoint_auth_method: 'client_secret_basic',
 };
 
-/** On, with high limits: no single network may do what is measured here. */
+/** Enabled, with high limits: a single network may not send this load. */
 const LIMITS = Object.fromEntries(
   ['refreshes', 'clientTokens', 'registrations', 'authorizations'].map((name) => [
     name,
@@ -51,7 +51,7 @@ const LIMITS = Object.fromEntries(
   ]),
 );
 
-/** Registrations that were never used: in use, 20,000 at a time. */
+/** The limit on unused clients, which is 20,000 by default. */
 const REGISTRATION = { maxUnusedClients: 100_000_000 };
 
 const machineFields = {
@@ -66,13 +66,13 @@ export function isBuilt(): boolean {
   return existsSync(new URL(`../../${BUILT}`, import.meta.url));
 }
 
-/** Where and how an instance runs. */
+/** Options of an instance. */
 export interface Instance {
-  /** Its data: a new folder when left out. */
+  /** The data folder; a new one by default. */
   readonly folder?: string;
-  /** `portcullis.db` in the folder when left out. */
+  /** `portcullis.db` in the data folder by default. */
   readonly database?: string;
-  /** Several processes of one installation have one address. */
+  /** Several processes of one deployment share one URL. */
   readonly publicUrl?: string;
   readonly core?: number | null;
   /** Options for Node. */
@@ -85,7 +85,7 @@ process.once('exit', () => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 
-/** A folder that is removed in the end. */
+/** Creates a folder that is removed at the end. */
 export function newFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-bench-'));
   folders.push(folder);
@@ -102,7 +102,7 @@ export async function startPortcullis(instance: Instance = {}): Promise<Server> 
     JSON.stringify({ clients: [MACHINE, APP], rateLimits: LIMITS, registration: REGISTRATION }),
   );
   const [node, ...words] = nodeCommand(instance.main ?? 'packages/cli/from-sources.js', 'up');
-  // What was built stands on what was built.
+  // The build depends on builds.
   const rest = words.filter((word) => instance.main === undefined || !word.startsWith('--conditions'));
   const [, , typed = ''] = nodeCommand('bench/servers/application.ts');
   const application = instance.main === undefined ? typed : withoutTypes(typed, folder);
@@ -124,7 +124,7 @@ export async function startPortcullis(instance: Instance = {}): Promise<Server> 
   });
 }
 
-/** What was built is given an application that was built, so that nothing has to read types. */
+/** The application for the build is compiled too, so that no types are stripped at run time. */
 function withoutTypes(file: string, folder: string): string {
   const built = join(folder, 'application.js');
   writeFileSync(built, stripTypeScriptTypes(readFileSync(file, 'utf8')));
@@ -145,7 +145,7 @@ export async function register(port: number): Promise<string> {
   return clientId;
 }
 
-/** What the first form of a page would send, in the order of its inputs. */
+/** The fields that the first form of a page would submit, in order. */
 function fieldsOf(page: string): [string, string][] {
   const [form = ''] = page.split('</form>', 1);
   const inputs = form.matchAll(/<input [^>]*name="([^"]+)" value="([^"]*)"/g);
@@ -155,8 +155,8 @@ function fieldsOf(page: string): [string, string][] {
 export const resourceAt = (port: number): string => `http://localhost:${port}/mcp`;
 
 /**
- * Who is asked: four requests, the authorization request, the page of consent, the answer to it, and the redemption.
- * Who is remembered: two, the first and the last.
+ * With consent: four requests, namely the authorization request, the consent page, its submission, and the code redemption.
+ * With remembered consent: two, the first and the last.
  */
 export function codeFlow(
   { clientId, browsers }: Users,
@@ -199,7 +199,7 @@ export function codeFlow(
   }
 }
 
-/** Grants of users: their refresh tokens. */
+/** Creates grants. @returns their refresh tokens */
 export async function makeChains(port: number, users: Users, resource: string): Promise<readonly string[]> {
   const chains: string[] = [];
   const begin = codeFlow(users, resource, 'asked', (refreshToken) => chains.push(refreshToken));
@@ -216,7 +216,7 @@ export function refreshFlowOf(clientId: string, chains: readonly string[]): Begi
 
 export const machineFlow: Begin = tokenFlow(machineRequest, { jwt: true });
 
-/** Where each instance keeps what it has, by port. */
+/** The database of each instance, by port. */
 const databases = new Map<number, string>();
 
 /** A registered client, and users for it. */
@@ -225,7 +225,7 @@ async function inviteUsers(port: number): Promise<Users> {
   return { clientId, browsers: seedUsers(databases.get(port) ?? '', `http://localhost:${port}`) };
 }
 
-/** Users who have all consented to the configured client before. */
+/** Creates users who have all consented to the pre-registered client. */
 async function rememberUsers(port: number): Promise<Users> {
   const browsers = seedUsers(databases.get(port) ?? '', `http://localhost:${port}`);
   const users = { clientId: APP.client_id, browsers };

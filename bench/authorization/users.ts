@@ -1,19 +1,19 @@
-/** Users with an account and a session each, written into the database: hashing their passwords would take too long. */
+/** Users with an account and a session each, inserted into the database, because hashing passwords would take too long. */
 import { hash, randomBytes } from 'node:crypto';
 import { DatabaseSync } from 'node:sqlite';
 
 /** Enough that no user collects an unrealistic number of grants. */
 const USERS = 1000;
 
-/** What a browser sends for a navigation by the user. */
+/** The fetch metadata headers of a navigation by the user. */
 const NAVIGATION = { 'sec-fetch-site': 'none', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
 
 const HASH_OF_NOTHING = '$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA';
 
-/** A client, and browsers in each of which one user is signed in. */
+/** A client, and browsers with one signed-in user each. */
 export interface Users {
   readonly clientId: string;
-  /** Fields that the browser sends with each request. */
+  /** Headers that the browser sends with each request. */
   readonly browsers: readonly Readonly<Record<string, string>>[];
 }
 
@@ -23,7 +23,7 @@ export interface User {
   readonly browser: Readonly<Record<string, string>>;
 }
 
-/** @param publicUrl where the server says that it is: its cookies are named by that */
+/** @param publicUrl the server's public URL, which determines its cookie names */
 export function inventUsers(publicUrl: string): readonly User[] {
   const name = `portcullis-${new URL(publicUrl).port}`;
   return Array.from({ length: USERS }, () => {
@@ -47,7 +47,7 @@ export function accountRow(id: string): [string, string, string, string, number]
   return [id, email, email, HASH_OF_NOTHING, Math.floor(Date.now() / 1000)];
 }
 
-/** For PostgreSQL; `forSqlite` for the other. */
+/** The statements for PostgreSQL; see `forSqlite` for SQLite. */
 export const INSERT_ACCOUNT =
   'INSERT INTO accounts (id, email, email_key, password_hash, created_at) VALUES ($1, $2, $3, $4, $5)';
 export const INSERT_SESSION =
@@ -63,7 +63,7 @@ export function sessionRow({ sessionHash, accountId }: User): [string, string, n
   return [sessionHash, accountId, now, now + 86_400];
 }
 
-/** Writes users into a SQLite file, also while a server has it open; returns their browsers. */
+/** Inserts users into a SQLite file, which a server may have open. @returns their browsers */
 export function seedUsers(file: string, publicUrl: string): Users['browsers'] {
   const users = inventUsers(publicUrl);
   const database = new DatabaseSync(file, { timeout: 10_000 });

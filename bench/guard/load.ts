@@ -1,4 +1,4 @@
-/** Load on a server of this computer: a number of connections, each with one request under way. */
+/** Load on a local server: a number of connections, each with one pending request. */
 import { connect, type Socket } from 'node:net';
 
 interface LoadResult {
@@ -6,7 +6,7 @@ interface LoadResult {
   readonly seconds: number;
 }
 
-/** Requests in turn; who asks again goes on where the last one stopped. */
+/** Cycles through requests; each call continues where the last one stopped. */
 export function inTurn(requests: readonly Buffer[]): () => Buffer {
   let next = 0;
   return () => {
@@ -17,12 +17,12 @@ export function inTurn(requests: readonly Buffer[]): () => Buffer {
 
 /** A number of connections that stay open between loads. */
 export interface Connections {
-  /** Sends requests until the time in seconds is over. Every answer must be a 200. */
+  /** Sends requests for a number of seconds. Every response must be 200. */
   load(seconds: number): Promise<LoadResult>;
   close(): void;
 }
 
-/** Connects to a server. @param next what is sent next */
+/** Connects to a server. @param next returns the next request */
 export async function connectTo(port: number, next: () => Buffer, connections = 64): Promise<Connections> {
   const length = await lengthOfAnswer(port, next());
   const sockets = await Promise.all(Array.from({ length: connections }, () => open(port)));
@@ -40,7 +40,7 @@ export async function connectTo(port: number, next: () => Buffer, connections = 
   };
 }
 
-/** One request after the other until an end, in milliseconds of the clock of the process; how many were answered. */
+/** Sends one request after another until `end`, on the clock of `performance.now()`. @returns the number of responses */
 function keepAsking(
   socket: Socket,
   { next, length, end }: { readonly next: () => Buffer; readonly length: number; readonly end: number },
@@ -49,7 +49,7 @@ function keepAsking(
     let received = 0;
     let answered = 0;
     const take = (chunk: Buffer): void => {
-      // "200" stands at the tenth place of "HTTP/1.1 200 OK".
+      // "200" begins at index 9 of "HTTP/1.1 200 OK".
       if (received === 0 && chunk[9] !== 0x32) reject(new Error(chunk.toString().slice(0, 300)));
       received += chunk.length;
       if (received < length) return;
@@ -71,7 +71,7 @@ export function requestWith(token: string): Buffer {
   return Buffer.from(`GET /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\n\r\n`);
 }
 
-/** All answers of a server here are as long as the first: the same fields, the same body. */
+/** All responses of a server here are as long as the first: same headers, same body. */
 async function lengthOfAnswer(port: number, request: Buffer): Promise<number> {
   const socket = await open(port);
   let length = 0;

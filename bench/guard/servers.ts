@@ -1,4 +1,4 @@
-/** The servers that are compared: each answers 60 bytes, bare or behind a guard. `servers.ts <name>`, as a child process. */
+/** The servers that are compared: each responds with 60 bytes, with or without a guard. `servers.ts <name>`, as a child process. */
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
@@ -26,7 +26,7 @@ const plain: RequestListener = (_request, response) => {
   response.writeHead(200, HEADERS).end(BODY);
 };
 
-/** `empty` stands behind a middleware that does nothing: what the framework's own chain costs. */
+/** `empty` has middleware that does nothing, which shows the cost of the framework's own chain. */
 type Kind = 'bare' | 'guarded' | 'middleware' | 'empty';
 
 function expressApp(kind: Kind): RequestListener {

@@ -1,4 +1,4 @@
-/** Access tokens for measurements, signed by a key that is made for them. */
+/** Access tokens for measurements, signed with a temporary key. */
 import { createPrivateKey, generateKeyPairSync, randomUUID, sign } from 'node:crypto';
 
 export const ISSUER = 'https://as.example';
@@ -10,7 +10,7 @@ export interface TokenStock {
   readonly tokens: readonly string[];
 }
 
-/** Makes distinct tokens of about 680 characters, as authorization servers issue them. */
+/** Issues distinct tokens of about 680 characters, a typical size. */
 export function makeTokens(count: number): TokenStock {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const jwk = { ...publicKey.export({ format: 'jwk' }), kid: randomUUID(), alg: 'ES256', use: 'sig' };

@@ -1,4 +1,4 @@
-/** Figures of repeated measurements, and the report that they are written to: a table to read and JSON to compare. */
+/** Statistics of repeated measurements, and their report: a table to read and JSON to compare. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
@@ -19,19 +19,19 @@ export function spread(values: readonly number[], digits: number): string {
 /** One part of a run. */
 export interface Part {
   readonly title: string;
-  /** What has to be known to read the table. */
+  /** What a reader needs to know about the table. */
   readonly notes: readonly string[];
   readonly columns: readonly string[];
   readonly rows: readonly (readonly string[])[];
-  /** Everything that was measured. */
+  /** All measurements. */
   readonly samples: unknown;
-  /** What went wrong: answers that were not right. */
+  /** Errors: wrong responses. */
   readonly issues: readonly string[];
 }
 
 const folder = new URL('../results/', import.meta.url);
 
-/** Writes what was measured so far; answers the folder's files. */
+/** Writes all measurements so far. @returns the files */
 export function writeReport(parts: readonly Part[], began: Date): string {
   mkdirSync(folder, { recursive: true });
   const about = {

@@ -1,6 +1,6 @@
 /**
- * Load in a closed loop: a number of connections, each with one request under way. It speaks HTTP/1.1 on sockets itself, because
- * a client of node:http costs more for a request than the bare server that everything is compared with.
+ * Load in a closed loop: a number of connections, each with one pending request. It speaks HTTP/1.1 on raw sockets, because a
+ * node:http client costs more per request than the bare server that everything is compared with.
  */
 import { connect, type Socket } from 'node:net';
 
@@ -11,36 +11,36 @@ export interface Answer {
   readonly body: string;
 }
 
-/** A request, and what becomes of its answer. */
+/** A request, and how its response is handled. */
 export interface Step {
   readonly request: string;
-  /** Answers the next step of the same flow, `null` when the flow has ended well. Throws when the answer is wrong. */
+  /** Returns the next step of the flow, `null` when it has succeeded. @throws Error for a wrong response */
   read(answer: Answer): Step | null;
 }
 
-/** Begins a flow; `null` when there is nothing left to begin with. */
+/** Starts a flow; `null` when none is left. */
 export type Begin = () => Step | null;
 
 export interface Load {
-  /** That ended well. */
+  /** Flows that succeeded. */
   readonly flows: number;
   readonly requests: number;
   readonly seconds: number;
-  /** Flows with a wrong answer, and what the first was. */
+  /** Flows with a wrong response, and the first error. */
   readonly bad: number;
   readonly issue: string | null;
-  /** Milliseconds of one request. */
+  /** Milliseconds per request. */
   readonly p50: number;
   readonly p99: number;
 }
 
-/** When to begin no more flows. Those under way still end. */
+/** When to stop starting flows. Pending ones complete. */
 export interface Until {
   readonly seconds?: number;
   readonly flows?: number;
 }
 
-/** Loads a server of this computer. */
+/** Loads a local server. */
 export async function load(
   ports: readonly number[],
   begin: Begin,
@@ -99,13 +99,13 @@ export async function load(
   }
 }
 
-/** Goes through one flow alone, for setting up. Throws when an answer is wrong. */
+/** Runs one flow, for set-up. @throws Error for a wrong response */
 export async function walk(port: number, begin: Begin): Promise<void> {
   const { issue } = await load([port], begin, { flows: 1 }, 1);
   if (issue !== null) throw new Error(issue);
 }
 
-/** A connection that stays. */
+/** A persistent connection. */
 interface Wire {
   send(request: string): void;
   listen(fail: (error: Error) => void, take: (answer: Answer) => void): void;
@@ -141,7 +141,7 @@ function wireOf(socket: Socket): Wire {
   };
 }
 
-/** The whole answer, since one request is under way at a time; `null` while some of it is missing. */
+/** The whole response, as only one request is pending; `null` while it is incomplete. */
 function readAnswer(text: string): Answer | null {
   const end = text.indexOf('\r\n\r\n');
   if (end === -1) return null;
@@ -165,7 +165,7 @@ function joinChunks(text: string): string {
   }
 }
 
-/** The text of a request; the body has to be ASCII. */
+/** The text of a request, whose body must be ASCII. */
 export function request(
   method: 'GET' | 'POST',
   path: string,

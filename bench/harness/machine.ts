@@ -1,28 +1,28 @@
-/** What the machine does during a measurement: cores to stand on, CPU time and memory of a process, what others took. */
+/** The machine during a measurement: CPU pinning, CPU time and memory of a process, and load by others. */
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism, cpus } from 'node:os';
 
-/** Where the measured server stands, and where the load and everything else does. */
+/** The core of the measured server, and the core of the load and everything else. */
 export const SERVER_CORE = 0;
 export const LOAD_CORE = 1;
 
-/** Whether processes can be kept on one core each. Where they cannot, figures say so and mean less. */
+/** Whether processes can be pinned to a core. If not, the report says so, and results are less reliable. */
 const canPin: boolean = availableParallelism() > 1 && spawnSync('taskset', ['--version']).status === 0;
 
-/** The command that runs a command on one core; on all of them for `null`, or when it cannot be pinned. */
+/** The command that runs a command on one core; on all cores for `null`, or when pinning is unavailable. */
 export function onCore(core: number | null, command: readonly [string, ...string[]]): [string, ...string[]] {
   return canPin
     ? ['taskset', '-c', core === null ? `0-${cpus().length - 1}` : String(core), ...command]
     : [...command];
 }
 
-/** Moves this process, all its threads, to the core of the load. */
+/** Moves this process with all its threads to the core of the load. */
 export function standAside(): void {
   if (canPin) spawnSync('taskset', ['-acp', String(LOAD_CORE), String(process.pid)]);
 }
 
-/** Seconds of CPU time that a process has used, on all its threads; `NaN` where nothing tells. */
+/** Seconds of CPU time that a process has used on all threads; `NaN` if unknown. */
 export function cpuOf(pid: number): number {
   try {
     const threads = readdirSync(`/proc/${pid}/task`);
@@ -33,7 +33,7 @@ export function cpuOf(pid: number): number {
   }
 }
 
-/** Megabytes of a process that are resident; `NaN` where nothing tells. */
+/** Resident megabytes of a process; `NaN` if unknown. */
 export function memoryOf(pid: number): number {
   try {
     return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
@@ -42,7 +42,7 @@ export function memoryOf(pid: number): number {
   }
 }
 
-/** Seconds that all cores together have been busy, whichever process kept them so. Counted in hundredths. */
+/** Seconds that all cores together were busy, in hundredths, whatever the process. */
 export function busySeconds(): number {
   try {
     const [, ...ticks] = (readFileSync('/proc/stat', 'utf8').split('\n')[0] ?? '').split(/\s+/);

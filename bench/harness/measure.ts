@@ -1,4 +1,4 @@
-/** One measurement: load for a while, with the processor's time that it cost and what others took meanwhile. */
+/** One measurement: load for a while, with its CPU time and the load by other processes meanwhile. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Begin, type Load, load, request } from './load.ts';
 import { busySeconds, cpuOf } from './machine.ts';
@@ -6,13 +6,13 @@ import { freePort, nodeCommand, type Server, start } from './server.ts';
 
 export interface Measurement extends Load {
   readonly perSecond: number;
-  /** Microseconds of CPU time of the server for a flow. */
+  /** CPU time of the server per flow, in microseconds. */
   readonly cost: number;
-  /** Cores that were kept busy by anybody but the server and the load, where 0.12 is little. */
+  /** Cores kept busy by other processes; 0.12 is little. */
   readonly noise: number;
 }
 
-/** More than that, and a measurement is made again. */
+/** A measurement with more than that is repeated. */
 const LOUD = 0.12;
 
 export async function measure(
@@ -38,7 +38,7 @@ function readClocks(servers: readonly Server[]) {
   return { busy: busySeconds(), servers: spent, own: cpuOf(process.pid) };
 }
 
-/** Measures until it is quiet enough, at most `tries` times; answers the quietest. */
+/** Measures until the machine is quiet enough, at most `tries` times. @returns the quietest measurement */
 export async function measureQuietly(
   attempt: () => Promise<Measurement>,
   tries: number,
@@ -52,7 +52,7 @@ export async function measureQuietly(
   return best;
 }
 
-/** What everything is compared with. */
+/** The baseline of all comparisons. */
 export async function startBare(): Promise<Server> {
   return start({ command: nodeCommand('bench/servers/bare.ts'), port: await freePort(), ready: '/' });
 }

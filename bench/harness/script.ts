@@ -1,11 +1,11 @@
-/** Measurements that are programs of their own: what they print goes into the report as it is. */
+/** Measurements that are separate programs: their output is copied to the report. */
 import { spawn } from 'node:child_process';
 import type { Part } from './figures.ts';
 import { onCore } from './machine.ts';
 import { nodeCommand } from './server.ts';
 
 export async function runScript(title: string, file: string): Promise<Part> {
-  // It places its processes itself.
+  // It pins its processes itself.
   const [command, ...rest] = onCore(null, nodeCommand(file));
   const child = spawn(command, rest, { stdio: ['ignore', 'pipe', 'inherit'] });
   let output = '';

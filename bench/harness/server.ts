@@ -1,4 +1,4 @@
-/** Servers under measurement, each a process of its own on the core that is theirs. */
+/** Measured servers, each a process on the core reserved for servers. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,7 +9,7 @@ import { cpuOf, memoryOf, onCore, SERVER_CORE } from './machine.ts';
 export interface Server {
   readonly port: number;
   readonly pid: number;
-  /** Milliseconds from the start of the process to its first answer. */
+  /** Milliseconds from the start of the process to its first response. */
   readonly startedIn: number;
   /** Seconds of CPU time so far. */
   cpu(): number;
@@ -21,10 +21,10 @@ export interface Server {
 export interface Start {
   readonly command: readonly [string, ...string[]];
   readonly port: number;
-  /** A path that answers 200 when the server is ready. */
+  /** A path that returns 200 when the server is ready. */
   readonly ready: string;
   readonly environment?: Readonly<Record<string, string>>;
-  /** A file descriptor that its output goes to; nowhere when left out. */
+  /** A file descriptor for its output, which is discarded by default. */
   readonly output?: number;
   /** `null`: on any core. */
   readonly core?: number | null;
@@ -37,7 +37,7 @@ process.once('exit', () => {
 });
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
-/** Starts a server and waits for its first answer. */
+/** Starts a server and waits for its first response. */
 export async function start({
   command,
   port,
@@ -55,7 +55,7 @@ export async function start({
   const { pid = 0 } = child;
   running.add(child);
   child.once('exit', () => running.delete(child));
-  while (!(await answers(port, ready))) {
+  while (!(await responds(port, ready))) {
     if (child.exitCode !== null) throw new Error(`The server ended: ${command.join(' ')}`);
     if (performance.now() - began > PATIENCE)
       throw new Error(`The server did not start: ${command.join(' ')}`);
@@ -77,7 +77,7 @@ export function nodeCommand(file: string, ...rest: string[]): [string, ...string
   return [process.execPath, '--conditions=portcullis-source', path, ...rest];
 }
 
-async function answers(port: number, path: string): Promise<boolean> {
+async function responds(port: number, path: string): Promise<boolean> {
   try {
     const check = ({ status }: { readonly status: number }): null => {
       if (status !== 200) throw new Error(`status ${status}`);

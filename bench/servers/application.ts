@@ -1,4 +1,4 @@
-/** The smallest application that `portcullis up` can protect: what is measured stands in front of it. */
+/** The smallest application that `portcullis up` can protect. */
 import type { ProtectedApplication } from '@portcullis/cli';
 
 export const app: ProtectedApplication = {

@@ -1,4 +1,4 @@
-/** What everything is compared with: node:http that answers 60 bytes of JSON, with nothing around it. */
+/** The baseline: bare node:http that responds with 60 bytes of JSON. */
 import { createServer } from 'node:http';
 
 const BODY = JSON.stringify({ message: 'Sixty bytes of JSON, neither more nor fewer...' });

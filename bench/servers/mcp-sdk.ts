@@ -1,4 +1,4 @@
-/** The official SDK's mcpAuthRouter over maps in memory, as its demo provider does, with refresh tokens that rotate. */
+/** The official SDK's mcpAuthRouter over in-memory maps, like its demo provider, with rotating refresh tokens. */
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import type { OAuthServerProvider } from '@modelcontextprotocol/sdk/server/auth/provider.js';
 import { mcpAuthRouter } from '@modelcontextprotocol/sdk/server/auth/router.js';
@@ -96,7 +96,7 @@ app.use(
     revocationOptions: unlimited,
   }),
 );
-// The router has none: this is the one of the SDK's demo, which authenticates no user.
+// The router has no login; this one is from the SDK's demo, which does not authenticate users.
 app.post('/introspect', async (request, response) => {
   try {
     const { clientId, scopes, expiresAt } = await provider.verifyAccessToken(request.body.token);

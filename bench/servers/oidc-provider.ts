@@ -3,7 +3,7 @@ import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { REDIRECT_URI } from '../authorization/flows.ts';
 import { OPAQUE_RESOURCE, RESOURCE, SECRET } from '../authorization/oidc-provider.ts';
 
-/** What is used of oidc-provider, which brings no types. */
+/** The used part of oidc-provider, which has no types. */
 interface Provider {
   readonly Grant: { new (of: object): ProviderGrant; find(id: string): Promise<ProviderGrant | undefined> };
   use(handle: (context: Context, next: () => Promise<void>) => Promise<void>): void;

@@ -1,4 +1,4 @@
-/** A protected MCP server on Express, by the SDK 1.x: a session belongs to the user and client that opened it. `ISSUER=… npm start` */
+/** A protected MCP server on Express with the SDK 1.x: a session belongs to the user and client that opened it. `ISSUER=… npm start` */
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { createGuard, createHandleTable, jwtVerifier, type Principal } from '@portcullis/resource-server';

@@ -1,4 +1,4 @@
-/** A protected MCP server on Fastify, by the SDK 1.x without sessions. `ISSUER=… npm start` */
+/** A protected MCP server on Fastify with the SDK 1.x, without sessions. `ISSUER=… npm start` */
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { createGuard, jwtVerifier } from '@portcullis/resource-server';

@@ -1,4 +1,4 @@
-/** A protected MCP server on Hono, by the server package 2.x. `ISSUER=… npm start` */
+/** A protected MCP server on Hono with the server package 2.x. `ISSUER=… npm start` */
 import { serve } from '@hono/node-server';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { createGuard, jwtVerifier } from '@portcullis/resource-server';

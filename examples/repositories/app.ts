@@ -1,4 +1,4 @@
-/** Beside its authorization server: `portcullis up --app examples/repositories/app.ts --config examples/repositories/portcullis.json` */
+/** The application in one process with its authorization server: `portcullis up --app examples/repositories/app.ts --config examples/repositories/portcullis.json` */
 import type { ProtectedApplication } from '@portcullis/cli';
 import { serveRepositories } from './repositories.ts';
 

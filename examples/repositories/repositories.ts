@@ -1,4 +1,4 @@
-/** An MCP server that lists repositories at GitHub. It uses a token of its own for the user it serves, never the client's. */
+/** An MCP server that lists GitHub repositories with a provider token of its user, never the client's token. */
 import { type CallToolResult, createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import type { RunningApplication } from '@portcullis/cli';
 import type { Principal } from '@portcullis/resource-server';
@@ -30,7 +30,7 @@ async function list(upstream: UpstreamTokenSource, principal: Principal): Promis
   const response = await fetch(`${GITHUB_API}/user/repos`, {
     headers: { authorization: `Bearer ${accessToken}`, 'user-agent': 'repositories' },
   });
-  // What was kept may have been ended there a moment ago.
+  // The user may have just revoked the token at GitHub.
   if (response.status === 401) upstream.forget(principal);
   if (!response.ok) throw new Error(`GitHub answered ${response.status}.`);
   const repositories = (await response.json()) as { readonly full_name: string }[];

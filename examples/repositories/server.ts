@@ -1,4 +1,4 @@
-/** Elsewhere than its authorization server, of which it gets the tokens for GitHub by token exchange. `ISSUER=… SECRET=… node server.ts` */
+/** The application apart from its authorization server, from which it obtains GitHub tokens by token exchange. `ISSUER=… SECRET=… node server.ts` */
 import { createServer } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import { createGuard, jwtVerifier } from '@portcullis/resource-server';

@@ -1,8 +1,8 @@
 /** Everything that users do on the pages, by keyboard alone: no mouse, and no script except for passkeys. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { drawn } from '../../scripts/photographs/drawn.ts';
-import { type Gallery, openGallery, PASSWORD } from '../../scripts/photographs/gallery.ts';
+import { type Gallery, openGallery, PASSWORD } from '../../scripts/gallery/gallery.ts';
+import { untilPainted } from '../../scripts/gallery/paint.ts';
 import { launchChromium } from '../support/browser.ts';
 import { type Callback, openCallback } from '../support/callback.ts';
 
@@ -60,7 +60,7 @@ async function type(page: Page, field: string, text: string): Promise<void> {
 async function on(page: Page, heading: string): Promise<void> {
   await page.getByRole('heading', { level: 1, name: heading, exact: true }).waitFor();
   if ((await page.locator('[autofocus]').count()) > 0) await page.locator('[autofocus]:focus').waitFor();
-  await drawn(page);
+  await untilPainted(page);
 }
 
 async function enter(javaScriptEnabled = false): Promise<Page> {

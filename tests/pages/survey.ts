@@ -2,7 +2,7 @@
 import axe, { type AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
-import { type Habits, walk } from '../../scripts/photographs/walk.ts';
+import { type Habits, walk } from '../../scripts/gallery/walk.ts';
 import { launchChromium } from '../support/browser.ts';
 
 const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];

@@ -1,6 +1,6 @@
 /** A user with an account in a real browser. */
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { drawn } from '../../scripts/photographs/drawn.ts';
+import { untilPainted } from '../../scripts/gallery/paint.ts';
 import type { Account, Decision, Elsewhere, User } from './user.ts';
 
 export interface ChromiumUser extends User {
@@ -34,7 +34,7 @@ export async function openBrowserFor(
       const page = await context.newPage();
       try {
         await page.goto(String(url));
-        await drawn(page);
+        await untilPainted(page);
         if (elsewhere === undefined) await signIn(page, account);
         else await choose(page, elsewhere);
         return await decide(page, decision, elsewhere);

@@ -20,19 +20,19 @@ export const app: ProtectedApplication = {
       scopes: { 'notes:read': 'Ihre Notizen lesen', 'notes:write': 'Notizen hinzufügen und löschen' },
     },
   },
-  // Listing tools, saying who you are: any token will do.
+  // Any token may list tools and call whoami.
   scopesFor: ({ tool }) => (tool === null ? [] : (scopesOfTools.get(tool) ?? [])),
 
   async create({ dataFolder }) {
     const notes = openNotes(dataFolder === null ? ':memory:' : join(dataFolder, 'notes.db'));
-    // Serves the stateless protocol of 2026-07-28, and clients of earlier revisions one request at a time.
+    // Serves the stateless protocol of 2026-07-28, and each request of clients of earlier revisions statelessly.
     const handler = createMcpHandler(({ authInfo }) =>
       createNotesServer(notes, authInfo?.extra?.['principal'] as Principal),
     );
     return {
       handle(request, principal) {
         const { clientId, scopes } = principal;
-        // The token itself stays with the guard.
+        // The token itself never leaves the guard.
         const authInfo = { token: '', clientId, scopes: [...scopes], extra: { principal } };
         return handler.fetch(request, { authInfo });
       },

@@ -10,7 +10,7 @@ export interface Notes {
   /** Oldest first. */
   list(owner: string): readonly Note[];
   add(owner: string, text: string): Note;
-  /** Whether the owner had such a note. */
+  /** Returns whether the owner had this note. */
   delete(owner: string, id: number): boolean;
   close(): void;
 }

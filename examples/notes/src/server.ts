@@ -1,10 +1,10 @@
-/** An MCP server with four tools, for one signed-in user. Nothing in it knows of tokens. */
+/** An MCP server with four tools for one signed-in user. It never sees tokens. */
 import { type CallToolResult, McpServer } from '@modelcontextprotocol/server';
 import type { Principal } from '@portcullis/resource-server';
 import * as z from 'zod';
 import type { Notes } from './notes.ts';
 
-/** What each tool needs. The guard refuses a call without it before the server below hears of it. */
+/** The scopes of each tool. The guard rejects calls without them before they reach the server below. */
 export const scopesOfTools: ReadonlyMap<string, readonly string[]> = new Map([
   ['list_notes', ['notes:read']],
   ['add_note', ['notes:write']],
@@ -13,7 +13,7 @@ export const scopesOfTools: ReadonlyMap<string, readonly string[]> = new Map([
 
 const note = z.object({ id: z.number().int(), text: z.string() });
 
-/** The server that answers requests of this principal. */
+/** Creates the server for requests of this principal. */
 export function createNotesServer(notes: Notes, principal: Principal): McpServer {
   const server = new McpServer({ name: 'notes', version: '1.0.0' });
   // A subject is unique within its issuer only.

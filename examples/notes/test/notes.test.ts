@@ -1,4 +1,4 @@
-/** The notes, used by the official MCP client: of today's stateless wire and of the earlier one. */
+/** The notes server, called by the official MCP client over the stateless protocol and the earlier one. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -36,7 +36,7 @@ const wires = {
   'the wire with a handshake': 'legacy',
 } as const;
 
-/** A client that comes as this principal. */
+/** A client authorized as this principal. */
 async function connect(
   running: RunningApplication,
   principal: Principal,

@@ -1,7 +1,7 @@
 /** The account pages in Chromium: connections, sessions, account links, and passkeys of a virtual authenticator. */
 import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { drawn } from '../../../scripts/photographs/drawn.ts';
+import { untilPainted } from '../../../scripts/gallery/paint.ts';
 import { launchChromium } from '../../../tests/support/browser.ts';
 import { hearComplaints } from '../../../tests/support/page-errors.ts';
 import { hashSecret, newIdentifier, newSecret } from '../src/secrets.ts';
@@ -76,10 +76,10 @@ async function signIn(page: Page, path = '/login', email = EMAIL, password = PAS
   await page.goto(stage.issuer + path);
   await page.fill('[name=email]', email);
   await page.fill('[name=password]', password);
-  await drawn(page);
+  await untilPainted(page);
   await page.click('form[action="/login"] button');
   await page.waitForSelector('nav');
-  await drawn(page);
+  await untilPainted(page);
 }
 
 async function addPasskey(page: Page, name: string): Promise<void> {
@@ -114,7 +114,7 @@ async function connect(client_name: string, resource: string, scopes: readonly s
   await page.goto(stage.issuer + requestOf(request));
   await page.fill('[name=email]', EMAIL);
   await page.fill('[name=password]', PASSWORD);
-  await drawn(page);
+  await untilPainted(page);
   await page.click('form[action="/login"] button');
   const called = page.waitForRequest((one) => one.url().startsWith('http://127.0.0.1:9/cb'));
   await page.click('[name=decision][value=allow]');

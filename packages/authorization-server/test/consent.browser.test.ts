@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import axe, { type AxeResults } from 'axe-core';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { drawn } from '../../../scripts/photographs/drawn.ts';
+import { untilPainted } from '../../../scripts/gallery/paint.ts';
 import { launchChromium } from '../../../tests/support/browser.ts';
 import { startListening, withoutAddress } from './listening-server.ts';
 import { EMAIL, PASSWORD, requestOf, VERIFIER } from './visitor.ts';
@@ -97,11 +97,11 @@ async function ask(page: Page, parameters: Record<string, string>): Promise<void
   if (page.url().includes('/login')) {
     await page.fill('[name=email]', EMAIL);
     await page.fill('[name=password]', PASSWORD);
-    await drawn(page);
+    await untilPainted(page);
     await page.press('[name=password]', 'Enter');
   }
   await page.waitForSelector('[name=decision]');
-  await drawn(page);
+  await untilPainted(page);
 }
 
 /** Allows, and redeems what the client was called back with. */

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { drawn } from '../../../scripts/photographs/drawn.ts';
+import { untilPainted } from '../../../scripts/gallery/paint.ts';
 import { launchChromium } from '../../../tests/support/browser.ts';
 import type { AuthorizationEvent, AuthorizationServer } from '../src/index.ts';
 import { startListening } from './listening-server.ts';
@@ -91,7 +91,7 @@ async function signIn(page: Page, path?: string): Promise<void> {
   if (path !== undefined) await page.goto(path);
   await page.fill('[name=email]', EMAIL);
   await page.fill('[name=password]', PASSWORD);
-  await drawn(page);
+  await untilPainted(page);
   await page.click('form[action="/login"] button');
 }
 

@@ -2,7 +2,7 @@
 import { createServer, type Server } from 'node:http';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { drawn } from '../../../scripts/photographs/drawn.ts';
+import { untilPainted } from '../../../scripts/gallery/paint.ts';
 import { launchChromium } from '../../../tests/support/browser.ts';
 import { hearComplaints } from '../../../tests/support/page-errors.ts';
 import { type ListeningServer, startListening } from './listening-server.ts';
@@ -100,10 +100,10 @@ async function visit(
 async function signIn(page: Page): Promise<void> {
   await page.fill('[name=email]', EMAIL);
   await page.fill('[name=password]', PASSWORD);
-  await drawn(page);
+  await untilPainted(page);
   await page.click('form[action="/login"] button');
   await page.waitForSelector('[name=decision]');
-  await drawn(page);
+  await untilPainted(page);
 }
 
 const allow = '[name=decision][value=allow]';

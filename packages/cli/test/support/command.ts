@@ -17,7 +17,7 @@ export interface Ended {
 }
 
 /** What a command is run with beside its arguments. */
-export interface RunOptions {
+interface RunOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** The content of standard input, which is empty without it. */
   readonly input?: string;

@@ -1,4 +1,4 @@
-/** A server with everything that its pages can show, on loopback and in memory. */
+/** A server with everything that its pages can show, on loopback with an in-memory store. */
 import { createHash, createHmac } from 'node:crypto';
 import { type AuthorizationServer, createAuthorizationServer } from '@portcullis/authorization-server';
 import { listen } from '@portcullis/http/node';
@@ -10,29 +10,29 @@ const CALLBACK = 'http://127.0.0.1:51004/callback';
 
 export interface Gallery {
   readonly issuer: string;
-  /** A one-time link, when there is no account yet. */
+  /** The setup link while there is no account yet. */
   readonly setupLink: string | null;
-  /** Clients that registered themselves: one with a plain name, one with a long one. */
+  /** Dynamically registered clients: one with a short name, one with a long one. */
   readonly other: string;
   readonly talker: string;
   /** The resource that has workspaces. */
   readonly board: string;
-  /** A link for a user who has an account and has not used it yet. */
+  /** An invitation link of a user who has not signed in yet. */
   readonly invitation: string;
-  /** A link for an owner who cannot sign in. */
+  /** A reset link of a user who cannot sign in. */
   readonly reset: string;
-  /** Makes an account and the link for its owner. */
+  /** Creates an account with its account link. */
   invite(email: string): Promise<string>;
-  /** The code that an app with this secret shows now. */
+  /** The current TOTP code of a secret. */
   codeOf(secret: string): string;
-  /** The address at which an app would open the browser. */
+  /** The URL at which an app would open the browser. */
   url(parameters: Readonly<Record<string, string>>): string;
-  /** Redeems the token that a user consented to. */
+  /** Obtains the token that a user consented to. */
   redeem(location: URL, clientId: string): Promise<void>;
   close(): Promise<void>;
 }
 
-/** What there is: nothing yet, accounts, accounts beside third parties, or third parties alone. */
+/** What the server has: nothing yet, accounts, accounts and identity providers, or identity providers only. */
 export type GalleryKind = 'empty' | 'full' | 'both' | 'elsewhere';
 
 export async function openGallery(kind: GalleryKind): Promise<Gallery> {
@@ -79,7 +79,7 @@ export async function openGallery(kind: GalleryKind): Promise<Gallery> {
       client('desk', 'Writing Desk', [CALLBACK]),
       client('planner', 'Week Planner', ['https://planner.example/callback']),
     ],
-    ...((kind === 'both' || kind === 'elsewhere') && { identityProviders: THIRD_PARTIES }),
+    ...((kind === 'both' || kind === 'elsewhere') && { identityProviders: IDENTITY_PROVIDERS }),
     localAccounts: kind !== 'elsewhere',
     workspaces: async (_account, resource) =>
       resource === board
@@ -138,7 +138,7 @@ async function resetFor({ accounts }: AuthorizationServer, email: string): Promi
   return made.link;
 }
 
-/** A user whose sign-in may change while screenshots are taken. */
+/** A user whose login methods may change while screenshots are taken. */
 async function addGrace(server: AuthorizationServer): Promise<void> {
   const link = new URL(await linkFor(server, 'grace@example.com'));
   const token = link.searchParams.get('token') ?? '';
@@ -160,7 +160,7 @@ function codeOf(secret: string): string {
   return String(number % 1_000_000).padStart(6, '0');
 }
 
-const THIRD_PARTIES = [
+const IDENTITY_PROVIDERS = [
   identityProvider('hub', 'Harbour Hub'),
   identityProvider('staff', 'the sign-in of Lakeside employees'),
   {
@@ -169,7 +169,7 @@ const THIRD_PARTIES = [
     clientId: 'library',
     clientSecret: 'only for screenshots, never used',
     scopes: ['openid'],
-    // Nothing listens there: it is the provider that is down.
+    // Nothing listens at this port: the identity provider that is down.
     kind: { issuer: 'http://localhost:1' },
   },
 ];

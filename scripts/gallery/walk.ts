@@ -1,18 +1,18 @@
-/** Walks through every page in every state that users meet, in one kind of browser. */
+/** Visits every page in every state that users encounter, in one kind of browser. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
-import { drawn } from './drawn.ts';
 import { type Gallery, openGallery, PASSWORD } from './gallery.ts';
+import { untilPainted } from './paint.ts';
 import { type Scene, scenes } from './scenes.ts';
 
 /** The cookies of a browser in which Ada is signed in. */
 type SignedIn = Awaited<ReturnType<BrowserContext['storageState']>>;
 
-/** Looks at a page, whose name no other has. */
+/** Takes a screenshot of a page under a unique name. */
 export type Look = (page: Page, name: string) => Promise<void>;
 
-/** What kind of browser it is, whether our script reaches it, and which pages are looked at: those whose name begins so. */
+/** The kind of browser, whether it runs our script, and the prefix of the names of the pages to visit. */
 export type Habits = BrowserContextOptions & { readonly script?: 'lost'; readonly only?: string };
 
 export async function walk(browser: Browser, options: Habits, look: Look): Promise<void> {
@@ -47,16 +47,16 @@ async function see(
     const page = await context.newPage();
     await page.setViewportSize({ width: 360, height: 640 });
     await open(page, context, gallery);
-    // Our script shows what stands hidden until then.
+    // Our script reveals hidden elements.
     await page.waitForLoadState();
-    await drawn(page);
+    await untilPainted(page);
     await look(page, name);
   } finally {
     await context.close();
   }
 }
 
-/** Lets Ada connect two apps, one of them twice, so that there is something to see and to tell apart. */
+/** Lets Ada connect two apps, one of them twice, so that the page has connections to list and to distinguish. */
 async function connect(browser: Browser, gallery: Gallery): Promise<SignedIn> {
   const context = await browser.newContext();
   const page = await context.newPage();

@@ -6,7 +6,7 @@ export interface Scene {
   readonly name: string;
   /** In a browser without a session. */
   readonly fresh?: boolean;
-  /** Where it is to be seen; where there are accounts when left out. */
+  /** The server that shows it; by default the one with accounts. */
   readonly gallery?: GalleryKind;
   open(page: Page, context: BrowserContext, gallery: Gallery): Promise<void>;
 }
@@ -15,7 +15,7 @@ const fill = async (page: Page, values: Readonly<Record<string, string>>): Promi
   for (const [name, value] of Object.entries(values)) await page.fill(`[name=${name}]`, value);
 };
 
-/** Opens a request of a client, and signs in when asked to. */
+/** Opens an authorization request of a client, and signs in if required. */
 async function ask(
   page: Page,
   { url }: Gallery,
@@ -46,14 +46,14 @@ const firstScenes: readonly Scene[] = [
   },
 ];
 
-/** Grace’s codes, once she has switched them on: what her app and her recovery codes are. */
+/** Grace’s TOTP secret and recovery codes, once she has enabled MFA. */
 const grace: { recovery: string[] } = { recovery: [] };
 
 async function enterCodePage(page: Page, { issuer }: Gallery): Promise<void> {
   await page.goto(`${issuer}/login?to=account`);
   await fill(page, { email: 'grace@example.com', password: PASSWORD });
   await page.click('form[action="/login"] button');
-  // Asked for a code once she has switched them on.
+  // Requires a code once she has enabled MFA.
   await page.waitForSelector('nav, form[action="/login/code"]');
 }
 
