@@ -109,7 +109,7 @@ describe('a user who declines', () => {
     const user = await openBrowserFor(noLocalUser, browser, { elsewhere: there });
     const program = programOf(portcullis, user);
     await expect(program.fetch(portcullis.resource, { method: 'POST', body: '{}' })).rejects.toThrow(
-      'did not allow',
+      'denied access',
     );
     expect(party.given).toEqual([]);
     await program.close();

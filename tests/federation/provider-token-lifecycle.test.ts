@@ -97,10 +97,10 @@ describe('refreshing provider tokens', () => {
 
 describe('revocation', () => {
   it.each([
-    { third: 'like GitHub', id: 'github', start: stageGithub },
-    { third: 'of oidc-provider', id: 'company', start: stageOidc },
+    { provider: 'GitHub', id: 'github', start: stageGithub },
+    { provider: 'oidc-provider', id: 'company', start: stageOidc },
   ])(
-    '[GW-3P-10 GW-3P-11] access revoked at the identity provider $third is rejected here within the status check interval, including refreshes',
+    '[GW-3P-10 GW-3P-11] access revoked at $provider is rejected here within the status check interval, including refreshes',
     async ({ id, start }) => {
       const stage: Stage<IdentityProvider & { revokeAll(): unknown }> = await start();
       const { program, tokens } = await connect(stage, id);
@@ -125,10 +125,10 @@ describe('revocation', () => {
   );
 
   it.each([
-    { third: 'like GitHub', id: 'github', start: stageGithub },
-    { third: 'of oidc-provider', id: 'company', start: stageOidc },
+    { provider: 'GitHub', id: 'github', start: stageGithub },
+    { provider: 'oidc-provider', id: 'company', start: stageOidc },
   ])(
-    '[GW-3P-11] a token revoked by a client is revoked at the identity provider $third, and no other user’s',
+    '[GW-3P-11] a token revoked by a client is revoked at $provider, and no other user’s',
     async ({ id, start }) => {
       const stage: Stage<IdentityProvider & { stands(token: string): unknown }> = await start();
       const first = await connect(stage, id);

@@ -43,44 +43,54 @@ import { validateOptions } from './validate-options.ts';
 
 /** An authorization server, to be mounted at the root of its issuer's origin. */
 export interface AuthorizationServer {
-  /** Handles any request; 404 for a path that is not its own. Never rejects. */
+  /** Handles any request; an unknown path gets 404. Never throws: every error becomes a response. */
   handle(request: Request, connection?: ConnectionInfo): Promise<Response>;
-  /** The same with plain objects instead of `Request` and `Response`, for speed: for `listen` of `@portcullis/http/node`. */
+  /** Like `handle`, with plain objects instead of `Request` and `Response`, for speed. @see `listen` of `@portcullis/http/node` */
   handleHttp(request: HttpRequest, connection?: ConnectionInfo): Promise<HttpResponse>;
   /** Whether a path belongs to this server, so that a host can mount an application beside it. */
   owns(path: string): boolean;
-  /** All routes. A path that ends with `/*` stands for every path below it. */
+  /** All routes. A path that ends with `/*` matches every path below it. */
   readonly routes: readonly Pick<Route, 'method' | 'path'>[];
-  /** The public keys, for a guard in the same process. */
+  /** The public signing keys, for a guard in the same process. @see RFC 7517 §5 */
   jwks(): Promise<{ keys: PublicJwk[] }>;
-  /** Whether a verified access token is live: neither it nor its grant has been revoked. */
+  /**
+   * Whether a verified access token is live: neither it nor its grant has been revoked. For a guard in the same process, instead
+   * of introspection.
+   * @throws OAuthError `temporarily_unavailable` while the store or the grant's identity provider is unavailable
+   * @see RFC 7662 §2.2
+   */
   isLive(claims: AccessTokenClaims): Promise<boolean>;
   /**
    * The identity provider's token behind the grant of a verified access token, for a protected server in the same process.
    * @throws OAuthError `invalid_grant` when it has been revoked or has expired; `invalid_target` when there is none or it is from
    * another provider; `invalid_scope` when it lacks a requested scope; `temporarily_unavailable`
+   * @see RFC 8693 §2.2, for the same over HTTP
    */
   upstreamToken(claims: AccessTokenClaims, want?: ProviderTokenRequest): Promise<ProviderToken>;
-  /** Administration of registered and added clients. */
+  /** Administration of registered and added clients. @see RFC 7591 §2 */
   readonly clients: ClientAdministration;
-  /** Initial access tokens for one registration each. */
+  /** Initial access tokens for one registration each. @see RFC 7591 §3 */
   readonly initialAccessTokens: InitialAccessTokenAdministration;
   /** Administration of user accounts. */
   readonly accounts: AccountAdministration;
-  /** A page that lists the protected servers, for a host that has nothing else at its root. */
+  /** The page that lists the protected servers, for a host with nothing else at its root. */
   frontPage(request: HttpRequest, connection?: ConnectionInfo): Promise<HttpResponse>;
-  /** The 404 page, for a host whose own path is not found. */
+  /** The 404 page, for paths that the host does not know either. */
   missingPage(request: HttpRequest, connection?: ConnectionInfo): Promise<HttpResponse>;
   /** A one-time link that creates the first account; `null` when there is one. */
   setupLink(): Promise<string | null>;
-  /** Creates the first account, if there is none. */
+  /**
+   * Creates the first account, if there is none.
+   * @throws ConfigurationError if the email address or the password is invalid
+   */
   bootstrap(email: string, password: string): Promise<'created' | 'exists'>;
   /** Stops background work and flushes the audit log. The store stays open: its owner closes it. */
   close(): Promise<void>;
 }
 
 /**
- * Creates an authorization server: validates the options, and loads the signing keys or creates the first one.
+ * Creates an authorization server (OAuth 2.1 draft 13, RFC 8414, RFC 9068): validates the options, and loads the signing keys or
+ * creates the first one.
  * @throws ConfigurationError with every issue of the options, or when the master key does not decrypt the stored keys
  */
 export async function createAuthorizationServer<S extends CoreStore>(

@@ -464,7 +464,7 @@ it('prints the redirect URIs to register at third parties, for programs too, and
     .split('\n')
     .filter((line) => line.startsWith('{'));
   expect(
-    lines.map((line) => JSON.parse(line)).filter(({ type }) => type === 'third-party.awaited'),
+    lines.map((line) => JSON.parse(line)).filter(({ type }) => type === 'identity_provider.configured'),
   ).toMatchObject([
     { name: 'GitHub', redirectUri: `${url}/callback/github` },
     { name: 'Forge', redirectUri: `${url}/callback/forge` },

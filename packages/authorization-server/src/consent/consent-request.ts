@@ -81,20 +81,20 @@ export function serializeConsentRequest({ scopes, workspace, choices }: ConsentR
 }
 
 /**
- * Step-up: when the client already has scopes, only new ones are asked for, and the others stay. When nothing is new, the
+ * Step-up: when the client already has scopes, only new ones are offered, and the others stay. When nothing is new, the
  * client gets what it requests and no more.
  * @param granted the scopes of its live grants
  */
 function resolveConsentScopes(requested: Scopes, granted: Scopes, rules: ScopeRules): ConsentScopes {
   const added = missingScopes(requested, granted, rules.hierarchy);
   const isStepUp = granted.length > 0 && added.length > 0;
-  const asked = isStepUp ? added : requested;
+  const offered = isStepUp ? added : requested;
   return {
-    requested: asked.map((scope) => ({
+    requested: offered.map((scope) => ({
       scope,
       isNew: isStepUp,
-      isOptional: asked.length > 1 && rules.requiredScopes?.includes(scope) !== true,
-      includes: intersectScopes(asked, impliedBy(scope, rules)),
+      isOptional: offered.length > 1 && rules.requiredScopes?.includes(scope) !== true,
+      includes: intersectScopes(offered, impliedBy(scope, rules)),
     })),
     kept: isStepUp ? unionScopes(stillOffered(granted, rules), missingScopes(requested, added)) : [],
     isKnown: granted.length > 0 && !isStepUp,

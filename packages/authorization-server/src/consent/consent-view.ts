@@ -139,14 +139,14 @@ function code(text: string): Markup {
 
 function permissions(
   layout: Layout,
-  { requested: asked, chosen, alreadyGranted: kept, isKnown, server, error: wrong }: ConsentPage,
+  { requested, chosen, alreadyGranted: kept, isKnown, server, error: wrong }: ConsentPage,
 ): Markup {
-  const canChoose = asked.some(({ isOptional }) => isOptional);
+  const canChoose = requested.some(({ isOptional }) => isOptional);
   return html`<section class="head">
 <h2 id="powers">${layout.say('consent.permissions', { address: code(server.address) })}</h2>
 ${wrong === 'nothing' && html`<p class="wrong" role="alert">${layout.text('consent.error.nothing')}</p>`}
 <ul class="powers" aria-labelledby="powers">
-${asked.length === 0 ? html`<li>${keyIcon}<span>${layout.text('consent.in-your-name')}</span></li>` : asked.map((one) => permissionItem(layout, one, chosen === null || chosen.scopes.includes(one.scope)))}
+${requested.length === 0 ? html`<li>${keyIcon}<span>${layout.text('consent.in-your-name')}</span></li>` : requested.map((one) => permissionItem(layout, one, chosen === null || chosen.scopes.includes(one.scope)))}
 </ul>
 ${canChoose && html`<p class="fact choose">${layout.text('consent.choose')}</p>`}
 ${isKnown && html`<p class="fact">${layout.text('consent.known')}</p>`}

@@ -74,10 +74,10 @@ async function handleCallback(
   if (state === undefined) return context.errors.show(endpoint, 'gone');
   const login = await logins.find(request, identityProvider, state);
   if (login === 'unknown') return context.errors.show(endpoint, 'gone');
-  // A response that this browser did not ask for (login CSRF) is not used.
+  // A response that this browser did not request (login CSRF) is not used.
   if (typeof login === 'string') return context.errors.show(endpoint, login);
-  const answer = await processCallback(context, { request, connection, state, identityProvider, login });
-  return withCookies(answer, [logins.clearCookie(login)]);
+  const response = await processCallback(context, { request, connection, state, identityProvider, login });
+  return withCookies(response, [logins.clearCookie(login)]);
 }
 
 async function processCallback(context: PageContext, callback: FederatedCallback): Promise<HttpResponse> {
@@ -103,10 +103,10 @@ async function redeemCode(
   secrets: FederatedLoginSecrets,
 ): Promise<FederatedLoginResult> {
   const providerClient = context.federation.clientFor(identityProvider);
-  const answer = new URL(request.url).searchParams;
+  const parameters = new URL(request.url).searchParams;
   return {
     identityProvider,
-    ...(await providerClient.redeemCode(answer, login.approvedScopes, state, secrets)),
+    ...(await providerClient.redeemCode(parameters, login.approvedScopes, state, secrets)),
   };
 }
 

@@ -31,15 +31,15 @@ export async function withStore<T>(
   process.umask(0o077);
   const store = await openBesideServers(settings, folder, otherwise);
   const clock = () => Math.floor(Date.now() / 1000);
-  const journal = createAuditLog(store, settings.auditRetention || 0, clock);
+  const auditLog = createAuditLog(store, settings.auditRetention || 0, clock);
   try {
     return await task({
       store,
       clock,
-      events: settings.auditRetention === false ? () => {} : journal.record,
+      events: settings.auditRetention === false ? () => {} : auditLog.record,
     });
   } finally {
-    await journal.close();
+    await auditLog.close();
     await store.close();
   }
 }

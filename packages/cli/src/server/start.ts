@@ -84,7 +84,8 @@ export async function start(prepared: Prepared, processContext: ProcessContext):
   );
   // Who reads the log as JSON need not read the text.
   if (settings.log === 'json') {
-    for (const { name, redirectUri } of callbacks) log({ type: 'third-party.awaited', name, redirectUri });
+    for (const { name, redirectUri } of callbacks)
+      log({ type: 'identity_provider.configured', name, redirectUri });
   }
   lines.flush();
   processContext.write(text);

@@ -98,8 +98,8 @@ export function okta(domain: string, options: PresetOptions, server?: string): I
 }
 
 /**
- * Auth0. Its issuer ends with a slash. Which API a token is for is said by the parameter `audience`. In tenants from before 2021
- * revoking a refresh token deletes the whole grant, unless that is switched off: then say `revocationEnds: 'everything'`.
+ * Auth0. Its issuer ends with a slash. The parameter `audience` selects the API that a token is for. In tenants created before
+ * 2021, revoking a refresh token deletes the whole grant by default: set `revocationEnds: 'everything'` for them.
  * @param domain such as `example.eu.auth0.com`
  * @see https://auth0.com/docs/get-started/authentication-and-authorization-flow/authorization-code-flow
  * @see https://auth0.com/docs/secure/tokens/refresh-tokens/revoke-refresh-tokens
