@@ -342,8 +342,9 @@ describe('keys and algorithms', () => {
     );
   });
 
-  it('leave out keys that are not for verifying, too small, or published with their private part', async () => {
+  it('leave out keys that are not for verifying, too small, with a long exponent, or published with their private part', async () => {
     const small = { kty: 'RSA', n: 'A'.repeat(171), e: 'AQAB', kid: 'small' };
+    const expensive = { kty: 'RSA', n: 'A'.repeat(400), e: 'A'.repeat(12), kid: 'expensive' };
     const bad = [
       { ...old.publicJwk, use: 'enc' },
       { ...old.publicJwk, key_ops: ['sign'] },
@@ -353,6 +354,7 @@ describe('keys and algorithms', () => {
       { ...old.publicJwk, x: 'AAAA' },
       { kty: 'RSA', n: 'A'.repeat(400), kid: 'broken' },
       small,
+      expensive,
       null,
       'key',
     ];
