@@ -104,22 +104,21 @@ function isSame(one: ClientRecord, other: ClientRecord): boolean {
 function checkUnchangeable(json: unknown, client: ClientRecord): void {
   const document = (typeof json === 'object' && json !== null ? json : {}) as Record<string, unknown>;
   if (document['client_id'] !== client.id) {
-    throw new OAuthError('invalid_client_metadata', 'client_id: must be the one that was registered');
+    throw invalidMetadata('client_id: must be the one that was registered');
   }
   for (const name of ANSWERED) {
-    if (Object.hasOwn(document, name)) {
-      throw new OAuthError('invalid_client_metadata', `${name}: must not be sent`);
-    }
+    if (Object.hasOwn(document, name)) throw invalidMetadata(`${name}: must not be sent`);
   }
   const { client_secret: secret } = document;
   const isOurs =
     typeof secret === 'string' && client.secretHash !== null && matchesSecret(secret, client.secretHash);
   if (secret !== undefined && !isOurs) {
-    throw new OAuthError(
-      'invalid_client_metadata',
-      'client_secret: must be the one that was issued, or left out',
-    );
+    throw invalidMetadata('client_secret: must be the one that was issued, or left out');
   }
+}
+
+function invalidMetadata(description: string): OAuthError {
+  return new OAuthError('invalid_client_metadata', description);
 }
 
 function invalidManagementToken(reason: string): OAuthError {

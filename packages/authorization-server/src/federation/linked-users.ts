@@ -25,15 +25,8 @@ export function createLinkedUsers({
       const linked = await store.findLinkedIdentity(issuer, subject);
       const account = linked === null ? null : await store.findAccount(linked.accountId);
       if (account !== null) return account;
-      const created: AccountRecord = {
-        id: newIdentifier('user'),
-        email: `${name ?? subject} (${identityProvider.name})`,
-        // No email address has this form, so the account cannot be used for a local login or confused with a local one.
-        emailKey: `federated:${hashSecret(JSON.stringify([issuer, subject]))}`,
-        passwordHash: unusableHash(),
-        createdAt: clock(),
-        disabledAt: null,
-      };
+      const email = `${name ?? subject} (${identityProvider.name})`;
+      const created = newFederatedAccount(issuer, subject, email, clock());
       const accountId = await store.linkIdentity({ issuer, subject, accountId: created.id }, created);
       if (accountId === created.id) {
         events({ type: 'account.created', accountId, identityProvider: identityProvider.id });
@@ -49,6 +42,18 @@ export function createLinkedUsers({
         [...identityProviders.values()].find(({ provider }) => provider.issuer === linked.issuer) ?? 'gone'
       );
     },
+  };
+}
+
+function newFederatedAccount(issuer: string, subject: string, email: string, now: number): AccountRecord {
+  return {
+    id: newIdentifier('user'),
+    email,
+    // No email address has this form, so the account cannot be used for a local login or confused with a local one.
+    emailKey: `federated:${hashSecret(JSON.stringify([issuer, subject]))}`,
+    passwordHash: unusableHash(),
+    createdAt: now,
+    disabledAt: null,
   };
 }
 

@@ -25,18 +25,16 @@ export function createNotFoundRoute(pages: PageRouter): Route {
   return pages.route('GET', '/*', ({ layout }) => respondNotFoundPage(layout, 404));
 }
 
+interface ProtectedServer {
+  readonly name: string;
+  readonly url: string;
+}
+
 interface FrontPage {
-  /** The protected servers. */
-  readonly servers: readonly { readonly name: string; readonly url: string }[];
+  readonly servers: readonly ProtectedServer[];
 }
 
 function frontPage(layout: Layout, { servers }: FrontPage): Markup {
-  const rows = servers.map(
-    ({ name, url }) => html`<li class="head">
-<p class="name"><bdi>${name}</bdi></p>
-<p class="fact"><code>${url}</code></p>
-</li>`,
-  );
   return renderPage(
     layout,
     layout.text('front.title'),
@@ -45,8 +43,15 @@ function frontPage(layout: Layout, { servers }: FrontPage): Markup {
 <p>${layout.text('front.why')}</p>
 </div>
 <ul class="rows close">
-${rows}
+${servers.map(serverRow)}
 </ul>
 <p class="fact">${layout.say('front.connections', { connections: html`<a href="/connections">${layout.text('tabs.connections')}</a>` })}</p>`,
   );
+}
+
+function serverRow({ name, url }: ProtectedServer): Markup {
+  return html`<li class="head">
+<p class="name"><bdi>${name}</bdi></p>
+<p class="fact"><code>${url}</code></p>
+</li>`;
 }

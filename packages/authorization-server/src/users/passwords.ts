@@ -56,10 +56,8 @@ export function createPasswords(): Passwords {
   return {
     async hash(password, account) {
       const blank = { cost: CURRENT_COST, salt: randomBytes(SALT_BYTES), tag: Buffer.alloc(TAG_BYTES) };
-      return formatPhc({
-        ...blank,
-        tag: await derive(password, blank, { isKnown: true, fairnessKey: account }),
-      });
+      const tag = await derive(password, blank, { isKnown: true, fairnessKey: account });
+      return formatPhc({ ...blank, tag });
     },
     async verify(password, phc, asker) {
       const expected = phc === null ? absent : readPhc(phc);

@@ -44,10 +44,8 @@ export function createLoopbackReceiver(options: LoopbackOptions = {}): Receiver 
         }
         if (options.port !== undefined) break;
       }
-      throw new ClientError(
-        'configuration_invalid',
-        `Port ${options.port ?? ''} is in use, and the redirect of the sign-in has to arrive there.`,
-      );
+      const message = `Port ${options.port ?? ''} is in use, and the redirect of the sign-in has to arrive there.`;
+      throw new ClientError('configuration_invalid', message);
     },
   };
 }

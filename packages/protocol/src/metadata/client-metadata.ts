@@ -179,12 +179,14 @@ function checkRedirectUris(
   const kept = validated.filter(({ validation }) => !('reason' in validation)).map(({ uri }) => uri);
   const needed = grantTypes.includes('authorization_code');
   if (validated.some(({ validation }) => validation.kind === 'dangerous') || (needed && kept.length === 0)) {
-    throw new OAuthError(
-      'invalid_redirect_uri',
-      issues.slice(0, 3).join('; ') || 'redirect_uris: name at least one',
-    );
+    throw invalidRedirectUris(issues);
   }
   return kept;
+}
+
+function invalidRedirectUris(issues: readonly string[]): OAuthError {
+  const description = issues.slice(0, 3).join('; ') || 'redirect_uris: name at least one';
+  return new OAuthError('invalid_redirect_uri', description);
 }
 
 /** Response types follow from the grant types; others contradict them. @see RFC 7591 §2.1 */
@@ -215,15 +217,20 @@ function checkMethod(
     const offered = policy.authenticationMethods.join(', ');
     throw invalid(`token_endpoint_auth_method: must be one of ${offered}`);
   }
-  const algorithm = requested.token_endpoint_auth_signing_alg;
-  if (algorithm !== undefined && policy.signingAlgorithms?.includes(algorithm) === false) {
-    throw invalid(`token_endpoint_auth_signing_alg: must be one of ${policy.signingAlgorithms.join(', ')}`);
-  }
+  checkSigningAlgorithm(requested.token_endpoint_auth_signing_alg, policy);
   const confidential = grantTypes.find((type) => CONFIDENTIAL_GRANTS.includes(type));
   if (method === 'none' && confidential !== undefined) {
     throw invalid(`token_endpoint_auth_method: ${confidential} needs a confidential client`);
   }
   return method as ClientAuthenticationMethod;
+}
+
+function checkSigningAlgorithm(
+  algorithm: string | undefined,
+  { signingAlgorithms }: RegistrationPolicy,
+): void {
+  if (algorithm === undefined || signingAlgorithms?.includes(algorithm) !== false) return;
+  throw invalid(`token_endpoint_auth_signing_alg: must be one of ${signingAlgorithms.join(', ')}`);
 }
 
 /** Native if all redirect URIs stay on the user's device. What the client declares itself takes precedence. */
