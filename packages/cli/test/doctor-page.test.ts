@@ -1,4 +1,4 @@
-/** The report as a page in a real browser: readable on any screen, by anybody, and nothing of a server's runs or loads. */
+/** Doctor's HTML report in a real browser: accessible on any screen, and nothing of a server's runs or loads. */
 import axe, { type AxeResults } from 'axe-core';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -31,18 +31,18 @@ it.each([
   [1100, 'dark'],
   [360, 'light'],
   [360, 'dark'],
-] as const)('%s px wide, %s: nothing is cut off, and axe finds nothing', async (width, colorScheme) => {
+] as const)('doctor’s report fits a %s px wide %s screen and is accessible', async (width, colorScheme) => {
   const tab = await chromium.newPage({ viewport: { width, height: 800 }, colorScheme });
-  const asked: string[] = [];
-  tab.on('request', (request) => asked.push(request.url()));
+  const requested: string[] = [];
+  tab.on('request', (request) => requested.push(request.url()));
   await tab.setContent(page);
   await tab.evaluate("for (const one of document.querySelectorAll('details')) one.open = true");
   const wide: number = await tab.evaluate('document.documentElement.scrollWidth');
   expect(wide).toBeLessThanOrEqual(width);
   expect(await tab.locator('svg[role=img] text.digit').count()).toBeGreaterThan(10);
-  expect(await tab.title()).toMatch(/^How http/);
-  expect(asked).toEqual([]);
-  // The policy of the page forbids scripts; axe is let in beside it.
+  expect(await tab.title()).toMatch(/^Authorization of http/);
+  expect(requested).toEqual([]);
+  // The page’s content security policy forbids scripts, so axe bypasses it.
   const other = await chromium.newPage({ viewport: { width, height: 800 }, colorScheme, bypassCSP: true });
   await other.setContent(page);
   await other.evaluate(axe.source);

@@ -1,4 +1,4 @@
-/** `portcullis doctor`: nothing is wrong with our own server; with broken ones it names the fault, the requirement, and who has to mend it. */
+/** `portcullis doctor`: no errors for our own server; for broken ones the error, the requirement and who has to fix it. */
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -14,16 +14,16 @@ import { reportText } from '../src/doctor/report-text.ts';
 import { rules } from '../src/doctor/rules.ts';
 import { type Computer, createComputer } from './support/command.ts';
 
-it('tells a server that cannot be reached from one that breaks a rule', async () => {
+it('doctor exits with 4 for an unreachable server', async () => {
   const computer = createComputer();
   const { code, output } = await computer.run(['doctor', 'http://127.0.0.1:9/mcp', '--json']);
   const report: Report = JSON.parse(output);
-  expect(report.findings).toMatchObject([{ gravity: 'fault', owner: 'network', temporary: true }]);
+  expect(report.findings).toMatchObject([{ severity: 'error', owner: 'network', temporary: true }]);
   expect(code).toBe(4);
   computer.close();
 });
 
-it('says that plain http is spoken where https was asked for', async () => {
+it('doctor explains that a server speaks plain http at an https address', async () => {
   const plain = createServer((_request, response) => response.end('hello'));
   await new Promise<void>((resolve) => plain.listen(0, '127.0.0.1', resolve));
   const computer = createComputer();
@@ -31,7 +31,7 @@ it('says that plain http is spoken where https was asked for', async () => {
     const { port } = plain.address() as AddressInfo;
     const { code, output } = await computer.run(['doctor', `https://127.0.0.1:${port}/mcp`, '--json']);
     const report: Report = JSON.parse(output);
-    expect(report.findings.map(({ owner, what }) => [owner, what])).toEqual([
+    expect(report.findings.map(({ owner, message }) => [owner, message])).toEqual([
       ['network', 'The server does not speak https at this address. It may speak plain http there.'],
     ]);
     expect(code).toBe(4);
@@ -53,37 +53,45 @@ describe('with our own server', () => {
     await server.stop();
   });
 
-  it('goes as far as it can without a person, and finds nothing wrong', async () => {
+  it('doctor without --sign-in finds no errors at our own server and opens no browser', async () => {
     const opened = computer.opened().length;
     const { code, output, errors } = await computer.run(['doctor', server.resource]);
     expect([code, errors]).toEqual([0, '']);
-    expect(output).toContain('Nothing is wrong.');
+    expect(output).toContain('No errors.');
     expect(output).toContain(`authorization server: ${server.url}`);
     expect(output).toContain(`resource: ${server.resource}`);
-    expect(output).toContain('a person is needed: --sign-in');
+    expect(output).toContain('requires a user: --sign-in');
     expect(computer.opened()).toHaveLength(opened);
     expect(output).not.toContain('\x1b');
   });
 
-  it('names the address that was meant where the path is another one', async () => {
+  it('doctor suggests the resource URL for a wrong path', async () => {
     const { code, output } = await computer.run(['doctor', `${server.url}/wrong`]);
     expect(code).toBe(5);
     expect(output).toContain(`Did you mean ${server.resource}?`);
   });
 
-  it('goes all the way with --sign-in, keeps nothing, and writes no secret down', async () => {
+  it('doctor --sign-in completes every step, stores nothing, and writes no secret into the report', async () => {
     const { code, output } = await computer.run([
       ...['doctor', server.resource, '--sign-in', '--json', '--html', 'report.html'],
     ]);
     const report: Report = JSON.parse(output);
-    expect(report.findings.filter(({ gravity }) => gravity === 'fault')).toEqual([]);
+    expect(report.findings.filter(({ severity }) => severity === 'error')).toEqual([]);
     expect(code).toBe(0);
-    expect(report.steps.map(({ state }) => state)).toEqual(Array(7).fill('well'));
+    expect(report.steps.map(({ state }) => state)).toEqual(Array(7).fill('ok'));
     expect(report.decisions.map(({ about }) => about)).toEqual([
-      ...['revisions', 'profile', 'authorization server', 'resource', 'scopes', 'registration', 'wire'],
+      ...[
+        'revisions',
+        'profile',
+        'authorization server',
+        'resource',
+        'scopes',
+        'registration',
+        'MCP revision',
+      ],
       'registered client',
     ]);
-    expect(report.decisions.find(({ about }) => about === 'wire')?.choice).toBe('2026-07-28');
+    expect(report.decisions.find(({ about }) => about === 'MCP revision')?.choice).toBe('2026-07-28');
     expect(report.claims.by).toBe('server');
     expect(report.claims.revisions).toContain('2026-07-28');
     const page = readFileSync(join(computer.folder, 'report.html'), 'utf8');
@@ -100,7 +108,7 @@ describe('with our own server', () => {
       const list = ['clients', 'list', '--database', server.database, '--json'];
       const before = (await computer.run(list)).output;
       const { output } = await computer.run(['doctor', server.resource, ...options]);
-      expect(output).toContain('registered client: removed again');
+      expect(output).toContain('registered client: removed');
       expect((await computer.run(list)).output).toBe(before);
     },
   );
@@ -113,10 +121,11 @@ describe('with our own server', () => {
   });
 });
 
-describe('a client that was registered for the examination', () => {
-  const told = ({ decisions }: Report) => decisions.filter(({ about }) => about === 'registered client');
+describe('the client registered by doctor', () => {
+  const removalsIn = ({ decisions }: Report) =>
+    decisions.filter(({ about }) => about === 'registered client');
 
-  it('is removed with the token that the server gave, and what remains is told with the reason', async () => {
+  it('doctor removes its client with the registration access token, and explains why a client remains', async () => {
     const managed = async (status: number) => {
       const world = await createWorld();
       const answer = {
@@ -130,33 +139,33 @@ describe('a client that was registered for the examination', () => {
       return { world, report: await look(world) };
     };
     const gone = await managed(204);
-    expect(told(gone.report)).toMatchObject([{ choice: 'removed again' }]);
+    expect(removalsIn(gone.report)).toMatchObject([{ choice: 'removed' }]);
     const [request] = gone.world.as.asked('/register/c1');
     expect([request?.method, request?.headers.get('authorization')]).toEqual(['DELETE', 'Bearer its-own']);
     expect(JSON.stringify(gone.report)).not.toContain('its-own');
-    expect(told((await managed(500)).report)).toMatchObject([
+    expect(removalsIn((await managed(500)).report)).toMatchObject([
       {
         choice: 'c1 remains',
-        reason: expect.stringContaining('answered its removal with status 500. It holds no'),
+        reason: expect.stringContaining('answered its removal with status 500. It has no tokens'),
       },
     ]);
   });
 
-  it('remains where the server offers no way to remove one, and is said to do no harm', async () => {
+  it('doctor reports that its client remains, and is harmless, if the server cannot remove clients', async () => {
     const world = await createWorld();
-    expect(told(await look(world))).toMatchObject([
+    expect(removalsIn(await look(world))).toMatchObject([
       {
         choice: expect.stringMatching(/ remains$/),
-        reason: expect.stringMatching(/^the server offers no way .* It holds no tokens/),
+        reason: expect.stringMatching(/^the server does not support removing clients .* It has no tokens/),
       },
     ]);
   });
 
-  it('was none where one is named', async () => {
+  it('doctor registers no client if one is passed', async () => {
     const world = await createWorld();
     const registration = { preregistered: [{ clientId: 'mine' }] };
     const client = { serverUrl: world.serverUrl, registration };
-    expect(told(await examine({ client, signIn: false, version: '1' }))).toEqual([]);
+    expect(removalsIn(await examine({ client, signIn: false, version: '1' }))).toEqual([]);
     expect(world.as.asked('/register')).toEqual([]);
   });
 });
@@ -166,7 +175,7 @@ function look(world: World, signIn = false): Promise<Report> {
   return examine({ client: { serverUrl: world.serverUrl, browser, receiver }, signIn, version: '1' });
 }
 
-it('says of no step that it went well when the person did not allow it', async () => {
+it('doctor reports no success for steps after the user denies access', async () => {
   const world = await createWorld();
   world.user.divert((arrived) => {
     arrived.searchParams.delete('code');
@@ -175,16 +184,16 @@ it('says of no step that it went well when the person did not allow it', async (
   });
   const { steps } = await look(world, true);
   expect(steps.slice(4)).toEqual([
-    { name: 'authorization', state: 'faulty', summary: expect.stringContaining('no code came back') },
+    { name: 'authorization', state: 'failed', summary: expect.stringContaining('returned no code') },
     { name: 'token', state: 'skipped', summary: 'not reached' },
     { name: 'call', state: 'skipped', summary: 'not reached' },
   ]);
 });
 
-/** The faults, as requirement and owner. */
+/** The errors, as requirement and owner. */
 function issues({ findings }: Report): readonly string[] {
   return findings
-    .filter(({ gravity }) => gravity === 'fault')
+    .filter(({ severity }) => severity === 'error')
     .map(({ requirement, owner: whose }) => `${requirement}, ${whose}`);
 }
 
@@ -200,7 +209,7 @@ const RESOURCE_METADATA = 'GET /.well-known/oauth-protected-resource/mcp';
 
 const broken: readonly Broken[] = [
   {
-    description: 'a server that lets everybody in',
+    description: 'a server without access control',
     change: ({ server }) => server.on('/mcp', { body: {} }),
     expect: ['S-401-2, server'],
   },
@@ -236,7 +245,7 @@ const broken: readonly Broken[] = [
     expect: ['S-PRM-20, server'],
   },
   {
-    description: 'metadata behind the gate',
+    description: 'metadata that requires a token',
     change: ({ server }) => server.on(RESOURCE_METADATA, { status: 401 }),
     expect: ['S-PRM-5, server'],
   },
@@ -246,7 +255,7 @@ const broken: readonly Broken[] = [
     expect: ['S-PRM-62, server'],
   },
   {
-    description: 'metadata out of order',
+    description: 'metadata with status 500',
     change: ({ server }) => server.on(RESOURCE_METADATA, { status: 500 }),
     expect: ['S-PRM-62, server'],
   },
@@ -276,7 +285,7 @@ const broken: readonly Broken[] = [
     expect: ['AS-META-71, authorization server'],
   },
   {
-    description: 'no word about PKCE',
+    description: 'no PKCE in the metadata',
     settings: { metadata: { code_challenge_methods_supported: undefined } },
     expect: ['AS-META-62, authorization server'],
   },
@@ -286,12 +295,12 @@ const broken: readonly Broken[] = [
     expect: ['AS-HTTPS-1, authorization server'],
   },
   {
-    description: 'an endpoint at a foreign place',
+    description: 'an endpoint at another origin',
     settings: { metadata: { token_endpoint: 'https://elsewhere.example/token' } },
     expect: ['null, authorization server'],
   },
   {
-    description: 'no way to register',
+    description: 'no registration method',
     settings: { metadata: { registration_endpoint: undefined } },
     expect: ['null, you'],
   },
@@ -320,13 +329,13 @@ const broken: readonly Broken[] = [
     expect: ['AS-AUTHZ-1, authorization server'],
   },
   {
-    description: 'an answer of another issuer',
+    description: 'an authorization response of another issuer',
     settings: { responseIssuer: 'https://elsewhere.example' },
     signIn: true,
     expect: ['AS-ISS-60, authorization server'],
   },
   {
-    description: 'tokens that caches may keep',
+    description: 'a token response that may be cached',
     signIn: true,
     expect: ['AS-TOK-65, authorization server'],
   },
@@ -346,7 +355,7 @@ const broken: readonly Broken[] = [
     change: ({ as }) =>
       as.on('POST /token', {
         headers: { 'cache-control': 'no-store' },
-        body: { access_token: 'for-somebody-else', token_type: 'Bearer' },
+        body: { access_token: 'for-another-server', token_type: 'Bearer' },
       }),
     signIn: true,
     expect: ['S-AUD-1, server'],
@@ -354,36 +363,36 @@ const broken: readonly Broken[] = [
 ];
 
 describe('with a scripted server', () => {
-  it('finds nothing wrong with an honest one', async () => {
+  it('doctor finds no errors in a correct server', async () => {
     const report = await look(await createWorld());
     expect(issues(report)).toEqual([]);
-    expect(report.steps.map(({ state }) => state)).toEqual([...Array(5).fill('well'), 'skipped', 'skipped']);
+    expect(report.steps.map(({ state }) => state)).toEqual([...Array(5).fill('ok'), 'skipped', 'skipped']);
   });
 
-  it('meets one without metadata by the rules of the oldest revision', async () => {
+  it('doctor applies the oldest revision to a server without metadata', async () => {
     const report = await look(await createWorld({ resourceMetadata: false, oneOrigin: true }));
     expect(issues(report)).toEqual([]);
     expect(report.revision).toBe('2025-03-26');
-    expect(report.decisions[1]?.reason).toContain('no place has protected resource metadata');
+    expect(report.decisions[1]?.reason).toContain('there is no protected resource metadata');
     const bare = await look(
       await createWorld({ resourceMetadata: false, oneOrigin: true, serverMetadata: false }),
     );
     expect(issues(bare)).toEqual([]);
-    expect(bare.decisions[2]?.reason).toContain('the default paths count');
+    expect(bare.decisions[2]?.reason).toContain('the default paths apply');
   });
 
   it.each(broken)(
-    'names what is wrong with $description',
+    'doctor names the violated requirement and its owner for $description',
     async ({ settings, change, signIn, expect: names }) => {
       const world = await createWorld(settings);
       change?.(world);
       const report = await look(world, signIn);
       expect(issues(report)).toEqual(names);
-      expect(report.steps.some(({ state }) => state === 'faulty')).toBe(true);
+      expect(report.steps.some(({ state }) => state === 'failed')).toBe(true);
     },
   );
 
-  it('tells a server that is not there from one that is wrong', async () => {
+  it('doctor blames the network for an unreachable server', async () => {
     const client = { serverUrl: 'http://127.0.0.1:9/mcp' };
     const report = await examine({ client, signIn: false, version: '1' });
     expect(issues(report)).toEqual(['null, network']);
@@ -393,7 +402,7 @@ describe('with a scripted server', () => {
 
   it.each([
     [
-      'an answer of JSON',
+      'a JSON response',
       { status: 400, body: { error: 'invalid_target', error_description: 'No such resource.' } },
       'answered with status 400: invalid_target, No such resource. The authorization server does not know this server: add it',
     ],
@@ -411,15 +420,15 @@ describe('with a scripted server', () => {
       { status: 303, headers: { location: 'http://127.0.0.1:47471/callback?error=invalid_scope' } },
       'refused the request: invalid_scope.',
     ],
-  ])('repeats the error of the authorization endpoint: %s', async (_how, told, expected) => {
+  ])('doctor quotes the authorization endpoint’s error from %s', async (_how, response, expected) => {
     const world = await createWorld();
-    world.as.on('GET /authorize', told);
+    world.as.on('GET /authorize', response);
     const report = await look(world);
     expect(issues(report)).toEqual(['AS-AUTHZ-1, authorization server']);
-    expect(report.findings.find(({ gravity }) => gravity === 'fault')?.what).toContain(expected);
+    expect(report.findings.find(({ severity }) => severity === 'error')?.message).toContain(expected);
   });
 
-  it('tells a call that fails from an authorization that does', async () => {
+  it('doctor reports a failed call after successful authorization as a warning', async () => {
     const world = await createWorld();
     world.server.on('/mcp', ({ headers }) =>
       world.tokens.has(headers.get('authorization')?.slice(7) ?? '')
@@ -428,11 +437,11 @@ describe('with a scripted server', () => {
     );
     const report = await look(world, true);
     const finding = report.findings.find(({ step }) => step === 'call');
-    expect(finding).toMatchObject({ gravity: 'advice', owner: 'server' });
-    expect(finding?.what).toContain('status 500');
+    expect(finding).toMatchObject({ severity: 'warning', owner: 'server' });
+    expect(finding?.message).toContain('status 500');
   });
 
-  it('T147 shows nothing of a server that could control a terminal or a page', async () => {
+  it('T147 doctor removes control sequences and markup of a server from its reports', async () => {
     const evil = '\x1b]0;owned\x07\x1b[31m<img src=x onerror=alert(1)>\u202e';
     const world = await createWorld({ metadata: { issuer: `https://as.example/${evil}` } });
     world.server.on('/mcp', {
@@ -451,12 +460,12 @@ describe('with a scripted server', () => {
   });
 });
 
-describe('which revision a server is judged by', () => {
-  /** A server that begins sessions of these revisions, and lists them where it knows the newest. */
+describe('which revisions a server is checked against', () => {
+  /** A server that accepts sessions of these revisions, and lists them if it supports the newest. */
   function speaking(world: World, revisions: readonly string[]): void {
     world.server.on('/mcp', ({ headers, body, method }) => {
       if (!world.tokens.has(headers.get('authorization')?.replace('Bearer ', '') ?? '')) {
-        // No place of metadata is named, which revision 2025-06-18 alone demands.
+        // Only revision 2025-06-18 requires resource_metadata in the challenge.
         return { status: 401, headers: { 'www-authenticate': 'Bearer realm="x", scope="a"' } };
       }
       if (method !== 'POST') return { status: 405 };
@@ -478,27 +487,27 @@ describe('which revision a server is judged by', () => {
     });
   }
 
-  it.each<[readonly string[], 'fault' | null]>([
-    [['2025-06-18'], 'fault'],
+  it.each<[readonly string[], 'error' | null]>([
+    [['2025-06-18'], 'error'],
     [['2025-11-25'], null],
     [['2026-07-28'], null],
     [['2025-03-26'], null],
-    [['2025-06-18', '2026-07-28'], 'fault'],
-    [['2025-03-26', '2025-06-18', '2025-11-25'], 'fault'],
-  ])('by what it says to who is let in: %j', async (revisions, gravity) => {
+    [['2025-06-18', '2026-07-28'], 'error'],
+    [['2025-03-26', '2025-06-18', '2025-11-25'], 'error'],
+  ])('doctor --sign-in checks a server against the revisions it states: %j', async (revisions, severity) => {
     const world = await createWorld();
     speaking(world, revisions);
     const report = await look(world, true);
     expect(report.claims).toMatchObject({ by: 'server', revisions });
     const finding = report.findings.find(({ requirement }) => requirement === 'S-401-1');
-    expect([finding?.gravity ?? null, finding?.revisions ?? []]).toEqual([
-      gravity,
-      gravity === null ? [] : ['2025-06-18'],
+    expect([finding?.severity ?? null, finding?.revisions ?? []]).toEqual([
+      severity,
+      severity === null ? [] : ['2025-06-18'],
     ]);
     expect(report.decisions[0]).toMatchObject({ about: 'revisions', choice: revisions.join(', ') });
   });
 
-  it('by the newest that it may be, before anybody is let in; what breaks an older one is advice', async () => {
+  it('doctor without --sign-in applies the newest possible revision, and warns about older ones', async () => {
     const world = await createWorld();
     speaking(world, ['2026-07-28']);
     const report = await look(world);
@@ -507,11 +516,11 @@ describe('which revision a server is judged by', () => {
       revisions: ['2025-06-18', '2025-11-25', '2026-07-28'],
     });
     const finding = report.findings.find(({ requirement }) => requirement === 'S-401-1');
-    expect(finding).toMatchObject({ gravity: 'advice', revisions: ['2025-06-18'] });
+    expect(finding).toMatchObject({ severity: 'warning', revisions: ['2025-06-18'] });
     expect(issues(report)).toEqual([]);
   });
 
-  it('by the one that is pinned', async () => {
+  it('doctor applies only a pinned revision', async () => {
     const world = await createWorld();
     speaking(world, ['2026-07-28']);
     for (const [revision, expected] of [
@@ -523,7 +532,7 @@ describe('which revision a server is judged by', () => {
     }
   });
 
-  it('older clients do not find metadata that stands where OpenID Connect has it', async () => {
+  it('doctor warns that older clients do not find OpenID Connect metadata', async () => {
     const world = await createWorld({ serverMetadata: false });
     world.as.on('GET /.well-known/openid-configuration', {
       body: {
@@ -536,11 +545,11 @@ describe('which revision a server is judged by', () => {
       },
     });
     const finding = (await look(world)).findings.find(({ requirement }) => requirement === 'AS-META-2');
-    expect(finding).toMatchObject({ gravity: 'advice', revisions: ['2025-06-18'] });
+    expect(finding).toMatchObject({ severity: 'warning', revisions: ['2025-06-18'] });
   });
 });
 
-it('says why one authorization server was passed over, and why a way to register was', async () => {
+it('doctor explains why it skipped an authorization server and a registration method', async () => {
   const world = await createWorld();
   world.server.on('GET /.well-known/oauth-protected-resource/mcp', {
     body: { resource: world.serverUrl, authorization_servers: [world.server.origin, world.issuer] },
@@ -548,20 +557,20 @@ it('says why one authorization server was passed over, and why a way to register
   const { decisions } = await look(world);
   const about = (name: string) => decisions.find((decision) => decision.about === name)?.reason;
   expect(about('authorization server')).toBe(
-    `the first of 2 that could be used; ${world.server.origin} answered 404, 404`,
+    `the first usable one of 2; ${world.server.origin} answered 404, 404`,
   );
-  expect(about('registration')).toContain('not metadata-document: no metadata document was given');
+  expect(about('registration')).toContain('not metadata-document: no metadata document was passed');
 });
 
-it('judges by requirements that there are, with their owner and revisions', () => {
+it('every doctor rule cites an existing requirement with its owner and revisions', () => {
   const path = new URL('../../../docs/requirements/requirements.json', import.meta.url);
   const all: readonly { id: string; level: string; role: string; revisions: string }[] = JSON.parse(
     readFileSync(path, 'utf8'),
   );
-  for (const [id, { owner: whose, gravity, revisions }] of Object.entries(rules)) {
+  for (const [id, { owner: whose, severity, revisions }] of Object.entries(rules)) {
     const requirement = all.find((one) => one.id === id);
     expect([id, requirement?.role]).toEqual([id, whose === 'server' ? 'server' : 'AS']);
     expect([id, requirement?.revisions]).toEqual([id, expect.stringContaining(revisions)]);
-    if (gravity === 'fault') expect([id, requirement?.level.startsWith('MUST')]).toEqual([id, true]);
+    if (severity === 'error') expect([id, requirement?.level.startsWith('MUST')]).toEqual([id, true]);
   }
 });

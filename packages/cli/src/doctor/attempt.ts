@@ -1,10 +1,10 @@
-/** Something that may fail at a server, tried: what came, or why it did not. */
+/** Runs a request that may fail at a server, and returns its value or the ClientError that explains the failure. */
 import { ClientError } from '@portcullis/client';
 import { toClientError } from '@portcullis/client/node';
 
 export type Attempt<T> = { readonly value: T } | { readonly failure: ClientError };
 
-/** Anything that is no failure of a server or of the way to it is thrown on. */
+/** @throws any error not caused by the server or the network */
 export async function attempt<T>(work: () => Promise<T>): Promise<Attempt<T>> {
   try {
     return { value: await work() };
@@ -13,7 +13,7 @@ export async function attempt<T>(work: () => Promise<T>): Promise<Attempt<T>> {
   }
 }
 
-/** What is thrown by `fetch` itself means that nobody was reached. */
+/** Explains an error. An error thrown by `fetch` itself means that the server could not be reached. */
 export function failureOf(error: unknown): ClientError {
   if (speaksNoTls(error)) {
     return new ClientError(
@@ -31,7 +31,7 @@ export function failureOf(error: unknown): ClientError {
   return new ClientError('unreachable', 'The server could not be reached.', { cause: error });
 }
 
-/** What came was no record of TLS: most often the beginning of an answer of HTTP. */
+/** The response was not a TLS record: usually the server answered in plain HTTP. */
 function speaksNoTls(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const code = 'code' in cause ? String(cause.code) : '';

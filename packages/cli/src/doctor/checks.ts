@@ -1,4 +1,4 @@
-/** What answers have to be: laws over what was written down. Each breach is named by its requirement. */
+/** Checks recorded responses against the specification; each violation cites its requirement. */
 import { sanitizeText } from '@portcullis/client';
 import {
   coversResource,
@@ -12,32 +12,32 @@ import { isObject, type Json, parseJson } from '../json.ts';
 import type { Exchange } from './report.ts';
 import type { RuleName } from './rules.ts';
 
-/** A rule that was broken, and how. */
-export interface Breach {
+/** A violated rule, and how it was violated. */
+export interface Violation {
   readonly rule: RuleName;
-  readonly what: string;
+  readonly message: string;
 }
 
-const breach = (rule: RuleName, what: string): Breach => ({ rule, what });
+const violation = (rule: RuleName, message: string): Violation => ({ rule, message });
 
-/** The answer to a request without a token. */
-export function checkChallenge({ status, headers }: Exchange): readonly Breach[] {
+/** Checks the response to a request without a token. */
+export function checkChallenge({ status, headers }: Exchange): readonly Violation[] {
   if (status !== 401)
-    return [breach('S-401-2', `A request without a token was answered with status ${status}.`)];
+    return [violation('S-401-2', `A request without a token was answered with status ${status}.`)];
   const field = headers['www-authenticate'];
-  if (field === undefined) return [breach('S-BEAR-66', 'The 401 has no WWW-Authenticate header.')];
+  if (field === undefined) return [violation('S-BEAR-66', 'The 401 has no WWW-Authenticate header.')];
   const [first] = parseChallenges(field);
   const bearer = parseChallenges(field).find(({ scheme }) =>
     ['bearer', 'dpop'].includes(scheme.toLowerCase()),
   );
   if (bearer === undefined || first === undefined)
-    return [breach('S-WA-60', 'The WWW-Authenticate header has no Bearer challenge.')];
+    return [violation('S-WA-60', 'The WWW-Authenticate header has no Bearer challenge.')];
   const { parameters } = bearer;
   return [
-    ...(first.parameters.size === 0 ? [breach('S-WA-60', 'The first challenge has no parameter.')] : []),
+    ...(first.parameters.size === 0 ? [violation('S-WA-60', 'The first challenge has no parameter.')] : []),
     ...(parameters.has('error')
       ? [
-          breach(
+          violation(
             'S-BEAR-63',
             `The challenge says error="${parameters.get('error')}", though no token was sent.`,
           ),
@@ -45,48 +45,48 @@ export function checkChallenge({ status, headers }: Exchange): readonly Breach[]
       : []),
     ...(parameters.has('resource_metadata')
       ? []
-      : [breach('S-401-1', 'The challenge does not say where the metadata is.')]),
-    ...(parameters.has('scope') ? [] : [breach('S-SCOPE-20', 'The challenge names no scopes.')]),
+      : [violation('S-401-1', 'The challenge has no resource_metadata.')]),
+    ...(parameters.has('scope') ? [] : [violation('S-SCOPE-20', 'The challenge names no scopes.')]),
   ];
 }
 
-/** The answer to a token that nobody issued. */
-export function checkBadToken({ status, headers }: Exchange): readonly Breach[] {
+/** Checks the response to an invalid token. */
+export function checkInvalidToken({ status, headers }: Exchange): readonly Violation[] {
   if (status !== 401)
-    return [breach('S-VAL-3', `A token that nobody issued was answered with status ${status}.`)];
-  const said = parseChallenges(headers['www-authenticate']).some(
+    return [violation('S-VAL-3', `A request with an invalid token was answered with status ${status}.`)];
+  const code = parseChallenges(headers['www-authenticate']).some(
     ({ parameters }) => parameters.get('error') === 'invalid_token',
   );
-  return said ? [] : [breach('S-BEAR-64', 'The 401 for a bad token does not say invalid_token.')];
+  return code ? [] : [violation('S-BEAR-64', 'The 401 for an invalid token does not say invalid_token.')];
 }
 
-/** Answers from the places where protected resource metadata may be, in the order in which they were asked. */
+/** Checks the responses from the locations of protected resource metadata, in the order of the requests. */
 export function checkResourceMetadata(
-  answers: readonly Exchange[],
+  responses: readonly Exchange[],
   server: string,
   announced: string | null,
-): readonly Breach[] {
-  const found = answers.find(({ status }) => status !== null && status < 300);
-  const [first] = answers;
+): readonly Violation[] {
+  const found = responses.find(({ status }) => status !== null && status < 300);
+  const [first] = responses;
   if (found === undefined || first === undefined) {
-    const gated = answers.find(({ status }) => status === 401 || status === 403);
-    if (gated !== undefined) return [breach('S-PRM-5', `The metadata at ${gated.url} is behind the gate.`)];
-    const odd = answers.find(({ status }) => status !== null && status !== 404);
+    const gated = responses.find(({ status }) => status === 401 || status === 403);
+    if (gated !== undefined) return [violation('S-PRM-5', `The metadata at ${gated.url} requires a token.`)];
+    const odd = responses.find(({ status }) => status !== null && status !== 404);
     if (odd !== undefined)
-      return [breach('S-PRM-62', `The metadata at ${odd.url} has status ${odd.status}.`)];
-    if (announced === null) return [breach('S-PRM-20', 'There is no protected resource metadata anywhere.')];
-    return [breach('S-PRM-20', `The challenge names metadata at ${announced}, where there is none.`)];
+      return [violation('S-PRM-62', `The metadata at ${odd.url} has status ${odd.status}.`)];
+    if (announced === null) return [violation('S-PRM-20', 'There is no protected resource metadata.')];
+    return [violation('S-PRM-20', `The challenge names ${announced}, but there is no metadata there.`)];
   }
   const json = parseJson(found.body);
-  if (!isObject(json)) return [breach('S-PRM-62', `The answer of ${found.url} is not JSON.`)];
+  if (!isObject(json)) return [violation('S-PRM-62', `The response of ${found.url} is not JSON.`)];
   return [...checkType('S-PRM-62', found), ...checkResourceDocument(json, server)];
 }
 
-function checkResourceDocument(json: Json, server: string): readonly Breach[] {
+function checkResourceDocument(json: Json, server: string): readonly Violation[] {
   const reading = readProtectedResourceMetadata(json);
   if ('issues' in reading) {
     return reading.issues.map((issue) =>
-      breach(issue.includes('authorization_servers') ? 'S-PRM-2' : 'S-PRM-60', `The metadata: ${issue}.`),
+      violation(issue.includes('authorization_servers') ? 'S-PRM-2' : 'S-PRM-60', `The metadata: ${issue}.`),
     );
   }
   const { resource, scopes_supported: scopes } = reading.document;
@@ -94,47 +94,47 @@ function checkResourceDocument(json: Json, server: string): readonly Breach[] {
     ...(coversResource(resource, server)
       ? []
       : [
-          breach(
+          violation(
             'S-PRM-64',
-            `The metadata speaks for ${resource}, not for ${server}.${meantBeside(resource, server)}`,
+            `The metadata is for ${resource}, not for ${server}.${suggestResource(resource, server)}`,
           ),
         ]),
-    ...(scopes === undefined ? [breach('S-PRM-65', 'The metadata lists no scopes.')] : []),
+    ...(scopes === undefined ? [violation('S-PRM-65', 'The metadata lists no scopes.')] : []),
   ];
 }
 
-/** Of another path at the same origin, what may have been meant. */
-function meantBeside(resource: string, server: string): string {
+/** Suggests the resource named by the metadata if it has the same origin. */
+function suggestResource(resource: string, server: string): string {
   return URL.parse(resource)?.origin === new URL(server).origin
     ? ` Did you mean ${sanitizeText(resource)}?`
     : '';
 }
 
-/** Answers from the places where the metadata of an issuer may be. */
-export function checkServerMetadata(answers: readonly Exchange[], issuer: string): readonly Breach[] {
-  const found = answers.find(({ status }) => status !== null && status < 300);
+/** Checks the responses from the locations of authorization server metadata. */
+export function checkServerMetadata(responses: readonly Exchange[], issuer: string): readonly Violation[] {
+  const found = responses.find(({ status }) => status !== null && status < 300);
   if (found === undefined) {
-    // Whoever cannot be reached says nothing about its documents: that nobody is there is what is wrong.
-    if (answers.every(({ status }) => status === null)) return [];
-    const places = answers.map(({ url, status }) => `${url} (${status ?? 'no answer'})`).join(', ');
-    const what = `The authorization server has no metadata: ${places}.`;
-    return [breach('AS-META-20', what), breach('AS-META-2', what)];
+    // An unreachable server is reported as such, not as a server without metadata.
+    if (responses.every(({ status }) => status === null)) return [];
+    const places = responses.map(({ url, status }) => `${url} (${status ?? 'no answer'})`).join(', ');
+    const message = `The authorization server has no metadata: ${places}.`;
+    return [violation('AS-META-20', message), violation('AS-META-2', message)];
   }
   const json = parseJson(found.body);
-  if (!isObject(json)) return [breach('AS-META-3', `The answer of ${found.url} is not JSON.`)];
+  if (!isObject(json)) return [violation('AS-META-3', `The response of ${found.url} is not JSON.`)];
   const nulls = Object.keys(json).filter((name) => json[name] === null);
   if (nulls.length > 0)
-    return [breach('AS-META-71', `The metadata has members that are null: ${nulls.join(', ')}.`)];
+    return [violation('AS-META-71', `The metadata has members that are null: ${nulls.join(', ')}.`)];
   const insecure = checkEndpoints(json);
   const reading = readAuthorizationServerMetadata(json);
   if ('issues' in reading) {
-    const other = reading.issues.map((issue) => breach('AS-META-3', `The metadata: ${issue}.`));
+    const other = reading.issues.map((issue) => violation('AS-META-3', `The metadata: ${issue}.`));
     return insecure.length > 0 ? insecure : other;
   }
   return [
     ...checkType('AS-META-3', found),
     ...(found.url.includes('openid-configuration')
-      ? [breach('AS-META-2', `The metadata stands at ${found.url} only, where older clients do not look.`)]
+      ? [violation('AS-META-2', `The metadata is only at ${found.url}, where older clients do not look.`)]
       : []),
     ...insecure,
     ...checkServerDocument(json, issuer),
@@ -150,16 +150,16 @@ const ENDPOINTS = [
   'device_authorization_endpoint',
 ] as const;
 
-function checkEndpoints(json: Json): readonly Breach[] {
+function checkEndpoints(json: Json): readonly Violation[] {
   const insecure = ENDPOINTS.filter((name) => {
     const url = typeof json[name] === 'string' ? readWebUrl(json[name]) : null;
     return json[name] !== undefined && (url === null || !isSecureUrl(url));
   });
   if (insecure.length === 0) return [];
-  return [breach('AS-HTTPS-1', `Not reached by https: ${insecure.join(', ')}.`)];
+  return [violation('AS-HTTPS-1', `These endpoints do not use https: ${insecure.join(', ')}.`)];
 }
 
-function checkServerDocument(json: Json, issuer: string): readonly Breach[] {
+function checkServerDocument(json: Json, issuer: string): readonly Violation[] {
   const missing = ['authorization_endpoint', 'token_endpoint', 'response_types_supported'].filter(
     (name) => json[name] === undefined,
   );
@@ -174,76 +174,83 @@ function checkServerDocument(json: Json, issuer: string): readonly Breach[] {
     [
       !Array.isArray(methods) || !methods.includes('S256'),
       'AS-META-62',
-      'The metadata does not say that PKCE with S256 is supported, so clients must not proceed.',
+      'The metadata does not advertise PKCE with S256, so clients must not proceed.',
     ],
     [json['grant_types_supported'] === undefined, 'AS-META-63', 'The metadata lists no grant types.'],
     [
       json['token_endpoint_auth_methods_supported'] === undefined,
       'AS-META-64',
-      'The metadata lists no ways of client authentication.',
+      'The metadata lists no client authentication methods.',
     ],
     [
       json['authorization_response_iss_parameter_supported'] !== true,
       'AS-ISS-31',
-      'Authorization responses carry no issuer, so a mix-up of servers cannot be noticed.',
+      'Authorization responses carry no iss parameter, so clients cannot detect a mix-up attack.',
     ],
   ];
-  return rows.flatMap(([broken, rule, what]) => (broken ? [breach(rule, what)] : []));
+  return rows.flatMap(([broken, rule, message]) => (broken ? [violation(rule, message)] : []));
 }
 
-/** The answer of a registration endpoint. */
-export function checkRegistration(exchange: Exchange): readonly Breach[] {
+/** Checks the response of a registration endpoint. */
+export function checkRegistration(exchange: Exchange): readonly Violation[] {
   const { status, body } = exchange;
   if (status !== 201) {
     const json = parseJson(body);
-    const said = isObject(json) && typeof json['error'] === 'string' ? ` (${json['error']})` : '';
-    return [breach('AS-DCR-60', `The registration was answered with status ${status}${said}.`)];
+    const code = isObject(json) && typeof json['error'] === 'string' ? ` (${json['error']})` : '';
+    return [violation('AS-DCR-60', `The registration was answered with status ${status}${code}.`)];
   }
   const json = parseJson(body);
   if (!isObject(json) || typeof json['client_id'] !== 'string')
-    return [breach('AS-DCR-61', 'The registration was answered without a client_id.')];
+    return [violation('AS-DCR-61', 'The registration response has no client_id.')];
   const bare = json['client_secret'] !== undefined && typeof json['client_secret_expires_at'] !== 'number';
-  return bare ? [breach('AS-DCR-61', 'The registration gives a secret and not its end.')] : [];
+  return bare
+    ? [
+        violation(
+          'AS-DCR-61',
+          'The registration response has a client_secret without client_secret_expires_at.',
+        ),
+      ]
+    : [];
 }
 
 /**
- * What the authorization endpoint says to somebody who is not signed in yet.
- * @param shown the error that a page of it tells; `null`: none
+ * Checks the response of the authorization endpoint to a browser that is not signed in.
+ * @param shown the error shown on its page, if any
  */
-export function checkAuthorizationAnswer(
+export function checkAuthorizationResponse(
   exchange: Exchange,
   issuer: string,
   shown: unknown = null,
-): readonly Breach[] {
+): readonly Violation[] {
   const { status, headers, body } = exchange;
-  if (status === null) return [breach('AS-AUTHZ-1', 'The authorization endpoint could not be reached.')];
+  if (status === null) return [violation('AS-AUTHZ-1', 'The authorization endpoint could not be reached.')];
   const parameters = URL.parse(headers['location'] ?? '', issuer)?.searchParams;
   if (status < 400) {
     const refusal = parameters?.has('error') ? errorIn(Object.fromEntries(parameters)) : '';
-    const what = `The authorization endpoint refused the request: ${refusal}.`;
-    return refusal === '' ? [] : [breach('AS-AUTHZ-1', what)];
+    const message = `The authorization endpoint refused the request: ${refusal}.`;
+    return refusal === '' ? [] : [violation('AS-AUTHZ-1', message)];
   }
   const refusal = errorIn(shown ?? parseJson(body));
-  const what = `The authorization endpoint answered with status ${status}${refusal === '' ? '' : `: ${refusal}`}.`;
-  return [breach('AS-AUTHZ-1', what)];
+  const message = `The authorization endpoint answered with status ${status}${refusal === '' ? '' : `: ${refusal}`}.`;
+  return [violation('AS-AUTHZ-1', message)];
 }
 
-/** Code and sentence of an error, and what helps against one that is known; of others nothing. */
-function errorIn(answer: unknown): string {
-  if (!isObject(answer) || typeof answer['error'] !== 'string') return '';
-  const { error, error_description: description } = answer;
-  const said = [error, ...(typeof description === 'string' ? [description] : [])]
+/** Returns an error's code and description, with advice for known codes; empty if the response is not an error. */
+function errorIn(response: unknown): string {
+  if (!isObject(response) || typeof response['error'] !== 'string') return '';
+  const { error, error_description: description } = response;
+  const code = [error, ...(typeof description === 'string' ? [description] : [])]
     .map(sanitizeText)
     .join(', ');
   const advice =
     error === 'invalid_target'
-      ? '. The authorization server does not know this server: add it to the resources there, by the URL in its metadata'
+      ? '. The authorization server does not know this server: add it there as a resource, with the URL from its metadata'
       : '';
-  return `${said.replace(/\.$/, '')}${advice}`;
+  return `${code.replace(/\.$/, '')}${advice}`;
 }
 
-/** The answer of a token endpoint. */
-export function checkTokenAnswer(exchange: Exchange): readonly Breach[] {
+/** Checks the response of a token endpoint. */
+export function checkTokenResponse(exchange: Exchange): readonly Violation[] {
   const { status, headers, body } = exchange;
   const json = parseJson(body);
   const good =
@@ -252,14 +259,14 @@ export function checkTokenAnswer(exchange: Exchange): readonly Breach[] {
     typeof json['access_token'] === 'string' &&
     typeof json['token_type'] === 'string';
   return [
-    ...(good ? [] : [breach('AS-TOK-64', `The token request was answered with status ${status}.`)]),
+    ...(good ? [] : [violation('AS-TOK-64', `The token request was answered with status ${status}.`)]),
     ...(headers['cache-control']?.includes('no-store') === true
       ? []
-      : [breach('AS-TOK-65', 'The answer of the token endpoint may be kept by caches.')]),
+      : [violation('AS-TOK-65', 'The token response may be cached.')]),
   ];
 }
 
-function checkType(rule: RuleName, { headers, url }: Exchange): readonly Breach[] {
+function checkType(rule: RuleName, { headers, url }: Exchange): readonly Violation[] {
   const type = headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() ?? 'none';
-  return type === 'application/json' ? [] : [breach(rule, `The content type of ${url} is ${type}.`)];
+  return type === 'application/json' ? [] : [violation(rule, `The content type of ${url} is ${type}.`)];
 }

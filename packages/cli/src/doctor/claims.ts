@@ -1,72 +1,73 @@
-/** Which revisions a server claims to speak: what it says to who is let in, else what it has published. */
+/** Determines which revisions a server supports: as stated to a signed-in client, otherwise as inferred from its metadata. */
 import type { Fetch } from '@portcullis/client';
 import { findProfile, type Profile, profileA, profileD, profiles } from '@portcullis/protocol';
 import { probeMcp } from './mcp-probe.ts';
 
-/** What a server is judged by. */
+/** The revisions whose rules apply to a server. */
 export interface Claims {
-  /** By their dates, oldest first. */
+  /** Dates, oldest first. */
   readonly revisions: readonly string[];
   /**
-   * `pinned` and `server`: it is bound by all of them. `evidence`: it may speak any of them, and is met by the newest; what
-   * breaks only an older one is no more than advice.
+   * `pinned` and `server`: all of them apply. `evidence`: it may support any of them, and the newest applies; violations of an
+   * older one are only warnings.
    */
   readonly by: 'pinned' | 'server' | 'evidence';
   readonly reason: string;
 }
 
 export function pinnedClaims(revision: string): Claims {
-  return { revisions: [revision], by: 'pinned', reason: 'it is pinned by --revision' };
+  return { revisions: [revision], by: 'pinned', reason: 'pinned by --revision' };
 }
 
-/** Of a server that has not answered yet. */
+/** For a server that has not responded yet. */
 export const unknownClaims: Claims = {
   revisions: profiles.map(({ revision }) => revision),
   by: 'evidence',
-  reason: 'nothing is known of it yet: it has not answered',
+  reason: 'unknown, because the server has not responded',
 };
 
-/** What the way in which a server is met tells about its revisions. */
-export function evidentClaims({ discovery }: Pick<Profile, 'discovery'>): Claims {
+/** Infers the supported revisions from how discovery succeeded. */
+export function inferClaims({ discovery }: Pick<Profile, 'discovery'>): Claims {
   if (discovery === 'server-origin') {
-    const reason = 'no place has protected resource metadata, as in the oldest revision';
+    const reason = 'there is no protected resource metadata, as in the oldest revision';
     return { revisions: [profileA.revision], by: 'evidence', reason };
   }
   return {
     revisions: profiles.filter((profile) => profile.discovery === discovery).map(({ revision }) => revision),
     by: 'evidence',
-    reason: 'it publishes protected resource metadata; which of these it speaks it says only to who signs in',
+    reason:
+      'it publishes protected resource metadata; only a signed-in client can ask which of these it supports',
   };
 }
 
 /**
- * Asks the server itself, by its list on the stateless wire, and by beginning a session of each older revision.
- * `null`: it claims none that is known here.
+ * Asks the server which revisions it supports: `server/discover` for the stateless ones, and a session for each older one.
+ * @returns `null` if it supports none that is known here
  */
-export async function askClaims(url: string, fetch: Fetch, version: string): Promise<Claims | null> {
+export async function probeClaims(url: string, fetch: Fetch, version: string): Promise<Claims | null> {
   const newest = await probeMcp({ url, fetch, version });
   await newest.close();
   const claimed = new Set([newest.revision, ...newest.listed]);
   for (const { revision } of profiles) {
     if (claimed.has(revision) || revision === profileD.revision) continue;
-    if (await speaks(revision)) claimed.add(revision);
+    if (await supports(revision)) claimed.add(revision);
   }
   const revisions = profiles.map(({ revision }) => revision).filter((revision) => claimed.has(revision));
-  return revisions.length === 0 ? null : { revisions, by: 'server', reason: 'the server says so itself' };
+  return revisions.length === 0 ? null : { revisions, by: 'server', reason: 'stated by the server' };
 
-  async function speaks(revision: string): Promise<boolean> {
+  async function supports(revision: string): Promise<boolean> {
     try {
       const older = await probeMcp({ url, fetch, version, offer: revision });
       await older.close();
       return older.revision === revision;
     } catch {
-      // A server may refuse what it does not speak, each in its own way.
+      // Servers reject unsupported revisions in different ways.
       return false;
     }
   }
 }
 
-/** The revision of a date, as requirements name it. */
+/** Maps a revision's date to its letter in docs/requirements. */
 export function letterOf(revision: string): string {
   const profile = findProfile(revision);
   return profile === undefined ? '' : ('ABCD'[profiles.indexOf(profile)] ?? '');

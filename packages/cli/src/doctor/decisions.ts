@@ -1,4 +1,4 @@
-/** Why the client chose what it chose, in words. */
+/** Explains the client's choices: revision, authorization server, resource, scopes and registration method. */
 import type { DiscoveryResult, RegistrationSettings, ScopePlan } from '@portcullis/client';
 import type { RegistrationMethod } from '@portcullis/protocol';
 import type { Claims } from './claims.ts';
@@ -8,7 +8,7 @@ export function explainClaims({ revisions, reason }: Claims): Decision {
   return { about: 'revisions', choice: revisions.join(', '), reason };
 }
 
-/** @param refusals origin → what its places answered that had no document */
+/** @param refusals origin → statuses of its metadata locations without a document */
 export function explainDiscovery(
   discovery: DiscoveryResult,
   pinned: boolean,
@@ -21,41 +21,41 @@ export function explainDiscovery(
       about: 'profile',
       choice: profile.revision,
       reason: pinned
-        ? 'it is pinned by --revision'
+        ? 'pinned by --revision'
         : resourceMetadata !== null
-          ? 'the server publishes protected resource metadata, so it is met by the newest revision'
-          : 'no place has protected resource metadata, so it is met by the oldest revision, at its own origin',
+          ? 'the server publishes protected resource metadata, so the newest revision applies'
+          : 'there is no protected resource metadata, so the oldest revision applies, at the server’s own origin',
     },
     {
       about: 'authorization server',
       choice: issuer,
       reason:
         resourceMetadata === null
-          ? `the server is its own; ${endpoints === 'metadata' ? 'its metadata names the endpoints' : 'it has no metadata, so the default paths count'}`
+          ? `the server is its own authorization server; ${endpoints === 'metadata' ? 'its metadata names the endpoints' : 'it has no metadata, so the default paths apply'}`
           : listed.length === 1
-            ? 'the only one that the metadata names'
-            : `the first of ${listed.length} that could be used${passedOver(listed, issuer, refusals)}`,
+            ? 'the only one in the metadata'
+            : `the first usable one of ${listed.length}${describePassedOver(listed, issuer, refusals)}`,
     },
     {
       about: 'resource',
       choice: resource ?? 'none',
       reason:
         resource === null
-          ? 'this revision sends no resource indicator'
-          : 'as the metadata writes it; it is sent with every request for tokens',
+          ? 'this revision has no resource indicator'
+          : 'exactly as in the metadata; sent with every authorization and token request',
     },
   ];
 }
 
-function passedOver(
+function describePassedOver(
   listed: readonly string[],
   chosen: string,
   refusals: ReadonlyMap<string, readonly string[]>,
 ): string {
   const before = listed.slice(0, Math.max(listed.indexOf(chosen), 0));
   const told = before.map((issuer) => {
-    const answers = refusals.get(URL.parse(issuer)?.origin ?? '') ?? [];
-    return `${issuer} ${answers.length === 0 ? 'could not be used' : `answered ${answers.join(', ')}`}`;
+    const responses = refusals.get(URL.parse(issuer)?.origin ?? '') ?? [];
+    return `${issuer} ${responses.length === 0 ? 'was unusable' : `answered ${responses.join(', ')}`}`;
   });
   return told.length === 0 ? '' : `; ${told.join('; ')}`;
 }
@@ -64,31 +64,32 @@ export function explainScopes({ scopes, reasons }: ScopePlan): Decision {
   return { about: 'scopes', choice: scopes.join(' ') || 'none', reason: reasons.join('; ') };
 }
 
-const WAYS: Readonly<Record<RegistrationMethod, string>> = {
-  preregistered: 'a client was given, and comes before any other way',
-  'metadata-document': 'the authorization server takes metadata documents, which comes before registering',
-  dynamic: 'the authorization server registers clients itself',
-  'ask-user': 'no other way is open, so a person has registered it',
+const METHOD_REASONS: Readonly<Record<RegistrationMethod, string>> = {
+  preregistered: 'a pre-registered client was passed and takes precedence',
+  'metadata-document':
+    'the authorization server supports client ID metadata documents, which take precedence over registration',
+  dynamic: 'the authorization server supports dynamic client registration',
+  'ask-user': 'no other method is available, so a user registered the client',
 };
 
 export function explainRegistration(
-  way: RegistrationMethod,
+  method: RegistrationMethod,
   clientId: string,
   { profile, metadata }: DiscoveryResult,
   settings: RegistrationSettings,
 ): Decision {
   const closed: Readonly<Record<RegistrationMethod, string>> = {
-    preregistered: 'no client was given (--client-id)',
+    preregistered: 'no client was passed (--client-id)',
     'metadata-document':
       settings.metadataDocumentUrl === undefined
-        ? 'no metadata document was given (--client-metadata-url)'
+        ? 'no metadata document was passed (--client-metadata-url)'
         : metadata.client_id_metadata_document_supported === true
           ? 'it was not needed'
-          : 'the authorization server does not say that it takes metadata documents',
-    dynamic: 'the authorization server names no registration endpoint',
+          : 'the authorization server does not advertise metadata documents',
+    dynamic: 'the authorization server has no registration endpoint',
     'ask-user': '',
   };
-  const before = profile.registration.slice(0, profile.registration.indexOf(way));
-  const reason = [WAYS[way], ...before.map((one) => `not ${one}: ${closed[one]}`)].join('; ');
-  return { about: 'registration', choice: `${way}, as ${clientId}`, reason };
+  const before = profile.registration.slice(0, profile.registration.indexOf(method));
+  const reason = [METHOD_REASONS[method], ...before.map((one) => `not ${one}: ${closed[one]}`)].join('; ');
+  return { about: 'registration', choice: `${method}, as ${clientId}`, reason };
 }

@@ -1,4 +1,4 @@
-/** `portcullis doctor`: walks the way of a client, and says what is wrong, by which rule, and who has to mend it. */
+/** `portcullis doctor`: follows a client's steps against any server and reports errors, the violated rules and who has to fix them. */
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
@@ -19,15 +19,15 @@ type Flags = SignInFlags & { readonly signIn?: true; readonly html?: string };
 export function defineDoctor(program: Command, processContext: ProcessContext): void {
   const command = program
     .command('doctor')
-    .summary('examine how a server is authorized')
+    .summary('diagnose the authorization of a server')
     .description(
-      'Walks discovery, registration, authorization and a call, and checks every answer against the specification.\n' +
-        'Without --sign-in it ends where a person is needed. It registers a client where the server lets clients register, ' +
-        'removes it again where it lets clients be removed (RFC 7592), keeps nothing, and uses no session that there is. Exit code 5: something is wrong with a server; 4: one could not be reached.',
+      'Runs discovery, registration, authorization and a call, and checks every response against the specification.\n' +
+        'Without --sign-in it stops where a user has to act. If the server supports it, doctor registers a client and ' +
+        'removes it afterwards (RFC 7592). It stores nothing and uses no existing session. Exit code 5: an error was found; 4: a server could not be reached.',
     )
     .argument('<server-url>', 'address of the protected server')
-    .option('--sign-in', 'sign in, look at the tokens, make a call, and sign out')
-    .option('--html <file>', 'write the report as one page, with the sequence drawn');
+    .option('--sign-in', 'sign in, check the tokens, make a call and sign out')
+    .option('--html <file>', 'write the report as an HTML page with a sequence diagram');
   addJsonOption(addSignInOptions(command)).action((serverUrl: string, flags: Flags) =>
     doctor(serverUrl, flags, processContext),
   );
@@ -40,7 +40,7 @@ async function doctor(serverUrl: string, flags: Flags, processContext: ProcessCo
       client: await clientOptions(serverUrl, flags, processContext, terminal),
       signIn: flags.signIn === true,
       version: processContext.version,
-      begin: (step) => terminal.during(`Looking at: ${step}`),
+      begin: (step) => terminal.during(`Checking: ${step}`),
     });
     terminal.during(null);
     if (flags.html !== undefined)

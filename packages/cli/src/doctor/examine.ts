@@ -1,4 +1,4 @@
-/** The examination: goes the way of a client step by step, writes everything down, and judges it. */
+/** Runs the examination: follows a client's steps, records every exchange, and builds the report. */
 import { type ClientEvent, type CredentialStore, createMemoryStore, readServerUrl } from '@portcullis/client';
 import {
   createGuardedFetch,
@@ -6,59 +6,62 @@ import {
   type NodeClientOptions,
   toClientError,
 } from '@portcullis/client/node';
-import { noteRegistrations, removeRegistered } from './leaving.ts';
-import { createNotebook, Ended } from './notebook.ts';
-import { isServerMetadata, partyIn } from './reading.ts';
+import { isServerMetadata, partyIn } from './read-exchanges.ts';
 import { createRecorder } from './recorder.ts';
+import { removeRegisteredClients, trackRegistrations } from './registered-clients.ts';
 import type { Report, StepName } from './report.ts';
+import { createReportBuilder, ExaminationStopped } from './report-builder.ts';
 import {
-  lookAtAuthorization,
-  lookAtCall,
-  lookAtDiscovery,
-  lookAtRequest,
-  lookAtTokens,
-  type Way,
+  type ExaminationContext,
+  examineAuthorization,
+  examineCall,
+  examineDiscovery,
+  examineRequest,
+  examineTokens,
 } from './steps.ts';
 
 export interface ExaminationOptions {
-  /** Of the client that goes the way. Its store is memory: nothing is kept. */
+  /** Options of the client. Credentials are kept in memory only. */
   readonly client: NodeClientOptions;
-  /** Goes on where a person is needed. */
+  /** Continues past the point where a user has to sign in. */
   readonly signIn: boolean;
   readonly version: string;
-  /** Hears what is looked at now. */
+  /** Called when a step starts. */
   readonly begin?: (step: StepName) => void;
 }
 
-/** Of documents of authorization servers: milliseconds, and bytes. */
+/** Limits for authorization server documents: milliseconds and bytes. */
 const LIMITS = { timeout: 15_000, maxBytes: 262_144 };
 
-/** @throws ClientError for options that make no client. */
+/** @throws ClientError if the client options are invalid */
 export async function examine(options: ExaminationOptions): Promise<Report> {
-  const registered = noteRegistrations(createMemoryStore());
-  const way = prepare(options, registered.store);
+  const registered = trackRegistrations(createMemoryStore());
+  const context = prepare(options, registered.store);
   try {
-    await go(way, options.signIn);
+    await runSteps(context, options.signIn);
   } catch (error) {
-    if (!(error instanceof Ended)) throw error;
+    if (!(error instanceof ExaminationStopped)) throw error;
   } finally {
-    if (options.signIn) await way.client.signOut();
-    way.notebook.decide(...(await removeRegistered(registered, way.oauthFetch)));
+    if (options.signIn) await context.client.signOut();
+    context.report.addDecisions(...(await removeRegisteredClients(registered, context.oauthFetch)));
   }
   return {
-    ...{ server: way.server, at: new Date().toISOString() },
-    ...way.notebook.report(options.signIn),
-    exchanges: way.recorder.exchanges,
+    ...{ server: context.server, at: new Date().toISOString() },
+    ...context.report.report(options.signIn),
+    exchanges: context.recorder.exchanges,
   };
 }
 
-function prepare({ client: options, version, begin }: ExaminationOptions, store: CredentialStore): Way {
+function prepare(
+  { client: options, version, begin }: ExaminationOptions,
+  store: CredentialStore,
+): ExaminationContext {
   const server = readServerUrl(options.serverUrl);
-  const notebook = createNotebook(options.revision, (step) => begin?.(step));
+  const report = createReportBuilder(options.revision, (step) => begin?.(step));
   const recorder = createRecorder(partyIn(server), ({ href }) =>
-    notebook.current() === 'resource metadata' && isServerMetadata(href)
+    report.current() === 'resource metadata' && isServerMetadata(href)
       ? 'authorization server'
-      : notebook.current(),
+      : report.current(),
   );
   const fetch = recorder.record(options.fetch ?? globalThis.fetch);
   const { trustedOrigins = [] } = options;
@@ -74,14 +77,14 @@ function prepare({ client: options, version, begin }: ExaminationOptions, store:
       options.onEvent?.(event);
     },
   });
-  return { server, client, options, events, fetch, oauthFetch, recorder, notebook, version };
+  return { server, client, options, events, fetch, oauthFetch, recorder, report, version };
 }
 
-async function go(way: Way, isSignedIn: boolean): Promise<void> {
-  const announced = await lookAtRequest(way);
-  const discovery = await lookAtDiscovery(way, announced);
-  await lookAtAuthorization(way, discovery);
+async function runSteps(context: ExaminationContext, isSignedIn: boolean): Promise<void> {
+  const announced = await examineRequest(context);
+  const discovery = await examineDiscovery(context, announced);
+  await examineAuthorization(context, discovery);
   if (!isSignedIn) return;
-  await lookAtTokens(way, discovery);
-  await lookAtCall(way, discovery);
+  await examineTokens(context, discovery);
+  await examineCall(context, discovery);
 }

@@ -1,11 +1,11 @@
-/** Writes down what goes over the wire, without the secrets in it. */
+/** Records HTTP exchanges and redacts the secrets in them. */
 import type { Fetch } from '@portcullis/client';
 import { parseJson } from '../json.ts';
 import type { Exchange, Party, StepName } from './report.ts';
 
 export interface Recorder {
   readonly exchanges: readonly Exchange[];
-  /** A `fetch` that is listened to. */
+  /** Returns a `fetch` that records its exchanges. */
   record(fetch: Fetch): Fetch;
 }
 
@@ -26,12 +26,12 @@ const SECRET_NAMES: ReadonlySet<string> = new Set([
 
 const HIDDEN = '(hidden)';
 const MOST_BYTES = 65_536;
-/** Milliseconds that a copy of an answer may take. */
-const PATIENCE = 5_000;
+/** Milliseconds allowed for copying a response body. */
+const COPY_TIMEOUT = 5_000;
 
 /**
- * @param partyOf tells whose an address is
- * @param stepOf tells what it is asked for now
+ * @param partyOf which server a URL belongs to
+ * @param stepOf the step a request belongs to
  */
 export function createRecorder(partyOf: (url: URL) => Party, stepOf: (url: URL) => StepName): Recorder {
   const exchanges: Exchange[] = [];
@@ -40,7 +40,7 @@ export function createRecorder(partyOf: (url: URL) => Party, stepOf: (url: URL) 
     record: (fetch) => async (input, init) => {
       const request = input instanceof Request ? input : null;
       const url = new URL(request?.url ?? String(input));
-      const begun = {
+      const started = {
         party: partyOf(url),
         step: stepOf(url),
         method: init?.method ?? request?.method ?? 'GET',
@@ -54,7 +54,7 @@ export function createRecorder(partyOf: (url: URL) => Party, stepOf: (url: URL) 
         const response = await fetch(input, init);
         const time = milliseconds();
         exchanges.push({
-          ...begun,
+          ...started,
           status: response.status,
           headers: showHeaders(response.headers),
           body: await copyOf(response),
@@ -62,7 +62,7 @@ export function createRecorder(partyOf: (url: URL) => Party, stepOf: (url: URL) 
         });
         return response;
       } catch (error) {
-        exchanges.push({ ...begun, status: null, headers: {}, body: '', milliseconds: milliseconds() });
+        exchanges.push({ ...started, status: null, headers: {}, body: '', milliseconds: milliseconds() });
         throw error;
       }
     },
@@ -85,13 +85,13 @@ function showHeaders(headers: Headers): Record<string, string> {
   );
 }
 
-/** The beginning of a body. A stream is left to whom it is for. */
+/** Copies the beginning of a body. Event streams are not copied. */
 async function copyOf(response: Response): Promise<string> {
   const type = response.headers.get('content-type') ?? '';
   if (response.body === null || type.includes('event-stream')) return '';
   const decoder = new TextDecoder();
   const reader = response.clone().body?.getReader();
-  const late = setTimeout(() => void reader?.cancel().catch(() => undefined), PATIENCE);
+  const late = setTimeout(() => void reader?.cancel().catch(() => undefined), COPY_TIMEOUT);
   let text = '';
   try {
     for (let size = 0; reader !== undefined && size < MOST_BYTES; ) {
@@ -101,14 +101,14 @@ async function copyOf(response: Response): Promise<string> {
       text += decoder.decode(value, { stream: true });
     }
   } catch {
-    // What there is of it is shown; whoever asked hears of the failure.
+    // What was received is shown; the caller handles the failure.
   }
   clearTimeout(late);
   void reader?.cancel().catch(() => undefined);
   return showBody(text.slice(0, MOST_BYTES), type);
 }
 
-/** Bodies are forms or JSON here; a page is shown as a page. */
+/** Redacts form and JSON bodies; other bodies are shown by their size and type only. */
 function showBody(text: string, type: string): string {
   const json = parseJson(text);
   if (typeof json === 'object' && json !== null) return JSON.stringify(hideMembers(json), null, 2);

@@ -1,8 +1,8 @@
-/** What a doctor finds out about a server: words only, nothing secret among them. */
+/** The report on a server, without secrets. */
 
 import type { Claims } from './claims.ts';
 
-/** Who has to mend something. */
+/** Who has to fix a finding. */
 export type Owner = 'server' | 'authorization server' | 'network' | 'you';
 
 export type StepName =
@@ -14,25 +14,25 @@ export type StepName =
   | 'token'
   | 'call';
 
-/** Something that is not as it should be. */
+/** A problem: an error or a warning. */
 export interface Finding {
   readonly step: StepName;
-  /** Identifier in docs/requirements; `null`: no requirement says it, and yet it is in the way. */
+  /** ID in docs/requirements; `null` if it violates no requirement. */
   readonly requirement: string | null;
-  /** `advice`: it works, and would work better or more safely. */
-  readonly gravity: 'fault' | 'advice';
+  /** `warning`: it works, but could work better or more safely. */
+  readonly severity: 'error' | 'warning';
   readonly owner: Owner;
-  /** Whether it may be well later without anybody changing anything. */
+  /** Whether it may resolve itself. */
   readonly temporary: boolean;
-  /** What is wrong, in one sentence. */
-  readonly what: string;
-  /** What to do about it, in one sentence. */
+  /** The problem, in one sentence. */
+  readonly message: string;
+  /** How to fix it, in one sentence. */
   readonly remedy: string;
-  /** By their dates: which of the revisions that the server may speak say so. Empty: none does, and yet it is in the way. */
+  /** Dates of the violated revisions the server may support. Empty if it violates no requirement. */
   readonly revisions: readonly string[];
 }
 
-/** What the client chose where it had a choice, and why. */
+/** A choice the client made, and why. */
 export interface Decision {
   readonly about:
     | 'revisions'
@@ -41,7 +41,7 @@ export interface Decision {
     | 'registration'
     | 'scopes'
     | 'resource'
-    | 'wire'
+    | 'MCP revision'
     | 'registered client';
   readonly choice: string;
   readonly reason: string;
@@ -49,23 +49,22 @@ export interface Decision {
 
 export interface Step {
   readonly name: StepName;
-  /** `skipped`: it was not reached, or needs a person. */
-  readonly state: 'well' | 'faulty' | 'skipped';
+  /** `skipped`: not reached, or requires a user. */
+  readonly state: 'ok' | 'failed' | 'skipped';
   readonly summary: string;
 }
 
 export type Party = 'server' | 'authorization server' | 'other';
 
-/** A request and its answer, as they may be shown. */
+/** A request and its response, with secrets redacted. */
 export interface Exchange {
   readonly party: Party;
-  /** What it was for. */
   readonly step: StepName;
   readonly method: string;
   readonly url: string;
   readonly requestHeaders: Readonly<Record<string, string>>;
   readonly requestBody: string;
-  /** `null`: no answer came. */
+  /** `null`: no response. */
   readonly status: number | null;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
@@ -76,7 +75,7 @@ export interface Report {
   readonly server: string;
   /** ISO 8601. */
   readonly at: string;
-  /** The revision by which it was met; `null`: that could not be told. */
+  /** The revision used; `null` if unknown. */
   readonly revision: string | null;
   /** The revisions whose rules were applied. */
   readonly claims: Claims;
@@ -87,12 +86,12 @@ export interface Report {
 }
 
 export function hasIssues({ findings }: Report): boolean {
-  return findings.some(({ gravity }) => gravity === 'fault');
+  return findings.some(({ severity }) => severity === 'error');
 }
 
-/** Whether nothing is wrong but that somebody could not be reached, or is out of order. */
+/** Whether every error is temporary: a server was unreachable or unavailable. */
 export function isTemporary(report: Report): boolean {
   return (
-    hasIssues(report) && report.findings.every(({ gravity, temporary }) => gravity !== 'fault' || temporary)
+    hasIssues(report) && report.findings.every(({ severity, temporary }) => severity !== 'error' || temporary)
   );
 }

@@ -1,4 +1,4 @@
-/** The steps of a client's way, one after the other: each is taken, written down, and held against the rules. */
+/** The steps of an examination, as a client takes them; each checks the recorded responses against the rules. */
 import {
   type Client,
   type ClientEvent,
@@ -12,199 +12,214 @@ import { Refusal } from '../client/answers.ts';
 import { ServerError } from '../client/mcp-client.ts';
 import { attempt, failureOf } from './attempt.ts';
 import {
-  checkAuthorizationAnswer,
-  checkBadToken,
+  checkAuthorizationResponse,
   checkChallenge,
+  checkInvalidToken,
   checkRegistration,
   checkResourceMetadata,
   checkServerMetadata,
-  checkTokenAnswer,
+  checkTokenResponse,
 } from './checks.ts';
-import { askClaims, evidentClaims } from './claims.ts';
+import { inferClaims, probeClaims } from './claims.ts';
 import { explainDiscovery, explainRegistration, explainScopes } from './decisions.ts';
 import { probeMcp } from './mcp-probe.ts';
-import { Ended, type Notebook } from './notebook.ts';
-import { describeMetadata, isServerMetadata, issuersOf, refusalOnPage, refusalsIn } from './reading.ts';
+import {
+  describeMetadata,
+  isServerMetadata,
+  issuersOf,
+  refusalOnPage,
+  refusalsIn,
+} from './read-exchanges.ts';
 import type { Recorder } from './recorder.ts';
 import type { Exchange } from './report.ts';
+import { ExaminationStopped, type ReportBuilder } from './report-builder.ts';
 
-/** What a step is taken with. */
-export interface Way {
+/** What the steps share. */
+export interface ExaminationContext {
   readonly server: string;
   readonly client: Client;
-  /** Of the client. */
+  /** The client's options. */
   readonly options: NodeClientOptions;
-  /** What the client has told. */
+  /** Events of the client so far. */
   readonly events: readonly ClientEvent[];
-  /** To the server. */
+  /** For requests to the server. */
   readonly fetch: Fetch;
-  /** To authorization servers. */
+  /** For requests to authorization servers. */
   readonly oauthFetch: Fetch;
   readonly recorder: Recorder;
-  readonly notebook: Notebook;
-  /** Of this program. */
+  readonly report: ReportBuilder;
+  /** This program's version. */
   readonly version: string;
 }
 
-/** Milliseconds for one request. */
+/** Milliseconds per request. */
 const TIMEOUT = 15_000;
-/** Nobody listens there, and nobody is sent there. */
-const NOBODY = 'http://127.0.0.1:47471/callback';
+/** Nothing listens there, and no browser is redirected there. */
+const UNUSED_REDIRECT_URI = 'http://127.0.0.1:47471/callback';
 
-/** Answers where the server says that its metadata is. */
-export async function lookAtRequest(way: Way): Promise<string | null> {
-  const { notebook } = way;
-  notebook.begin('request');
-  const exchange = await send(way, null);
-  notebook.note('request', checkChallenge(exchange));
-  if (exchange.status === 401) notebook.note('request', checkBadToken(await send(way, 'portcullis-doctor')));
-  notebook.summarize('request', `a request without a token is answered with status ${exchange.status}`);
+/** @returns the metadata URL in the challenge */
+export async function examineRequest(context: ExaminationContext): Promise<string | null> {
+  const { report } = context;
+  report.startStep('request');
+  const exchange = await send(context, null);
+  report.addViolations('request', checkChallenge(exchange));
+  if (exchange.status === 401)
+    report.addViolations('request', checkInvalidToken(await send(context, 'portcullis-doctor')));
+  report.summarize('request', `a request without a token is answered with status ${exchange.status}`);
   const challenges = parseChallenges(exchange.headers['www-authenticate']);
   return challenges.map(({ parameters }) => parameters.get('resource_metadata')).find(Boolean) ?? null;
 }
 
-export async function lookAtDiscovery(way: Way, announced: string | null): Promise<DiscoveryResult> {
-  const { client, notebook, options, recorder, server } = way;
+export async function examineDiscovery(
+  context: ExaminationContext,
+  announced: string | null,
+): Promise<DiscoveryResult> {
+  const { client, report, options, recorder, server } = context;
   const { revision: pinned } = options;
-  notebook.begin('resource metadata');
+  report.startStep('resource metadata');
   const since = recorder.exchanges.length;
   const found = await attempt(() => client.discover());
-  const asked = recorder.exchanges.slice(since);
-  const about = asked.filter(
+  const requested = recorder.exchanges.slice(since);
+  const about = requested.filter(
     ({ url }) => url.includes('/.well-known/oauth-protected-resource') || url === announced,
   );
   const isOld = !('failure' in found) && found.value.profile.discovery === 'server-origin';
-  if (!('failure' in found)) notebook.claim(evidentClaims(found.value.profile));
-  if (!isOld) notebook.note('resource metadata', checkResourceMetadata(about, server, announced));
-  notebook.summarize('resource metadata', describeMetadata(about, isOld));
+  if (!('failure' in found)) report.setClaims(inferClaims(found.value.profile));
+  if (!isOld) report.addViolations('resource metadata', checkResourceMetadata(about, server, announced));
+  report.summarize('resource metadata', describeMetadata(about, isOld));
 
-  const metadata = asked.filter(({ url }) => isServerMetadata(url));
+  const metadata = requested.filter(({ url }) => isServerMetadata(url));
   if (metadata.length > 0) {
-    notebook.begin('authorization server');
+    report.startStep('authorization server');
     const found = issuersOf(about, server);
     for (const issuer of found) {
       const places = serverMetadataUrls(issuer, ['oauth', 'oidc']);
-      const answers = metadata.filter(({ url }) => places.includes(url));
-      if (answers.length > 0) notebook.note('authorization server', checkServerMetadata(answers, issuer));
+      const responses = metadata.filter(({ url }) => places.includes(url));
+      if (responses.length > 0)
+        report.addViolations('authorization server', checkServerMetadata(responses, issuer));
     }
   }
   if ('failure' in found) {
-    if (metadata.length > 0) notebook.meet(profileD.revision);
-    return notebook.end(metadata.length > 0 ? 'authorization server' : 'resource metadata', found.failure);
+    if (metadata.length > 0) report.setRevision(profileD.revision);
+    return report.fail(metadata.length > 0 ? 'authorization server' : 'resource metadata', found.failure);
   }
   const { profile, issuer } = found.value;
-  notebook.meet(profile.revision);
-  notebook.summarize('authorization server', issuer);
-  notebook.decide(...explainDiscovery(found.value, pinned !== undefined, refusalsIn(asked)));
-  notebook.decide(explainScopes(planScopes(found.value, options.scopes ?? {})));
+  report.setRevision(profile.revision);
+  report.summarize('authorization server', issuer);
+  report.addDecisions(...explainDiscovery(found.value, pinned !== undefined, refusalsIn(requested)));
+  report.addDecisions(explainScopes(planScopes(found.value, options.scopes ?? {})));
   return found.value;
 }
 
-/** Up to where a person is needed. */
-export async function lookAtAuthorization(way: Way, discovery: DiscoveryResult): Promise<void> {
-  const { client, events, notebook, oauthFetch, options, recorder } = way;
-  notebook.begin('registration');
+/** Goes as far as possible without a user. */
+export async function examineAuthorization(
+  context: ExaminationContext,
+  discovery: DiscoveryResult,
+): Promise<void> {
+  const { client, events, report, oauthFetch, options, recorder } = context;
+  report.startStep('registration');
   const since = recorder.exchanges.length;
-  const begun = await attempt(() => client.begin({ redirectUri: NOBODY }));
-  const asked = recorder.exchanges.slice(since);
-  const registration = asked.find(
+  const started = await attempt(() => client.begin({ redirectUri: UNUSED_REDIRECT_URI }));
+  const requested = recorder.exchanges.slice(since);
+  const registration = requested.find(
     ({ url, method }) => method === 'POST' && url === discovery.metadata.registration_endpoint,
   );
-  if (registration !== undefined) notebook.note('registration', checkRegistration(registration));
+  if (registration !== undefined) report.addViolations('registration', checkRegistration(registration));
   const registered = events.findLast((event) => event.type === 'client.registered');
   if (registered !== undefined) {
-    notebook.decide(
+    report.addDecisions(
       explainRegistration(registered.method, registered.clientId, discovery, options.registration ?? {}),
     );
-    notebook.summarize('registration', `${registered.method}, as ${registered.clientId}`);
+    report.summarize('registration', `${registered.method}, as ${registered.clientId}`);
   }
-  if ('failure' in begun) return notebook.end('registration', begun.failure);
+  if ('failure' in started) return report.fail('registration', started.failure);
 
-  notebook.begin('authorization');
+  report.startStep('authorization');
   const page = await attempt(() =>
-    oauthFetch(begun.value, { redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT) }),
+    oauthFetch(started.value, { redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT) }),
   );
-  if ('failure' in page) return notebook.end('authorization', page.failure);
+  if ('failure' in page) return report.fail('authorization', page.failure);
   const shown = await attempt(() => page.value.text());
-  const answer = recorder.exchanges.at(-1);
-  if (answer !== undefined) {
-    const refusal = 'failure' in shown ? null : refusalOnPage(shown.value, NOBODY);
-    notebook.note('authorization', checkAuthorizationAnswer(answer, discovery.issuer, refusal));
+  const response = recorder.exchanges.at(-1);
+  if (response !== undefined) {
+    const refusal = 'failure' in shown ? null : refusalOnPage(shown.value, UNUSED_REDIRECT_URI);
+    report.addViolations('authorization', checkAuthorizationResponse(response, discovery.issuer, refusal));
   }
-  const isRefused = notebook.isFaulty('authorization');
-  notebook.summarize(
+  const isRefused = report.hasError('authorization');
+  report.summarize(
     'authorization',
     isRefused
       ? 'the client stops here'
-      : 'the authorization endpoint takes the request; from here on a person is needed',
+      : 'the authorization endpoint accepts the request; the next step requires a user',
   );
-  if (isRefused) throw new Ended();
+  if (isRefused) throw new ExaminationStopped();
 }
 
-export async function lookAtTokens(
-  { client, notebook, recorder }: Way,
+export async function examineTokens(
+  { client, report, recorder }: ExaminationContext,
   discovery: DiscoveryResult,
 ): Promise<void> {
-  notebook.begin('token');
+  report.startStep('token');
   const since = recorder.exchanges.length;
   const session = await attempt(() => client.signIn());
-  const answer = recorder.exchanges
+  const response = recorder.exchanges
     .slice(since)
     .findLast(({ url }) => url === discovery.metadata.token_endpoint);
-  if (answer !== undefined) notebook.note('token', checkTokenAnswer(answer));
+  if (response !== undefined) report.addViolations('token', checkTokenResponse(response));
   if ('failure' in session) {
-    if (answer !== undefined) return notebook.end('token', session.failure);
-    notebook.summarize(
-      'authorization',
-      'the authorization endpoint takes the request, and no code came back',
-    );
-    return notebook.end('authorization', session.failure);
+    if (response !== undefined) return report.fail('token', session.failure);
+    report.summarize('authorization', 'the authorization endpoint accepted the request but returned no code');
+    return report.fail('authorization', session.failure);
   }
   const { scheme, scopes, refreshable } = session.value;
-  notebook.summarize('authorization', 'the person has allowed it');
-  notebook.summarize(
+  report.summarize('authorization', 'the user allowed the request');
+  report.summarize(
     'token',
-    `${scheme}, scopes ${scopes.join(' ') || 'of the default'}, ${refreshable ? 'with' : 'without'} refresh token`,
+    `${scheme}, scopes ${scopes.join(' ') || 'by default'}, ${refreshable ? 'with' : 'without'} refresh token`,
   );
 }
 
-export async function lookAtCall(way: Way, discovery: DiscoveryResult): Promise<void> {
-  const { client, notebook, options, recorder, server, version } = way;
-  notebook.begin('call');
+export async function examineCall(context: ExaminationContext, discovery: DiscoveryResult): Promise<void> {
+  const { client, report, options, recorder, server, version } = context;
+  report.startStep('call');
   const since = recorder.exchanges.length;
   try {
     const connection = await probeMcp({ url: server, fetch: client.fetch, version });
-    const { revision: wire } = connection;
-    const claims = options.revision === undefined ? await askClaims(server, client.fetch, version) : null;
-    if (claims !== null) notebook.claim(claims);
-    notebook.decide({ about: 'wire', choice: wire, reason: 'the newest that both sides speak' });
+    const { revision } = connection;
+    const claims = options.revision === undefined ? await probeClaims(server, client.fetch, version) : null;
+    if (claims !== null) report.setClaims(claims);
+    report.addDecisions({
+      about: 'MCP revision',
+      choice: revision,
+      reason: 'the newest that both sides support',
+    });
     await connection.request('tools/list');
     await connection.close();
-    notebook.summarize('call', `tools/list was answered, by the wire of ${wire}`);
+    report.summarize('call', `tools/list succeeded, with MCP revision ${revision}`);
   } catch (error) {
     const refused = recorder.exchanges.slice(since).find(({ status }) => status === 401);
     if (refused !== undefined) {
-      notebook.note('call', [
-        { rule: 'S-AUD-1', what: `The server refuses the token that ${discovery.issuer} issued for it.` },
+      report.addViolations('call', [
+        { rule: 'S-AUD-1', message: `The server rejects the token that ${discovery.issuer} issued for it.` },
       ]);
-      notebook.summarize('call', 'the client stops here');
-      throw new Ended();
+      report.summarize('call', 'the client stops here');
+      throw new ExaminationStopped();
     }
-    const isAnswer = error instanceof ServerError || error instanceof Refusal;
-    if (!isAnswer) return notebook.end('call', failureOf(error));
-    const what = `tools/list was not answered well: ${error.message}`;
-    notebook.summarize('call', 'the token was admitted, and tools/list not answered well');
-    notebook.stop({
-      ...{ step: 'call', requirement: null, gravity: 'advice', owner: 'server', what, revisions: [] },
+    const isResponse = error instanceof ServerError || error instanceof Refusal;
+    if (!isResponse) return report.fail('call', failureOf(error));
+    const message = `tools/list failed: ${error.message}`;
+    report.summarize('call', 'the token was accepted, but tools/list failed');
+    report.addFinding({
+      ...{ step: 'call', requirement: null, severity: 'warning', owner: 'server', message, revisions: [] },
       temporary: false,
-      remedy: 'Nothing is wrong with the authorization: look at the server.',
+      remedy: 'The authorization works: check the server.',
     });
   }
 }
 
-/** One request of the protocol, with or without a token. */
+/** Sends an MCP request, with or without a token. */
 async function send(
-  { fetch, notebook, recorder, server, version }: Way,
+  { fetch, report, recorder, server, version }: ExaminationContext,
   token: string | null,
 ): Promise<Exchange> {
   const body = {
@@ -230,9 +245,9 @@ async function send(
       signal: AbortSignal.timeout(TIMEOUT),
     }),
   );
-  if ('failure' in sent) return notebook.end('request', sent.failure);
+  if ('failure' in sent) return report.fail('request', sent.failure);
   await sent.value.body?.cancel();
   const exchange = recorder.exchanges.at(-1);
-  if (exchange === undefined) throw new TypeError('Every request is written down.');
+  if (exchange === undefined) throw new TypeError('Every request is recorded.');
   return exchange;
 }

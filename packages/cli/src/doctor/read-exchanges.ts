@@ -1,8 +1,8 @@
-/** What exchanges tell, read from the outside: whose they are, what they were for, what they name. */
+/** Reads recorded exchanges: which server they belong to, and what their documents name. */
 import { isObject, parseJson } from '../json.ts';
 import type { Exchange, Party } from './report.ts';
 
-/** One origin may hold both: the server's own path and its metadata are the server's. */
+/** Both servers may share an origin: the server's own path and its metadata belong to the server. */
 export function partyIn(server: string): (url: URL) => Party {
   const own = new URL(server);
   return (url) =>
@@ -16,9 +16,9 @@ export function isServerMetadata(url: string): boolean {
   return /\/\.well-known\/(?:oauth-authorization-server|openid-configuration)/.test(url);
 }
 
-/** The authorization servers that the metadata names, or the server's own origin. */
-export function issuersOf(answers: readonly Exchange[], server: string): readonly string[] {
-  for (const { body } of answers) {
+/** Returns the authorization servers named by the metadata, or the server's own origin. */
+export function issuersOf(responses: readonly Exchange[], server: string): readonly string[] {
+  for (const { body } of responses) {
     const json = parseJson(body);
     const named = isObject(json) ? json['authorization_servers'] : null;
     if (Array.isArray(named)) return named.filter((issuer) => URL.canParse(issuer)).map(String);
@@ -26,10 +26,10 @@ export function issuersOf(answers: readonly Exchange[], server: string): readonl
   return [new URL(server).origin];
 }
 
-/** What each place answered that had no document. */
-export function refusalsIn(answers: readonly Exchange[]): ReadonlyMap<string, readonly string[]> {
+/** Collects, by origin, the statuses of metadata locations without a document. */
+export function refusalsIn(responses: readonly Exchange[]): ReadonlyMap<string, readonly string[]> {
   const refusals = new Map<string, readonly string[]>();
-  for (const { url, status } of answers.filter((answer) => isServerMetadata(answer.url))) {
+  for (const { url, status } of responses.filter((response) => isServerMetadata(response.url))) {
     if (status !== null && status < 300) continue;
     const { origin } = new URL(url);
     refusals.set(origin, [...(refusals.get(origin) ?? []), String(status ?? 'no answer')]);
@@ -37,15 +37,15 @@ export function refusalsIn(answers: readonly Exchange[]): ReadonlyMap<string, re
   return refusals;
 }
 
-export function describeMetadata(answers: readonly Exchange[], isOld: boolean): string {
+export function describeMetadata(responses: readonly Exchange[], isOld: boolean): string {
   if (isOld) return 'none, so the server is its own authorization server';
-  const found = answers.find(({ status }) => status !== null && status < 300);
-  return found === undefined ? 'none was found' : `found at ${found.url}`;
+  const found = responses.find(({ status }) => status !== null && status < 300);
+  return found === undefined ? 'not found' : `found at ${found.url}`;
 }
 
 /**
- * The error that a page keeps for the client until the person goes on: servers do not redirect to a client that nobody vouches
- * for. `null`: none.
+ * Finds the error in the link back to the client: servers show a page instead of redirecting to a client that is not trusted.
+ * @returns `null` if the page has none
  */
 export function refusalOnPage(page: string, redirectUri: string): Readonly<Record<string, string>> | null {
   for (const [, link = ''] of page.matchAll(/ href="([^"]*)"/g)) {

@@ -1,4 +1,4 @@
-/** Leaving a server as it was: the clients that an examination registered are removed again. */
+/** Removes the clients that an examination registered, and reports any that remain (RFC 7592). */
 import type { CredentialStore, Fetch } from '@portcullis/client';
 import { cleanLine } from '../terminal/clean.ts';
 import { attempt } from './attempt.ts';
@@ -6,14 +6,14 @@ import type { Decision } from './report.ts';
 
 type Registration = NonNullable<Parameters<CredentialStore['save']>[0]['registration']>;
 
-/** Clients that were registered, by their identifiers. */
-export interface Registered {
-  /** Keeps what the other one keeps, and notes who was registered: one client may take the place of another. */
+/** Tracks registered clients by ID. */
+export interface RegisteredClients {
+  /** Wraps a store and tracks every registration: a client may be registered again. */
   readonly store: CredentialStore;
   readonly clients: ReadonlyMap<string, Registration>;
 }
 
-export function noteRegistrations(store: CredentialStore): Registered {
+export function trackRegistrations(store: CredentialStore): RegisteredClients {
   const clients = new Map<string, Registration>();
   return {
     clients,
@@ -28,15 +28,18 @@ export function noteRegistrations(store: CredentialStore): Registered {
   };
 }
 
-/** Milliseconds for one removal. */
+/** Milliseconds per deletion request. */
 const TIMEOUT = 15_000;
 
 /**
- * Removes them, and says what remains and why; nothing when nobody was registered.
+ * Deletes the registered clients and explains what remains; empty if there was none.
  * @param fetch to authorization servers
  * @see RFC 7592 §2.3
  */
-export async function removeRegistered({ clients }: Registered, fetch: Fetch): Promise<readonly Decision[]> {
+export async function removeRegisteredClients(
+  { clients }: RegisteredClients,
+  fetch: Fetch,
+): Promise<readonly Decision[]> {
   const reasons = await Promise.all(
     [...clients.values()].map(async (client) => ({
       id: client.clientId,
@@ -45,17 +48,14 @@ export async function removeRegistered({ clients }: Registered, fetch: Fetch): P
   );
   if (reasons.length === 0) return [];
   const left = reasons.filter(({ reason }) => reason !== null);
-  const choice =
-    left.length === 0 ? 'removed again' : `${left.map(({ id }) => cleanLine(id)).join(', ')} remains`;
+  const choice = left.length === 0 ? 'removed' : `${left.map(({ id }) => cleanLine(id)).join(', ')} remains`;
   const [{ reason = null } = {}] = left;
-  return [
-    { about: 'registered client', choice, reason: reason ?? 'nothing of this examination is left behind' },
-  ];
+  return [{ about: 'registered client', choice, reason: reason ?? 'the examination left nothing behind' }];
 }
 
-/** @returns why it remains; `null` when it is gone */
+/** @returns why the client remains; `null` if it was removed */
 async function remove({ management }: Registration, fetch: Fetch): Promise<string | null> {
-  if (management === undefined) return `the server offers no way to remove a client (RFC 7592). ${HARMLESS}`;
+  if (management === undefined) return `the server does not support removing clients (RFC 7592). ${HARMLESS}`;
   const removed = await attempt(async () => {
     const response = await fetch(management.uri, {
       method: 'DELETE',
@@ -66,11 +66,10 @@ async function remove({ management }: Registration, fetch: Fetch): Promise<strin
     await response.body?.cancel();
     return response.status;
   });
-  if ('failure' in removed) return `the server did not answer its removal. ${HARMLESS}`;
-  // Who is not known any more is gone, too. @see RFC 7592 §2.1
+  if ('failure' in removed) return `the server did not respond to its removal. ${HARMLESS}`;
+  // 401: the client no longer exists. @see RFC 7592 §2.1
   if (removed.value === 204 || removed.value === 401) return null;
   return `the server answered its removal with status ${removed.value}. ${HARMLESS}`;
 }
 
-const HARMLESS =
-  'It holds no tokens, and nothing that matters: nobody gets in by it without signing in and allowing it';
+const HARMLESS = 'It has no tokens and is harmless: it gets no access unless a user signs in and allows it';
