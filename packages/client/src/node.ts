@@ -6,6 +6,7 @@ export {
   type StartProcess,
   type SystemBrowserOptions,
 } from './node/browser.ts';
+export { credentialsFromEnvironment } from './node/environment.ts';
 export { type FileStore, type FileStoreOptions, openFileStore } from './node/file-store.ts';
 export { createGuardedFetch, type GuardedFetchOptions, toClientError } from './node/guarded-fetch.ts';
 export {
@@ -15,4 +16,4 @@ export {
   openCredentialStore,
 } from './node/keychain.ts';
 export { createLoopbackReceiver, type LoopbackOptions } from './node/loopback-receiver.ts';
-export { createNodeClient, credentialsFromEnvironment, type NodeClientOptions } from './node/node-client.ts';
+export { createNodeClient, type NodeClientOptions } from './node/node-client.ts';

@@ -1,9 +1,9 @@
-/** Local servers: their credentials come from the environment. And what the core may lean on. */
+/** Local servers: their credentials come from the environment; and the core of the client imports nothing from Node. */
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { credentialsFromEnvironment } from '../src/node.ts';
 
-it('[ALL-TRN-2] a server on standard input and output gets the variables that are named, and nothing else', () => {
+it('[ALL-TRN-2] gives a local stdio server only the named environment variables', () => {
   const environment = { API_KEY: 'k', HOME: '/home/ada', EMPTY: '' };
   expect(credentialsFromEnvironment(['API_KEY'], environment)).toEqual({ API_KEY: 'k' });
   expect(credentialsFromEnvironment([], environment)).toEqual({});
@@ -12,13 +12,13 @@ it('[ALL-TRN-2] a server on standard input and output gets the variables that ar
   );
 });
 
-it('[ALL-TRN-2] reading them starts no OAuth: the room leans on nothing', () => {
+it('[ALL-TRN-2] reads credentials from the environment without OAuth: the module imports nothing', () => {
   expect(readFileSync(new URL('../src/node/environment.ts', import.meta.url), 'utf8')).not.toMatch(
     /^import/m,
   );
 });
 
-it('the core leans on nothing of Node, so that it runs in browsers', () => {
+it('imports nothing from Node in the core of the client, so that it runs in browsers', () => {
   const seen = new Set<string>();
   const outside = new Set<string>();
   const walk = (url: URL): void => {
