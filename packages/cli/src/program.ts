@@ -44,7 +44,7 @@ export async function run(args: readonly string[], processContext: ProcessContex
     // It has said by itself what was wrong, or what was asked.
     if (error instanceof CommanderError) return error.exitCode;
     // It knows the failures of clients, which a server need not load to start.
-    const { exitCodeOf, hintOn } = await import('./client/exit-codes.ts');
+    const { exitCodeOf, hintFor: hintOn } = await import('./client/exit-codes.ts');
     const lines = error instanceof SettingsError ? error.issues : [reasonOf(error), hintOn(error)];
     for (const line of lines.filter((line) => line !== '')) processContext.complain(line);
     return exitCodeOf(error);

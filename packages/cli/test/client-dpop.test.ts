@@ -1,4 +1,4 @@
-/** Tokens that are bound to a key, through the commands: a real provider issues them, and our guard demands proof of each request. */
+/** DPoP-bound tokens in the client commands: issued by oidc-provider, with a guard that requires a proof for each request. */
 
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
@@ -15,7 +15,7 @@ afterEach(() => {
   for (const computer of computers.splice(0)) computer.close();
 });
 
-/** oidc-provider with DPoP and its nonces, our guard with nonces of its own, and a tool behind it. */
+/** Starts oidc-provider with DPoP nonces, and a guard with its own nonces in front of one tool. */
 async function open(required: boolean) {
   const nonceSecret = Buffer.alloc(32, 1);
   const stage = await openStage({ dPoP: { enabled: true, nonceSecret, requireNonce: () => true } });
@@ -32,7 +32,7 @@ async function open(required: boolean) {
     dpop: { required, nonces: { secret: Buffer.alloc(32, 2) } },
     events: () => undefined,
   });
-  const [admitted, proofs]: [string[], string[]] = [[], []];
+  const [accepted, proofs]: [string[], string[]] = [[], []];
   const handle = protect(guard, async (request) => {
     if (request.method !== 'POST') return new Response(null, { status: 405 });
     return Response.json(answerTo((await request.json()) as Parameters<typeof answerTo>[0]) ?? null, {
@@ -50,7 +50,7 @@ async function open(required: boolean) {
     const text = await response.text();
     if (response.ok && asked.path === '/mcp') {
       const proof = decodeJwt(asked.headers.get('dpop') ?? '');
-      admitted.push(`${asked.headers.get('authorization')?.split(' ')[0]} ${proof['htu']}`);
+      accepted.push(`${asked.headers.get('authorization')?.split(' ')[0]} ${proof['htu']}`);
       proofs.push(String(proof.jti));
     }
     return {
@@ -64,7 +64,7 @@ async function open(required: boolean) {
   mcp.on('GET /.well-known/oauth-protected-resource/mcp', route);
   const computer = createComputer({ authorize: async (url) => new URL(await visit(url.toString())) });
   computers.push(computer);
-  return { ...stage, admitted, proofs, computer };
+  return { ...stage, accepted, proofs, computer };
 }
 
 function answerTo({ id, method }: { id?: unknown; method?: string }): object | undefined {
@@ -83,8 +83,8 @@ function answerTo({ id, method }: { id?: unknown; method?: string }): object | u
   return { jsonrpc: '2.0', id, ...(result === undefined ? { error } : { result }) };
 }
 
-it('[X-DPOP-1] login, call and connect prove their key wherever the server demands it, and token keeps it here', async () => {
-  const { serverUrl, computer, admitted, proofs } = await open(true);
+it('[X-DPOP-1] login, call and connect send DPoP proofs where the server requires them, and token refuses to print the token', async () => {
+  const { serverUrl, computer, accepted, proofs } = await open(true);
   const login = await computer.run(['login', serverUrl, '--json']);
   expect([login.code, login.errors]).toEqual([0, expect.any(String)]);
   expect(JSON.parse(login.output)).toMatchObject({ scheme: 'DPoP' });
@@ -104,17 +104,17 @@ it('[X-DPOP-1] login, call and connect prove their key wherever the server deman
   );
   expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['hello']);
   await client.close();
-  expect(new Set(admitted)).toEqual(new Set([`DPoP ${serverUrl}`]));
-  expect(new Set(proofs).size).toBe(admitted.length);
+  expect(new Set(accepted)).toEqual(new Set([`DPoP ${serverUrl}`]));
+  expect(new Set(proofs).size).toBe(accepted.length);
   expect(computer.opened()).toHaveLength(1);
 
   const token = await computer.run(['token', serverUrl]);
   expect([token.code, token.output]).toEqual([5, '']);
-  expect(token.errors).toContain('bound to a key that stays here');
+  expect(token.errors).toContain('bound to a key on this computer');
   expect((await computer.run(['logout', serverUrl])).code).toBe(0);
 }, 90_000);
 
-it('[X-DPOP-1] --dpop decides where the server leaves it open', async () => {
+it('[X-DPOP-1] login --dpop chooses between DPoP and bearer tokens where the server allows both', async () => {
   const { serverUrl, computer } = await open(false);
   const scheme = async (...words: string[]) => {
     const { output } = await computer.run(['login', serverUrl, '--json', ...words]);

@@ -1,4 +1,4 @@
-/** The commands of the client on networks as they are: nobody there, something else there, a proxy between, a certificate that nobody knows. */
+/** The client commands on real networks: unreachable servers, other web servers, proxies, and unknown certificate authorities. */
 import { readFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
@@ -15,7 +15,7 @@ const ends: (() => void)[] = [];
 
 beforeEach(() => {
   computer = createComputer({
-    // The world's authorization server lets everybody in.
+    // The scripted authorization server approves every request.
     authorize: async (url) =>
       new URL((await fetch(url, { redirect: 'manual' })).headers.get('location') ?? ''),
   });
@@ -36,16 +36,19 @@ async function listen(answer: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-describe('nobody there', () => {
-  it.each([['login'], ['call', 'whoami']])('%s says so, with exit code 4', async (...words) => {
-    const url = `http://127.0.0.1:${await reservePort()}/mcp`;
-    const [command = '', ...rest] = words;
-    const { code, output, errors } = await computer.run([command, url, ...rest]);
-    expect(output + errors).toContain(`could not be reached: nobody listens there`);
-    expect(code).toBe(4);
-  });
+describe('an unreachable server', () => {
+  it.each([['login'], ['call', 'whoami']])(
+    '%s reports an unreachable server with exit code 4',
+    async (...words) => {
+      const url = `http://127.0.0.1:${await reservePort()}/mcp`;
+      const [command = '', ...rest] = words;
+      const { code, output, errors } = await computer.run([command, url, ...rest]);
+      expect(output + errors).toContain(`could not be reached: connection refused`);
+      expect(code).toBe(4);
+    },
+  );
 
-  it('connect answers each request with that, and goes on', async () => {
+  it('connect responds to each request with an error while the server is unreachable', async () => {
     const url = `http://127.0.0.1:${await reservePort()}/mcp`;
     const input = [1, 2].map((id) => `{"jsonrpc":"2.0","id":${id},"method":"tools/list"}\n`).join('');
     const { output } = await computer.runProcess(['connect', url], { input });
@@ -54,18 +57,18 @@ describe('nobody there', () => {
       .split('\n')
       .map((line) => JSON.parse(line));
     expect(answers.map(({ id }) => id).toSorted()).toEqual([1, 2]);
-    expect(answers[0].error.message).toContain('nobody listens there');
+    expect(answers[0].error.message).toContain('connection refused');
   });
 });
 
-describe('something else there', () => {
+describe('another web server', () => {
   it.each<[string, number, string, number, string]>([
-    ['no such path', 404, 'text/html', 1, 'look whether the path is right'],
-    ['a page', 200, 'text/html', 1, 'a page, and not a message of the protocol'],
-    ['a page that takes no messages', 405, 'text/plain', 1, 'look whether the path is right'],
+    ['no such path', 404, 'text/html', 1, 'check the path'],
+    ['a page', 200, 'text/html', 1, 'a web page instead of an MCP message'],
+    ['a page that does not allow POST', 405, 'text/plain', 1, 'check the path'],
     ['an outage', 503, 'text/html', 4, 'Try again later'],
-    ['somebody who refuses', 403, 'text/html', 2, 'status 403'],
-  ])('%s: status %s, %s', async (_what, status, type, code, words) => {
+    ['a server that denies access', 403, 'text/html', 2, 'status 403'],
+  ])('call explains the response of %s: status %s, %s', async (_what, status, type, code, words) => {
     const origin = await listen((_request, response) =>
       response.writeHead(status, { 'content-type': type }).end('<h1>hello</h1>'),
     );
@@ -76,7 +79,7 @@ describe('something else there', () => {
   });
 });
 
-it('a server that says itself to try again later is not repeated', async () => {
+it('call does not repeat the advice of a server to try again later', async () => {
   const said = { error: 'server_error', error_description: 'Something went wrong here. Try again later.' };
   const origin = await listen((_request, response) =>
     response.writeHead(500, { 'content-type': 'application/json' }).end(JSON.stringify(said)),
@@ -87,8 +90,8 @@ it('a server that says itself to try again later is not repeated', async () => {
   expect(errors.match(/try again later/gi)).toHaveLength(1);
 });
 
-describe('a proxy between', () => {
-  /** It answers where it was asked to lead. */
+describe('a proxy', () => {
+  /** Starts a proxy that records the hosts it connects to. */
   async function startProxy() {
     const carried: string[] = [];
     const server = createServer((_request, response) => response.writeHead(405).end());
@@ -109,10 +112,10 @@ describe('a proxy between', () => {
     return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, carried };
   }
 
-  it('carries every leg: to the server, to its authorization server, to the token endpoint', async () => {
+  it('login sends every request through the proxy of the environment', async () => {
     const world = await createWorld();
     const proxy = await startProxy();
-    // Whoever goes past the proxy is told from who comes through it.
+    // The second proxy does not exist: requests that bypass it would arrive.
     const environment = { HTTP_PROXY: proxy.url };
     expect((await computer.runProcess(['login', world.serverUrl], { environment })).code).toBe(0);
     expect(new Set(proxy.carried)).toEqual(
@@ -126,7 +129,7 @@ describe('a proxy between', () => {
     expect((await computer.runProcess(['login', world.serverUrl], { environment: beside })).code).toBe(0);
   });
 
-  it('T103 does not open the way to private addresses that a server writes down', async () => {
+  it('T103 a proxy does not disable the SSRF guard against private addresses', async () => {
     const world = await createWorld({ resource: { authorization_servers: ['https://169.254.169.254'] } });
     const proxy = await startProxy();
     const environment = { HTTP_PROXY: proxy.url, HTTPS_PROXY: proxy.url };
@@ -136,10 +139,10 @@ describe('a proxy between', () => {
   });
 });
 
-describe('a certificate that nobody knows', () => {
+describe('a certificate of an unknown authority', () => {
   const fixture = (name: string) => fileURLToPath(new URL(`fixtures/${name}`, import.meta.url));
 
-  it('is refused with what to do, and with that done every leg takes it', async () => {
+  it('login refuses an unknown certificate authority, and accepts it with NODE_EXTRA_CA_CERTS', async () => {
     const asked: string[] = [];
     const certificate = {
       cert: readFileSync(fixture('localhost.pem')),
@@ -160,21 +163,21 @@ describe('a certificate that nobody knows', () => {
     expect(refused.errors).toContain('NODE_EXTRA_CA_CERTS');
     const environment = { NODE_EXTRA_CA_CERTS: fixture('localhost.pem') };
     await computer.runProcess(['login', url], { environment });
-    // By the server's way, and by the guarded one.
+    // Through the fetch for the server, and through the one with the SSRF guard.
     expect(asked).toContain('/mcp');
     expect(asked).toContain('/.well-known/oauth-protected-resource/mcp');
     expect(asked).toContain('/register');
   });
 });
 
-it('the help of connect promises nothing about pasting', async () => {
+it('the help of connect does not offer to read a pasted URL', async () => {
   const { output } = await computer.run(['connect', '--help']);
   expect(output).toContain('--no-browser');
-  expect(output).not.toContain('read the address at which the browser ended');
-  expect((await computer.run(['login', '--help'])).output).toContain('at which the browser ended');
+  expect(output).not.toContain('read the URL that the browser was redirected to');
+  expect((await computer.run(['login', '--help'])).output).toContain('that the browser was redirected to');
 });
 
-it('T149 a session is told why it begins, when nobody asked for it', async () => {
+it('T149 tools says why it starts a sign-in', async () => {
   const world = await createWorld();
   const { errors } = await computer.run(['tools', world.serverUrl]);
   expect(errors).toContain(`Signing in at ${world.issuer}, because there is no session yet.`);
@@ -192,7 +195,7 @@ it('T149 a session is told why it begins, when nobody asked for it', async () =>
   expect(world.as.asked('/register')).toHaveLength(before + 1);
 });
 
-it('[X-NEG-1] --application names its extension in the capabilities of every request, and nobody else does', async () => {
+it('[X-NEG-1] call --application declares its extension in the capabilities of every request, and other commands do not', async () => {
   const world = await createWorld();
   const capabilities: unknown[] = [];
   world.server.on('/mcp', ({ headers, body }) => {

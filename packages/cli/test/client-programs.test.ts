@@ -1,4 +1,4 @@
-/** Sessions of people and of programs, on one computer and at one server: the commands take the one that is meant. */
+/** Sessions of users and of applications at one server: each command uses the one that its options select. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -53,7 +53,7 @@ async function sessions(): Promise<readonly Shown[]> {
   return (JSON.parse(output) as { sessions: readonly Shown[] }).sessions;
 }
 
-it('T148 an application that is named acts, though a person is signed in, and its secret counts', async () => {
+it('T148 call --application acts as the application although a user is signed in, and checks its secret', async () => {
   await signIn();
   const user = await whoami();
   expect([user.code, user.output]).toEqual([0, expect.not.stringContaining('by report')]);
@@ -66,13 +66,13 @@ it('T148 an application that is named acts, though a person is signed in, and it
 
   const program = await whoami(...as('report'));
   expect([program.code, program.output]).toEqual([0, expect.stringContaining('by report with: notes:read')]);
-  // The token that is kept by now is for that secret only.
+  // The stored token is bound to that secret.
   expect((await whoami(...as('report', 'garbage'))).code).toBe(3);
   expect((await whoami(...as('backup'))).output).toContain('by backup with');
   expect((await whoami()).output).toBe(user.output);
 });
 
-it('T148 after an application nobody is signed in: a person is asked', async () => {
+it('T148 the session of an application does not sign the user in', async () => {
   expect((await whoami(...as('report'))).code).toBe(0);
   const asked = await whoami();
   expect([asked.code, asked.output]).toEqual([3, '']);
@@ -80,7 +80,7 @@ it('T148 after an application nobody is signed in: a person is asked', async () 
   expect(await run(['token', server.resource])).toMatchObject({ code: 3, output: '' });
 });
 
-it('sessions shows who acts, by which client, with which scopes, and since when', async () => {
+it('sessions shows who each session acts for, its client, scopes and start', async () => {
   await signIn();
   await whoami(...as('report'));
   const [user, program] = await sessions();
@@ -89,32 +89,32 @@ it('sessions shows who acts, by which client, with which scopes, and since when'
   expect(Date.parse(program?.since ?? '')).toBeGreaterThanOrEqual(Date.parse(user?.since ?? ''));
   const { output } = await run(['sessions']);
   const [first, second] = output.split('\n');
-  expect(first).toContain(`you, by the client ${user?.clientId}`);
+  expect(first).toContain(`you, through the client ${user?.clientId}`);
   expect(second).toMatch(
     /the application report itself .* since \d{4}-\d\d-\d\d \d\d:\d\d UTC .* notes:read$/,
   );
 });
 
-it('logout ends the session that is meant, and leaves the others', async () => {
+it('logout ends the selected session and keeps the others', async () => {
   await signIn();
   await whoami(...as('report'));
   await whoami(...as('backup'));
-  const standing = async () =>
+  const remaining = async () =>
     (await sessions()).map(({ kind, clientId }) => (kind === 'user' ? kind : clientId));
-  expect(await standing()).toEqual(['user', 'backup', 'report']);
+  expect(await remaining()).toEqual(['user', 'backup', 'report']);
   const out = (...words: readonly string[]) => run(['logout', server.resource, '--json', ...words]);
   expect(JSON.parse((await out(...as('report'))).output)).toEqual({ outcome: 'revoked' });
-  expect(await standing()).toEqual(['user', 'backup']);
+  expect(await remaining()).toEqual(['user', 'backup']);
   expect(JSON.parse((await out()).output)).toEqual({ outcome: 'revoked' });
   expect(JSON.parse((await out()).output)).toEqual({ outcome: 'no_session' });
-  expect(await standing()).toEqual(['backup']);
-  // Without its secret it is forgotten, and stands at the server until it ends.
+  expect(await remaining()).toEqual(['backup']);
+  // Without the secret the tokens are deleted here and remain valid until they expire.
   const { output } = await out('--application', '--client-id', 'backup');
   expect(JSON.parse(output)).toEqual({ outcome: 'forgotten' });
-  expect(await standing()).toEqual([]);
+  expect(await remaining()).toEqual([]);
 });
 
-it('token hands out the token of the application that is named, getting one if need be', async () => {
+it('token --application prints a token of the application, obtaining one if necessary', async () => {
   await signIn();
   const { code, output } = await run(['token', server.resource, ...as('report')]);
   expect(code).toBe(0);
@@ -126,14 +126,14 @@ it('token hands out the token of the application that is named, getting one if n
   });
 });
 
-it('an application without a name is asked which one it is', async () => {
+it('--application requires --client-id', async () => {
   for (const command of [
     ['call', server.resource, 'whoami'],
     ['logout', server.resource],
   ]) {
     expect(await run([...command, '--application'])).toMatchObject({
       code: 1,
-      errors: expect.stringContaining('--application needs --client-id: which application is it?'),
+      errors: expect.stringContaining('--application requires --client-id'),
     });
   }
 });
@@ -142,19 +142,19 @@ describe('an application that lacks a scope', () => {
   const write = (...more: readonly string[]) =>
     run(['call', server.resource, 'add_note', 'text=milk', ...more]);
 
-  it('is told what its registration lacks, and not to sign in', async () => {
+  it('call --application names the scopes that the registration lacks, and suggests no sign-in', async () => {
     const { code, output, errors } = await write(...as('report'));
     expect([code, output]).toEqual([2, '']);
     expect(errors).toContain(
-      'The token of the client report lacks notes:write. The registration of the client report at the authorization server has to be changed to allow notes:write',
+      'The token of the client report lacks notes:write. The registration of the client report at the authorization server must allow notes:write',
     );
     expect(errors).not.toMatch(/--step-up|login/);
   });
 
-  it('that it was not told to ask for is told to name it, and gets it then', async () => {
-    const narrow = await write(...as('backup'), '--scope', 'notes:read');
-    expect([narrow.code, narrow.output]).toEqual([2, '']);
-    expect(narrow.errors).toContain('lacks notes:write. Name it with --scope as well');
+  it('call --application suggests --scope for a scope that was not requested, and gets it with --step-up', async () => {
+    const limited = await write(...as('backup'), '--scope', 'notes:read');
+    expect([limited.code, limited.output]).toEqual([2, '']);
+    expect(limited.errors).toContain('lacks notes:write. Add it to --scope, or use --step-up');
     expect(await write(...as('backup'), '--scope', 'notes:read', '--step-up')).toMatchObject({ code: 0 });
   });
 });
@@ -164,21 +164,19 @@ describe('an authorization server that is down while the server is up', () => {
     ['call', ['whoami', '--no-browser']],
     ['call', ['whoami', ...as('report')]],
     ['doctor', []],
-  ])('%s %j names the address that nobody answers at', async (command, words) => {
+  ])('%s %j names the authorization server that cannot be reached', async (command, words) => {
     const world = await createWorld();
     await world.as.close();
     const { code, output, errors } = await run([command, world.serverUrl, ...words]);
     expect(code).toBe(4);
-    expect(output + errors).toContain(`${world.issuer} could not be reached: nobody listens there`);
+    expect(output + errors).toContain(`${world.issuer} could not be reached: connection refused`);
   });
 });
 
-it('a sign-in that nobody finished names the next step', async () => {
+it('login --no-browser suggests other options when no valid URL is pasted', async () => {
   const { code, errors } = await computer.run(['login', server.resource, '--no-browser'], {
     input: 'x\nx\nx\n',
   });
   expect(code).toBe(3);
-  expect(errors).toContain(
-    'Run it again: with --no-browser where no browser can be opened, or with --device',
-  );
+  expect(errors).toContain('Run it again with --no-browser if no browser can be opened, or with --device');
 });

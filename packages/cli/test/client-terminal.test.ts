@@ -1,4 +1,4 @@
-/** The commands in a pseudo-terminal, with somebody who types: what is shown, what is not, what is asked, and how it is broken off. */
+/** The client commands in a pseudo-terminal with a user who types: questions, hidden input, progress, and Ctrl+C. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -6,7 +6,7 @@ import { createWorld } from '../../client/test/support/world.ts';
 import { type Computer, createComputer, main } from './support/command.ts';
 import { mcpResult } from './support/mcp-results.ts';
 
-// As Linux has it; other systems have another program of that name.
+// `script` of Linux; other systems have a different program of that name.
 const pseudoTerminal = '/usr/bin/script';
 
 let computer: Computer;
@@ -25,10 +25,10 @@ afterEach(() => {
 });
 
 interface Screen {
-  /** Waits until this stands on the screen, behind what was waited for before. */
+  /** Waits for text on the screen, after the text waited for before. */
   shows(text: string | RegExp): Promise<void>;
   type(keys: string): void;
-  /** All that was ever written, control characters included. */
+  /** All output so far, with control characters. */
   written(): string;
   /** Exit code. */
   readonly ended: Promise<number | null>;
@@ -70,13 +70,13 @@ function open(words: readonly string[], environment: Readonly<Record<string, str
 }
 
 describe.skipIf(!existsSync(pseudoTerminal) || process.platform !== 'linux')('on a terminal', () => {
-  it('T146 login asks for a client that has to be registered by hand, and shows nothing of its secret', async () => {
+  it('T146 login asks for a client to register manually, and does not echo its secret', async () => {
     const world = await createWorld({ metadata: { registration_endpoint: undefined } });
     const screen = open(['login', world.serverUrl]);
     await screen.shows('redirect URIs  http://127.0.0.1:');
-    await screen.shows('Its client ID');
+    await screen.shows('Client ID');
     screen.type('mine\r');
-    await screen.shows('Its client secret');
+    await screen.shows('Client secret');
     screen.type('hunter2\r');
     await screen.shows('Signed in.');
     expect(await screen.ended).toBe(0);
@@ -88,7 +88,7 @@ describe.skipIf(!existsSync(pseudoTerminal) || process.platform !== 'linux')('on
   it.each([
     ['y', 0, 'granted'],
     ['n', 2, 'refused the call'],
-  ])('call asks before it asks for more: %s', async (key, code, words) => {
+  ])('call asks the user before it requests additional scopes: %s', async (key, code, words) => {
     const world = await createWorld();
     world.server.on('/mcp', ({ headers, body }) => {
       const scope = world.tokens.get(headers.get('authorization')?.slice(7) ?? '');
@@ -106,14 +106,14 @@ describe.skipIf(!existsSync(pseudoTerminal) || process.platform !== 'linux')('on
     const challenge = () =>
       `Bearer resource_metadata="${world.server.origin}/.well-known/oauth-protected-resource/mcp", scope="read"`;
     const screen = open(['call', world.serverUrl, 'any']);
-    await screen.shows('The server asks for more: write. Ask the authorization server for it? [y/N]');
+    await screen.shows('The server requires additional scopes: write. Request them? [y/N]');
     screen.type(`${key}\r`);
     await screen.shows(words === 'granted' ? words : /status 403|refused/);
     expect(await screen.ended).toBe(code);
     expect(world.as.asked('/token')).toHaveLength(key === 'y' ? 2 : 1);
   });
 
-  it('what takes longer than a second is counted on one line, which goes away again', async () => {
+  it('login shows a line of progress after a second, and removes it', async () => {
     const world = await createWorld();
     const slow = Promise.withResolvers<void>();
     world.as.on('POST /token', async () => {
@@ -126,24 +126,24 @@ describe.skipIf(!existsSync(pseudoTerminal) || process.platform !== 'linux')('on
     await screen.shows('Signed in.');
     expect(await screen.ended).toBe(0);
     const [before = '', after = ''] = screen.written().split('Signed in.');
-    // Taken away before the words, and not seen again behind them.
+    // Removed before the result, and not shown again after it.
     expect(before.lastIndexOf('\r\x1b[2K')).toBeGreaterThan(before.lastIndexOf(' s'));
     expect(before.endsWith('\x1b[32m')).toBe(true);
     expect(after).not.toContain('…');
   });
 
-  it('Ctrl-C ends a sign-in that nobody finishes, with exit code 130, and closes the ear', async () => {
+  it('Ctrl+C cancels a sign-in with exit code 130 and closes the loopback receiver', async () => {
     const world = await createWorld();
     computer.close();
     computer = createComputer();
     const screen = open(['login', world.serverUrl]);
-    await screen.shows('open this address yourself:');
+    await screen.shows('visit this URL:');
     await screen.shows('redirect_uri=');
     await expect.poll(() => computer.opened().length).toBe(1);
-    const ear = computer.opened()[0]?.searchParams.get('redirect_uri') ?? '';
+    const redirectUri = computer.opened()[0]?.searchParams.get('redirect_uri') ?? '';
     screen.type('\x03');
     expect(await screen.ended).toBe(130);
-    await expect(fetch(ear)).rejects.toThrow();
+    await expect(fetch(redirectUri)).rejects.toThrow();
     expect(world.as.asked('/token')).toEqual([]);
   });
 });

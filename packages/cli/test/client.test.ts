@@ -1,4 +1,4 @@
-/** The commands of the client, the real ones in processes of their own, against a real server and a person who signs in. */
+/** The client commands login, logout, sessions, token, tools and call against a real server, with a user who signs in. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -44,18 +44,18 @@ describe('a session', () => {
   const signIn = async (...words: readonly string[]) =>
     expect(await run(['login', server.resource, ...words])).toMatchObject({ code: 0 });
 
-  it('login signs in by the browser, and says what was got', async () => {
+  it('login signs in with the browser and prints the session', async () => {
     const { code, output, errors } = await computer.runProcess(['login', server.resource]);
     expect([code, output]).toEqual([0, expect.stringContaining('Signed in.')]);
     expect(output).toContain(server.resource);
     expect(output).toContain(computer.credentials);
-    expect(errors).toContain('Sign in in the browser.');
+    expect(errors).toContain('Sign in in your browser.');
     expect(computer.opened()).toHaveLength(1);
     expect(output + errors).not.toContain('\x1b');
     expect(statSync(computer.credentials).mode & 0o777).toBe(0o600);
   });
 
-  it('T148 accounts are kept apart by name, and listed without a secret', async () => {
+  it('T148 sessions lists the accounts of a server by name, without secrets', async () => {
     await signIn();
     await signIn('--account', 'work', '--scope', 'notes:read');
     const { output } = await run(['sessions', server.resource, '--json']);
@@ -74,12 +74,12 @@ describe('a session', () => {
     );
   });
 
-  it('tools and call use the session; nobody is asked again', async () => {
+  it('tools and call use the session without another sign-in', async () => {
     await signIn();
     const before = computer.opened().length;
     const tools = await run(['tools', server.resource]);
     // A slow machine may show progress.
-    expect([tools.code, tools.errors.replace('Asking the server …\n', '')]).toEqual([0, '']);
+    expect([tools.code, tools.errors.replace('Waiting for the server …\n', '')]).toEqual([0, '']);
     expect(tools.output).toContain('add_note\n  Adds a note.\n  text: string\n');
     const list = JSON.parse((await run(['tools', server.resource, '--json'])).output);
     expect(list.tools.map(({ name }: { name: string }) => name)).toContain('whoami');
@@ -88,15 +88,15 @@ describe('a session', () => {
     expect(computer.opened()).toHaveLength(before);
   });
 
-  it('a call that needs more scopes says which, and asks for them only where that is allowed', async () => {
+  it('call names the scopes that it lacks, and requests them only with --step-up', async () => {
     await signIn('--account', 'work', '--scope', 'notes:read');
     const words = ['call', server.resource, 'add_note', 'text=milk', '--account', 'work'];
     const before = computer.opened().length;
     const refused = await run(words);
     expect([refused.code, refused.output]).toEqual([2, '']);
-    expect(refused.errors).toContain('The server asks for more: notes:write.');
+    expect(refused.errors).toContain('The server requires additional scopes: notes:write.');
     expect(refused.errors).toContain(
-      `It needs notes:write: run this again with --step-up, or sign in for it by npm run portcullis -- login ${server.resource} --account work --scope notes:read notes:write`,
+      `The call requires notes:write: run this again with --step-up, or sign in with npm run portcullis -- login ${server.resource} --account work --scope notes:read notes:write`,
     );
     expect(computer.opened()).toHaveLength(before);
 
@@ -107,7 +107,7 @@ describe('a session', () => {
     expect(JSON.parse(output).sessions[0].scopes).toEqual(['notes:read', 'notes:write']);
   });
 
-  it('arguments are text, JSON, or a document on standard input', async () => {
+  it('call takes arguments as text, as JSON, or as a document on standard input', async () => {
     await signIn();
     const added = await run(['call', server.resource, 'add_note', '--input', '-', '--json'], {
       input: '{"text":"eggs"}',
@@ -121,13 +121,13 @@ describe('a session', () => {
     expect([wrong.code, wrong.errors.trim().split('\n')]).toEqual([
       1,
       [
-        expect.stringContaining('id is no argument'),
+        expect.stringContaining('id is not an argument'),
         expect.stringContaining('id:= must be followed by JSON'),
       ],
     ]);
   });
 
-  it('token hands a token that works to another program', async () => {
+  it('token prints a token that works in another program', async () => {
     await signIn();
     const { code, output, errors } = await run(['token', server.resource]);
     expect([code, errors]).toEqual([0, '']);
@@ -148,18 +148,18 @@ describe('a session', () => {
     expect(answer.status).toBe(200);
   });
 
-  it('a second login ends what the first one got', async () => {
+  it('login revokes the tokens of the session that it replaces', async () => {
     const words = [server.resource, '--account', 'twice'];
     await run(['login', ...words]);
     const token = (await run(['token', ...words])).output.trim();
     const again = await run(['login', ...words]);
-    expect([again.code, again.errors]).toEqual([0, expect.not.stringContaining('could not be ended')]);
+    expect([again.code, again.errors]).toEqual([0, expect.not.stringContaining('could not be revoked')]);
     const headers = { authorization: `Bearer ${token}` };
     expect((await fetch(server.resource, { method: 'POST', headers })).status).toBe(401);
     expect((await run(['call', server.resource, 'whoami', '--account', 'twice'])).code).toBe(0);
   });
 
-  it('logout revokes, forgets that account alone, and says when there was none', async () => {
+  it('logout revokes and deletes the tokens of one account, and reports when there was no session', async () => {
     await signIn();
     await signIn('--account', 'work');
     const token = (await run(['token', server.resource, '--account', 'work'])).output.trim();
@@ -178,7 +178,7 @@ describe('a session', () => {
   });
 });
 
-it('--no-browser prints the address, and takes the one at which the browser ended', async () => {
+it('login --no-browser prints the URL to open and reads the URL of the redirect', async () => {
   const user = createUser(owner);
   const child = computer.start(['login', server.resource, '--account', 'pasted', '--no-browser']);
   let [output, errors] = ['', ''];
@@ -186,20 +186,21 @@ it('--no-browser prints the address, and takes the one at which the browser ende
   child.stderr?.on('data', (chunk) => {
     errors += chunk;
     const url = /^(http\S+\/authorize\?\S+)$/m.exec(errors)?.[1];
-    if (url === undefined || !errors.endsWith('ended: ') || child.stdin?.writableEnded === true) return;
+    if (url === undefined || !errors.endsWith('redirected to: ') || child.stdin?.writableEnded === true)
+      return;
     void user.authorize(url).then((callback) => child.stdin?.end(`nonsense\n${callback.href}\n`));
   });
   const code = await new Promise((resolve) => child.once('close', resolve));
   expect([code, output]).toEqual([0, expect.stringContaining('pasted')]);
   expect(errors).toContain('This is not the address that this sign-in was redirected to.');
   expect(errors).toMatch(
-    /a page that cannot be reached, at http:\/\/127\.0\.0\.1:\d+\/callback: that is right\.\n/,
+    /an error because http:\/\/127\.0\.0\.1:\d+\/callback cannot be reached\. This is expected\.\n/,
   );
-  expect(errors).toContain('Copy the whole address of that page');
+  expect(errors).toContain('Copy the whole URL from the address bar');
 });
 
-it('without anything that opens a browser, login prints the address, says to open it, and goes on', async () => {
-  // Nothing else is there: no opener of any system.
+it('login prints the URL and continues when no browser can be started', async () => {
+  // An empty folder: no opener of any system.
   const nowhere = join(computer.folder, 'empty');
   mkdirSync(nowhere, { recursive: true });
   const child = computer.start(['login', server.resource, '--account', 'unopened'], { PATH: nowhere });
@@ -209,26 +210,26 @@ it('without anything that opens a browser, login prints the address, says to ope
   child.stderr?.on('data', (chunk) => {
     const before = errors;
     errors += chunk;
-    const said = /open this address yourself:\n(http\S+)\n[\s\S]*No browser could be started here/;
+    const said = /visit this URL:\n(http\S+)\n[\s\S]*No browser could be started\./;
     const url = said.exec(errors)?.[1];
     if (url !== undefined && !said.test(before)) void user.authorize(url).then(fetch);
   });
   const code = await new Promise((resolve) => child.once('close', resolve));
   expect([code, output]).toEqual([0, expect.stringContaining('Signed in.')]);
-  expect(errors).toContain('No browser could be started here: open the address above in one.');
+  expect(errors).toContain('No browser could be started. Open the URL above in one');
   expect(errors).not.toMatch(/^\s+at |ENOENT|xdg-open/m);
 });
 
-it('--no-browser ends with 3 when nobody pastes anything', async () => {
+it('login --no-browser exits with 3 when its input ends', async () => {
   const { code, output, errors } = await computer.runProcess([
     ...['login', server.resource, '--account', 'x', '--no-browser'],
   ]);
   expect([code, output]).toEqual([3, '']);
-  expect(errors).toContain('portcullis: Nobody answered.');
+  expect(errors).toContain('portcullis: There was no input.');
 });
 
 describe('with a scripted server', () => {
-  it('--device shows a code, and waits for the person', async () => {
+  it('login --device shows a code and waits for the sign-in on the other device', async () => {
     const world = await createWorld();
     const { as } = world;
     as.on('GET /.well-known/oauth-authorization-server', {
@@ -252,12 +253,12 @@ describe('with a scripted server', () => {
     });
     const { code, output, errors } = await run(['login', world.serverUrl, '--device', '--json']);
     expect(code).toBe(0);
-    expect(errors).toContain(`Open ${as.origin}/activate on any device, and enter WDJB-MJHT`);
+    expect(errors).toContain(`Open ${as.origin}/activate on any device and enter WDJB-MJHT`);
     expect(JSON.parse(output)).toMatchObject({ server: world.serverUrl, scheme: 'Bearer' });
     expect(output + errors).not.toMatch(/kept-secret|\p{Cc}\[|at-/u);
   });
 
-  it('--device says where it is not offered, and registers nothing', async () => {
+  it('login --device reports a server without device authorization, and registers no client', async () => {
     const world = await createWorld();
     const { code, errors } = await run(['login', world.serverUrl, '--device']);
     expect([code, errors]).toEqual([
@@ -269,8 +270,8 @@ describe('with a scripted server', () => {
 
   it.each([
     ['/mcp', ''],
-    ['/api', ': look whether the path is right, often it is /mcp'],
-  ])('at %s where no server is, it says so', async (path, hint) => {
+    ['/api', ': check the path, which is often /mcp'],
+  ])('tools reports that there is no MCP server at %s', async (path, hint) => {
     const world = await createWorld();
     world.server.on(path, { status: 404 });
     const { code, errors } = await run(['tools', world.server.origin + path]);
@@ -278,7 +279,7 @@ describe('with a scripted server', () => {
     expect(errors).toContain(`There is no MCP server at ${world.server.origin}${path}${hint}\n`);
   });
 
-  it('a scope that is not there is answered with the option that names scopes', async () => {
+  it('call suggests --scope when a scope is invalid', async () => {
     const secret = { PORTCULLIS_CLIENT_SECRET: 'kept-in-a-file-and-nowhere-else-0123456789' };
     const words = ['call', server.resource, 'whoami', '--application', '--client-id', 'report'];
     const ask = (scope: string) =>
@@ -286,12 +287,12 @@ describe('with a scripted server', () => {
     const { code, errors } = await ask('nothing');
     expect([code, errors]).toEqual([
       3,
-      expect.stringContaining('Name scopes that this client may have with --scope'),
+      expect.stringContaining('Request scopes that this client is registered for with --scope'),
     ]);
     expect((await ask('notes:read')).code).toBe(0);
   });
 
-  it('an application gets the scopes that it was registered for, without naming them', async () => {
+  it('call --application gets the scopes of the registration without --scope', async () => {
     const environment = { PORTCULLIS_CLIENT_SECRET: 'kept-in-a-file-and-nowhere-else-0123456789' };
     const words = ['--application', '--client-id', 'report', '--account', 'unnamed'];
     const { code, output } = await run(['call', server.resource, 'whoami', ...words], { environment });
@@ -301,7 +302,7 @@ describe('with a scripted server', () => {
     expect(refused.errors).toContain('notes:write');
   });
 
-  it('a second command says at once that it waits for the sign-in of the first, how long, and how to go first', async () => {
+  it('a command reports at once that it waits for the sign-in of another, for how long, and how to cancel that', async () => {
     const words = ['login', server.resource, '--account', 'waits'];
     const first = computer.start([...words, '--no-browser']);
     await new Promise((resolve) => first.stderr?.once('data', resolve));
@@ -310,11 +311,11 @@ describe('with a scripted server', () => {
     const told = new Promise((resolve) =>
       second.stderr?.on('data', (chunk) => {
         said += chunk;
-        if (said.includes('(Ctrl+C where it runs).')) resolve(said);
+        if (said.includes('(Ctrl+C in its terminal).')) resolve(said);
       }),
     );
-    expect(await told).toContain('Another sign-in for this account is under way.');
-    expect(said).toContain('ten minutes at most');
+    expect(await told).toContain('Another sign-in for this account is in progress.');
+    expect(said).toContain('up to ten minutes');
     for (const child of [first, second]) {
       const ended = new Promise((resolve) => child.once('close', resolve));
       child.kill();
@@ -322,7 +323,7 @@ describe('with a scripted server', () => {
     }
   });
 
-  it('a command ends quietly when nobody reads on', async () => {
+  it('a command exits quietly when its output is closed', async () => {
     await run(['login', server.resource]);
     const child = computer.start(['tools', server.resource, '--json']);
     child.stdout?.destroy();
@@ -332,7 +333,7 @@ describe('with a scripted server', () => {
     expect([code, errors]).toEqual([0, '']);
   });
 
-  it('T147 shows nothing of an answer that could control a terminal', async () => {
+  it('T147 tools and call print no control characters of a response', async () => {
     const world = await createWorld();
     const evil = '\x1b]0;owned\x07\x1b[31mred\r\u202e';
     world.server.on('/mcp', ({ body }) => {
@@ -366,13 +367,13 @@ describe('with a scripted server', () => {
   });
 });
 
-describe('T146 secrets', () => {
+describe('T146 client secrets', () => {
   const SECRET = 'kept-in-a-file-and-nowhere-else-0123456789';
   const asApplication = [
     ...['--application', '--client-id', 'report', '--account', 'report', '--scope', 'notes:read'],
   ];
 
-  it('come from a file, from the environment, or from standard input', async () => {
+  it('client secrets are read from a file, from the environment, or from standard input', async () => {
     const file = join(computer.folder, 'secret');
     writeFileSync(file, `${SECRET}\n`);
     const ways = [
@@ -391,7 +392,7 @@ describe('T146 secrets', () => {
     }
   });
 
-  it('cannot be given on a command line: no option takes one', async () => {
+  it('no option takes a client secret as its value', async () => {
     for (const command of ['login', 'call', 'tools', 'token', 'logout']) {
       const { output } = await run([command, '--help']);
       expect(output).not.toMatch(/--[\w-]*(secret|token|password)[\w-]* <(?!file)/);
@@ -399,7 +400,7 @@ describe('T146 secrets', () => {
     }
   });
 
-  it('are in no command line while the command runs', async () => {
+  it('a client secret is in no command line while the command runs', async () => {
     const environment = { PORTCULLIS_CLIENT_SECRET: SECRET };
     const child = computer.start(['tools', server.resource, ...asApplication], environment);
     const seen = new Set<string>();
@@ -407,7 +408,7 @@ describe('T146 secrets', () => {
       try {
         seen.add(readFileSync(`/proc/${child.pid}/cmdline`, 'utf8'));
       } catch {
-        // It has gone, or there is no such file system.
+        // The process has ended, or there is no such file system.
       }
     }, 5);
     await new Promise((resolve) => child.once('close', resolve));
@@ -416,7 +417,7 @@ describe('T146 secrets', () => {
   });
 });
 
-// A pseudo-terminal by the program `script`, as Linux has it.
+// `script` of Linux runs a program in a pseudo-terminal.
 const pseudoTerminal = '/usr/bin/script';
 describe.skipIf(!existsSync(pseudoTerminal) || process.platform !== 'linux')('on a terminal', () => {
   function onTerminal(words: readonly string[], environment: Readonly<Record<string, string>> = {}): string {
@@ -431,16 +432,16 @@ describe.skipIf(!existsSync(pseudoTerminal) || process.platform !== 'linux')('on
     return stdout;
   }
 
-  it('T146 a token is not shown, unless that is asked for', async () => {
+  it('T146 token prints no token to a terminal without --show', async () => {
     await run(['login', server.resource, '--account', 'screen']);
     const words = ['token', server.resource, '--account', 'screen'];
     const refused = onTerminal(words);
-    expect(refused).toContain('A token does not belong on a screen');
+    expect(refused).toContain('Refused to print a token to a terminal');
     expect(refused).not.toMatch(/eyJ/);
     expect(onTerminal([...words, '--show'])).toMatch(/^eyJ/);
   });
 
-  it('there are colours, where they are welcome', async () => {
+  it('tools uses colors on a terminal, unless NO_COLOR is set', async () => {
     await run(['login', server.resource, '--account', 'colours']);
     const words = ['tools', server.resource, '--account', 'colours'];
     expect(onTerminal(words)).toContain('\x1b[1mwhoami\x1b[22m');
@@ -448,26 +449,26 @@ describe.skipIf(!existsSync(pseudoTerminal) || process.platform !== 'linux')('on
   });
 });
 
-describe('what goes wrong has an exit code', () => {
+describe('exit codes', () => {
   it.each([
-    ['a wrong address', ['login', 'ftp://example.com'], 1, 'must be an absolute https URL'],
+    ['an unsupported URL', ['login', 'ftp://example.com'], 1, 'must be an absolute https URL'],
     [
       'an unknown revision',
       ['tools', 'https://example.com/mcp', '--revision', '1999-01-01'],
       1,
       'revision must be',
     ],
-    ['a server that is not there', ['login', 'http://127.0.0.1:9/mcp'], 4, 'could not be reached'],
-    ['no session', ['token', 'https://example.com/mcp'], 3, 'Sign in: npm run portcullis -- login'],
-    ['a port that is none', ['login', 'https://example.com/mcp', '--port', '99999'], 1, 'must be a port'],
-  ])('%s', async (_what, args, code, words) => {
+    ['an unreachable server', ['login', 'http://127.0.0.1:9/mcp'], 4, 'could not be reached'],
+    ['a missing session', ['token', 'https://example.com/mcp'], 3, 'Sign in: npm run portcullis -- login'],
+    ['an invalid port', ['login', 'https://example.com/mcp', '--port', '99999'], 1, 'must be a port'],
+  ])('a command reports %s in one line with its exit code', async (_what, args, code, words) => {
     const ended = await run(args);
     expect([ended.code, ended.output]).toEqual([code, '']);
     expect(ended.errors).toContain(words);
     expect(ended.errors.trim().split('\n')).toHaveLength(1);
   });
 
-  it('T149 settings of the folder in which it runs change nothing', async () => {
+  it('T149 the client commands ignore configuration files in the working directory', async () => {
     for (const name of ['portcullis.json', '.mcp.json', 'config.json', '.portcullis'])
       writeFileSync(
         join(computer.folder, name),

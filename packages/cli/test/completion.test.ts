@@ -81,6 +81,6 @@ describe('help', () => {
 
   it('lists the exit codes where they are used', async () => {
     for (const command of ['login', 'call', 'doctor'])
-      expect((await run(command, '--help')).output).toMatch(/Exit codes:\n {2}0 {4}done\n/);
+      expect((await run(command, '--help')).output).toMatch(/Exit codes:\n {2}0 {4}success\n/);
   });
 });

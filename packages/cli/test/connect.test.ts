@@ -113,7 +113,7 @@ describe('with a real server', () => {
         error: { code: -32000, message: expect.stringContaining('npm run portcullis -- login') },
       },
     ]);
-    expect(errors).toContain('is no message, and was dropped');
+    expect(errors).toContain('is not an MCP message');
     expect([code, computer.opened().length]).toEqual([0, 0]);
   });
 });

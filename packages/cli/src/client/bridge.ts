@@ -1,45 +1,45 @@
-/** A bridge between a program that speaks on standard input and output, and a server that speaks HTTP: messages pass as they are. */
+/** Bridges stdio to Streamable HTTP: passes MCP messages unchanged between a stdio-only host and a remote server. */
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { Fetch } from '@portcullis/client';
-import { createHttpWire } from './http-wire.ts';
 import { isRequest, type Message, readMessage } from './json-rpc.ts';
+import { createStreamableHttp } from './streamable-http.ts';
 
 export interface BridgeOptions {
   readonly url: string;
   readonly fetch: Fetch;
   readonly input: NodeJS.ReadableStream;
-  /** Gets the protocol, and nothing else ever. */
+  /** Receives MCP messages only. */
   readonly output: NodeJS.WritableStream;
-  /** Tells people what happens, one line each. */
+  /** Reports errors to the user, one line each. */
   readonly tell: (line: string) => void;
   readonly signal: AbortSignal;
 }
 
-/** Ends when the input has ended, the output is gone, or somebody asks for it. */
+/** Runs until the input ends, the output fails, or the signal aborts. */
 export async function bridge({ url, fetch, input, output, tell, signal }: BridgeOptions): Promise<void> {
-  const wire = createHttpWire({
+  const wire = createStreamableHttp({
     url,
     fetch,
     receive: (message) => void output.write(`${JSON.stringify(message)}\n`),
-    complain: (error) => tell(error instanceof Error ? error.message : 'The server could not be asked.'),
+    complain: (error) => tell(error instanceof Error ? error.message : 'The request to the server failed.'),
   });
   const lines = createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY });
   const stop = (): void => lines.close();
   signal.addEventListener('abort', stop);
   output.on('error', stop);
-  /** What was said before reaches the server before, though answers are not waited for. */
+  /** Keeps messages in order without waiting for responses. */
   let before: Promise<unknown> = Promise.resolve();
-  const answering = new Set<Promise<void>>();
+  const pending = new Set<Promise<void>>();
 
   lines.on('line', (line) => {
     if (line.trim() === '') return;
     const messages = readMessages(line);
-    if (messages.length === 0) return tell('A line on standard input is no message, and was dropped.');
+    if (messages.length === 0) return tell('Ignored a line on standard input that is not an MCP message.');
     for (const message of messages) before = before.then(() => pass(message));
   });
   await once(lines, 'close');
-  // Whoever closes its side still gets what it asked for, within reason.
+  // A host that closes its side still receives the responses to its requests, for a limited time.
   if (!signal.aborted && output.writable) await Promise.race([finish(), timeUp(), once(signal, 'abort')]);
   await wire.close();
 
@@ -47,24 +47,24 @@ export async function bridge({ url, fetch, input, output, tell, signal }: Bridge
     const sent = wire.send(message).catch((error: unknown) => {
       tell(error instanceof Error ? error.message : 'A message did not reach the server.');
     });
-    // Nothing may overtake the beginning of a session, or what is only told.
+    // Nothing may overtake the initialization of a session, or a notification.
     if (!isRequest(message) || message.method === 'initialize') return sent;
-    answering.add(sent);
-    void sent.finally(() => answering.delete(sent));
+    pending.add(sent);
+    void sent.finally(() => pending.delete(sent));
     return undefined;
   }
 
   async function finish(): Promise<void> {
     await before;
-    await Promise.all(answering);
+    await Promise.all(pending);
   }
 }
 
-/** Milliseconds for answers after the input has ended. */
-const GRACE = 10_000;
+/** Milliseconds to wait for responses after the input has ended. */
+const RESPONSE_GRACE = 10_000;
 
 function timeUp(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, GRACE).unref());
+  return new Promise((resolve) => setTimeout(resolve, RESPONSE_GRACE).unref());
 }
 
 function readMessages(line: string): readonly Message[] {

@@ -1,4 +1,4 @@
-/** The options of a client, made from the flags of a command: where it asks the person in front of it, it asks by its terminal. */
+/** Builds client options from the flags of a command, with questions to the user asked in the terminal. */
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -16,11 +16,11 @@ import { reasonOf, SettingsError } from '../errors.ts';
 import type { ProcessContext } from '../process-context.ts';
 import { cleanLine } from '../terminal/clean.ts';
 import type { Terminal } from '../terminal/terminal.ts';
-import { carriersOf } from './carrier.ts';
+import { createFetches } from './fetches.ts';
 import type { ClientFlags, ProgramFlags, SignInFlags } from './flags.ts';
-import { activityOf, noticeOf } from './narration.ts';
+import { activityAfter, noticeFor } from './progress-messages.ts';
 
-/** The options of a client that never asks anybody. */
+/** Options that all commands share. */
 function commonOptions(
   serverUrl: string,
   flags: ClientFlags,
@@ -37,13 +37,13 @@ function commonOptions(
     trustedOrigins,
     issuerAliases: Object.fromEntries(flags.issuerAlias ?? []),
     resourceIndicators: Object.fromEntries(indicators),
-    ...carriersOf({ serverUrl, trustedOrigins, environment }),
+    ...createFetches({ serverUrl, trustedOrigins, environment }),
     ...(flags.dpop !== undefined && { dpop: flags.dpop }),
     ...(flags.revision !== undefined && { revision: flags.revision }),
   };
 }
 
-/** The options of a client that never asks anybody, of the person or of the program that the flags name. */
+/** Builds the options of a client without user interaction, for the user or for the application named by the flags. */
 export async function quietOptions(
   serverUrl: string,
   flags: ProgramFlags,
@@ -61,14 +61,13 @@ async function configuredClient(
   processContext: ProcessContext,
 ): Promise<Pick<RegistrationSettings, 'preregistered'>> {
   const { application, clientId } = flags;
-  if (application && clientId === undefined)
-    throw new SettingsError(['--application needs --client-id: which application is it?']);
+  if (application && clientId === undefined) throw new SettingsError(['--application requires --client-id']);
   const secret = await readClientSecret(flags, processContext);
   if (clientId === undefined) return {};
   return { preregistered: [{ clientId, ...(secret !== null && { clientSecret: secret }) }] };
 }
 
-/** The options of a client that signs the person in as the flags say. */
+/** Builds the options of a client that signs the user in as the flags say. */
 export async function clientOptions(
   serverUrl: string,
   flags: SignInFlags,
@@ -76,10 +75,10 @@ export async function clientOptions(
   terminal: Terminal,
 ): Promise<NodeClientOptions> {
   const configured = await configuredClient(flags, processContext);
-  // A registration of an earlier time is the one that the server may have forgotten.
+  // Only an existing registration can have been deleted by the server.
   let isNew = false;
   const hint = () =>
-    isNew || flags.clientId !== undefined ? '' : oldRegistration(serverUrl, processContext.command);
+    isNew || flags.clientId !== undefined ? '' : newRegistrationHint(serverUrl, processContext.command);
   const { clientMetadataUrl } = flags;
   return {
     ...commonOptions(serverUrl, flags, processContext),
@@ -96,9 +95,9 @@ export async function clientOptions(
     confirmStepUp: (added) => confirmStepUp(added, flags, terminal),
     onEvent(event) {
       if (event.type === 'client.registered') isNew = true;
-      const words = noticeOf(event);
-      if (words !== null) terminal.tell(words);
-      terminal.during(activityOf(event));
+      const notice = noticeFor(event);
+      if (notice !== null) terminal.tell(notice);
+      terminal.during(activityAfter(event));
     },
   };
 }
@@ -109,8 +108,8 @@ function grantOptions(flags: SignInFlags, terminal: Terminal): Pick<NodeClientOp
   return {};
 }
 
-function oldRegistration(serverUrl: string, command: string): string {
-  return `\nIf the page does not know this client: ${command} login ${serverUrl} --new-registration`;
+function newRegistrationHint(serverUrl: string, command: string): string {
+  return `\nIf the page reports an unknown client: ${command} login ${serverUrl} --new-registration`;
 }
 
 function browserOptions(
@@ -125,12 +124,10 @@ function browserOptions(
       ...loopback,
       browser: {
         async open(url) {
-          terminal.tell(
-            `Sign in in the browser. If none opens, open this address yourself:\n${url}${hint()}`,
-          );
+          terminal.tell(`Sign in in your browser. If it does not open, visit this URL:\n${url}${hint()}`);
           if (!(await openBrowser(url, environment))) {
             terminal.tell(
-              'No browser could be started here: open the address above in one. If that is on another computer, use --no-browser.',
+              'No browser could be started. Open the URL above in one, or use --no-browser to sign in on another computer.',
             );
           }
           terminal.during('Waiting for the sign-in in the browser');
@@ -141,22 +138,22 @@ function browserOptions(
   return {
     browser: {
       open: async (url) =>
-        terminal.tell(`Open this address in any browser:\n${url}${hint()}\n${whereItEnds(url)}`),
+        terminal.tell(`Open this URL in any browser:\n${url}${hint()}\n${pasteInstructions(url)}`),
     },
     receiver: createPasteReceiver({
-      read: () => terminal.ask('Paste the address at which the browser ended: '),
+      read: () => terminal.ask('Paste the URL that the browser was redirected to: '),
       tell: (message) => terminal.tell(message),
       ...(flags.port !== undefined && { redirectUri: `http://127.0.0.1:${flags.port}/callback` }),
     }),
   };
 }
 
-/** Nobody listens at the redirect URI, which looks as if something had gone wrong. */
-function whereItEnds(url: string): string {
-  const place = cleanLine(new URL(url).searchParams.get('redirect_uri') ?? '');
+/** With --no-browser nothing listens at the redirect URI, and the browser reports an error. */
+function pasteInstructions(url: string): string {
+  const redirectUri = cleanLine(new URL(url).searchParams.get('redirect_uri') ?? '');
   return (
-    `After the sign-in the browser goes to a page that cannot be reached, at ${place}: that is right.\n` +
-    'Copy the whole address of that page from the address bar (it has code= and state= in it), and paste it here.'
+    `After the sign-in, the browser shows an error because ${redirectUri} cannot be reached. This is expected.\n` +
+    'Copy the whole URL from the address bar (it contains code= and state=) and paste it here.'
   );
 }
 
@@ -177,24 +174,26 @@ export async function openBrowser(url: string, environment: ProcessContext['envi
 
 function showCode(prompt: DevicePrompt, terminal: Terminal): void {
   const { userCode, verificationUri, verificationUriComplete, expiresIn } = prompt;
-  terminal.tell(`Open ${verificationUri} on any device, and enter ${userCode} there.`);
+  terminal.tell(`Open ${verificationUri} on any device and enter ${userCode}`);
   if (verificationUriComplete !== null) terminal.tell(`Or open ${verificationUriComplete}`);
-  terminal.during(`Waiting for the sign-in, for ${Math.ceil(expiresIn / 60)} minutes at most`);
+  terminal.during(`Waiting for the sign-in (up to ${Math.ceil(expiresIn / 60)} minutes)`);
 }
 
-/** The person sees what would be added, before any page does. */
+/** Shows the user the additional scopes before the browser opens. */
 async function confirmStepUp(added: Scopes, flags: SignInFlags, terminal: Terminal): Promise<boolean> {
-  // A program has nobody to ask. Scopes that it was given by name are all that it asks for, unless it may step up.
+  // An application has no user to ask. It requests no more than the scopes of --scope, unless --step-up allows that.
   if (flags.application) return flags.stepUp === true || flags.scope === undefined;
   const names = added.map(cleanLine).join(', ');
   terminal.during(null);
   if (flags.stepUp) {
-    terminal.tell(`The server asks for more: ${names}.`);
+    terminal.tell(`The server requires additional scopes: ${names}.`);
     return true;
   }
   if (terminal.interactive)
-    return terminal.confirm(`The server asks for more: ${names}. Ask the authorization server for it?`);
-  terminal.tell(`The server asks for more: ${names}. Nobody is here to allow that.`);
+    return terminal.confirm(`The server requires additional scopes: ${names}. Request them?`);
+  terminal.tell(
+    `The server requires additional scopes: ${names}. They were not requested, because this is not an interactive terminal.`,
+  );
   return false;
 }
 
@@ -204,27 +203,26 @@ async function askForClient(
 ): Promise<RegistrationReply | null> {
   terminal.tell(
     [
-      `${cleanLine(question.issuer)} does not let clients register themselves. Register one there by hand:`,
+      `${cleanLine(question.issuer)} does not support dynamic client registration. Register a client manually:`,
       `  type           ${question.applicationType} application`,
-      `  grants         ${question.grantTypes.join(', ')}`,
+      `  grant types    ${question.grantTypes.join(', ')}`,
       `  redirect URIs  ${question.redirectUris.join(' and ')}`,
     ].join('\n'),
   );
-  const clientId = (await terminal.ask('Its client ID (nothing to give up): ')).trim();
+  const clientId = (await terminal.ask('Client ID (empty to cancel): ')).trim();
   if (clientId === '') return null;
-  const clientSecret = (await terminal.askSecret('Its client secret, if it has one: ')).trim();
+  const clientSecret = (await terminal.askSecret('Client secret (empty if it has none): ')).trim();
   return { clientId, ...(clientSecret !== '' && { clientSecret }) };
 }
 
-/** A secret comes from a file, from standard input, or from the environment: other users can read command lines. */
+/** Reads the client secret from a file, standard input, or the environment; other users can read command lines. */
 async function readClientSecret(
   { clientSecretFile, clientId }: ProgramFlags,
   { environment, folder, streams }: ProcessContext,
 ): Promise<string | null> {
   const named = environment['PORTCULLIS_CLIENT_SECRET'] ?? '';
   if (clientSecretFile === undefined) return named === '' ? null : named;
-  if (clientId === undefined)
-    throw new SettingsError(['--client-secret-file needs --client-id: whose secret is it?']);
+  if (clientId === undefined) throw new SettingsError(['--client-secret-file requires --client-id']);
   try {
     const read =
       clientSecretFile === '-' ? text(streams.input) : readFile(resolve(folder, clientSecretFile), 'utf8');

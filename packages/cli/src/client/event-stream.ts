@@ -1,16 +1,16 @@
-/** Server-sent events, read from the body of an answer, each at most so long. */
+/** Parses server-sent events from a response body, with a limit on the length of each event. */
 
 export interface ServerEvent {
   readonly type: string;
   readonly text: string;
-  /** The last identifier that was told; `null`: none so far. */
+  /** The last event ID received; `null` if there was none. */
   readonly id: string | null;
-  /** Milliseconds that the server wants to be left alone before another try; `null`: not told so far. */
+  /** Reconnection delay in milliseconds; `null` if the server has not set it. */
   readonly retry: number | null;
 }
 
-/** Characters of one event. A tool may answer with pictures, but not without end. */
-const LONGEST = 64 * 1024 * 1024;
+/** Maximum length of one event. Results of tools may contain images. */
+const MAX_CHARACTERS = 64 * 1024 * 1024;
 
 /** @see https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation */
 export async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<ServerEvent> {
@@ -21,7 +21,7 @@ export async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenera
   let size = 0;
   for await (const line of readLines(body)) {
     if (line === '') {
-      // An event without data still tells its identifier.
+      // An event without data still sets the event ID.
       if (text.length > 0 || id !== null) yield { type: type || 'message', text: text.join('\n'), id, retry };
       type = '';
       text = [];
@@ -37,12 +37,12 @@ export async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenera
     else if (name === 'id' && !value.includes('\0')) id = value;
     else if (name === 'retry' && /^\d{1,9}$/.test(value)) retry = Number(value);
     size += line.length;
-    if (size > LONGEST) throw new Error('an event without end');
+    if (size > MAX_CHARACTERS) throw new Error('The event is too long.');
   }
 }
 
 async function* readLines(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
-  // Kept in pieces until a line ends: a long one would be searched again with every piece.
+  // Kept in pieces until a line ends, so that a long line is not searched again with every piece.
   let pieces: string[] = [];
   let size = 0;
   let first = true;
@@ -51,9 +51,9 @@ async function* readLines(body: ReadableStream<Uint8Array>): AsyncGenerator<stri
     first = false;
     pieces.push(piece);
     size += piece.length;
-    if (size > LONGEST) throw new Error('an event without end');
+    if (size > MAX_CHARACTERS) throw new Error('The event is too long.');
     if (!/[\r\n]/.test(piece) && !pieces.at(-2)?.endsWith('\r')) continue;
-    // A return at the end may be the first half of a line end.
+    // A carriage return at the end may be the first half of CRLF.
     const lines = pieces.join('').split(/\r\n|\n|\r(?!$)/);
     const rest = lines.pop() ?? '';
     pieces = [rest];

@@ -1,8 +1,8 @@
-/** Exit codes of the commands that act as a client: which kind of thing went wrong, for scripts. */
+/** Exit codes of the client commands, and the advice printed with their errors. */
 import { ClientError, type ClientErrorCode } from '@portcullis/client';
 import { type Scopes, unionScopes } from '@portcullis/protocol';
 import { cleanLine } from '../terminal/clean.ts';
-import { Refusal } from './answers.ts';
+import { HttpResponseError } from './responses.ts';
 
 /** In the order of the help text. */
 export const exitCodes = {
@@ -17,7 +17,7 @@ export const exitCodes = {
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
-/** Ends a command with a code of its own. What there was to say has been said when `message` is empty. */
+/** Ends a command with an exit code. `message` is empty when the error was printed already. */
 export class CommandFailure extends Error {
   override readonly name: string = 'CommandFailure';
   readonly code: ExitCode;
@@ -45,105 +45,104 @@ const SIGN_IN: ReadonlySet<ClientErrorCode> = new Set([
 
 export function exitCodeOf(error: unknown): ExitCode {
   if (error instanceof CommandFailure) return error.code;
-  if (error instanceof Refusal) return exitCodeOfStatus(error.status);
+  if (error instanceof HttpResponseError) return exitCodeOfStatus(error.status);
   if (!(error instanceof ClientError) || USAGE.has(error.code)) return exitCodes.usage;
   if (SIGN_IN.has(error.code)) return exitCodes.signIn;
   return error.temporary ? exitCodes.temporary : exitCodes.rules;
 }
 
-/** Statuses of the 4xx family that say "not now". */
-const NOT_NOW: ReadonlySet<number> = new Set([408, 425, 429]);
+/** 4xx statuses after which a retry may succeed. */
+const RETRYABLE: ReadonlySet<number> = new Set([408, 425, 429]);
 
 function exitCodeOfStatus(status: number): ExitCode {
-  if (status >= 500 || NOT_NOW.has(status)) return exitCodes.temporary;
+  if (status >= 500 || RETRYABLE.has(status)) return exitCodes.temporary;
   return status === 401 ? exitCodes.signIn : status === 403 ? exitCodes.toolFailed : exitCodes.usage;
 }
 
-/** The command by which somebody signs in for a session that is kept under this name. */
+/** The command that signs in for a session. */
 export function signInCommand(server: string, account: string, command: string): string {
   return `${command} login ${server}${account === 'default' ? '' : ` --account ${account}`}`;
 }
 
-/** What an answer that was no message of the protocol is advised on by. */
-interface Situation {
+/** The session in which a user's request failed. */
+interface AdvisedUser {
   readonly server: string;
-  /** Under which name the session is kept. */
+  /** Name of the session at this server. */
   readonly account: string;
-  /** How this program is called again. */
+  /** How the command line is invoked. */
   readonly command: string;
-  /** Of the session. */
+  /** Scopes of the session. */
   readonly scopes: Scopes;
 }
 
-/** What to do about an answer that was no message of the protocol. */
-export function adviceOn(
-  { status, message, missing }: Refusal,
-  { server, account, command, scopes }: Situation,
+/** What a user can do about an HTTP error of the server. */
+export function adviceForUser(
+  { status, message, missing }: HttpResponseError,
+  { server, account, command, scopes }: AdvisedUser,
 ): string {
   const code = exitCodeOfStatus(status);
-  const said = message.replace(/\.$/, '');
+  const reason = message.replace(/\.$/, '');
   const signIn = signInCommand(server, account, command);
-  if (code === exitCodes.signIn) return `${said}, though somebody is signed in. Sign in again: ${signIn}`;
+  if (code === exitCodes.signIn) return `${reason}, although you are signed in. Sign in again: ${signIn}`;
   if (code === exitCodes.toolFailed && missing.length > 0) {
     const all = unionScopes(scopes, missing).map(cleanLine).join(' ');
-    return `${said}. It needs ${missing.map(cleanLine).join(' ')}: run this again with --step-up, or sign in for it by ${signIn} --scope ${all}`;
+    return `${reason}. The call requires ${missing.map(cleanLine).join(' ')}: run this again with --step-up, or sign in with ${signIn} --scope ${all}`;
   }
-  return adviceToAnybody(code, said, server);
+  return generalAdvice(code, reason, server);
 }
 
-/** What an application is advised on by. */
-interface ProgramSituation {
+/** The application whose request failed. */
+interface AdvisedApplication {
   readonly server: string;
   readonly clientId: string;
-  /** Scopes that it was told to ask for; `null`: those that the server names. */
+  /** Scopes of --scope; `null` for those that the server names. */
   readonly named: Scopes | null;
 }
 
-/** The same for an application, which nobody signs in for: what it may is a matter of its registration. */
-export function adviceToProgram(
-  { status, message, missing }: Refusal,
-  { server, clientId, named }: ProgramSituation,
+/** What the operator of an application can do, whose scopes depend on its registration rather than on a sign-in. */
+export function adviceForApplication(
+  { status, message, missing }: HttpResponseError,
+  { server, clientId, named }: AdvisedApplication,
 ): string {
   const code = exitCodeOfStatus(status);
-  const said = message.replace(/\.$/, '');
+  const reason = message.replace(/\.$/, '');
   const who = `the client ${cleanLine(clientId)}`;
   if (code === exitCodes.signIn)
-    return `${said}, though ${who} has just got it. Whoever runs the server has to look why`;
-  if (code !== exitCodes.toolFailed || missing.length === 0) return adviceToAnybody(code, said, server);
+    return `${reason}, although ${who} has just obtained this token. The operator of the server needs to check why`;
+  if (code !== exitCodes.toolFailed || missing.length === 0) return generalAdvice(code, reason, server);
   const lacks = missing.map(cleanLine).join(' ');
   const forgotten = named !== null && missing.some((scope) => !named.includes(scope));
-  const name = forgotten ? `Name it with --scope as well (or let --step-up do it). ` : '';
-  const registration = `${forgotten ? 'If that is refused, the' : 'The'} registration of ${who} at the authorization server has to be changed to allow ${lacks}`;
-  return `${said}. The token of ${who} lacks ${lacks}. ${name}${registration}`;
+  const name = forgotten ? `Add it to --scope, or use --step-up. ` : '';
+  const registration = `${forgotten ? 'If that is refused, the' : 'The'} registration of ${who} at the authorization server must allow ${lacks}`;
+  return `${reason}. The token of ${who} lacks ${lacks}. ${name}${registration}`;
 }
 
-function adviceToAnybody(code: ExitCode, said: string, server: string): string {
+function generalAdvice(code: ExitCode, reason: string, server: string): string {
   if (code === exitCodes.temporary)
-    return /\btry again later$/i.test(said) ? said : `${said}. Try again later`;
-  if (code === exitCodes.toolFailed) return said;
-  const path =
-    new URL(server).pathname === '/mcp' ? '' : ': look whether the path is right, often it is /mcp';
-  return `${said}. There is no MCP server at ${server}${path}`;
+    return /\btry again later$/i.test(reason) ? reason : `${reason}. Try again later`;
+  if (code === exitCodes.toolFailed) return reason;
+  const path = new URL(server).pathname === '/mcp' ? '' : ': check the path, which is often /mcp';
+  return `${reason}. There is no MCP server at ${server}${path}`;
 }
 
-/** What else to say of a failure, in this program's own words; empty: nothing. */
-export function hintOn(error: unknown): string {
+/** A hint printed after an error; empty if there is none. */
+export function hintFor(error: unknown): string {
   if (!(error instanceof ClientError)) return '';
   if (error.oauthError === 'invalid_scope')
-    return 'Name scopes that this client may have with --scope, or have its registration changed';
+    return 'Request scopes that this client is registered for with --scope, or change its registration';
   if (error.code === 'cancelled')
-    return 'Run it again: with --no-browser where no browser can be opened, or with --device to sign in on another device';
+    return 'Run it again with --no-browser if no browser can be opened, or with --device to sign in on another device';
   return '';
 }
 
-/** What the help texts say of them. */
+/** The table of exit codes in help texts. */
 export const exitCodeHelp: string = [
   'Exit codes:',
-  '  0    done',
-  '  1    wrong usage, wrong settings, or something unforeseen',
-  '  2    the server answered the call with an error',
-  '  3    somebody has to sign in, or the sign-in was declined or failed',
-  '  4    a server could not be reached or is out of order: try again later',
-  '  5    a server breaks a rule, and nothing was sent to it',
+  '  0    success',
+  '  1    invalid usage, invalid settings, or an unexpected error',
+  '  2    the server responded to the call with an error',
+  '  3    a sign-in is required, was declined, or failed',
+  '  4    a server is unreachable or unavailable: try again later',
+  '  5    a server violates the specification, and the request was not sent',
   '  130  interrupted',
 ].join('\n');

@@ -1,11 +1,11 @@
-/** Options that all commands of the client share, and how they are read. */
+/** Command-line options shared by the client commands, and their parsers. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { exitCodeHelp } from './exit-codes.ts';
 
-/** `name=value` of an option. */
+/** An option value of the form `name=value`. */
 type Pair = readonly [string, string];
 
-/** What commander makes of the options. */
+/** Parsed options of every client command. */
 export interface ClientFlags {
   readonly account: string;
   readonly credentials?: string;
@@ -17,14 +17,14 @@ export interface ClientFlags {
   readonly json?: true;
 }
 
-/** Whose session is meant: the person's, unless they name a program. */
+/** Options that select the session of an application instead of the user's. */
 export interface ProgramFlags extends ClientFlags {
   readonly application?: true;
   readonly clientId?: string;
   readonly clientSecretFile?: string;
 }
 
-/** Of commands that may have to sign somebody in. */
+/** Options of commands that sign the user in when necessary. */
 export interface SignInFlags extends ProgramFlags {
   /** `--no-browser` makes it false. */
   readonly browser: boolean;
@@ -36,34 +36,34 @@ export interface SignInFlags extends ProgramFlags {
 }
 
 const accountOption = () =>
-  new Option('--account <name>', 'which of several accounts at this server')
+  new Option('--account <name>', 'name of the session, to keep several accounts at one server')
     .default('default')
     .argParser(readName);
 
 export const credentialsOption = (): Option =>
   new Option(
     '--credentials <file>',
-    'where credentials are kept [PORTCULLIS_CREDENTIALS, a folder of the system for settings]',
+    'file that stores credentials [PORTCULLIS_CREDENTIALS, the system settings folder]',
   );
 
-/** Adds what every command of the client takes, and the table of exit codes. */
+/** Adds the options of every client command, and the table of exit codes. */
 export function addClientOptions(command: Command): Command {
   return command
     .addOption(accountOption())
     .addOption(credentialsOption())
-    .option('--revision <date>', 'pin the revision of the specification, by its date')
-    .option('--trust-origin <origin...>', 'other origins where endpoints and metadata may be')
+    .option('--revision <date>', 'pin the revision of the MCP specification, by its date')
+    .option('--trust-origin <origin...>', 'additional origins allowed for endpoints and metadata')
     .addOption(
-      pairOption('--issuer-alias <named=own...>', 'an issuer as the server names it, and as it names itself'),
+      pairOption('--issuer-alias <named=own...>', 'issuer as named by the server, and as it names itself'),
     )
     .addOption(
       pairOption(
         '--resource-for <issuer=resource...>',
-        'what an issuer wants as resource instead of what the server publishes; issuer= for none',
+        'resource indicator to send to an issuer instead of the published one; issuer= to send none',
       ),
     )
     .addOption(
-      new Option('--dpop <when>', 'bind tokens to a key of this computer').choices([
+      new Option('--dpop <when>', 'bind tokens to a key on this computer').choices([
         'when-required',
         'when-offered',
         'never',
@@ -72,7 +72,7 @@ export function addClientOptions(command: Command): Command {
     .addHelpText('after', `\n${exitCodeHelp}`);
 }
 
-const PASTE = 'print the address to open, and read the address at which the browser ended';
+const PASTE = 'print the URL to open, and read the URL that the browser was redirected to';
 
 function pairOption(flags: string, description: string): Option {
   return new Option(flags, description).argParser<readonly Pair[]>((word, before = []) => {
@@ -82,41 +82,42 @@ function pairOption(flags: string, description: string): Option {
   });
 }
 
-/** Adds what a sign-in takes. Secrets are never among the arguments. */
+/** Adds the options of a sign-in. No option takes a secret as its value. */
 export function addSignInOptions(command: Command, noBrowser: string = PASTE): Command {
   return addProgramOptions(
     addClientOptions(command)
       .option('--no-browser', noBrowser)
-      .option('--device', 'sign in on another device, by a short code'),
+      .option('--device', 'sign in on another device with a short code'),
   )
-    .option('--client-metadata-url <url>', 'address of a client ID metadata document to be known by')
-    .option('--port <number>', 'port of this computer where the browser comes back', readPort)
-    .option('--scope <scopes...>', 'ask for these scopes instead of those that the server names')
-    .option('--step-up', 'ask for more scopes without asking here first; the consent page asks all the same');
+    .option('--client-metadata-url <url>', 'URL of the client ID metadata document to identify with')
+    .option('--port <number>', 'local port for the redirect URI', readPort)
+    .option('--scope <scopes...>', 'request these scopes instead of those that the server names')
+    .option('--step-up', 'request additional scopes without confirmation here; the consent page still asks');
 }
 
-/** Adds what names a program, and the client of a person. */
+/** Adds the options that select an application, or the client of a user. */
 export function addProgramOptions(command: Command): Command {
   return command
-    .option('--application', 'act as the application itself: client credentials')
-    .option('--client-id <id>', 'a client that is registered already')
+    .option('--application', 'act as the application itself (client credentials grant)')
+    .option('--client-id <id>', 'ID of a pre-registered client')
     .option(
       '--client-secret-file <file>',
-      'file with its secret, - for standard input [PORTCULLIS_CLIENT_SECRET]',
+      'file with the client secret, - for standard input [PORTCULLIS_CLIENT_SECRET]',
     );
 }
 
 export function addJsonOption(command: Command): Command {
-  return command.option('--json', 'as JSON');
+  return command.option('--json', 'print JSON');
 }
 
 function readName(text: string): string {
-  if (text.trim() === '' || text.length > 100) throw new InvalidArgumentError('It must be a short name.');
+  if (text.trim() === '' || text.length > 100)
+    throw new InvalidArgumentError('It must be a name of at most 100 characters.');
   return text;
 }
 
 function readPort(text: string): number {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
-  if (!(port >= 1 && port <= 65_535)) throw new InvalidArgumentError('It must be a port.');
+  if (!(port >= 1 && port <= 65_535)) throw new InvalidArgumentError('It must be a port number.');
   return port;
 }

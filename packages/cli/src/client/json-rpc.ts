@@ -1,4 +1,4 @@
-/** JSON-RPC messages as the two wires carry them: just enough of their shape to pass them on. */
+/** JSON-RPC messages, validated only as far as the stdio bridge needs to route them. */
 import { isObject, type Json } from '../json.ts';
 
 export type Id = string | number;
@@ -17,7 +17,7 @@ export interface RequestMessage extends Message {
   readonly method: string;
 }
 
-/** A message, or `null` for anything else. */
+/** Reads a message; `null` for anything else. */
 export function readMessage(value: unknown): Message | null {
   if (!isObject(value) || value['jsonrpc'] !== '2.0') return null;
   return isMessage(value) ? value : null;
@@ -37,27 +37,27 @@ export function isResponse(message: Message): boolean {
   return message.method === undefined;
 }
 
-export function isAnswerTo(message: Message, id: Id): boolean {
+export function isResponseTo(message: Message, id: Id): boolean {
   return isResponse(message) && message.id === id;
 }
 
-/** A member of the parameters, at a path. */
+/** The member of the parameters at a path. */
 export function parameter(message: Message, ...path: readonly string[]): unknown {
   let value: unknown = message.params;
   for (const name of path) value = isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
   return value;
 }
 
-/** Where a request of the stateless wire says its revision. */
+/** Metadata key that holds the revision of a stateless request. */
 export const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion';
 
-/** The revision that a message carries with it; `null` on the wire with sessions. */
+/** The revision in a stateless request; `null` for a message of a session. */
 export function statelessVersion(message: Message): string | null {
   const version = parameter(message, '_meta', VERSION_KEY);
   return typeof version === 'string' ? version : null;
 }
 
-/** An error in the place of an answer that never came. */
+/** Creates an error response for a request that the server did not respond to. */
 export function failureResponse(id: Id, message: string, code = -32000): Message {
   return { jsonrpc: '2.0', id, error: { code, message } };
 }

@@ -1,7 +1,7 @@
 /** MCP requests with the official MCP client, loaded on first use, over the authorized fetch: for `call`, `tools` and `doctor`. */
 import type { Fetch } from '@portcullis/client';
 import { isObject, parseJson } from '../json.ts';
-import { Refusal, refusalOf, typeOf } from './answers.ts';
+import { contentType, HttpResponseError, NOT_A_MESSAGE, readResponseError } from './responses.ts';
 
 /** A JSON-RPC error. */
 export interface RpcError {
@@ -23,7 +23,7 @@ export class ServerError extends Error {
 
 /**
  * Sends a request and returns its result, unvalidated.
- * @throws what `fetch` throws, ServerError, or Refusal for an HTTP error response.
+ * @throws what `fetch` throws, ServerError, or HttpResponseError for an HTTP error response.
  */
 export type McpRequest = (method: string, params?: Readonly<Record<string, unknown>>) => Promise<unknown>;
 
@@ -31,7 +31,7 @@ export type McpRequest = (method: string, params?: Readonly<Record<string, unkno
 export interface McpConnection {
   /** The negotiated protocol revision. */
   readonly revision: string;
-  /** Revisions listed by the server; empty where it has no such list. */
+  /** Revisions that the server lists; empty when it does not list any. */
   readonly listed: readonly string[];
   readonly request: McpRequest;
   close(): Promise<void>;
@@ -55,7 +55,7 @@ const anyResult = {
   '~standard': { version: 1, vendor: 'portcullis', validate: (value: unknown) => ({ value }) },
 } as const;
 
-/** Connects. @throws what `fetch` throws, ServerError, or Refusal for an HTTP error response. */
+/** Connects. @throws what `fetch` throws, ServerError, or HttpResponseError for an HTTP error response. */
 export async function connectMcp(options: McpConnectOptions): Promise<McpConnection> {
   const { url, version, extensions = {}, offer } = options;
   const { Client, ProtocolError, SdkError, StreamableHTTPClientTransport } = await import(
@@ -119,8 +119,8 @@ function recordFailures(fetch: Fetch) {
           latest = errorIn(response, text);
           return new Response(text === '' ? null : text, response);
         }
-        if (!MESSAGE_TYPES.includes(typeOf(response)) && response.status === 200)
-          latest = new Refusal(response.status, 'a page, and not a message of the protocol');
+        if (!MESSAGE_TYPES.includes(contentType(response)) && response.status === 200)
+          latest = new HttpResponseError(response.status, NOT_A_MESSAGE);
         return response;
       } catch (error) {
         latest = error;
@@ -134,17 +134,17 @@ function recordFailures(fetch: Fetch) {
 const MESSAGE_TYPES = ['application/json', 'text/event-stream'];
 
 /** An HTTP error response may have a JSON-RPC error as its body. */
-function errorIn(response: Response, text: string): ServerError | Refusal {
+function errorIn(response: Response, text: string): ServerError | HttpResponseError {
   const json = parseJson(text);
   const error = isObject(json) && json['jsonrpc'] === '2.0' ? json['error'] : undefined;
-  return isObject(error) ? new ServerError(readRpcError(error)) : refusalOf(response, json);
+  return isObject(error) ? new ServerError(readRpcError(error)) : readResponseError(response, json);
 }
 
 export function readRpcError(value: unknown): RpcError {
   const { code, message, data } = isObject(value) ? value : {};
   return {
     code: typeof code === 'number' ? code : -32603,
-    message: typeof message === 'string' ? message : 'an error without a message',
+    message: typeof message === 'string' ? message : 'error without a message',
     ...(data !== undefined && { data }),
   };
 }

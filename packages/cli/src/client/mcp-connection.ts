@@ -2,10 +2,10 @@
 import type { Client } from '@portcullis/client';
 import type { ProcessContext } from '../process-context.ts';
 import { cleanLine } from '../terminal/clean.ts';
-import { Refusal } from './answers.ts';
-import { adviceOn, adviceToProgram, CommandFailure, exitCodeOf, exitCodes } from './exit-codes.ts';
+import { adviceForApplication, adviceForUser, CommandFailure, exitCodeOf, exitCodes } from './exit-codes.ts';
 import type { SignInFlags } from './flags.ts';
 import { connectMcp, type McpRequest, ServerError } from './mcp-client.ts';
+import { HttpResponseError } from './responses.ts';
 
 /** Opens a connection for `act`, and closes it. @throws ClientError, or CommandFailure with advice. */
 export async function withMcpConnection<T>(
@@ -27,11 +27,11 @@ export async function withMcpConnection<T>(
       await connection.close();
     }
   } catch (error) {
-    if (error instanceof Refusal) {
+    if (error instanceof HttpResponseError) {
       const { scopes = [] } = (await session()) ?? {};
       const advice = application
-        ? adviceToProgram(error, { server: url, clientId: clientId ?? '', named: scope ?? null })
-        : adviceOn(error, { server: url, account, command, scopes });
+        ? adviceForApplication(error, { server: url, clientId: clientId ?? '', named: scope ?? null })
+        : adviceForUser(error, { server: url, account, command, scopes });
       throw new CommandFailure(exitCodeOf(error), advice);
     }
     if (error instanceof ServerError)

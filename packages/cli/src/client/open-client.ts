@@ -1,4 +1,4 @@
-/** A client lent to a command, with its terminal and the store of its credentials, and closed behind it. */
+/** Opens the credential store, terminal and client of a command, and closes them when it ends. */
 import { type Client, ClientError } from '@portcullis/client';
 import {
   createNodeClient,
@@ -9,17 +9,17 @@ import {
 import type { ProcessContext } from '../process-context.ts';
 import { createTerminal, type Terminal } from '../terminal/terminal.ts';
 import { clientOptions, quietOptions } from './client-options.ts';
-import { credentialsPlace } from './credentials-place.ts';
+import { credentialsPath } from './credentials-path.ts';
 import { signInCommand } from './exit-codes.ts';
 import type { ClientFlags, ProgramFlags, SignInFlags } from './flags.ts';
 
-/** What a command of the client works with. */
-export interface ClientCase {
+/** What a client command works with. */
+export interface OpenClient {
   readonly client: Client;
   readonly terminal: Terminal;
 }
 
-/** Lends the store of the credentials, and closes it. */
+/** Runs a function with the open credential store. */
 export async function withCredentialStore<T>(
   flags: Pick<ClientFlags, 'credentials'>,
   processContext: ProcessContext,
@@ -29,7 +29,7 @@ export async function withCredentialStore<T>(
   process.umask(0o077);
   const terminal = createTerminal(streams, environment);
   try {
-    const store = await openCredentialStore(credentialsPlace(flags.credentials, environment, folder));
+    const store = await openCredentialStore(credentialsPath(flags.credentials, environment, folder));
     try {
       return await act(store, terminal);
     } finally {
@@ -40,12 +40,12 @@ export async function withCredentialStore<T>(
   }
 }
 
-/** Lends a client that signs the person in as the options say. */
+/** Runs a function with a client that signs the user in as the flags say. */
 export function withClient<T>(
   serverUrl: string,
   flags: SignInFlags,
   processContext: ProcessContext,
-  act: (situation: ClientCase) => Promise<T>,
+  act: (opened: OpenClient) => Promise<T>,
   more: Partial<NodeClientOptions> = {},
 ): Promise<T> {
   return withCredentialStore(flags, processContext, async (store, terminal) => {
@@ -54,12 +54,12 @@ export function withClient<T>(
   });
 }
 
-/** Lends a client that never asks anybody. */
+/** Runs a function with a client without user interaction. */
 export function withQuietClient<T>(
   serverUrl: string,
   flags: ProgramFlags,
   processContext: ProcessContext,
-  act: (situation: ClientCase) => Promise<T>,
+  act: (opened: OpenClient) => Promise<T>,
 ): Promise<T> {
   return withCredentialStore(flags, processContext, async (store, terminal) => {
     const options = await quietOptions(serverUrl, flags, processContext);
@@ -67,7 +67,7 @@ export function withQuietClient<T>(
   });
 }
 
-/** What ends a command that needs a session and has none: ClientError `sign_in_needed`. */
+/** The error of a command that requires a session: ClientError `sign_in_needed`. */
 export function signInNeeded(
   serverUrl: string,
   account: string,

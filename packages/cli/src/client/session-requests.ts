@@ -1,26 +1,26 @@
-/** The requests of Streamable HTTP as they go out: what each carries of its session, its revision and its message. */
+/** Builds the HTTP requests of a session, with the headers for its ID, revision and message. */
 import type { Fetch } from '@portcullis/client';
 import { isObject } from '../json.ts';
 import { type Message, type RequestMessage, statelessVersion } from './json-rpc.ts';
-import { createMessageHeaders } from './message-headers.ts';
+import { createStandardHeaders } from './standard-headers.ts';
 
 export interface SessionRequests {
-  /** Posts a message, within a session where there is one and the message needs it. */
+  /** Posts a message, with the session ID unless the message is stateless. */
   post(message: Message, session: string | null, signal: AbortSignal): Promise<Response>;
-  /** Asks for what the server says by itself, or for the rest of a stream from `lastId` on. */
+  /** Opens the stream of messages from the server, or resumes it after event `lastId`. */
   openStream(lastId: string | null, session: string | null, signal: AbortSignal): Promise<Response>;
-  /** Ends a session; nobody minds when the server does not take it. */
+  /** Ends a session; errors are ignored. */
   end(session: string): Promise<void>;
-  /** Learns from the answer to a message what later requests carry. */
-  learn(message: RequestMessage, answer: Message): void;
+  /** Records what later requests have to repeat from a response. */
+  learn(message: RequestMessage, response: Message): void;
 }
 
-/** Milliseconds that a goodbye may take. */
-const GOODBYE = 2000;
+/** Milliseconds until ending a session times out. */
+const END_TIMEOUT = 2000;
 
-/** Makes the requests to a URL; no revision is known yet. */
+/** Creates the requests to a URL, before a revision is negotiated. */
 export function createSessionRequests(url: string, fetch: Fetch): SessionRequests {
-  const headers = createMessageHeaders();
+  const headers = createStandardHeaders();
   let version: string | null = null;
 
   return {
@@ -40,13 +40,13 @@ export function createSessionRequests(url: string, fetch: Fetch): SessionRequest
       return fetch(url, { headers: own, signal });
     },
     async end(session) {
-      const signal = AbortSignal.timeout(GOODBYE);
+      const signal = AbortSignal.timeout(END_TIMEOUT);
       const own = sessionHeaders(session);
       await fetch(url, { method: 'DELETE', headers: own, signal }).catch(() => undefined);
     },
-    learn(message, answer) {
-      if (message.method === 'initialize') version = versionOf(answer) ?? version;
-      if (message.method === 'tools/list') headers.learn(answer.result);
+    learn(message, response) {
+      if (message.method === 'initialize') version = versionOf(response) ?? version;
+      if (message.method === 'tools/list') headers.learn(response.result);
     },
   };
 

@@ -1,4 +1,4 @@
-/** `portcullis call`: one call of one tool, its answer for people or for programs. */
+/** `portcullis call`: calls a tool of a protected server, and prints its result as text or JSON. */
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -21,13 +21,13 @@ export function defineCall(program: Command, processContext: ProcessContext): vo
     .command('call')
     .summary('call a tool of a protected server')
     .description(
-      'Calls a tool of a protected server, signing in first if need be.\n' +
-        'Arguments are written name=text, or name:=JSON for numbers, lists and the like.',
+      'Calls a tool of a protected server, signing in first if necessary.\n' +
+        'Write arguments as name=text, or as name:=JSON for numbers, lists and other values.',
     )
-    .argument('<server-url>', 'address of the protected server')
+    .argument('<server-url>', 'URL of the protected server')
     .argument('<tool>', 'name of the tool')
     .argument('[arguments...]', 'text=hello, count:=3')
-    .option('--input <file>', 'file with all arguments as a JSON object, - for standard input');
+    .option('--input <file>', 'file with the arguments as a JSON object, - for standard input');
   addJsonOption(addSignInOptions(command)).action(
     async (serverUrl: string, tool: string, words: readonly string[], flags: Flags) => {
       const input = { ...(await readInput(flags.input, processContext)), ...readWords(words) };
@@ -44,7 +44,7 @@ function call(
   processContext: ProcessContext,
 ): Promise<void> {
   return withClient(serverUrl, flags, processContext, async ({ client, terminal }) => {
-    terminal.during('Asking the server');
+    terminal.during('Waiting for the server');
     const result = await withMcpConnection(client, flags, processContext, async (request) => {
       try {
         return await request('tools/call', { name: tool, arguments: input });
@@ -57,14 +57,14 @@ function call(
       }
     });
     const failed = isObject(result) && result['isError'] === true;
-    const words = flags.json ? `${cleanJson(result)}\n` : describe(result);
-    if (failed && !flags.json) terminal.tell(words);
-    else terminal.print(words);
+    const text = flags.json ? `${cleanJson(result)}\n` : describe(result);
+    if (failed && !flags.json) terminal.tell(text);
+    else terminal.print(text);
     if (failed) throw new CommandFailure(exitCodes.toolFailed);
   });
 }
 
-/** Text as it is; of anything else what it is and how much. */
+/** Formats a result: text as it is, and the type and size of other content. */
 function describe(result: unknown): string {
   const content =
     isObject(result) && Array.isArray(result['content']) ? result['content'].filter(isObject) : [];
@@ -77,7 +77,7 @@ function describeBlock(block: Input): string {
   if (typeof block['text'] === 'string') return cleanText(block['text']);
   if (typeof block['data'] === 'string') {
     const bytes = Buffer.byteLength(block['data'], 'base64');
-    return `[${cleanLine(String(block['type']))}, ${cleanLine(String(block['mimeType']))}, ${bytes} bytes: --json has it]`;
+    return `[${cleanLine(String(block['type']))}, ${cleanLine(String(block['mimeType']))}, ${bytes} bytes: use --json to print it]`;
   }
   return cleanJson(block);
 }
@@ -87,7 +87,7 @@ function readWords(words: readonly string[]): Input {
   const pairs = words.flatMap((word): [string, unknown][] => {
     const [, name = '', sign = '', value = ''] = /^([^=:]+)(:?=)([\s\S]*)$/.exec(word) ?? [];
     if (name === '') {
-      issues.push(`${cleanLine(word)} is no argument: write name=text or name:=JSON`);
+      issues.push(`${cleanLine(word)} is not an argument: write name=text or name:=JSON`);
       return [];
     }
     if (sign === '=') return [[name, value]];

@@ -1,4 +1,4 @@
-/** `portcullis connect`: lets a program that only speaks stdio reach a protected server. */
+/** `portcullis connect`: bridges a protected server to a stdio-only MCP host. */
 import type { Command } from 'commander';
 import { bridge } from '../client/bridge.ts';
 import { openBrowser } from '../client/client-options.ts';
@@ -8,21 +8,21 @@ import type { ProcessContext } from '../process-context.ts';
 import { untilStopSignal } from '../server/stop-signal.ts';
 import { cleanLine } from '../terminal/clean.ts';
 
-/** Standard input is the protocol's: there is nobody to paste an address. */
-const NOBODY =
-  'ask nobody: without a session every message is answered with an error that says how to sign in';
+/** Standard input carries MCP messages, so no URL can be pasted. */
+const NO_BROWSER =
+  'never open a browser: without a session, requests fail with an error that says how to sign in';
 
 export function defineConnect(program: Command, processContext: ProcessContext): void {
   const command = program
     .command('connect')
-    .summary('lend a protected server to a program that speaks stdio')
+    .summary('bridge a protected server to a stdio-only MCP host')
     .description(
-      'Speaks MCP on standard input and output, and passes every message on to a protected server.\n' +
-        'For the configuration of programs that start their servers themselves. Any number may run at once: ' +
-        `one signs in, the others wait for it. With --no-browser nobody is asked: sign in by ${processContext.command} login before.`,
+      'Bridges a protected server to a stdio-only MCP host: passes every message between standard input and output and the server.\n' +
+        'Use it as the server command in the configuration of the host. Any number of bridges may run at the same time: ' +
+        `one signs in, and the others wait for it. With --no-browser, sign in first with ${processContext.command} login.`,
     )
-    .argument('<server-url>', 'address of the protected server');
-  addSignInOptions(command, NOBODY).action((serverUrl: string, flags: SignInFlags) =>
+    .argument('<server-url>', 'URL of the protected server');
+  addSignInOptions(command, NO_BROWSER).action((serverUrl: string, flags: SignInFlags) =>
     connect(serverUrl, flags, processContext),
   );
 }
@@ -34,7 +34,7 @@ async function connect(serverUrl: string, flags: SignInFlags, processContext: Pr
   const tell = (line: string): void => void errors.write(`portcullis: ${cleanLine(line)}\n`);
   await withClient(
     serverUrl,
-    // Standard input is the protocol's: no question may be asked there.
+    // Standard input carries MCP messages: never ask questions there.
     { ...flags, browser: true },
     processContext,
     ({ client }) =>
@@ -43,13 +43,13 @@ async function connect(serverUrl: string, flags: SignInFlags, processContext: Pr
       browser: {
         async open(url) {
           if (!flags.browser) throw signInNeeded(serverUrl, flags.account, processContext);
-          tell(`Sign in in the browser. If none opens, open this address yourself: ${url}`);
+          tell(`Sign in in your browser. If it does not open, visit this URL: ${url}`);
           await openBrowser(url, processContext.environment);
         },
       },
-      // What is added is told here, and asked on the consent page.
+      // Additional scopes are reported here and confirmed on the consent page.
       async confirmStepUp(added) {
-        tell(`The server asks for more: ${added.join(', ')}`);
+        tell(`The server requires additional scopes: ${added.join(', ')}`);
         return true;
       },
     },

@@ -1,9 +1,9 @@
-/** `portcullis login`: signs a person in at a server, and says what was got. */
+/** `portcullis login`: signs the user in at a protected server, and prints the session. */
 import type { Session } from '@portcullis/client';
 import type { Command } from 'commander';
 import { addJsonOption, addSignInOptions, type SignInFlags } from '../client/flags.ts';
 import { withClient } from '../client/open-client.ts';
-import { sessionLines, sessionShape } from '../client/session-text.ts';
+import { sessionJson, sessionLines } from '../client/session-text.ts';
 import type { ProcessContext } from '../process-context.ts';
 import { cleanJson } from '../terminal/clean.ts';
 import type { Terminal } from '../terminal/terminal.ts';
@@ -15,13 +15,13 @@ export function defineLogin(program: Command, processContext: ProcessContext): v
     .command('login')
     .summary('sign in at a protected server')
     .description(
-      'Signs in at a protected server. Later commands use the session, and renew it by themselves.',
+      'Signs in at a protected server. Later commands use this session and refresh its tokens automatically.',
     )
-    .argument('<server-url>', 'address of the protected server')
-    .option('--prompt <word>', 'sent along, for example select_account')
+    .argument('<server-url>', 'URL of the protected server')
+    .option('--prompt <word>', 'value of the prompt parameter, for example select_account')
     .option(
       '--new-registration',
-      'register the client anew: for when the sign-in page says that it does not know it',
+      'register the client again, for a sign-in page that reports an unknown client',
     );
   addJsonOption(addSignInOptions(command)).action((serverUrl: string, flags: Flags) =>
     login(serverUrl, flags, processContext),
@@ -30,7 +30,7 @@ export function defineLogin(program: Command, processContext: ProcessContext): v
 
 function login(serverUrl: string, flags: Flags, processContext: ProcessContext): Promise<void> {
   return withClient(serverUrl, flags, processContext, async ({ client, terminal }) => {
-    terminal.during('Asking the server how it is authorized');
+    terminal.during('Discovering the authorization server');
     const { prompt, newRegistration } = flags;
     const session = await client.signIn({
       ...(prompt !== undefined && { prompt }),
@@ -41,6 +41,6 @@ function login(serverUrl: string, flags: Flags, processContext: ProcessContext):
 }
 
 function show(session: Session, { json }: Flags, terminal: Terminal): void {
-  const words = `${terminal.styles.good('Signed in.')}\n${sessionLines(session).join('\n')}\n`;
-  terminal.print(json ? `${cleanJson(sessionShape(session))}\n` : words);
+  const text = `${terminal.styles.good('Signed in.')}\n${sessionLines(session).join('\n')}\n`;
+  terminal.print(json ? `${cleanJson(sessionJson(session))}\n` : text);
 }

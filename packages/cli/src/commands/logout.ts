@@ -1,4 +1,4 @@
-/** `portcullis logout`: revokes the tokens of a session and forgets them. */
+/** `portcullis logout`: revokes the tokens of a session and deletes them. */
 import type { Command } from 'commander';
 import { addClientOptions, addJsonOption, addProgramOptions, type ProgramFlags } from '../client/flags.ts';
 import { withQuietClient } from '../client/open-client.ts';
@@ -6,9 +6,9 @@ import type { ProcessContext } from '../process-context.ts';
 import { cleanJson } from '../terminal/clean.ts';
 
 const SENTENCES = {
-  revoked: 'Signed out: the tokens are revoked, and forgotten here.',
+  revoked: 'Signed out: the tokens were revoked and deleted.',
   forgotten:
-    'Signed out here: the tokens are forgotten. The authorization server did not take them back; they end by themselves.',
+    'Signed out here: the tokens were deleted. The authorization server did not revoke them; they remain valid until they expire.',
   no_session: 'There was no session.',
 } as const;
 
@@ -17,10 +17,10 @@ export function defineLogout(program: Command, processContext: ProcessContext): 
     .command('logout')
     .summary('end a session')
     .description(
-      'Ends a session: its tokens are revoked where that is possible, and forgotten.\n' +
-        'It is the session of the person; with --application and --client-id that of the application, which is revoked where its secret is given too.',
+      'Ends a session: revokes its tokens where the authorization server supports that, and deletes them.\n' +
+        'Ends your own session, or with --application and --client-id that of the application; its tokens are revoked if its secret is given too.',
     )
-    .argument('<server-url>', 'address of the protected server');
+    .argument('<server-url>', 'URL of the protected server');
   addJsonOption(addProgramOptions(addClientOptions(command))).action(
     (serverUrl: string, flags: ProgramFlags) =>
       withQuietClient(serverUrl, flags, processContext, async ({ client, terminal }) => {

@@ -3,7 +3,7 @@ import { type CredentialRecord, describeSession, readServerUrl, type Session } f
 import type { Command } from 'commander';
 import { addJsonOption, credentialsOption } from '../client/flags.ts';
 import { withCredentialStore } from '../client/open-client.ts';
-import { actorOf, sessionShape, shortTime } from '../client/session-text.ts';
+import { describeActor, sessionJson, shortTime } from '../client/session-text.ts';
 import type { ProcessContext } from '../process-context.ts';
 import { cleanJson, cleanLine } from '../terminal/clean.ts';
 import { columns } from '../terminal/columns.ts';
@@ -17,8 +17,8 @@ export function defineSessions(program: Command, processContext: ProcessContext)
   const command = program
     .command('sessions')
     .summary('list your sessions at protected servers')
-    .description('Lists the stored sessions, of one server or of all.')
-    .argument('[server-url]', 'address of a protected server')
+    .description('Lists the stored sessions at one server or at all servers.')
+    .argument('[server-url]', 'URL of a protected server')
     .addOption(credentialsOption());
   addJsonOption(command).action((serverUrl: string | undefined, flags: Flags) =>
     withCredentialStore(flags, processContext, async (store, terminal) => {
@@ -38,11 +38,11 @@ export function defineSessions(program: Command, processContext: ProcessContext)
 
 /** The location is the same for all. */
 function withoutLocation({ location: _, ...session }: Session): object {
-  return sessionShape(session);
+  return sessionJson(session);
 }
 
-function sessionOf(record: CredentialRecord, place: string): readonly Session[] {
-  const session = describeSession(record, place);
+function sessionOf(record: CredentialRecord, location: string): readonly Session[] {
+  const session = describeSession(record, location);
   return session === null ? [] : [session];
 }
 
@@ -53,8 +53,8 @@ function table(sessions: readonly Session[]): string {
     return [
       server,
       account,
-      actorOf(session),
-      `authorized by ${issuer}`,
+      describeActor(session),
+      `issuer ${issuer}`,
       `since ${shortTime(since)}`,
       endOf(session),
       scopes.join(' '),
@@ -64,6 +64,6 @@ function table(sessions: readonly Session[]): string {
 }
 
 function endOf({ refreshable, expiresAt }: Session): string {
-  if (refreshable) return 'renewed by itself';
-  return expiresAt === null ? 'until refused' : `until ${shortTime(expiresAt)}`;
+  if (refreshable) return 'refreshed automatically';
+  return expiresAt === null ? 'without a known expiry' : `until ${shortTime(expiresAt)}`;
 }

@@ -1,4 +1,4 @@
-/** `portcullis tools`: what a protected server can do. */
+/** `portcullis tools`: lists the tools of a protected server. */
 import type { Command } from 'commander';
 import { addJsonOption, addSignInOptions, type SignInFlags } from '../client/flags.ts';
 import type { McpRequest } from '../client/mcp-client.ts';
@@ -9,18 +9,18 @@ import type { ProcessContext } from '../process-context.ts';
 import { cleanJson, cleanLine, cleanText } from '../terminal/clean.ts';
 import type { Styles } from '../terminal/terminal.ts';
 
-/** Most pages of a list; a server that has more goes round in circles. */
-const MOST_PAGES = 100;
+/** Maximum pages of a list, in case a server repeats its cursors. */
+const MAX_PAGES = 100;
 
 export function defineTools(program: Command, processContext: ProcessContext): void {
   const command = program
     .command('tools')
     .summary('list the tools of a protected server')
-    .description('Lists the tools of a protected server, signing in first if need be.')
-    .argument('<server-url>', 'address of the protected server');
+    .description('Lists the tools of a protected server, signing in first if necessary.')
+    .argument('<server-url>', 'URL of the protected server');
   addJsonOption(addSignInOptions(command)).action((serverUrl: string, flags: SignInFlags) =>
     withClient(serverUrl, flags, processContext, async ({ client, terminal }) => {
-      terminal.during('Asking the server');
+      terminal.during('Waiting for the server');
       const tools = await withMcpConnection(client, flags, processContext, listTools);
       terminal.print(flags.json ? `${cleanJson({ tools })}\n` : describe(tools, terminal.styles));
     }),
@@ -31,7 +31,7 @@ export function defineTools(program: Command, processContext: ProcessContext): v
 async function listTools(request: McpRequest): Promise<readonly unknown[]> {
   const tools: unknown[] = [];
   let cursor: unknown;
-  for (let page = 0; page < MOST_PAGES; page += 1) {
+  for (let page = 0; page < MAX_PAGES; page += 1) {
     const result = await request('tools/list', cursor === undefined ? {} : { cursor });
     if (!isObject(result) || !Array.isArray(result['tools'])) break;
     tools.push(...result['tools']);
@@ -43,7 +43,7 @@ async function listTools(request: McpRequest): Promise<readonly unknown[]> {
 
 function describe(tools: readonly unknown[], styles: Styles): string {
   const known = tools.filter(isObject);
-  if (known.length === 0) return 'The server has no tools for you.\n';
+  if (known.length === 0) return 'The server offers no tools to you.\n';
   return known.map((tool) => describeTool(tool, styles)).join('\n');
 }
 

@@ -1,8 +1,6 @@
 /** MCP requests of the doctor over the raw wire: it has to examine servers that the official MCP client would reject. */
 import { ClientError, type Fetch } from '@portcullis/client';
 import { profileC, profileD } from '@portcullis/protocol';
-import { Refusal } from '../client/answers.ts';
-import { createHttpWire, type HttpWire } from '../client/http-wire.ts';
 import { type Id, isResponse, type Message, VERSION_KEY } from '../client/json-rpc.ts';
 import {
   type McpConnection,
@@ -11,6 +9,8 @@ import {
   readRpcError,
   ServerError,
 } from '../client/mcp-client.ts';
+import { HttpResponseError } from '../client/responses.ts';
+import { createStreamableHttp, type StreamableHttp } from '../client/streamable-http.ts';
 import { isObject } from '../json.ts';
 
 const CLIENT_INFO_KEY = 'io.modelcontextprotocol/clientInfo';
@@ -53,7 +53,7 @@ async function listVersions(request: McpRequest): Promise<readonly string[]> {
     return Array.isArray(versions) ? versions.filter((one) => typeof one === 'string') : [];
   } catch (error) {
     // Servers of older revisions reject the method in different ways.
-    if (error instanceof ServerError || error instanceof Refusal) return [];
+    if (error instanceof ServerError || error instanceof HttpResponseError) return [];
     throw error;
   }
 }
@@ -64,11 +64,11 @@ function readRevision(initialized: unknown): string | null {
 }
 
 /** Requests one after the other; requests of the server are rejected. */
-function createRawRequests(url: string, fetch: Fetch): { wire: HttpWire; request: McpRequest } {
+function createRawRequests(url: string, fetch: Fetch): { wire: StreamableHttp; request: McpRequest } {
   const waiting = new Map<Id, (response: Message) => void>();
   let failure: unknown = null;
   let count = 0;
-  const wire = createHttpWire({
+  const wire = createStreamableHttp({
     url,
     fetch,
     complain(error) {
@@ -97,7 +97,7 @@ function createRawRequests(url: string, fetch: Fetch): { wire: HttpWire; request
 
   function resultOf(response: Message | null): unknown {
     // The cause in the transport says more than the response that replaces it.
-    if (failure instanceof ClientError || failure instanceof Refusal) throw failure;
+    if (failure instanceof ClientError || failure instanceof HttpResponseError) throw failure;
     if (response === null) throw new ServerError({ code: -32603, message: 'The server did not respond.' });
     if ('error' in response) throw new ServerError(readRpcError(response.error));
     return response.result;

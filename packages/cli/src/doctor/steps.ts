@@ -8,8 +8,8 @@ import {
 } from '@portcullis/client';
 import type { NodeClientOptions } from '@portcullis/client/node';
 import { parseChallenges, profileD, serverMetadataUrls } from '@portcullis/protocol';
-import { Refusal } from '../client/answers.ts';
 import { ServerError } from '../client/mcp-client.ts';
+import { HttpResponseError } from '../client/responses.ts';
 import { attempt, failureOf } from './attempt.ts';
 import {
   checkAuthorizationResponse,
@@ -205,7 +205,7 @@ export async function examineCall(context: ExaminationContext, discovery: Discov
       report.summarize('call', 'the client stops here');
       throw new ExaminationStopped();
     }
-    const isResponse = error instanceof ServerError || error instanceof Refusal;
+    const isResponse = error instanceof ServerError || error instanceof HttpResponseError;
     if (!isResponse) return report.fail('call', failureOf(error));
     const message = `tools/list failed: ${error.message}`;
     report.summarize('call', 'the token was accepted, but tools/list failed');

@@ -1,4 +1,4 @@
-/** The person in front of the program: what is printed, told, asked, and shown while something takes its time. */
+/** The terminal of a command: output, messages, questions to the user, and progress. */
 import { createInterface, type Interface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { ClientError } from '@portcullis/client';
@@ -39,7 +39,7 @@ export interface Terminal {
 }
 
 /** Milliseconds that need no explanation. */
-const PATIENCE = 1000;
+const PROGRESS_DELAY = 1000;
 
 export function createTerminal(
   { input, output, errors }: Streams,
@@ -120,7 +120,7 @@ function createProgress(errors: Streams['errors'], live: boolean) {
         if (live) errors.write(`\r\x1b[2K${what} … ${seconds} s`);
         else if (seconds === 1) errors.write(`${what} …\n`);
         shown = true;
-      }, PATIENCE).unref();
+      }, PROGRESS_DELAY).unref();
     },
   };
 }
@@ -182,5 +182,5 @@ function createQuestions(input: Streams['input'], errors: Streams['errors'], ter
 }
 
 function noAnswer(): ClientError {
-  return new ClientError('cancelled', 'Nobody answered.');
+  return new ClientError('cancelled', 'There was no input.');
 }

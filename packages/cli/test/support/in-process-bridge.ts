@@ -12,22 +12,25 @@ export interface RunningBridge {
   readonly output: PassThrough;
   /** Lines on standard error. */
   readonly errors: string[];
-  /** Resolves when the bridge has ended, after its input was ended. */
+  /** Resolves when the bridge has ended, after the end of its input or `stop`. */
   readonly ended: Promise<void>;
+  /** What SIGTERM does: ends the bridge without waiting for responses. */
+  stop(): void;
 }
 
 /** Starts a bridge to an unprotected server. */
 export function startBridge(url: string): RunningBridge {
   const [input, output] = [new PassThrough(), new PassThrough()];
   const errors: string[] = [];
-  const { signal } = new AbortController();
+  const stopping = new AbortController();
+  const { signal } = stopping;
   const ended = bridge({ url, fetch, input, output, tell: (line) => void errors.push(line), signal });
-  return { input, output, errors, ended };
+  return { input, output, errors, ended, stop: () => stopping.abort() };
 }
 
 /** A transport for the official MCP client. */
 export function bridgeTransport(url: string): Transport {
-  const { input, output, ended } = startBridge(url);
+  const { input, output, ended, stop } = startBridge(url);
   const transport: Transport = {
     async start() {
       createInterface({ input: output }).on('line', (line) =>
@@ -38,7 +41,7 @@ export function bridgeTransport(url: string): Transport {
       if (!input.write(`${JSON.stringify(message)}\n`)) await once(input, 'drain');
     },
     async close() {
-      input.end();
+      stop();
       await ended;
       transport.onclose?.();
     },

@@ -1,41 +1,43 @@
-/** What carries the requests of a command: the system's `fetch`, through a proxy where the environment names one, and why it failed in words. */
+/** The two fetch functions of a command's client: through a proxy if the environment names one, with network errors explained. */
 import { setGlobalProxyFromEnv } from 'node:http';
 import { ClientError, defaultClientLimits, type Fetch } from '@portcullis/client';
 import { createGuardedFetch, type NodeClientOptions, toClientError } from '@portcullis/client/node';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Names by which a proxy is set; those in small letters count too. */
-const PROXIES = ['HTTPS_PROXY', 'HTTP_PROXY'];
+/** Environment variables that name a proxy, in upper or lower case. */
+const PROXY_VARIABLES = ['HTTPS_PROXY', 'HTTP_PROXY'];
 
-/** Whether requests of this process go through a proxy. From the first asking on they do. */
+/** Configures the proxy of the environment for this process. Returns whether there is one. */
 function useProxy(environment: Environment): boolean {
-  const named = PROXIES.some((name) => (environment[name] ?? environment[name.toLowerCase()] ?? '') !== '');
+  const named = PROXY_VARIABLES.some(
+    (name) => (environment[name] ?? environment[name.toLowerCase()] ?? '') !== '',
+  );
   if (named) setGlobalProxyFromEnv({ ...environment });
   return named;
 }
 
-interface Carried {
+interface FetchTargets {
   readonly serverUrl: string;
   readonly trustedOrigins: readonly string[];
   readonly environment: Environment;
 }
 
-/** The two carriers of a client: one for the protected server, a guarded one for OAuth parties. */
-export function carriersOf({
+/** Creates the fetch for the protected server, and the one with the SSRF guard for authorization servers. */
+export function createFetches({
   serverUrl,
   trustedOrigins,
   environment,
-}: Carried): Required<Pick<NodeClientOptions, 'fetch' | 'oauthFetch' | 'mapFetchError'>> {
-  const fetch = explaining((input, init) => globalThis.fetch(input, init));
+}: FetchTargets): Required<Pick<NodeClientOptions, 'fetch' | 'oauthFetch' | 'mapFetchError'>> {
+  const fetch = withExplainedErrors((input, init) => globalThis.fetch(input, init));
   const { timeout, maxBytes } = defaultClientLimits;
   const bounds = { serverUrl, trustedOrigins, timeout, maxBytes };
   const oauthFetch = createGuardedFetch({ ...bounds, ...(useProxy(environment) && { proxyFetch: fetch }) });
-  return { fetch, oauthFetch: explaining(oauthFetch), mapFetchError: toClientError };
+  return { fetch, oauthFetch: withExplainedErrors(oauthFetch), mapFetchError: toClientError };
 }
 
-/** The same `fetch`, whose failures say who could not be reached, and why. */
-function explaining(fetch: Fetch): Fetch {
+/** Wraps a fetch so that its network errors name the origin and the reason. */
+function withExplainedErrors(fetch: Fetch): Fetch {
   return async (input, init) => {
     try {
       return await fetch(input, init);
@@ -46,36 +48,36 @@ function explaining(fetch: Fetch): Fetch {
   };
 }
 
-/** What the caller has ended itself is no failure, and a ClientError says all already. */
+/** Leaves aborted requests and specific client errors as they are. */
 function explain(error: unknown, origin: string): unknown {
   const guarded = toClientError(error, origin);
   if (guarded !== null && guarded.code !== 'unreachable') return guarded;
   if (guarded === null && !(error instanceof TypeError)) return error;
-  const why = whyOf(error);
+  const why = reasonFor(error);
   if (guarded !== null && why === '') return guarded;
   return new ClientError('unreachable', `${origin} could not be reached${why}.`, { cause: error });
 }
 
-/** Codes of the system and of TLS, in words that say what to look at. */
+/** Error codes of the system and of TLS, with their reason for users. */
 const REASONS: readonly (readonly [RegExp, string])[] = [
-  [/^ECONNREFUSED$/, 'nobody listens there'],
-  [/^(?:ENOTFOUND|EAI_AGAIN)$/, 'its name is not known'],
-  [/TIMEDOUT|TIMEOUT/, 'it did not answer in time'],
-  [/^(?:ECONNRESET|EPIPE|UND_ERR_SOCKET)$/, 'it ended the connection'],
+  [/^ECONNREFUSED$/, 'connection refused'],
+  [/^(?:ENOTFOUND|EAI_AGAIN)$/, 'unknown host name'],
+  [/TIMEDOUT|TIMEOUT/, 'the connection timed out'],
+  [/^(?:ECONNRESET|EPIPE|UND_ERR_SOCKET)$/, 'the server closed the connection'],
   [/^CERT_HAS_EXPIRED$/, 'its certificate has expired'],
-  [/ALTNAME/, 'its certificate belongs to another name'],
+  [/ALTNAME/, 'its certificate is for another host name'],
   [
     /CERT|ISSUER|SELF_SIGNED|UNABLE_TO_VERIFY/,
-    'its certificate is of an authority that is not known here: name the authority in NODE_EXTRA_CA_CERTS',
+    'its certificate was issued by an unknown authority: add that authority with NODE_EXTRA_CA_CERTS',
   ],
 ];
 
-function whyOf(error: unknown): string {
+function reasonFor(error: unknown): string {
   for (let cause: unknown = error, depth = 0; cause instanceof Error && depth < 5; depth += 1) {
     const code = 'code' in cause ? String(cause.code) : '';
     const known = REASONS.find(([pattern]) => pattern.test(code));
     if (known !== undefined) return `: ${known[1]}`;
-    // Several addresses were tried, each in vain.
+    // Several addresses were tried, and each failed.
     cause = cause instanceof AggregateError ? cause.errors[0] : cause.cause;
   }
   return '';

@@ -1,9 +1,8 @@
-/** Headers that the stateless wire derives from a message, so that whatever stands between can route it unread. */
-
+/** Standard request headers of stateless messages (`Mcp-Method`, `Mcp-Name`, `Mcp-Param-*`), which let intermediaries route without reading bodies. */
 import { isObject } from '../json.ts';
 import { type Message, parameter, statelessVersion } from './json-rpc.ts';
 
-/** Which parameter a method is named by. */
+/** The parameter that `Mcp-Name` repeats, by method. */
 const NAMED_BY: Readonly<Record<string, string>> = {
   'tools/call': 'name',
   'prompts/get': 'name',
@@ -13,21 +12,21 @@ const NAMED_BY: Readonly<Record<string, string>> = {
   'tasks/cancel': 'taskId',
 };
 
-/** Parameter of a tool → the header that repeats it. */
-interface Repeated {
+/** A parameter of a tool that a header repeats. */
+interface HeaderParameter {
   readonly path: readonly string[];
   readonly header: string;
 }
 
-export interface MessageHeaders {
-  /** What the wire demands beside the usual. Empty for messages of the wire with sessions. */
+export interface StandardHeaders {
+  /** Headers of a message; empty for messages of a session. */
   of(message: Message): Readonly<Record<string, string>>;
-  /** Learns from a list of tools which of their parameters are repeated in headers. */
+  /** Records which parameters of tools headers have to repeat, from a list of tools. */
   learn(result: unknown): void;
 }
 
-export function createMessageHeaders(): MessageHeaders {
-  const repeated = new Map<string, readonly Repeated[]>();
+export function createStandardHeaders(): StandardHeaders {
+  const repeated = new Map<string, readonly HeaderParameter[]>();
   return {
     of(message) {
       const version = statelessVersion(message);
@@ -39,26 +38,29 @@ export function createMessageHeaders(): MessageHeaders {
         'mcp-protocol-version': version,
         'mcp-method': message.method,
         ...(typeof name === 'string' && { 'mcp-name': encode(name) }),
-        ...Object.fromEntries((tool ?? []).flatMap((entry) => repeat(entry, message))),
+        ...Object.fromEntries((tool ?? []).flatMap((entry) => headerFor(entry, message))),
       };
     },
     learn(result) {
       const tools = isObject(result) && Array.isArray(result['tools']) ? result['tools'] : [];
       for (const tool of tools) {
         if (isObject(tool) && typeof tool['name'] === 'string')
-          repeated.set(tool['name'], findRepeated(tool['inputSchema'], []));
+          repeated.set(tool['name'], findHeaderParameters(tool['inputSchema'], []));
       }
     },
   };
 }
 
-function repeat({ path, header }: Repeated, message: Message): readonly (readonly [string, string])[] {
+function headerFor(
+  { path, header }: HeaderParameter,
+  message: Message,
+): readonly (readonly [string, string])[] {
   const value = parameter(message, 'arguments', ...path);
-  const told = typeof value === 'string' || typeof value === 'boolean' || Number.isInteger(value);
-  return told ? [[`mcp-param-${header.toLowerCase()}`, encode(String(value))]] : [];
+  const isRepeatable = typeof value === 'string' || typeof value === 'boolean' || Number.isInteger(value);
+  return isRepeatable ? [[`mcp-param-${header.toLowerCase()}`, encode(String(value))]] : [];
 }
 
-function findRepeated(schema: unknown, path: readonly string[]): readonly Repeated[] {
+function findHeaderParameters(schema: unknown, path: readonly string[]): readonly HeaderParameter[] {
   if (!isObject(schema)) return [];
   const header = schema['x-mcp-header'];
   const own =
@@ -66,11 +68,13 @@ function findRepeated(schema: unknown, path: readonly string[]): readonly Repeat
       ? [{ path, header }]
       : [];
   const properties = isObject(schema['properties']) ? schema['properties'] : {};
-  const below = Object.entries(properties).flatMap(([name, child]) => findRepeated(child, [...path, name]));
+  const below = Object.entries(properties).flatMap(([name, child]) =>
+    findHeaderParameters(child, [...path, name]),
+  );
   return [...own, ...below];
 }
 
-/** A value that a header cannot carry as it is travels in base64. */
+/** Encodes values that are not valid in a header as base64. */
 function encode(value: string): string {
   const plain = /^[\t\x20-\x7e]+$/.test(value) && value === value.trim() && !/^=\?base64\?.*\?=$/.test(value);
   return plain ? value : `=?base64?${Buffer.from(value).toString('base64')}?=`;

@@ -1,9 +1,9 @@
-/** Where the credentials of a person are, who has not said otherwise. */
+/** Path of the credential file: from the flag, the environment, or the system's settings folder. */
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 
-/** @param environment the process's; relative paths start from `folder` */
-export function credentialsPlace(
+/** @param folder base of relative paths */
+export function credentialsPath(
   flag: string | undefined,
   environment: Readonly<Record<string, string | undefined>>,
   folder: string,
@@ -22,6 +22,6 @@ function settingsFolder(
   if (platform === 'win32') return environment['LOCALAPPDATA'] ?? join(home, 'AppData', 'Local');
   if (platform === 'darwin') return join(home, 'Library', 'Application Support');
   const configured = environment['XDG_CONFIG_HOME'] ?? '';
-  // A relative path there is to be ignored, says the specification of that variable.
+  // The XDG Base Directory Specification requires relative paths to be ignored.
   return configured.startsWith('/') ? configured : join(home, '.config');
 }

@@ -1,0 +1,107 @@
+/** Streamable HTTP for the stdio bridge, with sessions (up to 2025-11-25) and stateless (from 2026-07-28). */
+import type { Fetch } from '@portcullis/client';
+import { createHttpSession } from './http-session.ts';
+import {
+  failureResponse,
+  type Id,
+  isRequest,
+  isResponseTo,
+  type Message,
+  parameter,
+  type RequestMessage,
+  statelessVersion,
+} from './json-rpc.ts';
+import { followResponse, followServerMessages } from './message-streams.ts';
+import { contentType, readMessages } from './responses.ts';
+
+export interface StreamableHttpOptions {
+  readonly url: string;
+  /** Authorized fetch for every request. */
+  readonly fetch: Fetch;
+  /** Receives every message of the server, in order. */
+  readonly receive: (message: Message) => void;
+  /** Receives errors that no message can report. */
+  readonly complain?: (error: unknown) => void;
+  /** Waits for a number of milliseconds. */
+  readonly sleep?: (milliseconds: number) => Promise<void>;
+}
+
+export interface StreamableHttp {
+  /**
+   * Sends a message. Resolves when the server has accepted it; for a request, when its response has been received.
+   * Every request gets a response: an error created here if the server sends none.
+   */
+  send(message: Message): Promise<void>;
+  /** Ends the session at the server, and all pending requests. */
+  close(): Promise<void>;
+}
+
+export function createStreamableHttp(options: StreamableHttpOptions): StreamableHttp {
+  const { url, fetch, receive, complain = () => undefined } = options;
+  const sleep =
+    options.sleep ?? ((milliseconds) => new Promise((done) => setTimeout(done, milliseconds).unref()));
+  const closing = new AbortController();
+  const session = createHttpSession(url, fetch, () => void listen());
+  const listen = (): Promise<void> =>
+    followServerMessages({ session, receive, sleep, complain }, closing.signal);
+  /** Pending requests, so that a cancellation can end their streams. */
+  const pending = new Map<Id, { readonly stateless: boolean; readonly controller: AbortController }>();
+
+  return {
+    async send(message) {
+      if (isRequest(message)) return request(message);
+      if (cancelStream(message)) return;
+      await session.post(message, closing.signal);
+      if (message.method === 'notifications/initialized') void listen();
+    },
+    async close() {
+      closing.abort();
+      await session.end();
+    },
+  };
+
+  /** Without a session, a request is cancelled by ending its stream; nothing is posted. */
+  function cancelStream(message: Message): boolean {
+    if (message.method !== 'notifications/cancelled') return false;
+    const id = parameter(message, 'requestId');
+    const request = typeof id === 'string' || typeof id === 'number' ? pending.get(id) : undefined;
+    if (request === undefined || !request.stateless) return false;
+    request.controller.abort();
+    return true;
+  }
+
+  async function request(message: RequestMessage): Promise<void> {
+    const controller = new AbortController();
+    const signal = AbortSignal.any([controller.signal, closing.signal]);
+    pending.set(message.id, { stateless: statelessVersion(message) !== null, controller });
+    try {
+      if (!(await exchange(message, signal)) && !signal.aborted)
+        receive(failureResponse(message.id, 'The connection ended before the response was complete.'));
+    } catch (error) {
+      if (signal.aborted) return;
+      complain(error);
+      receive(
+        failureResponse(
+          message.id,
+          error instanceof Error ? error.message : 'The request to the server failed.',
+        ),
+      );
+    } finally {
+      pending.delete(message.id);
+    }
+  }
+
+  /** Returns whether the response was received. */
+  async function exchange(message: RequestMessage, signal: AbortSignal): Promise<boolean> {
+    const response = await session.post(message, signal);
+    const learnAndReceive = (received: Message): void => {
+      session.learn(message, received);
+      receive(received);
+    };
+    if (contentType(response) === 'text/event-stream')
+      return followResponse({ session, receive: learnAndReceive, sleep }, response, message.id, signal);
+    const messages = await readMessages(response);
+    for (const read of messages) learnAndReceive(read);
+    return messages.some((read) => isResponseTo(read, message.id));
+  }
+}
