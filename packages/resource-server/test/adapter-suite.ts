@@ -1,4 +1,4 @@
-/** What holds behind every adapter: the shared suite that each of them must pass. */
+/** The shared suite that every adapter must pass. */
 import { describe } from 'vitest';
 import { describeBadTokens } from './suite/bad-tokens.ts';
 import { describeBoundTokens } from './suite/bound-tokens.ts';

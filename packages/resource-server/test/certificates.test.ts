@@ -1,4 +1,4 @@
-/** Tokens bound to a certificate of the client: over real TLS, and behind a proxy that ends it. */
+/** Certificate-bound tokens (mutual TLS), over real TLS and behind a proxy that terminates it. */
 import 'reflect-metadata';
 import { createHash } from 'node:crypto';
 import { createServer, request as httpsRequest, type Server } from 'node:https';
@@ -12,7 +12,7 @@ import { ConfigurationError, createGuard, type Guard, type SharedGuardOptions } 
 import { createHolder } from './support/holder.ts';
 import { createIssuer, NOW, RESOURCE, type TestIssuer } from './support/issuer.ts';
 
-/** A certificate that its owner has signed, as clients of this kind may use. */
+/** A self-signed client certificate. */
 interface Certificate {
   readonly cert: string;
   readonly key: string;
@@ -113,7 +113,7 @@ describe('over TLS', () => {
   });
 });
 
-describe('behind a proxy that ends TLS', () => {
+describe('behind a proxy that terminates TLS', () => {
   async function send(
     token: string,
     headers: Record<string, string>,
@@ -156,7 +156,7 @@ describe('behind a proxy that ends TLS', () => {
     expect((await send(await boundToken(), {})).status).toBe(401);
   });
 
-  it('requires both for a token bound to key and certificate', async () => {
+  it('requires proof of both for a token bound to a key and a certificate', async () => {
     const holder = await createHolder();
     const token = await boundToken({ jkt: holder.thumbprint, 'x5t#S256': mine.thumbprint });
     const field = { 'client-cert': `:${mine.base64}:` };
@@ -167,12 +167,12 @@ describe('behind a proxy that ends TLS', () => {
   });
 
   it.each([
-    ['in a way that nobody knows', { 'x5t#S256': 'set below', kid: 'k' }],
+    ['in an unknown way', { 'x5t#S256': 'set below', kid: 'k' }],
     ['to nothing', {}],
     ['to a number', { 'x5t#S256': 1 }],
     ['by a word', 'certificate'],
     ['by a list', ['x5t#S256']],
-  ])('a token that is bound %s is refused', async (_, cnf) => {
+  ])('rejects a token that is bound %s', async (_, cnf) => {
     const known = typeof cnf === 'object' && 'kid' in cnf ? { ...cnf, 'x5t#S256': mine.thumbprint } : cnf;
     expect((await send(await boundToken(known), { 'client-cert': `:${mine.base64}:` })).status).toBe(401);
     expect((await send(await boundToken(), { 'client-cert': `:${mine.base64}:` })).status).toBe(200);
@@ -189,7 +189,7 @@ describe('options of client certificates', () => {
     );
   });
 
-  it('stands in the metadata', () => {
+  it('publishes certificate-bound tokens in the metadata', () => {
     const url = '/.well-known/oauth-protected-resource/mcp';
     const document = guardWith({ certificates: { from: 'tls' } }).publicResponse({
       method: 'GET',
@@ -203,7 +203,7 @@ describe('options of client certificates', () => {
     expect(without?.body).not.toContain('tls_client');
   });
 
-  it('says where they come from', () => {
+  it('rejects an unknown source of client certificates', () => {
     expect(() => guardWith({ certificates: { from: 'anywhere' } as never })).toThrow(ConfigurationError);
   });
 });

@@ -31,7 +31,7 @@ describe('the configuration of a guard', () => {
     ['a scope with a quote', { scopes: ['a"b'] }, /is not a scope/],
     ['[S-REFRESH-30] offline_access', { defaultScopes: ['offline_access'] }, /offline_access/],
     ['a hierarchy of broken scopes', { hierarchy: { 'a b': ['c'] } }, /is not a scope/],
-    ['nobody who judges tokens', { verifier: undefined } as object, /verifier is missing/],
+    ['no verifier', { verifier: undefined } as object, /verifier is missing/],
     [
       'a clock tolerance that is no number',
       { clockTolerance: Number.NaN },
@@ -56,7 +56,7 @@ describe('the configuration of a guard', () => {
       { resources: [{ resource: 'https://a.example/mcp' }, { resource: 'https://b.example/MCP' }] },
       /same path/,
     ],
-  ])('is rejected with %s', (_, options, message) => {
+  ])('rejects the options of a guard with %s', (_, options, message) => {
     const whole = { resource: 'https://api.example/mcp', verifier, ...options } as GuardOptions;
     expect(() => createGuard(whole)).toThrow(ConfigurationError);
     expect(() => createGuard(whole)).toThrow(message);
@@ -103,7 +103,7 @@ describe('the configuration of a guard', () => {
   });
 });
 
-it('T098 a failing event sink changes no response', async () => {
+it('T098 sends the same response if the event sink fails', async () => {
   const complaints = vi.spyOn(console, 'error').mockImplementation(() => undefined);
   const guard = createGuard({
     resource: 'https://api.example/mcp',
@@ -112,8 +112,8 @@ it('T098 a failing event sink changes no response', async () => {
       throw new Error('full disk');
     },
   });
-  const admission = await guard.authorize({ method: 'GET', url: '/mcp', authorization: 'Bearer x y' });
-  expect(admission).toMatchObject({ authorized: false, response: { status: 400 } });
+  const decision = await guard.authorize({ method: 'GET', url: '/mcp', authorization: 'Bearer x y' });
+  expect(decision).toMatchObject({ authorized: false, response: { status: 400 } });
   expect(complaints).toHaveBeenCalledOnce();
   complaints.mockRestore();
 });

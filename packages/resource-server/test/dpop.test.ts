@@ -49,7 +49,7 @@ function serve(dpop: DpopOptions | null = {}): Send {
 const boundToken = (claims: Record<string, unknown> = {}): Promise<string> =>
   issuer.token({ cnf: { jkt: holder.thumbprint }, ...claims });
 
-/** A proof of the present. */
+/** Makes a proof with the current time. */
 const makeProof = (
   token: string,
   claims: Record<string, unknown> = {},
@@ -68,7 +68,7 @@ function expectRefused(response: Response, error: string): void {
 }
 
 describe('a token that is bound to a key', () => {
-  it('[X-DPOP-6] is admitted with a proof of the key, each proof once', async () => {
+  it('[X-DPOP-6] accepts a DPoP-bound token with a proof of its key, each proof once', async () => {
     const send = serve();
     const token = await boundToken();
     for (let round = 0; round < 3; round += 1) {
@@ -120,7 +120,7 @@ describe('a token that is bound to a key', () => {
     ['the hash of another token', async () => [await makeProof('another')]],
   ];
 
-  it.each(wrong)('[X-DPOP-6 X-DPOP-8] is rejected with %s', async (_, make) => {
+  it.each(wrong)('[X-DPOP-6 X-DPOP-8] rejects a DPoP-bound token with %s', async (_, make) => {
     const send = serve();
     const token = await boundToken();
     expectRefused(await send(token, await make(token)), 'invalid_dpop_proof');
@@ -134,12 +134,12 @@ describe('a token that is bound to a key', () => {
     ['another case of scheme and host', 'HTTPS://API.example/mcp'],
     ['the default port', 'https://api.example:443/mcp'],
     ['needless encoding', 'https://api.example/%6dcp'],
-  ])('[X-DPOP-6] is admitted with a target that means the same: %s', async (_, htu) => {
+  ])('[X-DPOP-6] accepts a proof whose htu is equivalent to the URL of the request: %s', async (_, htu) => {
     const token = await boundToken();
     expect((await serve()(token, [await makeProof(token, { htu })])).status).toBe(200);
   });
 
-  it('is admitted below the resource, whatever the internal host is called', async () => {
+  it('accepts a proof for a path below the resource, whatever the internal host name', async () => {
     const token = await boundToken();
     const proof = await makeProof(token, { htu: 'https://api.example/mcp/x' });
     expect((await serve()(token, [proof], { url: 'http://internal:8080/mcp/x?y=1' })).status).toBe(200);
@@ -150,12 +150,12 @@ describe('a token that is bound to a key', () => {
     [-299, 200],
     [299, 200],
     [301, 401],
-  ])('[X-DPOP-7] with a proof whose time is off by %i seconds gives %i', async (seconds, status) => {
+  ])('[X-DPOP-7] responds to a proof whose time is off by %i seconds with %i', async (seconds, status) => {
     const token = await boundToken();
     expect((await serve()(token, [await makeProof(token, { iat: NOW + seconds })])).status).toBe(status);
   });
 
-  it('[X-DPOP-10] is refused with a proof that was used before, by any process that shares the store', async () => {
+  it('[X-DPOP-10] rejects a replayed proof in any process that shares the replay store', async () => {
     const replays = createReplayCache(() => now);
     const [one, other] = [serve({ replays }), serve({ replays })];
     const token = await boundToken();
@@ -170,7 +170,7 @@ describe('a token that is bound to a key', () => {
     expectRefused(await one(token, [proof]), 'invalid_dpop_proof');
   });
 
-  it('[X-DPOP-6] waits, and is not called invalid, while nobody can say whether a proof was used', async () => {
+  it('[X-DPOP-6] responds 503, not 401, while the replay store is unavailable', async () => {
     let isDown = true;
     const replays = {
       remember: async () => {
@@ -187,7 +187,7 @@ describe('a token that is bound to a key', () => {
     expect((await send(token, [await makeProof(token)])).status).toBe(200);
   });
 
-  it('takes no room for a proof that is wrong in anything else', async () => {
+  it('stores no proof that is invalid for another reason', async () => {
     const kept: string[] = [];
     const replays = { remember: (proof: string) => kept.push(proof) > 0 };
     const send = serve({ replays });
@@ -198,7 +198,7 @@ describe('a token that is bound to a key', () => {
     expect(kept.length).toBe(1);
   });
 
-  it('[X-DPOP-10] is told the nonce that its proof must hold, and the next one with each answer', async () => {
+  it('[X-DPOP-10] sends the nonce that a proof must contain, and the next one with each response', async () => {
     const secret = new Uint8Array(32).fill(7);
     const send = serve({ nonces: { secret, lifetime: 100 } });
     const token = await boundToken();
@@ -206,8 +206,8 @@ describe('a token that is bound to a key', () => {
     expectRefused(first, 'use_dpop_nonce');
     const nonce = first.headers.get('dpop-nonce') ?? '';
     expect(nonce).toMatch(/^[\w-]{32}$/);
-    const admitted = await send(token, [await makeProof(token, { nonce })]);
-    expect([admitted.status, admitted.headers.get('dpop-nonce')]).toEqual([200, nonce]);
+    const accepted = await send(token, [await makeProof(token, { nonce })]);
+    expect([accepted.status, accepted.headers.get('dpop-nonce')]).toEqual([200, nonce]);
     expect(
       (await serve({ nonces: { secret, lifetime: 100 } })(token, [await makeProof(token, { nonce })])).status,
     ).toBe(200);
@@ -226,7 +226,7 @@ describe('a token that is bound to a key', () => {
     );
   });
 
-  it('is not asked for a second proof where a route asks for more scopes', async () => {
+  it('requires no second proof where a route requires more scopes', async () => {
     const guard = createGuard({
       resource: RESOURCE,
       verifier: issuer.verifier(),
@@ -258,7 +258,7 @@ describe('a token that is bound to a key', () => {
     expect((await other.authorize(again)).authorized).toBe(false);
   });
 
-  it('[X-DPOP-9] is refused as a plain one, where bound ones are taken and where they are not', async () => {
+  it('[X-DPOP-9] rejects a DPoP-bound token sent as a bearer token, with DPoP enabled or not', async () => {
     const token = await boundToken();
     for (const dpop of [{}, null]) {
       const response = await serve(dpop)(token, [await makeProof(token)], { scheme: 'Bearer' });
@@ -269,19 +269,19 @@ describe('a token that is bound to a key', () => {
     }
   });
 
-  it('[X-DPOP-9] is refused when it was issued for another resource', async () => {
+  it('[X-DPOP-9] rejects a DPoP-bound token for another audience', async () => {
     const token = await boundToken({ aud: 'https://api.example/other' });
     expectRefused(await serve()(token, [await makeProof(token)]), 'invalid_token');
   });
 
-  it('is refused where it is bound by a certificate: nobody looked at that', async () => {
+  it('rejects a token that is also bound to a certificate that the guard does not check', async () => {
     const token = await issuer.token({ cnf: { 'x5t#S256': 'abc' } });
     for (const scheme of ['Bearer', 'DPoP']) {
       expect((await serve()(token, [await makeProof(token)], { scheme })).status).toBe(401);
     }
   });
 
-  it('[X-DPOP-6] may be bound to a key of another algorithm that is allowed', async () => {
+  it('[X-DPOP-6] accepts tokens bound to a key of any allowed algorithm', async () => {
     for (const algorithm of ['EdDSA', 'RS256', 'PS256']) {
       const other = await createHolder(algorithm);
       const token = await issuer.token({ cnf: { jkt: other.thumbprint } });
@@ -292,14 +292,14 @@ describe('a token that is bound to a key', () => {
   });
 });
 
-describe('where bound tokens are taken', () => {
+describe('a guard with DPoP', () => {
   const challengesOf = async (dpop: DpopOptions | undefined): Promise<string | null> => {
     const guard = createGuard({ resource: RESOURCE, verifier: issuer.verifier(), ...(dpop && { dpop }) });
-    const admission = await guard.authorize({ method: 'GET', url: '/mcp', authorization: null });
-    return admission.authorized ? null : (admission.response.headers['www-authenticate'] ?? null);
+    const decision = await guard.authorize({ method: 'GET', url: '/mcp', authorization: null });
+    return decision.authorized ? null : (decision.response.headers['www-authenticate'] ?? null);
   };
 
-  it('[X-DPOP-17] plain ones are taken too, and the challenge names both, Bearer first', async () => {
+  it('[X-DPOP-17] accepts bearer tokens too if DPoP is optional, and challenges with both schemes, Bearer first', async () => {
     const plain = await issuer.token();
     expect((await serve()(plain, [], { scheme: 'Bearer' })).status).toBe(200);
     const challenges = parseChallenges(await challengesOf({ algorithms: ['ES256'] }));
@@ -307,7 +307,7 @@ describe('where bound tokens are taken', () => {
     expect(challenges[1]?.parameters.get('algs')).toBe('ES256');
   });
 
-  it('[X-DPOP-17] and demanded, plain ones are refused, and challenge and metadata say so', async () => {
+  it('[X-DPOP-17] rejects bearer tokens if DPoP is required, as challenge and metadata say', async () => {
     const send = serve({ required: true, algorithms: ['ES256'] });
     expectRefused(await send(await issuer.token(), [], { scheme: 'Bearer' }), 'invalid_token');
     const [challenge, ...others] = parseChallenges(
@@ -332,7 +332,7 @@ describe('where bound tokens are taken', () => {
     expectRefused(await serve()(plain, [await makeProof(plain)]), 'invalid_token');
   });
 
-  it('and nowhere else, the scheme is one that carries no token', async () => {
+  it('treats the scheme DPoP as a request without a token if DPoP is disabled', async () => {
     const token = await boundToken();
     const response = await serve(null)(token, [await makeProof(token)]);
     expect(response.status).toBe(401);
@@ -350,7 +350,7 @@ describe('where bound tokens are taken', () => {
 });
 
 describe('the in-memory replay cache', () => {
-  it('deletes expired proofs, and rejects new ones when it is full', async () => {
+  it('deletes expired proofs from the replay cache, and rejects new ones when it is full', async () => {
     let time = 0;
     const memory = createReplayCache(() => time, { maxProofs: 2, maxProofsPerKey: 2 });
     expect(await memory.remember('a', 10, 'key')).toBe(true);
@@ -362,7 +362,7 @@ describe('the in-memory replay cache', () => {
     expect(await memory.remember('b', 20, 'other')).toBe(false);
   });
 
-  it('is not filled by one client alone', async () => {
+  it('never lets one key fill the replay cache', async () => {
     let time = 0;
     const memory = createReplayCache(() => time, { maxProofs: 100 });
     for (let index = 0; index < 10; index += 1) await memory.remember(`proof-${index}`, 300, 'flood');
@@ -374,7 +374,7 @@ describe('the in-memory replay cache', () => {
     expect(await memory.remember('one more', 600, 'flood')).toBe(true);
   });
 
-  it('rejects quickly when it is full', async () => {
+  it('rejects new proofs quickly when the replay cache is full', async () => {
     const memory = createReplayCache(() => 0, { maxProofs: 200_000, maxProofsPerKey: 200_000 });
     for (let index = 0; index < 200_000; index += 1) await memory.remember(String(index), 300, 'key');
     const turnAway = () => {
@@ -385,7 +385,7 @@ describe('the in-memory replay cache', () => {
   });
 });
 
-/** The signature of one good proof under another. */
+/** Puts the signature of one valid proof under another. */
 async function resigned(token: string): Promise<string> {
   const [header, payload] = (await makeProof(token)).split('.');
   const [, , signature] = (await makeProof(token)).split('.');

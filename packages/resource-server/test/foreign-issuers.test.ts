@@ -1,4 +1,4 @@
-/** Authorization servers that others wrote: their tokens are admitted when they are right, and refused when they are not. */
+/** Interoperability with other authorization servers: valid tokens are accepted, others rejected. */
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, type JWK } from 'jose';
@@ -27,14 +27,14 @@ type Ask = (token: string) => Promise<{ status: number; subject?: string; scopes
 function guardWith(verifier: TokenVerifier): Ask {
   const guard = createGuard({ resource: RESOURCE, verifier, events: () => {} });
   return async (token) => {
-    const admission = await guard.authorize({ method: 'GET', url: '/mcp', authorization: `Bearer ${token}` });
-    if (!admission.authorized) return { status: admission.response.status };
-    const { subject, scopes } = admission.principal;
+    const decision = await guard.authorize({ method: 'GET', url: '/mcp', authorization: `Bearer ${token}` });
+    if (!decision.authorized) return { status: decision.response.status };
+    const { subject, scopes } = decision.principal;
     return { status: 200, subject, scopes };
   };
 }
 
-/** Resource indicators of the test: what the provider makes of them. */
+/** Token formats of the provider by resource indicator. */
 const FORMATS: Readonly<Record<string, object>> = {
   [RESOURCE]: { audience: RESOURCE, accessTokenFormat: 'jwt', jwt: { sign: { alg: 'ES256' } } },
   [OTHER]: { audience: OTHER, accessTokenFormat: 'jwt', jwt: { sign: { alg: 'ES256' } } },
@@ -54,7 +54,7 @@ describe('oidc-provider', () => {
     askForToken(`${origin}/token`, { resource, scope: 'notes:read' });
 
   it.each([RESOURCE, 'urn:by-rsa'])(
-    '[S-AUD-1 S-AUD-20] has its tokens admitted for their resource alone: %s',
+    '[S-AUD-1 S-AUD-20] accepts tokens of oidc-provider only for their audience: %s',
     async (resource) => {
       const ask = guardWith(jwtVerifier({ issuer: origin }));
       expect(await ask(await token(resource))).toEqual({
@@ -72,7 +72,7 @@ describe('oidc-provider', () => {
     expect((await ask(await token(RESOURCE))).status).toBe(200);
   });
 
-  it('accepts its opaque tokens by introspection, and rejects revoked ones', async () => {
+  it('accepts opaque tokens of oidc-provider by introspection, and rejects revoked ones', async () => {
     const introspection = introspectionVerifier({
       issuer: origin,
       endpoint: `${origin}/token/introspection`,
@@ -120,7 +120,7 @@ describe('oauth2-mock-server', () => {
       },
     });
 
-  it('[S-AUD-1 S-JWT-60] issues access tokens that are accepted if this resource is the audience', async () => {
+  it('[S-AUD-1 S-JWT-60] accepts access tokens of oauth2-mock-server if this resource is the audience', async () => {
     const ask = guardWith(jwtVerifier({ issuer }));
     expect(await ask(await token(CLAIMS, 'at+jwt'))).toEqual({
       status: 200,
@@ -133,13 +133,13 @@ describe('oauth2-mock-server', () => {
     expect((await ask(await token({ ...CLAIMS, iss: 'https://evil.example' }, 'at+jwt'))).status).toBe(401);
   });
 
-  it('issues untyped tokens that are accepted only if the options allow it', async () => {
+  it('accepts untyped tokens of oauth2-mock-server only if the options allow it', async () => {
     const ask = guardWith(jwtVerifier({ issuer, [dangerouslyAcceptTypes]: ['JWT'] }));
     expect((await ask(await token(CLAIMS))).status).toBe(200);
     expect((await ask(await token({ ...CLAIMS, aud: OTHER }))).status).toBe(401);
   });
 
-  it('[S-JWT-64] rotates its keys without a rejected request', async () => {
+  it('[S-JWT-64] rejects no request while oauth2-mock-server rotates its keys', async () => {
     const ask = guardWith(jwtVerifier({ issuer, keys: { cooldown: 0 } }));
     expect((await ask(await token(CLAIMS, 'at+jwt'))).status).toBe(200);
     const { kid } = await server.issuer.keys.generate('ES256');
@@ -167,7 +167,7 @@ async function askForToken(endpoint: string, form: Record<string, string>): Prom
   return json.access_token;
 }
 
-/** What is used of oidc-provider, which brings no types. */
+/** The part of oidc-provider that the test uses, since it ships no types. */
 type ProviderClass = new (
   issuer: string,
   settings: Readonly<Record<string, unknown>>,

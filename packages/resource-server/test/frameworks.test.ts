@@ -53,12 +53,12 @@ async function calling(scope: string, path = '/mcp'): Promise<Sent> {
   };
 }
 
-/** Refused without the scope of its operation, admitted with it, and the body parsed once all the same. */
-async function expectJudged({ send }: Started): Promise<void> {
+/** Expects a request to be rejected without the scope of its operation, accepted with it, and its body parsed once. */
+async function expectProtected({ send }: Started): Promise<void> {
   const refused = await send(await calling('base'));
   expect([refused.status, refused.json['scope']]).toEqual([403, 'base write']);
-  const admitted = await send(await calling('base write'));
-  expect([admitted.status, admitted.json]).toEqual([200, { subject: 'alice', body: CALL }]);
+  const accepted = await send(await calling('base write'));
+  expect([accepted.status, accepted.json]).toEqual([200, { subject: 'alice', body: CALL }]);
 }
 
 describe('Express', () => {
@@ -70,7 +70,7 @@ describe('Express', () => {
     const app = express();
     app.post('/mcp', forExpress.protect(guard), express.json(), reply);
     started = await listen(app);
-    await expectJudged(started);
+    await expectProtected(started);
   });
 
   it('may have parsed the body before the guard', async () => {
@@ -78,7 +78,7 @@ describe('Express', () => {
     app.use(express.json());
     app.post('/mcp', forExpress.protect(guard), reply);
     started = await listen(app);
-    await expectJudged(started);
+    await expectProtected(started);
   });
 
   it('T096 checks the unread body, whatever poses as a parsed one', async () => {
@@ -96,7 +96,7 @@ describe('Express', () => {
       response.json({ subject: forExpress.principalOf(request).subject, body: JSON.parse(text) });
     });
     started = await listen(app);
-    await expectJudged(started);
+    await expectProtected(started);
     expect(ran).toEqual([JSON.stringify(CALL)]);
   });
 
@@ -194,7 +194,7 @@ describe('Express', () => {
 });
 
 describe('HTTP/2', () => {
-  /** What is answered to a request whose body no field announces, and what the application read of it. */
+  /** Returns the response to a request whose body no header announces, and what the application read of it. */
   async function post(origin: string, scope: string, body: string, announce = false): Promise<unknown[]> {
     const session = connect(origin);
     onTestFinished(() => session.destroy());
@@ -243,7 +243,7 @@ describe('Fastify', () => {
     }));
     await app.ready();
     started = await listen((request, response) => app.routing(request, response));
-    await expectJudged(started);
+    await expectProtected(started);
   });
 
   it('parses the body behind the guard, and keeps scopes of routes', async () => {
@@ -257,7 +257,7 @@ describe('Fastify', () => {
     app.post('/mcp/admin', admin, async (request) => reply(request));
     await app.ready();
     started = await listen((request, response) => app.routing(request, response));
-    await expectJudged(started);
+    await expectProtected(started);
     const refused = await started.send(await calling('base', '/mcp/admin'));
     expect([refused.status, refused.json['scope']]).toEqual([403, 'base admin write']);
   });
@@ -276,7 +276,7 @@ describe('Fastify', () => {
 });
 
 describe('Koa', () => {
-  /** Reads the body itself, behind the guard. */
+  /** An application that reads the body itself, behind the guard. */
   const reading: Koa.Middleware = async (context) => {
     let text = '';
     for await (const chunk of context.req) text += String(chunk);
@@ -297,7 +297,7 @@ describe('Koa', () => {
       context.body = { subject: forKoa.principalOf(context).subject, body };
     });
     started = await listen(app.callback());
-    await expectJudged(started);
+    await expectProtected(started);
   });
 
   it('T096 checks the unread body behind Koa, whatever poses as a parsed one', async () => {
@@ -309,7 +309,7 @@ describe('Koa', () => {
     app.use(forKoa.protect(guard));
     app.use(reading);
     started = await listen(app.callback());
-    await expectJudged(started);
+    await expectProtected(started);
   });
 
   it('reads the body behind the guard, and keeps scopes of routes', async () => {
@@ -322,7 +322,7 @@ describe('Koa', () => {
     });
     app.use(reading);
     started = await listen(app.callback());
-    await expectJudged(started);
+    await expectProtected(started);
     const refused = await started.send(await calling('base write', '/mcp/admin'));
     expect([refused.status, refused.json['scope']]).toEqual([403, 'base admin write']);
     expect((await started.send(await calling('base write admin', '/mcp/admin'))).status).toBe(200);
@@ -356,7 +356,7 @@ describe('Hono', () => {
       context.json({ subject: forHono.principalOf(context).subject, body: await context.req.json() }),
     );
     app.post('/mcp/admin', forHono.protect(guard, { scopes: ['admin'] }), (context) => context.text('never'));
-    await expectJudged(serve(app));
+    await expectProtected(serve(app));
     const refused = await serve(app).send(await calling('base', '/mcp/admin'));
     expect([refused.status, refused.json['scope']]).toEqual([403, 'base admin write']);
   });
@@ -370,7 +370,7 @@ describe('Hono', () => {
     app.post('/mcp', forHono.protect(guard), async (context) =>
       context.json({ subject: forHono.principalOf(context).subject, body: await context.req.json() }),
     );
-    await expectJudged(serve(app));
+    await expectProtected(serve(app));
   });
 });
 
@@ -418,7 +418,7 @@ describe('several resources behind one router', () => {
   ];
 
   it.each(routers)(
-    'T087 never accept a token for another resource by a different spelling of the path: %s',
+    'T087 never accepts a token for another resource by a different spelling of the path: %s',
     async (_name, start) => {
       const ran: string[] = [];
       started = await start(ran);
@@ -462,7 +462,7 @@ describe('errors behind Hono', () => {
     return app;
   };
 
-  it('stay what the application made of them', async () => {
+  it('keeps error responses that a Hono application created', async () => {
     const response = await failing(new HTTPException(418, { message: 'mine' })).request('/mcp');
     expect([response.status, await response.text()]).toEqual([418, 'mine']);
     const thrown = new Error('mine');
@@ -473,9 +473,9 @@ describe('errors behind Hono', () => {
 describe('authInfo of the MCP server packages', () => {
   it('[S-AUD-4] contains the principal, and never the token', async () => {
     const token = await issuer.token({ scope: 'base' });
-    const admission = await guard.authorize({ method: 'GET', url: '/mcp', authorization: `Bearer ${token}` });
-    if (!admission.authorized) throw new Error('refused');
-    const authInfo = authInfoOf(admission.principal);
+    const decision = await guard.authorize({ method: 'GET', url: '/mcp', authorization: `Bearer ${token}` });
+    if (!decision.authorized) throw new Error('refused');
+    const authInfo = authInfoOf(decision.principal);
     expect(authInfo).toMatchObject({
       clientId: 'notes-app',
       scopes: ['base'],
@@ -484,10 +484,10 @@ describe('authInfo of the MCP server packages', () => {
       resourceMetadataUrl: 'https://api.example/.well-known/oauth-protected-resource/mcp',
     });
     expect(JSON.stringify(authInfo)).not.toContain(token);
-    expect(principalOf(authInfo)).toBe(admission.principal);
+    expect(principalOf(authInfo)).toBe(decision.principal);
     const copies = [
-      { ...admission.principal, subject: 'mallory' },
-      structuredClone({ ...admission.principal }),
+      { ...decision.principal, subject: 'mallory' },
+      structuredClone({ ...decision.principal }),
     ];
     for (const principal of [undefined, null, 'alice', ...copies])
       expect(() => principalOf({ extra: { principal } })).toThrow('not created by a guard');

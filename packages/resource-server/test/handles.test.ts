@@ -12,16 +12,16 @@ const alice: Principal = {
   claims: {},
 };
 
-/** All that differ from her in one thing. */
+/** Principals that differ from alice in one property. */
 const others: readonly (readonly [string, Principal])[] = [
-  ['another person by the same client', { ...alice, subject: 'bob' }],
-  ['the same person by another client', { ...alice, clientId: 'other' }],
+  ['another user with the same client', { ...alice, subject: 'bob' }],
+  ['the same user with another client', { ...alice, clientId: 'other' }],
   ['the same subject of another issuer', { ...alice, issuer: 'https://evil.example' }],
   ['one whose names run together alike', { ...alice, clientId: 'app","alice', subject: '' }],
 ];
 
 describe('a table of handles', () => {
-  it.each(others)('[S-SESS-42] T101 finds nothing for %s', (_, other) => {
+  it.each(others)('[S-SESS-42] T101 resolves no handle of the table for %s', (_, other) => {
     const table = createHandleTable<{ data: string }>();
     const value = { data: 'hers' };
     const handle = table.create(alice, value);
@@ -72,15 +72,15 @@ describe('a table of handles', () => {
 describe('signed handles', () => {
   const secret = new Uint8Array(32).fill(1);
 
-  it.each(others)('[S-SESS-42] T101 are rejected for %s', async (_, other) => {
+  it.each(others)('[S-SESS-42] T101 rejects signed handles for %s', async (_, other) => {
     const handle = await createSignedHandles(secret).sign(alice, 'task 7 ü');
     expect(await createSignedHandles(secret).verify(other, handle)).toBeNull();
     expect(await createSignedHandles(secret).verify(alice, handle)).toBe('task 7 ü');
   });
 
-  it('T101 cannot be modified, or forged without the secret', async () => {
-    const seal = createSignedHandles(secret);
-    const handle = await seal.sign(alice, 'task 7');
+  it('T101 rejects signed handles that were modified, or forged without the secret', async () => {
+    const signer = createSignedHandles(secret);
+    const handle = await signer.sign(alice, 'task 7');
     const [, tag] = handle.split('.');
     const foreign = await createSignedHandles(new Uint8Array(32).fill(2)).sign(alice, 'task 7');
     for (const wrong of [
@@ -92,13 +92,13 @@ describe('signed handles', () => {
       '.',
       '',
     ]) {
-      expect(await seal.verify(alice, wrong)).toBeNull();
+      expect(await signer.verify(alice, wrong)).toBeNull();
     }
     expect(() => createSignedHandles(new Uint8Array(16))).toThrow('32 bytes');
   });
 });
 
-it('principals have unambiguous keys', () => {
+it('creates unambiguous keys of principals', () => {
   const keys = [alice, ...others.map(([, other]) => other)].map(principalKey);
   expect(new Set(keys).size).toBe(keys.length);
 });

@@ -24,8 +24,8 @@ beforeAll(async () => {
 });
 
 async function statusOf(authorization: string, url = '/mcp'): Promise<number> {
-  const admission = await guard.authorize({ method: 'GET', url, authorization });
-  return admission.authorized ? 200 : admission.response.status;
+  const decision = await guard.authorize({ method: 'GET', url, authorization });
+  return decision.authorized ? 200 : decision.response.status;
 }
 
 describe('T093 input that is too large or malformed', () => {
@@ -48,7 +48,7 @@ describe('T093 input that is too large or malformed', () => {
   ];
 
   it.each(cases)(
-    '[S-BEAR-67] is refused before any cryptography, and quickly: %s',
+    '[S-BEAR-67] rejects malformed input quickly, before any cryptography: %s',
     async (_, authorization, status) => {
       const refuse = async () => {
         for (let round = 0; round < 20; round += 1) expect(await statusOf(authorization)).toBe(status);
@@ -60,7 +60,7 @@ describe('T093 input that is too large or malformed', () => {
     },
   );
 
-  it('a target of 1 MB is read in no time', async () => {
+  it('parses a request target of 1 MB quickly', async () => {
     const read = async () => {
       for (const part of ['?a=b&', '%2e/', '//', '#']) {
         expect(await statusOf('Basic x', `/mcp${part.repeat(200_000)}`)).toBe(401);
@@ -69,7 +69,7 @@ describe('T093 input that is too large or malformed', () => {
     expect(await costOf(read)).toBeLessThan(3000);
   });
 
-  it('a malformed key identifier triggers no key fetch', async () => {
+  it('fetches no keys for a malformed key identifier', async () => {
     keysAsked = 0;
     for (const kid of ['k'.repeat(1000), 7, null, {}, ['key-1']]) {
       const header = base64url.encode(JSON.stringify({ alg: 'ES256', typ: 'at+jwt', kid }));

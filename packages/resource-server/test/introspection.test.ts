@@ -32,8 +32,8 @@ function guardWith(freshness = 10, timeout = 5000): (token?: string) => Promise<
   });
   const guard = createGuard({ resource: RESOURCE, verifier, clock: () => now, events: () => {} });
   return async (token = 'opaque-token') => {
-    const admission = await guard.authorize({ method: 'GET', url: '/mcp', authorization: `Bearer ${token}` });
-    return admission.authorized ? 200 : admission.response.status;
+    const decision = await guard.authorize({ method: 'GET', url: '/mcp', authorization: `Bearer ${token}` });
+    return decision.authorized ? 200 : decision.response.status;
   };
 }
 
@@ -121,16 +121,19 @@ describe('introspection', () => {
     expect(await ask()).toBe(200);
   });
 
-  it.each([400, 413, 500])('that fails on one token (%i) does not block others', async (status) => {
-    const ask = guardWith();
-    server.behave(failing(status));
-    expect(await ask('strange')).toBe(503);
-    server.behave(answering({ active: true, ...goodClaims(ISSUER) }));
-    expect(await ask('usual')).toBe(200);
-    expect(await ask('strange')).toBe(200);
-  });
+  it.each([400, 413, 500])(
+    'introspects other tokens although introspection of one fails (%i)',
+    async (status) => {
+      const ask = guardWith();
+      server.behave(failing(status));
+      expect(await ask('strange')).toBe(503);
+      server.behave(answering({ active: true, ...goodClaims(ISSUER) }));
+      expect(await ask('usual')).toBe(200);
+      expect(await ask('strange')).toBe(200);
+    },
+  );
 
-  it('is not called during its Retry-After, up to a limit', async () => {
+  it('does not introspect during the Retry-After of the issuer, up to a limit', async () => {
     const ask = guardWith();
     server.behave(failing(429, '', { 'retry-after': '20' }));
     expect(await ask()).toBe(503);
@@ -163,7 +166,7 @@ describe('introspection', () => {
     expect(await ask('afterwards')).toBe(200);
   });
 
-  it('that was aborted with its request blocks later requests only until the deadline', async () => {
+  it('blocks later requests only until the deadline if an introspection request was aborted', async () => {
     const lost = (): Promise<Response> => new Promise(() => {});
     const well = async (): Promise<Response> => Response.json({ active: true, ...goodClaims(ISSUER) });
     let fetch = lost;

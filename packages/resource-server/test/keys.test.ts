@@ -38,7 +38,7 @@ afterEach(() => server.close());
 
 type Ask = (token: string) => Promise<{ status: number; retryAfter: string | undefined }>;
 
-/** A guard that fetches its keys and remembers no token, so that every request needs a key. */
+/** Creates a guard without a token cache, so that every request needs a key. */
 function guardWith(options: Partial<JwtVerifierOptions> = {}, tokenCacheSize = 0): Ask {
   const verifier = jwtVerifier({
     issuer: ISSUER,
@@ -54,21 +54,21 @@ function guardWith(options: Partial<JwtVerifierOptions> = {}, tokenCacheSize = 0
     events: () => {},
   });
   return async (token) => {
-    const admission = await guard.authorize({ method: 'GET', url: '/mcp', authorization: `Bearer ${token}` });
-    return admission.authorized
+    const decision = await guard.authorize({ method: 'GET', url: '/mcp', authorization: `Bearer ${token}` });
+    return decision.authorized
       ? { status: 200, retryAfter: undefined }
-      : { status: admission.response.status, retryAfter: admission.response.headers['retry-after'] };
+      : { status: decision.response.status, retryAfter: decision.response.headers['retry-after'] };
   };
 }
 
 const token = (issuer: TestIssuer, header: Record<string, unknown> = {}): Promise<string> =>
   issuer.token({ iat: now, exp: now + 600 }, header);
 
-/** Lets what runs behind a request come to its end. */
+/** Waits for background work of a request. */
 const settle = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 50));
 
 describe('keys of an issuer', () => {
-  it('are fetched single-flight, however many requests wait for them', async () => {
+  it('fetches keys single-flight, however many requests wait for them', async () => {
     const ask = guardWith();
     const tokens = await Promise.all(Array.from({ length: 50 }, () => token(old)));
     const answers = await Promise.all(tokens.map(ask));
@@ -76,7 +76,7 @@ describe('keys of an issuer', () => {
     expect(server.asked).toEqual(['/jwks']);
   });
 
-  it('[S-JWT-64] are fetched again for an unknown key: a rotation rejects no token', async () => {
+  it('[S-JWT-64] fetches the keys again for an unknown key identifier, so that a rotation rejects no token', async () => {
     const ask = guardWith();
     expect((await ask(await token(old))).status).toBe(200);
     server.behave(answering({ keys: [young.publicJwk, old.publicJwk] }));
@@ -86,7 +86,7 @@ describe('keys of an issuer', () => {
     expect(server.asked.length).toBe(2);
   });
 
-  it('[S-JWT-64] are fetched once within a cool-down, however many unknown keys are named', async () => {
+  it('[S-JWT-64] fetches the keys once per cool-down, however many unknown keys are named', async () => {
     const ask = guardWith();
     await ask(await token(old));
     now += 31;
@@ -99,7 +99,7 @@ describe('keys of an issuer', () => {
     expect((await ask(await token(old))).status).toBe(200);
   });
 
-  it('younger than the cached set are not called invalid within the cool-down', async () => {
+  it('responds 503, not 401, within the cool-down to tokens that may be signed by a newer key', async () => {
     const ask = guardWith();
     await ask(await token(old));
     now += 31;
@@ -112,7 +112,7 @@ describe('keys of an issuer', () => {
     expect(server.asked.length).toBe(3);
   });
 
-  it('that were made in the second in which the set was fetched, or by a clock that is late, wait too', async () => {
+  it('responds 503 also to tokens issued in the second of the key fetch, or by a slow clock', async () => {
     const ask = guardWith();
     await ask(await token(old));
     server.behave(answering({ keys: [young.publicJwk, old.publicJwk] }));
@@ -124,7 +124,7 @@ describe('keys of an issuer', () => {
     expect((await ask(await young.token({ iat: NOW }))).status).toBe(200);
   });
 
-  it('are fetched from the current metadata of the issuer, not from its first', async () => {
+  it('fetches the keys from the current metadata of the issuer, not from its first', async () => {
     const local = await createIssuer(server.url);
     let path = '/keys';
     server.behave((response) =>
@@ -166,27 +166,30 @@ describe('keys of an issuer', () => {
       answering({ keys: [{ kty: 'EC', crv: 'P-256', x: 'AAAA', y: 'AAAA', kid: 'old' }] }),
     ],
     ['silent', silent],
-  ] satisfies [string, Manner][])('serve through an outage for a bounded time: %s', async (_, manner) => {
-    const ask = guardWith(manner === silent ? { timeout: 1000 } : {});
-    expect((await ask(await token(old))).status).toBe(200);
-    server.behave(manner);
+  ] satisfies [string, Manner][])(
+    'uses cached keys through an outage for a bounded time: %s',
+    async (_, manner) => {
+      const ask = guardWith(manner === silent ? { timeout: 1000 } : {});
+      expect((await ask(await token(old))).status).toBe(200);
+      server.behave(manner);
 
-    now += LIMITS.maxAge + 1;
-    for (let round = 0; round < 10; round += 1) expect((await ask(await token(old))).status).toBe(200);
-    expect((await ask(await token(young))).status).toBe(503);
-    expect(server.asked.length).toBe(2);
+      now += LIMITS.maxAge + 1;
+      for (let round = 0; round < 10; round += 1) expect((await ask(await token(old))).status).toBe(200);
+      expect((await ask(await token(young))).status).toBe(503);
+      expect(server.asked.length).toBe(2);
 
-    now = NOW + LIMITS.maxAge + LIMITS.staleIfError;
-    expect((await ask(await token(old))).status).toBe(503);
+      now = NOW + LIMITS.maxAge + LIMITS.staleIfError;
+      expect((await ask(await token(old))).status).toBe(503);
 
-    server.behave(answering({ keys: [old.publicJwk] }));
-    now += LIMITS.retryAfter;
-    expect((await ask(await token(old))).status).toBe(200);
-    now += LIMITS.cooldown;
-    expect((await ask(await token(old, { kid: 'junk' }))).status).toBe(401);
-  });
+      server.behave(answering({ keys: [old.publicJwk] }));
+      now += LIMITS.retryAfter;
+      expect((await ask(await token(old))).status).toBe(200);
+      now += LIMITS.cooldown;
+      expect((await ask(await token(old, { kid: 'junk' }))).status).toBe(401);
+    },
+  );
 
-  it('are not taken from where a redirect leads', async () => {
+  it('never follows a redirect to keys', async () => {
     server.behave((response) =>
       server.asked.at(-1) === '/elsewhere'
         ? answering({ keys: [old.publicJwk] })(response)
@@ -200,7 +203,7 @@ describe('keys of an issuer', () => {
     expect((await hiding(await token(old))).status).toBe(503);
   });
 
-  it('that never arrived mean 503 with Retry-After, and one fetch per interval', async () => {
+  it('responds 503 with Retry-After if keys were never fetched, and fetches once per interval', async () => {
     server.behave(down);
     const ask = guardWith();
     const first = await ask(await token(old));
@@ -213,12 +216,12 @@ describe('keys of an issuer', () => {
     expect((await ask(await token(old))).status).toBe(200);
   });
 
-  it('that a function never returns mean 503 too, after the deadline', async () => {
+  it('responds 503 after the deadline if the function jwks never returns', async () => {
     const ask = guardWith({ jwks: () => new Promise(() => {}), jwksUri: undefined, timeout: 50 } as object);
     expect((await ask(await token(old))).status).toBe(503);
   });
 
-  it('whose fetch was aborted with its request block later requests only until the deadline', async () => {
+  it('blocks later requests only until the deadline if a key fetch was aborted', async () => {
     const lost = (): Promise<Response> => new Promise(() => {});
     const well = async (): Promise<Response> => Response.json({ keys: [old.publicJwk] });
     let fetch = lost;
@@ -239,7 +242,7 @@ describe('keys of an issuer', () => {
     expect((await ask(await token(old))).status).toBe(200);
   });
 
-  it('that are due are refreshed in the background, so that a slow server delays no request', async () => {
+  it('refreshes keys in the background, so that a slow issuer delays no request', async () => {
     // Longer than a test may take.
     const ask = guardWith({ timeout: 600_000 });
     await ask(await token(old));
@@ -249,7 +252,7 @@ describe('keys of an issuer', () => {
     await expect.poll(() => server.asked).toHaveLength(2);
   });
 
-  it('that were withdrawn are used no longer than maximum age and cache allow', async () => {
+  it('uses withdrawn keys no longer than maximum age and cache allow', async () => {
     const ask = guardWith({ freshness: 60 }, 100);
     const lasting = await old.token({ exp: NOW + 10_000 });
     expect((await ask(lasting)).status).toBe(200);
@@ -262,7 +265,7 @@ describe('keys of an issuer', () => {
     expect((await ask(lasting)).status).toBe(401);
   });
 
-  it('are found through the metadata of the issuer, which must be its own', async () => {
+  it('discovers keys through the metadata of the issuer, which must name that issuer', async () => {
     const local = await createIssuer(server.url);
     server.behave((response) =>
       answering(
@@ -282,7 +285,7 @@ describe('keys of an issuer', () => {
     await expect(refused).rejects.toMatchObject({ status: 503 });
   });
 
-  it('T090 are never fetched from a URL in a token', async () => {
+  it('T090 never fetches keys from a URL in a token', async () => {
     const ask = guardWith({ jwks: { keys: [old.publicJwk] }, jwksUri: undefined } as object);
     const headers = [
       { jku: `${server.url}/evil` },
@@ -309,7 +312,7 @@ describe('keys and algorithms', () => {
     'PS384',
     'PS512',
   ] satisfies JwsAlgorithm[])(
-    '[S-JWT-61] %s is verified where it is allowed, and only there',
+    '[S-JWT-61] verifies %s signatures only if the algorithm is allowed',
     async (algorithm) => {
       const issuer = await createIssuer(ISSUER, algorithm);
       const expectation = { resource: RESOURCE, now, clockTolerance: 0 };
@@ -331,7 +334,7 @@ describe('keys and algorithms', () => {
     },
   );
 
-  it('take a token without key id where one key alone fits, and not where two do', async () => {
+  it('accepts a token without a key identifier if exactly one key fits', async () => {
     const expectation = { resource: RESOURCE, now, clockTolerance: 0 };
     const anonymous = await old.token({}, { kid: undefined });
     const verified = await old.verifier().verify(anonymous, expectation);
@@ -342,7 +345,7 @@ describe('keys and algorithms', () => {
     );
   });
 
-  it('leave out keys that are not for verifying, too small, with a long exponent, or published with their private part', async () => {
+  it('ignores keys that are not for verification, too small, with a long exponent, or published with their private part', async () => {
     const small = { kty: 'RSA', n: 'A'.repeat(171), e: 'AQAB', kid: 'small' };
     const expensive = { kty: 'RSA', n: 'A'.repeat(400), e: 'A'.repeat(12), kid: 'expensive' };
     const bad = [
@@ -361,7 +364,7 @@ describe('keys and algorithms', () => {
     for (const key of bad) expect(() => old.verifier({ jwks: { keys: [key] } })).toThrow('no public key');
   });
 
-  it('report all issues of the options at once', () => {
+  it('reports all issues of the key options at once', () => {
     const make = (): unknown =>
       jwtVerifier({
         issuer: 'as',

@@ -6,7 +6,7 @@ import { createBoundedLruCache } from '../src/lru-cache.ts';
 import { createIssuer, goodClaims, ISSUER, NOW, RESOURCE, type TestIssuer } from './support/issuer.ts';
 
 describe('an LRU cache', () => {
-  it('finds its entries, and nothing else', () => {
+  it('finds the entries of an LRU cache, and nothing else', () => {
     const memory = createBoundedLruCache<number>({ entries: 10, characters: 1000 });
     memory.set('a', 1);
     memory.set('a', 2);
@@ -70,11 +70,11 @@ describe('cached verified tokens', () => {
   }
 
   const statusOf = async (guard: Guard, authorization: string, url = '/mcp'): Promise<number> => {
-    const admission = await guard.authorize({ method: 'GET', url, authorization });
-    return admission.authorized ? 200 : admission.response.status;
+    const decision = await guard.authorize({ method: 'GET', url, authorization });
+    return decision.authorized ? 200 : decision.response.status;
   };
 
-  it('are verified once while they are fresh, and never used after expiry', async () => {
+  it('verifies a token once while it is fresh, and never uses it after expiry', async () => {
     let now = NOW;
     const { verifier, count } = counting(issuer.verifier({ freshness: 60 }));
     const guard = createGuard({
@@ -96,7 +96,7 @@ describe('cached verified tokens', () => {
     expect(await statusOf(guard, token)).toBe(401);
   });
 
-  it('of one resource are rejected at another (audience)', async () => {
+  it('rejects a cached token of one resource at another (audience)', async () => {
     const { verifier } = counting(issuer.verifier());
     const resources = [{ resource: RESOURCE }, { resource: 'https://api.example/b' }];
     const guard = createGuard({ resources, verifier, clock: () => NOW, events: () => {} });
@@ -106,12 +106,12 @@ describe('cached verified tokens', () => {
     expect(await statusOf(guard, token)).toBe(200);
   });
 
-  it('share an immutable principal, so that no application can affect another request', async () => {
+  it('shares an immutable principal between requests of a cached token', async () => {
     const guard = createGuard({ resource: RESOURCE, verifier: issuer.verifier(), clock: () => NOW });
     const authorization = `Bearer ${await issuer.token({ roles: ['member'], extra: { a: { b: 1 } } })}`;
-    const admission = await guard.authorize({ method: 'GET', url: '/mcp', authorization });
-    if (!admission.authorized) throw new Error('refused');
-    const { principal } = admission;
+    const decision = await guard.authorize({ method: 'GET', url: '/mcp', authorization });
+    if (!decision.authorized) throw new Error('refused');
+    const { principal } = decision;
     const claims = principal.claims as { roles: string[]; extra: { a: { b: number } } };
     expect(() => claims.roles.push('admin')).toThrow(TypeError);
     expect(() => {
@@ -122,7 +122,7 @@ describe('cached verified tokens', () => {
     expect(JSON.stringify(principal)).not.toContain(authorization.slice(7));
   });
 
-  it('use bounded memory under 1,000,000 distinct tokens', { timeout: 60_000 }, async () => {
+  it('caches tokens in bounded memory under 1,000,000 distinct tokens', { timeout: 60_000 }, async () => {
     const claims = goodClaims(ISSUER);
     const verifier: TokenVerifier = {
       issuers: [ISSUER],
@@ -132,12 +132,12 @@ describe('cached verified tokens', () => {
       }),
     };
     const guard = createGuard({ resource: RESOURCE, verifier, clock: () => NOW, tokenCacheSize: 1000 });
-    const admitted = async (from: number, to: number): Promise<void> => {
+    const acceptTokens = async (from: number, to: number): Promise<void> => {
       for (let index = from; index < to; index += 1) await statusOf(guard, `Bearer ${index}`);
     };
-    await admitted(0, 50_000);
+    await acceptTokens(0, 50_000);
     const before = heapUsed();
-    await admitted(50_000, 1_000_000);
+    await acceptTokens(50_000, 1_000_000);
     const grown = heapUsed() - before;
     // Two generations of 1,000 tokens take about 3 MB; 950,000 remembered ones would take more than 1 GB.
     expect(grown).toBeLessThan(20_000_000);

@@ -62,7 +62,7 @@ describe('operations of a body', () => {
     expect(readOperations(body)).toEqual(expected);
   });
 
-  it('of a batch are all of its messages, in their order', () => {
+  it('reads the operations of all messages of a batch, in their order', () => {
     const batch = [{ method: 'a' }, { id: 1, result: {} }, { method: 'tools/call', params: { name: 't' } }];
     expect(readOperations(batch).map(({ method, tool }) => [method, tool])).toEqual([
       ['a', null],

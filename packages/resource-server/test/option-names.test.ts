@@ -34,7 +34,7 @@ const whole = {
 const several = { resources: [one, { ...one, resource: 'https://mcp.example/files' }], clockTolerance: 1 };
 const guard = createGuard(one);
 
-/** Good options, what is written besides, and the faults of it. */
+/** Valid options, additional members, and the issues of these. */
 const rows: readonly (readonly [string, (options: Options) => unknown, Options, Options, readonly string[]])[] = [
   ['a guard', createGuard as never, whole, { scope: ['write'], hierachy: {} }, ['scope: unknown option; did you mean scopes?', 'hierachy: unknown option; did you mean hierarchy?']],
   ['bound tokens', createGuard as never, whole, { dpop: { require: true } }, ['dpop.require: unknown option; did you mean required?']],

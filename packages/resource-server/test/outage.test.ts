@@ -65,8 +65,8 @@ class World {
       events: () => {},
     });
     this.#admit = async (authorization) => {
-      const admission = await guard.authorize({ method: 'GET', url: '/mcp', authorization });
-      return admission.authorized ? 200 : admission.response.status;
+      const decision = await guard.authorize({ method: 'GET', url: '/mcp', authorization });
+      return decision.authorized ? 200 : decision.response.status;
     };
   }
 
@@ -173,8 +173,8 @@ async function present(world: World, { token, age }: Extract<Step, { do: 'presen
 
 describe('keeps its promises through any sequence of outages, forged responses, rotations and floods', () => {
   const title =
-    '[S-JWT-64] T098 no good token is called invalid, none is refused while its key may be used, none of a foreign key is ' +
-    'admitted, and the key server is asked once in a cool-down';
+    '[S-JWT-64] T098 never calls a valid token invalid, accepts it while its key may be used, rejects foreign keys, and ' +
+    'fetches keys once per cool-down, through any sequence of outages';
   it(title, { timeout: 60_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {

@@ -1,4 +1,4 @@
-/** The README: its programs are compiled, those of the adapters run, and what it says of entries is so. */
+/** The README: its programs compile, those of the adapters run, and it names every entry of the package. */
 import { execFile, fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -18,12 +18,12 @@ beforeAll(async () => {
   readme = await readFile(new URL('../README.md', import.meta.url), 'utf8');
 });
 
-/** Those that can run by themselves: all that import something. */
+/** The programs of the README. */
 const programsOf = (text: string): string[] =>
   [...text.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, program = '']) => program);
 
-it('has programs that compile', { timeout: 60_000 }, async () => {
-  // Within the packages that are installed, so that they are found; and nowhere that is kept.
+it('compiles the programs of the README', { timeout: 60_000 }, async () => {
+  // Below node_modules, so that packages are found and nothing is committed.
   await mkdir(join(root, 'node_modules/.cache'), { recursive: true });
   const folder = await mkdtemp(join(root, 'node_modules/.cache/readme-'));
   try {
@@ -49,12 +49,12 @@ it('has programs that compile', { timeout: 60_000 }, async () => {
   }
 });
 
-it('begins with a server in ten lines', () => {
+it('begins the README with a server in ten lines', () => {
   const [program = ''] = programsOf(readme);
   expect(program.trim().split('\n').filter(Boolean).length).toBeLessThanOrEqual(10);
 });
 
-it('names every entry of the package', async () => {
+it('names every entry of the package in the README', async () => {
   const { exports } = JSON.parse(await readFile(new URL('../package.json', import.meta.url), 'utf8')) as {
     readonly exports: Readonly<Record<string, unknown>>;
   };
@@ -62,7 +62,7 @@ it('names every entry of the package', async () => {
     expect(readme).toContain(entry.slice(1));
 });
 
-/** What each program is started with, after its own lines. */
+/** The code that starts each program. */
 const starts: Readonly<Record<string, string>> = {
   node: '',
   express: "const started = app.listen(0, '127.0.0.1', () => process.send(started.address().port));",
@@ -74,7 +74,7 @@ const starts: Readonly<Record<string, string>> = {
     serve({ ...program, port: 0, hostname: '127.0.0.1' }, ({ port }) => process.send(port));`,
 };
 
-/** In the place of the issuer, which stands nowhere. */
+/** Replaces the issuer, which does not exist. */
 const ISSUER_ELSEWHERE = `globalThis.fetch = async (url) => Response.json({
   'https://auth.example.com/.well-known/oauth-authorization-server':
     { issuer: 'https://auth.example.com', jwks_uri: 'https://auth.example.com/jwks' },
@@ -82,7 +82,7 @@ const ISSUER_ELSEWHERE = `globalThis.fetch = async (url) => Response.json({
 }[url] ?? null);\n`;
 
 it.each(Object.keys(starts))(
-  '[S-401-1] has a program for %s that runs as it is printed',
+  '[S-401-1] runs the README program for %s as printed',
   { timeout: 60_000 },
   async (adapter) => {
     const { publicKey, privateKey } = await generateKeyPair('ES256');
@@ -106,14 +106,14 @@ it.each(Object.keys(starts))(
     const metadata = 'https://mcp.example.com/.well-known/oauth-protected-resource/mcp';
     expect(refused.status).toBe(401);
     expect(refused.headers.get('www-authenticate')).toContain(`resource_metadata="${metadata}"`);
-    const admitted = await send({ authorization: `Bearer ${token}` });
-    expect([admitted.status, await admitted.text()]).toEqual([200, expect.stringContaining('alice')]);
+    const accepted = await send({ authorization: `Bearer ${token}` });
+    expect([accepted.status, await accepted.text()]).toEqual([200, expect.stringContaining('alice')]);
     const document = await fetch(origin + new URL(metadata).pathname);
     expect(await document.json()).toMatchObject({ resource: 'https://mcp.example.com/mcp' });
   },
 );
 
-/** Runs the first program of the README that is about an adapter; its origin. */
+/** Runs the first program of the README for an adapter, and returns its origin. */
 async function startProgram(adapter: string, keys: string): Promise<string> {
   const program = programsOf(readme).find((text) =>
     text.includes(`'@portcullis/resource-server/${adapter}'`),

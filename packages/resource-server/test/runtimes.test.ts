@@ -1,4 +1,4 @@
-/** What other runtimes than Node have not: the guard does without. */
+/** The guard in runtimes without the APIs of Node. */
 import { execFileSync } from 'node:child_process';
 import { deflateSync, gzipSync } from 'node:zlib';
 import { base64url, SignJWT } from 'jose';
@@ -12,7 +12,7 @@ afterEach(() => {
   vi.resetModules();
 });
 
-/** The guard as a runtime loads it that has WebCrypto alone. */
+/** Loads the guard as in a runtime with only WebCrypto. */
 async function loadWithoutNode(): Promise<{
   index: typeof import('../src/index.ts');
   fetch: typeof import('../src/adapters/fetch.ts');
@@ -34,15 +34,15 @@ describe('a runtime without node:crypto', () => {
     const handle = fetch.protect(guard, (_request, { claims }) => Response.json(claims));
     const ask = (token: string): Promise<Response> =>
       handle(new Request(RESOURCE, { headers: { authorization: `Bearer ${token}` } }));
-    const admitted = await ask(good);
-    expect([admitted.status, await admitted.json()]).toEqual([200, expect.objectContaining({ name: 'Zoë' })]);
+    const accepted = await ask(good);
+    expect([accepted.status, await accepted.json()]).toEqual([200, expect.objectContaining({ name: 'Zoë' })]);
     expect((await ask(forged)).status).toBe(401);
     expect((await ask(`${good.slice(0, -1)}!`)).status).toBe(401);
   });
 });
 
 describe('a runtime without node:zlib', () => {
-  /** The status of two tokens of entries 3 and 4, as the guard finds it by a list of these deflated bytes. */
+  /** Returns the responses to tokens of entries 3 and 4, by a status list of these deflated bytes. */
   async function askBy(deflated: Buffer): Promise<readonly number[]> {
     const issuer = await createIssuer();
     const uri = `${issuer.issuer}/status-lists/0`;
@@ -73,11 +73,14 @@ describe('a runtime without node:zlib', () => {
   /** A list in which entry 3 has ended, of so many bytes. */
   const bits = (bytes: number): Buffer => Buffer.concat([Buffer.of(0b1000), Buffer.alloc(bytes - 1)]);
 
-  it.each([1, 2 ** 17, 4 * 1024 * 1024])('reads status lists of %i bytes', async (bytes) => {
-    const inflating = vi.spyOn(globalThis, 'DecompressionStream');
-    expect(await askBy(deflateSync(bits(bytes)))).toEqual([401, 200]);
-    expect(inflating).toHaveBeenCalledOnce();
-  });
+  it.each([1, 2 ** 17, 4 * 1024 * 1024])(
+    'reads status lists of %i bytes without node:zlib',
+    async (bytes) => {
+      const inflating = vi.spyOn(globalThis, 'DecompressionStream');
+      expect(await askBy(deflateSync(bits(bytes)))).toEqual([401, 200]);
+      expect(inflating).toHaveBeenCalledOnce();
+    },
+  );
 
   it.each<[string, () => Buffer]>([
     ['one byte more than is read', () => deflateSync(bits(4 * 1024 * 1024 + 1))],
@@ -85,14 +88,14 @@ describe('a runtime without node:zlib', () => {
     ['half of a list', () => deflateSync(bits(2 ** 17)).subarray(0, 40)],
     ['a list whose checksum is wrong', () => Buffer.from(deflateSync(bits(100)).with(-1, 0xff))],
     ['what another program has deflated', () => gzipSync(bits(100))],
-    ['what nobody has deflated', () => Buffer.from('no list')],
+    ['bytes that are not deflated', () => Buffer.from('no list')],
     ['nothing', () => Buffer.alloc(0)],
-  ])('rejects %s', async (_what, make) => {
+  ])('rejects a status list without node:zlib: %s', async (_what, make) => {
     expect(await askBy(make())).toEqual([503, 503]);
   });
 });
 
-it('a runtime without Buffer decodes base64url all the same', () => {
+it('decodes base64url without Buffer', () => {
   const bytes = Uint8Array.from({ length: 256 }, (_, index) => index);
   const text = base64url.encode(bytes);
   vi.stubGlobal('Buffer', undefined);
@@ -102,7 +105,7 @@ it('a runtime without Buffer decodes base64url all the same', () => {
 });
 
 describe('a runtime whose requests cannot be changed', () => {
-  it('[S-AUD-4] passes on a copy without the token, and with the body', async () => {
+  it('[S-AUD-4] passes on a copy of an immutable request without the token, and with the body', async () => {
     const issuer = await createIssuer();
     const { createGuard } = await import('../src/index.ts');
     const { protect } = await import('../src/adapters/fetch.ts');
@@ -131,7 +134,7 @@ describe('a runtime whose requests cannot be changed', () => {
 });
 
 describe('what is loaded', () => {
-  /** Packages and built-in modules that an entry loads. */
+  /** Returns the packages and built-in modules that an entry loads. */
   function loadedBy(entry: string): string[] {
     const script = `
       import { registerHooks } from 'node:module';
@@ -152,7 +155,7 @@ describe('what is loaded', () => {
   }
 
   it.each(['index', 'adapters/fetch', 'adapters/hono', 'adapters/mcp'])(
-    'by %s is jose at most, and nothing of Node',
+    'loads at most jose and no Node module by the entry %s',
     (entry) => {
       expect(['', 'jose']).toContain(loadedBy(entry).join());
     },
@@ -164,7 +167,7 @@ describe('what is loaded', () => {
     'adapters/fastify',
     'adapters/koa',
     'dpop/sql/sql-replay-store',
-  ])('by %s is only the guard', (entry) => {
+  ])('loads only the guard by the entry %s', (entry) => {
     expect(loadedBy(entry)).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-/** Stores of proofs: the laws that each of them must keep, and guards in processes of their own that share one. */
+/** Replay stores: the contract that each must satisfy, and guards in separate processes that share one. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -34,12 +34,12 @@ afterAll(async () => {
 let now = NOW;
 let serial = 0;
 
-/** Two of them on one place, as two processes would have it. */
+/** Two stores on one database, as in two processes. */
 interface Place {
   readonly stores: readonly [ReplayStore, ReplayStore];
   /** One that takes three proofs of a key, on the same place. */
   readonly small: ReplayStore;
-  /** Proofs that are kept; `null` where nobody can look. */
+  /** Number of stored proofs; `null` if the test cannot count them. */
   count(): Promise<number | null>;
 }
 
@@ -89,7 +89,7 @@ describe.each([
   ['in SQLite', openSqlite],
   ['in PostgreSQL', openPostgres],
 ])('proofs %s', (_name, open) => {
-  it('[X-DPOP-10] are accepted once, whichever process is first', async () => {
+  it('[X-DPOP-10] accepts a proof once, whichever process is first', async () => {
     const [one, other] = (await open()).stores;
     expect(await one.remember('a', NOW + 300, 'key')).toBe(true);
     expect(await other.remember('a', NOW + 300, 'key')).toBe(false);
@@ -97,7 +97,7 @@ describe.each([
     expect(await one.remember('b', NOW + 300.5, 'key')).toBe(false);
   });
 
-  it('[X-DPOP-10] are accepted once among concurrent uses', async () => {
+  it('[X-DPOP-10] accepts a proof once among concurrent uses', async () => {
     const [one, other] = (await open()).stores;
     const answers = await Promise.all(
       Array.from({ length: 50 }, async (_, index) =>
@@ -107,7 +107,7 @@ describe.each([
     expect(answers.filter(Boolean).length).toBe(1);
   });
 
-  it('of one key cannot fill the table, and those of others are still accepted', async () => {
+  it('never lets proofs of one key fill the replay table, and accepts those of other keys', async () => {
     const { small, count } = await open();
     const take = async (proof: string, key: string): Promise<boolean> =>
       small.remember(proof, now + 300, key);
@@ -120,7 +120,7 @@ describe.each([
     now = NOW;
   });
 
-  it('are deleted after their expiry, and not before', async () => {
+  it('deletes proofs after their expiry, and not before', async () => {
     const { stores, count } = await open();
     const [store] = stores;
     await store.remember('short', NOW + 10, 'key');
@@ -133,7 +133,7 @@ describe.each([
   });
 });
 
-it('rejects a table name that would need quotes', () => {
+it('rejects a replay table name that would need quotes', () => {
   const database = new DatabaseSync(':memory:');
   for (const table of ['x; DROP TABLE y', 'Proofs', '', '1a', '"a"']) {
     expect(() => sqliteReplayStore(database, { table })).toThrow(TypeError);
@@ -144,7 +144,7 @@ it('rejects a table name that would need quotes', () => {
   database.close();
 });
 
-it('retries to create a table that could not be created', async () => {
+it('retries to create the replay table after a failure', async () => {
   let isDown = true;
   const asked: string[] = [];
   const store = postgresReplayStore({
@@ -164,7 +164,7 @@ describe.each([
   ['SQLite', async () => join(folder, 'shared.db')],
   ['PostgreSQL', () => postgres.createDatabase()],
 ])('guards in two processes that share %s', (_name, place) => {
-  it('[X-DPOP-10] accept a proof once between them', async () => {
+  it('[X-DPOP-10] accepts a proof once between two guards that share a store', async () => {
     const issuer = await createIssuer();
     const location = await place();
     const ports = await Promise.all([start(issuer, location), start(issuer, location)]);
@@ -180,7 +180,7 @@ describe.each([
   });
 });
 
-/** A protected server in a process of its own. */
+/** Starts a protected server in a separate process. */
 async function start(issuer: TestIssuer, location: string): Promise<number> {
   const file = fileURLToPath(new URL('support/server-with-proofs.ts', import.meta.url));
   const child: ChildProcess = spawn(process.execPath, ['--conditions=portcullis-source', file], {

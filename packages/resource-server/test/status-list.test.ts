@@ -1,4 +1,4 @@
-/** Status lists at a guard elsewhere: what it believes, for how long, and what no list can make it do. */
+/** Status lists at a remote guard: which it accepts, for how long, and attacks by lists (SSRF, decompression bombs). */
 import { deflateSync } from 'node:zlib';
 import { type CryptoKey, SignJWT } from 'jose';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -9,10 +9,10 @@ const URI = `${ISSUER}/status-lists/0`;
 
 let issuer: TestIssuer;
 let now: number;
-/** How the issuer answers at present; where it was asked. */
+/** The current response of the issuer. */
 let answer: (url: string) => Promise<Response> | Response;
 let asked: string[];
-/** Reasons of refusals, for the operator. */
+/** Private reasons of rejections. */
 let reasons: string[];
 
 beforeEach(async () => {
@@ -23,7 +23,7 @@ beforeEach(async () => {
   answer = async () => new Response(await list());
 });
 
-/** Statuses from entry 0 on, packed as the draft says. */
+/** Packs statuses from entry 0 on, as the draft says. */
 function pack(statuses: readonly number[], bits = 1): string {
   const bytes = Buffer.alloc(Math.ceil((statuses.length * bits) / 8));
   for (const [entry, status] of statuses.entries()) {
@@ -39,7 +39,7 @@ interface Making {
   readonly key?: CryptoKey;
 }
 
-/** A list of eight good tokens, unless told otherwise. */
+/** Signs a list, by default of eight valid tokens. */
 function list(
   statuses: readonly number[] = Array(8).fill(0),
   making: Making = {},
@@ -77,18 +77,18 @@ function guardWith(options: StatusListOptions | true = {}) {
     },
   });
   return async (token: string): Promise<number> => {
-    const admission = await guard.authorize({ method: 'GET', url: '/mcp', authorization: `Bearer ${token}` });
-    if (admission.authorized) return 200;
-    if (admission.response.status === 503) expect(admission.response.headers['retry-after']).toBe('1');
-    return admission.response.status;
+    const decision = await guard.authorize({ method: 'GET', url: '/mcp', authorization: `Bearer ${token}` });
+    if (decision.authorized) return 200;
+    if (decision.response.status === 503) expect(decision.response.headers['retry-after']).toBe('1');
+    return decision.response.status;
   };
 }
 
-/** What runs behind a request. */
+/** Waits for background work of a request. */
 const settle = () => new Promise((resolve) => setTimeout(resolve, 5));
 
 describe('a token', () => {
-  it('is accepted while its status entry is valid, and the list is fetched once', async () => {
+  it('accepts a token while its status entry is valid, and the list is fetched once', async () => {
     const ask = guardWith(true);
     const tokens = await Promise.all([0, 1, 7].map((idx) => tokenAt(idx)));
     expect(await Promise.all(tokens.map(ask))).toEqual([200, 200, 200]);
@@ -96,7 +96,7 @@ describe('a token', () => {
     expect(asked).toEqual([URI]);
   });
 
-  it.each([1, 2, 4, 8])('is checked by its own entry in a status list of %i bits', async (bits) => {
+  it.each([1, 2, 4, 8])('checks a token by its own entry in a status list of %i bits', async (bits) => {
     const statuses = [0, 1, 0, 2 ** bits - 1, 0, 0, 1, 0, 0, 1];
     answer = async () => new Response(await list(statuses, {}, bits));
     const ask = guardWith();
@@ -125,7 +125,7 @@ describe('a token', () => {
   it.each([
     [1, 'eNrbuRgAAhcBXQ', [1, 0, 0, 1, 1, 1, 0, 1, 1, 1, 0, 0, 0, 1, 0, 1]],
     [2, 'eNo76fITAAPfAgc', [1, 2, 0, 3, 0, 1, 0, 1, 1, 2, 3, 3]],
-  ])('is checked as in the status list example of the draft with %i bits', async (bits, lst, statuses) => {
+  ])('reads the status list example of the draft with %i bits', async (bits, lst, statuses) => {
     answer = async () => new Response(await list([], { claims: { status_list: { bits, lst } } }));
     const ask = guardWith();
     for (const [idx, status] of statuses.entries()) {
@@ -140,13 +140,13 @@ describe('a token', () => {
     ['before the beginning', -1],
     ['between two', 0.5],
     ['that is no number', '0'],
-  ])('is rejected with a status entry %s, and others are not', async (_which, idx) => {
+  ])('rejects a token with a status entry %s, and no others', async (_which, idx) => {
     const ask = guardWith();
     expect(await ask(await tokenAt(idx))).toBe(401);
     expect(await ask(await tokenAt(0))).toBe(200);
   });
 
-  it('is rejected without a status list, unless that is allowed', async () => {
+  it('rejects a token without a status list, unless that is allowed', async () => {
     const token = await issuer.token();
     expect(await guardWith()(token)).toBe(401);
     expect(reasons).toEqual(['the token names no status list']);
@@ -159,14 +159,14 @@ describe('a token', () => {
     'http://as.example/status-lists/0',
     'file:///etc/passwd',
     '',
-  ])('cannot send the guard elsewhere: %s', async (uri) => {
+  ])('never fetches a status list from another origin (SSRF): %s', async (uri) => {
     const ask = guardWith();
     expect(await ask(await tokenAt(0, uri))).toBe(401);
     expect(asked).toEqual([]);
     expect(await ask(await tokenAt(0))).toBe(200);
   });
 
-  it('may name a status list on another origin that the operator allows', async () => {
+  it('fetches a status list from another origin that the operator allows', async () => {
     const uri = 'https://status.example/lists/7';
     answer = async () => new Response(await list([0, 1], { claims: { sub: uri } }));
     const ask = guardWith({ origins: ['https://status.example'] });
@@ -262,7 +262,7 @@ describe('an outage', () => {
     }
   });
 
-  it('ends with the first request after it, however long there was none', async () => {
+  it('recovers from an outage with the first request after it, however long there was none', async () => {
     const ask = guardWith();
     const token = await tokenAt(0);
     expect(await ask(token)).toBe(200);
@@ -274,7 +274,7 @@ describe('an outage', () => {
     expect(await ask(token)).toBe(401);
   });
 
-  it('at the start means 503 for each token, and one fetch a second', async () => {
+  it('responds 503 during an outage at startup, and fetches the status list once a second', async () => {
     answer = () => new Response('', { status: 500 });
     const ask = guardWith();
     const tokens = await Promise.all([0, 1, 2].map((idx) => tokenAt(idx)));
@@ -286,7 +286,7 @@ describe('an outage', () => {
     expect(await Promise.all(tokens.map(ask))).toEqual([200, 200, 200]);
   });
 
-  it('means 503 at once if the operator allows no stale status list', async () => {
+  it('responds 503 at once during an outage if the operator allows no stale status list', async () => {
     const ask = guardWith({ staleIfError: 0 });
     const token = await tokenAt(0);
     expect(await ask(token)).toBe(200);
@@ -296,29 +296,29 @@ describe('an outage', () => {
   });
 });
 
-describe('a list that is not believed', () => {
+describe('an invalid status list', () => {
   const bomb = () => deflateSync(Buffer.alloc(8 * 1024 * 1024)).toString('base64url');
 
   it.each<[string, () => Promise<string> | string]>([
     ['is signed by another key', async () => list([0], { key: (await createIssuer()).privateKey })],
-    ['names a key that there is not', () => list([0], { header: { kid: 'other' } })],
+    ['names an unknown key', () => list([0], { header: { kid: 'other' } })],
     ['is an access token', () => issuer.token({ sub: URI, status_list: { bits: 1, lst: pack([0]) } })],
     ['is of no type', () => list([0], { header: { typ: 'JWT' } })],
     ['is another list', () => list([0], { claims: { sub: `${ISSUER}/status-lists/1` } })],
     ['is a list of another issuer', () => list([0], { claims: { iss: 'https://evil.example' } })],
     ['has expired', () => list([0], { claims: { exp: now } })],
     ['is from the future', () => list([0], { claims: { iat: now + 61 } })],
-    ['is older than any that serves', () => list([0], { claims: { iat: now - 71 } })],
-    ['does not say when it is from', () => list([0], { claims: { iat: undefined } })],
+    ['is older than staleIfError allows', () => list([0], { claims: { iat: now - 71 } })],
+    ['has no issue time', () => list([0], { claims: { iat: undefined } })],
     ['has entries of three bits', () => list([0], { claims: { status_list: { bits: 3, lst: pack([0]) } } })],
     ['has no entries', () => list([0], { claims: { status_list: { bits: 1 } } })],
-    ['has no list in it', () => list([0], { claims: { status_list: null } })],
+    ['contains no list', () => list([0], { claims: { status_list: null } })],
     ['is not deflated', () => list([0], { claims: { status_list: { bits: 1, lst: 'AAAA' } } })],
-    ['is a bomb', () => list([0], { claims: { status_list: { bits: 1, lst: bomb() } } })],
+    ['is a decompression bomb', () => list([0], { claims: { status_list: { bits: 1, lst: bomb() } } })],
     ['is too long', () => 'a'.repeat(300_000)],
-    ['is a page', () => '<html>'],
+    ['is an HTML page', () => '<html>'],
     ['is empty', () => ''],
-  ])('%s', async (_which, made) => {
+  ])('rejects a status list that %s', async (_which, made) => {
     const ask = guardWith();
     const token = await tokenAt(0);
     answer = async () => new Response(await made());
@@ -328,7 +328,7 @@ describe('a list that is not believed', () => {
     expect(await ask(token)).toBe(200);
   });
 
-  it('was rolled back: an older status list never replaces a newer one', async () => {
+  it('never replaces a newer status list by an older one (rollback)', async () => {
     const old = await list([0]);
     now += 2;
     answer = async () => new Response(await list([1]));
@@ -345,7 +345,7 @@ describe('a list that is not believed', () => {
     expect(await ask(token)).toBe(503);
   });
 
-  it('sends the guard elsewhere by redirect', async () => {
+  it('never follows a redirect to a status list', async () => {
     answer = (url) =>
       url === URI
         ? new Response(null, { status: 302, headers: { location: 'https://evil.example/' } })
@@ -357,7 +357,7 @@ describe('a list that is not believed', () => {
 });
 
 describe('a long list', () => {
-  it('is read: a million entries of which a tenth are set', async () => {
+  it('reads a status list of a million entries of which a tenth are set', async () => {
     const statuses = Array.from({ length: 2 ** 20 }, (_, at) => ((at * 2_654_435_761) % 97 < 10 ? 1 : 0));
     answer = async () => new Response(await list(statuses));
     const ask = guardWith();
@@ -367,7 +367,7 @@ describe('a long list', () => {
     expect(await ask(await tokenAt(2 ** 20))).toBe(401);
   });
 
-  it('of many is kept, and not more than a bounded number', async () => {
+  it('caches a bounded number of status lists', async () => {
     answer = async (url) => new Response(await list([0], { claims: { sub: url } }));
     const ask = guardWith();
     for (let number = 0; number < 100; number += 1) {
@@ -391,7 +391,7 @@ describe('options', () => {
       'isLive and statusList are mutually exclusive',
       () => issuer.verifier({ statusList: true, isLive: () => true }),
     ],
-  ])('%s', (issue, make) => {
+  ])('reports an issue of the status list options: %s', (issue, make) => {
     expect(make).toThrow(ConfigurationError);
     expect(make).toThrow(issue);
   });

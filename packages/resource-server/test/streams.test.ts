@@ -1,4 +1,4 @@
-/** Event streams of node:http that end with their token, however their head is written, and whatever else stays open. */
+/** Event streams of node:http that end with their token, however their head is written, and other open connections. */
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { connect, createServer as createHttp2Server } from 'node:http2';
@@ -23,7 +23,7 @@ function createGuardHere(): Guard {
   return createGuard({ resource: RESOURCE, verifier: issuer.verifier(), clock: () => now, streams });
 }
 
-/** An application that begins a stream, and goes on writing after its end, as one that notices nothing would. */
+/** Creates an application that starts a stream, and keeps writing after its end. */
 function begins(begin: (response: ServerResponse) => void): Parameters<typeof protectNode>[1] {
   return (_request, response) => {
     begin(response);
@@ -49,7 +49,7 @@ describe('an event stream', () => {
     ],
     ['no head of its own', (response) => response.setHeader('Content-Type', 'text/event-stream')],
     ['flushed headers', (response) => response.setHeader('Content-Type', 'text/event-stream').flushHeaders()],
-  ])('ends whose head is written with %s', async (_, begin) => {
+  ])('ends an event stream whose head is written with %s', async (_, begin) => {
     const server = createServer(protectNode(createGuardHere(), begins(begin)));
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -66,7 +66,7 @@ describe('an event stream', () => {
     expect((await fetch(`http://127.0.0.1:${port}/mcp`, { headers })).status).toBe(401);
   });
 
-  it('ends that begins long after its request was admitted, among many that have not begun', async () => {
+  it('ends an event stream that starts long after its request was authorized, among many that have not started', async () => {
     const waiting: ServerResponse[] = [];
     const handler = protectNode(createGuardHere(), (_request, response) => void waiting.push(response));
     const server = createServer(handler).listen(0, '127.0.0.1');
@@ -94,7 +94,7 @@ describe('an event stream', () => {
     endOfOthers.catch(() => {});
   });
 
-  it('ends over HTTP/2, and nothing else does', async () => {
+  it('ends event streams over HTTP/2, and no other responses', async () => {
     let type = 'text/event-stream';
     const handler = protectNode(createGuardHere(), (_request, response) => {
       response.setHeader('content-type', type);
@@ -127,12 +127,12 @@ describe('an event stream', () => {
 
 describe('what else stays open', () => {
   async function admit(guard: Guard): Promise<Principal> {
-    const admission = await guard.authorize({ method: 'GET', url: '/mcp', authorization: `Bearer ${token}` });
-    if (!admission.authorized) throw new Error('refused');
-    return admission.principal;
+    const decision = await guard.authorize({ method: 'GET', url: '/mcp', authorization: `Bearer ${token}` });
+    if (!decision.authorized) throw new Error('refused');
+    return decision.principal;
   }
 
-  it('can be watched until it ends by itself', async () => {
+  it('watches a long-lived connection until it ends by itself', async () => {
     const guard = createGuardHere();
     const principal = await admit(guard);
     let ends = 0;
@@ -149,7 +149,7 @@ describe('what else stays open', () => {
     await expect.poll(() => ends).toBe(10);
   });
 
-  it('is watched only for a principal created by a guard', async () => {
+  it('watches connections only for a principal created by a guard', async () => {
     const guard = createGuardHere();
     const copy = { ...(await admit(guard)) };
     expect(() => guard.watchStream?.(copy, 'GET', () => {})).toThrow(TypeError);

@@ -1,4 +1,4 @@
-/** Tokens of third parties: what is asked of the authorization server, how long an exchanged token is cached, and what a refusal becomes. */
+/** Tokens of identity providers: the exchange with the authorization server, its cache, and its errors. */
 import { inspect } from 'node:util';
 import { exportJWK, generateKeyPair, jwtVerify } from 'jose';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -33,9 +33,9 @@ beforeEach(async () => {
 afterEach(() => endpoint.close());
 
 async function admit(token: string): Promise<Principal> {
-  const admission = await guard.authorize({ method: 'POST', url: '/mcp', authorization: `Bearer ${token}` });
-  if (!admission.authorized) throw new Error(`refused with ${admission.response.status}`);
-  return admission.principal;
+  const decision = await guard.authorize({ method: 'POST', url: '/mcp', authorization: `Bearer ${token}` });
+  if (!decision.authorized) throw new Error(`refused with ${decision.response.status}`);
+  return decision.principal;
 }
 
 function upstreamTokens(options: Partial<UpstreamOptions> = {}) {
@@ -173,12 +173,12 @@ describe('how long an exchanged token is cached', () => {
     });
     const principals = new Set<Principal>();
     for (let count = 0; count < 3; count += 1) {
-      const admission = await strict.authorize({
+      const decision = await strict.authorize({
         method: 'POST',
         url: '/mcp',
         authorization: `Bearer ${token}`,
       });
-      if (admission.authorized) principals.add(admission.principal);
+      if (decision.authorized) principals.add(decision.principal);
     }
     expect(principals.size).toBe(3);
     for (const principal of principals) await upstream.tokenFor(principal);
@@ -232,7 +232,7 @@ describe('errors of the exchange, as the served request sees them', () => {
     { error: 'invalid_scope', status: 403, challenge: null },
     { error: 'unauthorized_client', status: 500, challenge: null },
     { error: 'invalid_client', status: 500, challenge: null },
-  ])('$error: $status', async ({ error, status, challenge }) => {
+  ])('converts the exchange error $error to status $status', async ({ error, status, challenge }) => {
     endpoint.behave(failing(400, JSON.stringify({ error }), { 'content-type': 'application/json' }));
     const upstream = upstreamTokens();
     const principal = await admit(await issuer.token());
@@ -257,25 +257,28 @@ describe('errors of the exchange, as the served request sees them', () => {
     { what: 'an endless wait', manner: failing(503, '{}', { 'retry-after': '86400' }), after: 60 },
     { what: 'a redirect', manner: failing(307, '', { location: 'http://127.0.0.1:1/' }), after: 5 },
     { what: 'an answer without end', manner: answering('x'.repeat(300_000)), after: 5 },
-  ])('$what: 503 with Retry-After, no retry storm, and recovery afterwards', async ({ manner, after }) => {
-    const upstream = upstreamTokens({ timeout: 1000 });
-    const principal = await admit(await issuer.token());
-    endpoint.behave(manner);
-    const refusal = await upstream.tokenFor(principal).catch((thrown: unknown) => thrown);
-    const answer = guard.errorResponse(refusal, { method: 'POST', url: '/mcp', authorization: null });
-    expect([answer.status, answer.headers['retry-after']]).toEqual([503, String(after)]);
-    endpoint.behave(giving() as never);
-    now += after - 1;
-    await expect(upstream.tokenFor(principal)).rejects.toMatchObject({ code: 'temporarily_unavailable' });
-    expect(endpoint.asked).toHaveLength(1);
-    now += 1;
-    await expect(upstream.tokenFor(principal)).resolves.toBeDefined();
-  });
+  ])(
+    'responds 503 with Retry-After to $what, without a retry storm, and recovers afterwards',
+    async ({ manner, after }) => {
+      const upstream = upstreamTokens({ timeout: 1000 });
+      const principal = await admit(await issuer.token());
+      endpoint.behave(manner);
+      const refusal = await upstream.tokenFor(principal).catch((thrown: unknown) => thrown);
+      const answer = guard.errorResponse(refusal, { method: 'POST', url: '/mcp', authorization: null });
+      expect([answer.status, answer.headers['retry-after']]).toEqual([503, String(after)]);
+      endpoint.behave(giving() as never);
+      now += after - 1;
+      await expect(upstream.tokenFor(principal)).rejects.toMatchObject({ code: 'temporarily_unavailable' });
+      expect(endpoint.asked).toHaveLength(1);
+      now += 1;
+      await expect(upstream.tokenFor(principal)).resolves.toBeDefined();
+    },
+  );
 
   it.each([
     ['no JSON', answering(undefined)],
     ['another type of token', answering({ access_token: 'a', token_type: 'Bearer', issued_token_type: 'x' })],
-  ])('%s: 500, since a retry would not help', async (_name, manner) => {
+  ])('responds 500 to %s, since a retry would not help', async (_name, manner) => {
     endpoint.behave(manner);
     const refused = upstreamTokens().tokenFor(await admit(await issuer.token()));
     await expect(refused).rejects.toMatchObject({ code: 'server_error' });
@@ -283,7 +286,7 @@ describe('errors of the exchange, as the served request sees them', () => {
 });
 
 describe('a server in the same process', () => {
-  it('gets the verified claims, and its errors mean the same as over HTTP', async () => {
+  it('passes the verified claims to a server in the same process, whose errors mean the same as over HTTP', async () => {
     const asked: unknown[] = [];
     const token = { accessToken: 'third', tokenType: 'Bearer', expiresAt: null, scopes: [] };
     const upstream = localUpstreamTokens({
@@ -308,7 +311,7 @@ describe('options', () => {
     ['a public key', { clientSecret: undefined, clientKey: { kty: 'EC', alg: 'ES256' } }, 'private key'],
     ['an endpoint in the clear', { tokenEndpoint: 'http://as.example/token' }, 'tokenEndpoint'],
     ['a freshness before now', { freshness: -1 }, 'freshness'],
-  ])('refuses %s', (_name, options, expected) => {
+  ])('rejects the options of upstream tokens with %s', (_name, options, expected) => {
     expect(() => upstreamTokens(options as never)).toThrow(ConfigurationError);
     expect(() => upstreamTokens(options as never)).toThrow(expected);
   });

@@ -33,7 +33,7 @@ const refusal = async (verifier: TokenVerifier, token: string): Promise<unknown>
   }
 };
 
-/** Introspection that knows one token, and keeps what it was shown. */
+/** Creates a verifier by introspection that knows one token, and records what it receives. */
 function introspecting(of: string, shown: string[] = []): TokenVerifier {
   return introspectionVerifier({
     issuer: of,
@@ -51,7 +51,7 @@ function introspecting(of: string, shown: string[] = []): TokenVerifier {
 }
 
 describe('several verifiers', () => {
-  it('verify each JWT with the keys of the issuer that it names', async () => {
+  it('verifies each JWT with the keys of the issuer that it names', async () => {
     const verifier = combineVerifiers([issuer.verifier(), other.verifier()]);
     expect(verifier.issuers).toEqual([ISSUER, OTHER]);
     expect(await subjectOf(verifier, await issuer.token())).toBe('alice');
@@ -66,7 +66,7 @@ describe('several verifiers', () => {
     }
   });
 
-  it('verify a JWT locally and any other token by introspection', async () => {
+  it('verifies a JWT locally and any other token by introspection', async () => {
     const shown: string[] = [];
     const verifier = combineVerifiers([introspecting(ISSUER, shown), issuer.verifier()]);
     expect(await subjectOf(verifier, 'opaque-1')).toBe('alice');
@@ -75,7 +75,7 @@ describe('several verifiers', () => {
     expect(await refusal(verifier, 'unknown')).toBe('invalid_token');
   });
 
-  it('show no JWT to an issuer that it does not name', async () => {
+  it('never sends a JWT to an issuer that it does not name', async () => {
     const shown: string[] = [];
     const verifier = combineVerifiers([issuer.verifier(), introspecting(OTHER, shown)]);
     await refusal(verifier, await issuer.token({ exp: NOW - 10 }));
@@ -85,7 +85,7 @@ describe('several verifiers', () => {
     expect(shown.length).toBe(1);
   });
 
-  it('check revocation with all verifiers of an issuer', async () => {
+  it('checks revocation with all verifiers of an issuer', async () => {
     const dead = combineVerifiers([issuer.verifier({ isLive: () => false }), other.verifier()]);
     const claims = async (of: TestIssuer) => (await dead.verify(await of.token(), EXPECTED)).claims;
     expect(await dead.isLive?.(await claims(issuer))).toBe(false);
@@ -93,7 +93,7 @@ describe('several verifiers', () => {
     expect(combineVerifiers([issuer.verifier()]).isLive).toBeUndefined();
   });
 
-  it('are rejected if it is ambiguous which one applies', () => {
+  it('rejects combined verifiers if it is ambiguous which one applies', () => {
     expect(() => combineVerifiers([])).toThrow(ConfigurationError);
     expect(() => combineVerifiers([issuer.verifier(), issuer.verifier()])).toThrow('duplicate issuer');
     expect(() => combineVerifiers([introspecting(ISSUER), introspecting(OTHER)])).toThrow(
@@ -142,7 +142,7 @@ describe('a verifier that another confirms', () => {
     expect(shown).toEqual([]);
   });
 
-  it('is rejected if the two do not trust the same issuers', () => {
+  it('rejects a confirming verifier that does not trust the same issuers', () => {
     expect(() => confirmVerifier(issuer.verifier(), introspecting(OTHER))).toThrow(ConfigurationError);
   });
 });
@@ -174,7 +174,7 @@ describe('tokens of issuers that do not follow RFC 9068', () => {
   ];
 
   it.each(cases)(
-    '[S-AUD-2] with %s are taken only where the configuration says so',
+    '[S-AUD-2] accepts tokens with %s only if the options allow it',
     async (_, claims, options, header) => {
       const token = await issuer.token(claims, header);
       expect(await refusal(issuer.verifier(), token)).toBe('invalid_token');
@@ -182,7 +182,7 @@ describe('tokens of issuers that do not follow RFC 9068', () => {
     },
   );
 
-  it('[S-AUD-2] are still rejected for any other audience or type', async () => {
+  it('[S-AUD-2] still rejects such tokens for any other audience or type', async () => {
     const verifier = issuer.verifier({
       [dangerouslyAcceptAudiences]: ['api://default'],
       [dangerouslyAcceptTypes]: ['JWT'],
@@ -199,7 +199,7 @@ describe('tokens of issuers that do not follow RFC 9068', () => {
     }
   });
 
-  it('cannot be mapped to another issuer, audience or lifetime', async () => {
+  it('never maps claims to another issuer, audience or lifetime', async () => {
     const translate = () => ({
       iss: ISSUER,
       aud: RESOURCE,

@@ -1,4 +1,4 @@
-/** Tokens that must be refused, each with a good one beside it. */
+/** Invalid tokens that must be rejected, each beside a valid one. */
 import { base64url, exportSPKI, importJWK, SignJWT, UnsecuredJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { createIssuer, goodClaims, ISSUER, NOW, RESOURCE, type TestIssuer } from '../support/issuer.ts';
@@ -28,49 +28,49 @@ export function describeBadTokens(stage: Stage): void {
         ],
         ['the client', () => stage.issuer.token({ aud: 'notes-app' })],
         ['the issuer', () => stage.issuer.token({ aud: ISSUER })],
-        ['nobody', () => stage.issuer.token({ aud: undefined })],
+        ['no audience', () => stage.issuer.token({ aud: undefined })],
         ['an empty list', () => stage.issuer.token({ aud: [] })],
         ['null', () => stage.issuer.token({ aud: null })],
         ['a longer path', () => stage.issuer.token({ aud: 'https://api.example/mcp-evil' })],
         ['a path below', () => stage.issuer.token({ aud: 'https://api.example/mcp/evil' })],
-        ['a slash more', () => stage.issuer.token({ aud: 'https://api.example/mcp/' })],
+        ['an additional slash', () => stage.issuer.token({ aud: 'https://api.example/mcp/' })],
         ['the origin', () => stage.issuer.token({ aud: 'https://api.example' })],
         ['another port', () => stage.issuer.token({ aud: 'https://api.example:8443/mcp' })],
         ['another scheme', () => stage.issuer.token({ aud: 'http://api.example/mcp' })],
-        ['another case', () => stage.issuer.token({ aud: 'https://API.example/mcp' })],
+        ['uppercase letters', () => stage.issuer.token({ aud: 'https://API.example/mcp' })],
         ['this one and a foreign one', () => stage.issuer.token({ aud: [RESOURCE, 'https://evil.example'] })],
         ['an object', () => stage.issuer.token({ aud: { 0: RESOURCE, length: 1 } })],
       ],
-      '[S-AUD-1 S-AUD-2 S-AUD-3 S-AUD-20 S-AUD-40 S-JWT-62] T087 issued for',
+      '[S-AUD-1 S-AUD-2 S-AUD-3 S-AUD-20 S-AUD-40 S-JWT-62] T087 rejects a token whose audience is',
     );
 
     refused(
       [
         ['an attacker', () => stage.issuer.token({ iss: 'https://evil.example' })],
-        ['a slash more', () => stage.issuer.token({ iss: `${ISSUER}/` })],
+        ['an additional slash', () => stage.issuer.token({ iss: `${ISSUER}/` })],
         ['a list', () => stage.issuer.token({ iss: [ISSUER] })],
-        ['nobody', () => stage.issuer.token({ iss: undefined })],
-        ['another case', () => stage.issuer.token({ iss: 'https://AS.example' })],
+        ['no issuer', () => stage.issuer.token({ iss: undefined })],
+        ['uppercase letters', () => stage.issuer.token({ iss: 'https://AS.example' })],
       ],
-      '[S-JWT-61] T088 issued by',
+      '[S-JWT-61] T088 rejects a token whose issuer is',
     );
 
     refused(
       [
-        ['expired', () => stage.issuer.token({ exp: NOW - 6 })],
-        ['without an end', () => stage.issuer.token({ exp: undefined })],
-        ['with an end that is no number', () => stage.issuer.token({ exp: String(NOW + 600) })],
-        ['not valid yet', () => stage.issuer.token({ nbf: NOW + 60 })],
-        ['issued in the future', () => stage.issuer.token({ iat: NOW + 3600 })],
-        ['for nobody', () => stage.issuer.token({ sub: '' })],
-        ['for no client', () => stage.issuer.token({ client_id: undefined })],
+        ['that has expired', () => stage.issuer.token({ exp: NOW - 6 })],
+        ['without an expiry', () => stage.issuer.token({ exp: undefined })],
+        ['with an expiry that is not a number', () => stage.issuer.token({ exp: String(NOW + 600) })],
+        ['that is not valid yet', () => stage.issuer.token({ nbf: NOW + 60 })],
+        ['that was issued in the future', () => stage.issuer.token({ iat: NOW + 3600 })],
+        ['with an empty subject', () => stage.issuer.token({ sub: '' })],
+        ['without a client', () => stage.issuer.token({ client_id: undefined })],
         ['with a wrong signature', async () => tampered(await stage.issuer.token())],
-        ['with a word that is no token', () => 'not-a-token'],
+        ['that is an arbitrary word', () => 'not-a-token'],
       ],
-      '[S-VAL-1 S-VAL-2 S-VAL-3 S-JWT-63 S-BEAR-64 S-ERR-401 X-CC-14] a token',
+      '[S-VAL-1 S-VAL-2 S-VAL-3 S-JWT-63 S-BEAR-64 S-ERR-401 X-CC-14] rejects a token',
     );
 
-    it('[S-JWT-63] takes a clock that is a little off', async () => {
+    it('[S-JWT-63] tolerates clocks that differ by less than clockTolerance', async () => {
       const { send } = await serve({ clockTolerance: 30 });
       expect((await send(bearer(await stage.issuer.token({ exp: NOW - 20 })))).status).toBe(200);
       expectRefusal0(await send(bearer(await stage.issuer.token({ exp: NOW - 40 }))));
@@ -112,7 +112,7 @@ export function describeBadTokens(stage: Stage): void {
         ['RS256 for a key of ES256', () => foreignSigned('RS256')],
         ['ES384 for a key of ES256', () => foreignSigned('ES384')],
       ],
-      '[S-JWT-61] T089 signed with',
+      '[S-JWT-61] T089 rejects a token by its algorithm or signature',
     );
 
     refused(
@@ -124,7 +124,7 @@ export function describeBadTokens(stage: Stage): void {
         ['another kid', async () => selfSigned(() => ({ kid: 'evil' }))],
         ['no kid', async () => selfSigned(() => ({ kid: undefined }))],
       ],
-      'T090 whose key is its own, by',
+      'T090 rejects a token that brings its own key by',
     );
 
     refused(
@@ -145,11 +145,11 @@ export function describeBadTokens(stage: Stage): void {
         ['a DPoP proof', () => stage.issuer.token({}, { typ: 'dpop+jwt' })],
         ['a code or refresh token', () => 'pcr_0190f1e2a3b4c5d6.q8w7e6r5t4y3u2i1'],
       ],
-      '[S-JWT-60] T092 that is',
+      '[S-JWT-60] T092 rejects what is not an access token of this profile',
     );
 
     it.each(['at+jwt', 'AT+JWT', 'application/at+jwt', 'Application/AT+jwt'])(
-      '[S-JWT-60] takes the type %s',
+      '[S-JWT-60] accepts the token type %s',
       async (typ) => {
         const { send } = await serve();
         expect((await send(bearer(await stage.issuer.token({}, { typ })))).status).toBe(200);
@@ -168,14 +168,14 @@ export function describeBadTokens(stage: Stage): void {
           'a byte order mark',
           () => craftSigned({}, Buffer.from(`\ufeff${JSON.stringify(goodClaims(ISSUER))}`)),
         ],
-        ['a claim that stands twice', () => craftSigned({}, Buffer.from(twice('aud')))],
+        ['a duplicate claim', () => craftSigned({}, Buffer.from(twice('aud')))],
         [
-          'a header member that stands twice',
+          'a duplicate header member',
           () => craftRaw('{"alg":"none","alg":"ES256","typ":"at+jwt","kid":"key-1"}'),
         ],
-        ['a list for claims', () => craftSigned({}, Buffer.from('[]'))],
-        ['null for claims', () => craftSigned({}, Buffer.from('null'))],
-        ['a deep pit for claims', () => craftSigned({}, Buffer.from('['.repeat(6000)))],
+        ['claims that are a list', () => craftSigned({}, Buffer.from('[]'))],
+        ['claims that are null', () => craftSigned({}, Buffer.from('null'))],
+        ['deeply nested claims', () => craftSigned({}, Buffer.from('['.repeat(6000)))],
         ['10,000 characters', () => 'a'.repeat(10_000)],
         [
           'a header of 8,000 characters',
@@ -183,16 +183,16 @@ export function describeBadTokens(stage: Stage): void {
             `${base64url.encode(JSON.stringify({ alg: 'ES256', typ: 'at+jwt', kid: 'k'.repeat(6000) }))}.AAAA.AAAA`,
         ],
       ],
-      '[S-BEAR-67 S-VAL-3] T093 of a wrong form:',
+      '[S-BEAR-67 S-VAL-3] T093 rejects a malformed token',
     );
 
     it.each([
       ['a token', () => 'a'.repeat(200_000)],
       ['a JWT', () => Array.from({ length: 3 }, () => 'a'.repeat(70_000)).join('.')],
       ['a header of one', () => `${'a'.repeat(200_000)}.e30.AAAA`],
-    ])('T093 of a size beyond all bounds reaches nobody: %s', async (_, make) => {
+    ])('T093 never passes on a request with a token of 200,000 characters: %s', async (_, make) => {
       const { send } = await serve();
-      // A server may be quicker than the guard, and close the connection while the rest is being sent.
+      // The server may reject it before the guard, and close the connection while the rest is being sent.
       const status = await send(bearer(make())).then(
         (response) => response.status,
         () => 431,
@@ -202,7 +202,7 @@ export function describeBadTokens(stage: Stage): void {
       expect((await send(bearer(await stage.issuer.token()))).status).toBe(200);
     });
 
-    it('T088 keeps the issuers of two resources apart', async () => {
+    it("T088 rejects a token of one resource's issuer at another resource", async () => {
       const other = await createIssuer('https://other.example');
       const { send } = await serve({
         resources: [
@@ -217,7 +217,7 @@ export function describeBadTokens(stage: Stage): void {
       expect((await send({ ...bearer(own), path: '/mcp' })).status).toBe(401);
     });
 
-    it('T095 refuses a revoked one at the next request, though it was remembered', async () => {
+    it('T095 rejects a revoked token at the next request, although it is cached', async () => {
       let live = true;
       const { send } = await serve({ verifier: stage.issuer.verifier({ isLive: () => live }) });
       const token = await stage.issuer.token();
@@ -230,7 +230,7 @@ export function describeBadTokens(stage: Stage): void {
       expect((await send(bearer(token))).status).toBe(200);
     });
 
-    it('[S-BEAR-68 S-STORE-1] echoes no token, and tells the log none', async () => {
+    it('[S-BEAR-68 S-STORE-1] never writes the token to a response or an event', async () => {
       const { send } = await serve();
       const token = await stage.issuer.token({ exp: NOW - 100, sub: 'canary-subject' });
       const response = await send(bearer(token));
@@ -263,7 +263,7 @@ export function describeBadTokens(stage: Stage): void {
       return attacker.token({}, header({ kty, crv, x, y }));
     }
 
-    /** Signed by the issuer itself, as jose would refuse to. */
+    /** Signs a token as the issuer, which jose would refuse to do. */
     function craftSigned(header: Record<string, unknown>, payload?: Uint8Array): Promise<string> {
       const claims = payload ?? Buffer.from(JSON.stringify(goodClaims(ISSUER)));
       return signRaw(

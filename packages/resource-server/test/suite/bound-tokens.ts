@@ -1,4 +1,4 @@
-/** Tokens that are bound to a key or a certificate of the client. */
+/** Sender-constrained tokens: bound to a key (DPoP) or a certificate of the client (mutual TLS). */
 import { createHash } from 'node:crypto';
 import { findChallenge, parseChallenges } from '@portcullis/protocol';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -35,23 +35,23 @@ export function describeBoundTokens(stage: Stage): void {
       expect(stage.reached).toEqual([]);
     }
 
-    it('[X-DPOP-6 X-DPOP-10] is admitted with a proof that holds the nonce it was told, and once', async () => {
+    it('[X-DPOP-6 X-DPOP-10] accepts a DPoP-bound token once with a proof that contains the nonce of the challenge', async () => {
       const { send } = await serve({ dpop });
       const first = await send(sent(await holder.prove(token)));
       expectUnproven(first, 'use_dpop_nonce');
       const nonce = first.headers.get('dpop-nonce') ?? '';
       expect(first.headers.get('access-control-expose-headers')).toContain('DPoP-Nonce');
       const proof = await holder.prove(token, { nonce });
-      const admitted = await send(sent(proof));
-      expect([admitted.status, admitted.headers.get('dpop-nonce')]).toEqual([200, nonce]);
-      expect(admitted.json['principal']).toMatchObject({ subject: 'alice' });
-      expect(admitted.text).not.toContain(proof);
-      expect(admitted.text).not.toContain(token);
+      const accepted = await send(sent(proof));
+      expect([accepted.status, accepted.headers.get('dpop-nonce')]).toEqual([200, nonce]);
+      expect(accepted.json['principal']).toMatchObject({ subject: 'alice' });
+      expect(accepted.text).not.toContain(proof);
+      expect(accepted.text).not.toContain(token);
       stage.forget();
       expectUnproven(await send(sent(proof)), 'invalid_dpop_proof');
     });
 
-    it('[X-DPOP-6 X-DPOP-8 X-DPOP-9] is refused without a proof, with two, with that of another, and as a plain one', async () => {
+    it('[X-DPOP-6 X-DPOP-8 X-DPOP-9] rejects a DPoP-bound token without a proof, with two proofs, with the proof of another key, and as a bearer token', async () => {
       const { send } = await serve({ dpop: {} });
       const thief = await createHolder();
       expectUnproven(await send(sent()), 'invalid_dpop_proof');
@@ -64,7 +64,7 @@ export function describeBoundTokens(stage: Stage): void {
     });
   });
 
-  it('a token that is bound to a certificate is admitted with it alone', async () => {
+  it('accepts a certificate-bound token only with its certificate', async () => {
     const { send } = await serve({ certificates: { from: 'field' } });
     const [mine, foreign] = [Buffer.from('my certificate'), Buffer.from('another one')];
     const thumbprint = createHash('sha256').update(mine).digest('base64url');

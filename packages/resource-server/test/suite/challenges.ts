@@ -1,4 +1,4 @@
-/** What challenges say, whatever a request or an application says. */
+/** Challenges, whatever a request or an application contains (header injection). */
 import { OAuthError, parseChallenges, profileA, profileB } from '@portcullis/protocol';
 import { describe, expect, it } from 'vitest';
 import { RESOURCE } from '../support/issuer.ts';
@@ -8,7 +8,7 @@ export function describeChallenges(stage: Stage): void {
   const { serve, expectRefusal } = stage;
 
   describe('challenges', () => {
-    it('[S-WA-60 S-WA-61 S-WA-62] T097 stay one well-formed challenge, whatever the request says', async () => {
+    it('[S-WA-60 S-WA-61 S-WA-62] T097 sends one well-formed challenge, whatever the request contains', async () => {
       const { send } = await serve({ scopes: ['a:b'] });
       const token = await stage.issuer.token({ scope: 'a", error="invalid_token' });
       const evil = '/mcp/a%22,%20error=%22x%22%0d%0aSet-Cookie:%20a=b';
@@ -22,7 +22,7 @@ export function describeChallenges(stage: Stage): void {
       expect(response.headers.get('set-cookie')).toBeNull();
     });
 
-    it('[S-WA-62] T097 keep an application sentence from posing as a parameter', async () => {
+    it('[S-WA-62] T097 never lets an error description of the application pose as a challenge parameter', async () => {
       const { send } = await serve({}, () => {
         throw new OAuthError(
           'insufficient_scope',
@@ -39,7 +39,7 @@ export function describeChallenges(stage: Stage): void {
       expect(response.headers.get('www-authenticate')).not.toContain('resource_metadata=https');
     });
 
-    it('T097 leave out what is no scope, though an application names it', async () => {
+    it('T097 omits malformed scopes of the application from a challenge', async () => {
       const { send } = await serve({}, () => {
         throw new OAuthError('insufficient_scope', 'More.', { scopes: ['a', 'b" error="x', 'c\r\n'] });
       });
@@ -48,7 +48,7 @@ export function describeChallenges(stage: Stage): void {
       expect(response.headers.get('www-authenticate')).toContain('scope="a"');
     });
 
-    it('T059 name the configured URLs, whatever host is asked for', async () => {
+    it('T059 sends challenges with the configured URLs, whatever Host the request names', async () => {
       const { send } = await serve();
       const response = await send({
         headers: [
@@ -65,7 +65,7 @@ export function describeChallenges(stage: Stage): void {
       ).toBe(RESOURCE);
     });
 
-    it('[ALL-VER-1 S-401-3] of a Profile A server name a realm, and no metadata', async () => {
+    it('[ALL-VER-1 S-401-3] sends challenges with a realm and without metadata if only Profile A is enabled', async () => {
       const { send } = await serve({ profiles: [profileA] });
       const response = await send({});
       expect(response.status).toBe(401);
@@ -77,7 +77,7 @@ export function describeChallenges(stage: Stage): void {
       expect((await send(bearer(await stage.issuer.token()))).status).toBe(200);
     });
 
-    it('of a Profile B server name no scopes, as nobody would read them', async () => {
+    it('sends challenges without scopes if only Profiles A and B are enabled, whose clients do not read them', async () => {
       const { send } = await serve({ profiles: [profileA, profileB] });
       expect((await send({})).headers.get('www-authenticate')).toBe(`Bearer resource_metadata="${METADATA}"`);
     });

@@ -9,7 +9,7 @@ export function describeFailures(stage: Stage): void {
   const { serve } = stage;
 
   describe('when something fails', () => {
-    it('[S-ERR-ALL] T098 a verifier that throws gives 503, and tells nobody why', async () => {
+    it('[S-ERR-ALL] T098 responds 503 without the reason if a verifier throws', async () => {
       const verifier = {
         issuers: [ISSUER],
         verify: () => {
@@ -25,7 +25,7 @@ export function describeFailures(stage: Stage): void {
       expect(stage.reached).toEqual([]);
     });
 
-    it('[S-JWT-64] T098 keys that cannot be had give 503, never 401 and never admission', async () => {
+    it('[S-JWT-64] T098 responds 503, never 401 or 200, if the keys are unavailable', async () => {
       const verifier = stage.issuer.verifier({ jwks: () => Promise.reject(new Error('down')) });
       const { send } = await serve({ verifier });
       const response = await send(bearer(await stage.issuer.token()));
@@ -34,7 +34,7 @@ export function describeFailures(stage: Stage): void {
       expect(stage.reached).toEqual([]);
     });
 
-    it('T098 a status that cannot be asked for gives 503', async () => {
+    it('T098 responds 503 if the revocation check fails', async () => {
       const isLive = (): Promise<boolean> => Promise.reject(new Error('store is down'));
       const { send } = await serve({ verifier: stage.issuer.verifier({ isLive }) });
       const response = await send(bearer(await stage.issuer.token()));
@@ -42,7 +42,7 @@ export function describeFailures(stage: Stage): void {
       expect(stage.reached).toEqual([]);
     });
 
-    it('[ALL-HTTP-61] an application rule that throws gives 500 without details, and the log the cause', async () => {
+    it('[ALL-HTTP-61] responds 500 without details if scopesFor throws, and reports the cause as an event', async () => {
       const cause = new Error('secret detail');
       const { send } = await serve({
         scopesFor: () => {
@@ -60,7 +60,7 @@ export function describeFailures(stage: Stage): void {
       expect(stage.reached).toEqual([]);
     });
 
-    it('T098 an application that throws ends its own request alone', async () => {
+    it('T098 serves other requests after an application that throws', async () => {
       const cause = new Error('mine');
       let isBroken = true;
       const { send } = await serve({}, (seen) => {
@@ -68,14 +68,14 @@ export function describeFailures(stage: Stage): void {
         return echo(seen);
       });
       const sent = bearer(await stage.issuer.token());
-      // Where nobody but the caller could answer, the caller gets the error.
+      // Without an error handler of a framework, the caller gets the error.
       const ended = await send(sent).catch((error: unknown) => error);
       expect(ended === cause || (ended as Received).status === 500).toBe(true);
       isBroken = false;
       expect((await send(sent)).status).toBe(200);
     });
 
-    it('T097 a rule that names no proper scope gives 500, and no broken challenge', async () => {
+    it('T097 responds 500 without a malformed challenge if scopesFor returns a malformed scope', async () => {
       const { send } = await serve({ scopesFor: () => ['a", error="x'] });
       const response = await send({
         method: 'POST',

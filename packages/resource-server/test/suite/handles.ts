@@ -1,4 +1,4 @@
-/** Handles, sessions and people who must be kept apart. */
+/** Handles and sessions: isolation between principals. */
 
 import { describe, expect, it } from 'vitest';
 import { createHandleTable, createSignedHandles } from '../../src/index.ts';
@@ -9,33 +9,36 @@ export function describeHandles(stage: Stage): void {
   const { serve, expectRefusal } = stage;
 
   describe('handles', () => {
-    /** Opens a handle, or finds what stands behind one: in a table of this process, and sealed. */
+    /** Creates a handle, or resolves one: from a table of this process, or signed. */
     function keeping(): Application {
       const table = createHandleTable<string>();
-      const seal = createSignedHandles(new Uint8Array(32).fill(3));
+      const signer = createSignedHandles(new Uint8Array(32).fill(3));
       return async ({ body, principal }) => {
-        const { open, find, sealed } = JSON.parse(body);
+        const { open, find, signed } = JSON.parse(body);
         const json = (status: number, value: unknown) => ({ status, body: JSON.stringify(value) });
         if (open !== undefined)
-          return json(200, { find: table.create(principal, open), sealed: await seal.sign(principal, open) });
+          return json(200, {
+            find: table.create(principal, open),
+            signed: await signer.sign(principal, open),
+          });
         const found =
-          sealed === undefined ? table.find(principal, find) : await seal.verify(principal, sealed);
+          signed === undefined ? table.find(principal, find) : await signer.verify(principal, signed);
         return found ? json(200, { found }) : json(404, {});
       };
     }
 
     it.each([
-      ['another person by the same client', { sub: 'bob' }],
-      ['the same person by another client', { client_id: 'other' }],
+      ['another user with the same client', { sub: 'bob' }],
+      ['the same user with another client', { client_id: 'other' }],
     ])(
-      '[S-SESS-42] T101 are found for the principal that created them, and not for %s',
+      '[S-SESS-42] T101 resolves handles for the principal that created them, and not for %s',
       async (_, claims) => {
         const { send } = await serve({}, keeping());
         const [hers, theirs] = await Promise.all([stage.issuer.token(), stage.issuer.token(claims)]);
         const post = (token: string, body: unknown): Promise<Received> =>
           send({ method: 'POST', body: JSON.stringify(body), ...bearer(token) });
-        const { find, sealed } = JSON.parse((await post(hers, { open: 'her notes' })).text);
-        for (const handle of [{ find }, { sealed }]) {
+        const { find, signed } = JSON.parse((await post(hers, { open: 'her notes' })).text);
+        for (const handle of [{ find }, { signed }]) {
           const stolen = await post(theirs, handle);
           expect([stolen.status, stolen.text]).toEqual([404, '{}']);
           const own = await post(hers, handle);
@@ -51,19 +54,19 @@ export function describeHandles(stage: Stage): void {
       return echo(seen);
     });
     const tokens = await Promise.all(['alice', 'bob'].map((sub) => stage.issuer.token({ sub })));
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 100 }, async (_, index) => {
         const who = index % 2;
         const response = await send({ method: 'POST', body: `"${index}"`, ...bearer(tokens[who] ?? '') });
         return [who, index, response.json] as const;
       }),
     );
-    for (const [who, index, json] of answers) {
+    for (const [who, index, json] of responses) {
       expect(json).toMatchObject({ body: `"${index}"`, principal: { subject: ['alice', 'bob'][who] } });
     }
   });
 
-  it('[S-SESS-40] requires a token although a session is named', async () => {
+  it('[S-SESS-40] requires a token although the request names a session', async () => {
     const { send } = await serve();
     const session = ['mcp-session-id', 'a-session'] as const;
     expect((await send(bearer(await stage.issuer.token(), session))).status).toBe(200);

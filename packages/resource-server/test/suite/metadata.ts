@@ -8,7 +8,7 @@ export function describeMetadata(stage: Stage): void {
   const { serve } = stage;
 
   describe('metadata', () => {
-    it('[S-PRM-1 S-PRM-2 S-PRM-5 S-PRM-60 S-PRM-61 S-PRM-62 S-PRM-65 S-PRM-66 S-PRM-67 S-PRM-68 S-SCOPE-23] is served at both places, without a token', async () => {
+    it('[S-PRM-1 S-PRM-2 S-PRM-5 S-PRM-60 S-PRM-61 S-PRM-62 S-PRM-65 S-PRM-66 S-PRM-67 S-PRM-68 S-SCOPE-23] serves resource metadata at both well-known paths, without a token', async () => {
       const { send } = await serve({
         scopes: ['files:read'],
         name: 'Files',
@@ -31,14 +31,14 @@ export function describeMetadata(stage: Stage): void {
       expect(stage.reached).toEqual([]);
     });
 
-    it('[S-PRM-63] leaves scopes out when there are none', async () => {
+    it('[S-PRM-63] omits scopes from metadata and challenge if there are none', async () => {
       const { send } = await serve({ defaultScopes: [] });
       const { json } = await send({ path: METADATA_PATH });
       expect(Object.keys(json)).not.toContain('scopes_supported');
       expect((await send({})).headers.get('www-authenticate')).toBe(`Bearer resource_metadata="${METADATA}"`);
     });
 
-    it('[S-PRM-3 ALL-RES-9] may name several authorization servers, and the resource in its canonical form', async () => {
+    it('[S-PRM-3 ALL-RES-9] publishes several authorization servers, and the resource in its canonical form', async () => {
       const { send } = await serve({
         resource: 'HTTPS://API.Example/mcp',
         authorizationServers: [ISSUER, 'https://second.example/t1'],
@@ -50,7 +50,7 @@ export function describeMetadata(stage: Stage): void {
       expect((await send(bearer(await stage.issuer.token()))).status).toBe(200);
     });
 
-    it('[S-PRM-64 ALL-HTTP-60] is found nowhere else', async () => {
+    it('[S-PRM-64 ALL-HTTP-60] serves resource metadata at no other path', async () => {
       const { send } = await serve();
       for (const path of [
         `${METADATA_PATH}/x`,
@@ -63,7 +63,7 @@ export function describeMetadata(stage: Stage): void {
       }
     });
 
-    it('[S-PRM-64] names each of several resources at its own place alone', async () => {
+    it('[S-PRM-64] serves the metadata of each of several resources only at its own path', async () => {
       const { send } = await serve({
         resources: [{ resource: 'https://api.example/a' }, { resource: 'https://api.example/a/b' }],
       });
@@ -78,7 +78,7 @@ export function describeMetadata(stage: Stage): void {
       expect((await send({ ...token, path: '/elsewhere' })).status).toBe(404);
     });
 
-    it('[ALL-HTTP-60] can be asked for its head, and for nothing but reading', async () => {
+    it('[ALL-HTTP-60] responds to HEAD requests for metadata, and rejects methods that write', async () => {
       const { send } = await serve();
       const head = await send({ path: METADATA_PATH, method: 'HEAD' });
       expect([head.status, head.text, head.headers.get('content-type')]).toEqual([
@@ -92,7 +92,7 @@ export function describeMetadata(stage: Stage): void {
       }
     });
 
-    it('[AS-META-7] of an authorization server is not found, and not guarded', async () => {
+    it('[AS-META-7] responds 404 to requests for authorization server metadata, not 401', async () => {
       const { send } = await serve();
       for (const path of [
         '/.well-known/oauth-authorization-server',

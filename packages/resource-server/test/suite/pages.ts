@@ -1,4 +1,4 @@
-/** Pages of other origins, and names of other hosts. */
+/** Web pages of other origins (CORS) and other host names (DNS rebinding). */
 
 import { describe, expect, it } from 'vitest';
 import { bearer, METADATA_PATH, type Options, type Stage } from './stage.ts';
@@ -25,7 +25,7 @@ export function describePages(stage: Stage): void {
     ];
 
     it.each(['/mcp', METADATA_PATH])(
-      '[ALL-CORS-61 ALL-CORS-62] T100 preflights pass without a token: %s',
+      '[ALL-CORS-61 ALL-CORS-62] T100 responds to CORS preflights without a token: %s',
       async (path) => {
         const { send } = await serve();
         const response = await send({
@@ -48,19 +48,19 @@ export function describePages(stage: Stage): void {
       },
     );
 
-    it('[S-CORS-63 ALL-CORS-60] can read challenges, answers and metadata', async () => {
+    it('[S-CORS-63 ALL-CORS-60] lets web pages read challenges, responses and metadata', async () => {
       const { send } = await serve({ scopes: ['x'] });
       const origin = ['origin', 'https://app.example'] as const;
       const good = await stage.issuer.token({ scope: 'x' });
-      const answers = [
+      const responses = [
         await send({ headers: [origin] }),
         await send(bearer('junk', origin)),
         await send(bearer(await stage.issuer.token(), origin)),
         await send(bearer(good, origin)),
         await send(bearer(good, origin)),
       ];
-      expect(answers.map(({ status }) => status)).toEqual([401, 401, 403, 200, 200]);
-      for (const { headers } of answers) {
+      expect(responses.map(({ status }) => status)).toEqual([401, 401, 403, 200, 200]);
+      for (const { headers } of responses) {
         expect(headers.get('access-control-allow-origin')).toBe('*');
         const exposed = headers.get('access-control-expose-headers')?.toLowerCase().split(', ');
         expect(exposed).toEqual(expect.arrayContaining(['www-authenticate', 'dpop-nonce', 'mcp-session-id']));
@@ -69,7 +69,7 @@ export function describePages(stage: Stage): void {
       expect(metadata.headers.get('access-control-allow-origin')).toBe('*');
     });
 
-    it('[S-HTTP-30 S-HTTP-33] T100 of unlisted origins are refused before the token is looked at', async () => {
+    it('[S-HTTP-30 S-HTTP-33] T100 rejects requests from origins that are not allowed before it verifies the token', async () => {
       const { send } = await serve({ origins: ['https://app.example'] });
       const token = await stage.issuer.token();
       for (const sent of [
@@ -92,30 +92,30 @@ export function describePages(stage: Stage): void {
     });
 
     it.each([
-      ['an origin elsewhere', [['origin', 'https://evil.example']]],
-      ['an origin that begins alike', [['origin', 'http://localhost.evil.example']]],
-      ['an origin that ends alike', [['origin', 'http://evil-localhost']]],
-      ['no origin worth the name', [['origin', 'null']]],
-      ['a broken origin', [['origin', 'localhost']]],
+      ['another origin', [['origin', 'https://evil.example']]],
+      ['an origin with the same prefix', [['origin', 'http://localhost.evil.example']]],
+      ['an origin with the same suffix', [['origin', 'http://evil-localhost']]],
+      ['an opaque origin', [['origin', 'null']]],
+      ['a malformed origin', [['origin', 'localhost']]],
       ['an origin with a path', [['origin', 'http://localhost/x']]],
-      ['a host elsewhere', [['host', 'evil.example']]],
-      ['a host elsewhere with a port', [['host', 'evil.example:9999']]],
-      ['a host that begins alike', [['host', 'localhost.evil.example']]],
-      ['a host that is hidden', [['host', 'evil.example#localhost']]],
+      ['another host', [['host', 'evil.example']]],
+      ['another host with a port', [['host', 'evil.example:9999']]],
+      ['a host with the same prefix', [['host', 'localhost.evil.example']]],
+      ['a host hidden before a fragment', [['host', 'evil.example#localhost']]],
       [
-        'a socket opened by a page',
+        'a WebSocket opened by a page of another origin',
         [
           ['origin', 'https://evil.example'],
           ['connection', 'upgrade'],
           ['upgrade', 'websocket'],
         ],
       ],
-    ] as const)('[S-HTTP-30] T100 of %s cannot reach a server on this computer', async (_, headers) => {
+    ] as const)('[S-HTTP-30] T100 rejects requests to a loopback server from %s', async (_, headers) => {
       const { send } = await serve(local);
       const token = await localToken();
       for (const sent of [{ headers }, bearer(token, ...headers)]) {
         const response = await send(sent);
-        // A framework may be quicker than the guard to find a Host malformed.
+        // A framework may reject a malformed Host before the guard does.
         expect(response.status).toBe(response.text.includes('"error"') ? 403 : 400);
         expect(response.headers.get('www-authenticate')).toBeNull();
         expect(response.headers.get('access-control-allow-origin')).toBeNull();
@@ -140,7 +140,7 @@ export function describePages(stage: Stage): void {
           ['origin', 'http://127.0.0.1'],
         ],
       ],
-    ] as const)('T100 of this computer reach a server on it: %j', async (headers) => {
+    ] as const)('T100 accepts requests to a loopback server from the same computer: %j', async (headers) => {
       const { send } = await serve(local);
       const response = await send(bearer(await localToken(), ...headers));
       expect(response.status).toBe(200);
@@ -148,7 +148,7 @@ export function describePages(stage: Stage): void {
       expect(response.headers.get('access-control-allow-origin')).toBe(origin?.[1] ?? null);
     });
 
-    it('[S-HTTP-30] T100 of this computer are refused too where others are listed', async () => {
+    it('[S-HTTP-30] T100 rejects loopback origins if the allowed origins are listed without them', async () => {
       const { send } = await serve({ ...local, origins: ['https://app.example'] });
       const from = async (origin: string): Promise<number> =>
         (await send(bearer(await localToken(), ['host', 'localhost:9999'], ['origin', origin]))).status;
@@ -157,7 +157,7 @@ export function describePages(stage: Stage): void {
       expect(await from('http://localhost:9999')).toBe(200);
     });
 
-    it('T100 of another name reach a server on this computer where it is listed', async () => {
+    it('T100 accepts requests to a loopback server by a host name that is listed', async () => {
       const { send } = await serve({ ...local, hosts: ['tunnel.example'] });
       const by = async (host: string): Promise<number> =>
         (await send(bearer(await localToken(), ['host', host]))).status;
@@ -166,13 +166,13 @@ export function describePages(stage: Stage): void {
       ]);
     });
 
-    it('[S-LOCAL-40] a server on this computer asks for a token too', async () => {
+    it('[S-LOCAL-40] requires a token at a loopback server too', async () => {
       const { send } = await serve(local);
       expect((await send({ headers: [['host', 'localhost']] })).status).toBe(401);
       expect(stage.reached).toEqual([]);
     });
 
-    it('T100 preflights from elsewhere are answered, and allowed nothing', async () => {
+    it('T100 responds to preflights of other origins without allowing anything', async () => {
       const { send } = await serve(local);
       const response = await send({
         method: 'OPTIONS',

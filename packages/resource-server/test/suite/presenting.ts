@@ -1,4 +1,4 @@
-/** How a token may be presented. */
+/** Where and how a request may carry its token. */
 
 import { describe, expect, it } from 'vitest';
 import { ISSUER, NOW, RESOURCE } from '../support/issuer.ts';
@@ -8,7 +8,7 @@ export function describePresenting(stage: Stage): void {
   const { serve, expectRefusal } = stage;
 
   describe('presenting a token', () => {
-    it('[S-ROLE-2 S-VAL-1 S-AUD-1 S-JWT-62] admits a good one, and tells the application on whose behalf', async () => {
+    it('[S-ROLE-2 S-VAL-1 S-AUD-1 S-JWT-62] accepts a valid token, and passes the principal to the application', async () => {
       const { send } = await serve();
       const response = await send(
         bearer(await stage.issuer.token({ aud: [RESOURCE], extra: { deep: [1] } })),
@@ -26,10 +26,10 @@ export function describePresenting(stage: Stage): void {
       });
     });
 
-    it('[S-AUD-4] keeps the token from the application, in whatever form it reads its fields', async () => {
+    it('[S-AUD-4] removes the token from the request, in whatever form the application reads the headers', async () => {
       const { send } = await serve();
       const token = await stage.issuer.token();
-      for (const _ of ['first seen', 'remembered']) {
+      for (const _ of ['verified', 'cached']) {
         const response = await send(bearer(token, ['dpop', 'a-proof'], ['x-mine', 'kept']));
         expect(response.status).toBe(200);
         expect(response.text).not.toContain(token);
@@ -39,7 +39,7 @@ export function describePresenting(stage: Stage): void {
     });
 
     it.each(['Bearer', 'bearer', 'BEARER', 'bEaReR', 'Bearer ', 'Bearer   '])(
-      '[S-BEAR-60 C-TOK-4] takes the scheme in any case, with any number of spaces: "%s"',
+      '[S-BEAR-60 C-TOK-4] accepts the authentication scheme in any case, with any number of spaces: "%s"',
       async (scheme) => {
         const { send } = await serve();
         const response = await send({
@@ -49,7 +49,7 @@ export function describePresenting(stage: Stage): void {
       },
     );
 
-    it('[S-BEAR-61 C-TOK-3] takes none from the query or from a form: as if it were absent', async () => {
+    it('[S-BEAR-61 C-TOK-3] ignores tokens in the query and in form bodies', async () => {
       const { send } = await serve();
       const token = await stage.issuer.token();
       expectRefusal(await send({ path: `/mcp?access_token=${token}` }), 401, undefined);
@@ -59,7 +59,7 @@ export function describePresenting(stage: Stage): void {
       expectRefusal(await send({ ...form, headers: [type] }), 401, undefined);
     });
 
-    it('[S-BEAR-62 S-ERR-400] refuses two of them as a bad request', async () => {
+    it('[S-BEAR-62 S-ERR-400] rejects a request with two tokens as invalid_request', async () => {
       const { send } = await serve();
       const token = await stage.issuer.token();
       const twice = [
@@ -80,9 +80,12 @@ export function describePresenting(stage: Stage): void {
       ['two words', 'Bearer one two'],
       ['two tokens in a list', 'Bearer one, Bearer two'],
       ['a parameter', 'Bearer token="abc"x y'],
-    ])('[S-ERR-400 S-BEAR-67] refuses a malformed header as a bad request: %s', async (_, authorization) => {
-      const { send } = await serve();
-      expectRefusal(await send({ headers: [['authorization', authorization]] }), 400, 'invalid_request');
-    });
+    ])(
+      '[S-ERR-400 S-BEAR-67] rejects a malformed Authorization header as invalid_request: %s',
+      async (_, authorization) => {
+        const { send } = await serve();
+        expectRefusal(await send({ headers: [['authorization', authorization]] }), 400, 'invalid_request');
+      },
+    );
   });
 }

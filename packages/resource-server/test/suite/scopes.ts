@@ -23,7 +23,7 @@ export function describeScopes(stage: Stage): void {
       ['a list that is glued', 'files:read,files:write'],
       ['a tab for a space', 'x\tfiles:read'],
     ])(
-      '[S-403-20 S-403-21 S-403-22 S-403-23 S-403-24 S-BEAR-65 S-ERR-403 S-VAL-1] T096 refuses %s',
+      '[S-403-20 S-403-21 S-403-22 S-403-23 S-403-24 S-BEAR-65 S-ERR-403 S-VAL-1] T096 rejects a token without the required scope: %s',
       async (_, scope) => {
         const { send } = await serve(scoped);
         const response = await send(bearer(await stage.issuer.token({ scope, scp: 'files:read' })));
@@ -45,7 +45,7 @@ export function describeScopes(stage: Stage): void {
     });
 
     it.each(['files:read', 'files:write', 'admin', 'other files:read'])(
-      '[S-SCOPE-30 S-MIN-41] T096 admits what carries it or implies it: %s',
+      '[S-SCOPE-30 S-MIN-41] T096 accepts a token whose scopes include or imply the required one: %s',
       async (scope) => {
         const { send } = await serve(scoped);
         expect((await send(bearer(await stage.issuer.token({ scope })))).status).toBe(200);
@@ -80,24 +80,27 @@ export function describeScopes(stage: Stage): void {
         'base notes:write files',
       ],
       ['a method', { method: 'server/discover' }, 'base other'],
-    ])('[S-403-22 S-403-26 S-403-30 S-403-31] names all scopes of %s at once', async (_, message, needed) => {
-      const { send } = await serve(byTool);
-      const body = JSON.stringify(message);
-      const token = await stage.issuer.token({ scope: 'base' });
-      const response = await send({ method: 'POST', body, ...bearer(token) });
-      expectRefusal(response, 403, 'insufficient_scope');
-      expect(response.json['scope']).toBe(needed);
-      expect((await send({ method: 'POST', body, ...bearer(token) })).json['scope']).toBe(needed);
-      const twin = await send({
-        method: 'POST',
-        body,
-        ...bearer(await stage.issuer.token({ scope: needed })),
-      });
-      expect(twin.status).toBe(200);
-      expect(twin.json['body']).toBe(body);
-    });
+    ])(
+      '[S-403-22 S-403-26 S-403-30 S-403-31] names all scopes that %s requires at once',
+      async (_, message, needed) => {
+        const { send } = await serve(byTool);
+        const body = JSON.stringify(message);
+        const token = await stage.issuer.token({ scope: 'base' });
+        const response = await send({ method: 'POST', body, ...bearer(token) });
+        expectRefusal(response, 403, 'insufficient_scope');
+        expect(response.json['scope']).toBe(needed);
+        expect((await send({ method: 'POST', body, ...bearer(token) })).json['scope']).toBe(needed);
+        const twin = await send({
+          method: 'POST',
+          body,
+          ...bearer(await stage.issuer.token({ scope: needed })),
+        });
+        expect(twin.status).toBe(200);
+        expect(twin.json['body']).toBe(body);
+      },
+    );
 
-    it('[S-SCOPE-21 S-SCOPE-22 S-SCOPE-23] may need scopes that the metadata does not name: it names those to begin with', async () => {
+    it('[S-SCOPE-21 S-SCOPE-22 S-SCOPE-23] may require scopes beyond the initial ones that metadata and first challenge name', async () => {
       const { send } = await serve(byTool);
       const token = bearer(await stage.issuer.token({ scope: 'base' }));
       const { json } = await send({ method: 'POST', body: JSON.stringify(call('add_note')), ...token });

@@ -1,4 +1,4 @@
-/** Where the shared suite is played: a guard behind one adapter, an application that remembers who reached it, an issuer. */
+/** The fixture of the shared suite: an issuer, a guard behind one adapter, and an application that records requests. */
 import { parseChallenges } from '@portcullis/protocol';
 import { afterEach, beforeAll, expect } from 'vitest';
 import { createGuard, type GuardEvent, type GuardOptions, type ResourceOptions } from '../../src/index.ts';
@@ -8,18 +8,18 @@ import type { Application, Received, Sent, Start, Started } from '../support/ser
 export const METADATA = 'https://api.example/.well-known/oauth-protected-resource/mcp';
 export const METADATA_PATH = '/.well-known/oauth-protected-resource/mcp';
 
-/** Only that much is said of a protected server; the rest is set by the stage. */
+/** Options of a test; the fixture adds the others. */
 export type Options = Partial<Omit<GuardOptions, 'resources'> & ResourceOptions> & {
   readonly resources?: readonly ResourceOptions[];
 };
 
 export interface Stage {
   readonly issuer: TestIssuer;
-  /** Requests that reached the application: the state that a refusal must leave alone. */
+  /** Requests that reached the application, which a rejection must not change. */
   readonly reached: readonly string[];
   readonly events: readonly GuardEvent[];
   serve(options?: Options, application?: Application): Promise<Started>;
-  /** Forgets what has reached the application. */
+  /** Clears the recorded requests. */
   forget(): void;
   expectRefusal(response: Received, status: number, error: string | undefined): void;
 }
@@ -34,7 +34,7 @@ export const bearer = (token: string, ...more: Sent['headers'] & object): Sent =
   headers: [['authorization', `Bearer ${token}`], ...more],
 });
 
-/** Sets the stage for the tests of the `describe` that it is called in. */
+/** Creates the fixture for the tests of the `describe` that it is called in. */
 export function createStage(start: Start): Stage {
   let issuer: TestIssuer;
   let started: Started | undefined;

@@ -1,4 +1,4 @@
-/** Event streams, which would outlive the token that admitted them. */
+/** Event streams that would outlive their token. */
 import { describe, expect, it } from 'vitest';
 import type { StreamOptions } from '../../src/index.ts';
 import { NOW } from '../support/issuer.ts';
@@ -13,14 +13,14 @@ const stream: Reply = {
   isOpen: true,
 };
 
-/** Asked so often that a test need not wait. */
+/** Seconds between checks, short enough for a test. */
 const every = 0.01;
 
 export function describeStreams(stage: Stage): void {
   let now = NOW;
   let isLive: (claims: { readonly sub: string }) => boolean = () => true;
 
-  /** A server that answers with streams, to which time and revocation can be done. */
+  /** Starts a server of event streams whose clock and revocation the test controls. */
   function serveStreams(streams: StreamOptions | false = { every }, reply = stream): Promise<Started> {
     now = NOW;
     isLive = () => true;
@@ -34,14 +34,14 @@ export function describeStreams(stage: Stage): void {
     return [response];
   };
 
-  /** Longer than some looks at the token take. */
+  /** Waits for longer than several checks of the token take. */
   async function expectOpen(...responses: Promise<Received>[]): Promise<void> {
     const pause = new Promise((resolve) => setTimeout(resolve, 80, 'open'));
     expect(await Promise.race([...responses, pause])).toBe('open');
   }
 
   describe('a stream that would outlive its token', () => {
-    it('ends with it when it was opened by GET, after all that was written', async () => {
+    it('ends an event stream opened by GET with its token, after delivering all that was written', async () => {
       const started = await serveStreams();
       const opened = await open(started, 'GET');
       now = NOW + 104;
@@ -51,7 +51,7 @@ export function describeStreams(stage: Stage): void {
       expect([response?.status, response?.text]).toEqual([200, EVENT]);
     });
 
-    it('may finish the answer to another method, for a while', async () => {
+    it('lets an event stream that responds to POST finish within the grace period', async () => {
       const started = await serveStreams({ every, grace: 60 });
       const opened = await open(started, 'POST');
       now = NOW + 164;
@@ -60,16 +60,19 @@ export function describeStreams(stage: Stage): void {
       expect((await Promise.all(opened)).map(({ text }) => text)).toEqual([EVENT]);
     });
 
-    it.each(['GET', 'POST'])('T095 ends when it is revoked, and no other, by %s', async (method) => {
-      const started = await serveStreams();
-      const ended = await open(started, method, { sub: 'mallory' });
-      const others = await open(started, method);
-      isLive = ({ sub }) => sub !== 'mallory';
-      expect((await Promise.all(ended)).map(({ text }) => text)).toEqual([EVENT]);
-      await expectOpen(...others);
-    });
+    it.each(['GET', 'POST'])(
+      'T095 ends the event streams of a revoked token, and no others: %s',
+      async (method) => {
+        const started = await serveStreams();
+        const ended = await open(started, method, { sub: 'mallory' });
+        const others = await open(started, method);
+        isLive = ({ sub }) => sub !== 'mallory';
+        expect((await Promise.all(ended)).map(({ text }) => text)).toEqual([EVENT]);
+        await expectOpen(...others);
+      },
+    );
 
-    it('goes on through an outage, to the end of the token', async () => {
+    it('keeps event streams open through an outage, until the token expires', async () => {
       const started = await serveStreams();
       const opened = await open(started, 'GET');
       isLive = () => {
@@ -80,13 +83,13 @@ export function describeStreams(stage: Stage): void {
       await Promise.all(opened);
     });
 
-    it('goes on for ever where the operator says so', async () => {
+    it('keeps event streams open if the option streams is false', async () => {
       const opened = await open(await serveStreams(false), 'GET');
       now = NOW + 10_000;
       await expectOpen(...opened);
     });
 
-    it('is an event stream: nothing else is cut off', async () => {
+    it('never ends open responses that are not event streams', async () => {
       const headers = { 'content-type': 'application/json' };
       const opened = await open(await serveStreams({ every }, { ...stream, headers }), 'GET');
       now = NOW + 10_000;

@@ -9,7 +9,7 @@ export function describeWithoutToken(stage: Stage): void {
   describe('without a token', () => {
     const title =
       '[S-401-1 S-401-2 S-401-3 S-FLOW-B1 S-GEN-1 S-PRM-20 S-SCOPE-20 S-ERR-401 S-ERR-401B S-BEAR-66] ' +
-      'challenges every method, and says where the metadata stands';
+      'challenges every method, and names the metadata URL';
     it.each(['GET', 'POST', 'DELETE', 'PUT', 'OPTIONS'])(`${title}: %s`, async (method) => {
       const { send } = await serve();
       const body = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}';
@@ -27,7 +27,7 @@ export function describeWithoutToken(stage: Stage): void {
       expect(stage.reached).toEqual([`${method} alice`]);
     });
 
-    it('[S-BEAR-63] names no error, also for a scheme without a token', async () => {
+    it('[S-BEAR-63] sends a challenge without an error to a request without a token, also for another scheme', async () => {
       const { send } = await serve();
       const response = await send({ headers: [['authorization', 'Basic YWxpY2U6c2VjcmV0']] });
       expectRefusal(response, 401, undefined);
@@ -41,7 +41,7 @@ export function describeWithoutToken(stage: Stage): void {
       expect(first).not.toContain('offline_access');
     });
 
-    it('responds to HEAD as to GET, without a body', async () => {
+    it('responds to HEAD without a token as to GET, without a body', async () => {
       const { send } = await serve();
       const response = await send({ method: 'HEAD' });
       expect([response.status, response.text]).toEqual([401, '']);

@@ -1,4 +1,4 @@
-/** The adapters, each as something that the shared suite can start. */
+/** Starts a protected server behind each adapter, for the shared suite. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { getRequestListener } from '@hono/node-server';
@@ -50,7 +50,7 @@ export const startFastify: Start = async (guard, application) => {
   app.addHook('onRequest', forFastify.serveMetadata(guard));
   app.addHook('onRequest', forFastify.protect(guard));
   app.setErrorHandler(forFastify.errorHandler(guard));
-  // Whatever it is, as text: bodies are compared byte for byte.
+  // Reads any body as text, since bodies are compared byte for byte.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));
   app.all('*', async (request, reply) => {
@@ -154,7 +154,7 @@ function reply(response: ServerResponse, { status, headers, body, isOpen }: Repl
   else response.end(body);
 }
 
-/** A text, and no end. */
+/** Creates a stream that stays open after its text. */
 function openStream(text: string): PassThrough {
   const stream = new PassThrough();
   stream.write(text);

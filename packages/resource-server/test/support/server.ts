@@ -1,4 +1,4 @@
-/** A protected server for tests, whichever adapter it stands behind: what is sent to it, and what comes back. */
+/** A protected server for tests behind any adapter: requests and responses. */
 import {
   createServer,
   request as httpRequest,
@@ -8,10 +8,10 @@ import {
 import type { AddressInfo } from 'node:net';
 import type { Guard, Principal } from '../../src/index.ts';
 
-/** A request to send. Fields that stand twice in the list are sent twice. */
+/** A request to send. Headers listed twice are sent twice. */
 export interface Sent {
   readonly method?: string;
-  /** `/mcp` when left out. */
+  /** `/mcp` by default. */
   readonly path?: string;
   readonly headers?: readonly (readonly [name: string, value: string])[];
   readonly body?: string | readonly string[];
@@ -24,12 +24,12 @@ export interface Received {
   readonly json: Readonly<Record<string, unknown>>;
 }
 
-/** What an application behind the guard gets to see. */
+/** What an application behind the guard receives. */
 export interface Seen {
   readonly method: string;
   readonly body: string;
   readonly principal: Principal;
-  /** All that it could read of the header fields, in whatever form. */
+  /** The headers in every form in which the application could read them. */
   readonly fields: string;
 }
 
@@ -37,7 +37,7 @@ export interface Reply {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body: string;
-  /** Whether the answer is left open after the body, as an event stream is. */
+  /** Whether the response stays open after the body, like an event stream. */
   readonly isOpen?: boolean;
 }
 
@@ -56,7 +56,7 @@ export function received(status: number, headers: Headers, text: string): Receiv
   return { status, headers, text, json: isJson ? (JSON.parse(text) as Record<string, unknown>) : {} };
 }
 
-/** Listens on a free port of this computer, and speaks to it without any client's manners. */
+/** Listens on a free loopback port, and sends raw requests to it. */
 export async function listen(listener: RequestListener): Promise<Started> {
   const server = createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -95,7 +95,7 @@ function sendOver(
   });
 }
 
-/** A list is sent piece by piece, so that it arrives so. */
+/** Sends a list piece by piece, so that it arrives as several chunks. */
 async function sendBody(request: ReturnType<typeof httpRequest>, body: Sent['body']): Promise<void> {
   if (typeof body === 'string') request.end(body);
   else {
