@@ -292,7 +292,7 @@ export function readOption<T>(schema: z.ZodType<T>, value: unknown, path: Path, 
 }
 
 interface FoundIssue extends OptionIssue {
-  /** The member that a misspelled key stands for. */
+  /** The member that a misspelled key probably means. */
   readonly meant?: readonly Path[];
 }
 
@@ -321,7 +321,7 @@ function readIssue(issue: z.core.$ZodIssue, parent: Path): readonly FoundIssue[]
   return [{ path, message: issue.message }];
 }
 
-/** The value without what stands at a path. */
+/** The value without the member at a path. */
 function without(value: unknown, [name, ...rest]: Path): unknown {
   if (name === undefined) return undefined;
   if (typeof value !== 'object' || value === null || !(name in value)) return value;

@@ -23,24 +23,24 @@ function currentTimePrefix(): string {
   return sortableTime(Date.now());
 }
 
-const MOMENT = 9;
+const TIME_LENGTH = 9;
 /** The last time formatted: many identifiers share one millisecond, and formatting costs as much as the rest. */
 let written = { at: 0, text: '' };
 
 /** A time as text that sorts by time. @param at milliseconds */
 export function sortableTime(at: number): string {
-  if (at !== written.at) written = { at, text: at.toString(36).padStart(MOMENT, '0') };
+  if (at !== written.at) written = { at, text: at.toString(36).padStart(TIME_LENGTH, '0') };
   return written.text;
 }
 
-/** A new secret of 256 bits that rows are found by: it begins with its moment. @see lookupKeyOf */
+/** A new secret of 256 bits that rows are found by: it begins with its time of creation. @see lookupKeyOf */
 export function newSortableSecret(): string {
   return `${currentTimePrefix()}${randomText(32)}`;
 }
 
 /** What is stored of a sortable secret: its time, then the hash of the whole, so that inserts are in index order. */
 export function lookupKeyOf(ticket: string): string {
-  return `${ticket.slice(0, MOMENT)}${hashSecret(ticket)}`;
+  return `${ticket.slice(0, TIME_LENGTH)}${hashSecret(ticket)}`;
 }
 
 /** Base64url of random bytes, to make a name unique within its millisecond. */

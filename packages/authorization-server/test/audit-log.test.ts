@@ -148,25 +148,25 @@ describe('writing the audit log', () => {
       batches.push(events.length);
       return store.appendEvents(events);
     };
-    const journal = createAuditLog({ ...store, appendEvents }, 100, now);
-    for (let count = 0; count < 1200; count++) journal.record(issued(`c${count}`));
+    const auditLog = createAuditLog({ ...store, appendEvents }, 100, now);
+    for (let count = 0; count < 1200; count++) auditLog.record(issued(`c${count}`));
     expect(batches).toEqual([]);
-    await journal.close();
+    await auditLog.close();
     expect(batches).toEqual([500, 500, 200]);
     const written = await store.listEvents('', 2000);
     expect(written.map(({ clientId }) => clientId)).toEqual(Array.from({ length: 1200 }, (_, i) => `c${i}`));
-    journal.record(issued('late'));
-    await journal.close();
+    auditLog.record(issued('late'));
+    await auditLog.close();
     expect(await store.listLatestEvents(1)).toMatchObject([{ clientId: 'c1199' }]);
     await store.close();
   });
 
   it('the audit log writes by itself a moment later', async () => {
     const store = await openStore(':memory:');
-    const journal = createAuditLog(store, 100, now);
-    journal.record(issued('c'));
+    const auditLog = createAuditLog(store, 100, now);
+    auditLog.record(issued('c'));
     await expect.poll(() => store.listEvents('', 10)).toHaveLength(1);
-    await journal.close();
+    await auditLog.close();
     await store.close();
   });
 
@@ -176,12 +176,12 @@ describe('writing the audit log', () => {
     let isAway = true;
     const appendEvents: typeof store.appendEvents = (events) =>
       isAway ? Promise.reject(new Error('away')) : store.appendEvents(events);
-    const journal = createAuditLog({ ...store, appendEvents }, 100, now);
-    for (let count = 0; count < 10_003; count++) journal.record(issued(`c${count}`));
+    const auditLog = createAuditLog({ ...store, appendEvents }, 100, now);
+    for (let count = 0; count < 10_003; count++) auditLog.record(issued(`c${count}`));
     await vi.advanceTimersByTimeAsync(5_000);
     isAway = false;
     vi.useRealTimers();
-    await journal.close();
+    await auditLog.close();
     const written = await store.listEvents('', 20_000);
     expect(written.filter(({ type }) => type === 'token.issued')).toHaveLength(10_000);
     expect(written.filter(({ type }) => type === 'audit.dropped').map(({ details }) => details)).toEqual([
@@ -192,7 +192,7 @@ describe('writing the audit log', () => {
 
   it('the audit log rate-limits and truncates events that anonymous requests cause, and writes all others', async () => {
     const store = await openStore(':memory:');
-    const journal = createAuditLog(store, 100, now);
+    const auditLog = createAuditLog(store, 100, now);
     const noise = { type: 'request.rejected', endpoint: '/token', error: 'x', reason: 'y' } as const;
     const document = {
       type: 'client_metadata_document.rejected',
@@ -200,10 +200,10 @@ describe('writing the audit log', () => {
       reason: 'z'.repeat(2000),
       lastGoodCopy: false,
     } as const;
-    for (let count = 0; count < 2000; count++) for (const event of [noise, document]) journal.record(event);
-    journal.record({ type: 'login.failed' });
-    journal.record({ ...issued('c'), resource: `https://mcp.example/${'r'.repeat(400)}` });
-    await journal.close();
+    for (let count = 0; count < 2000; count++) for (const event of [noise, document]) auditLog.record(event);
+    auditLog.record({ type: 'login.failed' });
+    auditLog.record({ ...issued('c'), resource: `https://mcp.example/${'r'.repeat(400)}` });
+    await auditLog.close();
     const written = await store.listEvents('', 10_000);
     const ofType = (type: string) => written.filter((event) => event.type === type);
     expect(ofType('request.rejected')).toHaveLength(1000);
@@ -218,11 +218,11 @@ describe('writing the audit log', () => {
 
   it('the audit log bounds rejections, so that anonymous requests cannot fill the disk', async () => {
     const store = await openStore(':memory:');
-    const journal = createAuditLog(store, 100, now);
+    const auditLog = createAuditLog(store, 100, now);
     const refused = { type: 'request.rejected', endpoint: '/token', error: 'x', reason: 'y' } as const;
-    for (let count = 0; count < 5000; count++) journal.record(refused);
-    journal.record(issued('c'));
-    await journal.close();
+    for (let count = 0; count < 5000; count++) auditLog.record(refused);
+    auditLog.record(issued('c'));
+    await auditLog.close();
     const written = await store.listEvents('', 10_000);
     expect(written.filter(({ type }) => type === 'request.rejected')).toHaveLength(1000);
     expect(written.find(({ type }) => type === 'audit.dropped')?.details).toEqual({ count: 4000 });

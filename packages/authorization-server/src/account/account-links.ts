@@ -116,10 +116,11 @@ export function createAccountLinkRoutes(
     request: HttpRequest,
     connection: ConnectionInfo,
     link: ValidLink,
-    answer: string,
+    credential: string,
   ) => {
     const name = suggestedName(context.layout, request);
-    const passkey = (await passkeys?.verifyRegistration(link.account, answer, name, bindingOf(link))) ?? null;
+    const passkey =
+      (await passkeys?.verifyRegistration(link.account, credential, name, bindingOf(link))) ?? null;
     if (passkey === null) return show(context, link, null, context.layout.text('passkey.not-used'));
     return use(context, request, connection, link, { passwordHash: unusableHash(), passkey });
   };
@@ -138,10 +139,10 @@ export function createAccountLinkRoutes(
       if (isCrossSiteForm(request, options.issuer)) return errors.show(`/${purpose}`, 'stale-form');
       const link = await find(form.one('token'));
       if (link?.record.purpose !== purpose) return errors.show(`/${purpose}`, 'used-link');
-      const answer = form.one('credential');
-      return answer === undefined
+      const credential = form.one('credential');
+      return credential === undefined
         ? usePassword(context, request, connection, link, form)
-        : usePasskey(context, request, connection, link, answer);
+        : usePasskey(context, request, connection, link, credential);
     }),
   ];
   return [...routesOf('invitation'), ...routesOf('reset')];

@@ -44,8 +44,8 @@ export function createPasskeyRoutes(pages: PageRouter, passkeys: Passkeys): read
       if ((await store.listPasskeys(account.id)).length >= MAX_PASSKEYS) {
         return show(visit, layout.text('passkey.too-many'));
       }
-      const answer = parameters.one('credential') ?? '';
-      const passkey = await passkeys.verifyRegistration(account, answer, parameters.one('name') ?? '', [
+      const credential = parameters.one('credential') ?? '';
+      const passkey = await passkeys.verifyRegistration(account, credential, parameters.one('name') ?? '', [
         sessionHash,
       ]);
       if (passkey === null || !(await store.addPasskey(passkey))) {

@@ -26,7 +26,7 @@ export function createPasswordRoutes(pages: PageRouter, change: ChangePassword):
     { layout }: PageContext,
     user: User,
     errors: Partial<Pick<PasswordPage, 'errors' | 'currentError' | 'endOthers'>>,
-    answer: PageOptions = {},
+    pageOptions: PageOptions = {},
   ) => {
     const { id, email } = user.account;
     const mayLackPassword = (await store.listPasskeys(id)).length > 0;
@@ -38,7 +38,7 @@ export function createPasswordRoutes(pages: PageRouter, change: ChangePassword):
       endOthers: true,
       ...errors,
     };
-    return respondPage(passwordPage(layout, { ...page, token: routes.csrfToken(user) }), answer);
+    return respondPage(passwordPage(layout, { ...page, token: routes.csrfToken(user) }), pageOptions);
   };
 
   const changeIt = async (context: PageContext, user: User, form: Parameters, origin: LoginSource) => {

@@ -1,4 +1,4 @@
-/** Authorization error responses: by redirect, or on a page when the client could be anybody (open redirect). */
+/** Authorization error responses: by redirect, or on a page when the client is untrusted (open redirect). */
 import type { HttpResponse } from '@portcullis/http';
 import { errorResponseUrl, OAuthError, type RedirectTarget } from '@portcullis/protocol';
 import { isTrustedClient, type ResolvedClient } from '../clients/client.ts';

@@ -65,7 +65,7 @@ export function createClientAdministration(configuration: ClientAdministrationCo
         disabledAt: null,
         expiresAt: null,
       };
-      if (!(await store.saveClient(client))) throw taken();
+      if (!(await store.saveClient(client))) throw identifierTaken();
       events({ type: 'client.added', clientId: id });
       return { ...describeWhole(client, { secret, managementToken: null }) };
     },
@@ -95,7 +95,7 @@ export function createClientAdministration(configuration: ClientAdministrationCo
   };
 
   function checkFree(id: string): string {
-    if (clients.has(id)) throw taken();
+    if (clients.has(id)) throw identifierTaken();
     return id;
   }
 }
@@ -108,7 +108,7 @@ function describeClient({
   return listed;
 }
 
-function taken(): OAuthError {
+function identifierTaken(): OAuthError {
   return new OAuthError(
     'invalid_client_metadata',
     'client_id: already in use by another client; remove that one first',

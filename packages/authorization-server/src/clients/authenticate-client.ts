@@ -64,7 +64,7 @@ function createLimitFailures(
     const pair = pairKey(network, credentials);
     const isKnown = knownPairs.get(pair) === true;
     const isGuessable = hasGuessableSecret(credentials);
-    // Without an address a limit by client alone must be patient: anybody could lock the client out.
+    // Without an address a limit by client alone must be generous, or anyone could lock the client out.
     const byPair = !isGuessable ? failuresByPair : network === null ? byNetwork : guessesByPair;
     if (isGuessable) rejectIf(await begin(byPair, pair));
 
@@ -108,7 +108,7 @@ function begin(limiter: FailureLimiter, key: string): number | Promise<number> {
 
 const MAX_KEY_LENGTH = 100;
 
-/** The text itself, or its hash where it was made long. */
+/** The text itself, or its hash if it is too long. */
 function pairKey(network: string | null, { candidates: [first] }: ClientCredentials): string {
   const key = `${network} ${first?.clientId}`;
   return key.length > MAX_KEY_LENGTH ? hashSecret(key) : key;

@@ -32,11 +32,11 @@ export function createAuthorizeRegistration(
   const quota = createUnusedClientQuota(store, clock, rules.maxUnusedClients);
   const networkOfConnection = createNameNetwork(masterKey);
   return async (request, connection) => {
-    const invitation = await checkInitialAccess(request, rules, store, clock());
+    const initialAccessToken = await checkInitialAccess(request, rules, store, clock());
     // An administrator's initial access token needs no place in the quota: others cannot exhaust it.
-    if (invitation !== null) return { initialAccessToken: invitation, network: null, settle: () => {} };
+    if (initialAccessToken !== null) return { initialAccessToken, network: null, settle: () => {} };
     const network = networkOfConnection(connection);
-    return { initialAccessToken: invitation, network, settle: await quota.reserve(network) };
+    return { initialAccessToken, network, settle: await quota.reserve(network) };
   };
 }
 
@@ -75,9 +75,10 @@ async function checkInitialAccess(
     return null;
   }
   if (hashes.some((known) => matchesSecret(token, known))) return null;
-  const invitation = await store.findInitialAccessToken(hashSecret(token), now);
-  if (invitation !== null && invitation.clientId === null) return invitation;
-  if (requireInitialAccessToken) throw invalidInitialAccessToken(invitation === null ? 'unknown' : 'used');
+  const initialAccessToken = await store.findInitialAccessToken(hashSecret(token), now);
+  if (initialAccessToken !== null && initialAccessToken.clientId === null) return initialAccessToken;
+  if (requireInitialAccessToken)
+    throw invalidInitialAccessToken(initialAccessToken === null ? 'unknown' : 'used');
   return null;
 }
 

@@ -62,13 +62,13 @@ export function createClientKeys(fetchJson: FetchJson, clock: () => number): Cli
 
   async function renew(url: string, copy: Copy | undefined, network: string | null): Promise<Copy> {
     try {
-      const answer = await fetchJson({ url, limit: LARGEST, network, validators: null });
+      const result = await fetchJson({ url, limit: LARGEST, network, validators: null });
       const now = clock();
-      const keys = readKeys(answer.kind === 'found' ? answer.json : null);
+      const keys = readKeys(result.kind === 'found' ? result.json : null);
       return keep(url, {
         keys,
         fetchedAt: now,
-        freshUntil: now + freshnessLifetime(answer.headers, FRESHNESS, now),
+        freshUntil: now + freshnessLifetime(result.headers, FRESHNESS, now),
       });
     } catch (error) {
       if (!(error instanceof FetchJsonError)) throw error;

@@ -62,20 +62,21 @@ function createRecordClientUse({
   events,
   options: { lifetimes },
 }: Pick<ServerContext, 'store' | 'clock' | 'events' | 'options'>): RecordClientUse {
-  const notes: Readonly<Record<ResolvedClient['origin'], (id: string, now: number) => Promise<void> | null>> =
-    {
-      configured: () => null,
-      administered: (id, now) => store.recordClientUse(id, now, null),
-      registered: (id, now) => store.recordClientUse(id, now, now + lifetimes.usedClient),
-      'metadata-document': (id, now) =>
-        store.recordClientMetadataDocumentUse(id, now, now + lifetimes.usedClient),
-    };
+  const recorders: Readonly<
+    Record<ResolvedClient['origin'], (id: string, now: number) => Promise<void> | null>
+  > = {
+    configured: () => null,
+    administered: (id, now) => store.recordClientUse(id, now, null),
+    registered: (id, now) => store.recordClientUse(id, now, now + lifetimes.usedClient),
+    'metadata-document': (id, now) =>
+      store.recordClientMetadataDocumentUse(id, now, now + lifetimes.usedClient),
+  };
   return ({ id, origin, lastUsedAt }) => {
     const now = clock();
     if (lastUsedAt !== null && now < lastUsedAt + RECORD_EVERY) return null;
-    const noted = notes[origin](id, now);
+    const recording = recorders[origin](id, now);
     return (
-      noted?.catch((error: unknown) => {
+      recording?.catch((error: unknown) => {
         events({
           type: 'request.failed',
           endpoint: '/token',

@@ -40,16 +40,16 @@ export function createInitialAccessTokenAdministration({
     async create(note = '', seconds = WEEK) {
       const token = newSecret();
       const createdAt = clock();
-      const invitation: ListedInitialAccessToken = {
+      const listed: ListedInitialAccessToken = {
         id: newIdentifier('invite'),
         note: note.slice(0, LONGEST_NOTE).toWellFormed().replaceAll('\0', ''),
         createdAt,
         expiresAt: createdAt + seconds,
         clientId: null,
       };
-      await store.saveInitialAccessToken({ ...invitation, hash: hashSecret(token) });
-      events({ type: 'initial_access_token.created', initialAccessTokenId: invitation.id });
-      return { ...invitation, token };
+      await store.saveInitialAccessToken({ ...listed, hash: hashSecret(token) });
+      events({ type: 'initial_access_token.created', initialAccessTokenId: listed.id });
+      return { ...listed, token };
     },
     async list(after = '', limit = 100) {
       const records = await store.listInitialAccessTokens(after, limit, clock());

@@ -34,17 +34,17 @@ export function createReadRegistrationMetadata({
   };
 }
 
-/** Bytes as JSON. Anybody can store this for at least a day; the largest honest registration is a tenth of it. */
+/** Bytes as JSON. Anyone can store this much for at least a day; the largest legitimate registration is a tenth of it. */
 const LARGEST = 16 * 1024;
 
 /** Secrets that only the response contains: the store has their hashes. */
-interface Told {
+interface IssuedSecrets {
   readonly secret: string | null;
   readonly managementToken: string | null;
 }
 
 /** The client information response. @see RFC 7591 §3.2.1 */
-export type CreateRegistrationResponse = (client: ClientRecord, told: Told) => object;
+export type CreateRegistrationResponse = (client: ClientRecord, issued: IssuedSecrets) => object;
 
 /**
  * All registered metadata, with defaults and substitutions. A secret MUST be sent with its expiry; 0 means never, because a

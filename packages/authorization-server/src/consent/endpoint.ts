@@ -60,9 +60,10 @@ export function createConsentRoutes(
       // The CSRF token is bound to the session, so one user's decision is never taken for another's.
       const isOurs = csrfTokens.matches(form.one('token'), 'consent', ...transaction.csrfBinding);
       if (!canAsk(transaction) || !isOurs || isCrossSiteForm(request, options.issuer)) {
-        return refuse(context, transaction, 'stale-form');
+        return rejectDecision(context, transaction, 'stale-form');
       }
-      if (FIXED.some((name) => form.all(name).length > 0)) return refuse(context, transaction, 'bad-form');
+      if (FIXED.some((name) => form.all(name).length > 0))
+        return rejectDecision(context, transaction, 'bad-form');
       switch (form.one('decision')) {
         case 'allow':
           return allow(context, form, transaction);
@@ -71,7 +72,7 @@ export function createConsentRoutes(
         case 'switch':
           return switchUser(context, request, transaction);
         default:
-          return refuse(context, transaction, 'bad-form');
+          return rejectDecision(context, transaction, 'bad-form');
       }
     }),
   ];
@@ -106,11 +107,11 @@ async function allow(
   const pending = await loadPendingConsent(context, transaction, form);
   const choice = readChoice(form);
   const decision = decideConsent(pending.consentRequest, choice);
-  if (decision === 'foreign') return refuse(context, transaction, 'bad-form');
+  if (decision === 'foreign') return rejectDecision(context, transaction, 'bad-form');
   if (typeof decision === 'string') return show(context, pending, { error: decision, chosen: choice });
   const seen = serializeConsentRequest(pending.consentRequest);
   if (!context.csrfTokens.matches(form.one('seen'), 'consent', ...transaction.csrfBinding, seen)) {
-    return refuse(context, transaction, 'stale-form');
+    return rejectDecision(context, transaction, 'stale-form');
   }
   return continueTransaction(context, { ...transaction, decision });
 }
@@ -125,7 +126,7 @@ async function switchUser(
   return respondRedirect(`${pagePath('login', record.id)}&again=yes`, [await sessions.end(request)]);
 }
 
-function refuse(
+function rejectDecision(
   { errors, layout }: PageContext,
   { record }: BrowserTransaction,
   errorPage: ErrorPage,

@@ -92,7 +92,7 @@ export function canDecrypt(decrypt: () => unknown): boolean {
   }
 }
 
-/** What an operator is told about a key that the master key does not decrypt. */
+/** The error for a key that the master key does not decrypt. */
 export function undecryptableKeyError({ id }: { readonly id: string }): ConfigurationError {
   return new ConfigurationError([
     `masterKey does not decrypt ${id}: provide the master key it was encrypted under`,

@@ -145,7 +145,7 @@ function challengeGone(): OAuthError {
   return new OAuthError('invalid_grant', description);
 }
 
-/** @param absent what stands for a member that is not there; there is none when it has to be */
+/** @param absent default of a missing member; without one the member is required */
 function readText(members: Members, name: string, absent?: string): string {
   const value = members[name] ?? absent;
   if (typeof value === 'string') return value;

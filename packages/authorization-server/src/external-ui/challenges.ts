@@ -11,7 +11,7 @@ interface EncryptedMessage {
   readonly until: number;
 }
 
-/** What the application is asked to do. */
+/** What the application should show: login or consent. */
 export interface ExternalUiChallenge extends EncryptedMessage {
   readonly kind: 'login' | 'consent';
   /** Parameters by which the login target is found again. */
@@ -61,7 +61,7 @@ const RESULT_LIFETIME = 120;
 const MAX_LENGTH = 16_384;
 
 /** The encryption context says which kind a message is, so that neither is accepted as the other. */
-type EncryptionContext = 'headless challenge' | 'headless answer';
+type EncryptionContext = 'external UI challenge' | 'external UI result';
 
 export function createChallenges(context: Pick<ServerContext, 'store' | 'clock' | 'options'>): Challenges {
   const { store, clock, options } = context;
@@ -92,16 +92,16 @@ export function createChallenges(context: Pick<ServerContext, 'store' | 'clock' 
         id: newSecret(),
         until: clock() + lifetimes.transaction,
       };
-      return encrypt(message, 'headless challenge');
+      return encrypt(message, 'external UI challenge');
     },
-    decryptChallenge: (text) => unlessExpired(decrypt<ExternalUiChallenge>(text, 'headless challenge')),
-    decryptExpiredChallenge: (text) => decrypt<ExternalUiChallenge>(text, 'headless challenge'),
-    consumeChallenge: (challenge) => consume(challenge, 'headless challenge'),
+    decryptChallenge: (text) => unlessExpired(decrypt<ExternalUiChallenge>(text, 'external UI challenge')),
+    decryptExpiredChallenge: (text) => decrypt<ExternalUiChallenge>(text, 'external UI challenge'),
+    consumeChallenge: (challenge) => consume(challenge, 'external UI challenge'),
     encryptResult(challenge, decision) {
       const message = { challenge, decision, id: newSecret(), until: clock() + RESULT_LIFETIME };
-      return encrypt(message, 'headless answer');
+      return encrypt(message, 'external UI result');
     },
-    decryptResult: (text) => unlessExpired(decrypt<ChallengeResult>(text, 'headless answer')),
-    consumeResult: (result) => consume(result, 'headless answer'),
+    decryptResult: (text) => unlessExpired(decrypt<ChallengeResult>(text, 'external UI result')),
+    consumeResult: (result) => consume(result, 'external UI result'),
   };
 }

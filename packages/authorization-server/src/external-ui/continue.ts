@@ -38,7 +38,7 @@ export function createContinueRoute(pages: PageRouter, challenges: Challenges): 
     const { challenge, decision } = result;
     // A prefetch, or a program that checks links, decides nothing.
     const isPrefetch = request.method !== 'GET' || request.headers.has('sec-purpose');
-    if (isPrefetch) return refuseStale(context, challenge);
+    if (isPrefetch) return rejectStale(context, challenge);
     const brought = { request, connection, challenge, consume: () => challenges.consumeResult(result) };
     return challenge.kind === 'consent'
       ? continueConsent(context, brought, decision)
@@ -61,10 +61,10 @@ async function continueLogin(
   const loginTarget = await findLoginTarget(context, request, loginTargetOf(challenge));
   if ('missing' in loginTarget) return errors.show(PATH, loginTarget.missing);
   // Login CSRF: a result for one browser does not sign in another.
-  if (digestOf(loginTarget.binding) !== challenge.csrfBinding) return refuseStale(context, challenge);
+  if (digestOf(loginTarget.binding) !== challenge.csrfBinding) return rejectStale(context, challenge);
   // Point of no return: the result is used.
   if (!(await consume())) return errors.show(PATH, 'gone');
-  if (decision.kind !== 'login') return refuseLogin(context, brought);
+  if (decision.kind !== 'login') return cancelLogin(context, brought);
   const account = await store.findAccount(decision.accountId);
   if (account === null || account.disabledAt !== null) return errors.show(PATH, 'gone');
   const about = {
@@ -78,7 +78,7 @@ async function continueLogin(
 }
 
 /** The login failed: sends `access_denied` to the client of a transaction; shows a page to other users. */
-async function refuseLogin(
+async function cancelLogin(
   context: PageContext,
   { request, challenge }: BroughtResult,
 ): Promise<HttpResponse> {
@@ -112,7 +112,7 @@ async function continueConsent(
     transaction.accountId !== challenge.accountId ||
     transaction.accountId === null
   ) {
-    return refuseStale(context, challenge);
+    return rejectStale(context, challenge);
   }
   if (decision.kind !== 'consent') {
     return (await consume()) ? denyConsent(context, transaction) : errors.show(PATH, 'gone');
@@ -121,14 +121,14 @@ async function continueConsent(
   const consentRequest = await createConsentRequest(context, transaction, transaction.accountId, afresh);
   const isUnchanged = hashSecret(serializeConsentRequest(consentRequest)) === challenge.consentRequest;
   const consentDecision = decideConsent(consentRequest, decision);
-  if (!isUnchanged || typeof consentDecision === 'string') return refuseStale(context, challenge);
+  if (!isUnchanged || typeof consentDecision === 'string') return rejectStale(context, challenge);
   // Point of no return: the result is used.
   return (await consume())
     ? continueTransaction(context, { ...transaction, decision: consentDecision })
     : errors.show(PATH, 'gone');
 }
 
-function refuseStale({ errors, layout }: PageContext, challenge: ExternalUiChallenge): Promise<HttpResponse> {
+function rejectStale({ errors, layout }: PageContext, challenge: ExternalUiChallenge): Promise<HttpResponse> {
   const isLogin = challenge.kind === 'login';
   const label = layout.text(isLogin ? 'sign-in.again' : 'consent.review-again');
   return errors.show(PATH, 'stale-form', { action: { label, href: restartPath(challenge) } });

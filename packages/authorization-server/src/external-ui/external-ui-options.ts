@@ -1,4 +1,4 @@
-/** Settings of the headless mode, in which an application of the operator shows the pages of sign-in and consent. */
+/** Options of the external UI, with which an application of the operator shows login and consent. */
 
 import type * as z from 'zod';
 import {

@@ -43,7 +43,7 @@ export function createSignedRequests(context: ServerContext, { secrets }: Extern
       throw invalidSignature('a wrong signature');
     // Point of no return: the signature is used.
     const isFirst = await store.consumeClientAssertion(
-      hashSecret(`headless request ${signature}`),
+      hashSecret(`external UI request ${signature}`),
       at + WINDOW + 1,
     );
     if (!isFirst) throw invalidSignature('a signature that was used before');

@@ -44,14 +44,14 @@ export function createPageErrors({ events }: ServerContext, layout: Layout): Pag
     );
   };
 
-  const refuse: PageErrors['show'] = (endpoint, errorPage, details) => {
+  const showError: PageErrors['show'] = (endpoint, errorPage, details) => {
     const reference = newReference();
     const reason = details?.reason ?? errorPage;
     events({ type: 'request.rejected', endpoint, error: errorPage, reason, reference });
     return show(errorPage, reference, errorPages[errorPage].status, details);
   };
 
-  const refuseError = (endpoint: string, error: OAuthError) => {
+  const showOAuthError = (endpoint: string, error: OAuthError) => {
     const reference = newReference();
     const reason = error.reason ?? error.description;
     events({ type: 'request.rejected', endpoint, error: error.code, reason, reference });
@@ -71,10 +71,10 @@ export function createPageErrors({ events }: ServerContext, layout: Layout): Pag
   };
 
   return {
-    show: refuse,
+    show: showError,
     newReference,
     respond: (endpoint, error) =>
-      error instanceof OAuthError ? refuseError(endpoint, error) : fail(endpoint, error),
+      error instanceof OAuthError ? showOAuthError(endpoint, error) : fail(endpoint, error),
   };
 }
 

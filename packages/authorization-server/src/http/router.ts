@@ -57,10 +57,10 @@ export function createRouter(routes: readonly Route[], events: EventSink, isHttp
       if (place === undefined) return withSecurityHeaders(respondNotFound(path), isHttps);
       const route = place.find(({ method }) => method === methodOf(request));
       try {
-        const answer = await (route === undefined
+        const response = await (route === undefined
           ? respondMethods(place, request)
           : route.handle(request, connection));
-        return finish(request.method === 'HEAD' ? { ...answer, body: null } : answer, place, isHttps);
+        return finish(request.method === 'HEAD' ? { ...response, body: null } : response, place, isHttps);
       } catch (error) {
         return finish(respondThrown(error, request, place[0]?.path ?? path, events), place, isHttps);
       }
@@ -74,9 +74,9 @@ function methodOf({ method }: HttpRequest): string {
 }
 
 /** Adds CORS and security headers. */
-function finish(answer: HttpResponse, place: PathRoutes, isHttps: boolean): HttpResponse {
+function finish(response: HttpResponse, place: PathRoutes, isHttps: boolean): HttpResponse {
   return withSecurityHeaders(
-    place.some((route) => route.crossOrigin) ? withCorsHeaders(answer) : answer,
+    place.some((route) => route.crossOrigin) ? withCorsHeaders(response) : response,
     isHttps,
   );
 }
@@ -90,16 +90,16 @@ async function respondMethods(place: PathRoutes, request: HttpRequest): Promise<
   if (request.method === 'OPTIONS') return respond(204, { allow });
   const error = new OAuthError('invalid_request', `Use ${methods.join(' or ')} here.`, { status: 405 });
   const page = await place
-    .find(({ respondMethodNotAllowed: refuseMethod }) => refuseMethod !== undefined)
+    .find(({ respondMethodNotAllowed }) => respondMethodNotAllowed !== undefined)
     ?.respondMethodNotAllowed?.(request);
   return withHeaders(page ?? respondError(error), { allow });
 }
 
 function respondNotFound(path: string): HttpResponse {
-  const answer = respondError(
+  const response = respondError(
     new OAuthError('invalid_request', 'The authorization server has nothing at this path.', { status: 404 }),
   );
-  return WELL_KNOWN.test(path) ? withCorsHeaders(answer) : answer;
+  return WELL_KNOWN.test(path) ? withCorsHeaders(response) : response;
 }
 
 /**

@@ -16,12 +16,12 @@ export async function readLoginTargetForm(
   context: PageContext,
   request: HttpRequest,
   path: string,
-): Promise<LoginForm | { readonly refusal: Promise<HttpResponse> }> {
+): Promise<LoginForm | { readonly rejection: Promise<HttpResponse> }> {
   const form = await readFormBody(request);
   const loginTarget = await findLoginTarget(context, request, form);
-  if ('missing' in loginTarget) return { refusal: context.errors.show(path, loginTarget.missing) };
+  if ('missing' in loginTarget) return { rejection: context.errors.show(path, loginTarget.missing) };
   const isForeign = isCrossSiteForm(request, context.options.issuer);
-  return isForeign ? { refusal: refuseStaleForm(context, path, loginTarget) } : { form, loginTarget };
+  return isForeign ? { rejection: rejectStaleForm(context, path, loginTarget) } : { form, loginTarget };
 }
 
 /** Like `readLoginTargetForm`, and also checks the CSRF token of the login page. */
@@ -29,16 +29,16 @@ export async function readLoginForm(
   context: PageContext,
   request: HttpRequest,
   path: string,
-): Promise<LoginForm | { readonly refusal: Promise<HttpResponse> }> {
+): Promise<LoginForm | { readonly rejection: Promise<HttpResponse> }> {
   const found = await readLoginTargetForm(context, request, path);
-  if ('refusal' in found) return found;
+  if ('rejection' in found) return found;
   const { form, loginTarget } = found;
   const isOurs = context.csrfTokens.matches(form.one('token'), 'login', ...loginTarget.binding);
-  return isOurs ? found : { refusal: refuseStaleForm(context, path, loginTarget) };
+  return isOurs ? found : { rejection: rejectStaleForm(context, path, loginTarget) };
 }
 
 /** Rejects a form whose CSRF token does not match, with a link that starts the login again. */
-export function refuseStaleForm(
+export function rejectStaleForm(
   { errors, layout }: PageContext,
   path: string,
   loginTarget: LoginTarget,

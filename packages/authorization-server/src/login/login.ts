@@ -76,18 +76,20 @@ export function createLoginRoutes(
     ...[...options.identityProviders.values()].map((identityProvider) =>
       pages.route('POST', `/login/${identityProvider.id}`, async (context, request, connection) => {
         const found = await readLoginForm(context, request, `/login/${identityProvider.id}`);
-        if ('refusal' in found) return found.refusal;
+        if ('rejection' in found) return found.rejection;
         // Without a session, a federated login is rate limited like an authorization request.
         if (!found.loginTarget.isSignedIn) await chargeAuthorizationRequest(networkOf(connection));
-        const answer = await found.loginTarget.startFederatedLogin(identityProvider);
-        return answer.headers['location']?.startsWith('/') ? answer : redirectByPage(context.layout, answer);
+        const response = await found.loginTarget.startFederatedLogin(identityProvider);
+        return response.headers['location']?.startsWith('/')
+          ? response
+          : redirectByPage(context.layout, response);
       }),
     ),
 
     pages.route('POST', '/login', async (context, request, connection) => {
       const { errors, layout } = context;
       const found = await readLoginForm(context, request, '/login');
-      if ('refusal' in found) return found.refusal;
+      if ('rejection' in found) return found.rejection;
       const { form, loginTarget } = found;
       // No local accounts: our login page has no such form.
       if (!options.localAccounts) return errors.show('/login', 'bad-form');
@@ -137,7 +139,7 @@ function createPasskeyLoginRoute(
 ): Route {
   return pages.route('POST', '/login/passkey', async (context, request, connection) => {
     const found = await readLoginForm(context, request, '/login/passkey');
-    if ('refusal' in found) return found.refusal;
+    if ('rejection' in found) return found.rejection;
     const { form, loginTarget } = found;
     const signedIn = await passkeys.verifyLogin(form.one('credential') ?? '', loginTarget.binding);
     if (signedIn === null) {

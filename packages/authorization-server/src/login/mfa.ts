@@ -10,7 +10,7 @@ import { respondPage } from '../ui/respond-page.ts';
 import type { DeviceCookies } from '../users/device-cookie.ts';
 import type { SecondFactors } from '../users/second-factors.ts';
 import type { CompleteLogin } from './complete-login.ts';
-import { readLoginTargetForm, refuseStaleForm } from './login-form.ts';
+import { readLoginTargetForm, rejectStaleForm } from './login-form.ts';
 import type { LoginTarget } from './login-target.ts';
 import { mfaPage } from './mfa-view.ts';
 
@@ -77,10 +77,10 @@ export function createMfaStep(pages: PageRouter, dependencies: MfaDependencies):
 
     route: pages.route('POST', '/login/code', async (context, request, connection) => {
       const found = await readLoginTargetForm(context, request, '/login/code');
-      if ('refusal' in found) return found.refusal;
+      if ('rejection' in found) return found.rejection;
       const { form, loginTarget } = found;
       const pending = await findPending(loginTarget, form);
-      if (pending === null) return refuseStaleForm(context, '/login/code', loginTarget);
+      if (pending === null) return rejectStaleForm(context, '/login/code', loginTarget);
       const { account, until } = pending;
       const device = deviceCookies.findDevice(request, account);
       const attempt = await throttle({ account: account.id, connection, device }, () =>

@@ -43,7 +43,7 @@ export function createSetupRoutes(
   };
 
   /** The link creates the first account only; after that, users log in. */
-  const refuse = async ({ errors, layout }: PageContext): Promise<HttpResponse> => {
+  const rejectToken = async ({ errors, layout }: PageContext): Promise<HttpResponse> => {
     if (!(await store.hasLocalAccounts())) return errors.show('/setup', 'used-link');
     const action = { label: layout.text('sign-in.submit'), href: loginPath('account', false) };
     return errors.show('/setup', 'already-set-up', { action });
@@ -60,19 +60,19 @@ export function createSetupRoutes(
         return respondPage(readyPage(context.layout, { email, offersPasskey, token: signOutToken }));
       }
       const isOpen = token !== undefined && (await firstAccount.isValidToken(token));
-      return isOpen ? show(context, token, '', NO_ERRORS) : refuse(context);
+      return isOpen ? show(context, token, '', NO_ERRORS) : rejectToken(context);
     }),
 
     pages.route('POST', '/setup', async (context, request, connection) => {
       const form = await readFormBody(request);
       const token = form.one('token') ?? '';
       if (isCrossSiteForm(request, options.issuer)) return context.errors.show('/setup', 'stale-form');
-      if (!(await firstAccount.isValidToken(token))) return refuse(context);
+      if (!(await firstAccount.isValidToken(token))) return rejectToken(context);
       const email = form.one('email') ?? '';
       const issues = validateSetupForm(form);
       if (issues !== NO_ERRORS) return show(context, token, email, issues);
       const account = await firstAccount.create(token, email, form.required('password'));
-      if (account === null) return refuse(context);
+      if (account === null) return rejectToken(context);
       const session = await sessions.start(request, connection, account.id);
       return respondRedirect('/setup', [session, deviceCookies.issue(request, account)]);
     }),

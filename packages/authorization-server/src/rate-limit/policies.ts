@@ -70,7 +70,7 @@ export const defaultRateLimits: RateLimitPolicies = {
 export const fixedRateLimits: Readonly<Record<'registrationUpdates' | 'untrustedEvents', RateLimit>> = {
   /** Changes of one registration (RFC 7592): each is written and audited, and hardly any client makes one. */
   registrationUpdates: { burst: 20, perMinute: 6 },
-  /** Audit events that anybody can cause without signing in, by event type: of the rest only the count is kept. */
+  /** Audit events that unauthenticated requests can cause, by event type; of the rest only the count is kept. */
   untrustedEvents: { burst: 1000, perMinute: 120 },
 };
 
@@ -107,8 +107,8 @@ export const outboundFetches: Readonly<Record<'origin' | 'total', RateLimit>> = 
 };
 
 /**
- * Quotas that unauthenticated requests share (outbound fetches, unused registrations): one site may have taken this part of what is left for
- * everybody, so that none takes the last and each gets less the more others want.
+ * Quotas that unauthenticated requests share (outbound fetches, unused registrations): one site may take this part of what is left, so
+ * that no site exhausts a quota, and each gets less as others use more.
  * @see Choudhury and Hahne, Dynamic Queue Length Thresholds, 1998
  */
 export const MAX_SHARE_OF_REST = 0.25;

@@ -49,13 +49,13 @@ export function createUnusedClientQuota(
   }
 
   function count(withSites: boolean): Count {
-    const made: Count = { at: clock(), stored: query(withSites), since: new Set(pending) };
+    const count: Count = { at: clock(), stored: query(withSites), since: new Set(pending) };
     // A failed count fails the requests that wait for it; the next request counts again.
-    made.stored.catch(() => {
-      if (newest === made) newest = null;
+    count.stored.catch(() => {
+      if (newest === count) newest = null;
     });
-    newest = made;
-    return made;
+    newest = count;
+    return count;
   }
 
   return {

@@ -125,7 +125,7 @@ function readLogo(bytes: Uint8Array, report: OptionReport): Logo | null {
     : { type: found.type, ending: found.ending, bytes: new Uint8Array(bytes) };
 }
 
-/** What the accent stands on, and what is written on it. The same as in the stylesheet. */
+/** Background behind the accent colour, and text colour on it. The same as in the stylesheet. */
 const SURFACES = {
   light: { surfaces: ['#ffffff', '#f3f4f7'], inks: ['#ffffff', '#0a1838'], pressed: '#000000' },
   dark: { surfaces: ['#16191f', '#0c0e12'], inks: ['#0a1838', '#ffffff'], pressed: '#ffffff' },

@@ -14,7 +14,7 @@ export interface PageOptions {
   readonly cookies?: readonly string[];
 }
 
-const NOTHING_KEPT = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' } as const;
+const NO_STORE_HEADERS = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' } as const;
 
 /** @see RFC 6749 §10.13, OAuth 2.1 draft 13 §7.10 on clickjacking */
 export async function respondPage(
@@ -27,7 +27,7 @@ export async function respondPage(
     'x-frame-options': 'DENY',
     'x-content-type-options': 'nosniff',
     'cross-origin-resource-policy': 'same-origin',
-    ...NOTHING_KEPT,
+    ...NO_STORE_HEADERS,
     ...options.headers,
   };
   return respond(options.status ?? 200, headers, String(await markup), options.cookies);
@@ -50,5 +50,5 @@ function contentSecurityPolicy({ formAction = [], script = false }: PageOptions)
  * @see RFC 9700 §4.12, OAuth 2.1 draft 13 §7.5.4
  */
 export function respondRedirect(location: string, cookies: readonly string[] = []): HttpResponse {
-  return respond(303, { location, ...NOTHING_KEPT }, null, cookies);
+  return respond(303, { location, ...NO_STORE_HEADERS }, null, cookies);
 }

@@ -179,7 +179,7 @@ input[role=switch]:checked {
 }
 .or { display: flex; gap: 16px; align-items: center; margin: -8px 0; }
 .or::before, .or::after { content: ""; flex: 1; border-top: 1px solid var(--edge); }
-/* The answers, and where they lead, stay in sight however much is asked. */
+/* The buttons and the redirect target stay visible however long the page is. */
 .foot { position: sticky; bottom: 0; padding: 8px 0; margin-bottom: -8px; background: var(--card); }
 footer { display: flex; flex-wrap: wrap; gap: 4px 16px; justify-content: center; padding-top: 8px; }
 footer a { padding: 4px 0; color: var(--quiet); }

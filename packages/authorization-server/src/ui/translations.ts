@@ -3,7 +3,7 @@ import type * as z from 'zod';
 import { lazy, members, type OptionReport, object, optional, record, text } from '../option-schema.ts';
 import { type Language, languageTags } from './texts/languages.ts';
 
-/** What is said of a protected server in one language. What is left out is said as it is without a language. */
+/** Texts of a protected server in one language. Missing ones fall back to the untranslated text. */
 export interface Translation {
   readonly name?: string;
   /** Descriptions of scopes, as users read them. */

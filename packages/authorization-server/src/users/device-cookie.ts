@@ -74,7 +74,7 @@ export function createDeviceCookies({
 }
 
 function keyFrom(masterKey: Uint8Array): KeyObject {
-  return createSecretKey(deriveKey(masterKey, 'known browsers'));
+  return createSecretKey(deriveKey(masterKey, 'device cookies'));
 }
 
 /** The MAC covers the password hash, so that a mark becomes invalid with the password: a reset one may have been stolen. */

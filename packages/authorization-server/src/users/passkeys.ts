@@ -71,7 +71,7 @@ export function createPasskeys(context: ServerContext): Passkeys | null {
         response,
         ...expected(['create', ...bound]),
         supportedAlgorithmIDs: [...PASSKEY_ALGORITHMS],
-      }).catch(refused);
+      }).catch(toNull);
       if (verified?.verified !== true || !(await challenges.consume(challengeOf(response)))) return null;
       const { credential } = verified.registrationInfo;
       return {
@@ -101,7 +101,7 @@ export function createPasskeys(context: ServerContext): Passkeys | null {
         ...expected(['get', ...bound]),
         // The store checks and updates the signature counter atomically.
         credential: { id: passkey.id, publicKey: bytesOf(passkey.publicKey), counter: 0 },
-      }).catch(refused);
+      }).catch(toNull);
       if (verified?.verified !== true || !(await challenges.consume(challengeOf(response)))) return null;
       const { newCounter, userVerified } = verified.authenticationInfo;
       // Point of no return: the signature counter is updated.
@@ -120,7 +120,7 @@ function library(): Promise<typeof import('@simplewebauthn/server')> {
 }
 
 /** The library throws on every invalid response. */
-function refused(error: unknown): null {
+function toNull(error: unknown): null {
   if (error instanceof Error) return null;
   throw error;
 }

@@ -12,7 +12,7 @@ export interface FetchBudget {
   take(origin: string, network: string | null): number;
 }
 
-/** The one key of what counts for everybody. */
+/** The key of the total budget. */
 const ALL = '';
 
 export function createFetchBudget(clock: () => number): FetchBudget {

@@ -65,9 +65,9 @@ export function createFetchJson({ fetch, timeout, budget }: FetchDependencies): 
     try {
       const pending = fetch(url, { headers: headersOf(validators), redirect: 'manual', signal });
       const response = await beforeAbort(pending, signal);
-      return await understand(response, limit, validators, signal);
+      return await readResponse(response, limit, validators, signal);
     } catch (error) {
-      throw explain(error, signal);
+      throw toFetchJsonError(error, signal);
     }
   };
 }
@@ -80,7 +80,7 @@ function headersOf(validators: Validators | null): Record<string, string> {
   };
 }
 
-async function understand(
+async function readResponse(
   response: Response,
   limit: number,
   validators: Validators | null,
@@ -148,7 +148,7 @@ function tooLarge(limit: number): FetchJsonError {
   return new FetchJsonError('unusable', `it is larger than ${limit} bytes`);
 }
 
-function explain(error: unknown, signal: AbortSignal): FetchJsonError {
+function toFetchJsonError(error: unknown, signal: AbortSignal): FetchJsonError {
   if (error instanceof FetchJsonError) return error;
   if (error instanceof OutboundError && error.reason === 'size') {
     return new FetchJsonError('unusable', 'it is larger than allowed');
@@ -158,10 +158,10 @@ function explain(error: unknown, signal: AbortSignal): FetchJsonError {
   }
   const reason = error instanceof OutboundError ? `${error.reason}: ${error.message}` : String(error);
   // An address that the SSRF guard blocks is indistinguishable from one that does not respond.
-  const refused =
+  const isUnusable =
     error instanceof OutboundError && (error.reason === 'address' || error.reason === 'encoding');
   const message = signal.aborted ? 'its host did not respond in time' : 'it could not be fetched';
-  return new FetchJsonError(refused ? 'unusable' : 'outage', message, { reason });
+  return new FetchJsonError(isUnusable ? 'unusable' : 'outage', message, { reason });
 }
 
 function beforeAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {

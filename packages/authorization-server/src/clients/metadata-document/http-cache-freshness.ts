@@ -26,8 +26,8 @@ export function freshnessLifetime(headers: Headers, policy: FreshnessPolicy, now
 }
 
 function lifetimeOf(directives: ReadonlyMap<string, string>, headers: Headers, now: number): number | null {
-  const said = directives.get('s-maxage') ?? directives.get('max-age');
-  if (said !== undefined) return readSeconds(said) ?? 0;
+  const maxAge = directives.get('s-maxage') ?? directives.get('max-age');
+  if (maxAge !== undefined) return readSeconds(maxAge) ?? 0;
   const expires = headers.get('expires');
   if (expires === null) return null;
   const end = Date.parse(expires);

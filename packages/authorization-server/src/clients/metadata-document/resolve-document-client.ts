@@ -20,13 +20,13 @@ const FRESHNESS: FreshnessPolicy = { maxAge: 86_400, defaultAge: 300 };
 /** Seconds for which the last good copy is used while its host fails. */
 const LAST_GOOD_FOR = 7 * 86_400;
 
-/** Seconds for which a copy is kept of a client without a grant. */
-const UNUSED_KEPT = 3600;
+/** Seconds for which the document of a client without a grant is stored. */
+const UNUSED_LIFETIME = 3600;
 
 /** @throws OAuthError `invalid_client`, `temporarily_unavailable` when the fetch budget is exhausted */
 export type ResolveDocumentClient = (
   id: string,
-  moment: 'start' | 'resume',
+  purpose: 'start' | 'resume',
   network: string | null,
 ) => Promise<ResolvedClient>;
 
@@ -43,11 +43,11 @@ export function createResolveDocumentClient(
 ): ResolveDocumentClient {
   const singleFlight = createSingleFlight<ClientMetadataDocumentRecord>();
 
-  return async (id, moment, network) => {
+  return async (id, purpose, network) => {
     const validated = validateDocumentUrl(id, trust);
     if ('issue' in validated) throw new OAuthError('invalid_client', validated.issue);
     const copy = await store.findClientMetadataDocument(id);
-    const isFresh = copy !== null && (moment === 'resume' || clock() < copy.freshUntil);
+    const isFresh = copy !== null && (purpose === 'resume' || clock() < copy.freshUntil);
     return toResolvedClient(isFresh ? copy : await singleFlight.run(id, () => renew(id, copy, network)));
   };
 
@@ -59,31 +59,36 @@ export function createResolveDocumentClient(
   ): Promise<ClientMetadataDocumentRecord> {
     try {
       const result = await fetchJson({ url, limit: LARGEST, network, validators: copy });
-      const renewed = readAnswer(url, copy, result);
+      const renewed = readResult(url, copy, result);
       await store.saveClientMetadataDocument(renewed);
       if (copy !== null && copy.digest !== renewed.digest) events({ type: 'client.changed', clientId: url });
       return renewed;
     } catch (error) {
-      const refusal = explain(error);
-      const reason = refusal.reason ?? refusal.description;
-      const standsIn = copy !== null && mayStandIn(copy, error);
-      // Nothing was fetched, so there is nothing to audit: anybody could cause such events without limit.
-      const isAsked = !(error instanceof FetchJsonError && error.issue === 'budget');
-      if (isAsked)
-        events({ type: 'client_metadata_document.rejected', clientId: url, reason, lastGoodCopy: standsIn });
-      if (standsIn) return copy;
-      throw refusal;
+      const rejection = toOAuthError(error);
+      const reason = rejection.reason ?? rejection.description;
+      const usesLastGoodCopy = copy !== null && mayUseLastGoodCopy(copy, error);
+      // Nothing was fetched, so there is nothing to audit: anyone could cause such events without limit.
+      const wasFetched = !(error instanceof FetchJsonError && error.issue === 'budget');
+      if (wasFetched)
+        events({
+          type: 'client_metadata_document.rejected',
+          clientId: url,
+          reason,
+          lastGoodCopy: usesLastGoodCopy,
+        });
+      if (usesLastGoodCopy) return copy;
+      throw rejection;
     }
   }
 
   /** 410 withdraws the document; every other failure may be temporary. */
-  function mayStandIn(copy: ClientMetadataDocumentRecord, error: unknown): boolean {
+  function mayUseLastGoodCopy(copy: ClientMetadataDocumentRecord, error: unknown): boolean {
     const isGone = error instanceof FetchJsonError && error.issue === 'gone';
     const isOurs = error instanceof FetchJsonError || error instanceof OAuthError;
     return isOurs && !isGone && clock() < copy.fetchedAt + LAST_GOOD_FOR;
   }
 
-  function readAnswer(
+  function readResult(
     url: string,
     copy: ClientMetadataDocumentRecord | null,
     result: FetchJsonResult,
@@ -93,7 +98,7 @@ export function createResolveDocumentClient(
       fetchedAt: now,
       freshUntil: now + freshnessLifetime(result.headers, FRESHNESS, now),
       lastUsedAt: copy?.lastUsedAt ?? null,
-      expiresAt: now + UNUSED_KEPT,
+      expiresAt: now + UNUSED_LIFETIME,
     };
     if (result.kind === 'unchanged' && copy !== null) return { ...copy, ...times };
     const json = result.kind === 'found' ? result.json : null;
@@ -119,7 +124,7 @@ function readValidator(text: string | null): string | null {
   return text !== null && /^[\x20-\x7e]{1,200}$/.test(text) ? text : null;
 }
 
-function explain(error: unknown): OAuthError {
+function toOAuthError(error: unknown): OAuthError {
   if (!(error instanceof FetchJsonError)) {
     if (error instanceof OAuthError) return error;
     throw error;
