@@ -25,10 +25,8 @@ export function createReadRegistrationMetadata({
   return (json) => {
     const metadata = readClientMetadata(json, policy);
     if (Buffer.byteLength(JSON.stringify(metadata)) > LARGEST) {
-      throw new OAuthError(
-        'invalid_client_metadata',
-        `The metadata is too large: at most ${LARGEST / 1024} KiB are stored per client.`,
-      );
+      const description = `The metadata is too large: at most ${LARGEST / 1024} KiB are stored per client.`;
+      throw new OAuthError('invalid_client_metadata', description);
     }
     return metadata;
   };

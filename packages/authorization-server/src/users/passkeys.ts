@@ -144,6 +144,13 @@ function requestOptions(hostname: string, challenge: string): PasskeyOptions {
  * @param server the relying party: host name and display name
  * @see Web Authentication §5.4
  */
+/** Discoverable passkeys; user verification makes one count as both factors. @see WebAuthn §5.4.4 */
+const AUTHENTICATOR_SELECTION: PasskeyOptions['authenticatorSelection'] = {
+  residentKey: 'required',
+  requireResidentKey: true,
+  userVerification: 'preferred',
+};
+
 function creationOptions(
   server: { readonly id: string; readonly name: string },
   { id, email }: AccountRecord,
@@ -156,11 +163,7 @@ function creationOptions(
     user: { id: Buffer.from(id).toString('base64url'), name: email, displayName: email },
     pubKeyCredParams: PASSKEY_ALGORITHMS.map((alg) => ({ type: 'public-key', alg })),
     excludeCredentials: known.map(({ id, transports }) => ({ type: 'public-key', id, transports })),
-    authenticatorSelection: {
-      residentKey: 'required',
-      requireResidentKey: true,
-      userVerification: 'preferred',
-    },
+    authenticatorSelection: AUTHENTICATOR_SELECTION,
     attestation: 'none',
   };
 }

@@ -171,13 +171,8 @@ function parseText(schema: z.ZodType, written: string): unknown {
     const isStructured = options?.some((option) => definitionOf(unwrap(option)).shape !== undefined) === true;
     return isStructured ? JSON.parse(written) : written;
   }
-  if (
-    type === 'array' &&
-    definitionOf(unwrap(element ?? inner)).shape === undefined &&
-    !written.trim().startsWith('[')
-  ) {
-    return written.split(',').map((part) => part.trim());
-  }
+  const isPlainList = type === 'array' && definitionOf(unwrap(element ?? inner)).shape === undefined;
+  if (isPlainList && !written.trim().startsWith('[')) return written.split(',').map((part) => part.trim());
   return type === 'array' || shape !== undefined || valueType !== undefined ? JSON.parse(written) : written;
 }
 

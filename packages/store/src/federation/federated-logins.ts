@@ -7,7 +7,7 @@ import type {
 } from '@portcullis/authorization-server/store';
 import type { Database, Steps } from '../database.ts';
 import { readJson } from '../json.ts';
-import { sql } from '../sql.ts';
+import { type Query, sql } from '../sql.ts';
 import { insertAccount } from '../users/account-rows.ts';
 import { createDataKeyStore } from './data-keys.ts';
 import { createProviderTokensStore } from './provider-tokens.ts';
@@ -87,20 +87,16 @@ interface LinkedIdentityRow {
 
 function createLinkedIdentityStore(database: Database): LinkedIdentityStore {
   return {
-    async findLinkedIdentity(issuer, subject) {
-      return readIdentity(
-        await database.read<LinkedIdentityRow>(
-          sql`SELECT issuer, subject, account_id FROM linked_identities WHERE issuer = ${issuer} AND subject = ${subject}`,
-        ),
-      );
-    },
-    async findLinkedIdentityByAccount(accountId) {
-      return readIdentity(
-        await database.read<LinkedIdentityRow>(
-          sql`SELECT issuer, subject, account_id FROM linked_identities WHERE account_id = ${accountId}`,
-        ),
-      );
-    },
+    findLinkedIdentity: (issuer, subject) =>
+      readIdentity(
+        database,
+        sql`SELECT issuer, subject, account_id FROM linked_identities WHERE issuer = ${issuer} AND subject = ${subject}`,
+      ),
+    findLinkedIdentityByAccount: (accountId) =>
+      readIdentity(
+        database,
+        sql`SELECT issuer, subject, account_id FROM linked_identities WHERE account_id = ${accountId}`,
+      ),
     linkIdentity: (identity, account) =>
       database.transact({ steps: () => link(identity, account), postgres: { lock: 'accounts' } }),
   };
@@ -130,6 +126,7 @@ function readFederatedLogin(row: FederatedLoginRow): FederatedLoginRecord {
   };
 }
 
-function readIdentity([row]: readonly LinkedIdentityRow[]): LinkedIdentityRecord | null {
+async function readIdentity(database: Database, query: Query): Promise<LinkedIdentityRecord | null> {
+  const [row] = await database.read<LinkedIdentityRow>(query);
   return row === undefined ? null : { issuer: row.issuer, subject: row.subject, accountId: row.account_id };
 }

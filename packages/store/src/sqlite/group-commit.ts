@@ -64,9 +64,7 @@ const LONGEST_WAIT = 2;
  * @returns starts the delay
  */
 function createCommitDelay(count: () => number, complete: () => void): () => void {
-  let since = 0;
-  let seen = 0;
-  let quiet = 0;
+  let [since, seen, quiet] = [0, 0, 0];
 
   function look(): void {
     const present = count();

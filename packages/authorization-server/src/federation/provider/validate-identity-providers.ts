@@ -1,5 +1,12 @@
 /** Validates the options of identity providers, and reports every issue. */
-import { impliedScopes, isScope, isSecureUrl, readWebUrl, type Scopes } from '@portcullis/protocol';
+import {
+  impliedScopes,
+  isScope,
+  isSecureUrl,
+  readWebUrl,
+  type ScopeHierarchy,
+  type Scopes,
+} from '@portcullis/protocol';
 import type { OptionReport } from '../../option-schema.ts';
 import type { ResourceDefinition } from '../../resource-options.ts';
 import { areScopesRead } from '../../resource-options.ts';
@@ -83,13 +90,12 @@ function withImplied(
   upstreamScopes: IdentityProvider['upstreamScopes'],
   resources: OtherOptions['resources'],
 ): IdentityProvider['upstreamScopes'] {
+  const required = (scope: string, hierarchy: ScopeHierarchy): Scopes =>
+    [...impliedScopes([scope], hierarchy)].flatMap((implied) =>
+      requiredUpstreamScopes(upstreamScopes, implied),
+    );
   const entries = resources.flatMap(({ scopes, hierarchy = {} }) =>
-    Object.keys(scopes).map((scope): [string, Scopes] => [
-      scope,
-      [...impliedScopes([scope], hierarchy)].flatMap((implied) =>
-        requiredUpstreamScopes(upstreamScopes, implied),
-      ),
-    ]),
+    Object.keys(scopes).map((scope): [string, Scopes] => [scope, required(scope, hierarchy)]),
   );
   const merged = new Map<string, ReadonlySet<string>>();
   for (const [scope, needed] of [...Object.entries(upstreamScopes), ...entries]) {
