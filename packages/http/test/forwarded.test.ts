@@ -1,4 +1,4 @@
-/** Who a request is from: proxies of our own are believed, everybody else's word is not. */
+/** Client address behind proxies: only trusted proxies are believed. */
 import { describe, expect, it } from 'vitest';
 import { createForwardedReader } from '../src/node/forwarded.ts';
 
@@ -10,7 +10,7 @@ describe('the address', () => {
     { is: 'the peer that is no proxy, whatever it claims', connection: '203.0.113.7', headers: { 'x-forwarded-for': '192.0.2.1', forwarded: 'for=192.0.2.1' }, address: '203.0.113.7' },
     { is: 'what our proxy says', connection: '10.1.2.3', headers: { 'x-forwarded-for': '192.0.2.1' }, address: '192.0.2.1' },
     { is: 'what our proxy says in the standard header', connection: '10.1.2.3', headers: { forwarded: 'for=192.0.2.1;proto=https' }, address: '192.0.2.1' },
-    { is: 'the last stranger, not what that one made up', connection: '10.1.2.3', headers: { 'x-forwarded-for': '198.51.100.9, 192.0.2.1' }, address: '192.0.2.1' },
+    { is: 'the last untrusted address, not what it forged', connection: '10.1.2.3', headers: { 'x-forwarded-for': '198.51.100.9, 192.0.2.1' }, address: '192.0.2.1' },
     { is: 'behind several proxies of ours', connection: '127.0.0.1', headers: { 'x-forwarded-for': '6.6.6.6, 192.0.2.1, 10.9.9.9, 2001:db8:1::5' }, address: '192.0.2.1' },
     { is: 'a proxy of ours that asks for itself', connection: '10.1.2.3', headers: { 'x-forwarded-for': '10.5.5.5' }, address: '10.5.5.5' },
     { is: 'the proxy when it says nothing', connection: '10.1.2.3', headers: {}, address: '10.1.2.3' },

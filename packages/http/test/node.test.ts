@@ -47,9 +47,9 @@ async function exchange(port: number, text: string): Promise<string> {
 
 type Tell = (asked: HttpRequest, connection: ConnectionInfo) => unknown;
 
-/** The two kinds of handlers: what is told by either has to be the same. */
+/** Both kinds of handlers, which must receive the same request. */
 const kinds = {
-  room:
+  handler:
     (tell: Tell): HttpHandler =>
     async (asked, connection) =>
       respondJson(await tell(asked, connection)),

@@ -1,4 +1,4 @@
-/** What leaves: JSON that nobody keeps unless told so, errors in the form that OAuth gives them, and CORS without cookies. */
+/** Responses: JSON that is not cached by default, OAuth errors, and CORS without cookies. */
 import { OAuthError, temporarilyUnavailable } from '@portcullis/protocol';
 import { describe, expect, it } from 'vitest';
 import {

@@ -1,4 +1,4 @@
-/** What applications answer, hardened: also what they got from a server behind them and pass on as it is. */
+/** Security headers of application responses, also of those that they proxy. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';

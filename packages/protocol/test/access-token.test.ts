@@ -1,4 +1,4 @@
-/** The claims of an access token: built by one side, judged by the other. */
+/** The claims of an access token: built by the authorization server, checked by the resource server. */
 import {
   ACCESS_TOKEN_TYPE,
   type AccessTokenExpectations,
@@ -78,7 +78,7 @@ describe('checkAccessToken', () => {
       given: { iss: 'https://b.example' },
       expect: { issuers: ['https://a.example', 'https://b.example'] },
     },
-    { description: 'claims that nobody knows', given: { act: {}, groups: ['x'] } },
+    { description: 'unknown claims', given: { act: {}, groups: ['x'] } },
   ];
   it.each(good)('[S-VAL-1] T087 T088 takes $description', ({ given, expect: changes }) => {
     const {

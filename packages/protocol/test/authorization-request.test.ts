@@ -53,13 +53,13 @@ describe('checkAuthorization', () => {
       expect: { prompt: new Set(['login', 'consent']) },
     },
     {
-      description: 'a prompt that nobody knows',
+      description: 'an unknown prompt',
       given: { prompt: 'create dance' },
       expect: { prompt: new Set() },
     },
     { description: 'prompt none', given: { prompt: 'none' }, expect: { prompt: new Set(['none']) } },
     {
-      description: '[AS-AUTHZ-61] parameters that nobody knows',
+      description: '[AS-AUTHZ-61] unknown parameters',
       given: { display: 'popup', nonce: 'n' },
       expect: { scopes: null },
     },
@@ -234,7 +234,7 @@ describe('checkAuthorization', () => {
     );
   });
 
-  it('[AS-AUTHZ-61] T014 leaves several resources to be judged', () => {
+  it('[AS-AUTHZ-61] T014 accepts several resources, for the server to check', () => {
     const query = new URLSearchParams(sound);
     for (const resource of ['https://a.example', 'https://b.example']) query.append('resource', resource);
     expect(checkAuthorizationRequest(readParameters(query)).resources).toEqual([

@@ -75,12 +75,12 @@ describe('successResponse', () => {
 
 describe('errorResponse', () => {
   it('[AS-ISS-30 AS-AUTHZ-77] T016 carries error, state and iss, and no code', () => {
-    const error = new OAuthError('access_denied', 'The person declined.', { reason: 'secret reason' });
+    const error = new OAuthError('access_denied', 'The user declined.', { reason: 'secret reason' });
     const url = new URL(errorResponseUrl(target('https://c.example/cb?x=1'), error, { state: 's', issuer }));
     expect([...url.searchParams]).toEqual([
       ['x', '1'],
       ['error', 'access_denied'],
-      ['error_description', 'The person declined.'],
+      ['error_description', 'The user declined.'],
       ['state', 's'],
       ['iss', issuer],
     ]);
@@ -181,7 +181,7 @@ describe('readAuthorizationResponse', () => {
     expect(JSON.stringify(response)).not.toMatch(/access_denied|0900|evil/);
   });
 
-  it('[C-ISS-60] before RFC 9207 was part of the protocol, iss is a parameter that nobody knows', () => {
+  it('[C-ISS-60] ignores iss in revisions before RFC 9207', () => {
     const ignoring: AuthorizationResponseExpectations = { ...expected, issuerRule: 'ignore' };
     for (const query of ['code=c&state=s&iss=x', 'code=c&state=s'])
       expect(read(query, ignoring)).toEqual({ kind: 'code', code: 'c' });
@@ -209,7 +209,7 @@ describe('readAuthorizationResponse', () => {
       expect: { kind: 'code', code: 'c' },
     },
     {
-      description: 'parameters that nobody knows',
+      description: 'unknown parameters',
       given: 'code=c&session_state=x&next=https://evil',
       expect: { kind: 'code', code: 'c' },
     },
@@ -232,7 +232,7 @@ describe('readAuthorizationResponse', () => {
     expect(read(`${given}&state=s&iss=${iss}`)).toEqual(meaning);
   });
 
-  it('reads no more of a description than a person would', () => {
+  it('truncates a long error description', () => {
     const response = read(`error=x&error_description=${'a'.repeat(100_000)}&state=s&iss=${iss}`);
     expect(response).toMatchObject({ kind: 'error', description: 'a'.repeat(1000) });
   });
@@ -253,7 +253,7 @@ describe('for all responses', () => {
   const text = wholeText;
   const theIssuer = fc.constantFrom('https://as.example', 'https://as.example/', 'https://as.example/t%201');
 
-  it('what the server writes, the client reads, and nobody else', () => {
+  it('reads what the server wrote only at the client of the request', () => {
     fc.assert(
       fc.property(uri, text, text, theIssuer, theIssuer, (redirect, code, state, from, other) => {
         const query = new URL(codeResponseUrl(target(redirect), code, { state, issuer: from })).searchParams;

@@ -285,7 +285,7 @@ describe('invalid_client_metadata', () => {
       given: { token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [publicKey] } },
     },
     {
-      description: '[AS-DCR-65] T041 a method that nobody knows',
+      description: '[AS-DCR-65] T041 an unknown method',
       given: { token_endpoint_auth_method: 'tls_client_auth' },
     },
     {
@@ -323,7 +323,7 @@ describe('invalid_client_metadata', () => {
     { description: 'a name that steers the terminal', given: { client_name: 'Notes\u001b[31m' } },
     { description: 'a name of two lines', given: { client_name: 'Notes\nhttps://trusted.example' } },
     { description: 'a name with half a character', given: { client_name: 'Notes\ud800' } },
-    { description: 'a type that nobody knows', given: { application_type: 'spa' } },
+    { description: 'an unknown type', given: { application_type: 'spa' } },
     { description: 'T013 a malformed scope', given: { scope: 'a"b' } },
     {
       description: 'T013 ten thousand scopes',

@@ -1,4 +1,4 @@
-/** How the cost of a law grows with its input: a ratio, so that no test depends on how fast the machine is. */
+/** How the cost of a function grows with its input: a ratio, so that no test depends on how fast the machine is. */
 import { costHere } from '../../../tests/support/cost.ts';
 
 const LARGE = 2 ** 20;

@@ -8,7 +8,7 @@ import {
 } from '@portcullis/protocol';
 import { describe, expect, it } from 'vitest';
 
-describe('issuerFault', () => {
+describe('issuerError', () => {
   it.each([
     { given: 'https://as.example' },
     { given: 'https://as.example/' },

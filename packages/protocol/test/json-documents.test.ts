@@ -61,7 +61,7 @@ describe('readAuthorizationServerMetadata', () => {
     expect(readAuthorizationServerMetadata(given)).toMatchObject({ document: expected });
   });
 
-  it('leaves out what nobody knows and what is null', () => {
+  it('leaves out unknown and null members', () => {
     const given = {
       ...server,
       registration_endpoint: null,
@@ -274,7 +274,7 @@ describe('hostile JSON', () => {
     { description: 'a prototype that is text', given: `{${members},"__proto__":"x"}` },
     { description: 'methods of objects', given: `{${members},"toString":1,"hasOwnProperty":2,"valueOf":3}` },
     {
-      description: 'deep nesting in what nobody knows',
+      description: 'deep nesting in unknown members',
       given: `{${members},"x":${'['.repeat(5000)}${']'.repeat(5000)}}`,
     },
     {
@@ -297,7 +297,7 @@ describe('hostile JSON', () => {
     expect(readAuthorizationServerMetadata(given)).toEqual({ issues: [expect.stringContaining('issuer')] });
   });
 
-  it('T112 a list of a hundred thousand faults is told in twenty', () => {
+  it('T112 reports a list of a hundred thousand issues in twenty', () => {
     const reading = readAuthorizationServerMetadata({
       ...server,
       scopes_supported: new Array(100_000).fill(1),

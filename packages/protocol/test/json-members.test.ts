@@ -1,4 +1,4 @@
-/** Names of members: what only somebody writes who wants readers to disagree is refused, and nothing else. */
+/** Member names of JSON: rejects duplicate and escaped names, about which parsers disagree. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { checkJsonMembers } from '../src/parsing/json-members.ts';

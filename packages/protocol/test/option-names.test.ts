@@ -1,4 +1,4 @@
-/** Names that nobody knows, and the one that was meant. */
+/** Unknown option names, and the suggested ones. */
 import { describe, expect, it } from 'vitest';
 import { findSimilarName, suggestName, unknownOptionIssues } from '../src/option-names.ts';
 
@@ -29,7 +29,7 @@ describe('unknown names', () => {
     ['one that was spelled wrong', { windw: 1 }, ['dpop.windw: unknown option; did you mean window?']],
     ['one at no value', { windw: undefined }, ['dpop.windw: unknown option; did you mean window?']],
     ['all of them', { a: 1, required: true, bbb: 2 }, ['dpop.a: unknown option; expected one of window, required', 'dpop.bbb: unknown option; expected one of window, required']],
-    ['those that every object has by birth', { toString: 1 }, ['dpop.toString: unknown option; expected one of window, required']],
+    ['those that every object inherits', { toString: 1 }, ['dpop.toString: unknown option; expected one of window, required']],
     ['nothing', undefined, []],
     ['false', false, []],
     ['a list', ['x'], []],

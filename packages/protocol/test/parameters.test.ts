@@ -22,7 +22,7 @@ describe('one', () => {
     { description: 'T006 repeated, once empty', given: 'a=&a=b', expect: 'invalid_request' },
     { description: 'T006 repeated in an encoded spelling', given: 'a=b&%61=c', expect: 'invalid_request' },
     {
-      description: '[AS-AUTHZ-61 AS-TOK-63] beside what nobody knows',
+      description: '[AS-AUTHZ-61 AS-TOK-63] beside unknown ones',
       given: 'x=1&x=2&a=b&y[]=3',
       expect: 'b',
     },

@@ -199,7 +199,7 @@ describe('readProtocolVersion', () => {
     },
     { description: 'any case', given: [['mcp-protocol-version', '2025-06-18']], expect: '2025-06-18' },
     {
-      description: 'a revision that nobody knows yet',
+      description: 'an unknown revision',
       given: [['MCP-Protocol-Version', '2031-01-01']],
       expect: '2031-01-01',
     },

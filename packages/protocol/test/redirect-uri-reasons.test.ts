@@ -1,4 +1,4 @@
-/** What a developer is told about a redirect URI, and texts in which a loopback address only seems to stand. */
+/** Error descriptions for redirect URIs, and URIs that only seem to be loopback. */
 import { checkRedirectUri, matchesRedirectUri, OAuthError, validateRedirectUri } from '@portcullis/protocol';
 import { describe, expect, it } from 'vitest';
 
@@ -17,7 +17,7 @@ describe('a redirect URI', () => {
     ],
     ['cursor://callback', 'uses a private-use scheme that this server does not allow'],
     ['http://c.example/', 'must use https (http is for localhost, 127.0.0.1 and [::1] only)'],
-  ])('%s is refused with words that help', (uri, reason) => {
+  ])('%s is rejected with a helpful description', (uri, reason) => {
     expect(validateRedirectUri(uri)).toMatchObject({ reason });
     expect(() => checkRedirectUri([uri], uri)).toThrow(
       new OAuthError('invalid_request', `The redirect_uri ${reason}.`),
@@ -27,7 +27,7 @@ describe('a redirect URI', () => {
     );
   });
 
-  it('that is not registered, or left out among several, is refused with words that help', () => {
+  it('that is not registered, or left out among several, is rejected with a helpful description', () => {
     const registered = ['https://c.example/cb', 'https://c.example/other'];
     expect(() => checkRedirectUri(registered, 'https://c.example/third')).toThrow(
       new OAuthError('invalid_request', 'The redirect_uri is not registered for this client.'),

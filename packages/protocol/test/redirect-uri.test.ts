@@ -1,4 +1,4 @@
-/** Redirect URIs: what may be registered, what matches, what is admitted. */
+/** Redirect URIs: which may be registered, which match, and which are accepted. */
 import {
   checkRedirectUri,
   isLoopbackHost,
@@ -30,7 +30,7 @@ const scripts = [
   'intent://scan/#Intent;scheme=zxing;end',
 ];
 
-describe('judgeRedirectUri', () => {
+describe('validateRedirectUri', () => {
   const good: readonly { given: string; expect: string }[] = [
     { given: 'https://c.example/cb', expect: 'https' },
     { given: 'https://c.example', expect: 'https' },
@@ -142,8 +142,8 @@ describe('judgeRedirectUri', () => {
     },
   ];
   it.each(bad)('condemns $description', ({ given, expect: expected }) => {
-    const judgement = validateRedirectUri(given);
-    expect(judgement).toEqual({ kind: 'dangerous', reason: expect.stringContaining(expected) });
+    const result = validateRedirectUri(given);
+    expect(result).toEqual({ kind: 'dangerous', reason: expect.stringContaining(expected) });
   });
 
   describe('with private-use schemes', () => {
@@ -393,7 +393,7 @@ describe('matchesRedirectUri', () => {
   );
 });
 
-describe('admitRedirect', () => {
+describe('checkRedirectUri', () => {
   it.each([
     {
       description: 'https',
@@ -535,7 +535,7 @@ describe('for all redirect URIs', () => {
     );
   });
 
-  it('[AS-REDIR-5] what is admitted is registered, and leads to https or to this computer', () => {
+  it('[AS-REDIR-5] accepts only registered URIs, which lead to https or loopback', () => {
     fc.assert(
       fc.property(fc.array(anything, { maxLength: 3 }), anything, (others, requested) => {
         const registered = [...others, requested];
@@ -561,7 +561,7 @@ describe('for all redirect URIs', () => {
     );
   });
 
-  it('every port of a registered loopback URI is admitted', () => {
+  it('accepts every port of a registered loopback URI', () => {
     fc.assert(
       fc.property(loopbackUri, fc.integer({ min: 1, max: 65_535 }), (registered, port) => {
         if (validateRedirectUri(registered).kind !== 'loopback' || readUrl(registered) === null) return;

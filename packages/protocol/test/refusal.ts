@@ -1,4 +1,4 @@
-/** What a law answers when it refuses: the error that it threw, so that a table can name its code. */
+/** Results of rules that reject by throwing an OAuthError, for tables that name its code. */
 import { OAuthError } from '@portcullis/protocol';
 
 /** Runs what must be refused, and answers the refusal; fails when it was not refused. */
@@ -12,7 +12,7 @@ export function refusalOf(run: () => unknown): OAuthError {
   throw new Error('It was not refused.');
 }
 
-/** The answer of a law, or the code with which it refused. */
+/** Returns the result of a rule, or the code of its error. */
 export function answerOf<T>(run: () => T): T | string {
   try {
     return run();

@@ -28,7 +28,7 @@ describe('readTokenExchangeRequest', () => {
       expect: { subjectToken: 't', targets: ['github', 'https://a.example'], scopes: ['a', 'b'] },
     },
     {
-      description: 'several audiences, for the server to judge',
+      description: 'several audiences, for the server to check',
       given: `${usual}&audience=a&audience=b`,
       expect: { subjectToken: 't', targets: ['a', 'b'], scopes: null },
     },

@@ -40,7 +40,7 @@ describe('readAuthorizationCodeRequest', () => {
       },
     },
     {
-      description: '[AS-TOK-63] what nobody knows is ignored',
+      description: '[AS-TOK-63] unknown parameters are ignored',
       given: `x=1&x=2&code=c&code_verifier=${verifier}&scope=a&scope=b`,
       expect: { code: 'c', codeVerifier: verifier, redirectUri: undefined, resources: [] },
     },

@@ -45,8 +45,8 @@ describe('readWebUrl', () => {
     },
     { description: 'a file', given: 'file:///etc/passwd', expect: null },
     { description: 'no host', given: 'https://', expect: null },
-    { description: 'one slash, which parsers mend', given: 'https:/a.example', expect: null },
-    { description: 'no slash, which parsers mend', given: 'https:a.example', expect: null },
+    { description: 'one slash, which parsers correct', given: 'https:/a.example', expect: null },
+    { description: 'no slash, which parsers correct', given: 'https:a.example', expect: null },
     { description: 'three slashes, which parsers skip', given: 'https:///a.example', expect: null },
     { description: 'backslashes, which parsers turn', given: 'https:\\\\a.example', expect: null },
     {
