@@ -1,4 +1,4 @@
-/** The chapters of the demonstration that end well: both profiles, refresh and rotation, client credentials. */
+/** The demo's successful chapters: both profiles, refresh and rotation, client credentials. */
 import { createHash } from 'node:crypto';
 import type { Portcullis } from '../support/portcullis.ts';
 import type { Checks } from './checks.ts';
@@ -13,7 +13,7 @@ import {
   readJson,
   robot,
   type Stage,
-  type TokenAnswer,
+  type TokenResponse,
 } from './stage.ts';
 import type { Exchange, Transcript } from './transcript.ts';
 
@@ -24,10 +24,10 @@ export interface Scene {
   readonly tell: (text: string) => void;
 }
 
-/** What a flow brought, for the chapters after it. */
+/** The client and tokens of an authorization, for later chapters. */
 export interface Granted {
   readonly clientId: string;
-  readonly tokens: TokenAnswer & { readonly refresh_token: string };
+  readonly tokens: TokenResponse & { readonly refresh_token: string };
 }
 
 export async function profileA(scene: Scene): Promise<void> {
@@ -86,7 +86,7 @@ export async function profileB(scene: Scene): Promise<Granted> {
   return { clientId, tokens };
 }
 
-/** A program without tokens makes a note: everything that is needed for it happens by itself. */
+/** A client without tokens adds a note: discovery, registration and sign-in happen automatically. */
 async function useNotes(scene: Scene, chapter: string, server: Portcullis): Promise<readonly Exchange[]> {
   const { transcript, checks, tell } = scene;
   const start = transcript.exchanges.length;
@@ -119,7 +119,7 @@ function isDate(text: string | null | undefined): boolean {
   return /^\d{4}-\d{2}-\d{2}$/.test(text ?? '');
 }
 
-/** Renews tokens twice. Answers the first refresh token, which two others have replaced, and the newest tokens. */
+/** Refreshes twice. Returns the first refresh token, rotated twice since, and the newest tokens. */
 export async function refresh(scene: Scene, { clientId, tokens }: Granted): Promise<Granted> {
   const chapter = 'refresh';
   const { checks, stage, transcript } = scene;
@@ -172,7 +172,7 @@ export async function clientCredentials(scene: Scene): Promise<void> {
   });
   const answer = await callTool(program.fetch, stage.profileB, 'whoami');
   const exchanged = findExchange(transcript.exchanges.slice(start), 'POST', '/token');
-  const tokens: TokenAnswer = JSON.parse(exchanged?.got ?? '{}');
+  const tokens: TokenResponse = JSON.parse(exchanged?.got ?? '{}');
   checks.expect(chapter, 'grant', 'client_credentials', formOf(exchanged).get('grant_type'));
   checks.expect(
     chapter,

@@ -1,4 +1,4 @@
-/** Expectations and observations, compared one by one and shown as a table. */
+/** Checks of expected and actual values, shown as a table. */
 import { isDeepStrictEqual } from 'node:util';
 
 export interface Check {
@@ -11,7 +11,7 @@ export interface Check {
 
 export interface Checks {
   readonly all: readonly Check[];
-  /** Notes that something was seen, and whether it is what was expected. */
+  /** Records an actual value, and whether it was expected. */
   expect(chapter: string, what: string, expected: unknown, seen: unknown): void;
 }
 

@@ -1,4 +1,4 @@
-/** `npm run demo`: both profiles, renewal, applications and refusals over real HTTP, told exchange by exchange. */
+/** `npm run demo`: both profiles, refresh, client credentials and rejections over real HTTP, printed exchange by exchange. */
 import { stripVTControlCharacters } from 'node:util';
 import { owner } from '../support/portcullis.ts';
 import {
@@ -13,10 +13,10 @@ import { createChecks, formatChecks } from './checks.ts';
 import { identityProvider } from './federation.ts';
 import {
   getShortLivedToken,
-  refuseAtTokenEndpoint,
-  refuseMalformed,
-  refuseUnproven,
-  refuseWithoutPermission,
+  rejectAtTokenEndpoint,
+  rejectInsufficientScope,
+  rejectMalformed,
+  rejectUnauthorized,
 } from './refusals.ts';
 import { robot, setStage } from './stage.ts';
 import { createTranscript } from './transcript.ts';
@@ -51,13 +51,13 @@ try {
   chapter('Refresh and rotation');
   const newest = await refresh(scene, first);
   chapter('Refusals, 403: not allowed to do that');
-  await refuseWithoutPermission(scene, first);
+  await rejectInsufficientScope(scene, first);
   chapter('Refusals, 400: malformed');
-  await refuseMalformed(scene, newest);
+  await rejectMalformed(scene, newest);
   chapter('Refusals, 401: not proven, invalid, expired');
-  await refuseUnproven(scene, newest, shortLived);
+  await rejectUnauthorized(scene, newest, shortLived);
   chapter('Refusals at the token endpoint');
-  await refuseAtTokenEndpoint(scene, first, newest);
+  await rejectAtTokenEndpoint(scene, first, newest);
   checks.expect('all', 'secrets in what was told', [], secretsIn(told));
 } catch (error) {
   checks.expect('all', 'how it ended', 'as planned', String(error));
@@ -65,7 +65,7 @@ try {
   await stage.close();
 }
 
-/** Which of the secrets that went over the wire can be read above. */
+/** Secrets sent over the wire that appear in the printed output. */
 function secretsIn(text: string): readonly string[] {
   const plain = stripVTControlCharacters(text);
   const named = /"(?:access_token|refresh_token)":"([^"]+)"|\b(?:code|code_verifier)=([\w.~-]+)/g;

@@ -1,6 +1,6 @@
-/** An exchange in words for a reader: who to whom, what was asked and answered, the fields that matter, secrets masked. */
+/** Describes an HTTP exchange for a reader: sender, receiver, request, response, the fields that matter, secrets masked. */
 import { STATUS_CODES } from 'node:http';
-import type { Exchange, Question } from './transcript.ts';
+import type { Exchange, RecordedRequest } from './transcript.ts';
 
 type Field = readonly [name: string, value: string];
 
@@ -14,7 +14,7 @@ const SECRETS: ReadonlySet<string> = new Set([
   'token',
 ]);
 
-/** Members of JSON documents that the flow uses. */
+/** Members of JSON documents that matter to the flow. */
 const MEMBERS: readonly string[] = [
   'resource',
   'authorization_servers',
@@ -41,7 +41,7 @@ const MEMBERS: readonly string[] = [
 const WIDTH = 27;
 const LONGEST = 240;
 
-export function describeQuestion(question: Question, number: number): string {
+export function describeRequest(question: RecordedRequest, number: number): string {
   const { from, method, url, sent, headers } = question;
   const way = `${from} → ${addressee(url)}`.padEnd(31);
   return [
@@ -50,8 +50,8 @@ export function describeQuestion(question: Question, number: number): string {
   ].join('\n');
 }
 
-/** @param number of the question, unless it was the last that was told */
-export function describeAnswer(exchange: Exchange, number: number | null): string {
+/** @param number of the request, unless it was the last one printed */
+export function describeResponse(exchange: Exchange, number: number | null): string {
   const { status, got, answered } = exchange;
   return [
     `     ${number === null ? '' : `to ${number}: `}${status} ${STATUS_CODES[status] ?? ''}`,
@@ -60,7 +60,7 @@ export function describeAnswer(exchange: Exchange, number: number | null): strin
   ].join('\n');
 }
 
-/** Enough of a secret to recognize it, and to see that another is another. */
+/** Enough of a secret to recognize it, and to distinguish it from others. */
 function mask(secret: string): string {
   return secret.length < 20 ? '••••••' : `${secret.slice(0, 5)}…(${secret.length} characters)`;
 }
@@ -76,7 +76,7 @@ function lines(fields: readonly Field[]): readonly string[] {
   return fields.map(([name, value]) => `         ${name.padEnd(WIDTH)} ${clip(value)}`);
 }
 
-function requestHeaders({ headers }: Question): readonly Field[] {
+function requestHeaders({ headers }: RecordedRequest): readonly Field[] {
   const authorization = headers.get('authorization');
   const version = headers.get('mcp-protocol-version');
   return [
@@ -133,7 +133,7 @@ function lastEvent(body: string): unknown {
   return JSON.parse(/^data: (\{.*\})$/m.exec(body)?.[1] ?? '{}');
 }
 
-/** What a page says of itself. */
+/** The title of a page. */
 function titleOf(page: string): string {
   return (/<title>([^<]*)/.exec(page)?.[1] ?? '').replace(/&#39;/g, "'").trim();
 }

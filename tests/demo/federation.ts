@@ -1,9 +1,9 @@
 /** The federation chapter of the demo: the seven steps, as seen by the client, the browser and the identity provider. */
 
 import { owner } from '../support/portcullis.ts';
-import { createUser, type Elsewhere } from '../support/user.ts';
+import { createUser, type ProviderLogin } from '../support/user.ts';
 import type { Scene } from './chapters.ts';
-import { callTool, claimsOf, createProgram, findExchange, formOf, type TokenAnswer } from './stage.ts';
+import { callTool, claimsOf, createProgram, findExchange, formOf, type TokenResponse } from './stage.ts';
 import type { Exchange } from './transcript.ts';
 
 const chapter = 'federation';
@@ -16,7 +16,7 @@ export async function identityProvider(scene: Scene): Promise<void> {
   const { delegating, identityProvider: party } = stage;
   const start = transcript.exchanges.length;
   const browser = transcript.as('browser');
-  const there: Elsewhere = { id: 'github', origin: party.origin, login: 'ada', password };
+  const there: ProviderLogin = { id: 'github', origin: party.origin, login: 'ada', password };
   const user = createUser(owner, browser, there);
   const program = createProgram(delegating, transcript, tell, {
     browser: { open: async (url) => void user.authorize(url).then(browser) },
@@ -50,11 +50,11 @@ export async function identityProvider(scene: Scene): Promise<void> {
   await checkEnd(scene, tokens);
 }
 
-function tokensOf(said: readonly Exchange[]): TokenAnswer {
+function tokensOf(said: readonly Exchange[]): TokenResponse {
   return JSON.parse(findExchange(said, 'POST', '/token')?.got ?? '{}');
 }
 
-/** Steps 1 and 2: the usual request of the client, our consent, and then the request of the server as a client there. */
+/** Steps 1 and 2: the client's authorization request, our consent, and the server's own authorization request at the provider. */
 function checkFederatedLogin(
   { checks, stage }: Scene,
   said: readonly Exchange[],
@@ -80,7 +80,7 @@ function checkFederatedLogin(
   return asked;
 }
 
-/** Steps 3 to 5: the user signs in there, and the code is redeemed behind the browser. */
+/** Steps 3 to 5: the user signs in at the provider, and the code is redeemed server to server. */
 function checkReturn({ checks, stage: { identityProvider: party } }: Scene, said: readonly Exchange[]): void {
   const typed = said.filter(({ sent }) => new URLSearchParams(sent).get('password') === password);
   checks.expect(
@@ -138,7 +138,7 @@ function seenTokens(said: readonly Exchange[], tokens: readonly string[]): reado
 }
 
 /** The identity provider revokes its tokens: within the status check interval ours are rejected too. */
-async function checkEnd({ checks, stage, transcript, tell }: Scene, tokens: TokenAnswer): Promise<void> {
+async function checkEnd({ checks, stage, transcript, tell }: Scene, tokens: TokenResponse): Promise<void> {
   stage.identityProvider.revokeAll();
   tell(
     '     (the user revokes access at the identity provider; two seconds pass, one more than the bound of this server)\n',

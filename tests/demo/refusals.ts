@@ -1,17 +1,17 @@
-/** The chapter of refusals: every row of the seed's section 7, provoked by a client that breaks the rules. */
+/** The chapter of rejections: every error of the seed's section 7, provoked by a client that breaks the rules. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { owner } from '../support/portcullis.ts';
 import { createUser } from '../support/user.ts';
 import type { Granted, Scene } from './chapters.ts';
-import { bearer, callTool, claimsOf, postForm, readJson, robot, type TokenAnswer } from './stage.ts';
+import { bearer, callTool, claimsOf, postForm, readJson, robot, type TokenResponse } from './stage.ts';
 import type { Fetch } from './transcript.ts';
 
-/** Seconds by which the guard lets clocks differ. */
+/** The guard's clock tolerance in seconds. */
 const SKEW = 5;
 
 const CALLBACK = 'http://127.0.0.1:33418/callback';
 
-/** Gets a token that will have expired when the refusals are due. */
+/** Gets a token that will have expired when the rejections are tested. */
 export async function getShortLivedToken({ stage, transcript }: Scene): Promise<string> {
   const send = transcript.as('client');
   const credentials = Buffer.from(`${robot.client_id}:${encodeURIComponent(robot.client_secret)}`).toString(
@@ -23,11 +23,11 @@ export async function getShortLivedToken({ stage, transcript }: Scene): Promise<
     { grant_type: 'client_credentials', resource: stage.shortLived.resource },
     { authorization: `Basic ${credentials}` },
   );
-  return (await readJson<TokenAnswer>(answer)).access_token;
+  return (await readJson<TokenResponse>(answer)).access_token;
 }
 
 /** 401: authorization is required and not proven, or the token is invalid or expired. */
-export async function refuseUnproven(scene: Scene, granted: Granted, shortLived: string): Promise<void> {
+export async function rejectUnauthorized(scene: Scene, granted: Granted, shortLived: string): Promise<void> {
   const { stage, transcript, checks } = scene;
   const send = transcript.as('attacker');
   const token = granted.tokens.access_token;
@@ -59,7 +59,7 @@ export async function refuseUnproven(scene: Scene, granted: Granted, shortLived:
 }
 
 /** 403: invalid scopes or insufficient permissions. */
-export async function refuseWithoutPermission(scene: Scene, { clientId }: Granted): Promise<void> {
+export async function rejectInsufficientScope(scene: Scene, { clientId }: Granted): Promise<void> {
   const { stage, transcript, checks } = scene;
   const send = transcript.as('attacker');
   const { tokens } = await signIn(scene, clientId, { scope: 'notes:read' });
@@ -84,7 +84,7 @@ export async function refuseWithoutPermission(scene: Scene, { clientId }: Grante
 }
 
 /** 400: the authorization request is malformed. */
-export async function refuseMalformed(scene: Scene, { clientId, tokens }: Granted): Promise<void> {
+export async function rejectMalformed(scene: Scene, { clientId, tokens }: Granted): Promise<void> {
   const { stage, transcript, checks } = scene;
   const send = transcript.as('attacker');
   const { url } = stage.profileB;
@@ -132,8 +132,8 @@ export async function refuseMalformed(scene: Scene, { clientId, tokens }: Grante
   }
 }
 
-/** What the token endpoint refuses: codes and refresh tokens that were used, stolen or invented. */
-export async function refuseAtTokenEndpoint(scene: Scene, first: Granted, newest: Granted): Promise<void> {
+/** Rejections by the token endpoint: used, stolen or forged codes and refresh tokens. */
+export async function rejectAtTokenEndpoint(scene: Scene, first: Granted, newest: Granted): Promise<void> {
   const { stage, transcript, checks } = scene;
   const send = transcript.as('attacker');
   const { url } = stage.profileB;
@@ -167,12 +167,12 @@ export async function refuseAtTokenEndpoint(scene: Scene, first: Granted, newest
   checks.expect('token endpoint', 'access token of that family', 401, revoked.status);
 }
 
-/** A flow by hand, with a verifier of the standard's own example. */
+/** An authorization by hand, with the code_verifier of RFC 7636, appendix B. */
 async function signIn(
   { stage, transcript }: Scene,
   clientId: string,
   more: Readonly<Record<string, string>>,
-): Promise<{ readonly code: string; readonly verifier: string; readonly tokens: TokenAnswer }> {
+): Promise<{ readonly code: string; readonly verifier: string; readonly tokens: TokenResponse }> {
   const { url, resource } = stage.profileB;
   const verifier = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk';
   const address = new URL(`${url}/authorize`);
@@ -195,10 +195,10 @@ async function signIn(
     code_verifier: verifier,
     resource,
   });
-  return { code, verifier, tokens: await readJson<TokenAnswer>(answer) };
+  return { code, verifier, tokens: await readJson<TokenResponse>(answer) };
 }
 
-/** A good token, but of another server. */
+/** A valid token of another server. */
 async function foreignToken(scene: Scene): Promise<string> {
   return getShortLivedToken(scene);
 }
@@ -207,7 +207,7 @@ function callWith(send: Fetch, { stage }: Scene, token: string): Promise<Respons
   return callTool(send, stage.profileB, 'list_notes', {}, bearer(token));
 }
 
-/** The server with a token where none may be. */
+/** The resource URL with a token in the query, where none is allowed. */
 function atQuery<Server extends { readonly resource: string }>(server: Server, token: string): Server {
   return { ...server, resource: `${server.resource}?access_token=${token}` };
 }

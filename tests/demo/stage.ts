@@ -1,4 +1,4 @@
-/** What the demonstration is played on: five servers, each with fresh data on a free port, and who acts there. */
+/** The demo's servers: five, each with fresh data on a free port, and its users and clients. */
 
 import { fileURLToPath } from 'node:url';
 import { type Client, type ClientOptions, createClient, createMemoryStore } from '@portcullis/client';
@@ -23,7 +23,7 @@ export interface Stage {
   readonly withMetadata: Portcullis;
   /** Profile A without: default endpoints. */
   readonly withoutMetadata: Portcullis;
-  /** Profile B. A rotated refresh token answers once more within a second. */
+  /** Profile B, with a grace period of one second. */
   readonly profileB: Portcullis;
   /** Profile B, with access tokens that live for one second. */
   readonly shortLived: Portcullis;
@@ -46,7 +46,7 @@ export async function setStage(): Promise<Stage> {
       fileURLToPath(new URL('../../examples/repositories/app.ts', import.meta.url)),
     ),
   ]);
-  identityProvider.admitRedirect(`${delegating.url}/callback/github`);
+  identityProvider.registerRedirectUri(`${delegating.url}/callback/github`);
   const servers = [withMetadata, withoutMetadata, profileB, shortLived, delegating];
   return {
     withMetadata,
@@ -61,7 +61,7 @@ export async function setStage(): Promise<Stage> {
   };
 }
 
-/** A program on a user's computer: its requests are shown, and those of the browser it opens. */
+/** A client on a user's computer: its requests and those of its browser are printed. */
 export function createProgram(
   server: Portcullis,
   transcript: Transcript,
@@ -122,24 +122,24 @@ export function postForm(
   return send(url, { method: 'POST', headers, body: new URLSearchParams(fields), redirect: 'manual' });
 }
 
-/** A JSON answer, as what the reader knows it to be. */
+/** A JSON response, with the type that the caller expects. */
 export async function readJson<T>(response: Response): Promise<T> {
   return (await response.json()) as T;
 }
 
-export interface TokenAnswer {
+export interface TokenResponse {
   readonly access_token: string;
   readonly refresh_token?: string;
   readonly expires_in: number;
   readonly scope: string;
 }
 
-/** The claims of an access token, as anybody can read them. */
+/** The claims of an access token, unverified. */
 export function claimsOf(token: string): Readonly<Record<string, unknown>> {
   return JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
 }
 
-/** The first exchange that fits. */
+/** The first matching exchange. */
 export function findExchange(
   exchanges: readonly Exchange[],
   method: string,

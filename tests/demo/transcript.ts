@@ -1,10 +1,10 @@
-/** Every HTTP exchange of the demonstration: remembered for the checks, and told as it happens. */
-import { describeAnswer, describeQuestion } from './describe.ts';
+/** Every HTTP exchange of the demo: recorded for the checks, and printed as it happens. */
+import { describeRequest, describeResponse } from './describe.ts';
 
-/** Who sends a request. */
+/** The sender of a request. */
 type Actor = 'client' | 'browser' | 'attacker';
 
-export interface Question {
+export interface RecordedRequest {
   readonly from: Actor;
   readonly method: string;
   readonly url: URL;
@@ -13,21 +13,21 @@ export interface Question {
   readonly sent: string;
 }
 
-export interface Exchange extends Question {
+export interface Exchange extends RecordedRequest {
   readonly status: number;
   readonly answered: Headers;
-  /** The body of the answer. */
+  /** The body of the response. */
   readonly got: string;
 }
 
 export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
 
 export interface Transcript {
-  /** A `fetch` whose exchanges are remembered and told. */
+  /** A `fetch` whose exchanges are recorded and printed. */
   as(actor: Actor): Fetch;
-  /** All that have been answered. */
+  /** All completed exchanges. */
   readonly exchanges: readonly Exchange[];
-  /** Resolves when nothing is under way. */
+  /** Resolves when no exchange is pending. */
   settled(): Promise<void>;
 }
 
@@ -45,13 +45,13 @@ export function createTranscript(tell: (text: string) => void): Transcript {
       headers: request.headers,
       sent: await request.clone().text(),
     };
-    tell(describeQuestion(question, number));
+    tell(describeRequest(question, number));
     const response = await fetch(request);
     const { status, headers: answered } = response;
     const exchange = { ...question, status, answered, got: await response.clone().text() };
     exchanges.push(exchange);
-    // While a browser waits for the client's page, the client speaks with others.
-    tell(describeAnswer(exchange, number === newest ? null : number));
+    // While a browser waits for the client's page, the client sends other requests.
+    tell(describeResponse(exchange, number === newest ? null : number));
     return response;
   }
 

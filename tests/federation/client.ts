@@ -9,18 +9,18 @@ export interface Tokens {
 }
 
 /** A client that has registered at an issuer. */
-export interface Program {
+export interface TestClient {
   /** Sends this user through the pages; returns where that ends. */
   begin(user: User): Promise<URL>;
   redeem(arrived: URL): Promise<Tokens>;
-  /** The whole answer: a refresh may be refused. */
+  /** The raw response: a refresh may be rejected. */
   refresh(token: string): Promise<Response>;
   revoke(token: string): Promise<Response>;
 }
 
 const redirectUri = 'http://127.0.0.1:7/callback';
 
-export async function registerProgram(issuer: string, resource: string): Promise<Program> {
+export async function registerTestClient(issuer: string, resource: string): Promise<TestClient> {
   const registration = await fetch(`${issuer}/register`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },

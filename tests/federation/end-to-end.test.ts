@@ -9,7 +9,7 @@ import type { IdentityProvider } from '../support/identity-providers/identity-pr
 import type { Portcullis } from '../support/portcullis.ts';
 import { startPostgres } from '../support/postgres.ts';
 import type { User } from '../support/user.ts';
-import { PASSWORD_THERE, stageGithub, stageOidc, userAt } from './stage.ts';
+import { PROVIDER_PASSWORD, stageGithub, stageOidc, userAt } from './stage.ts';
 
 /** A client program whose browser is its user's. */
 function programOf(portcullis: Portcullis, user: User) {
@@ -44,7 +44,7 @@ async function repositoriesOf({ fetch: send }: ReturnType<typeof createClient>, 
 /** Search terms for provider tokens: each token, and its parts if it is a JWT. */
 function secretsOf(party: IdentityProvider): readonly string[] {
   expect(party.given.length).toBeGreaterThan(0);
-  return [...party.given, party.client.secret, PASSWORD_THERE];
+  return [...party.given, party.client.secret, PROVIDER_PASSWORD];
 }
 
 function bytesOf(portcullis: Portcullis): string {
@@ -82,9 +82,9 @@ describe.each([
     expect(answer.text).toContain('ada/compiler');
     expect(exchanges.at(0)).toBe('POST /mcp 401');
     expect(tokens.length).toBeGreaterThan(1);
-    expect(party.typed).toContain(PASSWORD_THERE);
+    expect(party.typed).toContain(PROVIDER_PASSWORD);
 
-    // Ours went nowhere but here, theirs never left.
+    // Our tokens were sent only here, and provider tokens to no one.
     const received = party.received();
     for (const token of tokens) expect(received).not.toContain(token);
     const [theirs = ''] = party.given;
@@ -104,7 +104,7 @@ describe.each([
       expect(stored.includes(secret)).toBe(false);
       expect(log.includes(secret)).toBe(false);
     }
-    // What is searched is there: who it is, and what happened.
+    // The search works: it finds the user and the events.
     expect(stored).toContain('provider_token.stored');
     expect((await repositoriesOf(client, portcullis)).status).toBe(200);
   });

@@ -7,7 +7,7 @@ import { callTool } from '../demo/stage.ts';
 import { launchChromium } from '../support/browser.ts';
 import { type ChromiumUser, openBrowserFor } from '../support/chromium-user.ts';
 import type { Portcullis } from '../support/portcullis.ts';
-import { elsewhere, PASSWORD_THERE, stageGithub, stageOidc, until } from './stage.ts';
+import { loginAt, PROVIDER_PASSWORD, stageGithub, stageOidc, until } from './stage.ts';
 
 let browser: Browser;
 beforeAll(async () => {
@@ -50,7 +50,7 @@ describe.each([
 ])('profile $profile in Chromium', ({ revision }) => {
   it('[GW-3P-4 GW-3P-8] a client reads repositories at the GitHub-like provider, and revoking the connection ends it there too', async () => {
     const { portcullis, party } = await stageGithub({ profiles: [revision] });
-    const user = await openBrowserFor(noLocalUser, browser, { elsewhere: elsewhere(party, 'github') });
+    const user = await openBrowserFor(noLocalUser, browser, { elsewhere: loginAt(party, 'github') });
     const visited: string[] = [];
     user.context.on('request', (request) =>
       visited.push(`${request.method()} ${request.url()} ${request.postData() ?? ''}`),
@@ -61,7 +61,7 @@ describe.each([
 
     // The user's password was sent to the identity provider only, and no provider token passed the browser.
     const typed = visited.filter((line) =>
-      line.includes(encodeURIComponent(PASSWORD_THERE).replaceAll('%20', '+')),
+      line.includes(encodeURIComponent(PROVIDER_PASSWORD).replaceAll('%20', '+')),
     );
     expect(typed.length).toBe(1);
     expect(typed[0]).toContain(party.origin);
@@ -81,7 +81,7 @@ describe.each([
     expect(await page.locator('main').textContent()).toContain('GitHub');
     await page.locator('button.danger').click();
     await page.waitForURL(/ended=/);
-    await until(() => !party.stands(party.given[0] ?? ''));
+    await until(() => !party.isLive(party.given[0] ?? ''));
     const late = await fetch(portcullis.resource, {
       method: 'POST',
       headers: { ...program.sent },
@@ -93,11 +93,11 @@ describe.each([
 
   it('[GW-3P-4 GW-3P-8] a client reads files at oidc-provider', async () => {
     const { portcullis, party } = await stageOidc({ profiles: [revision] });
-    const user = await openBrowserFor(noLocalUser, browser, { elsewhere: elsewhere(party, 'company') });
+    const user = await openBrowserFor(noLocalUser, browser, { elsewhere: loginAt(party, 'company') });
     const program = programOf(portcullis, user);
     const answer = await program.fetch(portcullis.resource, { method: 'POST', body: '{}' });
     expect([answer.status, await answer.json()]).toEqual([200, expect.objectContaining({ owner: 'ada' })]);
-    expect(party.typed).toContain(PASSWORD_THERE);
+    expect(party.typed).toContain(PROVIDER_PASSWORD);
     await program.close();
   });
 });
@@ -105,7 +105,7 @@ describe.each([
 describe('a user who declines', () => {
   it('[GW-3P-17] the client is told when the user declines at the identity provider, and no token is issued', async () => {
     const { portcullis, party } = await stageOidc();
-    const there = { ...elsewhere(party, 'company'), decision: 'deny' as const };
+    const there = { ...loginAt(party, 'company'), decision: 'deny' as const };
     const user = await openBrowserFor(noLocalUser, browser, { elsewhere: there });
     const program = programOf(portcullis, user);
     await expect(program.fetch(portcullis.resource, { method: 'POST', body: '{}' })).rejects.toThrow(
@@ -118,7 +118,7 @@ describe('a user who declines', () => {
 
 it('[GW-CONS-48] accepts a form_post response, whose cookies no other site’s form carries', async () => {
   const { portcullis, party } = await stageOidc({}, { responseMode: 'form_post' });
-  const user = await openBrowserFor(noLocalUser, browser, { elsewhere: elsewhere(party, 'company') });
+  const user = await openBrowserFor(noLocalUser, browser, { elsewhere: loginAt(party, 'company') });
   const visited: { readonly line: string; readonly cookie: string }[] = [];
   user.context.on('request', async (request) => {
     const { pathname } = new URL(request.url());

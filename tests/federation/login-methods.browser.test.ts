@@ -8,7 +8,7 @@ import { startGithub } from '../support/identity-providers/github.ts';
 import { startOidc } from '../support/identity-providers/oidc.ts';
 import { likeGithub, likeOidc } from '../support/identity-providers/settings.ts';
 import { owner, startPortcullis } from '../support/portcullis.ts';
-import { PASSWORD_THERE, userAt } from './stage.ts';
+import { PROVIDER_PASSWORD, userAt } from './stage.ts';
 
 let browser: Browser;
 beforeAll(async () => {
@@ -27,8 +27,8 @@ async function setStage() {
     },
     fileURLToPath(new URL('./files-app.ts', import.meta.url)),
   );
-  hub.admitRedirect(`${portcullis.url}/callback/github`);
-  company.admitRedirect(`${portcullis.url}/callback/company`);
+  hub.registerRedirectUri(`${portcullis.url}/callback/github`);
+  company.registerRedirectUri(`${portcullis.url}/callback/company`);
   onTestFinished(async () => {
     callback.close();
     await Promise.all([portcullis.stop(), hub.close(), company.close()]);
@@ -58,7 +58,7 @@ const allow = (page: Page) => page.locator('button[name=decision][value=allow]')
 async function signInThere(page: Page, origin: string): Promise<void> {
   await page.waitForURL((url) => url.origin === origin);
   await page.locator('input[name=login]').fill('ada');
-  await page.locator('input[name=password]').fill(PASSWORD_THERE);
+  await page.locator('input[name=password]').fill(PROVIDER_PASSWORD);
   await page.locator('button[name=answer][value=allow]').click();
 }
 

@@ -1,18 +1,18 @@
 /** The lifecycle of provider tokens with real processes: refreshed once, revoked there or here, and kept through restarts. */
 import { describe, expect, it } from 'vitest';
 import type { IdentityProvider } from '../support/identity-providers/identity-provider.ts';
-import { present, registerProgram } from './client.ts';
+import { present, registerTestClient } from './client.ts';
 import { type Stage, stageGithub, stageMisbehaving, stageOidc, until, userAt } from './stage.ts';
 
 async function connect({ portcullis, party }: Stage<IdentityProvider>, id: string, login = 'ada') {
-  const program = await registerProgram(portcullis.url, portcullis.resource);
+  const program = await registerTestClient(portcullis.url, portcullis.resource);
   const tokens = await program.redeem(await program.begin(userAt(party, id, login)));
   return { program, tokens };
 }
 
 const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
-/** Seconds in which what happened there is noticed here: the bound of the stage, and one for the clock. */
+/** Seconds within which a revocation at the provider is detected: the status check interval, plus one for the clock. */
 const BOUND = 2;
 
 describe('refreshing provider tokens', () => {
@@ -119,7 +119,7 @@ describe('revocation', () => {
         400,
         expect.objectContaining({ error: 'invalid_grant' }),
       ]);
-      // The twin: what was given afterwards stands.
+      // Positive twin: a later grant is live.
       expect((await present(stage.portcullis.resource, again.tokens)).status).not.toBe(401);
     },
   );
@@ -130,16 +130,16 @@ describe('revocation', () => {
   ])(
     '[GW-3P-11] a token revoked by a client is revoked at $provider, and no other user’s',
     async ({ id, start }) => {
-      const stage: Stage<IdentityProvider & { stands(token: string): unknown }> = await start();
+      const stage: Stage<IdentityProvider & { isLive(token: string): unknown }> = await start();
       const first = await connect(stage, id);
       const theirs = stage.party.given.filter((token) => !token.includes('.'));
       const second = await connect(stage, id, 'bob');
       await first.program.revoke(first.tokens.refresh_token);
       expect((await present(stage.portcullis.resource, first.tokens)).status).toBe(401);
-      await until(async () => !(await stage.party.stands(theirs[0] ?? '')));
+      await until(async () => !(await stage.party.isLive(theirs[0] ?? '')));
       expect((await present(stage.portcullis.resource, second.tokens)).status).not.toBe(401);
       const others = stage.party.given.filter((token) => !token.includes('.') && !theirs.includes(token));
-      expect(await stage.party.stands(others[0] ?? '')).toBe(true);
+      expect(await stage.party.isLive(others[0] ?? '')).toBe(true);
     },
   );
 
@@ -149,8 +149,8 @@ describe('revocation', () => {
     const b = await connect(stage, 'github');
     expect(new Set(stage.party.given).size).toBe(2);
     await a.program.revoke(a.tokens.refresh_token);
-    await until(() => !stage.party.stands(stage.party.given[0] ?? ''));
-    expect(stage.party.stands(stage.party.given[1] ?? '')).toBe(true);
+    await until(() => !stage.party.isLive(stage.party.given[0] ?? ''));
+    expect(stage.party.isLive(stage.party.given[1] ?? '')).toBe(true);
     expect((await present(stage.portcullis.resource, b.tokens)).status).not.toBe(401);
   });
 });
@@ -159,7 +159,7 @@ describe('a restart', () => {
   it('[GW-CONS-42 GW-3P-15] a federated login continues after a restart in the middle', async () => {
     const stage = await stageOidc();
     const { portcullis, party } = stage;
-    const program = await registerProgram(portcullis.url, portcullis.resource);
+    const program = await registerTestClient(portcullis.url, portcullis.resource);
     let restarts = 0;
     const user = userAt(party, 'company', 'ada', async (request) => {
       const isBack = request.url.startsWith(`${portcullis.url}/callback/`);

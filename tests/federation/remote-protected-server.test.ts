@@ -15,15 +15,15 @@ import { startGithub } from '../support/identity-providers/github.ts';
 import { likeGithub } from '../support/identity-providers/settings.ts';
 import { type Portcullis, startPortcullis } from '../support/portcullis.ts';
 import { reservePort } from '../support/ports.ts';
-import { present, registerProgram } from './client.ts';
+import { present, registerTestClient } from './client.ts';
 import { stageGithub, until, userAt } from './stage.ts';
 
-/** Times as commands write them. */
+/** Times as commands print them. */
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 
 const file = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 
-/** The example in a process of its own, that knows nothing but an issuer and a secret. */
+/** The example in its own process, which knows only an issuer and a secret. */
 async function runExample(environment: Readonly<Record<string, string>>): Promise<void> {
   const child = spawn(
     process.execPath,
@@ -37,7 +37,7 @@ async function runExample(environment: Readonly<Record<string, string>>): Promis
   await ready(child);
 }
 
-/** Where a program says that it is ready. Its output is read on, so that it can go on writing. */
+/** The URL at which a program reports ready. Its output is read further, so that it never blocks. */
 function ready({ stdout }: ChildProcess): Promise<string> {
   let said = '';
   return new Promise((resolve, reject) => {
@@ -70,7 +70,7 @@ it('[GW-UP-1 GW-UP-2] the example reads from the identity provider with an excha
     clients: [{ client_id: 'repositories', client_secret: SECRET, grant_types: [TOKEN_EXCHANGE] }],
   });
   onTestFinished(async () => void (await portcullis.stop()));
-  party.admitRedirect(`${portcullis.url}/callback/github`);
+  party.registerRedirectUri(`${portcullis.url}/callback/github`);
   await runExample({ PORT: port, ISSUER: portcullis.url, SECRET, GITHUB_API: party.api });
 
   const recorder = createRecorder();
@@ -92,7 +92,7 @@ it('[GW-UP-1 GW-UP-2] the example reads from the identity provider with an excha
   expect(party.received()).not.toContain(ours);
   expect(party.received()).toContain(party.given[0]);
   expect(party.count('GET /user/repos')).toBe(3);
-  // Kept for a while: one exchange for three calls.
+  // The provider token is cached: one exchange for three calls.
   expect(portcullis.output().match(/provider_token\.released/g)).toHaveLength(1);
 });
 
@@ -152,7 +152,7 @@ async function command(portcullis: Portcullis, ...args: readonly string[]): Prom
 it('[GW-3P-11] operators list and revoke connections with provider tokens, which are revoked there too', async () => {
   const { portcullis, party } = await stageGithub();
   party.users.set('ada', { id: 7, login: 'ada \u001b[31mred', email: null, name: null });
-  const program = await registerProgram(portcullis.url, portcullis.resource);
+  const program = await registerTestClient(portcullis.url, portcullis.resource);
   const connect = async (login: string) =>
     program.redeem(await program.begin(userAt(party, 'github', login)));
   const tokens = await connect('ada');
@@ -197,8 +197,8 @@ it('[GW-3P-11] operators list and revoke connections with provider tokens, which
   const ended = await command(portcullis, 'connections', 'end', account.id, id);
   expect([ended.output, ended.errors]).toEqual(['Ended 1 connection.\n', '']);
   await until(async () => (await present(portcullis.resource, tokens)).status === 401);
-  await until(() => !party.stands(party.given[0] ?? ''));
-  expect(party.stands(party.given[1] ?? '')).toBe(true);
+  await until(() => !party.isLive(party.given[0] ?? ''));
+  expect(party.isLive(party.given[1] ?? '')).toBe(true);
 
   // A user without an email address is shown by identifier.
   const users = await command(portcullis, 'users', 'list');

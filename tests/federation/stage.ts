@@ -11,25 +11,25 @@ import {
 import { type OidcIdentityProvider, startOidc } from '../support/identity-providers/oidc.ts';
 import { likeGithub, likeOidc } from '../support/identity-providers/settings.ts';
 import { type Portcullis, startPortcullis } from '../support/portcullis.ts';
-import { createUser, type Elsewhere, type User } from '../support/user.ts';
+import { createUser, type ProviderLogin, type User } from '../support/user.ts';
 
 export interface Stage<Party extends IdentityProvider> {
   readonly portcullis: Portcullis;
   readonly party: Party;
 }
 
-/** The example, in a process of its own; both end with the test. */
+/** The example in its own process; both end with the test. */
 export async function stageGithub(settings: FileConfiguration = {}): Promise<Stage<GithubIdentityProvider>> {
   const party = await startGithub();
   onTestFinished(() => party.close());
   process.env['GITHUB_API'] = party.api;
   const application = fileURLToPath(new URL('../../examples/repositories/app.ts', import.meta.url));
   const portcullis = await start({ identityProviders: [likeGithub(party)], ...settings }, application);
-  party.admitRedirect(`${portcullis.url}/callback/github`);
+  party.registerRedirectUri(`${portcullis.url}/callback/github`);
   return { portcullis, party };
 }
 
-/** An application that says what it could read of the files at oidc-provider. */
+/** An application that reports what it could read of the files at oidc-provider. */
 export async function stageOidc(
   settings: FileConfiguration = {},
   said: Parameters<typeof likeOidc>[1] = {},
@@ -53,7 +53,7 @@ async function stageFiles<Party extends IdentityProvider>(
   process.env['FILES_API'] = `${party.origin}/files`;
   const application = fileURLToPath(new URL('./files-app.ts', import.meta.url));
   const portcullis = await start({ identityProviders: [likeOidc(party, said)], ...settings }, application);
-  party.admitRedirect(`${portcullis.url}/callback/company`);
+  party.registerRedirectUri(`${portcullis.url}/callback/company`);
   return { portcullis, party };
 }
 
@@ -64,10 +64,10 @@ async function start(settings: FileConfiguration, application: string): Promise<
 }
 
 /** The user's password at the identity provider, which nothing of ours may ever see. */
-export const PASSWORD_THERE = 'known to the identity provider only';
+export const PROVIDER_PASSWORD = 'known to the identity provider only';
 
-export function elsewhere(party: IdentityProvider, id: string, login = 'ada'): Elsewhere {
-  return { id, origin: party.origin, login, password: PASSWORD_THERE };
+export function loginAt(party: IdentityProvider, id: string, login = 'ada'): ProviderLogin {
+  return { id, origin: party.origin, login, password: PROVIDER_PASSWORD };
 }
 
 /** A user with an account at the identity provider, and none here. */
@@ -77,10 +77,10 @@ export function userAt(
   login = 'ada',
   send: (request: Request) => Promise<Response> = fetch,
 ): User {
-  return createUser({ email: 'none@example.com', password: 'none' }, send, elsewhere(party, id, login));
+  return createUser({ email: 'none@example.com', password: 'none' }, send, loginAt(party, id, login));
 }
 
-/** Waits until something holds. */
+/** Waits for a condition. */
 export async function until(holds: () => boolean | Promise<boolean>, milliseconds = 45_000): Promise<void> {
   const end = Date.now() + milliseconds;
   while (!(await holds())) {

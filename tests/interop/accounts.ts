@@ -1,8 +1,8 @@
-/** A second account, which no command makes yet: written into the database while the server is stopped. */
+/** A second account, written into the database while the server is stopped. */
 import { randomUUID } from 'node:crypto';
 import { DatabaseSync } from 'node:sqlite';
 
-/** Its password is that of the account that it is modelled on. Answers its identifier. */
+/** It has the password of the account `like`. Returns its identifier. */
 export function addAccount(database: string, email: string, like: string): string {
   const id = `user_${randomUUID()}`;
   const connection = new DatabaseSync(database);

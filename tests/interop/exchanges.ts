@@ -1,4 +1,4 @@
-/** A fetch that remembers what a client asked, of whom, and what it was told. */
+/** A fetch that records a client's requests and responses. */
 
 export interface Exchange {
   readonly method: string;
@@ -7,14 +7,14 @@ export interface Exchange {
   /** Empty when nothing was sent. */
   readonly body: string;
   readonly status: number;
-  /** `WWW-Authenticate` of the answer. */
+  /** `WWW-Authenticate` of the response. */
   readonly challenge: string | null;
 }
 
 export interface Recorder {
   readonly fetch: (url: string | URL | Request, init?: RequestInit) => Promise<Response>;
   readonly exchanges: readonly Exchange[];
-  /** The exchanges so far as `POST /token 200`, those with the protected server left out; forgets them all. */
+  /** The exchanges so far as `POST /token 200`, without those with the protected server; clears the record. */
   summary(): readonly string[];
 }
 

@@ -1,4 +1,4 @@
-/** Access tokens of one second, and a restart: the official SDKs refresh on their own and go on. */
+/** Access tokens that live for one second, and a restart: the official SDKs refresh automatically. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { owner, type Portcullis, startPortcullis } from '../support/portcullis.ts';
@@ -7,11 +7,11 @@ import { createRecorder } from './exchanges.ts';
 import { createMemoryProvider } from './memory-provider.ts';
 import { sdks } from './sdks.ts';
 
-/** Seconds that the guard allows two clocks to differ. */
+/** The guard's clock tolerance in seconds. */
 const skew = 5;
 const lifetime = 1;
 
-/** Each test has applications of its own, without an earlier refresh. */
+/** Each test has its own applications, without earlier refreshes. */
 const applicationsOf = () =>
   sdks.map((sdk) => ({
     sdk,
@@ -39,7 +39,7 @@ afterAll(async () => {
 });
 
 it.each(lone)(
-  '[AS-TTL-1 AS-TOK-2] $name goes on when its token has expired and the server was restarted',
+  '[AS-TTL-1 AS-TOK-2] $name refreshes after its token has expired and the server was restarted',
   async ({ sdk, provider }) => {
     const first = provider.tokens();
     expect(first?.expires_in).toBe(lifetime);

@@ -1,4 +1,4 @@
-/** `mcp-remote` as an application that only knows local servers starts it. */
+/** `mcp-remote`, started as a stdio-only application does. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -17,17 +17,17 @@ export interface Local extends AsyncDisposable {
   authorizationUrl(): Promise<string>;
   /** Follows a redirect back to it as a browser would, as soon as it listens. */
   callBack(url: URL): Promise<void>;
-  /** What it said so far. */
+  /** Its output so far. */
   output(): string;
 }
 
 export interface LocalOptions {
   readonly flags?: readonly string[];
-  /** Where it keeps what it was given; a folder for this connection alone when left out. */
+  /** Where it stores its tokens. Default: a folder for this connection only. */
   readonly folder?: string;
 }
 
-/** The browser that it opens here is one that does nothing. */
+/** It opens a browser command that does nothing. */
 export async function connectByProxy(resource: string, options: LocalOptions = {}): Promise<Local> {
   const own = options.folder === undefined ? await mkdtemp(join(tmpdir(), 'portcullis-mcp-remote-')) : null;
   const transport = new StdioClientTransport({

@@ -1,4 +1,4 @@
-/** What an application gives the official SDKs so that they can authorize: its metadata, and a memory. */
+/** An OAuth client provider for the official SDKs: client metadata, and storage in memory. */
 import { randomUUID } from 'node:crypto';
 import type {
   OAuthClientMetadata,
@@ -22,7 +22,7 @@ export interface Application {
   readonly redirectUrl: string;
   /** Besides name, redirect URI and `token_endpoint_auth_method` `none`. */
   readonly metadata?: Partial<OAuthClientMetadata>;
-  /** What the application was told when it was registered by hand. */
+  /** The client information of an application registered manually. */
   readonly client?: StoredOAuthClientInformation;
 }
 

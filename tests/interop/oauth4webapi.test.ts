@@ -5,7 +5,7 @@ import { owner, type Portcullis, startPortcullis } from '../support/portcullis.t
 import { createUser } from '../support/user.ts';
 import { callTool, readResult } from './tools.ts';
 
-/** The server stands on loopback, where https is not asked for. */
+/** The server is on loopback, where https is not required. */
 const loopback = { [oauth.allowInsecureRequests]: true } as const;
 
 const redirectUri = 'http://127.0.0.1:33418/callback';
@@ -44,7 +44,7 @@ interface Registered {
   readonly authentication: oauth.ClientAuth;
 }
 
-/** Registers a client of its own for each test. */
+/** Registers a separate client for each test. */
 async function register(method: 'none' | 'client_secret_basic' | 'client_secret_post'): Promise<Registered> {
   const response = await oauth.dynamicClientRegistrationRequest(
     as,
@@ -70,7 +70,7 @@ interface Authorized extends Registered {
   readonly tokens: oauth.TokenEndpointResponse;
 }
 
-/** The whole code flow, with the account's consent. */
+/** The complete authorization code flow, with the user's consent. */
 async function authorize({ client, authentication }: Registered, scope: string): Promise<Authorized> {
   const verifier = oauth.generateRandomCodeVerifier();
   const state = oauth.generateRandomState();
@@ -100,7 +100,7 @@ async function authorize({ client, authentication }: Registered, scope: string):
   return { client, authentication, tokens };
 }
 
-/** What the protected server answers to a call of `whoami`. */
+/** The protected server's response to a call of `whoami`. */
 async function whoAmI(token: string): Promise<unknown> {
   const { headers, body } = callTool('whoami');
   const response = await oauth.protectedResourceRequest(token, 'POST', resource, headers, body, loopback);
@@ -244,7 +244,7 @@ describe('client credentials', () => {
   });
 });
 
-/** The OAuth error of an answer that the library threw: read from the body, or beside a challenge. */
+/** The OAuth error of a response that the library threw: from the body or the challenge. */
 function errorOf(refusal: unknown): unknown {
   if (refusal instanceof oauth.ResponseBodyError) return refusal.error;
   return refusal instanceof oauth.WWWAuthenticateChallengeError && refusal.status === 401

@@ -1,4 +1,4 @@
-/** `openid-client`, unmodified: every grant by every method of client authentication that this server has. */
+/** `openid-client`, unmodified: every grant type with every client authentication method of this server. */
 import { exportJWK, generateKeyPair } from 'jose';
 import * as client from 'openid-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -9,7 +9,7 @@ import { callTool } from './tools.ts';
 const redirectUri = 'https://app.example/callback';
 const secret = 'known to both sides: 100% & +1';
 
-/** The server stands on loopback, where https is not asked for. */
+/** The server is on loopback, where https is not required. */
 const options: client.DiscoveryRequestOptions = {
   execute: [client.allowInsecureRequests],
   algorithm: 'oauth2',
@@ -17,7 +17,7 @@ const options: client.DiscoveryRequestOptions = {
 
 const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true });
 
-/** How each method proves itself. */
+/** The configuration of each client authentication method. */
 const proofs = {
   none: () => client.None(),
   client_secret_basic: () => client.ClientSecretBasic(secret),

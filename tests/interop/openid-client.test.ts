@@ -22,7 +22,7 @@ const web = {
   token_endpoint_auth_method: 'client_secret_basic',
 } as const;
 
-/** The server stands on loopback, where https is not asked for. */
+/** The server is on loopback, where https is not required. */
 const options: client.DiscoveryRequestOptions = {
   execute: [client.allowInsecureRequests],
   algorithm: 'oauth2',

@@ -29,11 +29,11 @@ async function stop(): Promise<void> {
 
 interface Flow {
   readonly provider: MemoryProvider;
-  /** What the client asked and was told on the way. */
+  /** The client's requests and responses. */
   readonly said: readonly Exchange[];
 }
 
-/** A whole flow by one SDK: authorizes, makes a note and sees it, and again when its access token is no good any more. */
+/** A complete flow by one SDK: authorizes, adds a note and lists it, and again after its access token has become invalid. */
 async function keepNotes(sdk: Sdk, application: Omit<Application, 'redirectUrl'>): Promise<Flow> {
   const provider = createMemoryProvider({ redirectUrl, ...application });
   const { fetch, exchanges } = createRecorder();
@@ -56,7 +56,7 @@ function spoilAccessToken(provider: MemoryProvider): void {
   if (tokens !== undefined) provider.saveTokens({ ...tokens, access_token: `${tokens.access_token}x` });
 }
 
-/** What was asked besides the protected server itself, each once, in order: `POST /token 200`. */
+/** The distinct requests to other than the protected server, in order: `POST /token 200`. */
 function besidesTheServer(said: readonly Exchange[]): readonly string[] {
   const lines = said
     .filter(({ url }) => url.pathname !== '/mcp')
@@ -77,7 +77,7 @@ function tokenRequests(said: readonly Exchange[]): readonly URLSearchParams[] {
   return requests;
 }
 
-/** The answers that refused a request at the protected server: without a token, and with a spoilt one. */
+/** The protected server's rejections: without a token, and with a damaged one. */
 function challenges(said: readonly Exchange[]): readonly [without: string, spoilt: string] {
   const refused = said.filter(({ url, status }) => url.pathname === '/mcp' && status === 401);
   const [without = '', spoilt = ''] = refused.map(({ challenge }) => challenge ?? '');
@@ -88,7 +88,7 @@ function challenges(said: readonly Exchange[]): readonly [without: string, spoil
   return [without, spoilt];
 }
 
-/** Both profiles end with a short token for the protected server, and a refresh token that took another's place. */
+/** Both profiles end with a short-lived token for the protected server, and a rotated refresh token. */
 function expectTokens({ provider, said }: Flow): void {
   const tokens = provider.tokens();
   expect(decodeJwt(tokens?.access_token ?? '')).toMatchObject({ iss: server.url, aud: server.resource });
@@ -97,7 +97,7 @@ function expectTokens({ provider, said }: Flow): void {
   expect(tokens?.refresh_token).not.toBe(tokenRequests(said)[1]?.get('refresh_token'));
 }
 
-/** Nothing of Profile B, and yet a token for the only protected server. */
+/** Nothing of Profile B, but a token for the only protected server. */
 function expectProfileA(flow: Flow): void {
   for (const challenge of challenges(flow.said)) expect(challenge).not.toContain('resource_metadata');
   expect(flow.provider.opened().searchParams.get('code_challenge_method')).toBe('S256');
@@ -115,7 +115,7 @@ function expectProfileB(flow: Flow): void {
   expectTokens(flow);
 }
 
-/** Draft 12 and draft 13 say it at different places: the port of a loopback redirect URI is the client's to choose. */
+/** The client may choose the port of a loopback redirect URI (OAuth 2.1 drafts 12 and 13, RFC 8252 §7.3). */
 async function expectAnyPort(sdk: Sdk): Promise<void> {
   const redirect_uris = [redirectUrl, 'http://localhost/callback'];
   const provider = createMemoryProvider({

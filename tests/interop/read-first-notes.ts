@@ -1,4 +1,4 @@
-/** The notes of the example, for which a client asks to read only until it wants to write. */
+/** The notes example with `notes:read` by default: writing requires step-up authorization. */
 import type { ProtectedApplication } from '@portcullis/cli';
 import { app as notes } from '../../examples/notes/src/app.ts';
 

@@ -11,7 +11,7 @@ let server: Portcullis;
 let other: Portcullis;
 /** A user with access, to see that nothing has changed. */
 let session: Session;
-/** Tokens by what they are. */
+/** Tokens by description. */
 let tokens: Readonly<Record<'good' | 'foreign', string>>;
 
 beforeAll(async () => {
@@ -39,7 +39,7 @@ interface Answer {
   readonly body: string;
 }
 
-/** Sends headers as they are, also twice. */
+/** Sends raw headers, also repeated ones. */
 function send(
   path: string,
   method: string,
@@ -66,7 +66,7 @@ function send(
   });
 }
 
-/** A call that would add a note if it were let in. */
+/** A call that would add a note if it were accepted. */
 function addNote(path: string, ...authorizations: readonly string[]): Promise<Answer> {
   const { headers, body } = callTool('add_note', { text: 'Must not be kept' });
   const raw = [...headers].flat();

@@ -15,7 +15,7 @@ const START = 1_900_000_000;
 
 let now = START;
 let server: AuthorizationServer;
-/** Paths that a guard elsewhere has asked the authorization server for. */
+/** Paths that a remote guard has requested at the authorization server. */
 let asked: string[] = [];
 let stop: () => Promise<void>;
 
@@ -60,7 +60,7 @@ async function issue(): Promise<string> {
 
 const revoke = (token: string): Promise<Response> => post('/revoke', { token });
 
-/** The authorization server as seen from elsewhere. */
+/** The authorization server as seen by a remote guard. */
 const reach = (url: string, init: RequestInit): Promise<Response> => {
   asked.push(new URL(url).pathname);
   const { signal: _signal, ...rest } = init;

@@ -15,7 +15,7 @@ export interface Sdk {
 }
 
 export interface Session {
-  /** Answers the structured content of a tool's result. */
+  /** Returns the structured content of a tool's result. */
   call(tool: string, input?: Readonly<Record<string, unknown>>): Promise<unknown>;
   close(): Promise<void>;
 }
@@ -62,7 +62,7 @@ export const sdkTwo: Sdk = {
 
 export const sdks: readonly Sdk[] = [sdkOne, sdkTwo];
 
-/** What both SDKs and all their transports have in common. */
+/** The common parts of both SDKs and all their transports. */
 interface Caller {
   callTool(call: { name: string; arguments: Record<string, unknown> }): Promise<Record<string, unknown>>;
   close(): Promise<void>;

@@ -10,7 +10,7 @@ import { openBrowserFor } from '../support/chromium-user.ts';
 import { owner, type Portcullis, startPortcullis } from '../support/portcullis.ts';
 
 declare global {
-  /** What the page has loaded and remembers. */
+  /** The state of the page. */
   var app: { readonly oauth: typeof OAuth; as?: OAuth.AuthorizationServer; client?: OAuth.Client };
 }
 
@@ -68,7 +68,7 @@ it('a single-page application discovers, registers, gets a token and uses it', a
   expect(called.body).toContain(server.url);
 });
 
-/** By the challenge of the protected server, which the page has to be allowed to read. */
+/** Discovery by the protected server's challenge, which CORS must expose to the page. */
 function findServer(page: Page) {
   return page.evaluate(async (resource) => {
     const { oauth } = globalThis.app;
@@ -143,7 +143,7 @@ function redeem(page: Page, request: AuthorizationRequest & { readonly answer: s
   );
 }
 
-/** With the headers of new and old protocols, all of which a preflight has to allow. */
+/** With the headers of new and old protocol versions, all of which a preflight must allow. */
 function callWhoAmI(page: Page, token: string): Promise<{ status: number; body: string }> {
   return page.evaluate(
     async ({ resource, authorization }) => {

@@ -24,11 +24,11 @@ const notes = {
 };
 const script = fileURLToPath(new URL('../../packages/cli/from-sources.js', import.meta.url));
 
-/** A protected server elsewhere that knows only its issuer. */
+/** A remote protected server that knows only its issuer. */
 interface Elsewhere {
   readonly resource: string;
   readonly server: Server;
-  /** Seconds in which it has to refuse what was revoked. */
+  /** Seconds within which it must reject a revoked token. */
   readonly bound: number;
 }
 
@@ -182,7 +182,7 @@ it.each([
   );
   expect(took).toEqual(ways.map(([way]) => [way, true]));
   expect(await present(resource, bystander)).toBe(200);
-  // Who lost nothing but a token has the next one, which is good at once.
+  // After revoking a single token the client gets a new one, which is valid at once.
   const [, alone] = tokens;
   const form = { grant_type: 'refresh_token', client_id: notes.client_id };
   const next = await post('/token', { ...form, refresh_token: alone?.refresh_token ?? '' });

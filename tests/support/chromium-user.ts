@@ -1,7 +1,7 @@
 /** A user with an account in a real browser. */
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { untilPainted } from '../../scripts/gallery/paint.ts';
-import type { Account, Decision, Elsewhere, User } from './user.ts';
+import type { Account, Decision, ProviderLogin, User } from './user.ts';
 
 export interface ChromiumUser extends User {
   readonly context: BrowserContext;
@@ -10,15 +10,15 @@ export interface ChromiumUser extends User {
 export interface BrowserHabits {
   readonly javaScriptEnabled?: boolean;
   /** Picks this identity provider whenever there is a choice, and completes its page too. */
-  readonly elsewhere?: Elsewhere;
+  readonly elsewhere?: ProviderLogin;
 }
 
-/** Milliseconds for each page and each answer to it: less than a test's own limit, so that what is missing is named. */
+/** Milliseconds for each page and each form: less than a test's timeout, so that the error names what is missing. */
 const PATIENCE = 50_000;
 
 /**
  * A user with a browser profile of their own. The client must listen at its redirect URI, because the browser follows the redirect.
- * `authorize` resolves when the page there has answered.
+ * `authorize` resolves when the page there has loaded.
  */
 export async function openBrowserFor(
   account: Account,
@@ -54,12 +54,12 @@ async function signIn(page: Page, { email, password }: Account): Promise<void> {
 }
 
 /** With a single identity provider there is no choice. */
-async function choose(page: Page, { id }: Elsewhere): Promise<void> {
+async function choose(page: Page, { id }: ProviderLogin): Promise<void> {
   const button = page.locator(`button[formaction="/login/${id}"]`);
   if ((await button.count()) > 0) await button.click();
 }
 
-async function decide(page: Page, decision: Decision, elsewhere: Elsewhere | undefined): Promise<URL> {
+async function decide(page: Page, decision: Decision, elsewhere: ProviderLogin | undefined): Promise<URL> {
   const { origin } = new URL(page.url());
   await page.locator(`button[name=decision][value=${decision}]`).click();
   if (elsewhere !== undefined && decision === 'allow') await answerThere(page, elsewhere);
@@ -69,7 +69,7 @@ async function decide(page: Page, decision: Decision, elsewhere: Elsewhere | und
 
 async function answerThere(
   page: Page,
-  { origin, login, password, decision = 'allow' }: Elsewhere,
+  { origin, login, password, decision = 'allow' }: ProviderLogin,
 ): Promise<void> {
   await page.waitForURL((url) => url.origin === origin);
   await page.locator('input[name=login]').fill(login);

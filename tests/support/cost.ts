@@ -1,13 +1,13 @@
-/** What work costs, told in the processor's time: the clock on the wall also counts what else the machine is busy with. */
+/** The cost of work as CPU time: wall time also counts other work on the machine. */
 
-/** Milliseconds of the processor that a piece of work took, with all threads of this process. */
+/** CPU milliseconds of asynchronous work, in all threads of this process. */
 export async function costOf(work: () => unknown): Promise<number> {
   const before = process.cpuUsage();
   await work();
   return since(before);
 }
 
-/** The same of work that is done when it returns. */
+/** The same for synchronous work. */
 export function costHere(work: () => unknown): number {
   const before = process.cpuUsage();
   work();

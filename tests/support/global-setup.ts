@@ -1,4 +1,4 @@
-/** What all tests of a run share: one PostgreSQL, a place for their files, and what was compiled before. */
+/** Shared set-up of a test run: one PostgreSQL, a temporary folder, and the compile cache. */
 import { execFile } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { chmod, mkdtemp, statfs, writeFile } from 'node:fs/promises';
@@ -23,7 +23,7 @@ export async function setup(): Promise<() => Promise<void>> {
 
 /** Where Linux keeps files in memory. */
 const MEMORY = '/dev/shm';
-/** Bytes that have to be free there; a run takes a few hundred million. */
+/** Bytes that must be free there; a run needs a few hundred million. */
 const BYTES_NEEDED = 2 * 2 ** 30;
 
 /**
@@ -38,13 +38,13 @@ async function keepFilesInMemory(): Promise<() => void> {
   if (folder === null) return () => {};
   const leave = () => rmSync(folder, { recursive: true, force: true });
   process.once('exit', leave);
-  // PostgreSQL may run as another user, and has to come through to a folder of its own.
+  // PostgreSQL may run as another user, and must be able to reach its own folder.
   await chmod(folder, 0o711);
   if (await canExecute(folder)) process.env['TMPDIR'] = folder;
   return leave;
 }
 
-/** Whether programs run that lie there, as those do by which tests stand in for a browser. Containers often forbid it. */
+/** Whether programs in that folder can be executed, as tests need for fake browsers. Containers often forbid it. */
 async function canExecute(folder: string): Promise<boolean> {
   const program = join(folder, 'program');
   await writeFile(program, '#!/bin/sh\n', { mode: 0o700 });
@@ -54,7 +54,7 @@ async function canExecute(folder: string): Promise<boolean> {
   );
 }
 
-/** Started when the first test asks for it. */
+/** Started when the first test needs it. */
 async function lendPostgres(): Promise<() => Promise<void>> {
   let postgres: ReturnType<typeof startServer> | undefined;
   const lender = createServer((_request, response) => {

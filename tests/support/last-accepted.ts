@@ -3,9 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 
 /**
- * Seconds after which a token was taken for the last time, of which is asked until it is refused. A request counts from its
- * beginning: however slow the machine is, one that began behind the bound is refused.
- * @param present answers the status of a request with the token
+ * Seconds after which a token was last accepted, tried until it is rejected. A request counts from its
+ * start: however slow the machine is, one that started after the bound is rejected.
+ * @param present returns the status of a request with the token
  */
 export async function lastTaken(present: () => Promise<number>): Promise<number> {
   const ended = performance.now();
@@ -13,7 +13,7 @@ export async function lastTaken(present: () => Promise<number>): Promise<number>
     const begun = performance.now() - ended;
     const status = await present();
     if (status === 401) return taken / 1000;
-    // An outage is neither a refusal nor an acceptance.
+    // An outage neither rejects nor accepts.
     expect([200, 503]).toContain(status);
     if (status === 200) taken = begun;
   }

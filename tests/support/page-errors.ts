@@ -1,4 +1,4 @@
-/** What a browser complains of while it shows a page: refused sources, failed requests, errors of scripts. */
+/** Errors of a page in a browser: blocked sources, failed requests, script errors. */
 import type { Page } from 'playwright-core';
 
 /** Reported when input precedes a page's autofocus: not an error of the page. */

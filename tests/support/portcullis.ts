@@ -1,4 +1,4 @@
-/** Portcullis with the example server, run as a newcomer runs it: the real command, on a free port, with data of its own. */
+/** Portcullis with the example server, run as documented: the real command, on a free port, with its own data. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { reservePort } from './ports.ts';
 import type { Account } from './user.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-/** What `npm start` runs, from any folder: Node, its flags, and as the last word the application. */
+/** The command line of `npm start`, from any folder: Node, its flags, and finally the application. */
 const { scripts }: { scripts: { start: string } } = JSON.parse(
   readFileSync(join(root, 'package.json'), 'utf8'),
 );
@@ -27,25 +27,25 @@ export interface Portcullis {
   readonly url: string;
   /** The protected server. */
   readonly resource: string;
-  /** Milliseconds of the processor that the process has taken until now. Linux only. */
+  /** CPU milliseconds of the process so far. Linux only. */
   processorTime(): Promise<number>;
   /** SQLite file, unless the configuration names another. */
   readonly database: string;
   output(): string;
   errors(): string;
-  /** Bytes that the process occupies. Linux only. */
+  /** Resident memory of the process in bytes. Linux only. */
   residentMemory(): Promise<number>;
   /**
-   * Ends the process and starts another on the same port and data; `between` runs while there is none.
-   * @param signal `SIGKILL`: it gets no chance to end what is under way
+   * Stops the process and starts another on the same port and data; `between` runs in the meantime.
+   * @param signal `SIGKILL`: it cannot finish pending work
    */
   restart(between?: (database: string) => void, signal?: 'SIGTERM' | 'SIGKILL'): Promise<void>;
-  /** Ends the process and removes its data. Answers its exit code. */
+  /** Stops the process and removes its data. Returns its exit code. */
   stop(): Promise<number | null>;
 }
 
 /**
- * @param configuration what stands in the configuration file
+ * @param configuration the content of the configuration file
  * @param application a module to protect instead of the example
  */
 export async function startPortcullis(
@@ -67,7 +67,7 @@ export async function startPortcullis(
       PORTCULLIS_BOOTSTRAP_PASSWORD: owner.password,
     }),
   };
-  // One that it finds again after a restart.
+  // The same port after a restart.
   const settings = { ...environment, PORTCULLIS_PORT: String(await reservePort()) };
   let running = await run(folder, args, settings);
   const { url } = running;

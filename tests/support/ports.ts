@@ -1,4 +1,4 @@
-/** Ports for what has to listen where it was told, or where it listened before. */
+/** Free ports for servers that must listen on a given port, or on the same one again. */
 import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
@@ -13,7 +13,7 @@ export async function reservePort(): Promise<number> {
   }
 }
 
-/** On all addresses, so that neither 127.0.0.1 nor `localhost` is taken. */
+/** On all addresses, so that both 127.0.0.1 and `localhost` are free. */
 function isFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const probe = createServer();

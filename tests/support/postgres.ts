@@ -13,20 +13,20 @@ import { reservePort } from './ports.ts';
 
 const run = promisify(execFile);
 
-/** The environment variable that tells test workers whom to ask for the server they share. */
+/** The environment variable with the address of the shared server's controller, for test workers. */
 export const SHARED_POSTGRES = 'TEST_SHARED_POSTGRES';
 
 export interface Postgres {
   /** The maintenance database. */
   readonly url: string;
-  /** Makes an empty database and answers its URL. */
+  /** Creates an empty database and returns its URL. */
   createDatabase(): Promise<string>;
-  /** Drops the databases made here; ends the server too, unless all tests share it. */
+  /** Drops the databases created here; stops the server too, unless all tests share it. */
   stop(): Promise<void>;
 }
 
-/** What tests do with: it need not outlive a fall of this computer, nor be followed by another, nor plan by what it learns meanwhile. */
-const FORGETFUL: Readonly<Record<string, string>> = {
+/** Settings for tests: no crash safety, no replication, no statistics. */
+const TEST_SETTINGS: Readonly<Record<string, string>> = {
   fsync: 'off',
   synchronous_commit: 'off',
   full_page_writes: 'off',
@@ -37,7 +37,7 @@ const FORGETFUL: Readonly<Record<string, string>> = {
 
 interface Server {
   readonly url: string;
-  /** Ends the server; its data stays. */
+  /** Stops the server and keeps its data. */
   halt(): Promise<void>;
   /** Starts it again where it was. */
   resume(): Promise<void>;
@@ -49,7 +49,7 @@ interface Server {
  * demo) the caller gets a server of its own. `settings` are for a server of its own only.
  */
 export async function startPostgres(
-  settings: Readonly<Record<string, string>> = FORGETFUL,
+  settings: Readonly<Record<string, string>> = TEST_SETTINGS,
 ): Promise<Postgres> {
   const shared = process.env[SHARED_POSTGRES];
   if (shared !== undefined) return databases(await askShared(shared), async () => {});
@@ -57,7 +57,7 @@ export async function startPostgres(
   return databases(server.url, server.stop);
 }
 
-/** The first question starts the server, every later one gets the same answer. See `global-setup.ts`. */
+/** The first request starts the server; later ones get the same server. See `global-setup.ts`. */
 async function askShared(address: string): Promise<string> {
   const response = await fetch(address);
   const answer = await response.text();
@@ -93,7 +93,9 @@ async function query(url: string, sql: string): Promise<void> {
 }
 
 /** Starts a server on a free loopback port, with a data folder of its own that `stop` removes. */
-export async function startServer(settings: Readonly<Record<string, string>> = FORGETFUL): Promise<Server> {
+export async function startServer(
+  settings: Readonly<Record<string, string>> = TEST_SETTINGS,
+): Promise<Server> {
   const folder = await mkdtemp(join(tmpdir(), 'portcullis-postgres-'));
   const remove = () => rm(folder, { recursive: true, force: true });
   try {
@@ -142,7 +144,7 @@ async function startIn(
   };
 }
 
-/** Answers how to end it. */
+/** Returns the function that stops it. */
 async function runIn(folder: string, launch: () => ChildProcess, url: string): Promise<() => Promise<void>> {
   const server = launch();
   let log = '';
@@ -197,7 +199,7 @@ function unprivilegedOwner(): { uid: number; gid: number } | undefined {
   return { uid: id('-u'), gid: id('-g') };
 }
 
-/** Where `initdb` and `postgres` lie: as installed, or copied where another user can reach them. */
+/** The folder of `initdb` and `postgres`: as installed, or copied where another user can reach them. */
 async function placeBinaries(folder: string, forAnotherUser: boolean): Promise<string> {
   const native = await installedBinaries();
   if (!forAnotherUser || (await reachableByOthers(native))) return join(native, 'bin');

@@ -10,24 +10,24 @@ export type Decision = 'allow' | 'deny';
 /** A user of the pages. Stays signed in from one call to the next. */
 export interface User {
   /**
-   * Opens an authorization URL, signs in if asked to, and decides.
-   * Answers where that ends: the client's redirect URI with the response.
+   * Opens an authorization URL, signs in if required, and decides.
+   * Returns the final URL: the client's redirect URI with the response.
    */
   authorize(url: string | URL, decision?: Decision): Promise<URL>;
 }
 
 type Fetch = (request: Request) => Promise<Response>;
 
-/** Redirects and pages between an authorization URL and the client; more means going round in circles. */
+/** The most redirects and pages between an authorization URL and the client; more is a loop. */
 const MOST_STEPS = 10;
 
 /** A user of an identity provider: its identifier, its address, and the user's login there. */
-export interface Elsewhere {
+export interface ProviderLogin {
   readonly id: string;
   readonly origin: string;
   readonly login: string;
   readonly password: string;
-  /** Their answer there; `allow` when left out. */
+  /** Their decision there. Default: `allow`. */
   readonly decision?: Decision;
 }
 
@@ -35,7 +35,7 @@ export interface Elsewhere {
  * A user whose browser sends through `send`; the redirect URI itself is not visited.
  * @param elsewhere picks this identity provider whenever there is a choice, and completes its page too
  */
-export function createUser(account: Account, send: Fetch = fetch, elsewhere?: Elsewhere): User {
+export function createUser(account: Account, send: Fetch = fetch, elsewhere?: ProviderLogin): User {
   const jars = new Map<string, Cookies>();
   return {
     async authorize(url, decision = 'allow') {
@@ -75,7 +75,7 @@ interface Cookies {
   keep(response: Response): void;
 }
 
-/** The cookies of one host; all of them go everywhere. */
+/** The cookies of one host, sent with every request. */
 function createCookies(): Cookies {
   const jar = new Map<string, string>();
   return {
@@ -92,18 +92,18 @@ function createCookies(): Cookies {
 
 interface Form {
   readonly action: string;
-  /** What it sends as it stands: boxes that are not ticked send nothing. */
+  /** Its fields as submitted unchanged: unchecked boxes send nothing. */
   readonly fields: readonly (readonly [string, string])[];
   readonly buttons: readonly { readonly name: string; readonly value: string; readonly action: string }[];
 }
 
-/** Fills in the form that asks by whom to sign in, for a password or a decision, and presses its button. */
+/** Fills in and submits the form that asks for a login method, a password or a decision. */
 function answer(
   page: string,
   status: number,
   url: string,
   { email, password, decision }: Account & { readonly decision: Decision },
-  elsewhere: Elsewhere | undefined,
+  elsewhere: ProviderLogin | undefined,
 ): Request {
   const forms = readForms(page);
   const asking = (...wanted: readonly string[]) =>
@@ -167,7 +167,7 @@ function unescapeHtml(text: string): string {
   return text.replace(/&(lt|gt|quot|#39|amp);/g, (entity, name: string) => ENTITIES[name] ?? entity);
 }
 
-/** What a page says, for error messages. */
+/** The text of a page, for error messages. */
 function textOf(page: string): string {
   const main = /<main>([\s\S]*)<\/main>/.exec(page)?.[1] ?? page;
   return unescapeHtml(main.replace(/<[^>]*>/g, ' '))

@@ -34,7 +34,7 @@ it('signs 2,000 access tokens that jose verifies, and reads no token that was al
     const read = await jwtVerify(token, key, { typ: 'at+jwt', currentDate: new Date(1_800_000_100_000) });
     expect(read.payload).toEqual(claims);
     expect(tokens.read(token)).toEqual(claims);
-    // What was found to be signed is remembered: only the whole token, to the letter.
+    // The cache of verified signatures is keyed by the exact token.
     expect(tokens.read(token)).toEqual(claims);
     expect(tokens.read(tampered(token))).toBeNull();
   }

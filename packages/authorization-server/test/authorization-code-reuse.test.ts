@@ -11,7 +11,7 @@ import {
 
 const HOME = '192.0.2.1';
 
-/** Redeems a code from an address; answers status and body. */
+/** Redeems a code from an address; returns status and body. */
 async function redeemFrom(
   { server }: ServerUnderTest,
   address: string | undefined,
@@ -22,7 +22,7 @@ async function redeemFrom(
   return { status: response.status, body: (await response.json()) as Record<string, unknown> };
 }
 
-/** A code that was redeemed from home, and what it gave. */
+/** A code redeemed from the home network, and the tokens issued. */
 async function setOut() {
   const t = await startServer();
   const { code, verifier } = await t.issueCode();

@@ -1,4 +1,4 @@
-/** The grant authorization_code: one code, one client, one verifier, one redemption. */
+/** The grant type authorization_code: one code, one client, one PKCE verifier, one redemption. */
 import { hash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import {
@@ -16,7 +16,7 @@ import {
 
 const other = 'w'.repeat(43);
 
-/** Sends the form; expects a refusal after which the code still works, so that nothing was consumed. */
+/** Sends the form; expects a rejection after which the code still works: nothing was consumed. */
 async function expectHarmless(
   t: ServerUnderTest,
   form: Record<string, string> | [string, string][],

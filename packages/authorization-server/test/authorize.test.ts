@@ -27,7 +27,7 @@ async function expectPage(t: Scene, path: string, status = 400, visitor = t.visi
   return sight;
 }
 
-/** An error that travels by redirect, with state and issuer, and nothing stored. */
+/** An error redirect, with state and issuer, and nothing stored. */
 async function expectRedirect(t: Scene, path: string, error: string, visitor = t.visitor): Promise<URL> {
   const before = t.snapshot();
   const { status, left } = await visitor.open(path);
@@ -196,7 +196,7 @@ describe('client and redirect URI', () => {
       expect([end, status, body['error']]).toEqual([end, 400, 'invalid_redirect_uri']);
       expect(t.snapshot()).toBe(before);
     }
-    // Behind the host these characters are harmless, and they are not lost.
+    // After the host these characters are harmless, and kept.
     const redirect_uri = 'https://fine.example/cb;frame-ancestors';
     const client_id = await t.registerClient({ redirect_uris: [redirect_uri] });
     const consent = await t.visitor.signIn(requestOf({ client_id, redirect_uri }));

@@ -102,7 +102,7 @@ describe('the options of an authorization server', () => {
     const found = await issuesOf({ resources: [notes], clients: [], ...options } as never);
     expect(found).toEqual(expect.arrayContaining([...issues]));
     expect(found.filter((issue) => /: unknown (?:key|option); /.test(issue))).toHaveLength(issues.length);
-    // What they were meant as is good.
+    // Spelled correctly, the options are valid.
     expect(await issuesOf({ resources: [notes], clients: [], identityProviders: [IDENTITY_PROVIDER], lifetimes: { accessToken: 60 } })).toEqual([]);
   }); // biome-ignore format: a table
 

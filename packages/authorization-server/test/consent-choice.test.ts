@@ -43,7 +43,7 @@ const BOARD: AuthorizationServerOptions['resources'][number] = {
   hierarchy: { wipe: ['draw'] },
 };
 
-/** Redeems what the client was called back with. */
+/** Redeems the code of a redirect to the client. */
 async function tokens(t: Scene, { left }: Sight, client_id = 'web'): Promise<Record<string, unknown>> {
   const form = redemption(left?.searchParams.get('code') ?? '', VERIFIER, client_id);
   const secret = client_id === 'web' ? { client_secret: 'web-secret' } : {};
@@ -106,7 +106,7 @@ describe('granting fewer scopes', () => {
       t.visitor.submit(consent, { decision: 'allow', scope: undefined }),
     );
     expect(textOf(again)).toContain('Leave at least one turned on, or choose Cancel.');
-    // What was switched off stays so: pressing Allow once more grants nothing either.
+    // Switched-off scopes stay off: pressing Allow again grants nothing either.
     expect(again.html).toContain('role="switch" name="scope" value="draw">');
     expect(again.html).not.toContain(' checked');
     const back = await t.visitor.submit(again, { decision: 'allow', scope: 'draw' });
@@ -214,7 +214,7 @@ describe('requesting more scopes', () => {
 });
 
 describe('remembered consent', () => {
-  /** Ada has allowed `web` to read, in a browser that says how it comes. */
+  /** Ada has allowed `web` to read, in a browser that sends fetch metadata. */
   async function remember(options: Partial<AuthorizationServerOptions> = {}): Promise<Scene> {
     const t = await setScene(options);
     t.visitor.headers = { ...OWN_NAVIGATION };
@@ -293,7 +293,7 @@ describe('remembered consent', () => {
     const sight = await t.visitor.open(
       requestOf({ scope: isSame ? 'notes:read' : undefined, ...parameters }),
     );
-    // A scope that the resource does not have is left out, so the first request asks for nothing more.
+    // A scope that the resource does not have is dropped, so the first request adds none.
     expect(asksAgain(sight)).toBe(!isSame);
   });
 

@@ -72,7 +72,7 @@ afterAll(async () => {
   for (const end of ends) await end();
 });
 
-/** A client of its own for each test, so that none holds what another was given. */
+/** A separate client for each test, so that no grants are shared. */
 async function register(redirect_uri: string, client_name = 'Notes CLI'): Promise<string> {
   const response = await fetch(`${issuer}/register`, {
     method: 'POST',
@@ -88,7 +88,7 @@ async function visit(options: BrowserContextOptions = {}): Promise<Page> {
   return context.newPage();
 }
 
-/** Waits for a page: a click does not wait for what it leads to. */
+/** Waits for a page: a click does not wait for navigation. */
 const on = (page: Page, heading: string) =>
   page.getByRole('heading', { level: 1, name: heading, exact: true }).waitFor();
 
@@ -104,7 +104,7 @@ async function ask(page: Page, parameters: Record<string, string>): Promise<void
   await untilPainted(page);
 }
 
-/** Allows, and redeems what the client was called back with. */
+/** Allows, and redeems the code. */
 async function allow(page: Page, client_id: string, callback: string): Promise<Record<string, unknown>> {
   await page.click('[value=allow]');
   await page.waitForURL(`${callback}?code=**`);

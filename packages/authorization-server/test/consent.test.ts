@@ -20,7 +20,7 @@ import {
 const SESSION = '__Host-portcullis-session';
 const BROWSER = '__Host-portcullis-browser';
 
-/** A refusal that is a page: no redirect, no code, nothing stored. */
+/** An error page: no redirect, no code, nothing stored. */
 async function expectRefused(t: Scene, status: number, act: () => Promise<Sight>): Promise<Sight> {
   const before = t.snapshot();
   const sight = await act();
@@ -338,7 +338,7 @@ describe('the consent page', () => {
 });
 
 describe('a forged consent decision', () => {
-  /** A consent page, and what must be true of it afterwards: it can still be answered. */
+  /** A consent page, and a check that it still accepts a decision afterwards. */
   async function openConsent(): Promise<{ t: Scene; consent: Sight }> {
     const t = await setScene();
     return { t, consent: await t.visitor.signIn(requestOf()) };

@@ -23,7 +23,7 @@ async function flow(t: Scene, { from = HOME, later = 0 } = {}) {
   return { access: String(body['access_token']), refresh: String(body['refresh_token']) };
 }
 
-/** Refreshes as the client of a flow. */
+/** Refreshes as the client of the transaction. */
 async function refresh(t: Scene, token: string) {
   const form = { ...refreshing(token, 'web'), client_secret: 'web-secret' };
   const { status, body } = await t.post('/token', form);

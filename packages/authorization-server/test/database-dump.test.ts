@@ -9,13 +9,13 @@ import { startPostgres } from '../../../tests/support/postgres.ts';
 import { createEncryptor, dataKeyContext, signingKeyContext } from '../src/encryption/encryptor.ts';
 import { codeOf, recoveryCodesOn, secretOn } from './code-app.ts';
 import {
-  leaveFor,
+  logInByProvider,
   openId,
   redeemAt,
-  setUpstreamScene,
-  signInThere,
+  setFederationScene,
+  signInAtProvider,
+  startFederatedLogin,
   startFiles,
-  stayAt,
 } from './federation-scene.ts';
 import { basic, CALLBACK, claimsOf, MASTER_KEY, refreshing } from './server-under-test.ts';
 import { decide, EMAIL, PASSWORD, requestOf, type Scene, type Sight, setScene, VERIFIER } from './visitor.ts';
@@ -48,7 +48,7 @@ const postgres: Place = {
   },
 };
 
-/** Every row of every table: what is text as it is, and what is bytes as the bytes that it is. */
+/** Every row of every table: text as text, and bytes as bytes. */
 async function dumpPostgres(location: string): Promise<Buffer> {
   const client = new Client({ connectionString: location });
   await client.connect();
@@ -66,7 +66,7 @@ async function dumpPostgres(location: string): Promise<Buffer> {
   return Buffer.concat(kept.flatMap((part) => [part, Buffer.from('\n')]));
 }
 
-/** Nothing of these may be found: as text, as the bytes that the text stands for, or those in hexadecimal. */
+/** None of these may be found as text, as decoded bytes, or in hexadecimal. */
 function expectNone(dump: Buffer, secrets: Readonly<Record<string, string | Buffer>>): void {
   const found = Object.entries(secrets).filter(([, secret]) => {
     const bytes = Buffer.isBuffer(secret) ? secret : Buffer.from(secret, 'base64url');
@@ -141,13 +141,13 @@ async function useAccounts(location: string): Promise<Record<string, string | Bu
 /** The same with users who sign in at an identity provider. */
 async function useIdentityProvider(location: string): Promise<Record<string, string | Buffer>> {
   const files = await startFiles();
-  const t = await setUpstreamScene([openId(files)], { store: await openStore(location) });
-  const { body, status } = await redeemAt(t, await signInThere(t.visitor));
+  const t = await setFederationScene([openId(files)], { store: await openStore(location) });
+  const { body, status } = await redeemAt(t, await logInByProvider(t.visitor));
   expect(status).toBe(200);
   // Another user is still at the identity provider.
   const away = t.newVisitor();
-  const { left } = await leaveFor(away);
-  await stayAt(away, left);
+  const { left } = await startFederatedLogin(away);
+  await signInAtProvider(away, left);
   const state = left?.searchParams.get('state') ?? '';
   expect(files.given.length).toBeGreaterThanOrEqual(3);
   const encryptor = createEncryptor(MASTER_KEY);
@@ -173,7 +173,7 @@ it.each([file, postgres])(
       const secrets = await use(location);
       const bytes = await dump();
       expectNone(bytes, secrets);
-      // These are the bytes: what is no secret is there.
+      // The dump is complete: values that are not secret are found.
       for (const known of ['token.issued', claimsOf(secrets['access token'])['grant_id']]) {
         expect(bytes.includes(String(known))).toBe(true);
       }

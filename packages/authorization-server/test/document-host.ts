@@ -1,4 +1,4 @@
-/** A host of client documents for tests: it answers what a test wrote, and remembers what it was asked. */
+/** A host of client documents for tests: it serves what a test sets, and records requests. */
 import type { OutboundFetch } from '@portcullis/http/outbound';
 
 /** What a URL serves: JSON, or a whole response made from the request. */
@@ -6,7 +6,7 @@ type Page = object | ((request: Request) => Response | Promise<Response>);
 
 export interface DocumentHost {
   readonly pages: Map<string, Page>;
-  /** The addresses that were asked for, in order. */
+  /** The requested URLs, in order. */
   readonly asked: string[];
   readonly fetch: OutboundFetch;
 }
@@ -26,7 +26,7 @@ export function createDocumentHost(pages: Readonly<Record<string, Page>> = {}): 
   return host;
 }
 
-/** A document as a good host serves it, to be asked for again each time unless the headers say more. */
+/** A valid document, revalidated each time unless the headers allow caching. */
 export function respond(document: unknown, headers: Record<string, string> = {}, status = 200): Response {
   const all = { 'content-type': 'application/json', ...headers };
   return new Response(JSON.stringify(document), { status, headers: all });

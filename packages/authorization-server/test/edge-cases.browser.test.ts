@@ -14,7 +14,7 @@ let issuer: string;
 let app: Server;
 const events: AuthorizationEvent[] = [];
 const clock = { ahead: 0 };
-/** Whether cookies get lost between browser and server, as they do in a browser that keeps none. */
+/** Whether cookies are dropped between browser and server, as in a browser that stores none. */
 const cookies = { off: false };
 const arrived: string[] = [];
 const ends: (() => Promise<unknown>)[] = [];
@@ -76,7 +76,7 @@ async function enter(): Promise<{ page: Page; context: BrowserContext }> {
   return { page: await context.newPage(), context };
 }
 
-/** The address at which an app opens the browser. */
+/** The authorization URL that an app opens in the browser. */
 async function request(state = 'xyz'): Promise<string> {
   const response = await fetch(`${issuer}/register`, {
     method: 'POST',
@@ -95,7 +95,7 @@ async function signIn(page: Page, path?: string): Promise<void> {
   await page.click('form[action="/login"] button');
 }
 
-/** The heading of a page, with the reason that stands in the event log by the reference on it. Waits for such a page. */
+/** Waits for an error page; returns its heading with the reason that the event log has for its reference. */
 async function refusalOn(page: Page): Promise<readonly unknown[]> {
   await page.waitForSelector('.reference');
   return [await page.locator('h1').textContent(), await reasonOf(page)];
@@ -103,7 +103,7 @@ async function refusalOn(page: Page): Promise<readonly unknown[]> {
 
 const allow = '[name=decision][value=allow]';
 
-/** The reference on a page stands in the event log, with the reason. */
+/** The event log has the reference of the page, with the reason. */
 async function reasonOf(page: Page): Promise<string | undefined> {
   const reference = await page.locator('.reference code').textContent();
   const found = events.find((event) => event.reference === reference);
@@ -304,7 +304,7 @@ describe('a first visit', () => {
       sizes.set(paths.get(requestId) ?? requestId, encodedDataLength);
     });
     await page.goto(await request(), { waitUntil: 'networkidle' });
-    // What the session hears comes beside what the page waits for.
+    // Network events arrive independently of what the page waits for.
     await expect.poll(() => sizes.size).toBeGreaterThanOrEqual(3);
     const total = [...sizes.values()].reduce((sum, size) => sum + size, 0);
     expect([...sizes.keys()].map((path) => path.replace(/[\w-]{16}\./, ''))).toEqual(

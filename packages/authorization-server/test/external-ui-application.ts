@@ -13,7 +13,7 @@ export interface Signed {
   readonly nonce?: string;
 }
 
-/** The header of a signed request, as the documentation has it. */
+/** The header of a signed request, as documented. */
 export function signatureOf({ issuer, path, body, secret = SECRET, at, nonce }: Signed): string {
   const chosen = nonce ?? randomBytes(16).toString('base64url');
   const digest = createHash('sha256').update(body).digest('base64url');

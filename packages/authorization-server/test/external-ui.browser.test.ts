@@ -12,7 +12,7 @@ import { EMAIL, PASSWORD, requestOf, VERIFIER } from './visitor.ts';
 let browser: Browser;
 let application: Server;
 let app: Server;
-/** The authorization server that the application works for. */
+/** The authorization server whose pages the application shows. */
 let issuer = '';
 
 beforeAll(async () => {
@@ -40,7 +40,7 @@ async function start(handle: (request: IncomingMessage, response: ServerResponse
 /** `localhost` and `127.0.0.1` are two sites to a browser. */
 const originOf = (server: Server) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
-/** Asks the authorization server, as the documentation says. */
+/** Calls the authorization server's API, as documented. */
 async function call(path: string, members: { readonly challenge: string }): Promise<Record<string, unknown>> {
   const body = JSON.stringify(members);
   const at = Math.floor(Date.now() / 1000);
@@ -54,13 +54,13 @@ async function call(path: string, members: { readonly challenge: string }): Prom
   });
   const answer = (await response.json()) as Record<string, unknown>;
   if (!response.ok && answer['error'] !== 'invalid_grant') throw new Error(JSON.stringify(answer));
-  // The question is no longer open: the authorization server knows what there is to say.
+  // The challenge is no longer open: the authorization server explains why.
   return response.ok
     ? answer
     : { continue: `${issuer}/headless/continue?${new URLSearchParams({ challenge: members.challenge })}` };
 }
 
-/** The application: two pages with a form each. Its own session is the hidden field; it is only as long as this test. */
+/** The application: two pages with a form each. Its session is a hidden field, to keep the test short. */
 async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const url = new URL(request.url ?? '/', originOf(application));
   if (request.method === 'POST') {
@@ -127,7 +127,7 @@ async function visit(javaScriptEnabled = true): Promise<Page> {
   return context.newPage();
 }
 
-/** The address at which an app opens the browser. */
+/** The authorization URL that an app opens in the browser. */
 async function request(): Promise<{ url: string; client_id: string; redirect_uri: string }> {
   const redirect_uri = `${originOf(app)}/callback`;
   const response = await fetch(`${issuer}/register`, {
@@ -166,7 +166,7 @@ describe('an external UI in Chromium', () => {
     const token = await fetch(`${issuer}/token`, { method: 'POST', body: new URLSearchParams(form) });
     expect(await token.json()).toMatchObject({ token_type: 'Bearer', scope: 'read' });
 
-    // Back to the question that was answered: the way is not open a second time.
+    // Back to the completed challenge: it cannot be completed again.
     await page.goBack();
     expect(await page.locator('h1').textContent()).toBe('This request is no longer open');
   });

@@ -38,7 +38,7 @@ type Answer = { readonly status: number; readonly body: Record<string, unknown>;
 interface Stage extends Scene {
   /** Sends a signed request of the application. */
   call(path: string, members: unknown, signed?: Partial<Signed>): Promise<Answer>;
-  /** The same, whose answer must be where to send the browser: a path of the server. */
+  /** The same, which must return where to send the browser: a path of this server. */
   conclude(path: string, members: unknown): Promise<string>;
 }
 
@@ -63,7 +63,7 @@ async function stage(
   return { ...t, call, conclude };
 }
 
-/** The challenge with which the browser left for the application. */
+/** The challenge with which the browser was redirected to the application. */
 function challengeOf({ left }: Sight, page: string): string {
   const challenge = left?.searchParams.get('challenge') ?? '';
   const expected = new URL(page);
@@ -72,7 +72,7 @@ function challengeOf({ left }: Sight, page: string): string {
   return challenge;
 }
 
-/** Signs the visitor in at the application: what the browser sees then. */
+/** Signs the visitor in at the application; returns the next page. */
 async function signIn(t: Stage, visitor: Visitor, path: string, more: object = {}): Promise<Sight> {
   const challenge = challengeOf(await visitor.open(path), loginUrl);
   return visitor.open(await t.conclude('/headless/accept', { challenge, email: EMAIL, ...more }));
@@ -446,7 +446,7 @@ describe('a result from the external UI', () => {
     // The victim is led to the application with the attacker’s challenge, and is signed in there.
     const challenge = challengeOf(await attacker.open(wanted), loginUrl);
     await victim.open(await t.conclude('/headless/accept', { challenge, email: EMAIL }));
-    // The answer was never shown to the attacker, whose browser is where it was.
+    // The attacker never saw the result, and their browser has not moved on.
     const again = await attacker.open(`/headless/continue?challenge=${challenge}`);
     challengeOf(again, loginUrl);
     expect(attacker.cookies.has('__Host-portcullis-session')).toBe(false);
@@ -540,7 +540,7 @@ describe('a result from the external UI', () => {
     const alone = await serverWith({ masterKey: next });
     const refused = await accept(alone, second.challenge);
     expect([refused.status, refused.body['error']]).toEqual([400, 'invalid_grant']);
-    // The request was spent, and nothing else.
+    // The signed request was used up, and nothing else.
     const before = t.snapshot();
     const lost = await walk(alone, third.visitor, answered);
     expect([lost.status, lost.left]).toEqual([400, null]);
@@ -585,7 +585,7 @@ function flip(text: string): string {
   return `${text.slice(0, at)}${text[at] === 'A' ? 'B' : 'A'}${text.slice(at + 1)}`;
 }
 
-/** What a request of the application leaves behind: that its signature was used. */
+/** The only trace of a request of the application: its used signature. */
 function withoutSpent(snapshot: string): string {
   return snapshot.replace(/^used_client_assertions\n.*/ms, '');
 }

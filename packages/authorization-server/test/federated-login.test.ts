@@ -6,19 +6,19 @@ import { nextStep } from '../src/authorization/next-step.ts';
 import type { AuthorizationServerOptions } from '../src/index.ts';
 import { createAuthorizationServer } from '../src/index.ts';
 import {
-  comeBack,
-  elsewhere,
-  leaveFor,
+  type FederationScene,
+  logInByProvider,
+  openCallback,
   openId,
+  type ProviderSignIn,
   plain,
   redeemAt,
-  type Stay,
-  setUpstreamScene,
-  signInThere,
-  signOutThere,
+  setFederationScene,
+  signInAtProvider,
+  signOutAtProvider,
+  startFederatedLogin,
   startFiles,
-  stayAt,
-  type UpstreamScene,
+  startProvider,
   until,
 } from './federation-scene.ts';
 import { CLIENTS, claimsOf, ISSUER, MASTER_KEY, NOTES, RESOURCES } from './server-under-test.ts';
@@ -33,12 +33,12 @@ import {
   type Visitor,
 } from './visitor.ts';
 
-const startHub = () => elsewhere(startGithub, 'hub');
-const startLiar = () => elsewhere(startMisbehaving, 'files');
+const startHub = () => startProvider(startGithub, 'hub');
+const startLiar = () => startProvider(startMisbehaving, 'files');
 
 async function setFilesScene(options: Partial<AuthorizationServerOptions> = {}) {
   const files = await startFiles();
-  return { files, t: await setUpstreamScene([openId(files)], options) };
+  return { files, t: await setFederationScene([openId(files)], options) };
 }
 
 /** Federated login cookies that a response sets. */
@@ -131,9 +131,9 @@ describe('a federated login', () => {
     });
     expect(redemptions(files)).toBe(0);
 
-    const back = await stayAt(t.visitor, left);
+    const back = await signInAtProvider(t.visitor, left);
     expect(back.pathname).toBe('/callback/files');
-    const end = await comeBack(t.visitor, back);
+    const end = await openCallback(t.visitor, back);
     expect(redemptions(files)).toBe(1);
     expect(end.left?.href).toMatch(/^https:\/\/app\.example\/callback\?/);
     expect(end.left?.searchParams.get('state')).toBe('xyz');
@@ -151,8 +151,8 @@ describe('a federated login', () => {
 
   it('[GW-3P-8 GW-3P-9] signs in at a plain OAuth identity provider with quirks in its responses', async () => {
     const hub = await startHub();
-    const t = await setUpstreamScene([plain(hub)]);
-    const end = await signInThere(t.visitor);
+    const t = await setFederationScene([plain(hub)]);
+    const end = await logInByProvider(t.visitor);
     const { status, body } = await redeemAt(t, end);
     expect(status).toBe(200);
     const claims = claimsOf(body['access_token']);
@@ -163,17 +163,20 @@ describe('a federated login', () => {
       tokenType: 'Bearer',
       expiresAt: null,
     });
-    expect(hub.stands(token.accessToken)).toBe(true);
+    expect(hub.isLive(token.accessToken)).toBe(true);
   });
 
   it('continues as the signed-in user, with consent and provider tokens per client', async () => {
     const { t } = await setFilesScene();
-    const first = await redeemAt(t, await signInThere(t.visitor));
+    const first = await redeemAt(t, await logInByProvider(t.visitor));
     const again = await t.visitor.open(requestOf());
     expect(textOf(again)).toContain('ada (Files)');
     const left = await t.visitor.submit(again, { decision: 'allow' });
     expect(left.left?.pathname).toBe('/auth');
-    const second = await redeemAt(t, await comeBack(t.visitor, await stayAt(t.visitor, left.left)));
+    const second = await redeemAt(
+      t,
+      await openCallback(t.visitor, await signInAtProvider(t.visitor, left.left)),
+    );
     const [one, two] = [first, second].map(({ body }) => claimsOf(body['access_token']));
     expect(one?.['sub']).toBe(two?.['sub']);
     const [mine, theirs] = await Promise.all(
@@ -184,10 +187,10 @@ describe('a federated login', () => {
 
   it('asks for consent again when another user had given it', async () => {
     const { t } = await setFilesScene();
-    await signInThere(t.visitor);
-    const { left } = await leaveFor(t.visitor);
-    signOutThere(t.visitor);
-    const asked = await comeBack(t.visitor, await stayAt(t.visitor, left, { login: 'bob' }));
+    await logInByProvider(t.visitor);
+    const { left } = await startFederatedLogin(t.visitor);
+    signOutAtProvider(t.visitor);
+    const asked = await openCallback(t.visitor, await signInAtProvider(t.visitor, left, { login: 'bob' }));
     expect(asked.path).toMatch(/^\/consent/);
     expect(textOf(asked)).toContain('bob (Files)');
     const end = await t.visitor.submit(asked, { decision: 'allow' });
@@ -203,19 +206,19 @@ describe('a federated login', () => {
       { id: 'blue', name: 'Blue' },
     ];
     const { files, t } = await setFilesScene({ workspaces });
-    const asked = await signInThere(t.visitor);
+    const asked = await logInByProvider(t.visitor);
     expect(asked.path).toMatch(/^\/consent/);
     // Bob signs in in the same browser, in another tab.
-    signOutThere(t.visitor);
+    signOutAtProvider(t.visitor);
     t.visitor.cookies.delete('__Host-portcullis-session');
     const page = await t.visitor.open('/login?to=connections');
     const { left } = await t.visitor.submit(page, {}, '/login/files');
-    await comeBack(t.visitor, await stayAt(t.visitor, left, { login: 'bob' }));
+    await openCallback(t.visitor, await signInAtProvider(t.visitor, left, { login: 'bob' }));
     const now = await t.visitor.open(asked.path);
     expect(textOf(now)).toContain('bob (Files)');
     const next = await t.visitor.submit(now, { decision: 'allow', workspace: 'blue' });
     expect(next.left?.origin).toBe(files.origin);
-    const end = await comeBack(t.visitor, await stayAt(t.visitor, next.left, { login: 'bob' }));
+    const end = await openCallback(t.visitor, await signInAtProvider(t.visitor, next.left, { login: 'bob' }));
     const { body } = await redeemAt(t, end);
     const claims = claimsOf(body['access_token']);
     const record = await t.store.findProviderTokens(String(claims['grant_id']));
@@ -229,7 +232,7 @@ describe('a federated login', () => {
         { id: 'blue', name: 'Blue' },
       ],
     });
-    const asked = await signInThere(t.visitor);
+    const asked = await logInByProvider(t.visitor);
     expect(asked.path).toMatch(/^\/consent/);
     const end = await t.visitor.submit(asked, { decision: 'allow', workspace: 'blue' });
     const { body } = await redeemAt(t, end);
@@ -240,12 +243,12 @@ describe('a federated login', () => {
     const { files, t } = await setFilesScene();
     const page = await t.visitor.open('/login?to=connections');
     const { left } = await t.visitor.submit(page, {}, '/login/files');
-    const end = await comeBack(t.visitor, await stayAt(t.visitor, left));
+    const end = await openCallback(t.visitor, await signInAtProvider(t.visitor, left));
     expect(end.path).toBe('/connections');
     expect(end.status).toBe(200);
     await expect
       .poll(async () => {
-        const stand = await Promise.all(files.given.map((token) => files.stands(token)));
+        const stand = await Promise.all(files.given.map((token) => files.isLive(token)));
         return stand.some(Boolean);
       })
       .toBe(false);
@@ -259,18 +262,18 @@ describe('a federated login', () => {
         {},
         '/login/files',
       );
-      return stayAt(t.visitor, left);
+      return signInAtProvider(t.visitor, left);
     };
     const { saveSession } = t.store;
     t.store.saveSession = () => Promise.reject(new Error('The disk is full.'));
-    const failed = await comeBack(t.visitor, await leave());
+    const failed = await openCallback(t.visitor, await leave());
     expect([failed.status, textOf(failed)]).toEqual([
       500,
       expect.stringContaining('Something went wrong on our side'),
     ]);
-    await until(async () => (await Promise.all(files.given.map(files.stands))).every((stands) => !stands));
+    await until(async () => (await Promise.all(files.given.map(files.isLive))).every((stands) => !stands));
     t.store.saveSession = saveSession;
-    expect((await comeBack(t.visitor, await leave())).path).toBe('/connections');
+    expect((await openCallback(t.visitor, await leave())).path).toBe('/connections');
   });
 
   it.each([true, false])(
@@ -295,7 +298,7 @@ describe('a federated login', () => {
     const { t } = await setFilesScene({ localAccounts: true });
     const page = await t.visitor.open('/login?to=account');
     const { left } = await t.visitor.submit(page, {}, '/login/files');
-    const account = await comeBack(t.visitor, await stayAt(t.visitor, left));
+    const account = await openCallback(t.visitor, await signInAtProvider(t.visitor, left));
     expect([account.path, textOf(account)]).toEqual([
       '/account',
       expect.not.stringMatching(/Password|Passkeys|Two-step verification/),
@@ -343,8 +346,8 @@ describe('a federated login', () => {
 
   it('[GW-3P-15 GW-CONS-42] a federated login continues after a restart in the middle', async () => {
     const { files, t } = await setFilesScene();
-    const { left } = await leaveFor(t.visitor);
-    const back = await stayAt(t.visitor, left);
+    const { left } = await startFederatedLogin(t.visitor);
+    const back = await signInAtProvider(t.visitor, left);
     const restarted = await createAuthorizationServer({
       issuer: ISSUER,
       store: t.store,
@@ -358,7 +361,7 @@ describe('a federated login', () => {
     onTestFinished(() => restarted.close());
     const visitor = createVisitor(restarted);
     for (const [name, value] of t.visitor.cookies) visitor.cookies.set(name, value);
-    const end = await comeBack(visitor, back);
+    const end = await openCallback(visitor, back);
     expect(end.left?.searchParams.get('code')).toBeTruthy();
     expect((await redeemAt(t, end)).status).toBe(200);
   });
@@ -375,27 +378,27 @@ describe('a federated login that ends early or starts again', () => {
 
   it('asks the identity provider for a fresh sign-in for prompt=login', async () => {
     const { t } = await setFilesScene();
-    await signInThere(t.visitor);
-    const { left } = await leaveFor(t.visitor, requestOf({ prompt: 'login' }));
+    await logInByProvider(t.visitor);
+    const { left } = await startFederatedLogin(t.visitor, requestOf({ prompt: 'login' }));
     expect(left?.searchParams.get('prompt')).toBe('login');
-    const end = await comeBack(t.visitor, await stayAt(t.visitor, left));
+    const end = await openCallback(t.visitor, await signInAtProvider(t.visitor, left));
     expect(end.left?.searchParams.get('code')).toBeTruthy();
   });
 
   it('revokes provider tokens if their user cannot be identified', async () => {
     const hub = await startHub();
-    const t = await setUpstreamScene([plain(hub)]);
-    const { left } = await leaveFor(t.visitor);
-    const back = await stayAt(t.visitor, left);
+    const t = await setFederationScene([plain(hub)]);
+    const { left } = await startFederatedLogin(t.visitor);
+    const back = await signInAtProvider(t.visitor, left);
     hub.users.set('ada', { id: 1.5, login: 'ada', email: null, name: null });
-    const end = await comeBack(t.visitor, back);
+    const end = await openCallback(t.visitor, back);
     expect(end.left?.searchParams.get('error')).toBe('server_error');
-    expect(hub.given.map((token) => hub.stands(token))).toEqual([false]);
+    expect(hub.given.map((token) => hub.isLive(token))).toEqual([false]);
   });
 
   it('works with a standard OAuth identity provider, with introspection and revocation', async () => {
     const files = await startFiles();
-    const t = await setUpstreamScene([
+    const t = await setFederationScene([
       openId(files, {
         kind: {
           issuer: files.origin,
@@ -410,7 +413,7 @@ describe('a federated login that ends early or starts again', () => {
         },
       }),
     ]);
-    const { body } = await redeemAt(t, await signInThere(t.visitor));
+    const { body } = await redeemAt(t, await logInByProvider(t.visitor));
     const claims = claimsOf(body['access_token']) as never;
     t.clock.now += 60;
     const before = files.count('POST /token/introspection');
@@ -422,14 +425,14 @@ describe('a federated login that ends early or starts again', () => {
       client_id: 'web',
       client_secret: 'web-secret',
     });
-    await until(async () => !(await files.stands(accessToken)));
+    await until(async () => !(await files.isLive(accessToken)));
   });
 });
 
 describe('T076 consent before the redirect (confused deputy)', () => {
   it('[GW-CONSENT-1 GW-CONS-41 GW-CONS-48 GW-STATE-41] shows consent for each registered client before any redirect or cookie (confused deputy)', async () => {
     const { files, t } = await setFilesScene();
-    await signInThere(t.visitor);
+    await logInByProvider(t.visitor);
     const client = await t.registerClient({
       client_name: 'New',
       redirect_uris: ['https://new.example/cb'],
@@ -449,7 +452,7 @@ describe('T076 consent before the redirect (confused deputy)', () => {
 
   it('[GW-CONSENT-1] asks again for a configured client that was allowed before, and rejects `prompt=none`', async () => {
     const { t } = await setFilesScene();
-    await redeemAt(t, await signInThere(t.visitor));
+    await redeemAt(t, await logInByProvider(t.visitor));
     t.visitor.headers = {
       'sec-fetch-site': 'none',
       'sec-fetch-mode': 'navigate',
@@ -463,7 +466,7 @@ describe('T076 consent before the redirect (confused deputy)', () => {
 
   it('[GW-CONS-40] does not use one user’s consent for another', async () => {
     const { t } = await setFilesScene();
-    await signInThere(t.visitor);
+    await logInByProvider(t.visitor);
     const other = t.newVisitor();
     const asked = await other.open(requestOf());
     expect([asked.path.startsWith('/consent'), asked.left]).toEqual([true, null]);
@@ -510,12 +513,12 @@ describe('T076 consent before the redirect (confused deputy)', () => {
 
 describe('the rate limit of federated logins', () => {
   const limits = { federatedLogins: { burst: 3, perMinute: 6 } };
-  const startScene = async () => setUpstreamScene([plain(await startHub())], { rateLimits: limits });
+  const startScene = async () => setFederationScene([plain(await startHub())], { rateLimits: limits });
 
   it('the rate limit of federated logins is per account, and recovers', async () => {
     const t = await startScene();
     const settle = async (visitor: Visitor, login: string) => {
-      await signInThere(visitor, requestOf(), { login });
+      await logInByProvider(visitor, requestOf(), { login });
       t.clock.now += 900;
       return visitor.open('/login?to=account&again=yes');
     };
@@ -541,7 +544,7 @@ describe('the rate limit of federated logins', () => {
     const before = t.snapshot();
     const held = await allow();
     expect([held.status, held.headers.get('retry-after'), t.snapshot()]).toEqual([429, '10', before]);
-    expect((await leaveFor(t.visitor)).left).not.toBeNull();
+    expect((await startFederatedLogin(t.visitor)).left).not.toBeNull();
   });
 });
 
@@ -549,29 +552,29 @@ describe('T077 a federated login of another browser', () => {
   it('[GW-STATE-42] rejects a callback in a browser that did not start the federated login, and consumes nothing', async () => {
     const { files, t } = await setFilesScene();
     const attacker = t.newVisitor();
-    const { left } = await leaveFor(attacker);
-    const back = await stayAt(t.visitor, left);
+    const { left } = await startFederatedLogin(attacker);
+    const back = await signInAtProvider(t.visitor, left);
     const before = t.snapshot();
-    const refused = await comeBack(t.visitor, back);
+    const refused = await openCallback(t.visitor, back);
     expect([refused.status, refused.left, redemptions(files)]).toEqual([403, null, 0]);
     expect(t.snapshot()).toBe(before);
     // A started federated login can still complete.
-    expect((await comeBack(attacker, back)).left?.searchParams.get('code')).toBeTruthy();
+    expect((await openCallback(attacker, back)).left?.searchParams.get('code')).toBeTruthy();
   });
 
   it('[GW-STATE-42] rejects a callback with the cookie of another federated login, or with a session only', async () => {
     const { files, t } = await setFilesScene();
-    const { left } = await leaveFor(t.visitor);
-    const back = await stayAt(t.visitor, left);
+    const { left } = await startFederatedLogin(t.visitor);
+    const back = await signInAtProvider(t.visitor, left);
     const [name = '', value = ''] =
       [...t.visitor.cookies].find(([one]) => one.includes('federated-login')) ?? [];
     t.visitor.cookies.set(name, 'A'.repeat(43));
-    expect((await comeBack(t.visitor, back)).status).toBe(403);
+    expect((await openCallback(t.visitor, back)).status).toBe(403);
     t.visitor.cookies.delete(name);
-    expect((await comeBack(t.visitor, back)).status).toBe(403);
+    expect((await openCallback(t.visitor, back)).status).toBe(403);
     expect(redemptions(files)).toBe(0);
     t.visitor.cookies.set(name, value);
-    expect((await comeBack(t.visitor, back)).left?.searchParams.get('code')).toBeTruthy();
+    expect((await openCallback(t.visitor, back)).left?.searchParams.get('code')).toBeTruthy();
   });
 });
 
@@ -589,41 +592,41 @@ describe('T078 the state of a federated login', () => {
   ];
   it.each(wrong)('[GW-STATE-42] rejects a callback whose state $description', async ({ change }) => {
     const { files, t } = await setFilesScene();
-    const { left } = await leaveFor(t.visitor);
-    const back = await stayAt(t.visitor, left);
+    const { left } = await startFederatedLogin(t.visitor);
+    const back = await signInAtProvider(t.visitor, left);
     const forged = new URL(back);
     const state = change(back.searchParams.get('state') ?? '');
     if (state === null) forged.searchParams.delete('state');
     else forged.searchParams.set('state', state);
     const before = t.snapshot();
-    const refused = await comeBack(t.visitor, forged);
+    const refused = await openCallback(t.visitor, forged);
     expect([refused.status, refused.left, redemptions(files)]).toEqual([400, null, 0]);
     expect(t.snapshot()).toBe(before);
-    expect((await comeBack(t.visitor, back)).left?.searchParams.get('code')).toBeTruthy();
+    expect((await openCallback(t.visitor, back)).left?.searchParams.get('code')).toBeTruthy();
   });
 
   it('[GW-STATE-42] rejects a callback with two state parameters', async () => {
     const { files, t } = await setFilesScene();
-    const back = await stayAt(t.visitor, (await leaveFor(t.visitor)).left);
+    const back = await signInAtProvider(t.visitor, (await startFederatedLogin(t.visitor)).left);
     const refused = await t.visitor.open(`${back.pathname}${back.search}&state=other`);
     expect([refused.status, refused.left, redemptions(files)]).toEqual([400, null, 0]);
   });
 
   it('[GW-STATE-43 GW-3P-15] accepts a callback state once', async () => {
     const { files, t } = await setFilesScene();
-    const back = await stayAt(t.visitor, (await leaveFor(t.visitor)).left);
+    const back = await signInAtProvider(t.visitor, (await startFederatedLogin(t.visitor)).left);
     const cookies = new Map(t.visitor.cookies);
-    expect((await comeBack(t.visitor, back)).left?.searchParams.get('code')).toBeTruthy();
+    expect((await openCallback(t.visitor, back)).left?.searchParams.get('code')).toBeTruthy();
     for (const [name, value] of cookies) t.visitor.cookies.set(name, value);
     const before = t.snapshot();
-    const again = await comeBack(t.visitor, back);
+    const again = await openCallback(t.visitor, back);
     expect([again.status, again.left, redemptions(files)]).toEqual([400, null, 1]);
     expect(t.snapshot()).toBe(before);
   });
 
   it('[GW-STATE-43] accepts one of ten concurrent callbacks with the same state', async () => {
     const { files, t } = await setFilesScene();
-    const back = await stayAt(t.visitor, (await leaveFor(t.visitor)).left);
+    const back = await signInAtProvider(t.visitor, (await startFederatedLogin(t.visitor)).left);
     const cookie = [...t.visitor.cookies].map((pair) => pair.join('=')).join('; ');
     const answers = await Promise.all(
       Array.from({ length: 10 }, () => t.send(`${back.pathname}${back.search}`, { headers: { cookie } })),
@@ -634,9 +637,9 @@ describe('T078 the state of a federated login', () => {
 
   it('[GW-STATE-43 GW-3P-15] rejects a callback state after ten minutes', async () => {
     const { files, t } = await setFilesScene();
-    const back = await stayAt(t.visitor, (await leaveFor(t.visitor)).left);
+    const back = await signInAtProvider(t.visitor, (await startFederatedLogin(t.visitor)).left);
     t.clock.now += 600;
-    const refused = await comeBack(t.visitor, back);
+    const refused = await openCallback(t.visitor, back);
     expect([refused.status, refused.left, redemptions(files)]).toEqual([400, null, 0]);
     await t.store.sweep(t.clock.now, 1000);
     expect(t.snapshot()).toContain('federated_logins\n\n');
@@ -645,9 +648,9 @@ describe('T078 the state of a federated login', () => {
   it('[GW-STATE-40] uses a fresh state, nonce and code_challenge for every federated login', async () => {
     const { t } = await setFilesScene();
     const ways = [
-      (await leaveFor(t.visitor)).left,
-      (await leaveFor(t.visitor)).left,
-      (await leaveFor(t.newVisitor())).left,
+      (await startFederatedLogin(t.visitor)).left,
+      (await startFederatedLogin(t.visitor)).left,
+      (await startFederatedLogin(t.newVisitor())).left,
     ];
     for (const name of ['state', 'nonce', 'code_challenge']) {
       const values = ways.map((way) => way?.searchParams.get(name));
@@ -659,23 +662,23 @@ describe('T078 the state of a federated login', () => {
   it('rejects a callback at the redirect URI of another identity provider (mix-up attack)', async () => {
     const files = await startFiles();
     const hub = await startHub();
-    const t = await setUpstreamScene([openId(files), plain(hub)]);
+    const t = await setFederationScene([openId(files), plain(hub)]);
     const page = await t.visitor.open(requestOf());
     const consent = await t.visitor.submit(page, {}, '/login/files');
     const { left } = await t.visitor.submit(consent, { decision: 'allow' });
-    const back = await stayAt(t.visitor, left);
+    const back = await signInAtProvider(t.visitor, left);
     const before = t.snapshot();
     const mixed = await t.visitor.open(`/callback/hub${back.search}`);
     expect([mixed.status, mixed.left, redemptions(files)]).toEqual([400, null, 0]);
     expect(t.snapshot()).toBe(before);
-    expect((await comeBack(t.visitor, back)).left?.searchParams.get('code')).toBeTruthy();
+    expect((await openCallback(t.visitor, back)).left?.searchParams.get('code')).toBeTruthy();
   });
 
   it('rejects a callback that names another issuer (mix-up attack)', async () => {
     const { files, t } = await setFilesScene();
-    const back = await stayAt(t.visitor, (await leaveFor(t.visitor)).left);
+    const back = await signInAtProvider(t.visitor, (await startFederatedLogin(t.visitor)).left);
     back.searchParams.set('iss', 'https://evil.example');
-    const refused = await comeBack(t.visitor, back);
+    const refused = await openCallback(t.visitor, back);
     expect(refused.left?.searchParams.get('error')).toBe('server_error');
     expect(redemptions(files)).toBe(0);
   });
@@ -693,30 +696,30 @@ describe('T080 forged identities', () => {
     },
     { description: 'another authorized party', lies: { claims: { aud: ['portcullis', 'x'], azp: 'x' } } },
     { description: 'a wrong issuer', lies: { claims: { iss: other } } },
-    { description: 'an expiry that has passed', lies: { claims: { exp: 1_000_000 } } },
+    { description: 'an expired ID token', lies: { claims: { exp: 1_000_000 } } },
     { description: 'no subject', lies: { claims: { sub: undefined } } },
     { description: 'no signature', lies: { signature: 'none' as const } },
     { description: 'a signature by the client secret', lies: { signature: 'HS256' as const } },
     { description: 'a signature by an unknown key', lies: { signature: 'unknown key' as const } },
-    { description: 'a signature by a key that was withdrawn', lies: { signature: 'withdrawn key' as const } },
+    { description: 'a signature by a withdrawn key', lies: { signature: 'withdrawn key' as const } },
     { description: 'a broken signature', lies: { signature: 'broken' as const } },
-    { description: 'another issuer beside the code', lies: { response: { iss: other } } },
+    { description: 'another issuer in the authorization response', lies: { response: { iss: other } } },
     { description: 'no code', lies: { response: { code: null } } },
   ])(
     'rejects a callback with $description, and creates no account, provider tokens or code',
     async ({ lies }) => {
       const liar = await startLiar();
-      const t = await setUpstreamScene([openId(liar)]);
-      const { left } = await leaveFor(t.visitor);
+      const t = await setFederationScene([openId(liar)]);
+      const { left } = await startFederatedLogin(t.visitor);
       liar.lies = lies;
-      const end = await comeBack(t.visitor, await stayAt(t.visitor, left));
+      const end = await openCallback(t.visitor, await signInAtProvider(t.visitor, left));
       expect(end.left?.searchParams.get('error')).toBe('server_error');
       expect(end.left?.searchParams.get('code')).toBeNull();
       expect(t.snapshot()).toMatch(/\nprovider_tokens\n\n|^provider_tokens\n\n/m);
       expect(t.snapshot()).toMatch(/\nlinked_identities\n\n/);
       expect(t.snapshot()).toMatch(/\nsessions\n/);
       liar.lies = {};
-      expect((await signInThere(t.visitor)).left?.searchParams.get('code')).toBeTruthy();
+      expect((await logInByProvider(t.visitor)).left?.searchParams.get('code')).toBeTruthy();
     },
   );
 });
@@ -724,8 +727,8 @@ describe('T080 forged identities', () => {
 describe('T081 errors of the identity provider', () => {
   it('[GW-3P-17] redirects access_denied when the user declines at the identity provider', async () => {
     const { t } = await setFilesScene();
-    const { left } = await leaveFor(t.visitor);
-    const end = await comeBack(t.visitor, await stayAt(t.visitor, left, { answer: 'deny' }));
+    const { left } = await startFederatedLogin(t.visitor);
+    const end = await openCallback(t.visitor, await signInAtProvider(t.visitor, left, { answer: 'deny' }));
     expect(Object.fromEntries(end.left?.searchParams ?? [])).toMatchObject({
       error: 'access_denied',
       state: 'xyz',
@@ -736,10 +739,10 @@ describe('T081 errors of the identity provider', () => {
   it.each([
     { description: 'a script', error: '<script>alert(1)</script>', text: 'markup in the error' },
     { description: 'a long description', error: 'invalid_scope', text: 'y'.repeat(100_000) },
-    { description: 'another word for everything', error: 'no_idea', text: 'an unknown error code' },
+    { description: 'an unknown error code', error: 'no_idea', text: 'an unknown error code' },
   ])('[GW-3P-17] maps an identity provider’s error with $description to our own', async ({ error, text }) => {
     const { t } = await setFilesScene();
-    const { left } = await leaveFor(t.visitor);
+    const { left } = await startFederatedLogin(t.visitor);
     const query = new URLSearchParams({
       error,
       error_description: text,
@@ -765,48 +768,48 @@ describe('T081 errors of the identity provider', () => {
     '[GW-3P-17] redirects temporarily_unavailable after the identity provider sends $description',
     async ({ at, issue }) => {
       const liar = await startLiar();
-      const t = await setUpstreamScene([openId(liar)], { outbound: { timeout: 2000 } });
-      const { left } = await leaveFor(t.visitor);
-      const back = await stayAt(t.visitor, left);
+      const t = await setFederationScene([openId(liar)], { outbound: { timeout: 2000 } });
+      const { left } = await startFederatedLogin(t.visitor);
+      const back = await signInAtProvider(t.visitor, left);
       liar.at(at, issue);
-      const end = await comeBack(t.visitor, back);
+      const end = await openCallback(t.visitor, back);
       expect(end.left?.searchParams.get('error')).toBe('temporarily_unavailable');
       liar.at(at, null);
-      expect((await signInThere(t.visitor)).left?.searchParams.get('code')).toBeTruthy();
+      expect((await logInByProvider(t.visitor)).left?.searchParams.get('code')).toBeTruthy();
     },
   );
 
   const nonsense = [
-    { description: 'no JSON', issue: { kind: 'text', body: 'not JSON', type: 'application/json' } },
+    { description: 'invalid JSON', issue: { kind: 'text', body: 'not JSON', type: 'application/json' } },
     { description: 'a redirect', issue: { kind: 'redirect', to: 'https://evil.example/' } },
-    { description: 'an answer without end', issue: { kind: 'huge', bytes: 5_000_000 } },
+    { description: 'an endless response', issue: { kind: 'huge', bytes: 5_000_000 } },
     { description: 'an OAuth error', issue: { kind: 'error', error: 'invalid_grant' } },
   ] as const;
   it.each(nonsense)(
     '[GW-3P-17] redirects server_error after the identity provider sends $description',
     async ({ issue }) => {
       const liar = await startLiar();
-      const t = await setUpstreamScene([openId(liar)]);
-      const back = await stayAt(t.visitor, (await leaveFor(t.visitor)).left);
+      const t = await setFederationScene([openId(liar)]);
+      const back = await signInAtProvider(t.visitor, (await startFederatedLogin(t.visitor)).left);
       liar.at('token', issue);
-      const end = await comeBack(t.visitor, back);
+      const end = await openCallback(t.visitor, back);
       expect(end.left?.searchParams.get('error')).toBe('server_error');
     },
   );
 
   const unfound = [
     {
-      description: 'a while, when it does not say for how long',
+      description: 'a default time without Retry-After',
       issue: { kind: 'status', status: 503 },
       page: [503, '30', 'Files is not responding', 'Try again in 30 seconds.'],
     },
     {
-      description: 'as long as it says',
+      description: 'the time in Retry-After',
       issue: { kind: 'status', status: 429, retryAfter: 61 },
       page: [503, '61', 'Files is not responding', 'Try again in 2 minutes.'],
     },
     {
-      description: 'nothing, when its document is none',
+      description: 'no retry, if its metadata is invalid',
       issue: { kind: 'text', body: 'not JSON', type: 'application/json' },
       page: [
         502,
@@ -818,10 +821,10 @@ describe('T081 errors of the identity provider', () => {
   ] as const;
   const seen = (sight: Sight) => [sight.status, sight.headers.get('retry-after'), sight.left];
   it.each(unfound)(
-    '[GW-3P-17] names the identity provider that is unavailable, asks to wait for $description, and loses nothing',
+    '[GW-3P-17] an unavailable identity provider is named, with $description, and nothing is lost',
     async ({ issue, page: [status, retryAfter, ...sentences] }) => {
       const liar = await startLiar();
-      const t = await setUpstreamScene([openId(liar)]);
+      const t = await setFederationScene([openId(liar)]);
       const asked = await t.visitor.open(requestOf());
       const before = t.snapshot();
       liar.at('discovery', issue);
@@ -842,14 +845,16 @@ describe('T081 errors of the identity provider', () => {
       const again = /<a class="button" href="([^"]+)">Try again</.exec(refused.html)?.[1] ?? '';
       const { left } = await t.visitor.submit(await t.visitor.open(again), { decision: 'allow' });
       expect(
-        (await comeBack(t.visitor, await stayAt(t.visitor, left))).left?.searchParams.get('code'),
+        (await openCallback(t.visitor, await signInAtProvider(t.visitor, left))).left?.searchParams.get(
+          'code',
+        ),
       ).toBeTruthy();
     },
   );
 
   it('explains an unavailable identity provider in the user’s language on the account pages', async () => {
     const liar = await startLiar();
-    const t = await setUpstreamScene([openId(liar, { name: '<b>Akten</b>' })], { localAccounts: true });
+    const t = await setFederationScene([openId(liar, { name: '<b>Akten</b>' })], { localAccounts: true });
     t.visitor.headers = { 'accept-language': 'de' };
     const page = await t.visitor.open('/login?to=account');
     liar.at('discovery', { kind: 'cut' });
@@ -865,29 +870,29 @@ describe('T081 errors of the identity provider', () => {
 
   const visits = [
     {
-      description: 'it went away',
+      description: 'the identity provider is unavailable',
       issue: { kind: 'status', status: 503 },
       page: [503, 'Files is not responding'],
     },
     {
-      description: 'its answer is none',
+      description: 'its response is invalid',
       issue: { kind: 'text', body: 'not JSON' },
       page: [502, 'Files cannot sign you in right now'],
     },
   ] as const;
   it.each(visits)('[GW-3P-17] explains on the account pages that $description', async ({ issue, page }) => {
     const liar = await startLiar();
-    const t = await setUpstreamScene([openId(liar)]);
-    const comeFor = async (stay?: Stay) => {
+    const t = await setFederationScene([openId(liar)]);
+    const comeFor = async (stay?: ProviderSignIn) => {
       const { left } = await t.visitor.submit(await t.visitor.open('/login?to=account'), {}, '/login/files');
-      return comeBack(t.visitor, await stayAt(t.visitor, left, stay));
+      return openCallback(t.visitor, await signInAtProvider(t.visitor, left, stay));
     };
     liar.at('token', issue);
     const refused = await comeFor();
     expect([refused.status, textOf(refused)]).toEqual([page[0], expect.stringContaining(page[1])]);
     expect(refused.html).toContain('<a class="button" href="/login?to=account">Try again</a>');
     liar.at('token', null);
-    signOutThere(t.visitor);
+    signOutAtProvider(t.visitor);
     expect((await comeFor()).path).toBe('/account');
   });
 
@@ -895,7 +900,10 @@ describe('T081 errors of the identity provider', () => {
     const { t } = await setFilesScene();
     const page = await t.visitor.open('/login?to=account');
     const { left } = await t.visitor.submit(page, {}, '/login/files');
-    const declined = await comeBack(t.visitor, await stayAt(t.visitor, left, { answer: 'deny' }));
+    const declined = await openCallback(
+      t.visitor,
+      await signInAtProvider(t.visitor, left, { answer: 'deny' }),
+    );
     expect(declined.status).toBe(403);
     expect(textOf(declined)).toContain('Not signed in Files did not sign you in.');
     expect(t.visitor.cookies.has('__Host-portcullis-session')).toBe(false);
@@ -911,11 +919,11 @@ describe('T081 errors of the identity provider', () => {
     const [gone, changed] = [await t.registerClient(metadata), await t.registerClient(metadata)];
     const backs: URL[] = [];
     for (const client of [gone, changed]) {
-      const { left } = await leaveFor(
+      const { left } = await startFederatedLogin(
         t.visitor,
         requestOf({ client_id: client, redirect_uri: 'https://new.example/cb' }),
       );
-      backs.push(await stayAt(t.visitor, left));
+      backs.push(await signInAtProvider(t.visitor, left));
     }
     await t.store.removeClient(gone, t.clock.now);
     const record = await t.store.findClient(changed);
@@ -925,7 +933,7 @@ describe('T081 errors of the identity provider', () => {
       metadata: { ...record.metadata, redirect_uris: ['https://other.example/cb'] },
     });
     for (const back of backs) {
-      const refused = await comeBack(t.visitor, back);
+      const refused = await openCallback(t.visitor, back);
       expect([refused.status, refused.left]).toEqual([400, null]);
     }
     expect(redemptions(files)).toBe(0);
@@ -934,9 +942,9 @@ describe('T081 errors of the identity provider', () => {
 
 describe('T082 the identity of a federated user', () => {
   /** The account of a federated user. */
-  async function accountOf(t: UpstreamScene, login: string): Promise<string> {
+  async function accountOf(t: FederationScene, login: string): Promise<string> {
     const visitor = t.newVisitor();
-    const { body } = await redeemAt(t, await signInThere(visitor, requestOf(), { login }));
+    const { body } = await redeemAt(t, await logInByProvider(visitor, requestOf(), { login }));
     return String(claimsOf(body['access_token'])['sub']);
   }
 
@@ -951,7 +959,10 @@ describe('T082 the identity of a federated user', () => {
       const page = await visitor.open(requestOf());
       const consent = await visitor.submit(page, {}, '/login/files');
       const { left } = await visitor.submit(consent, { decision: 'allow' });
-      const { body } = await redeemAt(t, await comeBack(visitor, await stayAt(visitor, left, { login })));
+      const { body } = await redeemAt(
+        t,
+        await openCallback(visitor, await signInAtProvider(visitor, left, { login })),
+      );
       return String(claimsOf(body['access_token'])['sub']);
     };
     const accounts = [await signIn('one'), await signIn('two'), await signIn('three'), await signIn('One')];
@@ -961,8 +972,8 @@ describe('T082 the identity of a federated user', () => {
   });
 
   it('treats the same subject and address at another identity provider as another user', async () => {
-    const [files, liar] = [await startFiles(), await elsewhere(startMisbehaving, 'liar')];
-    const t = await setUpstreamScene([openId(files), openId(liar, { id: 'liar', name: 'Liar' })]);
+    const [files, liar] = [await startFiles(), await startProvider(startMisbehaving, 'liar')];
+    const t = await setFederationScene([openId(files), openId(liar, { id: 'liar', name: 'Liar' })]);
     const accounts: string[] = [];
     for (const id of ['files', 'liar']) {
       const visitor = t.newVisitor();
@@ -970,7 +981,7 @@ describe('T082 the identity of a federated user', () => {
       const { left } = await visitor.submit(consent, { decision: 'allow' });
       const { body } = await redeemAt(
         t,
-        await comeBack(visitor, await stayAt(visitor, left, { login: 'ada' })),
+        await openCallback(visitor, await signInAtProvider(visitor, left, { login: 'ada' })),
       );
       accounts.push(String(claimsOf(body['access_token'])['sub']));
     }
@@ -979,32 +990,32 @@ describe('T082 the identity of a federated user', () => {
 
   it.each([
     {
-      description: 'an address of that domain that is verified',
+      description: 'a verified address of the domain',
       claims: { email: 'x@corp.example', email_verified: true },
       may: true,
     },
     {
-      description: 'the same in capitals',
+      description: 'the same in upper case',
       claims: { email: 'X@CORP.example', email_verified: true },
       may: true,
     },
     {
-      description: 'one that is not verified',
+      description: 'an unverified address',
       claims: { email: 'x@corp.example', email_verified: false },
       may: false,
     },
     {
-      description: 'one that says "true" in words',
+      description: 'verified as the string "true"',
       claims: { email: 'x@corp.example', email_verified: 'true' },
       may: false,
     },
     {
-      description: 'one of a domain below',
+      description: 'an address of a subdomain',
       claims: { email: 'x@a.corp.example', email_verified: true },
       may: false,
     },
     {
-      description: 'one that ends alike',
+      description: 'a domain with the same suffix',
       claims: { email: 'x@evilcorp.example', email_verified: true },
       may: false,
     },
@@ -1014,20 +1025,24 @@ describe('T082 the identity of a federated user', () => {
       may: false,
     },
     {
-      description: 'the domain before another',
+      description: 'the domain as a prefix of another',
       claims: { email: 'a@evil.example@corp.example', email_verified: true },
       may: false,
     },
-    { description: 'a wide at sign', claims: { email: 'x＠corp.example', email_verified: true }, may: false },
+    {
+      description: 'a fullwidth at sign',
+      claims: { email: 'x＠corp.example', email_verified: true },
+      may: false,
+    },
     { description: 'no address', claims: { email: undefined }, may: false },
   ])('allows users by email domain: $description → $may', async ({ claims, may }) => {
     const files = await startFiles();
     const scopes = ['openid', 'email'];
-    const t = await setUpstreamScene([
+    const t = await setFederationScene([
       openId(files, { scopes, allowedUsers: { emailDomains: ['corp.example'] } }),
     ]);
     files.users.set('ada', claims);
-    const end = await signInThere(t.visitor);
+    const end = await logInByProvider(t.visitor);
     expect(end.left?.searchParams.get(may ? 'code' : 'error')).toBe(
       may ? end.left?.searchParams.get('code') : 'access_denied',
     );
@@ -1035,18 +1050,18 @@ describe('T082 the identity of a federated user', () => {
     expect(await t.store.findLinkedIdentity(files.origin, 'ada')).toEqual(may ? expect.anything() : null);
     // Unneeded provider tokens are revoked.
     if (!may)
-      await until(async () => (await Promise.all(files.given.map(files.stands))).every((one) => !one));
+      await until(async () => (await Promise.all(files.given.map(files.isLive))).every((one) => !one));
   });
 
   it.each([
     {
-      description: 'another address is verified than the one that is proven',
+      description: 'a different address is verified',
       claims: { email: 'x@corp.example' },
       members: { email: 'x@evil.example', email_verified: true },
       may: false,
     },
     {
-      description: 'what is verified is no address that stands beside it',
+      description: 'the verified flag is not beside an address',
       claims: { email: undefined, email_verified: true },
       members: { email: 'x@corp.example', email_verified: undefined },
       may: false,
@@ -1058,20 +1073,20 @@ describe('T082 the identity of a federated user', () => {
       may: true,
     },
     {
-      description: 'an address and that it is verified stand together',
+      description: 'address and verified flag are together',
       claims: { email: undefined },
       members: { email: 'x@corp.example', email_verified: true },
       may: true,
     },
   ])('allows users by email address only if it is verified: $description', async (row) => {
-    const liar = await elsewhere(startMisbehaving, 'liar');
+    const liar = await startProvider(startMisbehaving, 'liar');
     liar.lies = { claims: { email_verified: undefined, ...row.claims } };
     liar.at('userinfo', { kind: 'members', members: row.members });
     const users = { emailDomains: ['corp.example'] };
-    const t = await setUpstreamScene([
+    const t = await setFederationScene([
       openId(liar, { id: 'liar', scopes: ['openid', 'email'], allowedUsers: users }),
     ]);
-    const { left } = await signInThere(t.visitor);
+    const { left } = await logInByProvider(t.visitor);
     expect(left?.searchParams.has('code')).toBe(row.may);
   });
 
@@ -1079,7 +1094,7 @@ describe('T082 the identity of a federated user', () => {
     const { t } = await setFilesScene();
     const account = await accountOf(t, 'ada');
     await t.store.disableAccount(account, t.clock.now);
-    const end = await signInThere(t.newVisitor());
+    const end = await logInByProvider(t.newVisitor());
     expect(end.left?.searchParams.get('error')).toBe('access_denied');
     await t.store.enableAccount(account);
     expect(await accountOf(t, 'ada')).toBe(account);

@@ -12,7 +12,7 @@ interface TurnedClock {
   now: number;
 }
 
-export interface UpstreamScene extends Scene {
+export interface FederationScene extends Scene {
   readonly clock: TurnedClock;
 }
 
@@ -63,10 +63,10 @@ export function plain(
 }
 
 /** A server whose users sign in at identity providers. */
-export async function setUpstreamScene(
+export async function setFederationScene(
   identityProviders: readonly IdentityProviderOptions[],
   options: Partial<AuthorizationServerOptions> = {},
-): Promise<UpstreamScene> {
+): Promise<FederationScene> {
   const clock: TurnedClock = { now: Math.floor(Date.now() / 1000) };
   const scene = await setScene({
     identityProviders,
@@ -78,17 +78,17 @@ export async function setUpstreamScene(
 }
 
 /** Starts an identity provider for one test, which accepts our redirect URI. */
-export async function elsewhere<T extends Elsewhere>(start: () => Promise<T>, id: string): Promise<T> {
+export async function startProvider<T extends Elsewhere>(start: () => Promise<T>, id: string): Promise<T> {
   const started = await start();
-  started.admitRedirect(`${ISSUER}/callback/${id}`);
+  started.registerRedirectUri(`${ISSUER}/callback/${id}`);
   onTestFinished(() => started.close());
   return started;
 }
 
-export const startFiles = (): Promise<OidcIdentityProvider> => elsewhere(startOidc, 'files');
+export const startFiles = (): Promise<OidcIdentityProvider> => startProvider(startOidc, 'files');
 
 /** What a user does at an identity provider. */
-export interface Stay {
+export interface ProviderSignIn {
   readonly login?: string;
   readonly answer?: 'allow' | 'deny';
 }
@@ -97,12 +97,16 @@ export interface Stay {
 const jars = new WeakMap<Visitor, Map<string, string>>();
 
 /** Clears the browser's cookies of identity providers. */
-export function signOutThere(visitor: Visitor): void {
+export function signOutAtProvider(visitor: Visitor): void {
   jars.delete(visitor);
 }
 
 /** Signs in there, and returns the callback URL of the identity provider's redirect. */
-export async function stayAt(visitor: Visitor, left: URL | null, stay: Stay = {}): Promise<URL> {
+export async function signInAtProvider(
+  visitor: Visitor,
+  left: URL | null,
+  stay: ProviderSignIn = {},
+): Promise<URL> {
   const jar = jars.get(visitor) ?? new Map<string, string>();
   jars.set(visitor, jar);
   let url = left;
@@ -136,27 +140,27 @@ export async function stayAt(visitor: Visitor, left: URL | null, stay: Stay = {}
 }
 
 /** Allows the client here: returns the identity provider's URL that the browser is redirected to. */
-export async function leaveFor(visitor: Visitor, path: string = requestOf()): Promise<Sight> {
+export async function startFederatedLogin(visitor: Visitor, path: string = requestOf()): Promise<Sight> {
   const asked = await visitor.open(path);
   return visitor.submit(asked, { decision: 'allow' });
 }
 
 /** Returns with the identity provider's response. */
-export function comeBack(visitor: Visitor, back: URL): Promise<Sight> {
+export function openCallback(visitor: Visitor, back: URL): Promise<Sight> {
   return visitor.open(`${back.pathname}${back.search}`);
 }
 
-/** The whole way: allows the client, signs in there, comes back. */
-export async function signInThere(
+/** A complete federated login: consent here, sign-in there, callback. */
+export async function logInByProvider(
   visitor: Visitor,
   path: string = requestOf(),
-  stay: Stay = {},
+  stay: ProviderSignIn = {},
 ): Promise<Sight> {
-  const { left } = await leaveFor(visitor, path);
-  return comeBack(visitor, await stayAt(visitor, left, stay));
+  const { left } = await startFederatedLogin(visitor, path);
+  return openCallback(visitor, await signInAtProvider(visitor, left, stay));
 }
 
-/** The answer of the token endpoint to the code of the client `web`. */
+/** The token response for the code of the client `web`. */
 export function redeemAt(t: Scene, { left }: Sight): ReturnType<Scene['post']> {
   const code = left?.searchParams.get('code') ?? '';
   return t.post('/token', {
@@ -166,11 +170,11 @@ export function redeemAt(t: Scene, { left }: Sight): ReturnType<Scene['post']> {
   });
 }
 
-/** Waits until something holds, in real time. */
+/** Waits for a condition, in real time. */
 export async function until(holds: () => boolean | Promise<boolean>, milliseconds = 45_000): Promise<void> {
   const end = Date.now() + milliseconds;
   while (!(await holds())) {
-    if (Date.now() > end) throw new Error('It did not come to pass.');
+    if (Date.now() > end) throw new Error('The condition was not met in time.');
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }

@@ -213,7 +213,7 @@ describe('a lost master key', () => {
       clock: () => t.clock.now,
     });
     expect(await kidsOf(server)).not.toContain(lost);
-    // The grant stands: its refresh token brings an access token that the new key signs.
+    // The grant is live: its refresh token yields an access token signed by the new key.
     const response = await server.handle(
       new Request(`${ISSUER}/token`, {
         method: 'POST',
@@ -308,11 +308,11 @@ describe('a new master key', () => {
     expect(await keys.reencrypt(NEW_MASTER_KEY)).toBe(1);
     expect(await kidsOf(await start(t, {}))).toEqual(before);
     await expect(start(t, { masterKey: MASTER_KEY })).rejects.toThrow(/masterKey does not decrypt/);
-    // Who runs already goes on.
+    // Running servers continue.
     t.clock.now += 31;
     expect(await kidsOf(t.server)).toEqual(before);
     expect((await t.signIn()).status).toBe(200);
-    // A second run is no mistake.
+    // A second run does no harm.
     expect(await keys.reencrypt(NEW_MASTER_KEY)).toBe(1);
   });
 
@@ -335,7 +335,7 @@ describe('a new master key', () => {
     );
     const { refresh_token: again } = (await retry.json()) as { refresh_token: string };
     expect(again).toBe(first.body['refresh_token']);
-    // And the other way round: the process that still has the old key first.
+    // And in the other order: first the process with the old key.
     const next = await server.handle(
       new Request(`${ISSUER}/token`, { method: 'POST', body: new URLSearchParams(refreshing(again)) }),
     );

@@ -31,7 +31,7 @@ describe('an LRU cache', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
         const memory = createLruCache<number>(LEAST);
-        // A map in the order of the last setting.
+        // A map in the order of the last write.
         const model = new Map<string, number>();
         for (const [index, [kind, number]] of steps.entries()) {
           const key = String(number);

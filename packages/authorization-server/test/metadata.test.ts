@@ -15,7 +15,7 @@ const OIDC = '/.well-known/openid-configuration';
 const METHODS = ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'];
 const ALGORITHMS = ['ES256', 'ES384', 'EdDSA', 'Ed25519', 'PS256', 'RS256'];
 
-/** What both documents say of the server under test. */
+/** The expected content of both documents. */
 const described = {
   issuer: ISSUER,
   authorization_endpoint: `${ISSUER}/authorize`,

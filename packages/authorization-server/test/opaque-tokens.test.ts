@@ -39,7 +39,7 @@ describe('an opaque token', () => {
     expect(one).toMatch(/^opaque\.[\w-]+$/);
     const bytes = Buffer.from(one.slice('opaque.'.length), 'base64url').toString('latin1');
     for (const said of ['user_ada', 'notes:read', 'web', NOTES]) expect(bytes).not.toContain(said);
-    // Beside the name of the key, no part of two of them is alike.
+    // Except for the key id, two tokens have nothing in common.
     expect(one.slice(20, 60)).not.toBe(other.slice(20, 60));
   });
 

@@ -6,7 +6,7 @@ import type { AuthorizationStore } from '../src/store/index.ts';
 import { challengeOf, enrol } from './authenticator.ts';
 import { codeOf, recoveryCodesOn, secretOn } from './code-app.ts';
 import { SECRET, signatureOf } from './external-ui-application.ts';
-import { stayAt } from './federation-scene.ts';
+import { signInAtProvider } from './federation-scene.ts';
 import { CALLBACK, FILES, ISSUER, redemption } from './server-under-test.ts';
 import {
   createVisitor,
@@ -20,34 +20,34 @@ import {
   type Visitor,
 } from './visitor.ts';
 
-/** What an answer takes: nothing of the store, reading, or writing. */
+/** What a response needs of the store: nothing, reading, or writing. */
 type Takes = 'nothing' | 'reading' | 'writing';
 
-/** A request that was made ready while all was well. */
+/** A request prepared before the outage. */
 export interface Prepared {
   readonly route: string;
   readonly takes: Takes;
-  /** How it is answered while all is well. */
+  /** The expected status without an outage. */
   readonly well: number;
   readonly request: Request;
 }
 
-/** Browsers whose requests can be held back. */
-export interface Desk {
+/** Browsers whose requests can be captured and sent later. */
+export interface RequestCapture {
   readonly scene: Scene;
   readonly prepared: Prepared[];
   /** A browser with its own network address. */
   newVisitor(): Visitor;
-  /** Keeps what a visitor sends instead of sending it. */
+  /** Captures what a visitor sends instead of sending it. */
   hold(route: string, takes: Takes, well: number, act: () => Promise<unknown>): Promise<void>;
-  /** Keeps a request that no browser sends. */
+  /** Adds a request that no browser sends. */
   keep(route: string, takes: Takes, well: number, path: string, init?: RequestInit): void;
 }
 
 export async function setDesk(
   store: AuthorizationStore,
   options: Partial<AuthorizationServerOptions>,
-): Promise<Desk> {
+): Promise<RequestCapture> {
   const scene = await setScene({ store, ...options });
   const prepared: Prepared[] = [];
   let held: Request[] | null = null;
@@ -85,8 +85,8 @@ const post = (form: Readonly<Record<string, string>>): RequestInit => ({
   body: new URLSearchParams(form),
 });
 
-/** What programs ask for. */
-async function preparePrograms({ scene, keep, newVisitor }: Desk): Promise<void> {
+/** Requests of clients and protected servers. */
+async function preparePrograms({ scene, keep, newVisitor }: RequestCapture): Promise<void> {
   const web = { client_id: 'web', client_secret: 'web-secret' };
   const codeFor = async () => {
     const visitor = newVisitor();
@@ -129,7 +129,7 @@ async function preparePrograms({ scene, keep, newVisitor }: Desk): Promise<void>
 }
 
 /** Requests of a user on the way to a client, and to sign in. */
-async function prepareFlows(desk: Desk): Promise<void> {
+async function prepareFlows(desk: RequestCapture): Promise<void> {
   const { scene, hold, keep, newVisitor } = desk;
   keep('GET /authorize', 'writing', 303, requestOf());
   keep('POST /authorize', 'nothing', 303, '/authorize', post({ client_id: 'web' }));
@@ -168,12 +168,12 @@ async function prepareFlows(desk: Desk): Promise<void> {
 }
 
 /** A user who returns from an identity provider, for a client and for the account pages. */
-async function prepareCallbacks({ hold, newVisitor }: Desk): Promise<void> {
+async function prepareCallbacks({ hold, newVisitor }: RequestCapture): Promise<void> {
   for (const page of [requestOf(), '/login']) {
     const visitor = newVisitor();
     const chosen = await visitor.submit(await visitor.open(page), {}, '/login/hub');
     const { left } = chosen.left === null ? await visitor.submit(chosen, { decision: 'allow' }) : chosen;
-    const back = await stayAt(visitor, left);
+    const back = await signInAtProvider(visitor, left);
     await hold('GET /callback/hub', 'writing', 303, () => visitor.open(`${back.pathname}${back.search}`));
   }
 }
@@ -183,7 +183,7 @@ function signIn(visitor: Visitor, login: Sight, email: string = EMAIL): Promise<
 }
 
 /** The account pages. A request that ends a session or changes the login method has its own browser. */
-async function prepareHome(desk: Desk): Promise<void> {
+async function prepareHome(desk: RequestCapture): Promise<void> {
   const { scene, hold, newVisitor } = desk;
   const atHome = async () => {
     const visitor = newVisitor();
@@ -232,7 +232,7 @@ async function prepareHome(desk: Desk): Promise<void> {
 }
 
 /** Account links; and Bob, who has enabled TOTP. */
-async function prepareLinks({ scene, hold, newVisitor }: Desk): Promise<void> {
+async function prepareLinks({ scene, hold, newVisitor }: RequestCapture): Promise<void> {
   const { accounts } = scene.server;
   const chosen = { password: PASSWORD, password_again: PASSWORD };
   const linkFor = async (email: string, purpose: 'invitation' | 'reset') => {
@@ -271,8 +271,8 @@ async function prepareLinks({ scene, hold, newVisitor }: Desk): Promise<void> {
   await hold('POST /login/code', 'writing', 303, () => elsewhere.submit(half, { code }));
 }
 
-/** Requests for a server that shows its own pages. Those that change how Ada signs in come last. */
-export async function prepareOwnPages(desk: Desk): Promise<void> {
+/** Requests for a server that shows its own pages. Those that change Ada's login methods come last. */
+export async function prepareOwnPages(desk: RequestCapture): Promise<void> {
   await prepareLinks(desk);
   await prepareFlows(desk);
   await prepareCallbacks(desk);
@@ -280,8 +280,8 @@ export async function prepareOwnPages(desk: Desk): Promise<void> {
   await prepareHome(desk);
 }
 
-/** Requests for the lists of statuses, and for a token that gets its first place in one. */
-export async function prepareStatusLists({ scene, keep, newVisitor }: Desk): Promise<void> {
+/** Requests for status lists, and for a token that gets its first entry. */
+export async function prepareStatusLists({ scene, keep, newVisitor }: RequestCapture): Promise<void> {
   const visitor = newVisitor();
   await visitor.submit(await visitor.signIn(requestOf()), { decision: 'allow' });
   keep(`GET ${STATUS_LISTS_PATH}`, 'reading', 200, STATUS_LISTS_PATH);
@@ -292,8 +292,8 @@ export async function prepareStatusLists({ scene, keep, newVisitor }: Desk): Pro
   expect(scene.server.owns(STATUS_LISTS_PATH)).toBe(true);
 }
 
-/** Requests for a server whose pages of sign-in and consent are shown by an application of the operator. */
-export async function prepareHeadless(desk: Desk): Promise<void> {
+/** Requests for a server with an external UI. */
+export async function prepareExternalUi(desk: RequestCapture): Promise<void> {
   const { scene, hold, keep, newVisitor } = desk;
   const signed = (path: string, members: object): RequestInit => {
     const body = JSON.stringify(members);

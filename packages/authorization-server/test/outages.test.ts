@@ -9,21 +9,21 @@ import { startGithub } from '../../../tests/support/identity-providers/github.ts
 import { startServer as startPostgres } from '../../../tests/support/postgres.ts';
 import type { AuthorizationServerOptions } from '../src/index.ts';
 import { SECRET } from './external-ui-application.ts';
-import { elsewhere, plain } from './federation-scene.ts';
+import { plain, startProvider } from './federation-scene.ts';
 import {
-  type Desk,
   type Prepared,
-  prepareHeadless,
+  prepareExternalUi,
   prepareOwnPages,
   prepareStatusLists,
+  type RequestCapture,
   setDesk,
 } from './outage-requests.ts';
 import { ISSUER } from './server-under-test.ts';
 
-/** A store that can be taken away and given back. */
+/** A store that can be made unavailable and available again. */
 interface Away {
   readonly name: string;
-  /** What the store still does. */
+  /** The store's remaining capabilities during the outage. */
   readonly stillReads: boolean;
   prepare(): Promise<{ readonly location: string; begin(): Promise<void>; end(): Promise<void> }>;
 }
@@ -71,23 +71,23 @@ const headless = {
 interface Kind {
   readonly kind: string;
   options(): Promise<Partial<AuthorizationServerOptions>>;
-  readonly prepare: (desk: Desk) => Promise<void>;
-  /** The routes that must be asked. */
+  readonly prepare: (desk: RequestCapture) => Promise<void>;
+  /** The routes that must be requested. */
   asked(routes: readonly string[]): readonly string[];
 }
 
 const ownPages: Kind = {
   kind: 'with its own pages',
-  options: async () => ({ identityProviders: [plain(await elsewhere(startGithub, 'hub'))] }),
+  options: async () => ({ identityProviders: [plain(await startProvider(startGithub, 'hub'))] }),
   prepare: prepareOwnPages,
   asked: (routes) => routes,
 };
 
-/** Its other routes are those of the other kind. */
+/** Its other routes are tested with the other kinds. */
 const elsewhereShown: Kind = {
   kind: 'with an external UI',
   options: async () => ({ externalUi: headless }),
-  prepare: prepareHeadless,
+  prepare: prepareExternalUi,
   asked: (routes) =>
     routes.filter(
       (route) => route.includes('/headless/') || /^GET \/(?:login|setup|invitation|reset)$/.test(route),
@@ -106,7 +106,7 @@ describe.each([stopped, locked])('while $name', ({ prepare, stillReads }) => {
     '[AS-REVOKE-64] T139: every route of a server $kind answers 503 with Retry-After, and works afterwards',
     async (kind) => {
       const { location, begin, end } = await prepare();
-      // Short where each question waits for a lock, and long where the database has to be found again.
+      // Short where each query waits for a lock, and long where connections must be re-established.
       const store = await openStore(location, { busyTimeout: stillReads ? 0.3 : 5 });
       const desk = await setDesk(store, await kind.options());
       await kind.prepare(desk);
@@ -132,7 +132,7 @@ describe.each([stopped, locked])('while $name', ({ prepare, stillReads }) => {
   );
 });
 
-/** Where an answer leads by redirect, the error stands in the address. @see RFC 6749 §4.1.2.1 */
+/** An error redirect has the error in its query. @see RFC 6749 §4.1.2.1 */
 async function describeAnswer({ status, headers }: Response): Promise<object> {
   const location = headers.get('location');
   const error = location === null ? null : new URL(location, ISSUER).searchParams.get('error');

@@ -10,14 +10,14 @@ import { validateIdentityProviders } from '../src/federation/provider/validate-i
 import { type ClientKeyOptions, type IdentityProviderOptions, microsoftEntra } from '../src/index.ts';
 import { createOptionReport, formatOptionIssue, readOption } from '../src/option-schema.ts';
 import {
-  comeBack,
-  leaveFor,
+  logInByProvider,
+  openCallback,
   openId,
   redeemAt,
-  setUpstreamScene,
-  signInThere,
+  setFederationScene,
+  signInAtProvider,
+  startFederatedLogin,
   startFiles,
-  stayAt,
   until,
 } from './federation-scene.ts';
 import { ISSUER } from './server-under-test.ts';
@@ -206,13 +206,13 @@ describe('an identity provider that uses private_key_jwt', () => {
       token_endpoint_auth_signing_alg: 'ES256',
       jwks: { keys: [jwk] },
     });
-    files.admitRedirect(`${ISSUER}/callback/files`);
+    files.registerRedirectUri(`${ISSUER}/callback/files`);
     onTestFinished(() => files.close());
     const { clientSecret: _none, ...said } = openId(files);
     const clientKey = { key: pem(p256.privateKey), id: 'ours' };
-    const t = await setUpstreamScene([{ ...said, clientKey }]);
+    const t = await setFederationScene([{ ...said, clientKey }]);
     files.tokenLifetime = 120;
-    const { status, body } = await redeemAt(t, await signInThere(t.visitor));
+    const { status, body } = await redeemAt(t, await logInByProvider(t.visitor));
     expect(status).toBe(200);
     // Refreshed early, and introspected: `provider-tokens.test.ts` tests when.
     t.clock.now += 115;
@@ -247,12 +247,12 @@ describe('an identity provider that uses private_key_jwt', () => {
       token_endpoint_auth_method: 'private_key_jwt',
       jwks: { keys: [p256.publicKey.export({ format: 'jwk' })] },
     });
-    files.admitRedirect(`${ISSUER}/callback/files`);
+    files.registerRedirectUri(`${ISSUER}/callback/files`);
     onTestFinished(() => files.close());
     const { clientSecret: _none, ...said } = openId(files);
     const other = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-    const t = await setUpstreamScene([{ ...said, clientKey: { key: pem(other.privateKey) } }]);
-    const { left } = await signInThere(t.visitor);
+    const t = await setFederationScene([{ ...said, clientKey: { key: pem(other.privateKey) } }]);
+    const { left } = await logInByProvider(t.visitor);
     expect(left?.searchParams.get('error')).toBe('server_error');
     expect(t.events.map(({ type }) => type)).toContain('federated_login.failed');
     expect(JSON.stringify(t.events)).not.toContain('client_assertion');
@@ -262,8 +262,8 @@ describe('an identity provider that uses private_key_jwt', () => {
 describe('a response by form_post', () => {
   async function setFormScene() {
     const files = await startFiles();
-    const t = await setUpstreamScene([openId(files, { responseMode: 'form_post' })]);
-    const { left, headers, trail } = await leaveFor(t.visitor);
+    const t = await setFederationScene([openId(files, { responseMode: 'form_post' })]);
+    const { left, headers, trail } = await startFederatedLogin(t.visitor);
     expect(left?.searchParams.get('response_mode')).toBe('form_post');
     const cookies = [...trail.map((one) => one.headers), headers].flatMap((one) => one.getSetCookie());
     expect(cookies.filter((line) => line.includes('federated-login'))).toEqual([
@@ -272,7 +272,7 @@ describe('a response by form_post', () => {
     // The form members are read from the identity provider's redirect here.
     const away = new URL(String(left));
     away.searchParams.delete('response_mode');
-    const back = await stayAt(t.visitor, away);
+    const back = await signInAtProvider(t.visitor, away);
     const post = (body: string) =>
       t.send('/callback/files', {
         method: 'POST',
@@ -285,7 +285,7 @@ describe('a response by form_post', () => {
   it('[GW-CONS-48] reads a form_post response only after the browser repeats it with its SameSite=Lax cookie', async () => {
     const { files, t, back, post } = await setFormScene();
     const before = t.snapshot();
-    // No cookie of ours comes with a form of another site.
+    // Another site's form carries none of our cookies.
     const sent = await post(`${back.searchParams}&user=%7B%7D&id_token=x`);
     expect(sent.status).toBe(303);
     expect(t.snapshot()).toBe(before);
@@ -295,7 +295,7 @@ describe('a response by form_post', () => {
     expect(Object.fromEntries(location.searchParams)).toEqual(
       Object.fromEntries(['code', 'state', 'iss'].map((name) => [name, back.searchParams.get(name)])),
     );
-    const end = await comeBack(t.visitor, location);
+    const end = await openCallback(t.visitor, location);
     expect((await redeemAt(t, end)).status).toBe(200);
   });
 
@@ -305,13 +305,13 @@ describe('a response by form_post', () => {
     const location = new URL(sent.headers.get('location') ?? '', ISSUER);
     const cookies = [...t.visitor.cookies];
     t.visitor.cookies.clear();
-    const other = await comeBack(t.visitor, location);
+    const other = await openCallback(t.visitor, location);
     expect(other.status).toBe(403);
     expect(textOf(other)).not.toContain('error_description');
     expect(files.count('POST /token')).toBe(0);
     for (const [name, value] of cookies) t.visitor.cookies.set(name, value);
-    expect((await comeBack(t.visitor, location)).left?.searchParams.has('code')).toBe(true);
-    expect((await comeBack(t.visitor, location)).left).toBeNull();
+    expect((await openCallback(t.visitor, location)).left?.searchParams.has('code')).toBe(true);
+    expect((await openCallback(t.visitor, location)).left).toBeNull();
     expect(files.count('POST /token')).toBe(1);
   });
 
@@ -330,7 +330,7 @@ describe('a response by form_post', () => {
     const { t, back, post } = await setFormScene();
     const code = back.searchParams.get('code') ?? '';
     const answer = (form: Readonly<Record<string, string>>) => String(new URLSearchParams(form));
-    // What is dropped does not count.
+    // Dropped parameters do not count.
     const sent = (length: number) =>
       post(answer({ code: `${code}${'x'.repeat(length)}`, id_token: 'y'.repeat(9000) }));
     const rest = `${ISSUER}/callback/files?code=${code}`.length;
@@ -344,12 +344,12 @@ describe('a response by form_post', () => {
     expect(refused.text).toContain('Files cannot sign you in right now');
     expect(t.snapshot()).toBe(before);
     const whole = await post(String(back.searchParams));
-    const end = await comeBack(t.visitor, new URL(whole.headers.get('location') ?? '', ISSUER));
+    const end = await openCallback(t.visitor, new URL(whole.headers.get('location') ?? '', ISSUER));
     expect((await redeemAt(t, end)).status).toBe(200);
   });
 
   it('rejects a form_post response that was not requested', async () => {
-    const t = await setUpstreamScene([openId(await startFiles())]);
+    const t = await setFederationScene([openId(await startFiles())]);
     const { status } = await t.send('/callback/files', { method: 'POST', body: new URLSearchParams() });
     expect(status).toBe(405);
   });

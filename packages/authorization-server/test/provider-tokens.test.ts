@@ -15,25 +15,25 @@ import {
 } from '../src/index.ts';
 import { createServerContext } from '../src/server.ts';
 import {
-  elsewhere,
+  type FederationScene,
+  logInByProvider,
   openId,
   plain,
   redeemAt,
-  setUpstreamScene,
-  signInThere,
+  setFederationScene,
   startFiles,
-  type UpstreamScene,
+  startProvider,
   until,
 } from './federation-scene.ts';
 import { basic, CLIENTS, claimsOf, ISSUER, MASTER_KEY, RESOURCES, refreshing } from './server-under-test.ts';
 import { requestOf } from './visitor.ts';
 
-const startLiar = () => elsewhere(startMisbehaving, 'files');
-const startHub = () => elsewhere(startGithub, 'hub');
+const startLiar = () => startProvider(startMisbehaving, 'files');
+const startHub = () => startProvider(startGithub, 'hub');
 
 /** A user who has signed in there, with the tokens of their client. */
 interface SignedIn {
-  readonly t: UpstreamScene;
+  readonly t: FederationScene;
   readonly claims: AccessTokenClaims & { readonly grant_id: string };
   readonly accessToken: string;
   readonly refreshToken: string;
@@ -44,8 +44,8 @@ async function signIn(
   options: Partial<AuthorizationServerOptions> = {},
   path: string = requestOf(),
 ): Promise<SignedIn> {
-  const t = await setUpstreamScene([identityProvider], options);
-  const { body } = await redeemAt(t, await signInThere(t.visitor, path));
+  const t = await setFederationScene([identityProvider], options);
+  const { body } = await redeemAt(t, await logInByProvider(t.visitor, path));
   const accessToken = String(body['access_token']);
   return {
     t,
@@ -57,7 +57,7 @@ async function signIn(
 
 /** Another process on the same store. */
 async function anotherProcess(
-  t: UpstreamScene,
+  t: FederationScene,
   identityProvider: IdentityProviderOptions,
 ): Promise<AuthorizationServer> {
   const server = await createAuthorizationServer({
@@ -75,7 +75,7 @@ async function anotherProcess(
   return server;
 }
 
-const refresh = (t: UpstreamScene, token: string) =>
+const refresh = (t: FederationScene, token: string) =>
   t.post('/token', { ...refreshing(token, 'web'), client_secret: 'web-secret' });
 
 describe('the next action for provider tokens', () => {
@@ -305,7 +305,7 @@ describe('lifetimes and scopes', () => {
 
   it('[GW-3P-16] requests only the upstream scopes that our scopes need', async () => {
     const hub = await startHub();
-    const t = await setUpstreamScene([plain(hub, { scopes: [], upstreamScopes: needs })]);
+    const t = await setFederationScene([plain(hub, { scopes: [], upstreamScopes: needs })]);
     const asked = await t.visitor.open(requestOf({ scope: 'notes:read' }));
     const { left } = await t.visitor.submit(asked, { decision: 'allow' });
     expect(left?.searchParams.get('scope')).toBe('read:user');
@@ -326,10 +326,10 @@ describe('lifetimes and scopes', () => {
   it('[GW-3P-16 GW-3P-17] rejects a request of which the provider token covers no scope, and revokes the token', async () => {
     const hub = await startHub();
     hub.grants = [];
-    const t = await setUpstreamScene([plain(hub, { upstreamScopes: needs })]);
-    const end = await signInThere(t.visitor);
+    const t = await setFederationScene([plain(hub, { upstreamScopes: needs })]);
+    const end = await logInByProvider(t.visitor);
     expect(end.left?.searchParams.get('error')).toBe('access_denied');
-    await until(() => hub.given.every((token) => !hub.stands(token)));
+    await until(() => hub.given.every((token) => !hub.isLive(token)));
   });
 });
 
@@ -345,7 +345,7 @@ describe('refreshing provider tokens', () => {
     const second = await t.server.upstreamToken(claims);
     expect(second.accessToken).not.toBe(first.accessToken);
     expect(second.expiresAt).toBeGreaterThan(t.clock.now + 500);
-    expect(await files.stands(second.accessToken)).toBe(true);
+    expect(await files.isLive(second.accessToken)).toBe(true);
   });
 
   it('T084 [GW-3P-12] refreshes once for ten concurrent requests (single flight)', async () => {
@@ -381,7 +381,7 @@ describe('refreshing provider tokens', () => {
     );
     expect(new Set(tokens.map((token) => token?.accessToken)).size).toBe(1);
     expect(files.renewals()).toBe(1);
-    expect(await files.stands(tokens[0]?.accessToken ?? '')).toBe(true);
+    expect(await files.isLive(tokens[0]?.accessToken ?? '')).toBe(true);
   });
 
   it('T084 [GW-3P-11] ends the grant when the identity provider answers `invalid_grant`, once for ten requests', async () => {
@@ -520,7 +520,9 @@ describe('the token for a protected server', () => {
   it('returns no provider token for a revoked grant of the same user', async () => {
     const files = await startFiles();
     const { t, claims } = await signIn(openId(files));
-    const other = claimsOf((await redeemAt(t, await signInThere(t.visitor))).body['access_token']) as never;
+    const other = claimsOf(
+      (await redeemAt(t, await logInByProvider(t.visitor))).body['access_token'],
+    ) as never;
     await t.store.revokeGrant(claims.grant_id, t.clock.now);
     await expect(t.server.upstreamToken(claims)).rejects.toBeDefined();
     expect(await t.server.upstreamToken(other)).toBeDefined();
@@ -545,7 +547,7 @@ describe('the token for a protected server', () => {
     expect(files.given.length).toBeGreaterThan(4);
     for (const token of files.given) expect(all).not.toContain(token);
     expect(all).not.toContain(files.client.secret);
-    // Nor does ours reach them.
+    // Nor does our token reach the provider.
     expect(files.received()).not.toContain(accessToken);
     expect(files.received()).not.toContain(refreshToken);
   });
@@ -568,8 +570,8 @@ describe('the token for a protected server', () => {
 describe('revocation jobs', () => {
   const active = async (files: {
     given: readonly string[];
-    stands(token: string): boolean | Promise<boolean>;
-  }) => (await Promise.all(files.given.map((token) => files.stands(token)))).filter(Boolean).length;
+    isLive(token: string): boolean | Promise<boolean>;
+  }) => (await Promise.all(files.given.map((token) => files.isLive(token)))).filter(Boolean).length;
 
   it('[GW-3P-11] revokes at the identity provider what is revoked here', async () => {
     const files = await startFiles();
@@ -592,9 +594,9 @@ describe('revocation jobs', () => {
   it('[GW-3P-11] revokes a single token in GitHub’s own format', async () => {
     const hub = await startHub();
     const { t, refreshToken } = await signIn(plain(hub));
-    await redeemAt(t, await signInThere(t.visitor));
+    await redeemAt(t, await logInByProvider(t.visitor));
     await t.post('/revoke', { token: refreshToken, client_id: 'web', client_secret: 'web-secret' });
-    await until(() => hub.given.filter((token) => hub.stands(token)).length === 1);
+    await until(() => hub.given.filter((token) => hub.isLive(token)).length === 1);
     expect(hub.count('DELETE /applications/portcullis/token')).toBe(1);
     expect(hub.count('DELETE /applications/portcullis/grant')).toBe(0);
   });
@@ -604,10 +606,10 @@ describe('revocation jobs', () => {
     const identityProvider = plain(hub, { revocationEnds: 'everything' });
     const { t, claims } = await signIn(identityProvider);
     const other = claimsOf(
-      (await redeemAt(t, await signInThere(t.visitor))).body['access_token'],
+      (await redeemAt(t, await logInByProvider(t.visitor))).body['access_token'],
     ) as never as typeof claims;
     await t.store.revokeGrant(claims.grant_id, t.clock.now);
-    // Whichever process comes to it: one that has just begun looks at once.
+    // Any process runs the job: a new one checks at once.
     await anotherProcess(t, identityProvider);
     await until(() => t.events.some(({ type }) => type === 'provider_token.revocation_finished'));
     expect(t.events.find(({ type }) => type === 'provider_token.revocation_finished')).toMatchObject({
@@ -629,7 +631,7 @@ describe('revocation jobs', () => {
     await until(async () => (await active(files)) === 0);
     await t.store.enableAccount(claims.sub);
     // An unredeemed code.
-    await signInThere(t.visitor);
+    await logInByProvider(t.visitor);
     expect(await active(files)).toBeGreaterThan(0);
     t.clock.now += 3600;
     await anotherProcess(t, identityProvider);
@@ -651,7 +653,7 @@ describe('revocation jobs', () => {
     liar.at('revocation', null);
     t.clock.now += 60;
     await anotherProcess(t, identityProvider);
-    await until(() => liar.given.every((token) => !liar.stands(token)));
+    await until(() => liar.given.every((token) => !liar.isLive(token)));
   });
 
   it('drops a revocation job in the end, with its tokens', async () => {
@@ -699,7 +701,7 @@ describe('on PostgreSQL, with a connection for each process', () => {
     expect(files.renewals()).toBe(1);
     const revocations = files.count('POST /token/revocation');
     await t.post('/revoke', { token: refreshToken, client_id: 'web', client_secret: 'web-secret' });
-    await until(async () => !(await files.stands(tokens[0]?.accessToken ?? '')));
+    await until(async () => !(await files.isLive(tokens[0]?.accessToken ?? '')));
     for (const server of servers) expect(await server.isLive(alive)).toBe(false);
     await until(async () => (await t.store.findProviderTokens(claims.grant_id))?.encryptedTokens === null);
     expect(files.count('POST /token/revocation')).toBe(revocations + 1);

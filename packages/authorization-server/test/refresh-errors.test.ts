@@ -116,7 +116,7 @@ const reasonsOf = ({ events }: ServerUnderTest): readonly unknown[] =>
   events.flatMap((event) => (event.type === 'request.rejected' ? [event.reason] : []));
 
 describe('a refresh that loses a race', () => {
-  /** A server, and beside it one that shares all; what the other does comes before the first rotation of this one. */
+  /** Two servers on one store; `before` runs at the other before the first rotation of this one. */
   async function startBoth(clock: () => number, meanwhile: (t: ServerUnderTest) => Promise<unknown>) {
     const store = await openStore(':memory:');
     const other = await startServer({ store, clock });

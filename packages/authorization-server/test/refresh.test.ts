@@ -336,7 +336,7 @@ describe('a rejected refresh', () => {
     let hasAccount = true;
     const store: AuthorizationStore = {
       ...real,
-      // The grant itself stands: what ends grants together with their account is not what is tested.
+      // The grant itself is live: revocation together with the account is tested elsewhere.
       async findGrant(id) {
         const found = await real.findGrant(id);
         return found === null ? null : { ...found, grant: { ...found.grant, hasAccount } };

@@ -67,7 +67,7 @@ describe('revoking', () => {
     expect(await isLive(t, body['access_token'])).toBe(true);
     await t.post('/revoke', { token: String(body['access_token']) }, nightly);
     expect(await isLive(t, body['access_token'])).toBe(false);
-    // It rests on no grant.
+    // It has no grant.
     expect(t.events.filter(({ type }) => type === 'token.revoked')).toEqual([
       { type: 'token.revoked', clientId: 'nightly' },
     ]);

@@ -34,7 +34,7 @@ export const RESOURCES: AuthorizationServerOptions['resources'] = [
   { resource: FILES, name: 'Files', scopes: { 'files:read': 'Read your files' } },
 ];
 
-/** Configured clients: a public one, and confidential ones for each way to send a secret. */
+/** Configured clients: a public one, and confidential ones for each client authentication method with a secret. */
 export const CLIENTS: readonly object[] = [
   {
     client_id: 'desktop',
@@ -65,7 +65,7 @@ export const CLIENTS: readonly object[] = [
 
 type Form = Readonly<Record<string, string>> | readonly (readonly [string, string])[];
 
-/** An answer whose JSON body (`{}` when there is none) is read. */
+/** A response with its parsed JSON body (`{}` if there is none). */
 interface Answer {
   readonly status: number;
   readonly headers: Headers;
@@ -86,7 +86,7 @@ export interface ServerUnderTest {
   issueCode(wanted?: Partial<IssuedCode>): Promise<IssuedCode>;
   /** Issues a code and redeems it as the public client `desktop`. */
   signIn(wanted?: Partial<IssuedCode>): Promise<Answer>;
-  /** Everything that is stored, as text, but the bookkeeping. */
+  /** The whole store as text, except rate limits and the audit log. */
   snapshot(): string;
   /** Changes the store behind the server's back. */
   execute(...statements: string[]): void;
@@ -107,7 +107,7 @@ export async function startServer(
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-'));
   const file = join(folder, 'store.db');
   const store = options.store ?? (await openStore(file));
-  // Also when no server comes of it; the last to be registered is the first to run.
+  // Also if the server fails to start; the last registered runs first.
   onTestFinished(async () => {
     await store.close();
     rmSync(folder, { recursive: true });
@@ -120,7 +120,7 @@ export async function startServer(
     masterKey: MASTER_KEY,
     resources: RESOURCES,
     clients: CLIENTS,
-    // No test asks the world by accident.
+    // No test sends requests to the internet by accident.
     outbound: { fetch: () => Promise.reject(new OutboundError('unreachable', 'There is no host.')) },
     clock: () => clock.now,
     events: (event) => events.push(event),

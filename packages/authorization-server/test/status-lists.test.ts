@@ -31,7 +31,7 @@ function referenceOf(token: unknown): Reference {
   return status.status_list;
 }
 
-/** What the list says of a token, as anybody reads it who has the keys of the issuer. */
+/** The status of a token, as read by any holder of the issuer's keys. */
 async function statusOf(t: Pick<ServerUnderTest, 'server'>, token: unknown): Promise<number> {
   const { idx, uri } = referenceOf(token);
   const response = await t.server.handle(new Request(uri));
@@ -47,7 +47,7 @@ async function statusOf(t: Pick<ServerUnderTest, 'server'>, token: unknown): Pro
 
 const isLive = ({ server }: ServerUnderTest, token: unknown) => server.isLive(claimsOf(token) as never);
 
-/** The same server in another process, as far as it can tell. */
+/** The same server as if in another process. */
 async function startElsewhere(t: ServerUnderTest): Promise<ServerUnderTest> {
   const server = await createAuthorizationServer({
     issuer: ISSUER,
@@ -73,7 +73,7 @@ async function startElsewhere(t: ServerUnderTest): Promise<ServerUnderTest> {
   };
 }
 
-/** What runs behind a request. */
+/** Waits for background work of a request. */
 const settle = () => new Promise((resolve) => setTimeout(resolve, 10));
 
 /** The token of an application that acts for itself. */

@@ -80,7 +80,7 @@ function optionsFor(there: GithubIdentityProvider): Partial<AuthorizationServerO
 
 beforeEach(async () => {
   party = await startGithub();
-  party.admitRedirect(`${ISSUER}/callback/github`);
+  party.registerRedirectUri(`${ISSUER}/callback/github`);
 });
 
 async function open(options: Partial<AuthorizationServerOptions> = {}): Promise<ServerUnderTest> {
@@ -142,7 +142,7 @@ describe('token exchange', () => {
       },
     });
     expect(answer.body).not.toHaveProperty('refresh_token');
-    // GitHub’s tokens do not expire, and nothing is made up about it.
+    // GitHub’s tokens do not expire, so the response has no expires_in.
     expect(answer.body).not.toHaveProperty('expires_in');
     expect(answer.headers.get('cache-control')).toBe('no-store');
     expect(answer.headers.get('pragma')).toBe('no-cache');
@@ -381,7 +381,7 @@ describe('limits and outages', () => {
   });
 });
 
-/** Signs what no server of ours would: with its own key, taken out of the store. */
+/** Signs a token that our server would never issue, with its own key from the store. */
 async function forge(under: ServerUnderTest, good: string, claims: object): Promise<string> {
   const context = createServerContext({
     issuer: ISSUER,

@@ -9,12 +9,12 @@ import {
   createKeyAdministration,
 } from '../src/index.ts';
 import {
-  elsewhere,
+  type FederationScene,
+  logInByProvider,
   plain,
   redeemAt,
-  setUpstreamScene,
-  signInThere,
-  type UpstreamScene,
+  setFederationScene,
+  startProvider,
   until,
 } from './federation-scene.ts';
 import { CLIENTS, claimsOf, ISSUER, MASTER_KEY, RESOURCES } from './server-under-test.ts';
@@ -24,8 +24,8 @@ const NEW_MASTER_KEY = new Uint8Array(32).fill(9);
 const DAY = 86_400;
 
 async function setScene() {
-  const hub = await elsewhere(startGithub, 'hub');
-  const t = await setUpstreamScene([plain(hub)]);
+  const hub = await startProvider(startGithub, 'hub');
+  const t = await setFederationScene([plain(hub)]);
   const start = async (options: Partial<AuthorizationServerOptions>): Promise<AuthorizationServer> => {
     const server = await createAuthorizationServer({
       issuer: ISSUER,
@@ -44,10 +44,13 @@ async function setScene() {
   return { t, start };
 }
 
-async function signIn(t: UpstreamScene, server: AuthorizationServer = t.server): Promise<AccessTokenClaims> {
+async function signIn(
+  t: FederationScene,
+  server: AuthorizationServer = t.server,
+): Promise<AccessTokenClaims> {
   const scene = { ...t, server };
   const visitor = createVisitor(server);
-  const { body } = await redeemAt(scene, await signInThere(visitor));
+  const { body } = await redeemAt(scene, await logInByProvider(visitor));
   return claimsOf(body['access_token']) as never;
 }
 
@@ -64,10 +67,10 @@ describe('[GW-3P-14] the keys of the vault', () => {
     const next = await start({ masterKey: NEW_MASTER_KEY });
     expect(await next.upstreamToken(claims)).toBeDefined();
     await expect(start({})).rejects.toThrow(/masterKey does not decrypt/);
-    // Who runs already goes on, also when it looks for new keys.
+    // Running servers continue, also when they load new keys.
     t.clock.now += 3600;
     expect(await t.server.upstreamToken({ ...claims, exp: t.clock.now + 60 })).toBeDefined();
-    // A second run is no mistake.
+    // A second run does no harm.
     expect(await administration.reencrypt(NEW_MASTER_KEY)).toBe(2);
   });
 

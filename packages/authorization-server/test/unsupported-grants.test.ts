@@ -27,7 +27,7 @@ describe('the token endpoint', () => {
     expect([refused.status, refused.body['error']]).toEqual([400, 'unsupported_grant_type']);
     expect(refused.body).not.toHaveProperty('access_token');
     expect(t.snapshot()).toBe(before);
-    // The same client is served by the grant that it has.
+    // The same client is served with its own grant type.
     expect((await t.post('/token', { grant_type: 'client_credentials' }, machine)).status).toBe(200);
   });
 

@@ -25,19 +25,19 @@ export interface Sight {
   readonly trail: readonly Response[];
 }
 
-/** A list stands for several fields of one name. */
+/** A list means several fields of one name. */
 export type Fields = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 export interface Visitor {
-  /** Name → value. Tests may take them away, copy or plant them. */
+  /** Name → value. Tests may delete, copy or plant them. */
   readonly cookies: Map<string, string>;
-  /** The browser says where a request comes from. */
+  /** Headers that the browser adds to every request. */
   headers: Record<string, string>;
   /** Opens a page of this server and follows its redirects. */
   open(path: string, init?: RequestInit): Promise<Sight>;
-  /** Answers the form that a page shows; `undefined` leaves a field out. */
+  /** Submits the form of a page; `undefined` omits a field. */
   submit(sight: Sight, fields: Fields, path?: string): Promise<Sight>;
-  /** Opens an authorization request and signs in when asked to. */
+  /** Opens an authorization request and signs in if required. */
   signIn(path: string): Promise<Sight>;
 }
 
@@ -81,7 +81,7 @@ export function createVisitor(server: AuthorizationServer, address?: string): Vi
   return visitor;
 }
 
-/** Where a page of ours leads on by itself, away from this server. */
+/** The URL to which a page of ours redirects by itself, away from this server. */
 function refreshOf({ headers }: Response): string | null {
   return /^0; url=(https?:.+)$/.exec(headers.get('refresh') ?? '')?.[1] ?? null;
 }
@@ -98,7 +98,7 @@ function actionOf({ html }: Sight): string {
   return action;
 }
 
-/** What the first form that posts there would send as it stands; what the first of the page would, when none does. */
+/** The fields of the first form that posts there, or else of the page's first form. */
 function fieldsOf({ html }: Sight, path: string): readonly [string, string][] {
   const forms = html.match(/<form.*?<\/form>/gs) ?? [];
   const form = forms.find((markup) => markup.includes(` action="${path}"`)) ?? forms[0] ?? '';
@@ -139,7 +139,7 @@ export interface Scene extends ServerUnderTest {
   readonly visitor: Visitor;
   /** Another browser at another address. */
   newVisitor(address?: string): Visitor;
-  /** Registers a client as anybody may, and answers its identifier. */
+  /** Registers a client dynamically, and returns its identifier. */
   registerClient(metadata: object): Promise<string>;
 }
 
@@ -159,7 +159,7 @@ export async function setScene(options: Partial<AuthorizationServerOptions> = {}
   };
 }
 
-/** An authorization request of the configured client `web`, well-formed unless told otherwise. */
+/** An authorization request of the configured client `web`, valid unless overridden. */
 export function requestOf(parameters: Fields = {}): string {
   const all: Fields = {
     response_type: 'code',
@@ -174,7 +174,7 @@ export function requestOf(parameters: Fields = {}): string {
   return `/authorize?${new URLSearchParams(pairs)}`;
 }
 
-/** Opens a request, signs in and answers the consent page: where it ends. */
+/** Opens a request, signs in and decides on the consent page; returns the final page. */
 export async function decide(visitor: Visitor, path: string, decision = 'allow'): Promise<Sight> {
   return visitor.submit(await visitor.signIn(path), { decision });
 }

@@ -2,25 +2,25 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { RequestListener } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
-import { type IdentityProvider, listen, portcullisThere, signInPage } from './identity-provider.ts';
+import { type IdentityProvider, listen, portcullisClient, signInPage } from './identity-provider.ts';
 
 export interface GithubIdentityProvider extends IdentityProvider {
   readonly authorizationEndpoint: string;
   readonly tokenEndpoint: string;
-  /** Its interface: `/user`, `/user/emails`, `/user/repos`, and the management of tokens. */
+  /** Its API: `/user`, `/user/emails`, `/user/repos`, and the management of tokens. */
   readonly api: string;
   /** Accounts by login. Signing in with another name creates one. */
   readonly users: Map<string, GithubUser>;
   /** Scopes that it grants whatever is requested: organizations limit them. `null`: those requested. */
   grants: readonly string[] | null;
-  /** Answers of `/user` are delayed by so many milliseconds. */
+  /** Delay of `/user` responses in milliseconds. */
   delay: number;
-  /** Its whole interface answers with this status instead, when it is not `null`. */
+  /** Unless `null`, its API answers every request with this status. */
   outage: number | null;
   /** Revokes everything that a user allowed. */
   revokeAll(): void;
-  /** Whether it still takes a token that it gave. */
-  stands(token: string): boolean;
+  /** Whether it still accepts a token that it issued. */
+  isLive(token: string): boolean;
 }
 
 interface GithubUser {
@@ -60,7 +60,7 @@ const AUTHORIZE = '/login/oauth/authorize';
 const TOKEN = '/login/oauth/access_token';
 const SESSION = 'user_session';
 
-/** Its hosts are one here: `github.com` and `api.github.com`. */
+/** One origin stands for `github.com` and `api.github.com`. */
 const routes: Readonly<Record<string, Handler>> = {
   [`GET ${AUTHORIZE}`]: authorize,
   [`POST ${AUTHORIZE}`]: answerPage,
@@ -70,9 +70,9 @@ const routes: Readonly<Record<string, Handler>> = {
   'GET /user/emails': (request, _url, state) =>
     withToken(request, state, (allowed) => emails(state, allowed)),
   'GET /user/repos': (request, _url, state) => withToken(request, state, repositories),
-  [`POST /applications/${portcullisThere.id}/token`]: checkToken,
-  [`DELETE /applications/${portcullisThere.id}/token`]: deleteToken,
-  [`DELETE /applications/${portcullisThere.id}/grant`]: deleteGrant,
+  [`POST /applications/${portcullisClient.id}/token`]: checkToken,
+  [`DELETE /applications/${portcullisClient.id}/token`]: deleteToken,
+  [`DELETE /applications/${portcullisClient.id}/grant`]: deleteGrant,
 };
 
 export async function startGithub(): Promise<GithubIdentityProvider> {
@@ -89,14 +89,14 @@ export async function startGithub(): Promise<GithubIdentityProvider> {
   const listening = await listen(() => serve(state));
   return Object.assign(state, {
     ...listening,
-    client: portcullisThere,
+    client: portcullisClient,
     authorizationEndpoint: `${listening.origin}${AUTHORIZE}`,
     tokenEndpoint: `${listening.origin}${TOKEN}`,
     api: listening.origin,
-    admitRedirect: (uri: string) => void state.redirects.add(uri),
+    registerRedirectUri: (uri: string) => void state.redirects.add(uri),
     renewals: () => 0,
     revokeAll: () => state.tokens.clear(),
-    stands: (token: string) => state.tokens.has(token),
+    isLive: (token: string) => state.tokens.has(token),
   });
 }
 
@@ -106,7 +106,7 @@ function serve(state: State): RequestListener {
     const handler = routes[`${request.method} ${url.pathname}`];
     if (handler === undefined) return refuse(404, 'Not Found');
     if (state.outage !== null && url.pathname !== AUTHORIZE) return refuse(state.outage, 'Unicorn!');
-    // Every request to the interface must say who it is.
+    // Every API request must have a User-Agent.
     if (!url.pathname.startsWith('/login/') && request.headers.get('user-agent') === null) {
       return refuse(403, 'Request forbidden by administrative rules. Send a User-Agent header.');
     }
@@ -123,7 +123,7 @@ function refuse(status: number, message: string): Response {
 
 /** Asks the user, unless they are signed in and have allowed the same before. */
 function authorize(request: Request, { searchParams, search }: URL, state: State): Response {
-  if (searchParams.get('client_id') !== portcullisThere.id) return refuse(404, 'Not Found');
+  if (searchParams.get('client_id') !== portcullisClient.id) return refuse(404, 'Not Found');
   const user = /user_session=(\w+)/.exec(request.headers.get('cookie') ?? '')?.[1];
   if (user === undefined) return page(`${AUTHORIZE}${search}`);
   return leave(searchParams, state, user);
@@ -144,7 +144,7 @@ async function answerPage(request: Request, { searchParams }: URL, state: State)
   return response;
 }
 
-/** Back to the client, with a code or with what went wrong. A foreign redirect URI is told to the registered one. */
+/** Redirects to the client with a code or an error. An unregistered redirect URI is reported to the registered one. */
 function leave(asked: URLSearchParams, state: State, user: string | null): Response {
   const [registered = ''] = state.redirects;
   const redirectUri = asked.get('redirect_uri') ?? registered;
@@ -183,7 +183,7 @@ function mismatch(): Readonly<Record<string, string>> {
   };
 }
 
-/** Errors come with status 200, and everything as a form unless JSON is asked for. */
+/** Errors have status 200, and responses are form-encoded unless JSON is requested. */
 async function redeem(request: Request, _url: URL, state: State): Promise<Response> {
   const form = new URLSearchParams(await request.text());
   const answer = checkTokenRequest(form, request, state);
@@ -197,7 +197,7 @@ function checkTokenRequest(form: URLSearchParams, request: Request, state: State
   const [basicId, basicSecret] = basic(request);
   const id = form.get('client_id') ?? basicId;
   const secret = form.get('client_secret') ?? basicSecret;
-  if (id !== portcullisThere.id || secret !== portcullisThere.secret) {
+  if (id !== portcullisClient.id || secret !== portcullisClient.secret) {
     return { error: 'incorrect_client_credentials', error_description: 'They are incorrect.' };
   }
   const code = form.get('code') ?? '';
@@ -248,7 +248,7 @@ async function withToken(
   return response;
 }
 
-/** Made when they are first seen: numbers from 583231 on. */
+/** Created on first use: numbers from 583231 on. */
 function userOf({ users }: State, login: string): GithubUser {
   const known = users.get(login);
   if (known !== undefined) return known;
@@ -277,7 +277,7 @@ function repositories({ user, scopes }: Allowed): Response {
 /** Whether a request for the management of tokens comes from the client itself; its JSON body names the token. */
 async function managed(request: Request): Promise<string | Response> {
   const [id, secret] = basic(request);
-  if (id !== portcullisThere.id || secret !== portcullisThere.secret) return refuse(404, 'Not Found');
+  if (id !== portcullisClient.id || secret !== portcullisClient.secret) return refuse(404, 'Not Found');
   const body = (await request.json().catch(() => ({}))) as { readonly access_token?: unknown };
   return typeof body.access_token === 'string' ? body.access_token : refuse(422, 'Validation Failed');
 }

@@ -8,27 +8,27 @@ export interface RegisteredClient {
   readonly secret: string;
 }
 
-export const portcullisThere: RegisteredClient = {
+export const portcullisClient: RegisteredClient = {
   id: 'portcullis',
   secret: 'between Portcullis and the identity provider only',
 };
 
-/** What is common to all of them. */
+/** The common interface of all of them. */
 export interface IdentityProvider {
-  /** Also its issuer, where it has one. */
+  /** Also its issuer, if it has one. */
   readonly origin: string;
   readonly client: RegisteredClient;
-  /** Every token that it ever gave to anybody: access, refresh and ID tokens. */
+  /** Every token that it ever issued: access, refresh and ID tokens. */
   readonly given: readonly string[];
-  /** Takes a redirect URI from now on, exactly as written. Before the first call it takes none. */
-  admitRedirect(uri: string): void;
-  /** How many requests it got, by `METHOD /path`; those that it could not answer count too. */
+  /** Registers a redirect URI, exactly as written. Before the first call there is none. */
+  registerRedirectUri(uri: string): void;
+  /** How many requests it received, by `METHOD /path`, including failed ones. */
   count(endpoint: string): number;
   /** How many refresh requests it received, successful or not. */
   renewals(): number;
   /** Everything that users typed into its sign-in page. */
   readonly typed: readonly string[];
-  /** Raw text of all that it was sent: targets, header fields and bodies. */
+  /** Raw text of all requests: targets, header fields and bodies. */
   received(): string;
   close(): Promise<void>;
 }
@@ -96,7 +96,7 @@ function watchAnswer(response: ServerResponse, take: (text: string) => void): vo
   };
 }
 
-/** Members or parameters of a token answer, in JSON or as a form. */
+/** Members or parameters of a token response, in JSON or form-encoded. */
 function tokensIn(text: string): readonly string[] {
   const found = text.matchAll(/"(?:access|refresh|id)_token"\s*:\s*"([^"]+)"|\baccess_token=([\w.~-]+)/g);
   return [...found].map(([, member, parameter]) => member ?? parameter ?? '');
@@ -104,7 +104,7 @@ function tokensIn(text: string): readonly string[] {
 
 /**
  * The sign-in and consent page of an identity provider. It checks no password: typing a name signs in as that user.
- * @param action where the form goes, with `login`, `password` and `answer` (`allow` or `deny`)
+ * @param action where the form is posted, with `login`, `password` and `answer` (`allow` or `deny`)
  */
 export function signInPage(title: string, action: string): string {
   return `<!doctype html><html lang="en"><title>${title}</title><h1>${title}</h1>

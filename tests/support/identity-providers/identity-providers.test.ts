@@ -13,7 +13,7 @@ const challenge = createHash('sha256').update(verifier).digest('base64url');
 
 function closedAfterwards<Party extends IdentityProvider>(party: Party): Party {
   onTestFinished(() => party.close());
-  party.admitRedirect(redirectUri);
+  party.registerRedirectUri(redirectUri);
   return party;
 }
 
@@ -121,9 +121,9 @@ describe('oidc-provider', () => {
     expect(party.typed).toContain('hers');
     expect(party.received()).toContain(first.refresh_token);
 
-    expect(await party.stands(second.access_token)).toBe(true);
+    expect(await party.isLive(second.access_token)).toBe(true);
     await party.revokeAll();
-    expect(await party.stands(second.access_token)).toBe(false);
+    expect(await party.isLive(second.access_token)).toBe(false);
     expect((await fetch(`${party.origin}/files`, bearer(second.access_token))).status).toBe(401);
   });
 

@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { RequestListener } from 'node:http';
 import { getRequestListener, RequestError } from '@hono/node-server';
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
-import { type IdentityProvider, listen, portcullisThere, signInPage } from './identity-provider.ts';
+import { type IdentityProvider, listen, portcullisClient, signInPage } from './identity-provider.ts';
 
 type Endpoint =
   | 'discovery'
@@ -16,7 +16,7 @@ type Endpoint =
   | 'revocation'
   | 'files';
 
-/** How an endpoint answers instead of as it should. */
+/** How an endpoint misbehaves. */
 type Issue =
   | { readonly kind: 'slow'; readonly milliseconds: number }
   | { readonly kind: 'status'; readonly status: number; readonly retryAfter?: number | string }
@@ -28,36 +28,36 @@ type Issue =
       readonly status?: number;
     }
   | { readonly kind: 'redirect'; readonly to: string }
-  /** JSON that goes on for so many bytes. */
+  /** A JSON response of so many bytes. */
   | { readonly kind: 'huge'; readonly bytes: number }
   | { readonly kind: 'text'; readonly body: string; readonly type?: string }
-  /** The connection is cut before an answer. */
+  /** The connection is cut before a response. */
   | { readonly kind: 'cut' }
-  /** Members of the answer are replaced; `undefined` leaves one out. */
+  /** Members of the response are replaced; `undefined` omits one. */
   | { readonly kind: 'members'; readonly members: Readonly<Record<string, unknown>> };
 
-/** What it says that is not so. */
+/** Its false statements. */
 export interface Lies {
-  /** Replaces parameters of the authorization response; `null` leaves one out. */
+  /** Replaces parameters of the authorization response; `null` omits one. */
   response?: Readonly<Record<string, string | null>>;
-  /** Replaces claims of ID tokens; `undefined` leaves one out. */
+  /** Replaces claims of ID tokens; `undefined` omits one. */
   claims?: Readonly<Record<string, unknown>>;
   /** Signs ID tokens in another way. */
   signature?: 'none' | 'HS256' | 'unknown key' | 'withdrawn key' | 'broken';
-  /** Gives everybody this code. */
+  /** Issues this code to every user. */
   code?: string;
 }
 
 export interface MisbehavingIdentityProvider extends IdentityProvider {
-  /** How an endpoint answers from now on; `null`: as it should again. */
+  /** How an endpoint responds from now on; `null`: correctly again. */
   at(endpoint: Endpoint, issue: Issue | null): void;
   lies: Lies;
-  /** Seconds for which access tokens live from now on; 3600 at first. */
+  /** Lifetime of access tokens from now on, in seconds; initially 3600. */
   tokenLifetime: number;
-  /** Whether the refresh token changes with each renewal; it does at first. */
+  /** Whether refresh tokens rotate; initially they do. */
   rotates: boolean;
   revokeAll(): void;
-  stands(token: string): boolean;
+  isLive(token: string): boolean;
 }
 
 interface Pending {
@@ -137,16 +137,16 @@ export async function startMisbehaving(): Promise<MisbehavingIdentityProvider> {
   const listening = await listen((origin) => serve({ ...parts, origin }, () => (counters.renewals += 1)));
   return Object.assign(knobs, {
     ...listening,
-    client: portcullisThere,
+    client: portcullisClient,
     typed: parts.typed,
-    admitRedirect: (uri: string) => void parts.redirects.add(uri),
+    registerRedirectUri: (uri: string) => void parts.redirects.add(uri),
     renewals: () => counters.renewals,
     at(endpoint: Endpoint, issue: Issue | null) {
       if (issue === null) parts.issues.delete(endpoint);
       else parts.issues.set(endpoint, issue);
     },
     revokeAll: () => parts.sessions.clear(),
-    stands: (token: string) =>
+    isLive: (token: string) =>
       [...parts.sessions].some(({ access, refresh }) => token === access || token === refresh),
   });
 }
@@ -180,7 +180,7 @@ async function isRenewal(request: Request): Promise<boolean> {
   return new URLSearchParams(await request.clone().text()).get('grant_type') === 'refresh_token';
 }
 
-/** The answer in the place of the right one; `null` when the right one follows. */
+/** The misbehaving response; `null`: the correct one follows. */
 async function misbehave(issue: Issue): Promise<Response | null> {
   switch (issue.kind) {
     case 'slow':
@@ -245,7 +245,7 @@ async function authorize(request: Request, { searchParams, search }: URL, state:
   const form = new URLSearchParams(await request.text());
   state.typed.push(...form.values());
   const redirectUri = searchParams.get('redirect_uri') ?? '';
-  if (searchParams.get('client_id') !== portcullisThere.id || !state.redirects.has(redirectUri)) {
+  if (searchParams.get('client_id') !== portcullisClient.id || !state.redirects.has(redirectUri)) {
     return new Response('This client or its redirect URI is not known here.', { status: 400 });
   }
   const allowed = form.get('answer') === 'allow';
@@ -275,7 +275,7 @@ function isClient(request: Request, form: URLSearchParams): boolean {
     .split(':')
     .filter((part) => part !== '')
     .map((part) => decodeURIComponent(part.replaceAll('+', ' ')));
-  return id === portcullisThere.id && secret === portcullisThere.secret;
+  return id === portcullisClient.id && secret === portcullisClient.secret;
 }
 
 async function redeem(request: Request, _url: URL, state: State): Promise<Response> {
@@ -283,7 +283,7 @@ async function redeem(request: Request, _url: URL, state: State): Promise<Respon
   if (!isClient(request, form)) return refuse('invalid_client', 401);
   const code = form.get('code') ?? '';
   const pending = state.codes.get(code);
-  // The same code for everybody lives on.
+  // The same code for every user is not consumed.
   if (code !== state.knobs.lies.code) state.codes.delete(code);
   const derived = createHash('sha256')
     .update(form.get('code_verifier') ?? '')
@@ -337,7 +337,7 @@ async function idToken({ subject, nonce }: Pending, { origin, keys, knobs }: Sta
   const all = {
     iss: origin,
     sub: subject,
-    aud: portcullisThere.id,
+    aud: portcullisClient.id,
     iat: now,
     exp: now + 300,
     ...(nonce !== null && { nonce }),
@@ -349,7 +349,7 @@ async function idToken({ subject, nonce }: Pending, { origin, keys, knobs }: Sta
     case 'none':
       return `${encode({ alg: 'none', typ: 'JWT' })}.${encode(claims)}.`;
     case 'HS256': {
-      const secret = new TextEncoder().encode(portcullisThere.secret);
+      const secret = new TextEncoder().encode(portcullisClient.secret);
       return new SignJWT(claims).setProtectedHeader({ alg: 'HS256' }).sign(secret);
     }
     case 'unknown key':

@@ -1,22 +1,22 @@
 /** The oidc-provider package as identity provider: rotating refresh tokens, introspection, revocation and its own pages. */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { type IdentityProvider, listen, portcullisThere, signInPage } from './identity-provider.ts';
+import { type IdentityProvider, listen, portcullisClient, signInPage } from './identity-provider.ts';
 
 /** The user's claims; `sub` is the login that they type. */
 type Claims = Readonly<Record<string, unknown>>;
 
 export interface OidcIdentityProvider extends IdentityProvider {
-  /** Seconds for which its access tokens live from now on; 3600 at first. */
+  /** Lifetime of its access tokens from now on, in seconds; initially 3600. */
   tokenLifetime: number;
-  /** Whether it gives refresh tokens from now on; it does at first. */
+  /** Whether it issues refresh tokens from now on; initially it does. */
   refreshable: boolean;
   /** Whether its ID tokens and userinfo carry claims of its own choosing. */
   readonly users: Map<string, Claims>;
-  /** Ends everything that anybody allowed: access and refresh tokens are worth nothing from now on. */
+  /** Revokes all grants: access and refresh tokens are invalid from now on. */
   revokeAll(): Promise<void>;
-  /** Whether it still takes a token that it gave. */
-  stands(token: string): Promise<boolean>;
+  /** Whether it still accepts a token that it issued. */
+  isLive(token: string): Promise<boolean>;
 }
 
 interface Stored {
@@ -39,7 +39,7 @@ interface NewGrant {
   save(): Promise<string>;
 }
 
-/** What is used of oidc-provider, which brings no types. */
+/** The used parts of oidc-provider, which has no types. */
 interface Provider {
   callback(): RequestListener;
   on(event: string, hear: (...heard: never[]) => void): void;
@@ -60,10 +60,10 @@ interface Provider {
 
 type Settings = Readonly<Record<string, unknown>>;
 
-/** Scopes of its own interface, beside those of OpenID Connect. */
+/** Scopes of its API, beside those of OpenID Connect. */
 const oidcScopes = ['files:read', 'files:write'] as const;
 
-/** @param client what else is registered of ours, in the place of its secret: `{ token_endpoint_auth_method: 'private_key_jwt', jwks }` */
+/** @param client other client metadata, instead of its secret: `{ token_endpoint_auth_method: 'private_key_jwt', jwks }` */
 export async function startOidc(client: Settings = {}): Promise<OidcIdentityProvider> {
   const knobs = { tokenLifetime: 3600, refreshable: true };
   const users = new Map<string, Claims>();
@@ -94,10 +94,10 @@ export async function startOidc(client: Settings = {}): Promise<OidcIdentityProv
   const made = await provider.promise;
   return Object.assign(knobs, {
     ...listening,
-    client: portcullisThere,
+    client: portcullisClient,
     users,
     typed,
-    admitRedirect: (uri: string) => void redirects.add(uri),
+    registerRedirectUri: (uri: string) => void redirects.add(uri),
     renewals: () => renewals,
     async revokeAll() {
       for (const id of grants) {
@@ -107,7 +107,7 @@ export async function startOidc(client: Settings = {}): Promise<OidcIdentityProv
       }
       grants.clear();
     },
-    async stands(token: string) {
+    async isLive(token: string) {
       const found = (await made.AccessToken.find(token)) ?? (await made.RefreshToken.find(token));
       return found?.isValid === true;
     },
@@ -122,17 +122,17 @@ async function createProvider(
 ): Promise<Provider> {
   const { default: Provider }: { default: new (issuer: string, settings: Settings) => Provider } =
     await import('oidc-provider' as string);
-  // It says on the console what a production would have to change.
+  // It prints warnings about production use.
   const { warn, info } = console;
   console.warn = console.info = () => undefined;
   try {
     return new Provider(origin, {
       clients: [
         {
-          client_id: portcullisThere.id,
-          ...('jwks' in client ? {} : { client_secret: portcullisThere.secret }),
+          client_id: portcullisClient.id,
+          ...('jwks' in client ? {} : { client_secret: portcullisClient.secret }),
           ...client,
-          // Which ones it really takes is decided by `admitRedirect`.
+          // `registerRedirectUri` decides which ones it accepts.
           redirect_uris: ['https://nowhere.example/callback'],
           grant_types: ['authorization_code', 'refresh_token'],
         },
@@ -144,7 +144,7 @@ async function createProvider(
         accountId: id,
         claims: async () => ({ sub: id, ...describe(id), ...users.get(id) }),
       }),
-      // Tests turn our clock, and what we sign says what it shows.
+      // Tests advance our clock, which our client assertions use.
       clockTolerance: 3600,
       cookies: { keys: ['one key for the cookies of a test'] },
       interactions: { url: (_context: unknown, { uid }: { uid: string }) => `/interaction/${uid}` },
@@ -177,7 +177,7 @@ function describe(id: string): Claims {
   return { name: id, email: `${id}@third.example`, email_verified: true };
 }
 
-/** Its page, and what becomes of the answer. */
+/** Its sign-in and consent page, and the user's decision. */
 async function interact(
   provider: Provider,
   request: IncomingMessage,
@@ -213,7 +213,7 @@ async function decide(
   return { login: { accountId }, consent: { grantId: await grant.save() } };
 }
 
-/** An interface that only its own access tokens open, and that says whose and with what scopes they are. */
+/** An API that accepts only its own access tokens, and returns their user and scopes. */
 async function answerFiles(
   provider: Provider,
   request: IncomingMessage,
