@@ -85,12 +85,16 @@ export function findDocumentIssues(json: unknown, url: string): readonly string[
     issues.push('client_name is required');
   }
   issues.push(...findRedirectIssues(document['redirect_uris']));
-  if (Object.keys(document).some((name) => name.startsWith('client_secret')))
-    issues.push('a secret must not be published');
-  if (SECRET_METHODS.includes(String(document['token_endpoint_auth_method']))) {
-    issues.push('token_endpoint_auth_method must not require a shared secret');
-  }
-  return issues;
+  return [...issues, ...findSecretIssues(document)];
+}
+
+function findSecretIssues(document: Readonly<Record<string, unknown>>): readonly string[] {
+  const hasSecret = Object.keys(document).some((name) => name.startsWith('client_secret'));
+  const needsSecret = SECRET_METHODS.includes(String(document['token_endpoint_auth_method']));
+  return [
+    ...(hasSecret ? ['a secret must not be published'] : []),
+    ...(needsSecret ? ['token_endpoint_auth_method must not require a shared secret'] : []),
+  ];
 }
 
 function findRedirectIssues(uris: unknown): readonly string[] {

@@ -59,8 +59,8 @@ export function webBodyReader(request: Request): ReadBody {
       }
       chunks.push(part.value);
     }
-    if (length > 0)
-      checkPlainEncoding(request.headers.get('content-type'), request.headers.get('content-encoding'));
+    const { headers } = request;
+    if (length > 0) checkPlainEncoding(headers.get('content-type'), headers.get('content-encoding'));
     return concatChunks(chunks, length);
   };
 }

@@ -104,9 +104,7 @@ export function createResolveDocumentClient(
     const json = result.kind === 'found' ? result.json : null;
     const metadata = readClientDocument(url, json, { redirects, loopback: trust.loopback });
     const digest = hash('sha256', JSON.stringify(metadata), 'base64url');
-    const etag = readValidator(result.headers.get('etag'));
-    const lastModified = readValidator(result.headers.get('last-modified'));
-    return { url, metadata, digest, etag, lastModified, ...times };
+    return { url, metadata, digest, ...readValidators(result.headers), ...times };
   }
 }
 
@@ -117,6 +115,13 @@ function toResolvedClient({
   lastUsedAt,
 }: ClientMetadataDocumentRecord): ResolvedClient {
   return { id: url, origin: 'metadata-document', metadata, secretHash: null, digest, lastUsedAt };
+}
+
+function readValidators(headers: Headers): Pick<ClientMetadataDocumentRecord, 'etag' | 'lastModified'> {
+  return {
+    etag: readValidator(headers.get('etag')),
+    lastModified: readValidator(headers.get('last-modified')),
+  };
 }
 
 /** Validators are sent in later requests: only short printable ones are kept. */
