@@ -3,7 +3,6 @@
  * bench/results. Parts: flows, start, memory, growth, postgres, guard, client, store, pages; by default all except store. A wrong
  * response of ours fails the run.
  */
-
 import { flowNames } from './authorization/flows.ts';
 import { mcpSdk } from './authorization/mcp-sdk.ts';
 import { type Effort, measureFlows } from './authorization/measure-flows.ts';

@@ -1,5 +1,4 @@
 /** Measures every flow of every authorization server, as a share of the speed of bare node:http at the same time. */
-
 import { median, type Part, spread } from '../harness/figures.ts';
 import { load } from '../harness/load.ts';
 import { bareFlow, type Measurement, measure, measureQuietly, startBare } from '../harness/measure.ts';

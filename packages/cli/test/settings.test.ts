@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { profileA, profileB } from '@portcullis/protocol';
 import { afterAll, describe, expect, it } from 'vitest';
 import { SettingsError } from '../src/errors.ts';
-import { findWarnings } from '../src/server/warnings.ts';
+import { findWarnings } from '../src/server/start.ts';
 import { readSettings, resolveSettings, type Sources } from '../src/settings/resolve.ts';
 import {
   flagOf,

@@ -1,5 +1,4 @@
 /** CORS for endpoints that scripts of any origin may call, always without cookies. */
-
 import type { HttpRequest } from './http-request.ts';
 import { type HttpResponse, respond, withHeaders } from './http-response.ts';
 

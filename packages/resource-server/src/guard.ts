@@ -1,5 +1,4 @@
 /** The guard: authorizes requests to protected servers, or responds to them itself. */
-
 import { createProofOfPossession } from './dpop/proof-of-possession.ts';
 import { authorizeRequest, type GuardDecision } from './guard/authorize-request.ts';
 import { createErrorResponses } from './guard/error-responses.ts';

@@ -1,5 +1,4 @@
 /** The contract of clients and of client assertions, each of which is accepted once. */
-
 import type { AuthorizationCodeRecord } from '@portcullis/authorization-server/store';
 import { describe, expect, it } from 'vitest';
 import {

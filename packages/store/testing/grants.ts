@@ -1,5 +1,4 @@
 /** The contract of grants: revoked with all their tokens, listed by account, remembered as consents. */
-
 import type { GrantRecord } from '@portcullis/authorization-server/store';
 import { describe, expect, it } from 'vitest';
 import {

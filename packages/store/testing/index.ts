@@ -1,5 +1,4 @@
 /** The contract suite that every store of an authorization server must pass, with vitest and a real database. */
-
 import type { AuthorizationStore } from '@portcullis/authorization-server/store';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { describeAccounts } from './accounts.ts';

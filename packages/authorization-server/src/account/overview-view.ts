@@ -1,5 +1,4 @@
 /** View of the account page: login methods, sessions, deletion, and notices about what has just changed. */
-
 import { html } from 'hono/html';
 import { accountPaths, accountTabs, statusMessage } from '../ui/account-tabs.ts';
 import { hiddenFields, type Layout, renderPage } from '../ui/layout.ts';

@@ -1,5 +1,4 @@
 /** Refreshes provider tokens: single flight within a process, one lease holder among all processes, and backoff after failures. */
-
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ServerContext } from '../context.ts';
 import { createLruCache } from '../lru-cache.ts';

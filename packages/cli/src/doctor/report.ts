@@ -1,5 +1,4 @@
 /** The report on a server, without secrets. */
-
 import type { Claims } from './claims.ts';
 
 /** Who has to fix a finding. */

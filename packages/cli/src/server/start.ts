@@ -3,7 +3,7 @@ import { redirectUriOf } from '@portcullis/authorization-server';
 import { type HttpHandler, type ListeningServer, listen, type TlsCertificate } from '@portcullis/http/node';
 import { reasonOf, SettingsError } from '../errors.ts';
 import type { ProcessContext } from '../process-context.ts';
-import { flagOf, type Settings } from '../settings/schema.ts';
+import { flagOf, type NameOf, type Settings } from '../settings/schema.ts';
 import { type Composition, compose } from './compose.ts';
 import { createLineBatch } from './line-batch.ts';
 import { createLog, type Log } from './log.ts';
@@ -14,7 +14,6 @@ import { announce, type Callback, type FirstAccount } from './startup-banner.ts'
 import { openStorage } from './storage.ts';
 import { startSweeping } from './sweep-expired.ts';
 import { readCertificate, secure, watchCertificate } from './transport.ts';
-import { findWarnings } from './warnings.ts';
 
 export interface Running {
   /** Takes no new connections, lets requests end within `grace` milliseconds, and closes everything. */
@@ -171,4 +170,18 @@ function addressIssue(
   }
   if (code === 'EACCES') return `${nameOf('port')} is ${port}, which this user may not listen on`;
   return `${nameOf('host')} is ${host}, which cannot be listened on: ${reasonOf(cause)}`;
+}
+
+const DAY = 86_400;
+
+/** Returns warnings about settings that are valid but probably not intended. */
+export function findWarnings(
+  { lifetimes: { accessToken } }: Pick<Settings, 'lifetimes'>,
+  nameOf: NameOf,
+): readonly string[] {
+  if (accessToken <= DAY) return [];
+  const days = Math.round(accessToken / DAY);
+  return [
+    `${nameOf('lifetimes', ['accessToken'])} is ${accessToken} seconds, about ${days} ${days === 1 ? 'day' : 'days'}: for that long, guards that verify only signatures accept revoked tokens; 600 are 10 minutes`,
+  ];
 }

@@ -1,5 +1,4 @@
 /** What the program says when it has started: where everything is, how to make the first account, how to connect. */
-
 import type { ProtectedServer } from './protected-servers.ts';
 
 /** How things stand with the first account. */

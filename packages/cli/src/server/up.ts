@@ -2,9 +2,14 @@
 import type { Command } from 'commander';
 import type { ProcessContext } from '../process-context.ts';
 import { optionOf } from '../settings/command-options.ts';
-import { structuredHelp } from '../settings/help.ts';
-import type { SettingName } from '../settings/schema.ts';
-import { hasFlag, settingNames } from '../settings/schema.ts';
+import { describeMembers } from '../settings/describe.ts';
+import {
+  defaultOf,
+  hasFlag,
+  type SettingName,
+  settingDefinitions,
+  settingNames,
+} from '../settings/schema.ts';
 import { prepare } from './prepare.ts';
 import { start } from './start.ts';
 import { untilStopSignal } from './stop-signal.ts';
@@ -37,4 +42,39 @@ async function up(
   await asked;
   await running.stop(GRACE);
   process.exit(0);
+}
+
+/** Columns of the help text. */
+const WIDTH = 118;
+
+/** The part of `portcullis up --help` about settings without a flag. */
+function structuredHelp(): string {
+  const names = settingNames.filter((name) => !hasFlag(name));
+  return [
+    'Flags win over environment variables, which win over the configuration file.',
+    'The file holds settings by their names in camelCase (publicUrl, keyFile), and those below. Each also has a variable',
+    '(PORTCULLIS_METADATA_DOCUMENTS) that holds it as JSON. All of them with examples: docs/configuration.md',
+    '',
+    ...names.flatMap((name) => {
+      const { description, schema } = settingDefinitions[name];
+      return [
+        ...wrap(plain(`  ${name}: ${description} [${defaultOf(name)}]`), 4),
+        ...describeMembers(schema())
+          .filter((member) => !member.name.includes('.'))
+          .flatMap((member) =>
+            wrap(plain(`      ${member.name}: ${member.description} [${member.default}]`), 8),
+          ),
+      ];
+    }),
+  ].join('\n');
+}
+
+function plain(line: string): string {
+  return line.replaceAll('`', '');
+}
+
+function wrap(line: string, indent: number): readonly string[] {
+  if (line.length <= WIDTH) return [line];
+  const cut = line.lastIndexOf(' ', WIDTH);
+  return [line.slice(0, cut), ...wrap(`${' '.repeat(indent)}${line.slice(cut + 1)}`, indent)];
 }

@@ -1,5 +1,4 @@
 /** Token exchange (RFC 8693) of one access token for another: parsed by the server, built by a protected resource. */
-
 import { OAuthError } from '../errors.ts';
 import type { ParseResult } from '../parsing/json-document.ts';
 import type { Parameters } from '../parsing/parameters.ts';

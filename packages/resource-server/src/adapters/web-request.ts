@@ -1,5 +1,4 @@
 /** Reads standard requests, removes their tokens, and converts the guard's responses. */
-
 import { bodyTooLarge, checkPlainEncoding, concatChunks, type ReadBody } from '../guard/required-scopes.ts';
 import { NO_HEADERS } from '../guard/verified-token.ts';
 import type { GuardResponse } from '../guard-response.ts';

@@ -1,5 +1,4 @@
 /** Ends event streams when the token that authorized them expires or is revoked. */
-
 import { type TokenAuthenticator, type VerifiedToken, verifiedTokenOf } from '../guard/verified-token.ts';
 import type { StreamOptions } from '../options.ts';
 import type { Principal } from '../principal.ts';

@@ -1,5 +1,4 @@
 /** A token of an identity provider for the user of a request: a separate token, never the one that the client sent. */
-
 import {
   OAuthError,
   type OAuthErrorOptions,

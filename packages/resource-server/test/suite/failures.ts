@@ -1,5 +1,4 @@
 /** Failures of verifiers, keys and applications. */
-
 import { describe, expect, it } from 'vitest';
 import { ISSUER } from '../support/issuer.ts';
 import type { Received } from '../support/server.ts';

@@ -1,5 +1,4 @@
 /** Protected resource metadata. */
-
 import { describe, expect, it } from 'vitest';
 import { ISSUER, RESOURCE } from '../support/issuer.ts';
 import { bearer, METADATA, METADATA_PATH, type Stage } from './stage.ts';

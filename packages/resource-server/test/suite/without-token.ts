@@ -1,5 +1,4 @@
 /** Requests without a token. */
-
 import { describe, expect, it } from 'vitest';
 import { bearer, METADATA, METADATA_PATH, type Stage } from './stage.ts';
 
