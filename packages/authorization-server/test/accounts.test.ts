@@ -65,7 +65,7 @@ describe('emailKey', () => {
       `${'a'.repeat(60)}@${'b'.repeat(60)}.${'c'.repeat(60)}.${'d'.repeat(60)}.${'e'.repeat(60)}.org`,
       null,
     ],
-  ])('%s', (_description, given, expected) => {
+  ])('emailKey normalizes or rejects %s', (_description, given, expected) => {
     expect(emailKey(given)).toBe(expected);
   });
 });
@@ -84,7 +84,7 @@ describe('findPasswordIssue', () => {
     ['a first guess', 'Password123', 'guessable'],
     ['a first guess in full width', 'ｐａｓｓｗｏｒｄ１２３', 'guessable'],
     ['one character', 'aaaaaaaaaaaa', 'guessable'],
-  ])('%s', (_description, given, expected) => {
+  ])('findPasswordIssue checks %s', (_description, given, expected) => {
     expect(findPasswordIssue(given, 'ada.lovelace@example.org')).toBe(expected);
   });
 });
@@ -435,7 +435,7 @@ describe('the first account', () => {
     ['no-address', 'password123'],
     ['no-address', 'x'.repeat(201)],
   ])(
-    'T075 is not made by settings that would not do on a page, which are named together: %s %s',
+    'T075: the first account is not made by settings with invalid values, and all are named together: %s %s',
     async (email, password) => {
       const { server, store } = await startEmpty();
       const attempt = server.bootstrap(email, password);

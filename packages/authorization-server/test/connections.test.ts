@@ -406,7 +406,7 @@ describe('parseBrowserName', () => {
     ['curl/8.0', null],
     ['<script>', null],
     [null, null],
-  ])('%s', (given, expected) => {
+  ])('parseBrowserName reads a user agent: %s', (given, expected) => {
     expect(parseBrowserName(given)).toBe(expected);
   });
 
@@ -436,7 +436,7 @@ describe('times in words', () => {
   it.each([
     [0, 'just now'], [-5, 'just now'], [59, 'just now'], [60, '1 minute ago'], [3599, '59 minutes ago'], [7200, '2 hours ago'],
     [86_400, '1 day ago'], [13 * 86_400, '13 days ago'], [14 * 86_400, 'on 1 January 2027'],
-  ])('%i seconds: %s', (passed, words) => {
+  ])('a time %i seconds ago is written as: %s', (passed, words) => {
     expect(describeTimeAgo(layoutIn('en'), 1_800_000_000 - passed, 1_800_000_000)).toBe(words);
   }); // biome-ignore format: a table
 
@@ -445,7 +445,7 @@ describe('times in words', () => {
     [600, '10 minutes'],
     [3600, '1 hour'],
     [90_000, '1 day'],
-  ])('%i: %s', (seconds, words) => {
+  ])('a duration of %i seconds is written as: %s', (seconds, words) => {
     expect(describeDuration(seconds, 'en')).toBe(words);
   });
 

@@ -254,7 +254,7 @@ describe('remembered consent', () => {
       'the browser sends no fetch metadata',
       { 'sec-fetch-site': undefined, 'sec-fetch-mode': undefined, 'sec-fetch-dest': undefined },
     ],
-  ])('T072: asks when %s', async (_why, changes) => {
+  ])('T072: asks for consent again when %s', async (_why, changes) => {
     const t = await remember();
     const headers = Object.entries({ ...OWN_NAVIGATION, ...changes });
     t.visitor.headers = Object.fromEntries(
@@ -288,7 +288,7 @@ describe('remembered consent', () => {
     ['more scopes are requested', { scope: 'notes:read files:read', resource: undefined }, true],
     ['another resource is requested', { resource: FILES }, false],
     ['the client sends prompt=consent', { prompt: 'consent' }, false],
-  ])('T071: asks when %s', async (_why, parameters, isSame) => {
+  ])('T071: asks for consent again when %s', async (_why, parameters, isSame) => {
     const t = await remember();
     const sight = await t.visitor.open(
       requestOf({ scope: isSame ? 'notes:read' : undefined, ...parameters }),

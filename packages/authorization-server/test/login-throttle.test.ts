@@ -6,7 +6,7 @@ import { createLoginThrottle } from '../src/rate-limit/login-throttle.ts';
 describe('the lockout', () => {
   it.each([
     [0, 0], [2, 0], [3, 15], [4, 30], [5, 60], [8, 480], [9, 900], [10_000, 900],
-  ])('after %i failures lasts %i seconds', (failures, seconds) => {
+  ])('the lockout after %i failures lasts %i seconds', (failures, seconds) => {
     const lockout = createLockout({ free: 3, firstPause: 15, maxPause: 900, forgetAfter: 3600 }, () => 0);
     for (let n = 0; n < failures; n++) lockout.take('ada');
     expect(lockout.waitOf('ada')).toBe(seconds);

@@ -116,7 +116,7 @@ describe('from the setup link to the app', () => {
   it.each([
     ['without JavaScript', false],
     ['with JavaScript', true],
-  ])('%s', async (_how, javaScriptEnabled) => {
+  ])('the flow from the setup link to the app works %s', async (_how, javaScriptEnabled) => {
     const { page, context, complaints } = await visit({ javaScriptEnabled });
     const empty = await startStage(false);
     onTestFinished(empty.close);

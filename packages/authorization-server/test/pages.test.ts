@@ -24,7 +24,7 @@ describe('the next step of an authorization transaction', () => {
       { accountId: 'ada', decision: [] },
       { issueCode: { accountId: 'ada', decision: [] } },
     ],
-  ])('is %s', (_description, progress, step) => {
+  ])('the next step of an authorization transaction is %s', (_description, progress, step) => {
     expect(nextStep(progress)).toEqual(step);
   });
 });
@@ -43,7 +43,7 @@ describe('the acting account of a transaction', () => {
     ],
     ['the one that made the fresh login', { accountId: 'ada', forceLogin: true }, 'ada', 'ada'],
     ['none when another user made the fresh login', { accountId: 'ada', forceLogin: true }, 'bob', null],
-  ])('is %s', (_description, record, signedIn, accountId) => {
+  ])('the acting account of a transaction is %s', (_description, record, signedIn, accountId) => {
     expect(actingAccountOf(record, signedIn)).toBe(accountId);
   });
 });
@@ -58,7 +58,7 @@ describe('a display name', () => {
     ['truncates a long name', 'ab'.repeat(100), `${'ab'.repeat(24)}a…`],
     ['counts code points, not UTF-16 units', '🗝'.repeat(60), `${'🗝'.repeat(49)}…`],
     ['is empty for an invisible name', '\u200e \u2800', ''],
-  ])('%s', (_description, given, expected) => {
+  ])('a display name %s', (_description, given, expected) => {
     expect(displayName(given)).toBe(expected);
   });
 
@@ -73,7 +73,7 @@ describe('a cookie', () => {
   const read = (issuer: string, header: string) =>
     defineCookie(issuer, 'session').read(new Request('https://as.example/', { headers: { cookie: header } }));
 
-  it('T071: has the prefix __Host- over https, and the port in its name on loopback', () => {
+  it('T071: a cookie has the prefix __Host- over https, and the port in its name on loopback', () => {
     expect(defineCookie('https://as.example', 'session').write(value, 60)).toBe(
       `__Host-portcullis-session=${value}; Max-Age=60; Path=/; HttpOnly; SameSite=Lax; Secure`,
     );
@@ -94,7 +94,7 @@ describe('a cookie', () => {
     ['in other letters', `__host-portcullis-session=${value}`, null],
     ['that is empty', '__Host-portcullis-session=', null],
     ['that is none', ';;=;', null],
-  ])('is read when it stands %s', (_description, header, expected) => {
+  ])('a cookie is read when it stands %s', (_description, header, expected) => {
     expect(read('https://as.example', header)).toBe(expected);
   });
 });
