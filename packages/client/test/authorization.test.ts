@@ -1,4 +1,4 @@
-/** Signing a user in: what the request holds, which answers are believed, and what happens to the others. */
+/** User authorization: authorization requests, state and issuer checks of responses, errors, and scopes. */
 import { describe, expect, it } from 'vitest';
 import { ClientError } from '../src/index.ts';
 import { calls, codeOf, createWorld, type World } from './support/world.ts';
@@ -19,14 +19,14 @@ describe('state', () => {
     ['empty', (query: URLSearchParams) => query.set('state', '')],
     ['another', (query: URLSearchParams) => query.set('state', 'x'.repeat(43))],
     ['repeated', (query: URLSearchParams) => query.append('state', query.get('state') ?? '')],
-  ])('[C-STATE-2] T115 an answer whose state is %s is dropped', async (_what, change) => {
+  ])('[C-STATE-2] T115 rejects an authorization response whose state is %s', async (_what, change) => {
     const world = await createWorld();
     tamper(world, change);
     expect(await codeOf(world.client().fetch(world.serverUrl))).toBe('response_rejected');
     expect(tokenRequests(world)).toEqual([]);
   });
 
-  it('[C-STATE-60] T115 an answer counts once: the second one finds no flow', async () => {
+  it('[C-STATE-60] T115 accepts an authorization response only once', async () => {
     const world = await createWorld();
     const client = world.client();
     const url = await client.begin({ redirectUri: world.user.redirectUri });
@@ -36,7 +36,7 @@ describe('state', () => {
     expect(tokenRequests(world)).toHaveLength(1);
   });
 
-  it('[C-ISS-30] T115 T120 flows that run at the same time keep their own state, verifier and issuer', async () => {
+  it('[C-ISS-30] T115 T120 concurrent authorizations keep their own state, verifier and issuer', async () => {
     const world = await createWorld();
     const client = world.client();
     const urls = [
@@ -53,7 +53,7 @@ describe('state', () => {
     expect(new Set(urls.map((url) => new URL(url).searchParams.get('state'))).size).toBe(2);
   });
 
-  it('[C-PKCE-60] a new request after a failed one has another verifier and another state', async () => {
+  it('[C-PKCE-60] uses a new verifier and state after a failed authorization request', async () => {
     const world = await createWorld();
     let refuse = true;
     tamper(world, (query) => {
@@ -69,7 +69,7 @@ describe('state', () => {
     }
   });
 
-  it('T118 an answer that comes by another session of the host is refused, and the flow with it', async () => {
+  it('T118 rejects an authorization response received in another session of the host', async () => {
     const world = await createWorld();
     const client = world.client();
     const begin = async () => {
@@ -85,7 +85,7 @@ describe('state', () => {
     expect((await client.complete(await begin(), 'session of the attacker')).issuer).toBe(world.issuer);
   });
 
-  it('an answer that comes too late is refused', async () => {
+  it('rejects an authorization response that arrives too late', async () => {
     const world = await createWorld();
     const client = world.client();
     const url = await client.begin({ redirectUri: world.user.redirectUri });
@@ -96,7 +96,7 @@ describe('state', () => {
   });
 });
 
-describe('the issuer of the answer', () => {
+describe('the issuer of the response', () => {
   const variants: readonly (readonly [string, (issuer: string) => string])[] = [
     ['another', () => 'https://evil.example'],
     ['with a slash', (issuer) => `${issuer}/`],
@@ -133,13 +133,13 @@ describe('the issuer of the answer', () => {
     expect(tokenRequests(world)).toHaveLength(expected === 'no error' ? 1 : 0);
   });
 
-  it('T116 two of them: rejected', async () => {
+  it('T116 rejects an authorization response with two issuers', async () => {
     const world = await createWorld();
     tamper(world, (query) => query.append('iss', world.issuer));
     expect(await codeOf(world.client().fetch(world.serverUrl))).toBe('response_rejected');
   });
 
-  it('[C-ISS-37] T116 an error from another issuer is neither acted on nor shown', async () => {
+  it('[C-ISS-37] T116 ignores an error response from another issuer', async () => {
     const world = await createWorld();
     tamper(world, (query) => {
       query.set('iss', 'https://evil.example');
@@ -159,7 +159,7 @@ describe('the issuer of the answer', () => {
     expect(world.user.read.join()).not.toMatch(/call-this-number|access_denied|evil/);
   });
 
-  it('[C-MIX-30 C-CODE-60 C-ISS-30] T117 the code of an honest issuer never reaches a hostile one', async () => {
+  it('[C-MIX-30 C-CODE-60 C-ISS-30] T117 never sends the code of an honest issuer to a hostile one (mix-up attack)', async () => {
     // The hostile server sends the browser on to the honest authorization server, whose answer comes back here.
     const honest = await createWorld();
     const evil = await createWorld();
@@ -181,7 +181,7 @@ describe('the issuer of the answer', () => {
     expect(honest.as.asked('/authorize')).toHaveLength(1);
   });
 
-  it("T117 a code from somebody else's session is worth nothing: its challenge was another", async () => {
+  it('T117 a code injected from another session fails, because its PKCE challenge differs', async () => {
     const world = await createWorld();
     const attacker = await world.client().begin({ redirectUri: world.user.redirectUri });
     const stolen = new URL((await fetch(attacker, { redirect: 'manual' })).headers.get('location') ?? '');
@@ -197,7 +197,7 @@ describe('errors of the authorization server', () => {
     ['server_error', 'authorization_failed'],
     ['invalid_scope', 'authorization_failed'],
     ['something_new', 'authorization_failed'],
-  ])('[C-CODE-61] %s ends the flow as %s, and no token is asked for', async (error, code) => {
+  ])('[C-CODE-61] the error %s ends the authorization as %s without a token request', async (error, code) => {
     const world = await createWorld();
     tamper(world, (query) => {
       query.delete('code');
@@ -208,13 +208,13 @@ describe('errors of the authorization server', () => {
     expect(tokenRequests(world)).toEqual([]);
   });
 
-  it('an answer with neither code nor error is dropped', async () => {
+  it('rejects an authorization response with neither code nor error', async () => {
     const world = await createWorld();
     tamper(world, (query) => query.delete('code'));
     expect(await codeOf(world.client().fetch(world.serverUrl))).toBe('response_rejected');
   });
 
-  it('T126 what the server says is cleaned before it is shown', async () => {
+  it('T126 removes control characters from error descriptions of the server', async () => {
     const world = await createWorld();
     tamper(world, (query) => {
       query.set('error', 'server_error');
@@ -227,7 +227,7 @@ describe('errors of the authorization server', () => {
     expect(failure).not.toMatch(/[\p{Cc}\p{Cf}]/u);
   });
 
-  it('[C-MIN-40] a user who declined is not asked again at once, and is asked again when the host wants it', async () => {
+  it('[C-MIN-40] does not ask a user who declined again at once, except when the host requests it', async () => {
     const world = await createWorld();
     let declines = true;
     tamper(world, (query) => {
@@ -243,7 +243,7 @@ describe('errors of the authorization server', () => {
     expect(world.user.opened).toHaveLength(2);
   });
 
-  it('a client without a browser says that somebody has to sign in', async () => {
+  it('a client without a browser reports that a sign-in is required', async () => {
     const world = await createWorld();
     const { createClient } = await import('../src/index.ts');
     const failure = createClient({ serverUrl: world.serverUrl }).fetch(world.serverUrl);
@@ -255,25 +255,25 @@ describe('errors of the authorization server', () => {
 describe('scopes', () => {
   const scopeOf = (world: World) => world.user.opened.at(-1)?.searchParams.get('scope');
 
-  it('[C-SCOPE-20 C-SCOPE-21 C-SCOPE-22 C-SCOPE-25] those of the challenge, whatever the metadata lists', async () => {
+  it('[C-SCOPE-20 C-SCOPE-21 C-SCOPE-22 C-SCOPE-25] requests the scopes of the challenge, whatever the metadata lists', async () => {
     const world = await createWorld({ challengeScopes: 'a b', resource: { scopes_supported: ['c', 'd'] } });
     await world.client().fetch(world.serverUrl);
     expect(scopeOf(world)).toBe('a b');
   });
 
-  it('[C-SCOPE-23] else all that the metadata lists', async () => {
+  it('[C-SCOPE-23] requests all scopes of the metadata when the challenge names none', async () => {
     const world = await createWorld({ resource: { scopes_supported: ['c', 'd'] } });
     await world.client().fetch(world.serverUrl);
     expect(scopeOf(world)).toBe('c d');
   });
 
-  it('[C-SCOPE-24] else the parameter is left out', async () => {
+  it('[C-SCOPE-24] omits the scope parameter when neither names scopes', async () => {
     const world = await createWorld({ metadata: { scopes_supported: ['x', 'offline_access'] } });
     await world.client().fetch(world.serverUrl);
     expect(scopeOf(world)).toBeNull();
   });
 
-  it('[C-REFRESH-32] offline_access only where the authorization server lists it', async () => {
+  it('[C-REFRESH-32] requests offline_access only where the authorization server lists it', async () => {
     const offered = await createWorld({
       challengeScopes: 'a',
       metadata: { scopes_supported: ['offline_access'] },
@@ -290,7 +290,7 @@ describe('scopes', () => {
     expect(scopeOf(other)).toBe('a');
   });
 
-  it('the host may add scopes, or decide alone, and hears why', async () => {
+  it('lets the host add or replace scopes, and reports the reason for each', async () => {
     const world = await createWorld({ challengeScopes: 'a' });
     await world.client({ scopes: { add: ['b'] } }).fetch(world.serverUrl);
     expect(scopeOf(world)).toBe('a b');
@@ -303,7 +303,7 @@ describe('scopes', () => {
   });
 });
 
-it('[C-BIND-31 C-BIND-32] T107 tokens of an authorization server that is no longer named are not used, and its client is not shown to the new one', async () => {
+it('[C-BIND-31 C-BIND-32] T107 does not use the tokens or the client of an authorization server that the resource no longer names', async () => {
   const world = await createWorld();
   const moved = await createWorld();
   const client = world.client();
@@ -331,7 +331,7 @@ it('[C-BIND-31 C-BIND-32] T107 tokens of an authorization server that is no long
   expect((await client.session())?.issuer).toBe(moved.issuer);
 });
 
-it('T126 no secret is in an event, an error or an address other than the one it is for', async () => {
+it('T126 no event, error or foreign URL contains a secret', async () => {
   const world = await createWorld({
     registration: { client_secret: 'canary-secret', token_endpoint_auth_method: 'client_secret_post' },
   });
@@ -356,7 +356,7 @@ it('T126 no secret is in an event, an error or an address other than the one it 
   }
 });
 
-it('the user reads how it went', async () => {
+it('shows the user the outcome of the sign-in', async () => {
   const world = await createWorld();
   await world.client().fetch(world.serverUrl);
   expect(world.user.read).toEqual(['You are signed in. You can close this page.']);

@@ -1,4 +1,4 @@
-/** Opening the system's browser: what is started, with what arguments, and what is never started. */
+/** The system's browser: the program that is started, its arguments, and the URLs that are refused. */
 import { describe, expect, it } from 'vitest';
 import { createSystemBrowser, openerCommand } from '../src/node.ts';
 
@@ -14,7 +14,7 @@ const payloads = [
 ];
 
 describe.each(platforms)('on %s', (platform) => {
-  it('[C-URL-42] T144 the opener is one program without a shell, and gets the very address as its last argument', async () => {
+  it('[C-URL-42] T144 starts one program without a shell, with the exact URL as its last argument', async () => {
     for (const url of payloads) {
       const started: unknown[] = [];
       const browser = createSystemBrowser({
@@ -48,7 +48,7 @@ describe.each(platforms)('on %s', (platform) => {
     'https://a.example/`id`',
     'https://a.example/|calc',
     'https://a.example/?x=%PATH%',
-  ])('[C-URL-40 C-URL-41 C-URL-43] T110 T144 %j is refused, and nothing is started', async (url) => {
+  ])('[C-URL-40 C-URL-41 C-URL-43] T110 T144 refuses to open %j and starts nothing', async (url) => {
     const started: string[] = [];
     const browser = createSystemBrowser({ start: async (program) => void started.push(program), platform });
     await expect(browser.open(url)).rejects.toMatchObject({ code: 'authorization_url_refused' });
@@ -56,14 +56,14 @@ describe.each(platforms)('on %s', (platform) => {
   });
 });
 
-it('[C-REDIR-22] what opens is the system browser, also for a server on this computer', () => {
+it('[C-REDIR-22] opens the system browser for a server on a loopback address too', () => {
   expect(openerCommand('http://127.0.0.1:1/authorize', 'linux')).toEqual({
     program: 'xdg-open',
     arguments: ['http://127.0.0.1:1/authorize'],
   });
 });
 
-it('a browser that cannot be opened says what to give the client, and no address that is dead by then', async () => {
+it('names the options to configure when no browser can be started, without the expired URL', async () => {
   const browser = createSystemBrowser({
     start: () => Promise.reject(new Error('ENOENT')),
     platform: 'linux',

@@ -1,4 +1,4 @@
-/** Whose a kept session is: a user's and a program's, and those of several clients, stand side by side in one store and never for each other. */
+/** Ownership of stored sessions: users, applications and several clients share a store and never use each other's session. */
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -106,7 +106,7 @@ async function kept(store: CredentialStore, { serverUrl }: World): Promise<reado
 }
 
 describe.each(stores)('in %s', (_name, openStore) => {
-  it('T148 an application does not act by the session of the user', async () => {
+  it('T148 an application does not use the session of the user', async () => {
     const world = await createOffice();
     const store = openStore();
     await world.client({ store }).signIn();
@@ -117,7 +117,7 @@ describe.each(stores)('in %s', (_name, openStore) => {
     expect(world.user.opened).toHaveLength(1);
   });
 
-  it('T148 a user does not act by the session of an application, but is asked to sign in', async () => {
+  it('T148 a user does not use the session of an application, and has to sign in', async () => {
     const world = await createOffice();
     const store = openStore();
     expect(await whoCalls(world.client({ store, ...asProgram() }))).toBe('program report');
@@ -129,7 +129,7 @@ describe.each(stores)('in %s', (_name, openStore) => {
     expect(await kept(store, world)).toContainEqual(programs);
   });
 
-  it('two applications each get tokens of their own, and each goes on with its own', async () => {
+  it('two applications obtain and keep separate tokens', async () => {
     const world = await createOffice();
     const store = openStore();
     for (const round of [1, 2]) {
@@ -142,7 +142,7 @@ describe.each(stores)('in %s', (_name, openStore) => {
     expect(askedForTokens(world)).toBe(2);
   });
 
-  it('another secret is shown to the authorization server, whatever is kept', async () => {
+  it('authenticates again when the secret has changed, whatever is stored', async () => {
     const world = await createOffice();
     const store = openStore();
     await whoCalls(world.client({ store, ...asProgram() }));
@@ -162,19 +162,19 @@ describe.each(stores)('in %s', (_name, openStore) => {
     ['the user', {}, ['application']],
     ['the application', asProgram(), ['user']],
     ['the application, without its secret', asProgram('report', ''), ['user']],
-  ])('signing out %s leaves the other', async (_who, options, left) => {
+  ])('signing out %s keeps the other session', async (_who, options, left) => {
     const world = await createOffice();
     const store = openStore();
     await world.client({ store }).signIn();
     await world.client({ store, ...asProgram() }).signIn();
     expect(await world.client({ store, ...options }).signOut()).toBe('forgotten');
-    const standing = (await kept(store, world)).filter(({ tokens }) => tokens !== null);
-    expect(standing.map(({ key }) => key.kind)).toEqual(left);
+    const remaining = (await kept(store, world)).filter(({ tokens }) => tokens !== null);
+    expect(remaining.map(({ key }) => key.kind)).toEqual(left);
     expect(await world.client({ store, ...asProgram('backup') }).signOut()).toBe('no_session');
   });
 });
 
-it('in a store that takes no notice of who acts, sessions are lost to each other, and still not used', async () => {
+it('does not use sessions of others in a store that ignores the owner of a session', async () => {
   const world = await createOffice();
   const store = createStoreIgnoringActors();
   await world.client({ store }).signIn();
@@ -185,7 +185,7 @@ it('in a store that takes no notice of who acts, sessions are lost to each other
 });
 
 describe('a session tells', () => {
-  it('who acts, by which client, and since when', async () => {
+  it('describes who a session acts for, its client and its start', async () => {
     const world = await createOffice();
     const start = Date.now();
     const store = createMemoryStore();
@@ -195,7 +195,7 @@ describe('a session tells', () => {
     expect(program).toMatchObject({ kind: 'application', clientId: 'report', since: start + 5 });
   });
 
-  it('the same beginning after a renewal', async () => {
+  it('keeps the start of a session after a refresh', async () => {
     const world = await createOffice();
     const client = world.client();
     const { since } = await client.signIn();
@@ -216,7 +216,7 @@ it('an application does not wait for the sign-in of a user', async () => {
   expect(world.events.filter(({ type }) => type === 'sign_in.waiting')).toEqual([]);
 });
 
-it('a user who names a metadata document signs in by it, not by another one', async () => {
+it('uses the metadata document that the user configured, not another one', async () => {
   const world = await createWorld({ metadata: { client_id_metadata_document_supported: true } });
   const store = createMemoryStore();
   const known = (name: string) =>
@@ -232,7 +232,7 @@ describe('a user who names a client', () => {
     registration: { preregistered: [{ clientId }] },
   });
 
-  it('signs in by that one, whoever another session was got by', async () => {
+  it('signs in with the configured client, whichever client owns another session', async () => {
     const world = await createOffice();
     const store = createMemoryStore();
     await world.client({ store }).signIn();
@@ -245,7 +245,7 @@ describe('a user who names a client', () => {
     expect(await world.client({ store }).session()).toMatchObject({ clientId: 'editor' });
   });
 
-  it('does not go on with what another client has signed in for meanwhile', async () => {
+  it('does not use a session that another client obtained in the meantime', async () => {
     const world = await createOffice();
     const store = createMemoryStore();
     const editor = world.client({ store, ...named('editor') });
@@ -258,7 +258,7 @@ describe('a user who names a client', () => {
   });
 });
 
-it('a program that proves itself by a key goes on with its tokens while it has that very key', async () => {
+it('an application that authenticates with a key keeps its tokens as long as the key is the same', async () => {
   const world = await createWorld();
   const store = createMemoryStore();
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -276,7 +276,7 @@ it('a program that proves itself by a key goes on with its tokens while it has t
   expect(askedForTokens(world)).toBe(2);
 });
 
-it('tokens that a program moves to another authorization server with leave those of the user', async () => {
+it('an application that moves to another authorization server keeps the tokens of the user', async () => {
   const world = await createOffice();
   const store = createMemoryStore();
   await world.client({ store }).signIn();
@@ -291,7 +291,7 @@ it('tokens that a program moves to another authorization server with leave those
   expect(await kept(store, world)).toContainEqual({ ...elsewhere, tokens: null });
 });
 
-it('a sign-in in two halves is never kept as that of a program', async () => {
+it('begin and complete never store the session of an application', async () => {
   const world = await createOffice();
   const store = createMemoryStore();
   const redirectUri = 'https://app.example/callback';

@@ -1,4 +1,4 @@
-/** People without a browser beside the program: a code for another device, or an address that is pasted. */
+/** Sign-in without a local browser: device authorization (RFC 8628) and pasted redirect URLs. */
 import { describe, expect, it } from 'vitest';
 import { type ClientOptions, createPasteReceiver, type DevicePrompt } from '../src/index.ts';
 import type { Told } from './support/stub-server.ts';
@@ -45,7 +45,7 @@ async function deviceWorld(answers: readonly Told[], authorization: Readonly<Rec
 }
 
 describe('a code for another device', () => {
-  it('is shown, and asked about at the pace of the server until the user has answered', async () => {
+  it('shows the device code and polls at the interval of the server until the user has decided', async () => {
     const pending = refusal('authorization_pending');
     const { world, client, shown, slept } = await deviceWorld([
       pending,
@@ -84,13 +84,13 @@ describe('a code for another device', () => {
     ['access_denied', 'authorization_denied'],
     ['expired_token', 'cancelled'],
     ['invalid_grant', 'token_refused'],
-  ])('%s ends it as %s', async (error, code) => {
+  ])('the error %s ends device authorization as %s', async (error, code) => {
     const { world, client } = await deviceWorld([refusal('authorization_pending'), refusal(error)]);
     expect(await codeOf(client.fetch(world.serverUrl))).toBe(code);
     expect(world.as.asked('/token')).toHaveLength(2);
   });
 
-  it('ends when the code does', async () => {
+  it('stops polling when the device code expires', async () => {
     const { world, client, slept } = await deviceWorld(Array(50).fill(refusal('authorization_pending')), {
       expires_in: 20,
     });
@@ -103,13 +103,13 @@ describe('a code for another device', () => {
     [{ verification_uri: 'http://as.example/device' }],
     [{ device_code: 7 }],
     [{ user_code: null }],
-  ])('an answer with %j is refused, and nothing is shown', async (authorization) => {
+  ])('rejects a device authorization response with %j and shows nothing', async (authorization) => {
     const { world, client, shown } = await deviceWorld([], authorization);
     expect(await codeOf(client.fetch(world.serverUrl))).toBe('token_response_invalid');
     expect(shown).toEqual([]);
   });
 
-  it('says that the server offers none', async () => {
+  it('reports a server without device authorization', async () => {
     const world = await createWorld();
     const client = world.client({ grant: { kind: 'device', show: () => undefined } });
     const failure: unknown = await client.fetch(world.serverUrl).catch((error: unknown) => error);
@@ -117,7 +117,7 @@ describe('a code for another device', () => {
       code: 'sign_in_needed',
       message: expect.stringContaining('does not offer device authorization; use --no-browser'),
     });
-    // Nobody is registered for what is not offered.
+    // No client is registered for a grant that is not supported.
     expect(world.as.asked('/register')).toEqual([]);
   });
 });
@@ -141,14 +141,14 @@ describe('a pasted address', () => {
     return { client: world.client(options), told };
   }
 
-  it('is as good as a redirect, with spaces around it', async () => {
+  it('accepts a pasted redirect URL with spaces around it', async () => {
     const world = await createWorld();
     const { client, told } = pasting(world, (arrived) => ` ${arrived}\n`);
     expect((await client.fetch(world.serverUrl)).status).toBe(200);
     expect(told).toEqual(['You are signed in. You can close this page.']);
   });
 
-  it('[C-STATE-2] T115 is asked for again when it belongs to nothing, a few times', async () => {
+  it('[C-STATE-2] T115 asks again, a few times, for a pasted URL that matches no authorization', async () => {
     const world = await createWorld();
     const { client, told } = pasting(
       world,

@@ -1,4 +1,4 @@
-/** Discovery: where documents are looked for, which are believed, and what is done when they are missing, broken or hostile. */
+/** Discovery: where metadata is fetched, how it is validated, and what happens when it is missing, invalid or hostile. */
 import { describe, expect, it } from 'vitest';
 import { costOf } from '../../../tests/support/cost.ts';
 import { createNodeClient } from '../src/node.ts';
@@ -17,7 +17,7 @@ const ASM = '/.well-known/oauth-authorization-server';
 const OIDC = '/.well-known/openid-configuration';
 
 describe('protected resource metadata', () => {
-  it('[C-PRM-20 C-PRM-21] is fetched where the challenge says, and nowhere else', async () => {
+  it('[C-PRM-20 C-PRM-21] fetches resource metadata only from the URL in the challenge', async () => {
     const world = await createWorld();
     const place = `${world.server.origin}/custom/place.json`;
     world.server.on('GET /custom/place.json', {
@@ -28,7 +28,7 @@ describe('protected resource metadata', () => {
     expect(world.server.log.map(({ path }) => path)).toEqual(['/mcp', '/custom/place.json', '/mcp']);
   });
 
-  it('[C-PRM-20 C-PRM-22] is looked for at the path, then at the root, when the challenge says nothing', async () => {
+  it('[C-PRM-20 C-PRM-22] looks for resource metadata at the path, then at the root, when the challenge names none', async () => {
     const world = await createWorld({ resourceMetadata: false });
     world.server.on(`GET ${PRM}`, {
       body: { resource: world.server.origin, authorization_servers: [world.as.origin] },
@@ -39,7 +39,7 @@ describe('protected resource metadata', () => {
     expect(world.user.opened[0]?.searchParams.get('resource')).toBe(world.server.origin);
   });
 
-  it('[C-401-20] is found among several challenges, whatever their scheme, order and quoting', async () => {
+  it('[C-401-20] finds the metadata URL among several challenges', async () => {
     const challenges = [
       (place: string) => `Basic realm="a, b", Bearer error="x", resource_metadata="${place}"`,
       (place: string) => `Negotiate abc==, DPoP algs="ES256 RS256", RESOURCE_METADATA="${place}"`,
@@ -54,7 +54,7 @@ describe('protected resource metadata', () => {
     }
   });
 
-  it('T113 hostile challenges are read in linear time, and lead to the well-known place', async () => {
+  it('T113 parses hostile challenges in linear time and falls back to the well-known URL', async () => {
     const hostile = [
       'Bearer "',
       `Bearer ${'a=",'.repeat(3000)}`,
@@ -78,7 +78,7 @@ describe('protected resource metadata', () => {
     ['https://elsewhere.example/metadata'],
     ['javascript:alert(1)'],
     ['//elsewhere.example/'],
-  ])('[C-SSRF-41] T103 a challenge that leads to %s is not followed', async (place) => {
+  ])('[C-SSRF-41] T103 does not follow a challenge to %s', async (place) => {
     const world = await createWorld();
     challengeWith(world, `Bearer resource_metadata="${place}"`);
     expect(await codeOf(world.client().fetch(world.serverUrl))).toBe('endpoint_refused');
@@ -86,7 +86,7 @@ describe('protected resource metadata', () => {
     expectNothingBegun(world);
   });
 
-  it('a challenge that names metadata where there is none is no reason to step down', async () => {
+  it('does not fall back to the oldest revision when the named metadata is missing', async () => {
     const world = await createWorld({ resourceMetadata: false, oneOrigin: true });
     challengeWith(world, `Bearer resource_metadata="${world.server.origin}/gone"`);
     expect(await codeOf(world.client().fetch(world.serverUrl))).toBe('metadata_missing');
@@ -100,7 +100,7 @@ describe('protected resource metadata', () => {
     ['https://127.0.0.1.evil.example/mcp'],
     ['ORIGIN/mcp/deeper'],
     ['ORIGIN/mcp?tenant=2'],
-  ])('[C-PRM-60 C-PRM-61 C-PRM-25] T104 metadata that speaks for %s is not used', async (resource) => {
+  ])('[C-PRM-60 C-PRM-61 C-PRM-25] T104 rejects resource metadata for %s', async (resource) => {
     const world = await createWorld();
     world.server.on(`GET ${PRM}/mcp`, {
       body: {
@@ -121,7 +121,7 @@ describe('protected resource metadata', () => {
     ['an empty resource', { resource: '', authorization_servers: ['AS'] }],
     ['no object', ['SERVER']],
     ['no JSON', '<html>hello</html>'],
-  ])('[C-PRM-25] T104 metadata with %s is not used', async (_what, body) => {
+  ])('[C-PRM-25] T104 rejects resource metadata with %s', async (_what, body) => {
     const world = await createWorld();
     const text = JSON.stringify(body).replaceAll('SERVER', world.serverUrl).replaceAll('AS', world.as.origin);
     world.server.on(`GET ${PRM}/mcp`, { body: JSON.parse(text) });
@@ -130,12 +130,12 @@ describe('protected resource metadata', () => {
     expectNothingBegun(world);
   });
 
-  it('[C-PRM-62 C-PRM-63] unknown members and a signature that is not understood change nothing', async () => {
+  it('[C-PRM-62 C-PRM-63] ignores unknown members and signed metadata', async () => {
     const world = await createWorld({ resource: { signed_metadata: 'e30.e30.x', 'x-future': [1] } });
     expect((await world.client().fetch(world.serverUrl)).status).toBe(200);
   });
 
-  it('[C-PRM-64] is read again when a challenge says so', async () => {
+  it('[C-PRM-64] reads resource metadata again after a new challenge', async () => {
     const world = await createWorld({ refresh: false });
     const client = world.client();
     await client.fetch(world.serverUrl);
@@ -144,7 +144,7 @@ describe('protected resource metadata', () => {
     expect(world.server.asked(`${PRM}/mcp`)).toHaveLength(2);
   });
 
-  it('[C-PRM-24 ALL-VER-1] a pinned revision that needs it does not go on without', async () => {
+  it('[C-PRM-24 ALL-VER-1] stops without resource metadata in a pinned revision that requires it', async () => {
     const world = await createWorld({ resourceMetadata: false, oneOrigin: true });
     expect(await codeOf(world.client({ revision: '2025-06-18' }).fetch(world.serverUrl))).toBe(
       'metadata_missing',
@@ -162,26 +162,29 @@ describe('authorization server metadata', () => {
     ['/t1', `/t1${OIDC}`, [`${ASM}/t1`, `${OIDC}/t1`, `/t1${OIDC}`]],
     ['', ASM, [ASM]],
     ['', OIDC, [ASM, OIDC]],
-  ])('[C-META-20 C-META-21 C-META-22 C-META-23] of issuer %j is found at %s', async (path, place, asked) => {
-    const world = await createWorld({ serverMetadata: false });
-    const issuer = `${world.as.origin}${path}`;
-    describeServer(world, place, { issuer });
-    world.server.on(`GET ${PRM}/mcp`, {
-      body: { resource: world.serverUrl, authorization_servers: [issuer] },
-    });
-    // The answer of the authorization endpoint has to carry this issuer.
-    world.user.divert((arrived) => {
-      arrived.searchParams.set('iss', issuer);
-      return arrived;
-    });
-    expect((await world.client().fetch(world.serverUrl)).status).toBe(200);
-    const wellKnown = world.as.log
-      .map(({ target }) => target)
-      .filter((target) => target.includes('.well-known'));
-    expect(wellKnown).toEqual(asked);
-  });
+  ])(
+    '[C-META-20 C-META-21 C-META-22 C-META-23] finds the metadata of issuer %j at %s',
+    async (path, place, asked) => {
+      const world = await createWorld({ serverMetadata: false });
+      const issuer = `${world.as.origin}${path}`;
+      describeServer(world, place, { issuer });
+      world.server.on(`GET ${PRM}/mcp`, {
+        body: { resource: world.serverUrl, authorization_servers: [issuer] },
+      });
+      // The answer of the authorization endpoint has to carry this issuer.
+      world.user.divert((arrived) => {
+        arrived.searchParams.set('iss', issuer);
+        return arrived;
+      });
+      expect((await world.client().fetch(world.serverUrl)).status).toBe(200);
+      const wellKnown = world.as.log
+        .map(({ target }) => target)
+        .filter((target) => target.includes('.well-known'));
+      expect(wellKnown).toEqual(asked);
+    },
+  );
 
-  it('[C-META-3] its endpoints are used, never the default paths', async () => {
+  it('[C-META-3] uses the endpoints of the metadata, never the default paths', async () => {
     const world = await createWorld({ serverMetadata: false });
     for (const name of ['authorize', 'token', 'register']) {
       world.as.on(`/oauth/v2/${name}`, (asked) => forward(world, `/${name}`, asked));
@@ -196,7 +199,7 @@ describe('authorization server metadata', () => {
     expect(world.user.opened[0]?.searchParams.get('tenant')).toBe('1');
   });
 
-  it('[AS-ROLE-1] a server without resource metadata may name endpoints on another origin, all on one', async () => {
+  it('[AS-ROLE-1] accepts endpoints on one other origin for a server without resource metadata', async () => {
     const world = await createWorld({ resourceMetadata: false });
     const { as, server } = world;
     const document = {
@@ -231,7 +234,7 @@ describe('authorization server metadata', () => {
     },
   );
 
-  it('an issuer that is known under two names can be told, one by one', async () => {
+  it('accepts an issuer under two names with issuerAliases', async () => {
     const world = await createWorld();
     const named = `${world.as.origin}/`;
     world.server.on(`GET ${PRM}/mcp`, {
@@ -242,7 +245,7 @@ describe('authorization server metadata', () => {
     expect((await client.fetch(world.serverUrl)).status).toBe(200);
   });
 
-  it('[C-PRM-2] of several authorization servers the first that can be used is used', async () => {
+  it('[C-PRM-2] uses the first usable one of several authorization servers', async () => {
     const world = await createWorld();
     const broken = await openParty();
     broken.on(`GET ${ASM}`, { status: 500 });
@@ -254,7 +257,7 @@ describe('authorization server metadata', () => {
     expect(broken.log).toHaveLength(1);
   });
 
-  it('[C-PRM-2] the host may order several authorization servers', async () => {
+  it('[C-PRM-2] lets the host order several authorization servers', async () => {
     const world = await createWorld();
     const other = await openParty();
     const servers = [other.origin, world.as.origin];
@@ -271,13 +274,13 @@ describe('authorization server metadata', () => {
     ['registration_endpoint', 'https://evil.example/register'],
     ['authorization_endpoint', 'https://evil.example/authorize'],
     ['revocation_endpoint', 'https://evil.example/revoke'],
-  ])('T106 metadata whose %s is somewhere else is refused', async (name, endpoint) => {
+  ])('T106 rejects metadata whose %s is on another origin', async (name, endpoint) => {
     const world = await createWorld({ metadata: { [name]: endpoint } });
     expect(await codeOf(world.client().fetch(world.serverUrl))).toBe('endpoint_refused');
     expectNothingBegun(world);
   });
 
-  it('T106 an origin that the host trusts may hold an endpoint', async () => {
+  it('T106 accepts an endpoint on a trusted origin', async () => {
     const world = await createWorld({ serverMetadata: false });
     const tokens = await openParty();
     tokens.on('POST /token', (asked) => forward(world, '/token', asked));
@@ -316,21 +319,21 @@ describe('authorization server metadata', () => {
     },
   );
 
-  it('[C-PKCE-23] T111 an OpenID document without it: refuses to start', async () => {
+  it('[C-PKCE-23] T111 rejects an OpenID document without PKCE support', async () => {
     const world = await createWorld({ serverMetadata: false });
     describeServer(world, OIDC, { code_challenge_methods_supported: undefined });
     expect(await codeOf(world.client().fetch(world.serverUrl))).toBe('pkce_unsupported');
     expectNothingBegun(world);
   });
 
-  it('a revision that takes PKCE for granted does not look for it', async () => {
+  it('does not require PKCE metadata in a revision that presumes PKCE', async () => {
     const world = await createWorld({ metadata: { code_challenge_methods_supported: undefined } });
     expect((await world.client({ revision: '2025-06-18' }).fetch(world.serverUrl)).status).toBe(200);
   });
 });
 
 describe('outages', () => {
-  it('name the authorization server that nothing responds at', async () => {
+  it('names the authorization server that is unreachable', async () => {
     const world = await createWorld();
     await world.as.close();
     const client = createNodeClient({ serverUrl: world.serverUrl });
@@ -352,7 +355,7 @@ describe('outages', () => {
     ['server metadata', ASM, 408, 'temporarily_unavailable'],
     ['server metadata', ASM, 301, 'redirected'],
   ])(
-    '[C-META-61] %s at %s answered with %i is an error and no downgrade',
+    '[C-META-61] %s at %s with status %i is an error, not a downgrade',
     async (_what, path, status, code) => {
       const world = await createWorld(own);
       world.server.on(`GET ${path}`, { status, headers: { location: '/login' } });
@@ -370,14 +373,14 @@ describe('outages', () => {
     },
   );
 
-  it('[C-META-61] 502 in one place lets the next one be asked', async () => {
+  it('[C-META-61] tries the next metadata URL after status 502', async () => {
     const world = await createWorld({ serverMetadata: false });
     world.as.on(`GET ${ASM}`, { status: 502 });
     describeServer(world, OIDC, {});
     expect((await world.client().fetch(world.serverUrl)).status).toBe(200);
   });
 
-  it('[C-META-61] a cut connection, and something else than JSON, are errors', async () => {
+  it('[C-META-61] reports a closed connection and invalid JSON as errors', async () => {
     const world = await createWorld(own);
     world.server.on(`GET ${ASM}`, () => null);
     expect(await codeOf(world.client().fetch(world.serverUrl))).toBe('unreachable');
@@ -386,7 +389,7 @@ describe('outages', () => {
     expectNothingBegun(world);
   });
 
-  it('[C-META-61] in a browser, a document whose server does not expect the version header is asked for without it', async () => {
+  it('[C-META-61] omits the version header in a browser where CORS does not allow it', async () => {
     const world = await createWorld();
     const client = world.client({
       oauthFetch: (input, init) => {
@@ -397,7 +400,7 @@ describe('outages', () => {
     expect((await client.fetch(world.serverUrl)).status).toBe(200);
   });
 
-  it('an outage is not remembered: the next request tries again', async () => {
+  it('does not cache an outage', async () => {
     const world = await createWorld();
     let broken = true;
     const client = world.client({
@@ -411,14 +414,14 @@ describe('outages', () => {
 });
 
 describe('hostile documents', () => {
-  it('T112 a document of many megabytes is not read to its end', async () => {
+  it('T112 stops reading a document of many megabytes', async () => {
     const world = await createWorld();
     world.as.on(`GET ${ASM}`, { body: { issuer: 'x'.repeat(20_000_000) } });
     expect(await codeOf(world.client().fetch(world.serverUrl))).toBe('response_too_large');
     expectNothingBegun(world);
   });
 
-  it('T112 a slow document does not hold the client up', async () => {
+  it('T112 times out on a slow document', async () => {
     const world = await createWorld();
     world.as.on(`GET ${ASM}`, () => new Promise(() => undefined));
     const client = world.client({ limits: { timeout: 100 } });
@@ -430,14 +433,14 @@ describe('hostile documents', () => {
     ['an issuer that is a list', '{"issuer":["a","b"]}'],
     ['a list', '[]'],
     ['null', 'null'],
-  ])('T112 a document with %s is refused', async (_what, body) => {
+  ])('T112 rejects a document with %s', async (_what, body) => {
     const world = await createWorld();
     world.as.on(`GET ${ASM}`, { headers: { 'content-type': 'application/json' }, body });
     expect(await codeOf(world.client().fetch(world.serverUrl))).toBe('metadata_invalid');
     expectNothingBegun(world);
   });
 
-  it('T112 members named like parts of objects do no harm', async () => {
+  it('T112 ignores members named like object prototype properties', async () => {
     const world = await createWorld({ serverMetadata: false });
     const { origin } = world.as;
     const honest = `"issuer":"${origin}","authorization_endpoint":"${origin}/authorize","token_endpoint":"${origin}/token","registration_endpoint":"${origin}/register","code_challenge_methods_supported":["S256"]`;
@@ -449,7 +452,7 @@ describe('hostile documents', () => {
     expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
   });
 
-  it('[C-SSRF-44] every request of every leg goes through the transport that the host lends', async () => {
+  it('[C-SSRF-44] sends every request through the fetch of the host', async () => {
     const world = await createWorld();
     const seen: string[] = [];
     const client = world.client({
@@ -514,15 +517,15 @@ async function forward(
   };
 }
 
-it('calls that need no token are left alone', async () => {
+it('passes on calls that require no token', async () => {
   const world = await createWorld();
   world.server.on('GET /mcp', { body: 'open' });
   await world.client().fetch(world.serverUrl);
   expect(calls(world)).toHaveLength(1);
 });
 
-describe('servers with oddities of their own', () => {
-  it('an issuer may want another resource, or none, and is told from the others', async () => {
+describe('servers that deviate from the specification', () => {
+  it('sends another resource indicator, or none, to an issuer of resourceIndicators', async () => {
     for (const [wanted, sent] of [
       ['api://notes', 'api://notes'],
       [null, null],
@@ -542,7 +545,7 @@ describe('servers with oddities of their own', () => {
   it.each([
     ['invalid_target', 'no'],
     ['invalid_request', 'AADSTS9010010: the resource parameter does not match'],
-  ])('a refusal of the resource says what to do: %s', async (error, error_description) => {
+  ])('explains how to configure a resource that the issuer refuses: %s', async (error, error_description) => {
     const world = await createWorld();
     world.as.on('POST /token', { status: 400, body: { error, error_description } });
     await expect(world.client().fetch(world.serverUrl)).rejects.toThrow('resourceIndicators');
@@ -550,7 +553,7 @@ describe('servers with oddities of their own', () => {
     await expect(world.client().fetch(world.serverUrl)).rejects.not.toThrow('resourceIndicators');
   });
 
-  it('an issuer that differs from its own by a slash is refused with the way out, which works', async () => {
+  it('suggests issuerAliases for an issuer that differs by a slash, which then works', async () => {
     const world = await createWorld();
     const named = `${world.issuer}/`;
     world.server.on('GET /.well-known/oauth-protected-resource/mcp', {

@@ -1,4 +1,4 @@
-/** The authorized fetch: where the token goes and where it does not, what is repeated, and when it gives up. */
+/** The authorized fetch: where it sends the token, which requests it repeats, step-up, and when it gives up. */
 import { describe, expect, it } from 'vitest';
 import { createMemoryStore } from '../src/index.ts';
 import { calls, codeOf, createWorld, openParty, type World } from './support/world.ts';
@@ -7,7 +7,7 @@ const authorizations = (world: World) =>
   calls(world).map(({ headers }) => headers.get('authorization') !== null);
 
 describe('where the token goes', () => {
-  it('[C-TOK-1 C-TOK-5] to the server, and to no other origin', async () => {
+  it('[C-TOK-1 C-TOK-5] sends the token to the server and to no other origin', async () => {
     const world = await createWorld();
     const other = await openParty();
     other.on('GET /', { body: 'hello' });
@@ -18,7 +18,7 @@ describe('where the token goes', () => {
     expect(authorizations(world)).toEqual([false, true]);
   });
 
-  it('[C-BEAR-60] not along with a redirect to another origin, and neither does the request', async () => {
+  it('[C-BEAR-60] follows no redirect to another origin, neither with the token nor without it', async () => {
     const world = await createWorld();
     const other = await openParty();
     other.on('/', { body: 'caught' });
@@ -40,7 +40,7 @@ describe('where the token goes', () => {
     },
   );
 
-  it('follows redirects within the origin, with method and body where the status keeps them', async () => {
+  it('follows redirects within the origin, keeping method and body where the status requires it', async () => {
     const world = await createWorld();
     world.server.on('/moved', { status: 307, headers: { location: '/mcp' } });
     world.server.on('/see', { status: 303, headers: { location: '/mcp' } });
@@ -62,23 +62,30 @@ describe('where the token goes', () => {
     expect(manual.status).toBe(302);
   });
 
-  const fields = { authorization: 'Bearer somebody-elses', DPoP: 'old', 'x-other': 'kept', accept: 'a, b' };
+  const fields = { authorization: 'Bearer of-another-user', DPoP: 'old', 'x-other': 'kept', accept: 'a, b' };
   const pairs = Object.entries(fields);
   it.each([
     ['a record', fields],
     ['pairs', pairs],
     ['Headers', new Headers(fields)],
     ['Headers that are not the platform’s', { [Symbol.iterator]: () => pairs.values() }],
-  ])("replaces an Authorization header of the caller's, and keeps the rest: %s", async (_shape, headers) => {
-    const world = await createWorld();
-    const client = world.client();
-    await client.fetch(world.serverUrl, { headers: headers as Headers });
-    const sent = calls(world).map(({ headers: field }) => field.get('authorization'));
-    expect(sent).toEqual([null, expect.stringMatching(/^Bearer at-/)]);
-    for (const { headers: field } of calls(world)) {
-      expect([field.get('dpop'), field.get('x-other'), field.get('accept')]).toEqual([null, 'kept', 'a, b']);
-    }
-  });
+  ])(
+    'replaces the Authorization header of the caller and keeps the other headers: %s',
+    async (_shape, headers) => {
+      const world = await createWorld();
+      const client = world.client();
+      await client.fetch(world.serverUrl, { headers: headers as Headers });
+      const sent = calls(world).map(({ headers: field }) => field.get('authorization'));
+      expect(sent).toEqual([null, expect.stringMatching(/^Bearer at-/)]);
+      for (const { headers: field } of calls(world)) {
+        expect([field.get('dpop'), field.get('x-other'), field.get('accept')]).toEqual([
+          null,
+          'kept',
+          'a, b',
+        ]);
+      }
+    },
+  );
 });
 
 describe('what is repeated', () => {
@@ -91,7 +98,7 @@ describe('what is repeated', () => {
         ['x', { method: 'POST', duplex: 'half', body: new Blob(['text']).stream() } as RequestInit] as const,
     ],
     ['a Request', () => ['request', { method: 'POST', body: 'text' }] as const],
-  ])('[C-FLOW-A8] a request whose body is %s is sent again whole', async (_what, make) => {
+  ])('[C-FLOW-A8] repeats a request whose body is %s completely', async (_what, make) => {
     const world = await createWorld();
     const [kind, init] = make();
     const input = kind === 'request' ? new Request(world.serverUrl, init) : world.serverUrl;
@@ -103,14 +110,14 @@ describe('what is repeated', () => {
     ]);
   });
 
-  it('takes a URL too', async () => {
+  it('accepts a URL object', async () => {
     const world = await createWorld();
     expect((await world.client().fetch(new URL(world.serverUrl))).status).toBe(200);
   });
 });
 
 describe('giving up', () => {
-  it('[C-BEAR-61] refreshes once, then signs in once, then hands the refusal over', async () => {
+  it('[C-BEAR-61] refreshes once, then signs in once, then returns the 401 response', async () => {
     const world = await createWorld();
     const client = world.client();
     await client.fetch(world.serverUrl);
@@ -124,7 +131,7 @@ describe('giving up', () => {
     expect(world.user.opened).toHaveLength(2);
   });
 
-  it('[S-HTTP-30] a 403 that is not about scopes is handed over as it is', async () => {
+  it('[S-HTTP-30] returns a 403 response that is not about scopes unchanged', async () => {
     const world = await createWorld();
     const client = world.client();
     await client.fetch(world.serverUrl);
@@ -164,7 +171,7 @@ describe('step-up', () => {
   }
   const requested = (world: World) => world.user.opened.map(({ searchParams }) => searchParams.get('scope'));
 
-  it('[C-STEP-20 C-STEP-21 C-STEP-23 C-STEP-30 C-SCOPE-30] asks for what was asked for before and what is needed, and repeats the call', async () => {
+  it('[C-STEP-20 C-STEP-21 C-STEP-23 C-STEP-30 C-SCOPE-30] requests the earlier and the missing scopes, and repeats the call', async () => {
     const { world, client } = await demanding(() => 'write');
     const response = await client.fetch(world.serverUrl, { method: 'POST', body: 'call' });
     expect(await response.text()).toBe('done');
@@ -177,7 +184,7 @@ describe('step-up', () => {
     expect((await client.session())?.scopes).toEqual(['read', 'write']);
   });
 
-  it('the revision that follows the challenge alone does so', async () => {
+  it('requests only the scopes of the challenge in the revision that requires it', async () => {
     const world = await createWorld({ challengeScopes: 'read' });
     const client = world.client({ revision: '2025-11-25' });
     await client.fetch(world.serverUrl);
@@ -193,14 +200,14 @@ describe('step-up', () => {
     expect(requested(world)).toEqual(['read', 'write']);
   });
 
-  it('the first two revisions have none', async () => {
+  it('does not step up in the first two revisions', async () => {
     const { world } = await demanding(() => 'write');
     const client = world.client({ revision: '2025-06-18' });
     expect((await client.fetch(world.serverUrl, { method: 'POST' })).status).toBe(403);
     expect(requested(world)).toEqual(['read', null]);
   });
 
-  it('[C-STEP-24 C-STEP-25] T122 a server that is never content is asked for once', async () => {
+  it('[C-STEP-24 C-STEP-25] T122 steps up once for a server that keeps denying the call', async () => {
     const { world, client } = await demanding(() => 'write never');
     world.as.on('POST /token', () => ({
       body: { access_token: world.issue('read write'), token_type: 'Bearer', scope: 'read write' },
@@ -212,19 +219,19 @@ describe('step-up', () => {
     expect(requested(world)).toHaveLength(2);
   });
 
-  it('[C-STEP-24] T122 a server that wants more each time is given up after a few', async () => {
+  it('[C-STEP-24] T122 gives up on a server that requires more scopes each time', async () => {
     const { world, client } = await demanding((round) => `scope${round}`);
     expect((await client.fetch(world.serverUrl, { method: 'POST' })).status).toBe(403);
     expect(requested(world)).toEqual(['read', 'read scope0', 'read scope0 scope1']);
   });
 
-  it('T122 scopes with characters that no scope has are left out', async () => {
+  it('T122 ignores scopes with invalid characters', async () => {
     const { world, client } = await demanding((round) => (round === 0 ? 'write "bad" a\\\\b' : 'write'));
     await client.fetch(world.serverUrl, { method: 'POST' });
     expect(requested(world)[1]).toBe('read write');
   });
 
-  it('T122 the host sees what is added, and may decline', async () => {
+  it('T122 lets the host decline additional scopes', async () => {
     const { world } = await demanding(() => 'write');
     const asked: (readonly string[])[] = [];
     const client = world.client({
@@ -238,7 +245,7 @@ describe('step-up', () => {
     expect(requested(world)).toEqual(['read', 'read']);
   });
 
-  it('calls that lack the same at the same time ask the user once', async () => {
+  it('asks the user once for concurrent calls that lack the same scopes', async () => {
     const { world, client } = await demanding(() => 'write');
     const answers = await Promise.all(
       Array.from({ length: 10 }, () => client.fetch(world.serverUrl, { method: 'POST' })),
@@ -247,7 +254,7 @@ describe('step-up', () => {
     expect(requested(world)).toHaveLength(2);
   });
 
-  it('what was asked for before and not granted is asked for again only for who wants that, and once', async () => {
+  it('requests a scope that was not granted before only with retryStepUp, and once', async () => {
     const { world } = await demanding(() => 'write');
     world.as.on('POST /token', () => ({
       body: { access_token: world.issue('read'), token_type: 'Bearer', scope: 'read' },

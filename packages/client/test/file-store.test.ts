@@ -1,4 +1,4 @@
-/** Credentials in a file: who may read it, what happens at the same time, and what a copy of it is worth. */
+/** The credential store: file permissions, concurrency, locks, and encryption. */
 import {
   chmodSync,
   lstatSync,
@@ -129,11 +129,11 @@ const stores: readonly (readonly [string, () => CredentialStore])[] = [
     () => createWebStore({ storage: createStorage(), locks: navigator.locks }),
   ],
   ['a file', () => openStore()],
-  ['a sealed file', () => openStore({ key: new Uint8Array(32).fill(7) })],
+  ['an encrypted file', () => openStore({ key: new Uint8Array(32).fill(7) })],
 ];
 
 describe.each(stores)('%s', (_name, create) => {
-  it('[C-STORE-1 C-BIND-30] T148 keeps records by server, issuer and account', async () => {
+  it('[C-STORE-1 C-BIND-30] T148 stores records by server, issuer and account', async () => {
     const store = create();
     const records = [
       record(),
@@ -153,7 +153,7 @@ describe.each(stores)('%s', (_name, create) => {
     expect((await store.find({ ...key, account: 'work' }))?.tokens?.accessToken).toBe('newer');
   });
 
-  it('T115 hands a flow to one caller', async () => {
+  it('T115 returns a pending authorization to one caller', async () => {
     const store = create();
     await store.savePending(pending('s1'));
     const taken = await Promise.all(Array.from({ length: 20 }, () => store.takePending('s1')));
@@ -161,7 +161,7 @@ describe.each(stores)('%s', (_name, create) => {
     expect(await store.takePending('s2')).toBeNull();
   });
 
-  it('gives a lock to one holder at a time, in the order of asking', async () => {
+  it('grants a lock to one holder at a time, in order', async () => {
     const store = create();
     const order: number[] = [];
     let inside = 0;
@@ -187,7 +187,7 @@ describe('the file', () => {
   const path = () => join(folder, 'inner', 'credentials.db');
 
   it.each([0o000, 0o022, 0o777])(
-    '[C-STORE-1] T145 is for its owner alone, whatever the umask (%o) was',
+    '[C-STORE-1] T145 creates the file for its owner alone with umask %o',
     async (umask) => {
       const before = process.umask(umask);
       try {
@@ -206,7 +206,7 @@ describe('the file', () => {
     },
   );
 
-  it('[C-STORE-1] T145 is not followed when it is a symbolic link', () => {
+  it('[C-STORE-1] T145 refuses a symbolic link as the credential file', () => {
     const target = join(folder, 'victim');
     writeFileSync(target, 'precious');
     symlinkSync(target, join(folder, 'link'));
@@ -217,7 +217,7 @@ describe('the file', () => {
     expect(lstatSync(join(folder, 'link')).isSymbolicLink()).toBe(true);
   });
 
-  it('says what is wrong with a file that is something else', () => {
+  it('explains why a file is not a credential file', () => {
     writeFileSync(join(folder, 'notes.txt'), 'these are my notes, '.repeat(100));
     expect(() => openStore({}, join(folder, 'notes.txt'))).toThrowError(
       expect.objectContaining({ code: 'store_unusable' }),
@@ -226,23 +226,23 @@ describe('the file', () => {
     expect(() => openStore({}, folder)).toThrowError(expect.objectContaining({ code: 'store_unusable' }));
   });
 
-  it('holds nothing readable when it is sealed, and opens with its key alone', async () => {
-    const sealing = new Uint8Array(32).fill(1);
-    const store = openStore({ key: sealing });
+  it('encrypts the whole file with a key, which is required to open it', async () => {
+    const encryptionKey = new Uint8Array(32).fill(1);
+    const store = openStore({ key: encryptionKey });
     await store.save(record());
     expect(readFileSync(path()).includes('canary')).toBe(false);
     await expect(openStore({ key: new Uint8Array(32).fill(2) }).find(key)).rejects.toMatchObject({
       code: 'store_unusable',
     });
     await expect(openStore().find(key)).rejects.toMatchObject({ code: 'store_unusable' });
-    expect(await openStore({ key: sealing }).find(key)).toEqual(record());
+    expect(await openStore({ key: encryptionKey }).find(key)).toEqual(record());
     expect(() => openStore({ key: new Uint8Array(16) })).toThrowError(
       expect.objectContaining({ code: 'configuration_invalid' }),
     );
     expect(store.location).toContain('encrypted');
   });
 
-  it('forgets flows that nobody finished', async () => {
+  it('deletes pending authorizations that were never completed', async () => {
     let now = Date.now();
     const store = openStore({ clock: () => now });
     await store.savePending(pending('old', now + 1000));
@@ -252,7 +252,7 @@ describe('the file', () => {
     expect(await store.takePending('new')).not.toBeNull();
   });
 
-  it('takes the lock of a holder that died, after a while', async () => {
+  it('takes over the lock of a process that died', async () => {
     let now = Date.now();
     const first = openStore({ clock: () => now });
     await first.lock('x');
@@ -268,7 +268,7 @@ describe('the file', () => {
     await (await waiting)();
   });
 
-  it('T120 T124 T145 a session outlives three processes that refresh it at once, also when an answer is lost', async () => {
+  it('T120 T124 T145 a session survives three processes that refresh it concurrently, also when a response is lost', async () => {
     const { failures, refreshes, lost, stale, signIns } = await shareSession(10, 3);
     expect({ failures, stale, signIns, lost }).toEqual({ failures: [], stale: 0, signIns: 0, lost: 2 });
     // One a round, and one more where the answer did not arrive.

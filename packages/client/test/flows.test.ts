@@ -1,4 +1,4 @@
-/** Whole flows: from the URL of a server of each profile to an answer that only a token gets. */
+/** Complete authorizations against a server of each profile, from its URL to an authorized response. */
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { sanitizeText } from '../src/index.ts';
@@ -7,7 +7,7 @@ import { calls, createWorld } from './support/world.ts';
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 
 describe('Profile B and later: the server names its authorization server', () => {
-  it('[C-ROLE-2 C-FLOW-B2 C-FLOW-B3 C-FLOW-B4 C-FLOW-B6 C-FLOW-B7 C-META-2 C-PRM-1 C-ERR-401 ALL-DCR-1] goes all the way', async () => {
+  it('[C-ROLE-2 C-FLOW-B2 C-FLOW-B3 C-FLOW-B4 C-FLOW-B6 C-FLOW-B7 C-META-2 C-PRM-1 C-ERR-401 ALL-DCR-1] discovers, registers, signs in and calls a server with resource metadata', async () => {
     const world = await createWorld();
     const response = await world.client().fetch(world.serverUrl, { method: 'POST', body: '{}' });
 
@@ -27,7 +27,7 @@ describe('Profile B and later: the server names its authorization server', () =>
     expect(calls(world)[1]?.headers.get('authorization')).toMatch(/^Bearer at-/);
   });
 
-  it('[C-PKCE-1 C-PKCE-2 C-PKCE-3 C-PKCE-21 C-STATE-1 C-REDIR-1 C-UA-1] asks with PKCE and state, for a redirect URI that it registered', async () => {
+  it('[C-PKCE-1 C-PKCE-2 C-PKCE-3 C-PKCE-21 C-STATE-1 C-REDIR-1 C-UA-1] sends PKCE, state and a registered redirect URI', async () => {
     const world = await createWorld();
     await world.client().fetch(world.serverUrl);
     const query = world.user.opened[0]?.searchParams ?? new URLSearchParams();
@@ -47,7 +47,7 @@ describe('Profile B and later: the server names its authorization server', () =>
     expect(Object.keys(Object.fromEntries(token))).not.toContain('password');
   });
 
-  it('[C-RES-1 C-RES-2 C-RES-3 C-RES-4 C-RES-5 C-RES-7 C-RES-12 C-REF-62] sends the resource as it is published, in all three requests', async () => {
+  it('[C-RES-1 C-RES-2 C-RES-3 C-RES-4 C-RES-5 C-RES-7 C-RES-12 C-REF-62] sends the published resource in the authorization, token and refresh requests', async () => {
     const world = await createWorld({ path: '/server/mcp' });
     const client = world.client();
     await client.fetch(world.serverUrl);
@@ -65,7 +65,7 @@ describe('Profile B and later: the server names its authorization server', () =>
     ]);
   });
 
-  it('[C-RES-10 C-PRM-23] a server at the root of its origin is meant without a slash', async () => {
+  it('[C-RES-10 C-PRM-23] omits the slash of a resource at the root of its origin', async () => {
     const world = await createWorld({ path: '/' });
     await world.client().fetch(world.serverUrl);
     expect(world.user.opened[0]?.searchParams.get('resource')).toBe(world.server.origin);
@@ -77,7 +77,7 @@ describe('Profile B and later: the server names its authorization server', () =>
     ['https://mcp.example.com/', 'https://mcp.example.com'],
     ['https://mcp.example.com/mcp#fragment', 'https://mcp.example.com/mcp'],
     ['https://mcp.example.com:8443', 'https://mcp.example.com:8443'],
-  ])('[C-RES-6 C-RES-8 ALL-RES-9] the server URL %s means %s', async (given, meant) => {
+  ])('[C-RES-6 C-RES-8 ALL-RES-9] reads the server URL %s as the resource %s', async (given, meant) => {
     const world = await createWorld();
     expect(world.client({ serverUrl: given }).server).toBe(meant);
   });
@@ -92,7 +92,7 @@ describe('Profile B and later: the server names its authorization server', () =>
     },
   );
 
-  it('[C-TOK-2 C-TOK-30 C-TOK-3] every request of a session carries the token, in the header and never in the query', async () => {
+  it('[C-TOK-2 C-TOK-30 C-TOK-3] sends the token with every request, in the header and never in the query', async () => {
     const world = await createWorld();
     const client = world.client();
     for (const method of ['POST', 'GET', 'DELETE'])
@@ -105,7 +105,7 @@ describe('Profile B and later: the server names its authorization server', () =>
     }
   });
 
-  it('[ALL-TRN-1 C-LOCAL-1] a local client is a public one, and comes back without the user', async () => {
+  it('[ALL-TRN-1 C-LOCAL-1] a local client is a public client, and refreshes without the user', async () => {
     const world = await createWorld();
     const client = world.client();
     await client.fetch(world.serverUrl);
@@ -121,7 +121,7 @@ describe('Profile B and later: the server names its authorization server', () =>
 describe('Profile A: the server speaks for itself', () => {
   const atItself = { resourceMetadata: false, oneOrigin: true } as const;
 
-  it('[C-META-1 C-META-5 C-BASE-1 C-FLOW-A2 C-FLOW-A3 C-FLOW-A4 C-FLOW-A6 C-FLOW-A8 C-REC-1 ALL-STD-1] finds its metadata at the root of the host', async () => {
+  it('[C-META-1 C-META-5 C-BASE-1 C-FLOW-A2 C-FLOW-A3 C-FLOW-A4 C-FLOW-A6 C-FLOW-A8 C-REC-1 ALL-STD-1] finds the metadata of a server without resource metadata at the root of its host', async () => {
     const world = await createWorld({ ...atItself, path: '/v1/mcp' });
     const response = await world.client().fetch(`${world.serverUrl}?x=y`, { method: 'POST', body: 'again' });
     expect(response.status).toBe(200);
@@ -139,7 +139,7 @@ describe('Profile A: the server speaks for itself', () => {
     expect(world.server.log.at(-1)?.body).toBe('again');
   });
 
-  it('[C-META-6 C-META-61 ALL-VER-3] uses the default paths when there is no document, with all other rules unchanged', async () => {
+  it('[C-META-6 C-META-61 ALL-VER-3] uses the default paths when there is no metadata, with all other rules unchanged', async () => {
     const world = await createWorld({ ...atItself, serverMetadata: false, path: '/v1/mcp' });
     expect((await world.client().fetch(world.serverUrl)).status).toBe(200);
     const query = world.user.opened[0]?.searchParams ?? new URLSearchParams();
@@ -151,14 +151,14 @@ describe('Profile A: the server speaks for itself', () => {
     expect(calls(world).at(-1)?.headers.get('authorization')).toMatch(/^Bearer /);
   });
 
-  it('[ALL-VER-1] sends no resource: the profiles do not mix within a flow', async () => {
+  it('[ALL-VER-1] sends no resource indicator in the oldest revision', async () => {
     const world = await createWorld(atItself);
     await world.client().fetch(world.serverUrl);
     expect(world.user.opened[0]?.searchParams.has('resource')).toBe(false);
     expect(world.server.asked('/token')[0]?.form.has('resource')).toBe(false);
   });
 
-  it('[C-VER-2 C-META-4] says on discovery which revision it speaks, by the name that is configured', async () => {
+  it('[C-VER-2 C-META-4] sends the configured revision with discovery requests', async () => {
     const world = await createWorld(atItself);
     await world.client().fetch(world.serverUrl);
     const [document] = world.server.asked('/.well-known/oauth-authorization-server');
@@ -171,12 +171,12 @@ describe('Profile A: the server speaks for itself', () => {
     expect(again?.headers.has('mcp-protocol-version')).toBe(false);
   });
 
-  it('[C-ISS-60] an issuer in the response is ignored as an unknown parameter', async () => {
+  it('[C-ISS-60] ignores an issuer in the response of the oldest revision', async () => {
     const world = await createWorld({ ...atItself, responseIssuer: 'https://elsewhere.example' });
     expect((await world.client().fetch(world.serverUrl)).status).toBe(200);
   });
 
-  it('[C-ROLE-1 ALL-O21-1] a public and a confidential client both get in', async () => {
+  it('[C-ROLE-1 ALL-O21-1] signs in with a public and with a confidential client', async () => {
     const open = await createWorld(atItself);
     expect((await open.client().fetch(open.serverUrl)).status).toBe(200);
 
@@ -192,7 +192,7 @@ describe('Profile A: the server speaks for itself', () => {
 });
 
 describe('without authorization', () => {
-  it('[ALL-OPT-1] a server that asks for nothing gets nothing', async () => {
+  it('[ALL-OPT-1] sends no token to a server without authorization', async () => {
     const world = await createWorld();
     world.server.on('/open', { body: 'welcome' });
     const client = world.client({ serverUrl: `${world.server.origin}/open` });
@@ -208,6 +208,6 @@ it.each([
   ['\u202Eevil\u2066', 'evil'],
   ['\u001b]8;;https://evil.example\u0007link', ']8;;https://evil.example link'],
   ['x'.repeat(400), `${'x'.repeat(299)}…`],
-])("T126 T147 a server's text %j is shown as %j", (text, shown) => {
+])('T126 T147 shows the server text %j as %j', (text, shown) => {
   expect(sanitizeText(text)).toBe(shown);
 });

@@ -1,4 +1,4 @@
-/** Authorization servers that others wrote, each with a protected server of theirs: the official SDK's example, and workers-oauth-provider in Node. */
+/** Interoperability with other authorization servers: the example of the official SDK, and workers-oauth-provider in Node. */
 import { createServer } from 'node:http';
 import { registerHooks } from 'node:module';
 import type { AddressInfo } from 'node:net';
@@ -30,7 +30,7 @@ async function listen() {
   return { server, origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
-/** A client whose person agrees at once. */
+/** A client whose user approves at once. */
 function createAgreeable(serverUrl: string, options: Partial<NodeClientOptions> = {}) {
   const opened: URL[] = [];
   const client = createNodeClient({
@@ -48,7 +48,7 @@ function createAgreeable(serverUrl: string, options: Partial<NodeClientOptions> 
   return { client, opened };
 }
 
-it('the example of the official SDK: registers, signs in by an issuer with a slash, and calls', async () => {
+it('registers, signs in and calls with the example server of the official SDK, whose issuer ends with a slash', async () => {
   const [as, mcp] = [await listen(), await listen()];
   const serverUrl = `${mcp.origin}/mcp`;
   const provider = new DemoInMemoryAuthProvider((resource) => resource?.href === serverUrl);
@@ -100,7 +100,7 @@ function createNamespace() {
   };
 }
 
-/** What of the provider's hands is used. */
+/** The functions of the provider that are used. */
 interface Helpers {
   parseAuthRequest(request: Request): Promise<{ scope: string[] }>;
   completeAuthorization(answer: object): Promise<{ redirectTo: string }>;
@@ -110,7 +110,7 @@ interface Worker {
   fetch(request: Request, env: object, context: object): Promise<Response>;
 }
 
-it('workers-oauth-provider: registers, signs in, calls, refreshes with rotation, and signs out', async () => {
+it('registers, signs in, calls, refreshes with rotation and signs out with workers-oauth-provider', async () => {
   // It says how to switch metadata documents on.
   vi.spyOn(console, 'warn').mockImplementation(() => undefined);
   // The runtime's own module, of which the package wants one class.

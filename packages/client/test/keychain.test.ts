@@ -1,4 +1,4 @@
-/** The key of the credential file: in the keychain, else in a file of its own. */
+/** The encryption key of the credential file: in the system keychain, otherwise in its own file. */
 import {
   mkdirSync,
   mkdtempSync,
@@ -47,7 +47,7 @@ const record: CredentialRecord = {
   tokens: null,
 };
 
-it('holds one key of 32 bytes for all, made at its first use', async () => {
+it('creates one key of 32 bytes in the keychain at first use', async () => {
   const { open, held } = createKeychain();
   const key = await findKeychainKey('notes', open);
   expect(key?.byteLength).toBe(32);
@@ -58,7 +58,7 @@ it('holds one key of 32 bytes for all, made at its first use', async () => {
   expect(await findKeychainKey('notes', closed)).toBeNull();
 });
 
-it('[C-STORE-1] seals the credential file, and says with what', async () => {
+it('[C-STORE-1] encrypts the credential file and describes its key', async () => {
   const { open } = createKeychain();
   const path = join(folder, 'credentials.db');
   const store = await openCredentialStore(path, 'notes', open);
@@ -73,7 +73,7 @@ it('[C-STORE-1] seals the credential file, and says with what', async () => {
   again.close();
 });
 
-it('says so when the keychain that holds its key is closed, and makes no other key', async () => {
+it('reports a locked keychain and creates no other key', async () => {
   const { open } = createKeychain();
   const path = join(folder, 'credentials.db');
   const store = await openCredentialStore(path, 'notes', open);
@@ -89,7 +89,7 @@ it('says so when the keychain that holds its key is closed, and makes no other k
 describe('without a keychain', () => {
   const path = () => join(folder, 'credentials.db');
 
-  it('[C-STORE-1] T145 the key is in a file of its own that nobody else may read', async () => {
+  it('[C-STORE-1] T145 without a keychain, stores the key in a file that only its owner can read', async () => {
     const before = process.umask(0);
     const store = await openCredentialStore(path(), 'notes', closed);
     process.umask(before);
@@ -100,7 +100,7 @@ describe('without a keychain', () => {
     expect(statSync(`${path()}.key`).mode & 0o777).toBe(0o600);
   });
 
-  it('it is kept to, even when there is a keychain later, and what was not sealed stays readable', async () => {
+  it('keeps using the key file when a keychain appears later, and keeps unencrypted records readable', async () => {
     const plain = openFileStore(path());
     await plain.save(record);
     plain.close();
@@ -120,7 +120,7 @@ describe('without a keychain', () => {
     ['readable for others', (key) => writeFileSync(key, 'A'.repeat(43), { mode: 0o644 })],
     ['something else', (key) => writeFileSync(key, 'hello', { mode: 0o600 })],
     ['a folder', (key) => mkdirSync(key, { mode: 0o700 })],
-  ])('T145 a key file that is %s is not used', async (_what, make) => {
+  ])('T145 refuses a key file that is %s', async (_what, make) => {
     make(`${path()}.key`);
     await expect(openCredentialStore(path(), 'notes', closed)).rejects.toMatchObject({
       code: 'store_unusable',
@@ -146,7 +146,7 @@ it('two programs that start at the same time use one key', async () => {
   second?.close();
 });
 
-it('a machine with or without a keychain gets a store', async () => {
+it('opens a store on a machine with or without a keychain', async () => {
   const store = await openCredentialStore(join(folder, 'credentials.db'), 'portcullis-test');
   await store.save(record);
   expect(await store.find(record.key)).toEqual(record);

@@ -1,4 +1,4 @@
-/** The ear on this computer: who may speak to it, what it answers, and that it closes. */
+/** The loopback receiver: which requests it accepts, how it responds, and when it closes. */
 import { request as sendRequest } from 'node:http';
 import { connect, createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
@@ -55,7 +55,7 @@ function accepts(host: string, port: number): Promise<boolean> {
 }
 
 describe('the loopback listener', () => {
-  it('[C-REDIR-20] T119 listens on 127.0.0.1 alone, by its number', async () => {
+  it('[C-REDIR-20] T119 listens on 127.0.0.1 only, by its IP address', async () => {
     const reception = await listen();
     expect(reception.redirectUri).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/callback$/);
     expect(await accepts('127.0.0.1', portOf(reception))).toBe(true);
@@ -66,7 +66,7 @@ describe('the loopback listener', () => {
     expect(await accepts('127.0.0.2', portOf(reception))).toBe(false);
   });
 
-  it('[C-REDIR-20] T119 takes one answer, and is closed then', async () => {
+  it('[C-REDIR-20] T119 accepts one authorization response and closes', async () => {
     const reception = await listen();
     const port = portOf(reception);
     const arriving = reception.waitForRedirect('s1', Promise.resolve());
@@ -88,7 +88,7 @@ describe('the loopback listener', () => {
     ['POST', '/callback?code=c&state=s1', { method: 'POST' }, 404],
     ['HEAD', '/callback?code=c&state=s1', { method: 'HEAD' }, 404],
   ])(
-    '[C-STATE-2] T119 turns a request with %s away, and goes on listening',
+    '[C-STATE-2] T119 rejects a request with %s and keeps listening',
     async (_what, path, options, status) => {
       const reception = await listen();
       const arriving = reception.waitForRedirect('s1', Promise.resolve());
@@ -101,13 +101,13 @@ describe('the loopback listener', () => {
     },
   );
 
-  it('T119 takes nothing before it knows the state', async () => {
+  it('T119 accepts nothing before the state is known', async () => {
     const reception = await listen();
     expect((await ask(portOf(reception), '/callback?code=c&state=')).status).toBe(400);
     expect((await ask(portOf(reception), '/callback?code=c')).status).toBe(400);
   });
 
-  it('[C-REDIR-21 C-URL-44] T119 shows a page of its own words, escaped, that loads, runs and follows nothing', async () => {
+  it('[C-REDIR-21 C-URL-44] T119 shows a static, escaped page that loads, runs and follows nothing', async () => {
     const reception = await listen();
     const arriving = reception.waitForRedirect('s1', Promise.resolve());
     const page = ask(
@@ -130,7 +130,7 @@ describe('the loopback listener', () => {
     expect(headers['location']).toBeUndefined();
   });
 
-  it('prefers a port that is registered already, and takes another when that one is taken', async () => {
+  it('prefers a registered port, and uses another one when it is taken', async () => {
     const first = await listen();
     const again = await listen([first.redirectUri]);
     expect(again.redirectUri).not.toBe(first.redirectUri);
@@ -139,7 +139,7 @@ describe('the loopback listener', () => {
     expect(third.redirectUri).toBe(first.redirectUri);
   });
 
-  it('T119 says so when the configured port is taken by another program', async () => {
+  it('T119 reports that another program uses the configured port', async () => {
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
     const address = other.address();
@@ -151,7 +151,7 @@ describe('the loopback listener', () => {
     other.close();
   });
 
-  it('gives up when nobody comes, and when it is closed', async () => {
+  it('rejects on timeout and when it is closed', async () => {
     const late = await listen([], { timeout: 30 });
     await expect(late.waitForRedirect('s1', Promise.resolve())).rejects.toMatchObject({
       code: 'cancelled',
@@ -166,13 +166,13 @@ describe('the loopback listener', () => {
 });
 
 /** There is no page for developers here, and nothing that fetches for others: of what such pages suffered this ear is all there is. */
-describe('T150 what listens on this computer', () => {
+describe('T150 the loopback receiver', () => {
   it.each([
     ['by a name that leads here (DNS rebinding)', { host: 'evil.example' }, 'state=right'],
     ['without the token of the one who waits', {}, ''],
     ['with a guessed one', {}, 'state=wrong'],
     ['by a form of another site', { method: 'POST' }, 'state=right'],
-  ])('refuses a request %s, and still hears the right one', async (_what, options, query) => {
+  ])('refuses a request %s and still accepts the right one', async (_what, options, query) => {
     const reception = await listen();
     const port = portOf(reception);
     const arriving = reception.waitForRedirect('right', Promise.resolve());
@@ -184,7 +184,7 @@ describe('T150 what listens on this computer', () => {
     expect((await answered).status).toBe(200);
   });
 
-  it('fetches nothing for anybody: every path but its own is answered with 404, without a connection elsewhere', async () => {
+  it('responds with 404 to every other path and is no proxy', async () => {
     const reception = await listen();
     const port = portOf(reception);
     for (const path of [
@@ -197,7 +197,7 @@ describe('T150 what listens on this computer', () => {
   });
 });
 
-it('[C-UA-1] a whole sign-in arrives through it', async () => {
+it('[C-UA-1] completes a sign-in through the loopback receiver', async () => {
   const world = await createWorld();
   const pages: Promise<string>[] = [];
   const client = createNodeClient({

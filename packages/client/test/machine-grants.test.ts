@@ -1,4 +1,4 @@
-/** Clients without a browser, and tokens that are bound to a key. */
+/** Machine grants (client credentials, workload identity, enterprise identity assertions) and DPoP-bound tokens. */
 import { createHash, generateKeyPairSync } from 'node:crypto';
 import {
   calculateJwkThumbprint,
@@ -23,14 +23,14 @@ const application: Partial<ClientOptions> = {
 };
 
 /** A user's part never happened. */
-function expectNobodyAsked({ as, user }: World): void {
+function expectNoSignIn({ as, user }: World): void {
   expect(user.opened).toEqual([]);
   expect(as.asked('/register')).toEqual([]);
   expect(as.asked('/authorize')).toEqual([]);
 }
 
 describe('the application itself', () => {
-  it('[X-CC-2 X-CC-6 X-CC-8 X-CC-13 X-CC-16] reads the metadata, gets a token with its secret, and gets the next one in time', async () => {
+  it('[X-CC-2 X-CC-6 X-CC-8 X-CC-13 X-CC-16] an application obtains tokens with its secret and renews them in time', async () => {
     const world = await createWorld({ challengeScopes: 'jobs' });
     const client = world.client(application);
     expect((await client.fetch(world.serverUrl)).status).toBe(200);
@@ -42,11 +42,11 @@ describe('the application itself', () => {
     );
     expect(asked[0]?.headers.get('authorization')).toBe(`Basic ${btoa('robot:secret')}`);
     expect(world.server.log[1]?.path).toBe('/.well-known/oauth-protected-resource/mcp');
-    expectNobodyAsked(world);
+    expectNoSignIn(world);
   });
 
   it.each(['pem', 'jwk'])(
-    '[X-CC-3 X-CC-7 X-CC-9 ALL-SEC-1] T125 proves itself by a key in %s: one audience, one minute, once',
+    '[X-CC-3 X-CC-7 X-CC-9 ALL-SEC-1] T125 an application authenticates with a key in %s: one audience, one minute, once',
     async (form) => {
       const world = await createWorld();
       const jwk = (await exportJWK(privateKey)) as Readonly<Record<string, unknown>>;
@@ -75,7 +75,7 @@ describe('the application itself', () => {
     },
   );
 
-  it('[C-STEP-22] asks for what it lacks, once', async () => {
+  it('[C-STEP-22] an application requests missing scopes once', async () => {
     const world = await createWorld({ challengeScopes: 'jobs' });
     const client = world.client(application);
     await client.fetch(world.serverUrl);
@@ -89,7 +89,7 @@ describe('the application itself', () => {
     });
     expect(await (await client.fetch(world.serverUrl)).text()).toBe('done');
     expect(world.as.asked('/token').map(({ form }) => form.get('scope'))).toEqual(['jobs', 'jobs admin']);
-    expectNobodyAsked(world);
+    expectNoSignIn(world);
   });
 
   describe('that may not have all that the server names', () => {
@@ -104,13 +104,13 @@ describe('the application itself', () => {
     };
     const askedScopes = ({ as }: World) => as.asked('/token').map(({ form }) => form.get('scope'));
 
-    it('gets what it was registered for, by naming none', async () => {
+    it('an application gets the scopes of its registration by requesting none', async () => {
       const world = await narrow();
       expect((await world.client(application).signIn()).scopes).toEqual(['jobs']);
       expect(askedScopes(world)).toEqual(['jobs admin', null]);
     });
 
-    it('hears so when it has chosen the scopes itself', async () => {
+    it('an application gets an error when its configured scopes are refused', async () => {
       const world = await narrow();
       const client = world.client({ ...application, scopes: { only: ['admin'] } });
       await expect(client.signIn()).rejects.toMatchObject({ oauthError: 'invalid_scope' });
@@ -119,7 +119,7 @@ describe('the application itself', () => {
     });
   });
 
-  it('T125 makes no assertion for an issuer that its document merely names', async () => {
+  it('T125 creates no client assertion for an issuer that only its own metadata names', async () => {
     const world = await createWorld({ resourceMetadata: false, oneOrigin: true });
     world.as.on('GET /.well-known/oauth-authorization-server', {
       body: { issuer: 'https://honest.example', token_endpoint: `${world.issuer}/token` },
@@ -133,7 +133,7 @@ describe('the application itself', () => {
     expect(world.as.asked('/token')).toEqual([]);
   });
 
-  it('says that a key does not fit', async () => {
+  it('reports a signing key that does not match its algorithm', async () => {
     await expect(
       readSigningKey('-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----', 'ES256'),
     ).rejects.toMatchObject({ code: 'configuration_invalid' });
@@ -147,7 +147,7 @@ describe('a workload', () => {
     return { grant: { kind: 'workload', assertion }, registration: { preregistered: [{ clientId: 'pod' }] } };
   }
 
-  it('[X-WIF-1] shows the token of its platform, made for the authorization server', async () => {
+  it('[X-WIF-1] a workload presents the token of its platform, issued for the authorization server', async () => {
     const world = await createWorld({ challengeScopes: 'a' });
     const audiences: string[] = [];
     const client = world.client(
@@ -165,7 +165,7 @@ describe('a workload', () => {
       scope: 'a',
       resource: world.serverUrl,
     });
-    expectNobodyAsked(world);
+    expectNoSignIn(world);
   });
 
   it.each(['invalid_grant', 'invalid_scope', 'unauthorized_client'])(
@@ -181,12 +181,12 @@ describe('a workload', () => {
         });
       }
       expect(world.as.asked('/token')).toHaveLength(1);
-      expectNobodyAsked(world);
+      expectNoSignIn(world);
     },
   );
 });
 
-it('[X-NEG-1] says which extension of the protocol a grant belongs to, and none for a user', async () => {
+it('[X-NEG-1] names the protocol extension of each grant, and none for users', async () => {
   const world = await createWorld();
   const names = (options: Partial<ClientOptions>) => Object.entries(world.client(options).extensions);
   expect(names({})).toEqual([]);
@@ -195,8 +195,8 @@ it('[X-NEG-1] says which extension of the protocol a grant belongs to, and none 
   expect(names({ ...application, grant })).toEqual([['io.modelcontextprotocol/auth/wif', {}]]);
 });
 
-describe("an enterprise's person", () => {
-  it('[X-EMA-1 X-EMA-2 X-EMA-3 X-EMA-4 X-EMA-5 X-EMA-11 X-EMA-12] exchanges the identity assertion, and shows the grant to the server', async () => {
+describe('an enterprise user', () => {
+  it('[X-EMA-1 X-EMA-2 X-EMA-3 X-EMA-4 X-EMA-5 X-EMA-11 X-EMA-12] exchanges the identity assertion and presents the grant to the authorization server', async () => {
     const world = await createWorld();
     const provider = await createWorld();
     provider.as.on('POST /token', {
@@ -236,10 +236,10 @@ describe("an enterprise's person", () => {
       resource: world.serverUrl,
     });
     expect(bearer?.headers.get('authorization')).toBe(`Basic ${btoa('at-as:as-secret')}`);
-    expectNobodyAsked(world);
+    expectNoSignIn(world);
   });
 
-  it('[X-EMA-23] follows the organisation to another provider, and takes what is given where its scopes are unknown', async () => {
+  it('[X-EMA-23] follows the organization to another provider, and accepts the granted scopes where its scopes are unknown', async () => {
     const world = await createWorld({ challengeScopes: 'unheard-of' });
     const answer = {
       access_token: 'id.jag.jwt',
@@ -278,10 +278,10 @@ describe("an enterprise's person", () => {
         ['at-1', null],
       ],
     ]);
-    expectNobodyAsked(world);
+    expectNoSignIn(world);
   });
 
-  it('[X-EMA-23] a scope that is refused always ends in an error, and not in circles', async () => {
+  it('[X-EMA-23] ends with an error, not in a loop, when a scope is always refused', async () => {
     const world = await createWorld({ challengeScopes: 'unheard-of' });
     const provider = await createWorld();
     provider.as.on('POST /token', refusal('invalid_scope'));
@@ -297,7 +297,7 @@ describe("an enterprise's person", () => {
     expect(provider.as.asked('/token')).toHaveLength(2);
   });
 
-  it('takes no other kind of token for the grant', async () => {
+  it('rejects any other token type in place of the identity assertion grant', async () => {
     const world = await createWorld();
     const provider = await createWorld();
     provider.as.on('POST /token', { body: { access_token: 'an access token', token_type: 'Bearer' } });
@@ -314,7 +314,7 @@ describe("an enterprise's person", () => {
   });
 });
 
-describe('tokens that are bound to a key', () => {
+describe('DPoP-bound tokens', () => {
   /** Checks a proof as a server does, and tells its claims and the thumbprint of its key. */
   async function readProof(asked: Asked | undefined) {
     const proof = asked?.headers.get('dpop') ?? '';
@@ -359,7 +359,7 @@ describe('tokens that are bound to a key', () => {
     return world;
   }
 
-  it('[X-DPOP-1 X-DPOP-2 X-DPOP-3 C-401-20] are asked for where the server wants them, and proven at every request', async () => {
+  it('[X-DPOP-1 X-DPOP-2 X-DPOP-3 C-401-20] requests DPoP-bound tokens where the server requires them, and sends a proof with every request', async () => {
     const world = await boundWorld();
     const client = world.client();
     expect(await (await client.fetch(`${world.serverUrl}?a=b`, { method: 'POST' })).text()).toBe('DPoP');
@@ -385,7 +385,7 @@ describe('tokens that are bound to a key', () => {
     expect(new Set(identifiers).size).toBe(3);
   });
 
-  it('[X-DPOP-3 X-DPOP-4 X-DPOP-5] nonces of both servers are given when they are asked for, and kept', async () => {
+  it('[X-DPOP-3 X-DPOP-4 X-DPOP-5] sends the DPoP nonces of both servers and keeps them', async () => {
     const nonces = { as: 'as-1', server: 'rs-1' };
     const world = await boundWorld(nonces);
     const client = world.client();
@@ -401,7 +401,7 @@ describe('tokens that are bound to a key', () => {
     expect(world.user.opened).toHaveLength(1);
   });
 
-  it('are refreshed with the same key', async () => {
+  it('refreshes DPoP-bound tokens with the same key', async () => {
     const world = await boundWorld();
     const client = world.client();
     await client.fetch(world.serverUrl);
@@ -411,7 +411,7 @@ describe('tokens that are bound to a key', () => {
     expect(first?.thumbprint).toBe(second?.thumbprint);
   });
 
-  it('a token that comes unbound is used as a bearer token', async () => {
+  it('uses a token without key binding as a bearer token', async () => {
     const world = await boundWorld();
     world.as.on('POST /token', () => ({ body: { access_token: world.issue(''), token_type: 'Bearer' } }));
     expect(await (await world.client().fetch(world.serverUrl)).text()).toBe('Bearer');

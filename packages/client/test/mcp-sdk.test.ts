@@ -1,4 +1,4 @@
-/** The official SDKs, 1.x and 2.x, that speak through the client's `fetch` to a real server; a user signs in once. */
+/** The official MCP SDKs 1.x and 2.x against a real server, with the client as their `fetch` or auth provider. */
 import * as modern from '@modelcontextprotocol/client';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
@@ -74,7 +74,7 @@ it('SDK 1.x and 2.x share one session, and step up when a call needs more', asyn
   await old.close();
 });
 
-it('comes back after a refresh, and is signed out at the server', async () => {
+it('continues a session after a refresh and revokes it on sign-out', async () => {
   let offset = 0;
   const { client, opened } = createOwnersClient({ clock: () => Date.now() + offset });
   const call = () => client.fetch(server.resource, { method: 'POST', headers, body: whoami });
@@ -93,7 +93,7 @@ it('comes back after a refresh, and is signed out at the server', async () => {
   expect(refused.status).toBe(401);
 });
 
-it('T124 a refresh whose answer was lost on its way is repeated, and the session lives on', async () => {
+it('T124 repeats a refresh whose response was lost and keeps the session', async () => {
   let offset = 0;
   let lost = 0;
   const { client, opened } = createOwnersClient({
@@ -149,7 +149,7 @@ describe.each(byProvider)('as the provider of SDK $name', ({ connect }) => {
     expect([opened.length, later.opened.length]).toEqual([1, 0]);
   });
 
-  it('asks for the scopes that a call lacks, and keeps those that it had', async () => {
+  it('requests the scopes that a call lacks and keeps the earlier ones', async () => {
     const added: (readonly string[])[] = [];
     const { client, opened } = createOwnersClient({
       scopes: { only: ['notes:read'] },
@@ -167,7 +167,7 @@ describe.each(byProvider)('as the provider of SDK $name', ({ connect }) => {
     await session.close();
   });
 
-  it('gets a new token for one that was revoked meanwhile', async () => {
+  it('replaces a token that was revoked', async () => {
     const { client, opened } = createOwnersClient();
     const session = await connect(server.resource, createMcpProvider(client));
     const revoked = await client.accessToken();
@@ -182,14 +182,16 @@ describe.each(byProvider)('as the provider of SDK $name', ({ connect }) => {
     await session.close();
   });
 
-  it('says so when nobody signs in', async () => {
+  it('reports that a sign-in is required', async () => {
     const { client } = createOwnersClient({
       browser: {
         async open() {
-          throw new ClientError('sign_in_needed', 'Nobody is here.');
+          throw new ClientError('sign_in_needed', 'No browser is available.');
         },
       },
     });
-    await expect(connect(server.resource, createMcpProvider(client))).rejects.toThrow('Nobody is here.');
+    await expect(connect(server.resource, createMcpProvider(client))).rejects.toThrow(
+      'No browser is available.',
+    );
   });
 });

@@ -1,4 +1,4 @@
-/** The client's own metadata document: what is written, and what is found wrong with one that is hosted. */
+/** The client ID metadata document: building it, and checking one where it is hosted. */
 import { openRegistrationPolicy, readClientMetadata } from '@portcullis/protocol';
 import { describe, expect, it } from 'vitest';
 import {
@@ -12,7 +12,7 @@ import { createWorld } from './support/world.ts';
 const url = 'https://app.example/client.json';
 const good = buildMetadataDocument({ url, clientName: 'Notes' });
 
-it('[C-CIMD-23 C-CIMD-24 C-REFRESH-31] is written so that servers take it', () => {
+it('[C-CIMD-23 C-CIMD-24 C-REFRESH-31] builds a client ID metadata document that servers accept', () => {
   expect(good).toMatchObject({ client_id: url, client_name: 'Notes', application_type: 'native' });
   expect(good.grant_types).toContain('refresh_token');
   expect(findDocumentIssues(good, url)).toEqual([]);
@@ -32,14 +32,14 @@ it.each([
     { token_endpoint_auth_method: 'client_secret_post' },
     'token_endpoint_auth_method',
   ],
-])('T052 with %s is found wrong', (_what, change, expected) => {
+])('T052 reports an issue of a client ID metadata document with %s', (_what, change, expected) => {
   expect(findDocumentIssues({ ...good, ...change }, url)).toEqual([expect.stringContaining(expected)]);
 });
 
 describe('a hosted document', () => {
   const hosted = (response: () => Response) => checkHostedDocument(url, async () => response());
 
-  it('[C-CIMD-21] is fetched and found right', async () => {
+  it('[C-CIMD-21] accepts a valid hosted client ID metadata document', async () => {
     expect(await hosted(() => Response.json(good))).toEqual([]);
   });
 
@@ -49,8 +49,8 @@ describe('a hosted document', () => {
     ['no JSON', () => new Response('<html>'), 'JSON'],
     ['a list', () => Response.json([good]), 'object'],
     ['too much', () => Response.json({ ...good, x: 'x'.repeat(6000) }), '5120'],
-    ['faults of its own', () => Response.json({ ...good, client_id: 'x' }), 'client_id'],
-  ])('[C-CIMD-21] with %s is found wrong', async (_what, response, expected) => {
+    ['invalid content', () => Response.json({ ...good, client_id: 'x' }), 'client_id'],
+  ])('[C-CIMD-21] reports an issue of a hosted document with %s', async (_what, response, expected) => {
     expect(await hosted(response)).toEqual([expect.stringContaining(expected)]);
   });
 
@@ -60,7 +60,7 @@ describe('a hosted document', () => {
     'https://app.example/a/../b',
     'https://u@app.example/x',
     'https://APP.example/x',
-  ])('[C-CIMD-22] is not asked for at %s', async (place) => {
+  ])('[C-CIMD-22] does not fetch a document from %s', async (place) => {
     let asked = false;
     const issues = await checkHostedDocument(place, async () => {
       asked = true;
@@ -71,7 +71,7 @@ describe('a hosted document', () => {
   });
 });
 
-it('[C-CIMD-25] a client with a document and a key proves itself by the key where the server takes it', async () => {
+it('[C-CIMD-25] a client with a metadata document authenticates with its key where the server supports that', async () => {
   const pair = await crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, true, [
     'sign',
     'verify',

@@ -1,4 +1,4 @@
-/** A real authorization server that others wrote: oidc-provider, with its own pages, in front of a small protected server. */
+/** Interoperability with oidc-provider, with its own pages, in front of a small protected server. */
 import { expect, it } from 'vitest';
 import { createMemoryStore, type DevicePrompt } from '../src/index.ts';
 import { createNodeClient, type NodeClientOptions } from '../src/node.ts';
@@ -12,7 +12,7 @@ const browser: NodeClientOptions['browser'] = {
   },
 };
 
-it('registers, signs in, calls, refreshes with rotation, and signs out', async () => {
+it('registers, signs in, calls, refreshes with rotation and signs out with oidc-provider', async () => {
   const { serverUrl, asked, origin } = await openStage();
   const store = createMemoryStore();
   let offset = 0;
@@ -31,7 +31,7 @@ it('registers, signs in, calls, refreshes with rotation, and signs out', async (
   expect(await client.signOut()).toBe('revoked');
 });
 
-it('[X-DPOP-1 X-DPOP-4] binds its tokens to a key, and gives the nonces that are demanded', async () => {
+it('[X-DPOP-1 X-DPOP-4] obtains DPoP-bound tokens from oidc-provider with its nonces', async () => {
   const { serverUrl } = await openStage({
     dPoP: { enabled: true, nonceSecret: Buffer.alloc(32, 1), requireNonce: () => true },
   });
@@ -42,7 +42,7 @@ it('[X-DPOP-1 X-DPOP-4] binds its tokens to a key, and gives the nonces that are
   });
 });
 
-it('[X-CC-8 X-CC-13] acts for itself with a secret that needs encoding', async () => {
+it('[X-CC-8 X-CC-13] obtains a token from oidc-provider with a secret that requires encoding', async () => {
   const clientSecret = 'a:b%c d+e';
   const { serverUrl } = await openStage(
     { clientCredentials: { enabled: true } },
@@ -66,7 +66,7 @@ it('[X-CC-8 X-CC-13] acts for itself with a secret that needs encoding', async (
   expect(await (await client.fetch(serverUrl)).json()).toMatchObject({ aud: serverUrl, client_id: 'robot' });
 });
 
-it('signs in on another device', async () => {
+it('signs in at oidc-provider with device authorization', async () => {
   const { serverUrl } = await openStage({ deviceFlow: { enabled: true } });
   const prompts: DevicePrompt[] = [];
   const client = createNodeClient({

@@ -1,4 +1,4 @@
-/** The redirect URI of a program on this computer is no way to anywhere else. */
+/** The loopback receiver is not an open redirector. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { RedirectListener } from '../src/authorization/receiver.ts';
 import { createLoopbackReceiver } from '../src/node.ts';
@@ -11,7 +11,7 @@ beforeEach(async () => {
 
 afterEach(() => reception.close());
 
-it('[C-REDIR-21] follows no address in an answer, and its page loads nothing', async () => {
+it('[C-REDIR-21] follows no URL in an authorization response, and its page loads nothing', async () => {
   const arrival = reception.waitForRedirect('expected', Promise.resolve());
   const query = new URLSearchParams({ code: 'c', state: 'expected', next: 'https://evil.example/' });
   const page = fetch(`${reception.redirectUri}?${query}`, { redirect: 'manual' });
@@ -23,7 +23,7 @@ it('[C-REDIR-21] follows no address in an answer, and its page loads nothing', a
   expect(await response.text()).not.toMatch(/<script|<meta[^>]*refresh|\b(?:src|href|action)=|<https/i);
 });
 
-it('[C-REDIR-21] turns an answer away that nobody waits for, and goes nowhere with it either', async () => {
+it('[C-REDIR-21] rejects an unexpected authorization response without a redirect', async () => {
   void reception.waitForRedirect('expected', Promise.resolve()).catch(() => {});
   const query = new URLSearchParams({ code: 'c', state: 'other', redirect_uri: 'https://evil.example/' });
   const response = await fetch(`${reception.redirectUri}?${query}`, { redirect: 'manual' });

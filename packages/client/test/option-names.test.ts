@@ -1,4 +1,4 @@
-/** Names that no option of a client has, as programs without a compiler write them: refused, whatever they hold. */
+/** Unknown option names, as programs without a compiler may write them, are refused with any value. */
 import { describe, expect, it } from 'vitest';
 import { ClientError, createClient } from '../src/index.ts';
 import { createNodeClient } from '../src/node.ts';
@@ -19,7 +19,7 @@ function issueOf(make: () => unknown): string | null {
   }
 }
 
-describe('names that no option has', () => {
+describe('unknown option names', () => {
   it.each<[string, object, string]>([
     ['an option', { trustedOrigin: [] }, 'trustedOrigin: unknown option; did you mean trustedOrigins?.'],
     ['scopes', { scopes: { ony: ['read'] } }, 'scopes.ony: unknown option; did you mean only?.'],
@@ -28,7 +28,7 @@ describe('names that no option has', () => {
     ['a client that is known', { registration: { preregistered: [{ clientID: 'mine' }] } }, 'registration.preregistered.0.clientID: unknown option; did you mean clientId?.'],
     ['where the browser comes back', { loopback: { prot: 1 } }, 'loopback.prot: unknown option; did you mean port?.'],
     ['several', { acount: 'a', revison: 'b' }, 'acount: unknown option; did you mean account?; revison: unknown option; did you mean revision?.'],
-  ])('%s', (_what, wrong, message) => {
+  ])('refuses %s', (_what, wrong, message) => {
     expect(issueOf(() => createNodeClient(good))).toBeNull();
     expect(issueOf(() => createNodeClient({ ...good, ...wrong } as never))).toBe(message);
     const { loopback, ...rest } = { ...good, ...wrong };

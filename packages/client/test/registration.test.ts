@@ -1,4 +1,4 @@
-/** Registration: the ways in their order, what is asked for, what the answer means, and to whom an identity is shown. */
+/** Registration: order of the methods, dynamic registration, deleted clients, and issuer binding. */
 import { describe, expect, it } from 'vitest';
 import { createMemoryStore, type RegistrationQuestion, type RegistrationSettings } from '../src/index.ts';
 import { codeOf, createWorld, openParty, type World, type WorldSettings } from './support/world.ts';
@@ -17,11 +17,11 @@ async function identity(registration: RegistrationSettings, settings: WorldSetti
   return { world, clientId, request: body === undefined ? null : JSON.parse(body) };
 }
 
-describe('the ways, in their order', () => {
+describe('order of the registration methods', () => {
   const supported = { client_id_metadata_document_supported: true };
   const preregistered = [{ clientId: 'mine' }];
 
-  it('[C-REG-20 C-REG-21] a preregistered client comes first', async () => {
+  it('[C-REG-20 C-REG-21] prefers a pre-registered client', async () => {
     const { clientId, request } = await identity(
       { preregistered, metadataDocumentUrl: DOCUMENT },
       { metadata: supported },
@@ -30,7 +30,7 @@ describe('the ways, in their order', () => {
     expect(request).toBeNull();
   });
 
-  it('[C-REG-20 C-CIMD-20] then the metadata document, where it is understood', async () => {
+  it('[C-REG-20 C-CIMD-20] prefers a client ID metadata document over dynamic registration where it is supported', async () => {
     const { clientId, request } = await identity({ metadataDocumentUrl: DOCUMENT }, { metadata: supported });
     expect(clientId).toBe(DOCUMENT);
     expect(request).toBeNull();
@@ -48,7 +48,7 @@ describe('the ways, in their order', () => {
     },
   );
 
-  it('[C-DCR-20] a metadata document is enough where nothing can be registered', async () => {
+  it('[C-DCR-20] uses a metadata document where dynamic registration is not supported', async () => {
     const { clientId } = await identity(
       { metadataDocumentUrl: DOCUMENT },
       { metadata: { ...supported, registration_endpoint: undefined } },
@@ -56,7 +56,7 @@ describe('the ways, in their order', () => {
     expect(clientId).toBe(DOCUMENT);
   });
 
-  it('revisions that know no metadata documents use none', async () => {
+  it('uses no metadata document in revisions without them', async () => {
     const { clientId } = await identity(
       { metadataDocumentUrl: DOCUMENT },
       { metadata: supported },
@@ -65,7 +65,7 @@ describe('the ways, in their order', () => {
     expect(clientId).toMatch(/^client-/);
   });
 
-  it('[C-REG-1 C-REG-20] at last the user is asked, with exactly what to register', async () => {
+  it('[C-REG-1 C-REG-20] asks the user for a client last, with the metadata to register', async () => {
     const questions: RegistrationQuestion[] = [];
     const ask = async (question: RegistrationQuestion) => {
       questions.push(question);
@@ -88,7 +88,7 @@ describe('the ways, in their order', () => {
     );
   });
 
-  it('[C-REG-1 C-REG-30] without any way it says what to register, and opens nothing', async () => {
+  it('[C-REG-1 C-REG-30] names the client to register when no method works, and opens no browser', async () => {
     for (const settings of [{}, { ask: async () => null }]) {
       const world = await createWorld(withoutRegistration);
       const failure = world.client({ registration: settings }).fetch(world.serverUrl);
@@ -100,7 +100,7 @@ describe('the ways, in their order', () => {
 });
 
 describe('dynamic registration', () => {
-  it('[C-DCR-1 C-DCR-30 C-DCR-31 C-REFRESH-31] asks as a native public client with the refresh grant', async () => {
+  it('[C-DCR-1 C-DCR-30 C-DCR-31 C-REFRESH-31] registers a native public client with the refresh token grant', async () => {
     const { request, world } = await identity({
       clientName: 'Notes',
       clientUri: 'https://notes.example',
@@ -118,7 +118,7 @@ describe('dynamic registration', () => {
     });
   });
 
-  it('[C-DCR-32] a page on a remote host is a web application', async () => {
+  it('[C-DCR-32] registers a page on a remote host as a web application', async () => {
     const world = await createWorld();
     await world.client().begin({ redirectUri: 'https://app.example/callback' });
     expect(JSON.parse(world.as.asked('/register')[0]?.body ?? '{}').application_type).toBe('web');
@@ -129,7 +129,7 @@ describe('dynamic registration', () => {
     [['client_secret_post'], 'client_secret_post'],
     [['private_key_jwt', 'client_secret_basic'], 'client_secret_basic'],
     [undefined, 'none'],
-  ])('asks for a method that the server lists: %j', async (listed, expected) => {
+  ])('registers with a client authentication method that the server lists: %j', async (listed, expected) => {
     const world = await createWorld({ metadata: { token_endpoint_auth_methods_supported: listed } });
     await world.client().begin({ redirectUri: world.user.redirectUri });
     expect(JSON.parse(world.as.asked('/register')[0]?.body ?? '{}').token_endpoint_auth_method).toBe(
@@ -190,13 +190,13 @@ describe('dynamic registration', () => {
     ['a method that is not spoken', { client_secret: 's', token_endpoint_auth_method: 'tls_client_auth' }],
     ['other redirect URIs', { redirect_uris: ['https://elsewhere.example/callback'] }],
     ['no client_id', { client_id: null }],
-  ])('an answer with %s is refused before the browser opens', async (_what, registration) => {
+  ])('rejects a registration response with %s before the browser opens', async (_what, registration) => {
     const world = await createWorld({ registration });
     expect(await codeOf(world.client().fetch(world.serverUrl))).toBe('registration_refused');
     expect(world.user.opened).toEqual([]);
   });
 
-  it('[C-DCR-33 C-DCR-34] a refusal ends with what the server said, once', async () => {
+  it('[C-DCR-33 C-DCR-34] reports the error of a refused registration without a retry', async () => {
     const world = await createWorld();
     world.as.on('POST /register', {
       status: 400,
@@ -213,7 +213,7 @@ describe('dynamic registration', () => {
     expect(world.user.opened).toEqual([]);
   });
 
-  it('[C-DCR-60] a secret that has expired is not used: the client registers again', async () => {
+  it('[C-DCR-60] registers again when the client secret has expired', async () => {
     const store = createMemoryStore();
     const expires = Math.floor(Date.now() / 1000) + 3600;
     const world = await createWorld({
@@ -235,7 +235,7 @@ describe('dynamic registration', () => {
     expect(world.as.asked('/register')).toHaveLength(2);
   });
 
-  it('[C-REDIR-1] a registration is used for the redirect URIs that it lists, and for no other', async () => {
+  it('[C-REDIR-1] uses a registration only for the redirect URIs that it lists', async () => {
     const world = await createWorld();
     const client = world.client();
     await client.begin({ redirectUri: 'http://127.0.0.1:40001/callback' });
@@ -246,7 +246,7 @@ describe('dynamic registration', () => {
   });
 });
 
-describe('a client identifier that the authorization server has forgotten', () => {
+describe('a client that the authorization server has deleted', () => {
   const URI = 'http://127.0.0.1:40001/callback';
   const events = ({ events: all }: World) =>
     all.flatMap((event) => (event.type.startsWith('client.') ? [event.type] : []));
@@ -267,34 +267,40 @@ describe('a client identifier that the authorization server has forgotten', () =
     world.as.on('GET /authorize', () => (asked++ === 0 ? { status, body: '<h1>Error</h1>' } : usual));
   };
 
-  it.each([400, 401])('is noticed by a page with status %s, before a browser opens', async (status) => {
-    const { world, client } = await forgotten(page(status));
-    await client.begin({ redirectUri: URI });
-    expect(world.as.asked('/register')).toHaveLength(2);
-    expect(events(world)).toEqual([
-      'client.registered',
-      'client.registration_discarded',
-      'client.registered',
-    ]);
-    expect(world.user.opened).toEqual([]);
-  });
+  it.each([400, 401])(
+    'detects a deleted client by a page with status %s before the browser opens',
+    async (status) => {
+      const { world, client } = await forgotten(page(status));
+      await client.begin({ redirectUri: URI });
+      expect(world.as.asked('/register')).toHaveLength(2);
+      expect(events(world)).toEqual([
+        'client.registered',
+        'client.registration_discarded',
+        'client.registered',
+      ]);
+      expect(world.user.opened).toEqual([]);
+    },
+  );
 
-  it.each([200, 302, 403, 404, 429, 500])('is not suspected for a page with status %s', async (status) => {
+  it.each([200, 302, 403, 404, 429, 500])('keeps a client after a page with status %s', async (status) => {
     const { world, client } = await forgotten(page(status));
     await client.begin({ redirectUri: URI });
     expect(world.as.asked('/register')).toHaveLength(1);
     expect(events(world)).toEqual(['client.registered']);
   });
 
-  it.each(['invalid_client', 'unauthorized_client'])('is noticed by a redirect with %s', async (error) => {
-    const { world, client } = await forgotten(({ as }) =>
-      as.on('GET /authorize', { status: 302, headers: { location: `${URI}?error=${error}` } }),
-    );
-    await client.begin({ redirectUri: URI });
-    expect(world.as.asked('/register')).toHaveLength(2);
-  });
+  it.each(['invalid_client', 'unauthorized_client'])(
+    'detects a deleted client by a redirect with %s',
+    async (error) => {
+      const { world, client } = await forgotten(({ as }) =>
+        as.on('GET /authorize', { status: 302, headers: { location: `${URI}?error=${error}` } }),
+      );
+      await client.begin({ redirectUri: URI });
+      expect(world.as.asked('/register')).toHaveLength(2);
+    },
+  );
 
-  it('is noticed by reading the registration, with its own token, at the origin that gave it', async () => {
+  it('detects a deleted client by reading its registration with the registration access token', async () => {
     const { world, client } = await forgotten(
       ({ as }) => as.on('GET /register/mine', { status: 401 }),
       managed,
@@ -307,7 +313,7 @@ describe('a client identifier that the authorization server has forgotten', () =
     expect(world.as.asked('/register')).toHaveLength(2);
   });
 
-  it('and one that can be read there is used again', async () => {
+  it('keeps a client whose registration can be read', async () => {
     const { world, client } = await forgotten(
       ({ as }) => as.on('GET /register/mine', { body: { client_id: 'mine' } }),
       managed,
@@ -317,7 +323,7 @@ describe('a client identifier that the authorization server has forgotten', () =
     expect(world.as.asked('/authorize')).toEqual([]);
   });
 
-  it('its token is shown to no other origin', async () => {
+  it('sends the registration access token to no other origin', async () => {
     const other = await openParty();
     const { client } = await forgotten(
       () => undefined,
@@ -327,7 +333,7 @@ describe('a client identifier that the authorization server has forgotten', () =
     expect(other.log).toEqual([]);
   });
 
-  it('is noticed by the answer that arrives, in one go and in two halves; tokens stay', async () => {
+  it('detects a deleted client by the authorization response and keeps the tokens', async () => {
     const world = await createWorld();
     const client = world.client();
     await client.fetch(world.serverUrl);
@@ -354,7 +360,7 @@ describe('a client identifier that the authorization server has forgotten', () =
     expect(world.as.asked('/register')).toHaveLength(3);
   });
 
-  it('can be given up by hand, when the user has read it on a page', async () => {
+  it('registers again with newRegistration, after a page reported an unknown client', async () => {
     const world = await createWorld();
     const client = world.client();
     await client.signIn();
@@ -364,7 +370,7 @@ describe('a client identifier that the authorization server has forgotten', () =
     expect(world.as.asked('/register')).toHaveLength(2);
   });
 
-  it('is not checked while it has just been given tokens, and is after an hour', async () => {
+  it('checks a client again one hour after it obtained tokens', async () => {
     const world = await createWorld();
     const client = world.client();
     const pages = () => world.as.asked('/authorize').length;
@@ -376,7 +382,7 @@ describe('a client identifier that the authorization server has forgotten', () =
     expect(pages()).toBe(2);
   });
 
-  it('is not checked for a client that was configured or described', async () => {
+  it('does not check a pre-registered client or a metadata document', async () => {
     const metadata = { client_id_metadata_document_supported: true };
     for (const registration of [
       { metadataDocumentUrl: DOCUMENT },
@@ -400,8 +406,8 @@ describe('a client identifier that the authorization server has forgotten', () =
   }
 });
 
-describe('to whom an identity is shown', () => {
-  it('[C-BIND-33] a client that is configured for one issuer is not shown to another', async () => {
+describe('issuer binding of a client', () => {
+  it('[C-BIND-33] sends a client configured for one issuer to no other issuer', async () => {
     const world = await createWorld();
     const preregistered = [{ issuer: 'https://as.example', clientId: 'mine', clientSecret: 'secret' }];
     const failure = world.client({ registration: { preregistered } }).fetch(world.serverUrl);
@@ -410,7 +416,7 @@ describe('to whom an identity is shown', () => {
     expect(world.user.opened).toEqual([]);
   });
 
-  it('[C-BIND-33 C-MULTI-31] a client that is configured without an issuer stays with the first one', async () => {
+  it('[C-BIND-33 C-MULTI-31] binds a client configured without an issuer to the first issuer', async () => {
     const world = await createWorld();
     const other = await createWorld();
     const client = world.client({
@@ -427,7 +433,7 @@ describe('to whom an identity is shown', () => {
     expect(world.user.opened).toHaveLength(1);
   });
 
-  it('[C-BIND-34] a metadata document is the same everywhere', async () => {
+  it('[C-BIND-34] uses the same metadata document at every issuer', async () => {
     const metadata = { client_id_metadata_document_supported: true };
     for (const world of [await createWorld({ metadata }), await createWorld({ metadata })]) {
       await world.client({ registration: { metadataDocumentUrl: DOCUMENT } }).fetch(world.serverUrl);
@@ -435,7 +441,7 @@ describe('to whom an identity is shown', () => {
     }
   });
 
-  it('[C-STORE-1] a configured secret is not copied into the store', async () => {
+  it('[C-STORE-1] does not copy a configured secret into the store', async () => {
     const store = createMemoryStore();
     const world = await createWorld();
     const preregistered = [{ clientId: 'mine', clientSecret: 'canary' }];
@@ -469,14 +475,14 @@ it.each([
   'https://app.example/',
   'app.example/x',
   'https://app.example/x#y',
-])('[C-CIMD-22] %s cannot be the URL of a metadata document', async (metadataDocumentUrl) => {
+])('[C-CIMD-22] refuses %s as the URL of a metadata document', async (metadataDocumentUrl) => {
   const world = await createWorld();
   expect(() => world.client({ registration: { metadataDocumentUrl } })).toThrowError(
     expect.objectContaining({ code: 'configuration_invalid' }),
   );
 });
 
-it('every fault of the options is reported at once', async () => {
+it('reports all issues of the options together', async () => {
   const world = await createWorld();
   expect(() =>
     world.client({

@@ -1,4 +1,4 @@
-/** A new session ends the one that it replaces, where the authorization server is known to end no more than that. */
+/** A new sign-in revokes the session that it replaces, where the authorization server keeps other grants. */
 import { describe, expect, it, vi } from 'vitest';
 import { createMemoryStore } from '../src/index.ts';
 import { keyText } from '../src/storage/credential-store.ts';
@@ -31,7 +31,7 @@ async function revokingWorld(metadata: Readonly<Record<string, unknown>>): Promi
 const SEPARATE = { revocation_leaves_other_grants: true };
 
 describe('a second sign-in', () => {
-  it('revokes the tokens that it replaces, after the new ones are kept', async () => {
+  it('revokes the replaced tokens after the new ones are stored', async () => {
     const world = await revokingWorld(SEPARATE);
     const store = createMemoryStore();
     const client = world.client({ store });
@@ -48,7 +48,7 @@ describe('a second sign-in', () => {
     expect(world.user.opened).toHaveLength(2);
   });
 
-  it('revokes as the registration that the tokens were issued to, though the new ones have another', async () => {
+  it('revokes with the client that the replaced tokens were issued to', async () => {
     const world = await revokingWorld(SEPARATE);
     const store = createMemoryStore();
     const client = world.client({ store });
@@ -66,7 +66,7 @@ describe('a second sign-in', () => {
     expect(world.refreshTokens.size).toBe(1);
   });
 
-  it('leaves them where the new ones might end with them', async () => {
+  it('does not revoke the replaced tokens where that might revoke the new ones', async () => {
     const world = await revokingWorld({});
     const client = world.client();
     await client.signIn();
@@ -75,7 +75,7 @@ describe('a second sign-in', () => {
     expect(world.refreshTokens.size).toBe(2);
   });
 
-  it('tells of a revocation that fails, and stands all the same', async () => {
+  it('reports a failed revocation and keeps the new session', async () => {
     const world = await revokingWorld(SEPARATE);
     world.as.on('POST /revoke', { status: 400, body: { error: 'invalid_client' } });
     const client = world.client();
@@ -86,7 +86,7 @@ describe('a second sign-in', () => {
     expect(world.user.opened).toHaveLength(2);
   });
 
-  it('in two halves does the same', async () => {
+  it('revokes the replaced tokens after begin and complete', async () => {
     const world = await revokingWorld(SEPARATE);
     const client = world.client();
     for (let round = 0; round < 2; round += 1) {
@@ -98,7 +98,7 @@ describe('a second sign-in', () => {
     expect((await client.session())?.issuer).toBe(world.issuer);
   });
 
-  it('whose store another process holds says that it waits', async () => {
+  it('reports that it waits for the sign-in of another process', async () => {
     const world = await revokingWorld({});
     const store = createMemoryStore();
     const release = await store.lock(`sign in ${world.serverUrl} default`);
@@ -115,7 +115,7 @@ describe('a second sign-in', () => {
   });
 });
 
-it('after a session that has ended, the next sign-in says so', async () => {
+it('gives the end of the session as the reason of the next sign-in', async () => {
   const world = await createWorld();
   const client = world.client();
   await client.fetch(world.serverUrl);
@@ -147,13 +147,13 @@ describe('a sign-in at another authorization server than before', () => {
     };
   }
 
-  it('forgets the tokens of that one once a refresh of them has ended, and nothing else of it', async () => {
+  it('deletes the tokens of the previous authorization server after a pending refresh, and keeps its registration', async () => {
     const world = await createWorld();
     const store = createMemoryStore();
     const key = { server: world.serverUrl, issuer: OLD, account: 'default', kind: 'user' } as const;
     await store.save({ key, registration: null, tokens: got('before'), since: 1 });
     const client = world.client({ store });
-    // Somebody who shares the store refreshes them, and has registered again.
+    // Another client on the same store refreshes them, and has registered again.
     const release = await store.lock(`refresh ${keyText(key)}`);
     const signing = client.signIn();
     const isKept = async () => (await store.find({ ...key, issuer: world.issuer }))?.tokens != null;

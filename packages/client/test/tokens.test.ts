@@ -1,4 +1,4 @@
-/** Tokens: renewed in time and once, kept through outages, ended only by the one answer that ends them. */
+/** Tokens: single-flight refresh ahead of expiry, outages, token responses, and sign-out. */
 import { describe, expect, it } from 'vitest';
 import { type CredentialStore, createMemoryStore } from '../src/index.ts';
 import { calls, codeOf, createWorld, grant, refusal, type World } from './support/world.ts';
@@ -29,7 +29,7 @@ function failRefreshes(world: World, failures: readonly (() => ReturnType<typeof
 }
 
 describe('refreshing', () => {
-  it('[C-REF-61] T124 fifty calls on an expired token: one refresh', async () => {
+  it('[C-REF-61] T124 refreshes an expired token once for fifty concurrent calls (single flight)', async () => {
     const { world, client } = await signedIn();
     world.advance(3_600_000);
     const answers = await Promise.all(Array.from({ length: 50 }, () => client.fetch(world.serverUrl)));
@@ -38,7 +38,7 @@ describe('refreshing', () => {
     expect(world.user.opened).toHaveLength(1);
   });
 
-  it('[C-REF-61] T124 fifty calls that are refused at once: one refresh', async () => {
+  it('[C-REF-61] T124 refreshes once for fifty concurrent calls that are rejected', async () => {
     const { world, client } = await signedIn();
     world.tokens.clear();
     const answers = await Promise.all(Array.from({ length: 50 }, () => client.fetch(world.serverUrl)));
@@ -46,7 +46,7 @@ describe('refreshing', () => {
     expect(refreshes(world)).toHaveLength(1);
   });
 
-  it('T120 two clients that share a store: one refresh', async () => {
+  it('T120 refreshes once for two clients that share a store', async () => {
     const { world, client, store } = await signedIn();
     const other = world.client({ store });
     world.advance(3_600_000);
@@ -59,7 +59,7 @@ describe('refreshing', () => {
     expect(world.user.opened).toHaveLength(1);
   });
 
-  it('T120 two clients that share a store and have no session: one sign-in', async () => {
+  it('T120 signs in once for two clients that share a store without a session', async () => {
     const world = await createWorld();
     const store = createMemoryStore();
     const clients = [world.client({ store }), world.client({ store })];
@@ -68,7 +68,7 @@ describe('refreshing', () => {
     expect(world.user.opened).toHaveLength(1);
   });
 
-  it('happens ahead of expiry, so that no call is refused', async () => {
+  it('refreshes ahead of expiry', async () => {
     const { world, client } = await signedIn();
     world.advance(545_000);
     await client.fetch(world.serverUrl);
@@ -83,7 +83,7 @@ describe('refreshing', () => {
     expect(refreshes(world)).toHaveLength(1);
   });
 
-  it('[C-REF-60] the new refresh token replaces the old one at once', async () => {
+  it('[C-REF-60] stores the new refresh token at once', async () => {
     const { world, client } = await signedIn();
     world.advance(590_000);
     await client.fetch(world.serverUrl);
@@ -94,7 +94,7 @@ describe('refreshing', () => {
     expect(world.user.opened).toHaveLength(1);
   });
 
-  it('[C-REF-60] the old refresh token stays when the answer has none', async () => {
+  it('[C-REF-60] keeps the old refresh token when the response has none', async () => {
     const { world, client } = await signedIn();
     world.as.on('POST /token', () => grant(world, { refresh: false }, ''));
     for (let round = 0; round < 2; round += 1) {
@@ -111,7 +111,7 @@ describe('refreshing', () => {
     ['429', () => ({ status: 429, headers: { 'retry-after': '0' } })],
     ['a lost answer', () => null],
     ['temporarily_unavailable', () => refusal('temporarily_unavailable')],
-  ])('T124 %s: tried again with the same refresh token, and the session lives on', async (_what, failure) => {
+  ])('T124 retries with the same refresh token after %s and keeps the session', async (_what, failure) => {
     const { world, client } = await signedIn();
     failRefreshes(world, [failure]);
     world.advance(3_600_000);
@@ -121,7 +121,7 @@ describe('refreshing', () => {
     expect(world.user.opened).toHaveLength(1);
   });
 
-  it('T124 a long outage: the access token is used while it lives, then the call fails, and the session is there afterwards', async () => {
+  it('T124 uses the access token until it expires during an outage, then fails, and keeps the session', async () => {
     const { world, client } = await signedIn();
     failRefreshes(
       world,
@@ -137,7 +137,7 @@ describe('refreshing', () => {
     expect(world.user.opened).toHaveLength(1);
   });
 
-  it('[C-TOK-62] T124 invalid_grant ends that session, and the user is asked again', async () => {
+  it('[C-TOK-62] T124 ends the session on invalid_grant and starts a new sign-in', async () => {
     const { world, client, store } = await signedIn();
     const [record] = await store.list(client.server, 'default');
     world.refreshTokens.clear();
@@ -162,7 +162,7 @@ describe('refreshing', () => {
     },
   );
 
-  it('[C-REFRESH-33 C-TOK-61] without a refresh token, and without a lifetime, the user is asked when the server refuses', async () => {
+  it('[C-REFRESH-33 C-TOK-61] starts a sign-in when the server rejects a token without expiry and refresh token', async () => {
     const { world, client } = await signedIn({ refresh: false, lifetime: null });
     world.advance(86_400_000);
     await client.fetch(world.serverUrl);
@@ -172,7 +172,7 @@ describe('refreshing', () => {
     expect(world.user.opened).toHaveLength(2);
   });
 
-  it('[C-REFRESH-30] a refresh token is not sent to an address that is not secure', async () => {
+  it('[C-REFRESH-30] sends no refresh token to an insecure URL', async () => {
     const { world, client, store } = await signedIn();
     const [record] = await store.list(client.server, 'default');
     if (record === undefined || record.tokens === null) throw new Error('There should be a session.');
@@ -191,7 +191,7 @@ describe('refreshing', () => {
   });
 });
 
-describe('the answer of the token endpoint', () => {
+describe('the token response', () => {
   const honest = { access_token: 'opaque', token_type: 'Bearer' };
 
   it.each([
@@ -209,7 +209,7 @@ describe('the answer of the token endpoint', () => {
     ['a type in capitals', { ...honest, token_type: 'BEARER' }, 'no error'],
     ['a lifetime as text', { ...honest, expires_in: '60' }, 'no error'],
     ['members that are null', { ...honest, refresh_token: null, scope: null, expires_in: null }, 'no error'],
-  ])('[C-TOK-60 C-TOK-4] with %s', async (_what, body, expected) => {
+  ])('[C-TOK-60 C-TOK-4] handles a token response with %s', async (_what, body, expected) => {
     const world = await createWorld();
     world.as.on('POST /token', { body });
     world.tokens.set('opaque', '');
@@ -220,14 +220,14 @@ describe('the answer of the token endpoint', () => {
     expect(sent).toEqual(expected === 'no error' ? ['Bearer opaque'] : []);
   });
 
-  it('a code is redeemed once: an outage is not answered by sending it again', async () => {
+  it('does not send an authorization code again after an outage', async () => {
     const world = await createWorld();
     world.as.on('POST /token', { status: 503 });
     expect(await codeOf(world.client().fetch(world.serverUrl))).toBe('temporarily_unavailable');
     expect(world.as.asked('/token')).toHaveLength(1);
   });
 
-  it('[C-TOK-62] a client that the server has forgotten is registered again, once', async () => {
+  it('[C-TOK-62] registers a deleted client again, once', async () => {
     const world = await createWorld();
     let refused = 0;
     const honestToken = grant(world, {}, '');
@@ -244,7 +244,7 @@ describe('the answer of the token endpoint', () => {
     expect(stubborn.as.asked('/register')).toHaveLength(2);
   });
 
-  it('[C-TOK-62] a client that dies between two refreshes is replaced, and the access token is not lost', async () => {
+  it('[C-TOK-62] replaces a client deleted between two refreshes and keeps the access token', async () => {
     const { world, client } = await signedIn();
     const usual = grant(world, {}, '');
     world.as.on('POST /token', ({ form }) =>
@@ -261,7 +261,7 @@ describe('the answer of the token endpoint', () => {
 });
 
 describe('signing out', () => {
-  it('revokes the tokens and forgets them', async () => {
+  it('signing out revokes and deletes the tokens', async () => {
     const world = await createWorld();
     world.as.on('GET /.well-known/oauth-authorization-server', {
       body: {
@@ -288,7 +288,7 @@ describe('signing out', () => {
     expect(await client.signOut()).toBe('no_session');
   });
 
-  it('waits for a refresh that is under way, by whoever shares the store, so that nothing comes after it', async () => {
+  it('signing out waits for a pending refresh of any client that shares the store', async () => {
     const { world, client, store } = await signedIn();
     const other = world.client({ store });
     world.advance(3_600_000);
@@ -308,7 +308,7 @@ describe('signing out', () => {
     expect([await client.session(), await client.accessToken()]).toEqual([null, null]);
   });
 
-  it('forgets them even where the server cannot be told', async () => {
+  it('signing out deletes the tokens even when revocation fails', async () => {
     const { world, client } = await signedIn();
     await world.as.close();
     expect(await client.signOut()).toBe('forgotten');
@@ -316,23 +316,23 @@ describe('signing out', () => {
   });
 });
 
-describe('what is kept', () => {
-  it('[C-STORE-1 C-BIND-30 C-MULTI-30] T148 is kept by server, issuer and account, and read by no other', async () => {
+describe('stored sessions', () => {
+  it('[C-STORE-1 C-BIND-30 C-MULTI-30] T148 stores a session by server, issuer and account, and reads no other', async () => {
     const store = createMemoryStore();
     const { world, client } = await signedIn({}, store);
     const [record] = await store.list(client.server, 'default');
     expect(record?.key).toMatchObject({ server: world.serverUrl, issuer: world.issuer, account: 'default' });
 
     const other = await createWorld();
-    const stranger = other.client({ store });
-    expect(await stranger.session()).toBeNull();
+    const otherAccount = other.client({ store });
+    expect(await otherAccount.session()).toBeNull();
     const second = world.client({ store, account: 'work' });
     expect(await second.session()).toBeNull();
     await second.fetch(world.serverUrl);
     expect(await second.accessToken()).not.toBe(await client.accessToken());
   });
 
-  it('[C-TOK-5] a client sends a server only the token of its own issuer', async () => {
+  it('[C-TOK-5] sends a server only the token of its own issuer', async () => {
     const store = createMemoryStore();
     const first = await signedIn({}, store);
     const second = await signedIn({}, store);
@@ -344,7 +344,7 @@ describe('what is kept', () => {
     expect(sent.join()).not.toContain(token ?? 'none');
   });
 
-  it('a session of an earlier run is taken up without asking anybody', async () => {
+  it('continues the session of an earlier run without a sign-in', async () => {
     const { world, store } = await signedIn();
     const later = world.client({ store });
     expect((await later.fetch(world.serverUrl)).status).toBe(200);

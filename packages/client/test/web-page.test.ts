@@ -1,4 +1,4 @@
-/** The core in a page of another origin, in a real Chromium: begun in one page, completed in the next, against a real server. */
+/** The client core in a page of another origin, in a real Chromium, against a real server. */
 import { readFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import { stripTypeScriptTypes } from 'node:module';
@@ -56,7 +56,7 @@ async function openSite(): Promise<Server> {
   return opened;
 }
 
-it('signs in by a redirect of the page, calls the server, and is remembered', async () => {
+it('signs in with a redirect of the page, calls the server and keeps the session', async () => {
   const user = await openBrowserFor(owner, browser);
   const tab = await user.context.newPage();
   const loaded = () => tab.waitForFunction(() => globalThis.core !== undefined);

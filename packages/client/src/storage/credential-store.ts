@@ -17,7 +17,7 @@ export interface CredentialStore {
   /** Removes a record, if there is one. */
   remove(key: CredentialKey): Promise<void>;
   savePending(pending: PendingAuthorization): Promise<void>;
-  /** Hands a pending authorization to exactly one caller and deletes it; `null` when there is none. */
+  /** Returns a pending authorization to exactly one caller and deletes it; `null` when there is none. */
   takePending(state: string): Promise<PendingAuthorization | null>;
   /**
    * Waits until no process that shares the store holds the lock of that name, and acquires it. The lock of a process

@@ -1,4 +1,4 @@
-/** oidc-provider, an authorization server that others wrote, with its own pages, in front of a small protected server; and somebody who goes through those pages. */
+/** oidc-provider with its own pages, in front of a small protected server, and a user who visits the pages. */
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createRemoteJWKSet, jwtVerify } from 'jose';

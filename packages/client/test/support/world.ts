@@ -44,7 +44,7 @@ export interface World {
   issue(scope: string): string;
   readonly user: User;
   readonly events: ClientEvent[];
-  /** A client of this world's person, with a clock that can be moved. */
+  /** A client of the user, with an adjustable clock. */
   client(options?: Partial<ClientOptions>): Client;
   /** Milliseconds added to the client's clock. */
   advance(milliseconds: number): void;
@@ -222,7 +222,7 @@ export function grant(world: World, settings: WorldSettings, scope: string): Tol
   };
 }
 
-/** Somebody who follows the authorization server's redirect, and whose answer arrives where it should. */
+/** A user who follows the redirect of the authorization server to the receiver of the client. */
 function createUser(redirectUri = 'http://127.0.0.1:49152/callback'): User {
   const opened: URL[] = [];
   const read: string[] = [];
