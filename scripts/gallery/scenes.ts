@@ -106,7 +106,7 @@ export const scenes: readonly Scene[] = [
     open: async (page, _context, { issuer }) => void (await page.goto(`${issuer}/login?to=account`)),
   },
   {
-    name: 'third-party-away',
+    name: 'identity-provider-away',
     fresh: true,
     gallery: 'elsewhere',
     async open(page, _context, { issuer }) {
