@@ -106,7 +106,7 @@ describe('for two servers elsewhere', () => {
     expect((await fetch(`${issuer}/mcp`)).status).toBe(404);
   });
 
-  it('[S-ROLE-2] a person signs in and calls a tool of one of them', async () => {
+  it('[S-ROLE-2] a user signs in and calls a tool of a protected server elsewhere', async () => {
     const called = await computer.run(['call', greeter, 'greet', '--json']);
     expect([called.code, called.errors]).toEqual([0, expect.any(String)]);
     expect(called.output).toMatch(/Hello user_/);

@@ -37,7 +37,7 @@ function run(...args: readonly string[]): Promise<string> {
 function refuse(): Promise<Response> {
   return fetch(`${portcullis.url}/token`, {
     method: 'POST',
-    body: new URLSearchParams({ grant_type: 'refresh_token', refresh_token: 'x', client_id: 'nobody' }),
+    body: new URLSearchParams({ grant_type: 'refresh_token', refresh_token: 'x', client_id: 'unknown' }),
   });
 }
 
@@ -148,7 +148,7 @@ describe('/metrics', () => {
       token,
       issuer,
     )(new Request(url, { headers: { host: new URL(url).host, ...headers } }), { security });
-  it('is nobody’s without a token where the server is reached from elsewhere', async () => {
+  it('requires a token for metrics where the server is reachable from elsewhere', async () => {
     const asked = [`${HERE}/metrics`, 'loopback'] as const;
     expect((await ask(...asked, null, {}, HERE)).status).toBe(200);
     expect((await ask(...asked, null, {}, ELSEWHERE)).status).toBe(404);
@@ -175,9 +175,9 @@ describe('/metrics', () => {
     expect((await ask(url, security, token, headers)).status).toBe(status);
   });
 
-  it('tells a stranger what is told of a path at which there is nothing', async () => {
-    const stranger = await ask('https://as.example/metrics', 'tls', 'token');
-    expect(stranger).toEqual(respondNotFound());
+  it('responds to a metrics request without the token as to an unknown path', async () => {
+    const denied = await ask('https://as.example/metrics', 'tls', 'token');
+    expect(denied).toEqual(respondNotFound());
   });
 
   it('tells paths apart by a few names, and puts the rest together', async () => {
@@ -195,7 +195,7 @@ describe('/metrics', () => {
     ]);
   });
 
-  it('bounds what strangers can make it remember', () => {
+  it('bounds the metrics that unauthenticated requests can create', () => {
     const metrics = createMetrics('/mcp');
     for (let count = 0; count < 5000; count++) metrics.count({ type: 'x', error: `e${count}` });
     expect(metrics.expose().match(/^portcullis_events_total/gm)).toHaveLength(1000);

@@ -1,4 +1,4 @@
-/** Third parties as settings: read from the file, their secrets from elsewhere, and every fault named. */
+/** Identity providers as settings: read from the file, their secrets from elsewhere, and every issue reported. */
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -74,7 +74,7 @@ describe('third parties in the configuration file', () => {
     ],
     ['no issuer and no endpoints', { ...company, kind: {} }, /^identityProviders\.0\.kind\.issuer/],
     [
-      'endpoints without a person',
+      'endpoints without userinfo claims',
       { ...forge, kind: { endpoints: forge.kind.endpoints } },
       /^identityProviders\.0\.kind\.userinfoClaims \(in file-\d+\.json\) is required/,
     ],
@@ -83,10 +83,10 @@ describe('third parties in the configuration file', () => {
       { ...forge, kind: { ...forge.kind, responseFormat: 'klingon' } },
       /responseFormat .* one of/,
     ],
-    // These the server judges.
+    // The authorization server validates these.
     ['an identifier with a slash', { ...company, id: 'a/b' }, /^identityProviders\.0\.id \(in \S+\) must be/],
     [
-      'a scope of nobody',
+      'an unknown scope',
       { ...company, upstreamScopes: { dance: ['files'] } },
       /upstreamScopes \(in \S+\): unknown scope "dance"/,
     ],
@@ -148,8 +148,8 @@ describe('third parties in the configuration file', () => {
       { id: 'company', clientKey: { header: { kid: 'k1', alg: 'RS256' } } },
       { clientKey: { header: { kid: 'k1', alg: 'PS256' } } },
     ]);
-    const faulty = prepareWith({ identityProviders: [{ ...said, clientKey: { key: 'canary' } }] });
-    const error: unknown = await faulty.catch((thrown: unknown) => thrown);
+    const rejected = prepareWith({ identityProviders: [{ ...said, clientKey: { key: 'canary' } }] });
+    const error: unknown = await rejected.catch((thrown: unknown) => thrown);
     expect((error as SettingsError).issues.join()).toMatch(
       /identityProviders\.0\.clientKey\.key \(in \S+\) must be a private key/,
     );

@@ -58,7 +58,7 @@ it('loads nothing that waits for its first use, and keeps what was compiled besi
   const { loaded, cache, passing } = await startAndEnd();
   expect(loaded.length).toBeGreaterThan(300);
   expect(loaded.filter((url) => /\/node_modules\/jose\/|^node:(?:tls|https)$/.test(url))).toEqual([]);
-  // Whoever may write there could change the program itself: no folder that users share, none that holds data.
+  // Write access to this folder would allow changing the program: never a shared folder, never a data folder.
   expect(cache.startsWith(fileURLToPath(new URL('../.compile-cache', import.meta.url)))).toBe(true);
   expect(passing).toEqual([]);
 });

@@ -1,4 +1,4 @@
-/** The sealing key: made once, for its owner alone, and never by two. */
+/** The master key: created once, readable by its owner only, and never by two processes. */
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import type { SettingName } from '../src/settings/schema.ts';
 const COMMAND = 'npm run portcullis --';
 
 /** A store without keys. */
-const NOTHING_SEALED = { listSigningKeys: async () => [] };
+const NOTHING_ENCRYPTED = { listSigningKeys: async () => [] };
 
 let folder = '';
 beforeEach(() => {
@@ -21,7 +21,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 async function find(flags: Partial<Record<SettingName, string>>): Promise<FoundKey> {
   const settings = await resolveSettings({ flags, environment: {}, folder });
-  return findMasterKey(settings, { folder, command: COMMAND }, NOTHING_SEALED);
+  return findMasterKey(settings, { folder, command: COMMAND }, NOTHING_ENCRYPTED);
 }
 
 describe('a key file', () => {
@@ -81,15 +81,15 @@ describe('a key file', () => {
 });
 
 describe('a key file that was lost', () => {
-  it('is not made anew where something is sealed: the start is refused, and nothing is written', async () => {
+  it('refuses to create a new master key where data is encrypted, and writes nothing', async () => {
     const settings = await resolveSettings({ flags: { keyFile: 'my.key' }, environment: {}, folder });
-    const sealed = { listSigningKeys: async () => [{} as SigningKeyRecord] };
-    await expect(findMasterKey(settings, { folder, command: COMMAND }, sealed)).rejects.toThrow(
+    const encrypted = { listSigningKeys: async () => [{} as SigningKeyRecord] };
+    await expect(findMasterKey(settings, { folder, command: COMMAND }, encrypted)).rejects.toThrow(
       /^PORTCULLIS_KEY_FILE \(--key-file\) is my\.key, which is missing, though .* put it back from your backup.*, npm run portcullis -- keys discard /,
     );
     expect(readdirSync(folder)).toEqual([]);
     const { bytes } = await find({ keyFile: 'my.key' });
-    expect((await findMasterKey(settings, { folder, command: COMMAND }, sealed)).bytes).toEqual(bytes);
+    expect((await findMasterKey(settings, { folder, command: COMMAND }, encrypted)).bytes).toEqual(bytes);
   });
 });
 

@@ -1,4 +1,4 @@
-/** The young generation stays small under load, unless somebody gives V8 a size of their own. */
+/** The young generation stays small under load, unless a V8 size option is given. */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
@@ -24,14 +24,14 @@ function youngAfterLoad(...options: string[]): number {
 }
 
 describe('the young generation', () => {
-  it('grows to 16 MiB and no further', () => {
+  it('the young generation grows to 16 MiB and no further', () => {
     const size = youngAfterLoad();
     expect(size).toBeGreaterThan(1);
     // V8 counts pages beyond what is asked for: one or two, and some more while its helpers wait for a processor. By itself it takes 32.
     expect(size).toBeLessThan(28);
   });
 
-  it('is left to whoever gives it a size', () => {
+  it('keeps the young generation size of a V8 option', () => {
     expect(youngAfterLoad('--max-semi-space-size=32')).toBeGreaterThan(28);
   });
 });

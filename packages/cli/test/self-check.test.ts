@@ -126,7 +126,7 @@ describe('the self-check', () => {
     expect(server.output()).toContain('self-check.failed');
   });
 
-  it('waits for nobody who is not there', async () => {
+  it('does not wait for an unreachable server', async () => {
     const issuer = 'http://localhost:9';
     const issues = await checkSelf({ issuer, resource: `${issuer}/mcp`, documents: [] });
     expect(issues).toHaveLength(2);

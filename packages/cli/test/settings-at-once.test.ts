@@ -1,4 +1,4 @@
-/** A wrong configuration: every fault in one go, under the name that its writer used, and nothing that only follows from another. */
+/** An invalid configuration: all issues together, under the names that the user wrote, without consequential issues. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -42,7 +42,7 @@ const good = { resources: [notes], clients: [robot], identityProviders: [sso] };
 const SECONDS =
   'must be a whole number of seconds from 1 to 315360000 (3650 days), such as 600 for 10 minutes';
 
-describe('every fault at once', () => {
+describe('all issues at once', () => {
   it('of what can be read, and of what the server says of the rest', async () => {
     const issues = await issuesOf({
       port: 'eighty',
@@ -107,8 +107,8 @@ describe('every fault at once', () => {
   });
 });
 
-/** Each with the fault of another setting that is told as soon as the first can be read, and not before. */
-describe('nothing that may only follow from another fault', () => {
+/** Each with the issue of another setting that is reported only once the first one can be read. */
+describe('consequential issues', () => {
   const opaque = { ...notes, accessTokens: 'opaque', introspectionClients: ['robot'] };
   it.each<[string, Said, Said, RegExp]>([
     ['scopes of a client', { ...good, clients: [{ ...robot, scope: 'dance' }] }, { resources: [{ ...notes, scopes: 7 }] }, /^clients\.0\.scope .* unknown scope "dance"/],
@@ -116,7 +116,7 @@ describe('nothing that may only follow from another fault', () => {
     ['what rests on third parties', { ...good, identityProviders: [{ ...sso, upstreamScopes: { dance: ['x'] } }] }, { resources: [{ ...notes, scops: {}, scopes: undefined }] }, /^identityProviders\.0\.upstreamScopes .* unknown scope "dance"/],
     ['who introspects', { ...good, resources: [opaque], clients: [] }, { clients: ['robot'] }, /^resources\.0\.introspectionClients .* "robot" is not a configured client/],
     ['opaque tokens', { ...good, resources: [{ ...opaque, introspectionClients: [] }] }, { resources: [{ ...opaque, introspectionClients: 'robot' }] }, /^resources\.0\.accessTokens .* must be jwt without introspectionClients/],
-    ['nobody to sign in with', { ...good, localAccounts: false, identityProviders: [] }, { identityProviders: {} }, /^localAccounts .* must be true unless/],
+    ['no sign-in method', { ...good, localAccounts: false, identityProviders: [] }, { identityProviders: {} }, /^localAccounts .* must be true unless/],
     ['an OpenID scope', { ...good, identityProviders: [{ ...sso, scopes: ['files'] }] }, { identityProviders: [{ ...sso, scopes: ['files'], kind: 'okta' }] }, /^identityProviders\.0\.scopes .* must include openid/],
     ['all secrets of a headless application', { ...good, identityProviders: [], externalUi: { loginUrl: 'https://app.example', secrets: [] } }, { externalUi: { loginUrl: 'https://app.example', secrets: ['short'] } }, /^externalUi\.secrets (?!.*openssl).* must /],
     ['hosts of documents', { ...good, metadataDocuments: { hosts: ['https://x'] } }, { metadataDocuments: { hosts: [7] } }, /^metadataDocuments\.hosts .* invalid host/],

@@ -1,4 +1,4 @@
-/** Settings: who wins, what is read, and how faults are told. */
+/** Settings: precedence of flags, environment and file, parsing, and issues. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -36,7 +36,7 @@ async function issuesOf(sources: Partial<Sources>): Promise<readonly string[]> {
     () => null,
     (thrown: unknown) => thrown,
   );
-  if (!(error instanceof SettingsError)) throw new Error('there was no fault');
+  if (!(error instanceof SettingsError)) throw new Error('no issue was reported');
   return error.issues;
 }
 
@@ -58,7 +58,7 @@ describe('names', () => {
 });
 
 describe('precedence', () => {
-  it('takes the defaults when nobody says anything', async () => {
+  it('uses the defaults when nothing is configured', async () => {
     expect(await resolve({})).toEqual(
       Object.fromEntries(
         settingNames.map((name) => [
@@ -158,7 +158,7 @@ describe('the file', () => {
   });
 });
 
-describe('faults', () => {
+describe('issues of settings', () => {
   it('are reported together, each naming its setting', async () => {
     const config = file({ port: 'eighty', metadata: 'no', colour: 'red', lifetimes: { code: -1 } });
     const environment = {

@@ -29,7 +29,7 @@ async function issuesOf(task: Promise<unknown>): Promise<readonly string[]> {
     () => null,
     (thrown: unknown) => thrown,
   );
-  if (!(error instanceof SettingsError)) throw new Error('there was no fault', { cause: error });
+  if (!(error instanceof SettingsError)) throw new Error('no issue was reported', { cause: error });
   return error.issues;
 }
 
@@ -218,7 +218,7 @@ describe('the whole', () => {
   const start = (content: object, environment: Environment = {}) =>
     prepare({ flags: { config: file(content) }, environment, folder });
 
-  it('is judged together: settings, modules, and what the server says of them', async () => {
+  it('validates settings, modules and server options together', async () => {
     const issues = await issuesOf(
       start(
         {
@@ -269,7 +269,7 @@ describe('the whole', () => {
     expect((await start({ resources: [greeter] })).application).toBeNull();
   });
 
-  it('tells of what is at fault, not of what would follow from it', async () => {
+  it('reports an issue, not its consequences', async () => {
     const github = { preset: 'github', clientId: 'x', clientSecret: { variable: 'NOT_SET' } };
     const resources = [greeter];
     expect(await issuesOf(start({ resources, identityProviders: [github], localAccounts: false }))).toEqual([

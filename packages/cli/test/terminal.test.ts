@@ -93,7 +93,7 @@ describe('questions', () => {
   });
 });
 
-describe('T147 text of a stranger', () => {
+describe('T147 untrusted text', () => {
   it.each([
     ['\x1b[31mred\x1b[0m', 'red'],
     ['\x1b]0;title\x07text', 'text'],

@@ -70,7 +70,7 @@ describe('a connection', () => {
   it.each([
     { is: 'TLS', options: { certificate }, headers: {}, status: 200 },
     { is: 'on this computer', options: {}, headers: {}, status: 200 },
-    { is: 'on this computer, whatever somebody claims', options: {}, headers: { 'x-forwarded-proto': 'http' }, status: 200 },
+    { is: 'on this computer, whatever a header claims', options: {}, headers: { 'x-forwarded-proto': 'http' }, status: 200 },
     { is: 'https up to our proxy', options: proxied, headers: { 'x-forwarded-for': '192.0.2.1', 'x-forwarded-proto': 'https' }, status: 200 },
     { is: 'up to our proxy, which says nothing', options: proxied, headers: { 'x-forwarded-for': '192.0.2.1' }, status: 200 },
     { is: 'in the clear up to our proxy', options: proxied, headers: { 'x-forwarded-for': '192.0.2.1', 'x-forwarded-proto': 'http' }, status: 403 },

@@ -1,4 +1,4 @@
-/** `portcullis up`, the real command in its own process: what it says, serves, keeps, refuses, and how it ends. */
+/** `portcullis up`: startup banner, routes, restart, startup issues, and shutdown, mostly as a process of its own. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -229,7 +229,7 @@ describe('a running server', () => {
     expect(refreshed.status).toBe(200);
     expect((await getTokens(portcullis.url, client)).access_token).toEqual(expect.any(String));
     expect(portcullis.output()).toContain('Its owner signs in');
-    // Whoever changes these settings later has to hear that they do nothing any more.
+    // Once the first account exists, these settings have no effect, and the banner says so.
     expect(portcullis.output()).toContain(
       'PORTCULLIS_BOOTSTRAP_EMAIL and PORTCULLIS_BOOTSTRAP_PASSWORD change nothing',
     );
@@ -361,7 +361,7 @@ describe('what keeps it from starting', () => {
     { what: 'a configuration that is broken', set: { CONFIG: 'broken.json' }, names: ['PORTCULLIS_CONFIG'] },
     { what: 'a data folder that cannot be', set: { DATABASE: 'file/x.db' }, names: ['PORTCULLIS_DATABASE'] },
     {
-      what: 'a data folder nobody writes to',
+      what: 'a data folder that is not writable',
       set: { DATABASE: '/proc/x/x.db' },
       names: ['PORTCULLIS_DATABASE'],
     },
@@ -377,15 +377,15 @@ describe('what keeps it from starting', () => {
     },
     {
       what: 'an account that cannot be',
-      set: { BOOTSTRAP_EMAIL: 'nobody', BOOTSTRAP_PASSWORD: 'hunter2' },
+      set: { BOOTSTRAP_EMAIL: 'invalid', BOOTSTRAP_PASSWORD: 'hunter2' },
       names: ['PORTCULLIS_BOOTSTRAP_EMAIL', 'PORTCULLIS_BOOTSTRAP_PASSWORD'],
     },
     {
-      what: 'several faults',
+      what: 'several issues',
       set: { PORT: 'x', KEY: 'y', LOG: 'z' },
       names: ['PORTCULLIS_PORT', 'PORTCULLIS_KEY', 'PORTCULLIS_LOG'],
     },
-  ])('is told in a line that names the setting: $what', async ({ set, names }) => {
+  ])('reports an issue in a line that names the setting: $what', async ({ set, names }) => {
     const environment = Object.fromEntries(
       Object.entries(set).map(([name, value]) => [`PORTCULLIS_${name}`, value ?? '']),
     );
@@ -396,7 +396,7 @@ describe('what keeps it from starting', () => {
     expect(output).not.toContain('ready');
   });
 
-  it('is a port that is taken, whether by flag or by variable, and then nothing is left behind', async () => {
+  it('reports a port that is taken, by flag or variable, and creates no file', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const port = String((other.address() as AddressInfo).port);
@@ -412,7 +412,7 @@ describe('what keeps it from starting', () => {
     other.close();
   });
 
-  it('stands after a warning of access tokens that live for days', async () => {
+  it('reports an issue after a warning about access tokens that live for days', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const port = String((other.address() as AddressInfo).port);
@@ -426,7 +426,7 @@ describe('what keeps it from starting', () => {
     expect(issue).toMatch(/^portcullis: --port is /);
   });
 
-  it('is a fault in the clients of the file', async () => {
+  it('reports an invalid client of the configuration file', async () => {
     writeFileSync(
       join(folder, 'clients.json'),
       JSON.stringify({ clients: [{ client_id: 'x', grant_types: ['client_credentials'] }] }),
@@ -436,7 +436,7 @@ describe('what keeps it from starting', () => {
   });
 });
 
-it('prints the redirect URIs to register at third parties, for programs too, and leaves there with these', async () => {
+it('prints and logs the redirect URIs to register at identity providers', async () => {
   const endpoint = (name: string) => `http://127.0.0.1:9/${name}`;
   const endpoints = {
     authorization: endpoint('authorize'),
@@ -473,7 +473,7 @@ it('prints the redirect URIs to register at third parties, for programs too, and
   expect(await server.ended).toBe(0);
 });
 
-it('has no first account where people have theirs elsewhere, and says where', async () => {
+it('has no first account with federated login only, and names the identity provider', async () => {
   const company = {
     id: 'company',
     name: 'Our company',
@@ -486,7 +486,7 @@ it('has no first account where people have theirs elsewhere, and says where', as
     JSON.stringify({ localAccounts: false, identityProviders: [company] }),
   );
   const { output } = await tryStart({ app, config: 'elsewhere.json' });
-  expect(output).toContain('Accounts\n  None here: people sign in with Our company.\n');
+  expect(output).toContain('Accounts\n  None here: users sign in with Our company.\n');
   expect(output).not.toContain('/setup?token=');
   const both = await tryStart(
     { app, config: 'elsewhere.json' },
@@ -500,7 +500,7 @@ it('has no first account where people have theirs elsewhere, and says where', as
   );
 });
 
-it('keeps what it writes, and what the application writes, for this user only', async () => {
+it('creates files, also those of the application, for this user only', async () => {
   const server = up(['--app', app], { PORTCULLIS_DATABASE: 'kept/portcullis.db' });
   await server.ready;
   const modes = ['kept', 'kept/portcullis.db', 'kept/notes.db', 'data/portcullis.key'].map((path) =>
@@ -512,7 +512,7 @@ it('keeps what it writes, and what the application writes, for this user only', 
 });
 
 describe('the end', () => {
-  it('on SIGTERM takes no new connection, lets a request under way end, and exits 0', async () => {
+  it('on SIGTERM refuses new connections, completes pending requests and exits with 0', async () => {
     const server = up(['--app', app]);
     const url = new URL(await server.ready);
     const body = 'grant_type=nothing';
@@ -536,14 +536,14 @@ describe('the end', () => {
     expect(server.errors()).toBe('');
   });
 
-  it('on SIGINT exits 0 when nothing is under way', async () => {
+  it('on SIGINT exits with 0 when no request is pending', async () => {
     const server = up(['--app', app]);
     await server.ready;
     server.child.kill('SIGINT');
     expect(await server.ended).toBe(0);
   });
 
-  it('comes at once when asked twice', async () => {
+  it('exits at once on a second SIGTERM', async () => {
     const server = up(['--app', app]);
     const url = new URL(await server.ready);
     const pending = send(new URL('/token', url), { method: 'POST', headers: { 'content-length': 9 } });

@@ -82,7 +82,7 @@ function accountLines({ firstAccount: account, command }: Announced): readonly s
     case 'awaited':
       return ['There is none yet. This link makes it, once:', account.link];
     case 'elsewhere':
-      return [`None here: people sign in with ${account.names.join(' or ')}.`];
+      return [`None here: users sign in with ${account.names.join(' or ')}.`];
     case 'made':
       return ['It has just been made by the settings. Its owner signs in when a client asks for access.'];
     case 'there':
