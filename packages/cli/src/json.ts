@@ -1,4 +1,4 @@
-/** JSON of strangers: read without a throw, told apart without a cast. */
+/** Parses untrusted JSON without throwing, and narrows it without casts. */
 
 export type Json = Readonly<Record<string, unknown>>;
 
@@ -6,7 +6,7 @@ export function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** `undefined` when it is none. */
+/** @returns `undefined` if the text is not JSON */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

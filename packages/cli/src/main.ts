@@ -16,7 +16,7 @@ const processContext: ProcessContext = {
   complain: (line) => process.stderr.write(`portcullis: ${line}\n`),
   styled: process.stdout.isTTY && process.stdout.hasColors(),
   version: manifest.version,
-  // Run from its sources it is a script of the clone; built, a command of whoever installed it.
+  // From sources it is an npm script of the clone; built, an installed command.
   command: import.meta.url.endsWith('.ts') ? 'npm run portcullis --' : 'npx portcullis',
 };
 
@@ -26,13 +26,13 @@ endQuietly(process.stderr);
 const code = await run(process.argv.slice(2), processContext);
 if (code !== null) process.exit(code);
 
-/** Whoever reads no further, as `head` does, wants no more: what has to tidy up is asked to stop, anything else ends. */
+/** When the reader closes the pipe, as `head` does, commands with clean-up are stopped gracefully and others exit. */
 function endQuietly(stream: NodeJS.WriteStream): void {
-  let asked = false;
+  let isStopping = false;
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
     if (process.listenerCount('SIGTERM') === 0) process.exit(0);
-    if (!asked) process.kill(process.pid, 'SIGTERM');
-    asked = true;
+    if (!isStopping) process.kill(process.pid, 'SIGTERM');
+    isStopping = true;
   });
 }

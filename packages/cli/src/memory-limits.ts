@@ -1,21 +1,20 @@
-/** Keeps the process small: V8 takes whatever room it may, and a server that runs for months does not need it. */
+/** Limits memory growth: by default V8 uses far more heap than a long-running server needs. */
 import { PerformanceObserver } from 'node:perf_hooks';
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 
-/** Percent by which the old generation may grow beyond what is alive before it is collected; V8 alone would allow 300. */
+/** Percent by which the old generation may outgrow live data before a collection; V8's default is 300. */
 const OLD_GROWTH = 20;
-/** Bytes of the young generation, both halves. V8 alone would take 32 MiB at once. */
+/** Bytes of the young generation, both semispaces. V8's default is 32 MiB from the start. */
 const YOUNG = 16 * 2 ** 20;
-/** Milliseconds after which a program is no longer starting. */
+/** Milliseconds after which startup counts as finished. */
 const STARTED = 1000;
 
-/** Whoever gives V8 sizes of their own is left alone. */
+/** V8 options set by the operator take precedence. */
 const OWN_SIZES = /--(?:max|min)[-_](?:semi[-_]space|old[-_]space|heap)[-_]size|--heap[-_]growing[-_]percent/;
 
 /**
- * Keeps the old generation close to what is alive, and the young one as small as it is until the program has started; then it
- * grows to what a server works with. Both flags are read at each collection, so they may be set while the program runs; sizes
- * themselves are fixed by then.
+ * Keeps the old generation close to the live data, and the young generation small until startup has finished; then it grows to
+ * a server's working size. V8 reads both flags at each collection, so they can be set at run time, unlike sizes.
  */
 export function limitMemoryGrowth(environment: NodeJS.ProcessEnv, given: readonly string[]): void {
   if (OWN_SIZES.test(`${environment['NODE_OPTIONS'] ?? ''} ${given.join(' ')}`)) return;
@@ -23,7 +22,7 @@ export function limitMemoryGrowth(environment: NodeJS.ProcessEnv, given: readonl
   growYoung(1);
   setTimeout(() => {
     growYoung(2);
-    // It grows at collections only: a server without requests is not woken up.
+    // It grows only at collections, so an idle server is not woken up.
     const collections = new PerformanceObserver(() => {
       if (youngSize() < YOUNG) return;
       growYoung(1);

@@ -1,18 +1,18 @@
-/** What a command may touch of the process that it runs in. */
+/** The parts of the process that commands use. */
 import type { Streams } from './terminal/terminal.ts';
 
 export interface ProcessContext {
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** The folder that relative paths start from. */
+  /** The working directory: base of relative paths. */
   readonly folder: string;
   readonly streams: Streams;
   /** Writes to standard output. */
   readonly write: (text: string) => void;
-  /** Tells people that something is wrong, in one line. */
+  /** Writes a one-line warning or error to standard error. */
   readonly complain: (line: string) => void;
-  /** Whether a terminal that shows colours is there to see it. */
+  /** Whether output goes to a terminal with colours. */
   readonly styled: boolean;
   readonly version: string;
-  /** How whoever started it calls it again. */
+  /** How to run this program again. */
   readonly command: string;
 }

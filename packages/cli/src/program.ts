@@ -1,11 +1,11 @@
-/** A command line of `portcullis`: which commands there are, and how one of them is run. */
+/** The command line: the list of commands, and how one of them runs. */
 import { Command, CommanderError } from 'commander';
 import { reasonOf, SettingsError } from './errors.ts';
 import type { ProcessContext } from './process-context.ts';
 
 type Define = (program: Command, processContext: ProcessContext) => void;
 
-/** Every command is a file that adds itself to the program. */
+/** Each command's module adds it to the program. */
 const commands: Readonly<Record<string, () => Promise<Define>>> = {
   up: async () => (await import('./server/up.ts')).defineUp,
   config: async () => (await import('./admin/config.ts')).defineConfig,
@@ -27,25 +27,25 @@ const commands: Readonly<Record<string, () => Promise<Define>>> = {
 };
 
 /**
- * Runs a command line to its end. Whatever is wrong has been said then.
+ * Runs a command line and reports its errors.
  * @param args without the name of the program
- * @returns the exit code that the process has to end with; `null` when all is well
+ * @returns the exit code; `null` on success
  */
 export async function run(args: readonly string[], processContext: ProcessContext): Promise<number | null> {
   try {
     const program = createProgram(processContext);
-    // Only what is asked for is loaded: a bridge does not start a server's code, and starts in half the time.
+    // Only the requested command is loaded: a bridge starts in half the time without the server's code.
     const [word = ''] = args;
-    const asked = Object.hasOwn(commands, word) && word !== 'completion' ? [word] : Object.keys(commands);
-    for (const name of asked) (await commands[name]?.())?.(program, processContext);
+    const requested = Object.hasOwn(commands, word) && word !== 'completion' ? [word] : Object.keys(commands);
+    for (const name of requested) (await commands[name]?.())?.(program, processContext);
     await program.parseAsync(args, { from: 'user' });
     return null;
   } catch (error) {
-    // It has said by itself what was wrong, or what was asked.
+    // Commander has already printed the error or the help.
     if (error instanceof CommanderError) return error.exitCode;
-    // It knows the failures of clients, which a server need not load to start.
-    const { exitCodeOf, hintFor: hintOn } = await import('./client/exit-codes.ts');
-    const lines = error instanceof SettingsError ? error.issues : [reasonOf(error), hintOn(error)];
+    // Loaded only on failure, so that a server does not load client code at startup.
+    const { exitCodeOf, hintFor } = await import('./client/exit-codes.ts');
+    const lines = error instanceof SettingsError ? error.issues : [reasonOf(error), hintFor(error)];
     for (const line of lines.filter((line) => line !== '')) processContext.complain(line);
     return exitCodeOf(error);
   }

@@ -112,7 +112,7 @@ describe('clients add', () => {
     [['--method', 'client_secret_basci', '--grant', 'client_credentials'], /^portcullis: option '--method <name>' argument 'client_secret_basci' is invalid\. Did you mean client_secret_basic\?$/],
     [['--grant', 'client_credential'], /^portcullis: option '--grant <type>' argument 'client_credential' is invalid\. Did you mean client_credentials\?$/],
     [['--grant', 'password'], /is invalid\. Expected one of authorization_code, refresh_token, client_credentials, urn:/],
-    [['--key-file', 'data/portcullis.key'], /^portcullis: --key-file is a setting that this command has no use for: leave it out$/],
+    [['--key-file', 'data/portcullis.key'], /^portcullis: --key-file is a setting that this command does not use: remove it$/],
     [['--kay-file', 'data/portcullis.key'], /^portcullis: unknown option '--kay-file'/],
     [['--grant', 'client_credentials'], /^portcullis: --method: client_credentials needs a confidential client/],
     [['--id', 'user_1', '--redirect-uri', 'https://a.example/'], /must not start with user_/],

@@ -30,14 +30,14 @@ const commands = [
   'doctor',
 ];
 
-it.each(['bash', 'zsh', 'fish'])('knows every command for %s', async (shell) => {
+it.each(['bash', 'zsh', 'fish'])('completion for %s knows every command', async (shell) => {
   const { code, output, errors } = await run('completion', shell);
   expect([code, errors]).toEqual([0, '']);
   for (const word of [...commands, 'users add', 'clients disable', 'json', 'no-browser'])
     expect(output).toContain(word);
 });
 
-it('refuses a shell that it does not know', async () => {
+it('completion rejects an unknown shell', async () => {
   const { code, errors } = await run('completion', 'cmd');
   expect([code, errors]).toEqual([1, expect.stringContaining('bash, zsh, fish')]);
 });
@@ -49,7 +49,7 @@ describe('in bash', () => {
     ['portcullis doctor https://example.com --ht', ['--html']],
     ['portcullis call https://example.com login --no', ['--no-browser']],
     ['portcullis nothing', []],
-  ])('%s', async (line, expected) => {
+  ])('bash completes %s', async (line, expected) => {
     const { output } = await run('completion', 'bash');
     const file = join(folder, 'completion.bash');
     writeFileSync(file, output);
@@ -61,7 +61,7 @@ describe('in bash', () => {
 });
 
 describe('help', () => {
-  it.each(commands)('%s says what it does and what each option is for', async (command) => {
+  it.each(commands)('`%s --help` describes the command and each option', async (command) => {
     const { code, output } = await run(command, '--help');
     expect(code).toBe(0);
     const lines = output.split('\n').filter((line) => /^ {2}-/.test(line));
@@ -70,7 +70,7 @@ describe('help', () => {
   });
 
   it.each(['users', 'clients', 'connections', 'keys'])(
-    '%s lists its verbs in a few words each',
+    '`%s --help` summarizes each subcommand',
     async (group) => {
       const list = (await run(group, '--help')).output.split('Commands:\n')[1] ?? '';
       const summaries = list.split(/^ {2}(?=\S)/m).map((entry) => entry.replace(/^.*? {2,}/, '').trim());
@@ -79,7 +79,7 @@ describe('help', () => {
     },
   );
 
-  it('lists the exit codes where they are used', async () => {
+  it('help lists the exit codes of client commands', async () => {
     for (const command of ['login', 'call', 'doctor'])
       expect((await run(command, '--help')).output).toMatch(/Exit codes:\n {2}0 {4}success\n/);
   });

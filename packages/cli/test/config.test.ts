@@ -13,7 +13,7 @@ const run = (words: readonly string[], environment: Record<string, string> = {})
   runHere(['config', ...words], { environment, folder });
 
 describe('config schema', () => {
-  it('prints a JSON Schema with every setting, described, and refuses any other key', async () => {
+  it('`config schema` prints a JSON Schema that describes every setting and rejects other keys', async () => {
     const { code, output } = await run(['schema']);
     const schema = JSON.parse(output);
     expect(code).toBe(0);
@@ -29,7 +29,7 @@ describe('config schema', () => {
     expect(schema.properties.resources.items.required).toEqual(['resource', 'name', 'scopes']);
   });
 
-  it('knows that secrets can be references, and that a logo is a file', async () => {
+  it('the JSON Schema allows references for secrets and a file name for the logo', async () => {
     const { properties } = JSON.parse((await run(['schema'])).output);
     const { client_secret } = properties.clients.items.properties;
     expect(client_secret.anyOf).toMatchObject([
@@ -45,14 +45,14 @@ describe('config schema', () => {
 describe('config check', () => {
   const resources = [{ resource: 'https://mcp.example/notes', name: 'Notes', scopes: { read: 'Read' } }];
 
-  it('accepts a valid file, which may name its schema', async () => {
+  it('`config check` accepts a valid file, which may name its schema', async () => {
     writeFileSync(join(folder, 'good.json'), JSON.stringify({ $schema: './schema.json', resources }));
     const expected = { code: 0, output: 'good.json: no issues.\n' };
     expect(await run(['check', 'good.json'])).toMatchObject(expected);
     expect(await run(['check'], { PORTCULLIS_CONFIG: 'good.json' })).toMatchObject(expected);
   });
 
-  it('prints every issue of an invalid file and fails', async () => {
+  it('`config check` prints every issue of an invalid file and exits with 1', async () => {
     writeFileSync(join(folder, 'bad.json'), JSON.stringify({ resources, port: 'x', keyfile: 'y' }));
     const { code, output, errors } = await run(['check', 'bad.json']);
     expect([code, output]).toEqual([1, '']);

@@ -91,7 +91,7 @@ describe('for two servers elsewhere', () => {
     return [response.status, (await response.json()) as Record<string, unknown>] as const;
   };
 
-  it('says which, and what it publishes: no metadata of a resource that is not here', async () => {
+  it('the banner lists remote servers and publishes no metadata for them', async () => {
     for (const text of [
       'Authorization server\n',
       `${greeter}  (Greeter)`,
@@ -114,7 +114,7 @@ describe('for two servers elsewhere', () => {
     expect(computer.opened()[0]?.searchParams.get('resource')).toBe(greeter);
   });
 
-  it('[S-AUD-1] tokens are for one of them, with its own scopes, and no other resource gets any', async () => {
+  it('[S-AUD-1] a token is for one remote server with its own scopes, and unknown resources get none', async () => {
     const [, first] = await tokenFor({});
     const [, second] = await tokenFor({ resource: files, scope: 'admin' });
     const audienceOf = ({ access_token: token }: Record<string, unknown>) =>
@@ -147,7 +147,7 @@ describe('for two servers elsewhere', () => {
   });
 
   describe('the front page', () => {
-    it('is a page to browsers: the servers, the connections, in their language, and nothing that runs', async () => {
+    it('the front page is a localized HTML page without scripts for browsers', async () => {
       const open = (language: string) =>
         fetch(issuer, { headers: { accept: 'text/html,*/*;q=0.8', 'accept-language': language } });
       const response = await open('en');
@@ -165,7 +165,7 @@ describe('for two servers elsewhere', () => {
       expect(await (await open('de')).text()).toContain('lang="de"');
     });
 
-    it('is text to everybody else', async () => {
+    it('the front page is plain text for other clients', async () => {
       const response = await fetch(issuer, { headers: { accept: '*/*' } });
       expect(response.headers.get('content-type')).toBe('text/plain; charset=utf-8');
       expect(await response.text()).toContain(`  Greeter\n  ${greeter}\n`);
@@ -175,7 +175,7 @@ describe('for two servers elsewhere', () => {
   });
 });
 
-it('examples/portcullis.json is for the examples as they start by themselves', async () => {
+it('examples/portcullis.json matches the examples as they run on their own', async () => {
   const { settings } = await prepare({
     flags: { config: pathOf('examples/portcullis.json') },
     environment: {},

@@ -1,4 +1,4 @@
-/** What happened, as an operator sees it: `portcullis events` and /metrics, beside a server that runs. */
+/** `portcullis events` and /metrics, beside a running server. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -42,7 +42,7 @@ function refuse(): Promise<Response> {
 }
 
 describe('portcullis events', () => {
-  it('shows what happened, as text and as JSON', async () => {
+  it('`events` shows the audit log as text and as JSON', async () => {
     expect((await refuse()).status).toBe(401);
     await expect.poll(() => run()).toMatch(/^\d\d:\d\d:\d\d request\.rejected endpoint=\/token /m);
     const lines = (await run('--json', '--last', '1')).trimEnd().split('\n');
@@ -51,7 +51,7 @@ describe('portcullis events', () => {
     ]);
   });
 
-  it('says that nothing has an identifier that is wrong', async () => {
+  it('`events` explains that no event has the given transaction ID or reference', async () => {
     const here = (...words: readonly string[]) =>
       runHere(['events', ...words], {
         environment: { PORTCULLIS_DATABASE: portcullis.database },
@@ -61,20 +61,20 @@ describe('portcullis events', () => {
       code: 0,
       output: '',
       errors:
-        'portcullis: no event has the transactionId flow_unknown, or it was not kept for so long: look for it with --last, or by --reference\n',
+        'portcullis: no event has the transactionId flow_unknown, or it has been deleted by retention: try --last or --reference\n',
     });
     expect(await here('--reference', 'zzzzzzzz')).toEqual({
       code: 0,
       output: '',
-      errors: 'portcullis: no event has the reference ZZZZ-ZZZZ, or it was not kept for so long\n',
+      errors: 'portcullis: no event has the reference ZZZZ-ZZZZ, or it has been deleted by retention\n',
     });
     expect(await here('--last', '0')).toEqual({ code: 0, output: '', errors: '' });
     expect((await here('--help')).output).toMatch(
-      /--flow <id>\s+all of one authorization request: the transactionId/,
+      /--flow <id>\s+all events of one authorization transaction/,
     );
   });
 
-  it('follows what happens', async () => {
+  it('`events --follow` prints new events', async () => {
     const args = [...command, '--database', portcullis.database, '--follow', '--json', '--last', '0'];
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
     children.add(child);
@@ -97,7 +97,7 @@ describe('portcullis events', () => {
 });
 
 describe('/metrics', () => {
-  it('counts events and answers for programs on this computer', async () => {
+  it('/metrics counts events and responses, for programs on this computer', async () => {
     await refuse();
     const response = await fetch(`${portcullis.url}/metrics`);
     expect(response.status).toBe(200);
@@ -125,7 +125,7 @@ describe('/metrics', () => {
         .end();
     });
 
-  it('is not there for who comes through a tunnel, whatever the target says', async () => {
+  it('/metrics responds with 404 to requests through a tunnel, whatever their target', async () => {
     const whole = 'http://localhost/metrics';
     expect(await askOverTheWire('/metrics', { host: 'as.example' })).toBe(404);
     expect(await askOverTheWire(whole, { host: 'as.example' })).toBe(404);
@@ -148,7 +148,7 @@ describe('/metrics', () => {
       token,
       issuer,
     )(new Request(url, { headers: { host: new URL(url).host, ...headers } }), { security });
-  it('requires a token for metrics where the server is reachable from elsewhere', async () => {
+  it('/metrics requires a token if the server has a public URL', async () => {
     const asked = [`${HERE}/metrics`, 'loopback'] as const;
     expect((await ask(...asked, null, {}, HERE)).status).toBe(200);
     expect((await ask(...asked, null, {}, ELSEWHERE)).status).toBe(404);
@@ -171,16 +171,19 @@ describe('/metrics', () => {
     ['https://as.example/metrics', 'tls', 'token', { authorization: 'Bearer other' }, 404],
     ['https://as.example/metrics', 'tls', 'token', { authorization: 'Bearer token' }, 200],
     ['http://localhost:1/metrics', 'loopback', 'token', {}, 404],
-  ] as const)('%s, %s, token %s, %j → %i', async (url, security, token, headers, status) => {
-    expect((await ask(url, security, token, headers)).status).toBe(status);
+  ] as const)(
+    '/metrics at %s, over %s, with token %s and %j responds with %i',
+    async (url, security, token, headers, status) => {
+      expect((await ask(url, security, token, headers)).status).toBe(status);
+    },
+  );
+
+  it('/metrics responds to unauthorized requests as to an unknown path', async () => {
+    const rejected = await ask('https://as.example/metrics', 'tls', 'token');
+    expect(rejected).toEqual(respondNotFound());
   });
 
-  it('responds to a metrics request without the token as to an unknown path', async () => {
-    const denied = await ask('https://as.example/metrics', 'tls', 'token');
-    expect(denied).toEqual(respondNotFound());
-  });
-
-  it('tells paths apart by a few names, and puts the rest together', async () => {
+  it('/metrics labels known paths and counts all others together', async () => {
     const metrics = createMetrics('/mcp');
     const answer = metrics.measure(async () => respondJson({}));
     for (const path of ['/token', '/mcp/x', '/status-lists/3', '/.well-known/x', '/a', '/b'])
@@ -195,7 +198,7 @@ describe('/metrics', () => {
     ]);
   });
 
-  it('bounds the metrics that unauthenticated requests can create', () => {
+  it('/metrics bounds the number of its series', () => {
     const metrics = createMetrics('/mcp');
     for (let count = 0; count < 5000; count++) metrics.count({ type: 'x', error: `e${count}` });
     expect(metrics.expose().match(/^portcullis_events_total/gm)).toHaveLength(1000);

@@ -47,8 +47,8 @@ function prepareWith(content: object) {
   return prepare({ flags: { config }, environment: { COMPANY_SECRET: 'company-secret' }, folder });
 }
 
-describe('third parties in the configuration file', () => {
-  it('reach the authorization server, secrets from variables included', async () => {
+describe('identity providers in the configuration file', () => {
+  it('configured identity providers reach the authorization server, with secrets from variables', async () => {
     const prepared = await prepareWith({ identityProviders: [company, forge], localAccounts: false });
     expect(serverOptions(prepared, 'http://localhost')).toMatchObject({
       identityProviders: [{ ...company, clientSecret: 'company-secret' }, forge],
@@ -95,7 +95,7 @@ describe('third parties in the configuration file', () => {
       { ...company, kind: { issuer: 'http://login.company.example' } },
       /kind\.issuer \(in \S+\) must be/,
     ],
-  ])('%s is refused', async (_name, party, expected) => {
+  ])('an identity provider with %s is rejected', async (_name, party, expected) => {
     const error: unknown = await prepareWith({ identityProviders: [party] }).catch(
       (thrown: unknown) => thrown,
     );
@@ -131,12 +131,12 @@ describe('third parties in the configuration file', () => {
       { preset: 'slack', scopes: ['chat:write'] },
       { id: 'slack', scopes: ['chat:write'] },
     ],
-  ])('may be known by name: %j', async (said, expected) => {
+  ])('an identity provider may be a preset: %j', async (said, expected) => {
     const prepared = await prepareWith({ identityProviders: [{ ...client, ...said }] });
     expect(prepared.identityProviders).toMatchObject([{ ...client, ...expected }]);
   });
 
-  it('may know us by a key that stands in a file, under a name that they gave it', async () => {
+  it('a client key for an identity provider may be in a file, with the key ID it assigned', async () => {
     const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
     const key = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString().trim();
     writeFileSync(join(folder, 'company.key'), key);
@@ -162,7 +162,7 @@ describe('third parties in the configuration file', () => {
     [{ preset: 'github', realm: 'x' }, /^identityProviders\.0\.realm \(in file-\d+\.json\) does not apply to the preset github$/],
     [{ preset: 'github', kind: {} }, /\.kind \(in \S+\) must be left out with a preset/],
     [{ preset: 'github', clientId: undefined }, /^identityProviders\.0\.clientId \(in file-\d+\.json\) is required/],
-  ])('by name: %j is refused', async (said, expected) => {
+  ])('an invalid preset is rejected: %j', async (said, expected) => {
     const error: unknown = await prepareWith({ identityProviders: [{ ...client, ...said }] }).catch(
       (thrown: unknown) => thrown,
     );

@@ -97,7 +97,7 @@ describe('a lost master key', () => {
 describe('without a database', () => {
   it.each([
     [['list', '--key-file', 'nowhere.key'], /^portcullis: PORTCULLIS_KEY_FILE \(--key-file\) is nowhere\.key, which cannot be used/],
-    [['list', '--key', 'A'.repeat(43), '--database', 'nowhere.db'], /^portcullis: PORTCULLIS_DATABASE \(--database\) is nowhere\.db, where no database is/],
+    [['list', '--key', 'A'.repeat(43), '--database', 'nowhere.db'], /^portcullis: PORTCULLIS_DATABASE \(--database\) is nowhere\.db, where there is no database/],
     [['list', '--key', 'A'.repeat(43), '--database', ':memory:'], /^portcullis: PORTCULLIS_DATABASE \(--database\) is :memory:, which no other process can see/],
     [['reencrypt', '--key', 'A'.repeat(43)], /^portcullis: required option '--new-key-file <file>' not specified/],
   ])('`keys` %j creates neither key nor database and names the setting', async (args, says) => {

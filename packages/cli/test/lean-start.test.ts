@@ -1,4 +1,4 @@
-/** What a start loads, and where it keeps what was compiled: every module costs half a millisecond before the first answer. */
+/** What a start loads, and where its compile cache is: every module costs half a millisecond before the first response. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { main } from './support/command.ts';
 
 const application = fileURLToPath(new URL('../../../bench/servers/application.ts', import.meta.url));
 
-/** Says at the end what was loaded, and where the cache lies. */
+/** Prints at exit which modules were loaded, and the cache folder. */
 const WITNESS = `
   import { getCompileCacheDir, registerHooks } from 'node:module';
   const loaded = new Set();
@@ -54,11 +54,11 @@ async function startAndEnd(): Promise<Told & { readonly passing: readonly string
   return { ...told, passing: readdirSync(passing) };
 }
 
-it('loads nothing that waits for its first use, and keeps what was compiled beside the program alone', async () => {
+it('a start loads no module that is needed only later, and keeps its compile cache beside the program', async () => {
   const { loaded, cache, passing } = await startAndEnd();
   expect(loaded.length).toBeGreaterThan(300);
   expect(loaded.filter((url) => /\/node_modules\/jose\/|^node:(?:tls|https)$/.test(url))).toEqual([]);
-  // Write access to this folder would allow changing the program: never a shared folder, never a data folder.
+  // Not in a shared or data folder: write access to the cache means control of the program.
   expect(cache.startsWith(fileURLToPath(new URL('../.compile-cache', import.meta.url)))).toBe(true);
   expect(passing).toEqual([]);
 });

@@ -1,10 +1,10 @@
-/** Lines of the log: gathered for a moment, written in their order, none lost. */
+/** Batched log lines: written together, in order, without loss. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { createLineBatch } from '../src/server/line-batch.ts';
 
 describe('lines of the log', () => {
-  it('are written together, in their order', async () => {
+  it('log lines of one turn are written together, in order', async () => {
     const written: string[] = [];
     const lines = createLineBatch((text) => written.push(text));
     lines.add('one');
@@ -17,7 +17,7 @@ describe('lines of the log', () => {
     lines.end();
   });
 
-  it('are all written in the end, and what comes after it at once', async () => {
+  it('log lines are written at the end, and later lines immediately', async () => {
     const written: string[] = [];
     const lines = createLineBatch((text) => written.push(text));
     lines.add('one');

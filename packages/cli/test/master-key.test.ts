@@ -1,4 +1,4 @@
-/** The master key: created once, readable by its owner only, and never by two processes. */
+/** The master key file: created once, readable by its owner alone. */
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ async function find(flags: Partial<Record<SettingName, string>>): Promise<FoundK
 }
 
 describe('a key file', () => {
-  it('is made with 32 random bytes, mode 0600, in a folder of mode 0700', async () => {
+  it('a key file is created with 32 random bytes and mode 0600, in a folder of mode 0700', async () => {
     const { bytes, warning } = await find({});
     expect(bytes).toHaveLength(32);
     expect(warning).toBeNull();
@@ -36,20 +36,20 @@ describe('a key file', () => {
     );
   });
 
-  it('is read again the next time, and left as it is', async () => {
+  it('an existing key file is read and left unchanged', async () => {
     const first = await find({ keyFile: 'my.key' });
     const before = readFileSync(join(folder, 'my.key'), 'utf8');
     expect((await find({ keyFile: 'my.key' })).bytes).toEqual(first.bytes);
     expect(readFileSync(join(folder, 'my.key'), 'utf8')).toBe(before);
   });
 
-  it('is made once when many start at the same time', async () => {
+  it('a key file is created only once by concurrent starts', async () => {
     const found = await Promise.all(Array.from({ length: 20 }, () => find({})));
     expect(new Set(found.map(({ bytes }) => Buffer.from(bytes).toString('hex'))).size).toBe(1);
     expect(readdirSync(join(folder, 'data'))).toEqual(['portcullis.key']);
   });
 
-  it('is refused when others can write it, and warned of when they can read it', async () => {
+  it('a key file is rejected if others can write it, with a warning if others can read it', async () => {
     const { bytes } = await find({ keyFile: 'my.key' });
     chmodSync(join(folder, 'my.key'), 0o620);
     await expect(find({ keyFile: 'my.key' })).rejects.toThrow(
@@ -64,7 +64,7 @@ describe('a key file', () => {
     });
   });
 
-  it('is refused, unchanged and unshown, when there is no key in it', async () => {
+  it('a key file without a key is rejected, neither changed nor shown', async () => {
     writeFileSync(join(folder, 'my.key'), 'not a key', { mode: 0o600 });
     await expect(find({ keyFile: 'my.key' })).rejects.toThrow(
       /^PORTCULLIS_KEY_FILE \(--key-file\) is my\.key, which must be 32 random bytes/,
@@ -72,7 +72,7 @@ describe('a key file', () => {
     expect(readFileSync(join(folder, 'my.key'), 'utf8')).toBe('not a key');
   });
 
-  it('is refused in one line when it cannot be made', async () => {
+  it('a key file that cannot be created is rejected with one line', async () => {
     writeFileSync(join(folder, 'file'), '');
     await expect(find({ keyFile: 'file/my.key' })).rejects.toThrow(
       /^PORTCULLIS_KEY_FILE \(--key-file\) is file\/my\.key, which cannot be used: ENOTDIR/,
@@ -80,12 +80,12 @@ describe('a key file', () => {
   });
 });
 
-describe('a key file that was lost', () => {
-  it('refuses to create a new master key where data is encrypted, and writes nothing', async () => {
+describe('a lost key file', () => {
+  it('a lost key file is not replaced while something is encrypted: the start fails and writes nothing', async () => {
     const settings = await resolveSettings({ flags: { keyFile: 'my.key' }, environment: {}, folder });
     const encrypted = { listSigningKeys: async () => [{} as SigningKeyRecord] };
     await expect(findMasterKey(settings, { folder, command: COMMAND }, encrypted)).rejects.toThrow(
-      /^PORTCULLIS_KEY_FILE \(--key-file\) is my\.key, which is missing, though .* put it back from your backup.*, npm run portcullis -- keys discard /,
+      /^PORTCULLIS_KEY_FILE \(--key-file\) is my\.key, which is missing, though .* restore it from your backup.*, npm run portcullis -- keys discard /,
     );
     expect(readdirSync(folder)).toEqual([]);
     const { bytes } = await find({ keyFile: 'my.key' });
@@ -94,13 +94,13 @@ describe('a key file that was lost', () => {
 });
 
 describe('without a file', () => {
-  it('a given key is taken', async () => {
+  it('a key in the settings is used without a file', async () => {
     const key = Buffer.alloc(32, 7);
     expect(Buffer.from((await find({ key: key.toString('base64url') })).bytes)).toEqual(key);
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it('a store in memory leaves no trace', async () => {
+  it('an in-memory store gets a temporary key without a file', async () => {
     const [first, second] = [await find({ database: ':memory:' }), await find({ database: ':memory:' })];
     expect(first.bytes).not.toEqual(second.bytes);
     expect(readdirSync(folder)).toEqual([]);

@@ -1,4 +1,4 @@
-/** The young generation stays small under load, unless a V8 size option is given. */
+/** The young generation stays small under load, unless V8 options set its size. */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
@@ -31,7 +31,7 @@ describe('the young generation', () => {
     expect(size).toBeLessThan(28);
   });
 
-  it('keeps the young generation size of a V8 option', () => {
+  it('V8 options for the young generation take precedence', () => {
     expect(youngAfterLoad('--max-semi-space-size=32')).toBeGreaterThan(28);
   });
 });

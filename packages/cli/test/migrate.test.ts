@@ -25,10 +25,10 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('on %s', (kind) => {
   });
   afterAll(() => postgres?.stop());
 
-  it('shows what is lacking without making anything, then brings it up to date, then has nothing to do', async () => {
+  it('`migrate --check` lists pending migrations without changes, and `migrate` applies them once', async () => {
     const checked = await migrate(place, '--check');
     expect([checked.code, checked.errors]).toEqual([1, '']);
-    expect(checked.output).toMatch(/^The database lacks:\n {4}1 {2}initial schema/);
+    expect(checked.output).toMatch(/^Pending migrations:\n {4}1 {2}initial schema/);
     if (kind === 'SQLite') expect(existsSync(join(folder, place))).toBe(false);
 
     const listed = JSON.parse((await migrate(place, '--check', '--json')).output);
@@ -37,7 +37,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('on %s', (kind) => {
     expect(done).toMatchObject({
       code: 0,
       errors: '',
-      output: checked.output.replace('The database lacks', 'Done'),
+      output: checked.output.replace('Pending migrations', 'Applied migrations'),
     });
     const upToDate = `The database is up to date, at ${listed.newest}.\n`;
     expect(await migrate(place, '--check')).toEqual({ code: 0, errors: '', output: upToDate });
@@ -85,7 +85,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('a database on %s that is behin
     ['events'],
   ];
 
-  it('is refused by every command but migrate, which is named, and stays as it is', async () => {
+  it('every command but `migrate` rejects a database with pending migrations and leaves it unchanged', async () => {
     const environment = { PORTCULLIS_DATABASE: place };
     expect(await runHere(['users', 'list'], { environment, folder })).toMatchObject({ code: 0, errors: '' });
     // As if this version were a later one, whose schema has one migration more.
@@ -98,7 +98,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('a database on %s that is behin
       const { code, output, errors } = await runHere(words, { environment, folder });
       expect([words, code, output]).toEqual([words, 1, '']);
       expect(errors).toMatch(
-        /^portcullis: PORTCULLIS_DATABASE \(--database\) is [^\n]+, which lacks one step of this version: portcullis migrate --check shows what, portcullis migrate or the next start of the server does it\n$/,
+        /^portcullis: PORTCULLIS_DATABASE \(--database\) is [^\n]+, which lacks one migration of this version: portcullis migrate --check lists the pending migrations; portcullis migrate or the next server start applies them\n$/,
       );
     }
     expect(await read(NUMBERS)).toEqual(before);
@@ -106,11 +106,11 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('a database on %s that is behin
 });
 
 describe('an empty database', () => {
-  it('is no database for who reads, and one to be made for who adds before the first start', async () => {
+  it('an empty database is rejected by commands that read and initialized by commands that add', async () => {
     const place = join(folder, 'empty.db');
     const environment = { PORTCULLIS_DATABASE: place };
     const listed = await runHere(['users', 'list'], { environment, folder });
-    expect([listed.code, listed.errors]).toEqual([1, expect.stringContaining('where no database is')]);
+    expect([listed.code, listed.errors]).toEqual([1, expect.stringContaining('where there is no database')]);
     expect(existsSync(place)).toBe(false);
     const added = await runHere(['users', 'add', 'ada@example.com'], { environment, folder });
     expect([added.code, added.errors]).toEqual([0, '']);
@@ -124,7 +124,7 @@ describe('refuses in one line, and changes nothing,', () => {
     ['a database of another program', 'other.db', /cannot be used: The database contains tables of another program/],
     ['a database of a newer version', 'newer.db', /cannot be used: The database was created by a newer version of Portcullis/],
     ['one in memory', ':memory:', /which no other process can see/],
-  ])('%s', async (_what, place, says) => {
+  ])('`migrate` rejects %s with one line and changes nothing', async (_what, place, says) => {
     writeFileSync(join(folder, 'text.db'), 'This is no database, but a text that is long enough to be one.'.repeat(20));
     const other = new DatabaseSync(join(folder, 'other.db'));
     other.exec('CREATE TABLE IF NOT EXISTS theirs (id TEXT)');

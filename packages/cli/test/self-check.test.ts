@@ -1,4 +1,4 @@
-/** The self-check, of a real server through proxies that break one thing each. */
+/** The self-check of a real server through proxies that each break one thing. */
 import {
   createServer,
   type IncomingHttpHeaders,
@@ -15,11 +15,11 @@ const OAUTH = '/.well-known/oauth-authorization-server';
 const OIDC = '/.well-known/openid-configuration';
 const RESOURCE = '/.well-known/oauth-protected-resource/mcp';
 
-/** What stands between the world and the server. */
+/** A broken proxy in front of the server. */
 interface Proxy {
-  /** Answers itself instead of passing on. */
+  /** Responds itself instead of forwarding. */
   instead?(path: string, method: string): { status: number; location?: string; body?: string } | null;
-  /** Changes what is passed on. */
+  /** Changes forwarded headers. */
   onTheWay?(headers: IncomingHttpHeaders): void;
   onTheWayBack?(headers: IncomingHttpHeaders): void;
   /** Changes a body on the way back. */
@@ -80,53 +80,53 @@ async function check(broken: Proxy = {}): Promise<readonly string[]> {
   return issues.map((issue) => issue.replaceAll(url, ''));
 }
 
-/** A proxy that answers some paths itself. */
+/** A proxy that responds to some paths itself. */
 const at = (paths: string | RegExp, status: number, more: { location?: string; body?: string } = {}): Proxy => ({
   instead: (path) => (typeof paths === 'string' ? path === paths : paths.test(path)) ? { status, ...more } : null,
 }); // biome-ignore format: one condition
 
-const NO_AUTHORIZATION = /does not get to see the header Authorization/;
+const NO_AUTHORIZATION = /does not receive the Authorization header/;
 
 describe('the self-check', () => {
-  it('says nothing when all is well', async () => {
+  it('the self-check reports nothing behind a correct proxy', async () => {
     expect(await check()).toEqual([]);
   });
 
   // biome-ignore format: a table
   it.each<[string, Proxy, readonly string[], RegExp]>([
-    ['a path that is not passed on', at(OAUTH, 404), [OAUTH], /answered with 404 instead of 200: the proxy must pass on this path/],
+    ['a path that is not passed on', at(OAUTH, 404), [OAUTH], /responds with 404 instead of 200: the proxy must forward this path/],
     ['a redirect', at(RESOURCE, 301, { location: '/' }), [RESOURCE], /redirect, which clients do not follow/],
-    ['a page', at(OIDC, 200, { body: '<html>' }), [OIDC], /is not answered with JSON/],
+    ['a page', at(OIDC, 200, { body: '<html>' }), [OIDC], /does not respond with JSON/],
     ['another server', at(OAUTH, 200, { body: '{"issuer":"http://inner:1/"}' }), [OAUTH], /Access-Control-Allow-Origin/],
     ['an issuer that was rewritten', { rewrite: (text) => text.replace(`"issuer":"${url}"`, '"issuer":"http://inner:1/"') }, [OAUTH, OIDC], /names "http:\/\/inner:1\/" instead of ""/],
     ['a resource that was rewritten', { rewrite: (text) => text.replace(`"resource":"${url}/mcp"`, '"resource":"http://inner:1/mcp"') }, [RESOURCE], /names "http:\/\/inner:1\/mcp" instead of "\/mcp"/],
-    ['keys that are not passed on', at('/jwks', 403), ['/jwks'], /answered with 403 instead of 200/],
-    ['pages that are not passed on', at('/authorize', 404), ['/authorize'], /answered with 404 instead of 400/],
+    ['keys that are not passed on', at('/jwks', 403), ['/jwks'], /responds with 403 instead of 200/],
+    ['pages that are not passed on', at('/authorize', 404), ['/authorize'], /responds with 404 instead of 400/],
     ['a sign-in of its own before the pages', at('/authorize', 302, { location: '/sso' }), ['/authorize'], /redirect/],
-    ['a token endpoint that is not passed on', at('/token', 502), ['/token'], /answered with 502 instead of 401/],
-    ['methods that are not passed on', { instead: (_path, method) => (method === 'POST' ? { status: 405 } : null) }, ['/mcp', '/introspect', '/register', '/revoke', '/token'], /answered with 405 instead of/],
-    ['CORS of its own', { onTheWayBack: (headers) => { headers['access-control-allow-origin'] = 'https://console.example'; } }, [OAUTH, OIDC, RESOURCE], /arrives without Access-Control-Allow-Origin/],
+    ['a token endpoint that is not passed on', at('/token', 502), ['/token'], /responds with 502 instead of 401/],
+    ['methods that are not passed on', { instead: (_path, method) => (method === 'POST' ? { status: 405 } : null) }, ['/mcp', '/introspect', '/register', '/revoke', '/token'], /responds with 405 instead of/],
+    ['CORS of its own', { onTheWayBack: (headers) => { headers['access-control-allow-origin'] = 'https://console.example'; } }, [OAUTH, OIDC, RESOURCE], /responds without Access-Control-Allow-Origin/],
     ['credentials that are stripped', { onTheWay: (headers) => { delete headers.authorization; } }, ['/introspect', '/mcp', '/revoke', '/token'], NO_AUTHORIZATION],
     ['challenges that are stripped', { onTheWayBack: (headers) => { delete headers['www-authenticate']; } }, ['/introspect', '/mcp', '/revoke', '/token'], /WWW-Authenticate/],
     ['a challenge that was cut', { onTheWayBack: (headers) => { if (headers['www-authenticate']?.includes('resource_metadata') === true) headers['www-authenticate'] = 'Bearer error="invalid_token"'; } }, ['/mcp'], /lost resource_metadata/],
-    ['a login of its own', at('/mcp', 302, { location: '/sso' }), ['/mcp'], /\/mcp is answered with 302 instead of 401/],
-  ])('names %s, and nothing else', async (_what, broken, places, says) => {
+    ['a login of its own', at('/mcp', 302, { location: '/sso' }), ['/mcp'], /\/mcp responds with 302 instead of 401/],
+  ])('the self-check reports %s and nothing else', async (_what, broken, places, says) => {
     const issues = await check(broken);
     expect(issues.map((issue) => issue.split(' ')[0]).toSorted()).toEqual(places.toSorted());
     for (const issue of issues) expect(issue).toMatch(says);
     expect(await check()).toEqual([]);
   });
 
-  it('runs at each start, and says what came of it', async () => {
-    await expect.poll(() => server.output()).toContain('self-check.passed');
+  it('the self-check runs at each start and reports its result', async () => {
+    await expect.poll(() => server.output()).toContain('self_check.passed');
     expect(server.errors()).not.toContain('self-check');
     proxy = at('/token', 404);
     await server.restart();
-    await expect.poll(() => server.errors()).toContain(`self-check: ${url}/token is answered with 404`);
-    expect(server.output()).toContain('self-check.failed');
+    await expect.poll(() => server.errors()).toContain(`self-check: ${url}/token responds with 404`);
+    expect(server.output()).toContain('self_check.failed');
   });
 
-  it('does not wait for an unreachable server', async () => {
+  it('the self-check reports an unreachable server', async () => {
     const issuer = 'http://localhost:9';
     const issues = await checkSelf({ issuer, resource: `${issuer}/mcp`, documents: [] });
     expect(issues).toHaveLength(2);

@@ -43,7 +43,7 @@ const SECONDS =
   'must be a whole number of seconds from 1 to 315360000 (3650 days), such as 600 for 10 minutes';
 
 describe('all issues at once', () => {
-  it('of what can be read, and of what the server says of the rest', async () => {
+  it('issues of settings and of the server’s rules are reported together', async () => {
     const issues = await issuesOf({
       port: 'eighty',
       resources: [
@@ -87,7 +87,7 @@ describe('all issues at once', () => {
     expect(await issuesOf(good)).toEqual([]);
   });
 
-  it('under the flag, the variable or the file by which it was said', async () => {
+  it('each issue names the flag, variable or file that set the value', async () => {
     const environment = {
       PORTCULLIS_AUDIT_RETENTION: '90d',
       PORTCULLIS_LIFETIMES: '{"code":"soon"}',
@@ -121,14 +121,14 @@ describe('consequential issues', () => {
     ['all secrets of a headless application', { ...good, identityProviders: [], externalUi: { loginUrl: 'https://app.example', secrets: [] } }, { externalUi: { loginUrl: 'https://app.example', secrets: ['short'] } }, /^externalUi\.secrets (?!.*openssl).* must /],
     ['hosts of documents', { ...good, metadataDocuments: { hosts: ['https://x'] } }, { metadataDocuments: { hosts: [7] } }, /^metadataDocuments\.hosts .* invalid host/],
     ['pages of a headless application', { ...good, externalUi: { secrets: ['s'.repeat(32)] } }, { externalUi: { secrets: ['s'.repeat(32)], loginUrl: 7 } }, /^externalUi .* needs a loginUrl/],
-  ])('%s', async (_what, told, hidden, issue) => {
+  ])('an issue that may only follow from another is not reported: %s', async (_what, told, hidden, issue) => {
     expect(await issuesOf(told)).toEqual([expect.stringMatching(issue)]);
     const issues = await issuesOf({ ...told, ...hidden });
     expect(issues).not.toEqual([]);
     for (const one of issues) expect(one).not.toMatch(issue);
   }); // biome-ignore format: a table
 
-  it('nor of a third party whose preset is not known', async () => {
+  it('no consequential issue is reported for an identity provider with an unknown preset', async () => {
     const identityProviders = [{ preset: 'githib', clientId: 'x', clientSecret: { variable: 'NOWHERE' } }];
     expect(await issuesOf({ ...good, identityProviders: identityProviders })).toEqual([
       'identityProviders.0.clientSecret (in gate.json) names the variable NOWHERE, which is not set',

@@ -51,7 +51,7 @@ describe('names', () => {
     ['bootstrapEmail', '--bootstrap-email', 'PORTCULLIS_BOOTSTRAP_EMAIL'],
     ['bootstrapPassword', '--bootstrap-password', 'PORTCULLIS_BOOTSTRAP_PASSWORD'],
     ['config', '--config', 'PORTCULLIS_CONFIG'],
-  ])('%s is %s and %s', (name, flag, variable) => {
+  ])('setting %s has flag %s and variable %s', (name, flag, variable) => {
     expect(flagOf(name)).toBe(flag);
     expect(variableOf(name)).toBe(variable);
   });
@@ -96,7 +96,7 @@ describe('precedence', () => {
     );
   });
 
-  it('finds the file by flag before environment', async () => {
+  it('the flag for the configuration file overrides the variable', async () => {
     const [first, second] = [file({ port: 1 }), file({ port: 2 })];
     const environment = { PORTCULLIS_CONFIG: second };
     expect((await resolve({ environment })).port).toBe(2);
@@ -105,7 +105,7 @@ describe('precedence', () => {
 });
 
 describe('the file', () => {
-  it('holds what is structured', async () => {
+  it('the configuration file holds structured settings', async () => {
     const clients = [{ client_id: 'robot', client_secret: 's'.repeat(22) }];
     const config = file({
       metadata: false,
@@ -125,10 +125,13 @@ describe('the file', () => {
     });
   });
 
-  it.each(['ts', 'mjs'])('may be a module (.%s) that exports config', async (extension) => {
-    const config = file('export const config = { port: 4242 };', extension);
-    expect((await resolve({ flags: { config } })).port).toBe(4242);
-  });
+  it.each(['ts', 'mjs'])(
+    'the configuration file may be a module (.%s) that exports config',
+    async (extension) => {
+      const config = file('export const config = { port: 4242 };', extension);
+      expect((await resolve({ flags: { config } })).port).toBe(4242);
+    },
+  );
 
   it.each([
     { description: 'missing', name: () => 'nowhere.json', says: /cannot be read: ENOENT/ },
@@ -149,17 +152,20 @@ describe('the file', () => {
       name: () => file('throw new Error("no")', 'mjs'),
       says: /cannot be loaded: no/,
     },
-  ])('is refused when it is $description, in one line that names the setting', async ({ name, says }) => {
-    const issues = await issuesOf({ flags: { config: name() } });
-    expect(issues).toHaveLength(1);
-    expect(issues[0]).toMatch(/^--config is \S+, which /);
-    expect(issues[0]).toMatch(says);
-    expect(issues[0]).not.toMatch(/secret|\n/);
-  });
+  ])(
+    'a configuration file that is $description is rejected with one line that names the setting',
+    async ({ name, says }) => {
+      const issues = await issuesOf({ flags: { config: name() } });
+      expect(issues).toHaveLength(1);
+      expect(issues[0]).toMatch(/^--config is \S+, which /);
+      expect(issues[0]).toMatch(says);
+      expect(issues[0]).not.toMatch(/secret|\n/);
+    },
+  );
 });
 
 describe('issues of settings', () => {
-  it('are reported together, each naming its setting', async () => {
+  it('issues are reported together, each naming its setting', async () => {
     const config = file({ port: 'eighty', metadata: 'no', colour: 'red', lifetimes: { code: -1 } });
     const environment = {
       PORTCULLIS_PUBLIC_URL: 'http://example.com',
@@ -188,14 +194,14 @@ describe('issues of settings', () => {
     ['key', { key: 'A'.repeat(42) }, /must be 32 random bytes/],
     ['key', { key: 'A'.repeat(43), keyFile: 'x' }, /^--key-file must be left out when --key is set/],
     ['log', { log: 'loud' }, /must be one of text, json, none/],
-  ])('%s: %j', async (_name, flags, says) => {
+  ])('an invalid setting is reported: %s with %j', async (_name, flags, says) => {
     const issues = await issuesOf({ flags });
     expect(issues).toHaveLength(1);
     expect(issues[0]).toMatch(/^--/);
     expect(issues[0]).toMatch(says);
   });
 
-  it('never show the value of a secret', async () => {
+  it('issues never show the value of a secret', async () => {
     const secret = 'hunter2-hunter2';
     const issues = await issuesOf({
       flags: { key: secret },
@@ -236,7 +242,7 @@ describe('transport', () => {
     ['loopback', { host: '::1' }],
     ['anywhere by TLS', { host: '0.0.0.0', tlsCert: 'c.pem', tlsKey: 'k.pem' }],
     ['anywhere behind a proxy', { host: '0.0.0.0', trustedProxies: '10.0.0.0/8, ::1' }],
-  ])('[AS-HTTPS-1] may be %s: %j', async (_where, flags) => {
+  ])('[AS-HTTPS-1] transport may be %s: %j', async (_where, flags) => {
     expect(await resolve({ flags })).toMatchObject({ host: flags['host'] });
   });
 
@@ -253,11 +259,14 @@ describe('transport', () => {
     ],
     [{ trustedProxies: 'proxy.example' }, /^--trusted-proxies\.0 must be an IP/],
     [{ trustedProxies: '10.0.0.0/99' }, /must be an IP address, or a block such as/],
-  ])('[ALL-HTTP-62 AS-HTTPS-1] is refused in the clear, or by halves: %j', async (flags, says) => {
-    const issues = await issuesOf({ flags });
-    expect(issues).toHaveLength(1);
-    expect(issues[0]).toMatch(says);
-  });
+  ])(
+    '[ALL-HTTP-62 AS-HTTPS-1] cleartext or incomplete transport settings are rejected: %j',
+    async (flags, says) => {
+      const issues = await issuesOf({ flags });
+      expect(issues).toHaveLength(1);
+      expect(issues[0]).toMatch(says);
+    },
+  );
 });
 
 it.each([
@@ -268,7 +277,7 @@ it.each([
   ],
   [{ keys: { algorithm: 'RS256', rotateEvery: null } }, { keys: { algorithm: 'RS256', rotateEvery: null } }],
   [{ trustedProxies: ['10.0.0.1'] }, { trustedProxies: ['10.0.0.1'] }],
-])('the file may say %j', async (content, expected) => {
+])('the configuration file accepts %j', async (content, expected) => {
   expect(await resolve({ flags: { config: file(content) } })).toMatchObject(expected);
 });
 
@@ -286,13 +295,13 @@ it.each([
     /^rateLimits\.logins \(in \S+\): unknown key; (?:did you mean signIns|expected one of refreshes)/,
   ],
   [{ keys: { algorithm: 'none' } }, /^keys\.algorithm \(in \S+\) must be one of ES256, EdDSA, RS256$/],
-])('the file may not say %j', async (content, says) => {
+])('the configuration file rejects %j', async (content, says) => {
   const issues = await issuesOf({ flags: { config: file(content) } });
   expect(issues).toHaveLength(1);
   expect(issues[0]).toMatch(says);
 });
 
-it('refuses a string in the file where a list belongs', async () => {
+it('the configuration file rejects a string instead of a list', async () => {
   const issues = await issuesOf({ flags: { config: file({ trustedProxies: '10.0.0.0/33' }) } });
   expect(issues).toEqual([
     expect.stringMatching(/^trustedProxies \(in \S+\) must be an array, each an IP address or a block/),
@@ -306,7 +315,7 @@ it.each([
   [86_401, /about 1 day:/],
   [86_400, null],
   [600, null],
-])('access tokens that live for %i seconds are warned of: %s', async (accessToken, says) => {
+])('an access token lifetime of %i seconds causes the warning %s', async (accessToken, says) => {
   const { settings, report, nameOf } = await readSettings({
     flags: { config: file({ lifetimes: { accessToken } }) },
     environment: {},

@@ -36,16 +36,16 @@ async function issuesOf(task: Promise<unknown>): Promise<readonly string[]> {
 const greeter = { resource: 'http://localhost:3000/mcp', name: 'Greeter', scopes: { greet: 'Greet you' } };
 
 describe('the page', () => {
-  it('docs/configuration.md is what the table says: npm run documents writes it', () => {
+  it('docs/configuration.md is generated from the schema by npm run documents', () => {
     const page = readFileSync(new URL('../../../docs/configuration.md', import.meta.url), 'utf8');
     expect(page).toBe(configurationPage());
   });
 
-  it('has every setting', () => {
+  it('docs/configuration.md lists every setting', () => {
     for (const name of settingNames) expect(configurationPage()).toContain(`\`${variableOf(name)}\``);
   });
 
-  it('has a setting for everything that the library can be told', () => {
+  it('every option of the library has a setting', () => {
     // The compiler minds that no option is missing here.
     const settingOf: Readonly<Record<keyof CommandServerOptions, SettingName | null>> = {
       issuer: 'publicUrl',
@@ -74,7 +74,7 @@ describe('the page', () => {
     );
   });
 
-  it('shows examples that are taken', async () => {
+  it('the examples in docs/configuration.md are valid', async () => {
     const [, json = ''] = /```json\n([\s\S]*?)```/.exec(configurationPage()) ?? [];
     const secret = file('s'.repeat(64), 'txt');
     const logo = file('<svg xmlns="http://www.w3.org/2000/svg"/>', 'svg');
@@ -99,7 +99,7 @@ describe('a variable', () => {
     [{ PORTCULLIS_LIFETIMES: '{"accessToken":60}' }, { lifetimes: { accessToken: 60 } }],
     [{ PORTCULLIS_RATE_LIMITS: 'false' }, { rateLimits: false }],
     [{ PORTCULLIS_RESOURCES: JSON.stringify([greeter]) }, { resources: [greeter] }],
-  ])('may hold what is structured: %j', async (environment, expected) => {
+  ])('a variable may hold a structured setting: %j', async (environment, expected) => {
     expect(await resolveSettings({ flags: {}, environment, folder })).toMatchObject(expected);
   });
 
@@ -111,13 +111,13 @@ describe('a variable', () => {
     [{ PORTCULLIS_DATABSE: 'x' }, /did you mean PORTCULLIS_DATABASE\?$/],
     [{ PORTCULLIS_COLOUR_OF_SKY: 'x' }, /: unknown variable; see `portcullis up --help`$/],
     [{ PORTCULLIS_PORT: 'tcp://10.0.0.7:80' }, /^PORTCULLIS_PORT holds the address of a Kubernetes service .* enableServiceLinks/],
-  ])('is refused in one line: %j', async (environment, says) => {
+  ])('an invalid variable is rejected with one line: %j', async (environment, says) => {
     const issues = await issuesOf(resolveSettings({ flags: {}, environment, folder }));
     expect(issues).toEqual([expect.stringMatching(says)]);
     expect(issues.join()).not.toContain('a secret');
   }); // biome-ignore format: a table
 
-  it('of another program, of the client or of Kubernetes is none of its business', async () => {
+  it('a variable of another program, the client or Kubernetes is ignored', async () => {
     const environment = {
       PORTCULLIS_CREDENTIALS: 'x',
       PORTCULLIS_SERVICE_HOST: '10.0.0.7',
@@ -134,7 +134,7 @@ describe('a secret in the file', () => {
   const client = { client_id: 'report', grant_types: ['client_credentials'] };
   const secret = 'kept-elsewhere-0123456789abcdef';
 
-  it('may stand in a file or a variable', async () => {
+  it('a secret may be in a file or a variable', async () => {
     const clients = [
       { ...client, client_secret: { file: file(`${secret}\n`, 'txt') } },
       { ...client, client_id: 'other', client_secret: { variable: 'REPORT_SECRET' } },
@@ -146,7 +146,7 @@ describe('a secret in the file', () => {
     });
   });
 
-  it('may stand in a file that a variable names, as container platforms mount them', async () => {
+  it('a secret may be in a file named by a variable, as container platforms mount them', async () => {
     const environment = {
       PORTCULLIS_BOOTSTRAP_EMAIL: 'a@b.example',
       PORTCULLIS_BOOTSTRAP_PASSWORD_FILE: file('correct horse battery staple\n', 'txt'),
@@ -171,7 +171,7 @@ describe('a secret in the file', () => {
     [{ variable: 'SHORT' }, /must have at least 22 characters/],
     [{ env: 'SHORT' }, /client_secret \(in \S+\) must be a string, \{ "file"/],
     [7, /must be a string, \{ "file"/],
-  ])('is refused, and never shown: %j', async (client_secret, says) => {
+  ])('an invalid reference to a secret is rejected and never shown: %j', async (client_secret, says) => {
     const issues = await issuesOf(inFile({ clients: [{ ...client, client_secret }] }, { SHORT: 'hunter2' }));
     expect(issues).toEqual([expect.stringMatching(says)]);
     expect(issues.join()).not.toContain('hunter2');
@@ -179,7 +179,7 @@ describe('a secret in the file', () => {
 });
 
 describe('members', () => {
-  it('that do not exist are named with the nearest, those that are missing by themselves, all together', async () => {
+  it('unknown members are reported with a suggestion, together with missing ones', async () => {
     const issues = await issuesOf(
       inFile({
         resources: [{ ...greeter, scope: {}, hierachy: {} }, { resource: 'https://x.example/mcp' }],
@@ -247,7 +247,7 @@ describe('the whole', () => {
     expect(issues).toHaveLength(8);
   });
 
-  it('tells the application from servers elsewhere', async () => {
+  it('issues distinguish the application from remote servers', async () => {
     const app = file(
       "export const app = { name: 'A', path: '/mcp', scopes: { a: 'A' }, defaultScopes: ['b'], create: async () => {} };",
       'mjs',
@@ -260,7 +260,7 @@ describe('the whole', () => {
     ]);
   });
 
-  it('has to protect something', async () => {
+  it('a configuration must protect at least one server', async () => {
     expect(await issuesOf(start({}))).toEqual([
       expect.stringMatching(
         /^PORTCULLIS_APP \(--app\) must name the module .* as resources in the configuration file/,
@@ -289,7 +289,7 @@ describe('the whole', () => {
     ]);
   });
 
-  it('takes hooks from modules, and from a file that is one itself', async () => {
+  it('hooks may be in modules, or in a configuration file that is a module', async () => {
     const workspaces = file('export const findWorkspaces = async () => [{ id: "w", name: "W" }];', 'mjs');
     const named = await start({ resources: [greeter], workspaces });
     expect(await named.findWorkspaces?.('user', 'resource')).toEqual([{ id: 'w', name: 'W' }]);

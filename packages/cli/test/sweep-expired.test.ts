@@ -3,7 +3,7 @@ import { openStore } from '@portcullis/store';
 import { expect, it } from 'vitest';
 import { sweepAll } from '../src/server/sweep-expired.ts';
 
-it('goes on while a step finds all that it may take', async () => {
+it('a sweep continues while batches are full', async () => {
   const store = await openStore(':memory:');
   const open = (id: string, expiresAt: number) =>
     store.openTransaction({

@@ -22,7 +22,7 @@ describe('colours', () => {
     [false, {}, 'x'],
     [true, { NO_COLOR: '1' }, 'x'],
     [true, { TERM: 'dumb' }, 'x'],
-  ])('a terminal: %s, %j → %j', (isTTY, environment, expected) => {
+  ])('colours with a terminal: %s and %j: %j', (isTTY, environment, expected) => {
     expect(open(isTTY, environment).terminal.styles.bold('x')).toBe(expected);
   });
 });
@@ -35,7 +35,7 @@ describe('progress', () => {
     vi.useRealTimers();
   });
 
-  it('is silent for a second, then counts on one line, and takes it away again', () => {
+  it('progress is silent for a second, then counts on one line, which disappears', () => {
     const { terminal, said, printed } = open(true);
     terminal.during('Asking');
     vi.advanceTimersByTime(999);
@@ -47,7 +47,7 @@ describe('progress', () => {
     terminal.close();
   });
 
-  it('is one line where there is no terminal, and nothing of it is on standard output', () => {
+  it('progress without a terminal is one line on standard error', () => {
     const { terminal, said, printed } = open(false);
     terminal.during('Asking');
     vi.advanceTimersByTime(60_000);
@@ -60,7 +60,7 @@ describe('progress', () => {
 });
 
 describe('questions', () => {
-  it('are asked on standard error, and answered line by line', async () => {
+  it('questions are printed on standard error and answered line by line', async () => {
     const { terminal, input, said, printed } = open(false);
     input.write('first\nsecond\ny\nno\n');
     expect(await terminal.ask('One? ')).toBe('first');
@@ -71,7 +71,7 @@ describe('questions', () => {
     terminal.close();
   });
 
-  it('end when the input does', async () => {
+  it('questions fail at the end of input', async () => {
     const { terminal, input } = open(false);
     const asked = terminal.ask('Who? ');
     input.end();
@@ -79,7 +79,7 @@ describe('questions', () => {
     await expect(terminal.ask('Who? ')).rejects.toMatchObject({ code: 'cancelled' });
   });
 
-  it('T146 about secrets show nothing of what is typed', async () => {
+  it('T146 questions for secrets do not echo the input', async () => {
     const { terminal, input, said } = open(true);
     const asked = terminal.askSecret('Secret: ');
     input.write('hunter2\r');
@@ -104,15 +104,15 @@ describe('T147 untrusted text', () => {
     ['a\u202eb\u2066c\u200bd', 'abcd'],
     ['line\n\tindented', 'line\n\tindented'],
     ['bell\x07back\x08space\x00', 'bellbackspace'],
-  ])('%j is shown as %j', (text, shown) => {
+  ])('untrusted text %j is shown as %j', (text, shown) => {
     expect(cleanText(text)).toBe(shown);
   });
 
-  it('stays on one line where it must', () => {
+  it('untrusted text is joined to one line where required', () => {
     expect(cleanLine(' a\r\nb\u2028c\t ')).toBe('a b c');
   });
 
-  it('is escaped in JSON, and comes back as it was', () => {
+  it('untrusted text is escaped in JSON without loss', () => {
     const value = { text: '\x1b[31m\u202e\u009b\u2028 ☕' };
     expect(cleanJson(value)).not.toMatch(/[^\n\x20-\x7e☕]/);
     expect(JSON.parse(cleanJson(value))).toEqual(value);

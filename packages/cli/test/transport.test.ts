@@ -75,14 +75,14 @@ describe('a connection', () => {
     { is: 'up to our proxy, which says nothing', options: proxied, headers: { 'x-forwarded-for': '192.0.2.1' }, status: 200 },
     { is: 'in the clear up to our proxy', options: proxied, headers: { 'x-forwarded-for': '192.0.2.1', 'x-forwarded-proto': 'http' }, status: 403 },
     { is: 'in the clear up to our proxy, in the standard header', options: proxied, headers: { forwarded: 'for=192.0.2.1;proto=http' }, status: 403 },
-  ])('[ALL-HTTP-62] $is → $status', async ({ options, headers, status }) => {
+  ])('[ALL-HTTP-62] a connection $is gets status $status', async ({ options, headers, status }) => {
     const { port } = await serve(options);
     const answer = await ask(`${'certificate' in options ? 'https' : 'http'}://127.0.0.1:${port}/token`, headers);
     expect(answer.status).toBe(status);
     expect(answer.body.includes('page')).toBe(status === 200);
   }); // biome-ignore format: a table
 
-  it('[AS-HTTPS-1] from elsewhere in the clear is refused, but for probes', async () => {
+  it('[AS-HTTPS-1] a remote cleartext connection is rejected, except for health checks', async () => {
     const handler = secure(async () => respond(200, {}, 'page'), 'https://as.example');
     const connection = { address: '192.0.2.1', security: 'cleartext' } as const;
     const refused = await handler(new Request('http://as.example/authorize'), connection);
@@ -97,7 +97,7 @@ describe('a connection', () => {
   it.each([
     ['https://as.example', 'max-age=15768000'],
     ['http://localhost:8484', undefined],
-  ])('says to browsers what every page should, for %s', async (issuer, hsts) => {
+  ])('every response has security headers, for %s', async (issuer, hsts) => {
     const { port } = await serve({}, issuer);
     const { headers } = await ask(`http://127.0.0.1:${port}/`);
     expect(headers['x-content-type-options']).toBe('nosniff');
@@ -110,7 +110,7 @@ describe('the certificate', () => {
   const settings = (tlsCert: string, tlsKey: string) =>
     resolveSettings({ flags: { tlsCert, tlsKey }, environment: {}, folder });
 
-  it('is read from the files of the settings', async () => {
+  it('the certificate is read from the configured files', async () => {
     expect(await readCertificate(await settings('cert.pem', 'key.pem'), folder)).toEqual(certificate);
     expect(
       await readCertificate(await resolveSettings({ flags: {}, environment: {}, folder }), folder),
@@ -123,16 +123,16 @@ describe('the certificate', () => {
     [
       'broken.pem',
       'key.pem',
-      /^PORTCULLIS_TLS_CERT \(--tls-cert\) and PORTCULLIS_TLS_KEY \(--tls-key\) do not make a certificate/,
+      /^PORTCULLIS_TLS_CERT \(--tls-cert\) and PORTCULLIS_TLS_KEY \(--tls-key\) do not form a certificate/,
     ],
-    ['cert.pem', 'broken.pem', /do not make a certificate/],
-  ])('is refused when it is none: %s and %s', async (cert, key, says) => {
+    ['cert.pem', 'broken.pem', /do not form a certificate/],
+  ])('an invalid certificate is rejected: %s and %s', async (cert, key, says) => {
     const error = await readCertificate(await settings(cert, key), folder).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(SettingsError);
     expect((error as SettingsError).issues).toEqual([expect.stringMatching(says)]);
   });
 
-  it('is renewed while it serves, and a broken one changes nothing', async () => {
+  it('the certificate is renewed while serving, and a broken one changes nothing', async () => {
     copyFileSync(join(folder, 'cert.pem'), join(folder, 'live.pem'));
     const server = await serve({ certificate });
     const events: string[] = [];
@@ -145,13 +145,13 @@ describe('the certificate', () => {
       20,
     );
     writeFileSync(join(folder, 'live.pem'), 'broken');
-    await expect.poll(() => events).toContain('certificate.not-renewed');
+    await expect.poll(() => events).toContain('certificate.renewal_failed');
     expect((await ask(`https://127.0.0.1:${server.port}/`)).status).toBe(200);
     copyFileSync(join(folder, 'cert.pem'), join(folder, 'live.pem'));
     await expect.poll(() => events).toContain('certificate.renewed');
     expect((await ask(`https://127.0.0.1:${server.port}/`)).status).toBe(200);
     // Each was told once, however often the files were looked at.
-    expect(events).toEqual(['certificate.not-renewed', 'certificate.renewed']);
+    expect(events).toEqual(['certificate.renewal_failed', 'certificate.renewed']);
     stop();
   });
 });

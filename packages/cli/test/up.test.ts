@@ -228,10 +228,10 @@ describe('a running server', () => {
     });
     expect(refreshed.status).toBe(200);
     expect((await getTokens(portcullis.url, client)).access_token).toEqual(expect.any(String));
-    expect(portcullis.output()).toContain('Its owner signs in');
+    expect(portcullis.output()).toContain('It exists. Sign in when a client requests access.');
     // Once the first account exists, these settings have no effect, and the banner says so.
     expect(portcullis.output()).toContain(
-      'PORTCULLIS_BOOTSTRAP_EMAIL and PORTCULLIS_BOOTSTRAP_PASSWORD change nothing',
+      'PORTCULLIS_BOOTSTRAP_EMAIL and PORTCULLIS_BOOTSTRAP_PASSWORD have no effect',
     );
   });
 });
@@ -401,7 +401,7 @@ describe('what keeps it from starting', () => {
     await once(other, 'listening');
     const port = String((other.address() as AddressInfo).port);
     const issue = (name: string) =>
-      `portcullis: ${name} is ${port}, which another program has taken on 127.0.0.1: choose another with --port, or 0 for any free one\n`;
+      `portcullis: ${name} is ${port}, which another program uses on 127.0.0.1: choose another with --port, or 0 for any free one\n`;
     const database = { PORTCULLIS_DATABASE: 'taken/x.db' };
     const program = up(['--app', app, '--port', port], database);
     expect(await program.ended).toBe(1);
@@ -436,7 +436,7 @@ describe('what keeps it from starting', () => {
   });
 });
 
-it('prints and logs the redirect URIs to register at identity providers', async () => {
+it('the banner and the JSON log show the redirect URIs to register at identity providers, which logins then use', async () => {
   const endpoint = (name: string) => `http://127.0.0.1:9/${name}`;
   const endpoints = {
     authorization: endpoint('authorize'),
@@ -457,7 +457,7 @@ it('prints and logs the redirect URIs to register at identity providers', async 
   const server = up(['--app', app, '--config', 'both.json', '--log', 'json']);
   const url = await server.ready;
   expect(server.output()).toMatch(
-    /\n {2}redirect URI {2}http:\/\/localhost:\d+\/callback\/github {2}\(to register at GitHub\)\n {16}http:\/\/localhost:\d+\/callback\/forge {2}\(to register at Forge\)\n/,
+    /\n {2}redirect URI {2}http:\/\/localhost:\d+\/callback\/github {2}\(register it at GitHub\)\n {16}http:\/\/localhost:\d+\/callback\/forge {2}\(register it at Forge\)\n/,
   );
   const lines = server
     .output()
@@ -486,7 +486,7 @@ it('has no first account with federated login only, and names the identity provi
     JSON.stringify({ localAccounts: false, identityProviders: [company] }),
   );
   const { output } = await tryStart({ app, config: 'elsewhere.json' });
-  expect(output).toContain('Accounts\n  None here: users sign in with Our company.\n');
+  expect(output).toContain('Accounts\n  Users sign in with Our company.\n');
   expect(output).not.toContain('/setup?token=');
   const both = await tryStart(
     { app, config: 'elsewhere.json' },

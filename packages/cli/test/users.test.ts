@@ -138,7 +138,10 @@ describe('portcullis users', () => {
     const folder = mkdtempSync(join(tmpdir(), 'portcullis-'));
     const environment = { PORTCULLIS_DATABASE: join(folder, 'portcullis.db') };
     const missing = await run(['list'], environment);
-    expect([missing.code, missing.errors]).toEqual([1, expect.stringContaining('where no database is')]);
+    expect([missing.code, missing.errors]).toEqual([
+      1,
+      expect.stringContaining('where there is no database'),
+    ]);
     expect(readdirSync(folder)).toEqual([]);
     expect((await run(['add', 'ada@example.com'], environment)).output).toContain(
       'http://localhost:8484/invitation?token=',

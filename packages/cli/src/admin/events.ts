@@ -1,4 +1,4 @@
-/** `portcullis events`: what happened, from the store that servers write to. */
+/** `portcullis events`: shows the audit log from the store. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AuditEventRecord, AuthorizationStore } from '@portcullis/authorization-server/store';
 import { type Command, InvalidArgumentError } from 'commander';
@@ -18,32 +18,32 @@ type Flags = Readonly<Partial<Record<SettingName, string>>> & {
   readonly last: number;
 };
 
-/** Milliseconds between two looks at the store. */
-const LOOK = 500;
-/** Servers write what happened up to so many milliseconds later, each in its own time: so far back is looked again. */
-const BACK = 5_000;
-const MOST = 1_000;
+/** Milliseconds between queries. */
+const POLL_INTERVAL = 500;
+/** Servers write events with a delay of up to this many milliseconds, so each query goes back this far. */
+const OVERLAP = 5_000;
+const MAX_EVENTS = 1_000;
 
 export function defineEvents(program: Command, processContext: ProcessContext): void {
   const command = program
     .command('events')
-    .summary('show what happened, and what happens')
+    .summary('show or follow the audit log')
     .description(
-      'Shows the events that servers have written to the store, the last ones last. docs/events.md lists them all.',
+      'Shows the audit events that servers have written to the store, the latest last. docs/events.md lists all events.',
     );
   for (const setting of ['config', 'database'] as const) command.addOption(optionOf(setting));
   command
-    .option('--last <number>', 'so many', readCount, 50)
-    .option('--flow <id>', 'all of one authorization request: the transactionId of any of its events')
-    .option('--reference <code>', 'the one behind a page that shows this reference')
-    .option('--follow', 'and those to come, until it is stopped')
-    .option('--json', 'a line of JSON each')
+    .option('--last <number>', 'number of events to show', readCount, 50)
+    .option('--flow <id>', 'all events of one authorization transaction, by their transactionId')
+    .option('--reference <code>', 'a reference code shown on an error page')
+    .option('--follow', 'keep printing new events until stopped')
+    .option('--json', 'one JSON object per line')
     .action((flags: Flags) => show(flags, processContext));
 }
 
 function readCount(text: string): number {
-  if (/^\d{1,4}$/.test(text) && Number(text) <= MOST) return Number(text);
-  throw new InvalidArgumentError(`It must be a whole number up to ${MOST}.`);
+  if (/^\d{1,4}$/.test(text) && Number(text) <= MAX_EVENTS) return Number(text);
+  throw new InvalidArgumentError(`It must be a whole number up to ${MAX_EVENTS}.`);
 }
 
 async function show(flags: Flags, { environment, folder, write, complain }: ProcessContext): Promise<void> {
@@ -58,22 +58,20 @@ async function show(flags: Flags, { environment, folder, write, complain }: Proc
   try {
     const past = await findPast(store, flags);
     for (const event of past) print(event);
-    if (past.length === 0) for (const line of nothingOf(flags)) complain(line);
+    if (past.length === 0) for (const line of explainEmpty(flags)) complain(line);
     if (flags.follow) await follow(store, past, (event) => isWanted(event, flags) && print(event));
   } finally {
     await store.close();
   }
 }
 
-/** Nothing at all is said of a store that holds no event yet. */
-function nothingOf({ flow, reference }: Flags): readonly string[] {
-  const kept = 'or it was not kept for so long';
+/** Explains why no event was found; silent if the store has no events yet. */
+function explainEmpty({ flow, reference }: Flags): readonly string[] {
+  const kept = 'or it has been deleted by retention';
   if (reference !== undefined)
     return [`no event has the reference ${cleanLine(readReference(reference))}, ${kept}`];
   if (flow === undefined) return [];
-  return [
-    `no event has the transactionId ${cleanLine(flow)}, ${kept}: look for it with --last, or by --reference`,
-  ];
+  return [`no event has the transactionId ${cleanLine(flow)}, ${kept}: try --last or --reference`];
 }
 
 function findPast(
@@ -81,10 +79,10 @@ function findPast(
   { flow, reference, last }: Flags,
 ): Promise<readonly AuditEventRecord[]> {
   if (reference !== undefined) return findReference(store, readReference(reference));
-  return flow === undefined ? store.listLatestEvents(last) : store.listTransactionEvents(flow, MOST);
+  return flow === undefined ? store.listLatestEvents(last) : store.listTransactionEvents(flow, MAX_EVENTS);
 }
 
-/** What somebody read out or copied: `k7m5 pmrh` is `K7M5-PMRH`. */
+/** Normalizes a reference code as typed by a user: `k7m5 pmrh` is `K7M5-PMRH`. */
 function readReference(text: string): string {
   return text
     .toUpperCase()
@@ -92,16 +90,16 @@ function readReference(text: string): string {
     .replace(/^(.{4})/, '$1-');
 }
 
-/** Looks through all that is kept. */
+/** Searches all stored events. */
 async function findReference(
   store: AuthorizationStore,
   reference: string,
 ): Promise<readonly AuditEventRecord[]> {
   const found: AuditEventRecord[] = [];
   for (let after = ''; ; ) {
-    const page = await store.listEvents(after, MOST);
+    const page = await store.listEvents(after, MAX_EVENTS);
     found.push(...page.filter(({ details }) => details['reference'] === reference));
-    if (page.length < MOST) return found;
+    if (page.length < MAX_EVENTS) return found;
     after = page.at(-1)?.id ?? '';
   }
 }
@@ -120,20 +118,20 @@ async function follow(
   const seen = new Set(past.map(({ id }) => id));
   const began = past.at(-1)?.at ?? Date.now();
   for (;;) {
-    const from = Math.max(began, Date.now() - BACK);
-    for (let page = await store.listEvents(beginningOf(from), MOST); page.length > 0; ) {
+    const from = Math.max(began, Date.now() - OVERLAP);
+    for (let page = await store.listEvents(idPrefixOf(from), MAX_EVENTS); page.length > 0; ) {
       for (const event of page.filter(({ id }) => !seen.has(id))) {
         seen.add(event.id);
         take(event);
       }
-      page = page.length < MOST ? [] : await store.listEvents(page.at(-1)?.id ?? '', MOST);
+      page = page.length < MAX_EVENTS ? [] : await store.listEvents(page.at(-1)?.id ?? '', MAX_EVENTS);
     }
-    await sleep(LOOK);
+    await sleep(POLL_INTERVAL);
   }
 }
 
-/** What stands before every identifier of a time. */
-function beginningOf(at: number): string {
+/** The prefix of every event ID created at a time. */
+function idPrefixOf(at: number): string {
   return at.toString(36).padStart(9, '0');
 }
 

@@ -9,7 +9,7 @@ import {
 import { type Command, InvalidArgumentError } from 'commander';
 import { SettingsError } from '../errors.ts';
 import type { ProcessContext } from '../process-context.ts';
-import { findExistingKey, findOrMakeKey, findPreviousKeys } from '../server/master-key.ts';
+import { findExistingKey, findOrCreateKey, findPreviousKeys } from '../server/master-key.ts';
 import { resolveSettings } from '../settings/resolve.ts';
 import { type SettingName, type Settings, titleOf, variableOf } from '../settings/schema.ts';
 import { cleanJson } from '../terminal/clean.ts';
@@ -104,7 +104,7 @@ const rotate: Task = async (keys, flags, { write }) => {
 };
 
 const reencrypt: Task = async (keys, { newKeyFile = '' }, { folder, write }) => {
-  const { bytes, place } = await findOrMakeKey(newKeyFile, folder, '--new-key-file');
+  const { bytes, place } = await findOrCreateKey(newKeyFile, folder, '--new-key-file');
   const count = await keys.reencrypt(bytes);
   write(
     [

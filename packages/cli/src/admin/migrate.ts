@@ -1,4 +1,4 @@
-/** `portcullis migrate`: what a database lacks of this version's schema, and how it gets it. */
+/** `portcullis migrate`: lists and applies pending schema migrations. */
 import type { SchemaState } from '@portcullis/store';
 import type { Command } from 'commander';
 import { CommandFailure, exitCodes } from '../client/exit-codes.ts';
@@ -19,15 +19,15 @@ type Flags = Readonly<Partial<Record<SettingName, string>>> & {
 export function defineMigrate(program: Command, processContext: ProcessContext): void {
   const command = program
     .command('migrate')
-    .summary('bring the database up to date')
+    .summary('apply pending database migrations')
     .description(
-      'Brings the database up to date, one numbered migration after the other, all in one transaction.\n' +
-        'A server that starts does the same: this is for those who want to see it first, or whose servers may not.\n' +
-        'Every other command refuses a database that is behind.',
+      'Applies the pending migrations in order, all in one transaction.\n' +
+        'A server does the same at startup. Use this to inspect migrations first, or if servers may not change the schema.\n' +
+        'Every other command rejects a database with pending migrations.',
     );
   for (const setting of ['config', 'database'] as const) command.addOption(optionOf(setting));
   command
-    .option('--check', 'change nothing; exit code 1 when the database is behind')
+    .option('--check', 'change nothing; exit code 1 if migrations are pending')
     .option('--json', 'as JSON')
     .action((flags: Flags) => migrate(flags, processContext));
 }
@@ -49,6 +49,6 @@ async function migrate(flags: Flags, { environment, folder, write }: ProcessCont
 function describe({ newest, pending }: SchemaState, isCheck: boolean): string {
   if (pending.length === 0) return `The database is up to date, at ${newest}.\n`;
   const lines = pending.map(({ number, name }) => `  ${String(number).padStart(3)}  ${name}`);
-  const head = isCheck ? 'The database lacks' : 'Done';
+  const head = isCheck ? 'Pending migrations' : 'Applied migrations';
   return `${head}:\n${lines.join('\n')}\n`;
 }

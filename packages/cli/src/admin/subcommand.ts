@@ -1,12 +1,12 @@
-/** One command of a group: a few words in the list of the group, sentences in its own help, and the settings that it takes. */
+/** Adds a subcommand to a command group, with its summary, help and settings. */
 import type { Command } from 'commander';
 import { optionOf } from '../settings/command-options.ts';
 import { flagOf, hasFlag, type SettingName, settingNames } from '../settings/schema.ts';
 
-/** What a command that looks for nothing but the database takes, and for links where the server is reached. */
+/** The settings of commands that need only the database, and the public URL for links. */
 export const ADMIN_SETTINGS: readonly SettingName[] = ['config', 'database', 'publicUrl', 'port'];
 
-/** @param more sentences for its own help, after the summary */
+/** @param more further sentences for its help */
 export function addSubcommand(
   group: Command,
   name: string,
@@ -23,9 +23,9 @@ export function addSubcommand(
   });
 }
 
-/** A flag of another command may be a setting of which this one has no use. */
+/** Explains an unknown option that is a setting of another command. */
 function explainSetting(text: string): string {
   const flag = /unknown option '(--[a-z-]+)'/.exec(text)?.[1];
   const isSetting = settingNames.some((name) => hasFlag(name) && flagOf(name) === flag);
-  return isSetting ? `error: ${flag} is a setting that this command has no use for: leave it out\n` : text;
+  return isSetting ? `error: ${flag} is a setting that this command does not use: remove it\n` : text;
 }

@@ -1,4 +1,4 @@
-/** Administration beside a running server: the same database, and every change in its audit log. */
+/** Runs administration on the database of running servers, and records every change in the audit log. */
 import { createAuditLog, type EventSink } from '@portcullis/authorization-server';
 import type { AuthorizationStore } from '@portcullis/authorization-server/store';
 import { SettingsError } from '../errors.ts';
@@ -8,15 +8,15 @@ import { titleOf } from '../settings/schema.ts';
 
 export interface Tools {
   readonly store: AuthorizationStore;
-  /** Into the audit log, unless the settings keep none. */
+  /** Writes to the audit log, unless it is disabled. */
   readonly events: EventSink;
   /** Epoch seconds. */
   readonly clock: () => number;
 }
 
 /**
- * Runs a task on the store of these settings, and closes it.
- * @param otherwise `make`: a database that is missing is made, for what is done before the first start
+ * Runs a task on the store, and closes it.
+ * @param otherwise `make`: creates a missing database, for commands that work before the first start
  * @throws SettingsError naming the setting
  */
 export async function withStore<T>(
@@ -44,7 +44,7 @@ export async function withStore<T>(
   }
 }
 
-/** Where links lead: the address by which everybody reaches the server. */
+/** The public URL of the server, for links. */
 export function issuerOf({ publicUrl, port }: Settings): string {
   if (publicUrl !== null) return publicUrl;
   if (port !== 0) return `http://localhost:${port}`;

@@ -1,10 +1,10 @@
-/** `portcullis completion`: scripts by which shells complete the commands and options that there are. */
+/** `portcullis completion`: shell scripts that complete commands and options. */
 import { Argument, type Command } from 'commander';
 import type { ProcessContext } from '../process-context.ts';
 
-/** A command with what may follow it. */
+/** A command with its subcommands and options. */
 interface Entry {
-  /** Words that lead to it: `users add`. Empty: the program. */
+  /** The words of the command, such as `users add`; empty for the program. */
   readonly path: string;
   readonly commands: readonly Word[];
   readonly options: readonly Word[];

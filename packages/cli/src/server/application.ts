@@ -1,4 +1,4 @@
-/** The protected application: what `portcullis up` puts its guard in front of. */
+/** The protected application: the MCP server that `portcullis up` puts its guard in front of. */
 import type { ResourceDefinition } from '@portcullis/authorization-server';
 import type { ScopeHierarchy, Scopes } from '@portcullis/protocol';
 import type { McpOperation, Principal } from '@portcullis/resource-server';
@@ -9,47 +9,47 @@ import type { Log } from './log.ts';
 
 /** What the module named by `--app` exports as `app`. */
 export interface ProtectedApplication {
-  /** What people call it, on the consent page too. */
+  /** Display name, also on the consent page. */
   readonly name: string;
-  /** Where it stands, such as `/mcp`: with the public URL it makes the resource that tokens are issued for. */
+  /** Path, such as `/mcp`: with the public URL it forms the resource that tokens are issued for. */
   readonly path: string;
-  /** Each scope with the sentence that a person reads before allowing it. */
+  /** Scopes, each with the description shown to users on the consent page. */
   readonly scopes: Readonly<Record<string, string>>;
-  /** Its name and those sentences in other languages: `{ de: { name, scopes } }`. */
+  /** The name and scope descriptions in other languages: `{ de: { name, scopes } }`. */
   readonly translations?: NonNullable<ResourceDefinition['translations']>;
-  /** What a client gets that asks for none; all scopes when left out. */
+  /** Scopes granted if a client requests none; all scopes by default. */
   readonly defaultScopes?: Scopes;
-  /** Those that a person may not leave out. Any other may be switched off, as long as one remains. None when left out. */
+  /** Scopes that a user cannot deselect on the consent page; none by default. At least one scope must be granted. */
   readonly requiredScopes?: Scopes;
   /** Scopes that include others. */
   readonly hierarchy?: ScopeHierarchy;
-  /** The scopes that one operation needs; none when left out, so that any valid token will do. */
+  /** The scopes required by an operation; none by default, so any valid token suffices. */
   scopesFor?(operation: McpOperation): Scopes;
-  /** Starts it. Called once. */
+  /** Starts the application. Called once. */
   create(context: ApplicationContext): Promise<RunningApplication>;
 }
 
-/** What an application gets to start with. */
+/** What an application is started with. */
 export interface ApplicationContext {
-  /** An existing folder for what it keeps; `null` when nothing is to be kept. */
+  /** An existing folder for its data; `null` if nothing should be stored. */
   readonly dataFolder: string | null;
   readonly log: Log;
-  /** The tokens with which it acts at third parties for the people that it serves. */
+  /** Provider tokens, with which it acts for its users at identity providers. */
   readonly upstream: UpstreamTokenSource;
 }
 
-/** An application that was started. */
+/** A started application. */
 export interface RunningApplication {
-  /** Answers a request that the guard has admitted. The token is not in it. */
+  /** Handles a request that the guard has authorized. The request does not contain the token. */
   handle(request: Request, principal: Principal): Promise<Response>;
-  /** Ends it. No request is under way then. */
+  /** Stops the application. Called when no request is in progress. */
   close(): Promise<void>;
 }
 
 /**
- * Loads the application of a module.
- * @param title of the setting that names it
- * @param folder what a relative path starts from
+ * Loads the application exported by a module.
+ * @param folder base of a relative path
+ * @param title name of the setting
  * @throws SettingsError naming the setting
  */
 export async function loadApplication(
@@ -58,20 +58,21 @@ export async function loadApplication(
   title: string,
 ): Promise<ProtectedApplication> {
   const app = await loadExport(title, file, folder, 'app');
-  const issues = judge(app);
-  if (issues.length > 0) throw new SettingsError(issues.map((what) => `${title} is ${file}, which ${what}`));
+  const issues = validateApplication(app);
+  if (issues.length > 0)
+    throw new SettingsError(issues.map((issue) => `${title} is ${file}, which ${issue}`));
   return app as ProtectedApplication;
 }
 
-function judge(app: unknown): readonly string[] {
+function validateApplication(app: unknown): readonly string[] {
   if (typeof app !== 'object' || app === null) return ['must export app'];
   const { name, path, scopes, create } = app as Readonly<Record<string, unknown>>;
   return [
-    ...(typeof name === 'string' && name !== '' ? [] : ['must say app.name']),
+    ...(typeof name === 'string' && name !== '' ? [] : ['must set app.name']),
     ...(typeof path === 'string' && /^(?:\/[\w.~-]+)+$/.test(path)
       ? []
-      : ['must say app.path, such as /mcp']),
-    ...(typeof scopes === 'object' && scopes !== null ? [] : ['must list app.scopes']),
-    ...(typeof create === 'function' ? [] : ['must have app.create']),
+      : ['must set app.path, such as /mcp']),
+    ...(typeof scopes === 'object' && scopes !== null ? [] : ['must set app.scopes']),
+    ...(typeof create === 'function' ? [] : ['must define app.create']),
   ];
 }

@@ -1,4 +1,4 @@
-/** Everything in one process: the authorization server, and at the same origin the guard and the application behind it. */
+/** Composes one process: the authorization server and, at the same origin, the guard with the application behind it. */
 import {
   type AuthorizationServer,
   ConfigurationError,
@@ -31,11 +31,11 @@ export interface Parts {
   readonly log: Log;
 }
 
-/** The whole, ready to be served. */
+/** Everything composed, ready to serve requests. */
 export interface Composition {
   readonly handle: HttpHandler;
   readonly servers: readonly ProtectedServer[];
-  /** URLs of the metadata documents that are published. */
+  /** URLs of the published metadata documents. */
   readonly documents: readonly string[];
   readonly authorizationServer: AuthorizationServer;
   close(): Promise<void>;
@@ -50,7 +50,7 @@ export async function compose(given: Parts): Promise<Composition> {
   const authorizationServer = await createServer(parts);
   const own = application === null ? null : await createOwn(application, parts, authorizationServer);
   const { metricsToken } = settings;
-  const doors = createServiceRoutes({
+  const serviceRoutes = createServiceRoutes({
     ...parts,
     server: authorizationServer,
     servers,
@@ -58,7 +58,7 @@ export async function compose(given: Parts): Promise<Composition> {
     metricsToken,
   });
   return {
-    handle: metrics.measure(route(authorizationServer, own, doors)),
+    handle: metrics.measure(route(authorizationServer, own, serviceRoutes)),
     servers,
     documents: publishedDocuments(parts),
     authorizationServer,
@@ -69,7 +69,7 @@ export async function compose(given: Parts): Promise<Composition> {
   };
 }
 
-/** A log that also counts. */
+/** Wraps a log so that events are also counted. */
 function counted(log: Log, metrics: Metrics): Log {
   return (event) => {
     metrics.count(event);
@@ -137,7 +137,7 @@ async function create(
   }
 }
 
-/** A guard with the keys at hand, so that a revoked token is refused at the next request. */
+/** Creates a guard with direct access to keys and revocations, so that a revoked token is rejected at the next request. */
 function createGuardOf(
   application: ProtectedApplication,
   { prepared: { settings }, issuer, log }: Parts,
@@ -156,7 +156,7 @@ function createGuardOf(
   });
 }
 
-/** Without metadata only the oldest profile is left: it alone has default paths to fall back to. */
+/** Without metadata only the oldest profile works: it alone has default paths. */
 function servedProfiles({ metadata, profiles: served }: Settings): NonNullable<Settings['profiles']> {
   return metadata ? served : [profileA];
 }
@@ -172,10 +172,10 @@ function publishedDocuments({ prepared: { settings, application }, issuer }: Par
   ];
 }
 
-function route(server: AuthorizationServer, own: OwnServer | null, doors: PathHandler): HttpHandler {
-  return (asked, connection) => {
-    const path = pathOf(asked);
+function route(server: AuthorizationServer, own: OwnServer | null, serviceRoutes: PathHandler): HttpHandler {
+  return (request, connection) => {
+    const path = pathOf(request);
     if (own?.belongs(path) === true) return Promise.resolve(own);
-    return server.owns(path) ? server.handleHttp(asked, connection) : doors(asked, connection);
+    return server.owns(path) ? server.handleHttp(request, connection) : serviceRoutes(request, connection);
   };
 }

@@ -1,21 +1,21 @@
-/** Making folders for what only this user may see. */
+/** Creates folders that only this user can read. */
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /**
- * Makes a folder, and those above it, with mode 0700; one that exists is left as it is.
- * @NOTE Not by `recursive`: Node never comes back from that where the system answers ENOENT for ever, as below /proc.
+ * Creates a folder and its parents with mode 0700; an existing one is left unchanged.
+ * @NOTE Without `recursive`: with it, Node never returns where the system keeps answering ENOENT, as below /proc.
  * @throws the system's error
  */
-export async function makeFolder(path: string): Promise<void> {
+export async function createFolder(path: string): Promise<void> {
   try {
     await mkdir(path, { mode: 0o700 });
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (code === 'EEXIST' && (await stat(path)).isDirectory()) return;
     if (code !== 'ENOENT' || (await exists(dirname(path)))) throw error;
-    await makeFolder(dirname(path));
-    await makeFolder(path);
+    await createFolder(dirname(path));
+    await createFolder(path);
   }
 }
 

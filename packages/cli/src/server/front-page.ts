@@ -1,45 +1,46 @@
-/** What stands at `/`, and where nothing stands: tells a person who typed the address what this is, in HTML to browsers and as text to the rest. */
+/** Responds at `/` and at unknown paths: HTML for browsers, plain text or JSON for others. */
 import type { AuthorizationServer } from '@portcullis/authorization-server';
 import { type HttpRequest, type HttpResponse, respond, withHeaders } from '@portcullis/http';
 import type { ConnectionInfo } from '@portcullis/http/node';
 import { respondNotFound } from './path-handler.ts';
 import type { ProtectedServer } from './protected-servers.ts';
 
-/** Content is negotiated, so that `curl` shows something to read too. @see RFC 9110 §12.5.1 */
+/** Responds at `/`, with plain text unless HTML is accepted. @see RFC 9110 §12.5.1 */
 export async function respondFrontPage(
-  asked: HttpRequest,
+  request: HttpRequest,
   connection: ConnectionInfo,
   server: AuthorizationServer,
   servers: readonly ProtectedServer[],
 ): Promise<HttpResponse> {
-  if (!wantsPage(asked)) return respondText(servers);
-  return withHeaders(await server.frontPage(asked, connection), { vary: 'Accept' });
+  if (!wantsPage(request)) return respondText(servers);
+  return withHeaders(await server.frontPage(request, connection), { vary: 'Accept' });
 }
 
-/** What stands where nothing does: a page for browsers, JSON for the rest. @see RFC 9110 §12.5.1 */
+/** Responds with 404: a page for browsers, JSON for others. @see RFC 9110 §12.5.1 */
 export async function respondMissing(
-  asked: HttpRequest,
+  request: HttpRequest,
   connection: ConnectionInfo,
   server: AuthorizationServer,
 ): Promise<HttpResponse> {
-  const isRead = asked.method === 'GET' || asked.method === 'HEAD';
-  const answer = isRead && wantsPage(asked) ? await server.missingPage(asked, connection) : respondNotFound();
-  return withHeaders(answer, { vary: 'Accept' });
+  const isRead = request.method === 'GET' || request.method === 'HEAD';
+  const response =
+    isRead && wantsPage(request) ? await server.missingPage(request, connection) : respondNotFound();
+  return withHeaders(response, { vary: 'Accept' });
 }
 
-/** Whether a browser asks, for somebody to read. */
-function wantsPage(asked: HttpRequest): boolean {
-  return /\btext\/html\b/i.test(asked.headers.get('accept') ?? '');
+/** Whether the request comes from a browser. */
+function wantsPage(request: HttpRequest): boolean {
+  return /\btext\/html\b/i.test(request.headers.get('accept') ?? '');
 }
 
-/** Plain, so that nothing in it needs escaping. */
+/** Plain text, so that nothing needs escaping. */
 function respondText(servers: readonly ProtectedServer[]): HttpResponse {
   const list = servers.map(({ name, url }) => `  ${name}\n  ${url}\n`).join('\n');
-  const text = `Portcullis guards ${servers.length === 1 ? 'this MCP server' : 'these MCP servers'}. Give the address to an MCP client:
+  const text = `Portcullis protects ${servers.length === 1 ? 'this MCP server' : 'these MCP servers'}. Add the address to an MCP client:
 
 ${list}
-The client opens a browser page here, where you sign in and decide what it may do.
-Which apps have access to your account, and how to remove it: /connections
+The client opens a browser page here, where you sign in and choose what it may do.
+See and revoke the access of apps to your account: /connections
 `;
   const headers = {
     'content-type': 'text/plain; charset=utf-8',

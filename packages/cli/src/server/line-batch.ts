@@ -1,15 +1,15 @@
-/** Lines gathered and written together: every write to a file or a pipe halts the process until it is done. */
+/** Batches log lines: every write to a file or pipe blocks the process until it is done. */
 
-export interface Gathering {
-  /** Takes a line without its end. It is written when this turn of the event loop ends, or when the process does. */
+export interface LineBatch {
+  /** Adds a line, without its line break. It is written at the end of this turn of the event loop, or at process exit. */
   add(line: string): void;
-  /** Writes now what has gathered. */
+  /** Writes the batch now. */
   flush(): void;
-  /** Writes what is left. Lines that come later are written at once. */
+  /** Writes the batch; later lines are written immediately. */
   end(): void;
 }
 
-export function createLineBatch(write: (text: string) => void): Gathering {
+export function createLineBatch(write: (text: string) => void): LineBatch {
   let waiting = '';
   let isOpen = true;
   const flush = () => {

@@ -1,20 +1,20 @@
-/** What happens while the program runs, a line each: for people as text, for programs as JSON. */
+/** The event log on standard output, one line per event: text for users, JSON for programs. */
 import type { AuthorizationEvent } from '@portcullis/authorization-server';
 
-/** Takes what happened. It never throws and never waits. */
+/** Logs an event. Never throws and never blocks. */
 export type Log = (event: LogEvent) => void;
 
-/** Members that hold no secret, by the nature of those who write events. */
+/** An event. Its members never contain secrets. */
 export interface LogEvent {
   readonly type: string;
-  /** The log itself says when. */
+  /** Set by the log. */
   readonly at?: never;
   readonly [member: string]: unknown;
 }
 
 /**
- * @param write takes one line without its end
- * @param now when what comes happened
+ * @param write receives one line without its line break
+ * @param now time of the next event
  */
 export function createLog(
   form: 'text' | 'json' | 'none',
@@ -26,31 +26,31 @@ export function createLog(
   return (event) => write(format(now(), event));
 }
 
-/** The events of the authorization server go to the log as they are. */
+/** Passes events of the authorization server to the log unchanged. */
 export function eventSink(log: Log): (event: AuthorizationEvent) => void {
   return log;
 }
 
 function formatJson(at: Date, event: LogEvent): string {
-  // A replacer takes JSON four times as long.
+  // With a replacer JSON.stringify takes four times as long.
   const text = Object.values(event).every(isPlain)
     ? JSON.stringify(event)
     : JSON.stringify(event, (_name, value: unknown) => withStack(value));
-  const members = UNPRINTABLE.test(text) ? text.replaceAll(EACH_UNPRINTABLE, spell) : text;
-  // An event has a type at least, so that a member follows.
+  const members = UNPRINTABLE.test(text) ? text.replaceAll(EACH_UNPRINTABLE, escapeCharacter) : text;
+  // An event has at least a type, so a member follows.
   return `{"at":"${textOf(at)}",${members.slice(1)}`;
 }
 
-/** The moment that was written last: of one there are many events, and writing it takes as long as all else of a line. */
-let written = { at: Number.NaN, text: '' };
+/** Caches the last timestamp: many events share one, and formatting it costs as much as the rest of the line. */
+let lastTimestamp = { at: Number.NaN, text: '' };
 
-function textOf(moment: Date): string {
-  const at = moment.getTime();
-  if (at !== written.at) written = { at, text: moment.toISOString() };
-  return written.text;
+function textOf(date: Date): string {
+  const at = date.getTime();
+  if (at !== lastTimestamp.at) lastTimestamp = { at, text: date.toISOString() };
+  return lastTimestamp.text;
 }
 
-function spell(character: string): string {
+function escapeCharacter(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
@@ -58,7 +58,7 @@ function isPlain(value: unknown): boolean {
   return typeof value !== 'object' || (Array.isArray(value) && value.every((one) => typeof one === 'string'));
 }
 
-/** What JSON leaves as it is and a terminal obeys, or shows as the end of a line or in another order. */
+/** Characters that JSON leaves unescaped but a terminal obeys, or shows as line breaks or in another order. */
 const UNPRINTABLE = /[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/;
 const EACH_UNPRINTABLE = new RegExp(UNPRINTABLE, 'g');
 
@@ -70,12 +70,12 @@ function formatText(at: Date, { type, ...members }: LogEvent): string {
   return [at.toISOString().slice(11, 19), type, ...pairs].join(' ');
 }
 
-/** An error has no members of its own that JSON would show. */
+/** Replaces an error, which JSON would show as `{}`, by its stack. */
 function withStack(value: unknown): unknown {
   return value instanceof Error ? (value.stack ?? value.message) : value;
 }
 
-/** Bare where it can be read without doubt; else as a JSON string, in which nothing can end the line. */
+/** Unquoted if unambiguous, otherwise a JSON string, which cannot break the line. */
 function formatValue(value: unknown): string {
   const text = Array.isArray(value)
     ? value.join(',')

@@ -1,4 +1,4 @@
-/** The sealing key: given, read from a file, or made once and kept in a file that only its owner can read. */
+/** Finds the master key (KEK): from the settings or a file, or created once in a file that only its owner can read. */
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { link, open, readFile, stat, unlink } from 'node:fs/promises';
@@ -7,24 +7,24 @@ import type { AuthorizationStore } from '@portcullis/authorization-server/store'
 import { reasonOf, SettingsError } from '../errors.ts';
 import type { ProcessContext } from '../process-context.ts';
 import { masterKey, type NameOf, type Settings, titleOf } from '../settings/schema.ts';
-import { makeFolder } from './folders.ts';
+import { createFolder } from './folders.ts';
 
 const DEFAULT_FILE = 'data/portcullis.key';
 const READABLE_BY_OTHERS = 0o004;
 const WRITABLE_BY_OTHERS = 0o022;
 
-/** A key and where it is from. */
+/** A master key and its origin. */
 export interface FoundKey {
   readonly bytes: Uint8Array;
-  /** For the start output. */
+  /** For the startup banner. */
   readonly place: string;
-  /** What the operator should mend, though the program can go on. */
+  /** A problem that the operator should fix, though the program can start. */
   readonly warning: string | null;
 }
 
 /**
- * The key of these settings. A store in memory that has no key named gets one that lives as long as it does; a missing file is
- * made, unless something is sealed already: then the file was lost, and another key would open nothing.
+ * Finds the master key. An in-memory store without a key setting gets a temporary one. A missing file is created unless
+ * something is already encrypted: then the file was lost, and a new key would decrypt nothing.
  * @throws SettingsError naming the setting
  */
 export async function findMasterKey(
@@ -40,19 +40,19 @@ export async function findMasterKey(
   return readKeyFile(settings.keyFile ?? DEFAULT_FILE, folder, {
     title: nameOf('keyFile'),
     otherwise: async (path) => {
-      if ((await store.listSigningKeys()).length > 0) throw new SettingsError([lost(command)]);
-      return make(path);
+      if ((await store.listSigningKeys()).length > 0) throw new SettingsError([missingKeyIssue(command)]);
+      return createKeyFile(path);
     },
   });
 }
 
-function lost(command: string): string {
-  return `is missing, though the keys in the database are sealed under it: put it back from your backup, or name the file that has it. If it is lost for good, ${command} keys discard gives up what was sealed under it`;
+function missingKeyIssue(command: string): string {
+  return `is missing, though the keys in the database are encrypted under it: restore it from your backup, or name the file that contains it. If it is lost for good, ${command} keys discard removes what was encrypted under it`;
 }
 
 /**
- * The key of these settings, which must exist: for commands that work on what is there.
- * @param otherwise `or none`: a file that is missing is no fault
+ * Finds the master key, which must exist: for commands that work on existing data.
+ * @param otherwise `or none`: returns `null` if the file is missing
  * @throws SettingsError naming the setting
  */
 export async function findExistingKey(settings: Settings, folder: string): Promise<Uint8Array>;
@@ -75,7 +75,7 @@ export async function findExistingKey(
 }
 
 /**
- * The keys that were replaced.
+ * Finds the previous master keys.
  * @throws SettingsError naming the setting
  */
 export async function findPreviousKeys(
@@ -89,22 +89,26 @@ export async function findPreviousKeys(
 }
 
 /**
- * The key in a file, which is made when it is missing.
- * @param title of the setting that names it
+ * Reads the key in a file, which is created if it is missing.
+ * @param title name of the setting
  * @throws SettingsError naming the setting
  */
-export function findOrMakeKey(file: string, folder: string, title: string): Promise<FoundKey> {
-  return readKeyFile(file, folder, { title, otherwise: make });
+export function findOrCreateKey(file: string, folder: string, title: string): Promise<FoundKey> {
+  return readKeyFile(file, folder, { title, otherwise: createKeyFile });
 }
 
-interface Reading {
-  /** Of the setting. */
+interface KeyFileOptions {
+  /** Name of the setting. */
   readonly title: string;
-  /** What becomes of a file that is missing; it is a fault when left out. */
+  /** Handles a missing file; it is an error by default. */
   readonly otherwise?: (path: string) => Promise<string>;
 }
 
-async function readKeyFile(file: string, folder: string, { title, otherwise }: Reading): Promise<FoundKey> {
+async function readKeyFile(
+  file: string,
+  folder: string,
+  { title, otherwise }: KeyFileOptions,
+): Promise<FoundKey> {
   const path = resolve(folder, file);
   try {
     const text = await readFile(path, 'utf8').catch((error: unknown) => {
@@ -114,7 +118,7 @@ async function readKeyFile(file: string, folder: string, { title, otherwise }: R
     return {
       bytes: parseKey(text),
       place: file,
-      warning: await judgeMode(path, file, title),
+      warning: await checkMode(path, file, title),
     };
   } catch (error) {
     const reason = error instanceof SettingsError ? error.message : `cannot be used: ${reasonOf(error)}`;
@@ -128,9 +132,9 @@ function parseKey(text: string): Uint8Array {
   throw new SettingsError([error.issues[0]?.message ?? 'is not a key']);
 }
 
-/** Writes a new key beside the file and links it into place: whoever comes second reads the key of the first. */
-async function make(path: string): Promise<string> {
-  await makeFolder(dirname(path));
+/** Writes a new key beside the file and links it into place: of two concurrent starts, the second reads the first one's key. */
+async function createKeyFile(path: string): Promise<string> {
+  await createFolder(dirname(path));
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
   const file = await open(draft, 'wx', 0o600);
   try {
@@ -149,8 +153,8 @@ async function make(path: string): Promise<string> {
   return readFile(path, 'utf8');
 }
 
-/** Reading by others is only warned of, since container platforms mount secrets so. Windows has no such modes. */
-async function judgeMode(path: string, place: string, title: string): Promise<string | null> {
+/** Rejects a file that others can write. Files readable by others only cause a warning, since container platforms mount secrets that way. Windows has no such modes. */
+async function checkMode(path: string, place: string, title: string): Promise<string | null> {
   if (process.platform === 'win32') return null;
   const { mode } = await stat(path);
   if ((mode & WRITABLE_BY_OTHERS) !== 0) throw new SettingsError(['others can write: chmod 600 it']);

@@ -1,4 +1,4 @@
-/** The door to the counts: for programs on this computer, or for whoever has the token. */
+/** Serves `/metrics`: to programs on this computer, or with the metrics token. */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { type HttpRequest, respond } from '@portcullis/http';
 import { isLoopbackHost } from '@portcullis/protocol';
@@ -6,19 +6,19 @@ import type { Metrics } from './metrics.ts';
 import { type PathHandler, respondNotFound } from './path-handler.ts';
 
 /**
- * @param token `null`: only who is on this computer and speaks to it by its own name, and nobody when the server is reached from
- * elsewhere: then a proxy or a tunnel may end on this computer, and all that comes out of it looks local
- * @param issuer by which the server is reached
+ * @param token `null`: only requests from this computer to its own name are allowed, and none if the issuer is public: a proxy or
+ * tunnel may end on this computer, and its requests look local
+ * @param issuer the public URL of the server
  */
 export function createMetricsHandler(metrics: Metrics, token: string | null, issuer: string): PathHandler {
   const isForThisComputer = isLoopbackHost(new URL(issuer).hostname);
-  return async (asked, { security }) => {
-    const isAdmitted =
+  return async (request, { security }) => {
+    const isAllowed =
       token === null
-        ? isForThisComputer && security === 'loopback' && namesThisComputer(asked)
-        : carries(asked, token);
-    // A stranger is told what is told of any path at which there is nothing.
-    if (!isAdmitted) return respondNotFound();
+        ? isForThisComputer && security === 'loopback' && namesThisComputer(request)
+        : hasBearerToken(request, token);
+    // Unauthorized requests get the same response as an unknown path.
+    if (!isAllowed) return respondNotFound();
     const headers = {
       'content-type': 'text/plain; version=0.0.4; charset=utf-8',
       'cache-control': 'no-store',
@@ -27,8 +27,8 @@ export function createMetricsHandler(metrics: Metrics, token: string | null, iss
   };
 }
 
-/** What proxies and tunnels leave on what they pass on. */
-const TRACES = [
+/** Headers that proxies and tunnels add. */
+const PROXY_HEADERS = [
   'forwarded',
   'via',
   'x-forwarded-for',
@@ -40,16 +40,16 @@ const TRACES = [
 ];
 
 /**
- * A tunnel that ends on this computer looks local too, but carries the public name: in the `Host` field, by which it was found,
- * although a whole URL as target can say anything and counts for more.
+ * Checks that `Host` and target name this computer (DNS rebinding). A tunnel that ends here looks local too, but carries the
+ * public name in `Host`, even though an absolute target URL can name anything and takes precedence.
  */
 function namesThisComputer({ headers, url }: HttpRequest): boolean {
   const host = URL.parse(`http://${headers.get('host') ?? ''}`)?.hostname ?? '';
   const isNamed = [host, new URL(url).hostname].every(isLoopbackHost);
-  return isNamed && !TRACES.some((name) => headers.has(name));
+  return isNamed && !PROXY_HEADERS.some((name) => headers.has(name));
 }
 
-function carries({ headers }: HttpRequest, token: string): boolean {
+function hasBearerToken({ headers }: HttpRequest, token: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(headers.get('authorization') ?? ''), digest(`Bearer ${token}`));
 }

@@ -1,4 +1,4 @@
-/** Counts for Prometheus: what happened, what was answered, and how the process fares. */
+/** Prometheus metrics: events, HTTP responses and durations, and the state of the process. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { pathOf } from '@portcullis/http';
 import type { HttpHandler } from '@portcullis/http/node';
@@ -8,33 +8,33 @@ import { type Distribution, family, gauge, histogram, labelsOf } from './prometh
 export interface Metrics {
   /** Counts an event. */
   count(event: LogEvent): void;
-  /** A handler whose answers are counted and timed. */
+  /** Wraps a handler to count and time its responses. */
   measure(handler: HttpHandler): HttpHandler;
   /** @see Prometheus text exposition format 0.0.4 */
   expose(): string;
 }
 
-/** Seconds, upper bounds of the classes of durations. */
-const CLASSES = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
+/** Upper bounds of the duration buckets, in seconds. */
+const BUCKET_BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 
-/** Paths that are told apart; whatever else a stranger asks for is one. */
+/** Paths with their own label; all others share one, so that requests cannot create series. */
 const PATHS = ['/authorize', '/token', '/register', '/revoke', '/introspect', '/jwks', '/login', '/consent'];
 
-/** The answers at a path. */
-interface Answered {
+/** Statistics of the responses at a path. */
+interface PathStatistics {
   readonly statuses: Map<number, number>;
-  /** By class of duration. */
+  /** By duration bucket. */
   readonly counts: number[];
   /** Seconds. */
   sum: number;
 }
 
-type Answers = Map<string, Answered>;
+type StatisticsByPath = Map<string, PathStatistics>;
 
-/** @param applicationPath `null`: there is no application in this process */
+/** @param applicationPath `null` if no application runs in this process */
 export function createMetrics(applicationPath: string | null): Metrics {
   const events: Series = new Map();
-  const answers: Answers = new Map();
+  const statistics: StatisticsByPath = new Map();
   const delay = monitorEventLoopDelay({ resolution: 20 });
   delay.enable();
 
@@ -48,44 +48,48 @@ export function createMetrics(applicationPath: string | null): Metrics {
 
   return {
     count({ type, error, endpoint }) {
-      // Most have nothing but a type, which is a text that is there already.
+      // Most events have only a type, so no new string is built.
       const name = error === undefined && endpoint === undefined ? type : `${type}\n${error}\n${endpoint}`;
-      increase(events, name, () =>
+      increment(events, name, () =>
         labelsOf({ type, ...pick('error', error), ...pick('endpoint', endpoint) }),
       );
     },
-    measure: (handler) => (asked, connection) => {
+    measure: (handler) => (request, connection) => {
       const start = performance.now();
-      const path = nameOf(pathOf(asked));
-      const noteAnswer = <A extends { readonly status: number }>(answer: A): A => {
-        note(answers, path, answer.status, (performance.now() - start) / 1000);
-        return answer;
+      const path = nameOf(pathOf(request));
+      const noteResponse = <A extends { readonly status: number }>(response: A): A => {
+        recordResponse(statistics, path, response.status, (performance.now() - start) / 1000);
+        return response;
       };
-      return handler(asked, connection).then((answer) => {
-        if (!('fetch' in answer)) return noteAnswer(answer);
-        return { fetch: async (request) => noteAnswer(await answer.fetch(request)) };
+      return handler(request, connection).then((response) => {
+        if (!('fetch' in response)) return noteResponse(response);
+        return { fetch: async (request) => noteResponse(await response.fetch(request)) };
       });
     },
     expose: () =>
       [
-        ...family('portcullis_events_total', 'counter', 'What happened, by type.', written(events)),
+        ...family('portcullis_events_total', 'counter', 'Events, by type.', valuesOf(events)),
         ...family(
           'portcullis_http_responses_total',
           'counter',
-          'Answers, by path and status.',
-          statusesOf(answers),
+          'HTTP responses, by path and status.',
+          statusesOf(statistics),
         ),
         ...histogram(
           'portcullis_http_duration_seconds',
-          'Time to the answer, by path.',
-          CLASSES,
-          durationsOf(answers),
+          'HTTP response time, by path.',
+          BUCKET_BOUNDS,
+          durationsOf(statistics),
         ),
-        ...gauge('process_resident_memory_bytes', 'Memory of the process.', process.memoryUsage.rss()),
-        ...gauge('process_uptime_seconds', 'Since the process began.', process.uptime()),
+        ...gauge(
+          'process_resident_memory_bytes',
+          'Resident memory of the process.',
+          process.memoryUsage.rss(),
+        ),
+        ...gauge('process_uptime_seconds', 'Uptime of the process.', process.uptime()),
         ...gauge(
           'nodejs_eventloop_lag_p99_seconds',
-          'How late the event loop is, at the 99th percentile.',
+          'Event loop lag, 99th percentile.',
           delay.percentile(99) / 1e9,
         ),
         '',
@@ -97,37 +101,41 @@ function pick(name: string, value: unknown): Readonly<Record<string, string>> {
   return typeof value === 'string' ? { [name]: value } : {};
 }
 
-/** Combinations of labels that are counted; the words are ours, so there are never many. */
-const MOST_SERIES = 1_000;
+/** Maximum number of label combinations. */
+const MAX_SERIES = 1_000;
 
-/** Counts by a short name of their labels, which are written out once. */
+/** Counters by a short key; their labels are formatted once. */
 type Series = Map<string, { readonly labels: string; count: number }>;
 
-function increase(series: Series, name: string, labels: () => string): void {
+function increment(series: Series, name: string, labels: () => string): void {
   const found = series.get(name);
   if (found !== undefined) found.count += 1;
-  else if (series.size < MOST_SERIES) series.set(name, { labels: labels(), count: 1 });
+  else if (series.size < MAX_SERIES) series.set(name, { labels: labels(), count: 1 });
 }
 
-function written(series: Series): ReadonlyMap<string, number> {
+function valuesOf(series: Series): ReadonlyMap<string, number> {
   return new Map([...series.values()].map(({ labels, count }) => [labels, count]));
 }
 
-function note(answers: Answers, path: string, status: number, seconds: number): void {
-  let found = answers.get(path);
+function recordResponse(statistics: StatisticsByPath, path: string, status: number, seconds: number): void {
+  let found = statistics.get(path);
   if (found === undefined) {
-    found = { statuses: new Map(), counts: Array.from({ length: CLASSES.length + 1 }, () => 0), sum: 0 };
-    answers.set(path, found);
+    found = {
+      statuses: new Map(),
+      counts: Array.from({ length: BUCKET_BOUNDS.length + 1 }, () => 0),
+      sum: 0,
+    };
+    statistics.set(path, found);
   }
   found.statuses.set(status, (found.statuses.get(status) ?? 0) + 1);
-  const index = CLASSES.findIndex((bound) => seconds <= bound);
-  const place = index === -1 ? CLASSES.length : index;
+  const index = BUCKET_BOUNDS.findIndex((bound) => seconds <= bound);
+  const place = index === -1 ? BUCKET_BOUNDS.length : index;
   found.counts[place] = (found.counts[place] ?? 0) + 1;
   found.sum += seconds;
 }
 
-function statusesOf(answers: Answers): ReadonlyMap<string, number> {
-  const counts = [...answers].flatMap(([path, { statuses }]) =>
+function statusesOf(statistics: StatisticsByPath): ReadonlyMap<string, number> {
+  const counts = [...statistics].flatMap(([path, { statuses }]) =>
     [...statuses].map(([status, count]): [string, number] => [
       labelsOf({ path, status: String(status) }),
       count,
@@ -136,6 +144,6 @@ function statusesOf(answers: Answers): ReadonlyMap<string, number> {
   return new Map(counts);
 }
 
-function durationsOf(answers: Answers): readonly Distribution[] {
-  return [...answers].map(([path, { counts, sum }]) => ({ labels: { path }, counts, sum }));
+function durationsOf(statistics: StatisticsByPath): readonly Distribution[] {
+  return [...statistics].map(([path, { counts, sum }]) => ({ labels: { path }, counts, sum }));
 }

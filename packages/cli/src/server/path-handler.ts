@@ -1,11 +1,11 @@
-/** What a door is: whatever answers at one path of the program itself; and what is said where there is none. */
+/** Handlers of the program's own paths, and the response where there is none. */
 import { type HttpRequest, type HttpResponse, respondJson } from '@portcullis/http';
 import type { ConnectionInfo } from '@portcullis/http/node';
 
-export type PathHandler = (asked: HttpRequest, connection: ConnectionInfo) => Promise<HttpResponse>;
+export type PathHandler = (request: HttpRequest, connection: ConnectionInfo) => Promise<HttpResponse>;
 
-/** Answers 404: at paths without a door, and at a door that strangers shall not know of. */
+/** Responds with 404: at unknown paths, and to unauthorized requests for `/metrics`. */
 export function respondNotFound(): HttpResponse {
-  const error_description = 'Nothing stands at this path.';
+  const error_description = 'There is nothing at this path.';
   return respondJson({ error: 'not_found', error_description }, { status: 404 });
 }

@@ -21,7 +21,7 @@ import { readCertificate } from './transport.ts';
 
 export interface Prepared {
   readonly settings: Settings;
-  /** `null`: tokens are for servers elsewhere only. */
+  /** `null` if tokens are only for remote servers. */
   readonly application: ProtectedApplication | null;
   readonly findWorkspaces: FindWorkspaces | null;
   readonly identityProviders: readonly { readonly id: string; readonly name: string }[];
@@ -59,9 +59,9 @@ function checkFirstAccount({ bootstrapEmail, bootstrapPassword }: Settings, repo
   if (password !== null) report.add(['bootstrapPassword'], password);
 }
 
-const NOTHING_PROTECTED = `${titleOf('app')} must name the module of the server to protect, such as server.ts; or list servers elsewhere as resources in the configuration file`;
+const NOTHING_PROTECTED = `${titleOf('app')} must name the module of the server to protect, such as server.ts; or list remote servers as resources in the configuration file`;
 
-/** The rules of the authorization server, whose issues are named after the settings. */
+/** Applies the authorization server's rules and reports their issues under the names of the settings. */
 function checkRules(
   prepared: Omit<Prepared, 'identityProviders'>,
   { report, nameOf }: ResolvedSettings,
@@ -92,7 +92,7 @@ function checkRules(
   };
 }
 
-/** The application is the first resource of the server, and none of the setting `resources`. */
+/** Shifts indexes: the application is the first resource of the server, but not in the setting `resources`. */
 function shift(name: string, [index, ...path]: readonly string[], offset: number): readonly string[] {
   if (index === undefined) return [name];
   return name === 'resources' ? [name, String(Number(index) + offset), ...path] : [name, index, ...path];

@@ -1,16 +1,16 @@
-/** Counts as the text that Prometheus reads. @see Prometheus text exposition format 0.0.4 */
+/** Formats metrics as text for Prometheus. @see Prometheus text exposition format 0.0.4 */
 
 type Labels = Readonly<Record<string, string>>;
 
-/** How often a value lay in which class. */
+/** A histogram's buckets. */
 export interface Distribution {
   readonly labels: Labels;
-  /** By class; behind the last bound come those beyond all. */
+  /** Per bucket; the last counts values above all bounds. */
   readonly counts: readonly number[];
   readonly sum: number;
 }
 
-/** Labels as they stand behind a name. */
+/** Formats labels. */
 export function labelsOf(labels: Labels): string {
   const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escapeLabel(value)}"`);
   return `{${pairs.join(',')}}`;
@@ -20,7 +20,7 @@ function escapeLabel(value: string): string {
   return value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
 }
 
-/** Lines of one name. @param series values by labels as `labelsOf` writes them */
+/** Formats a metric family. @param series values by labels, formatted by `labelsOf` */
 export function family(
   name: string,
   type: string,
@@ -34,12 +34,12 @@ export function family(
   ];
 }
 
-/** Lines of a value that goes up and down. */
+/** Formats a gauge. */
 export function gauge(name: string, help: string, value: number): string[] {
   return family(name, 'gauge', help, new Map([['', value]]));
 }
 
-/** Lines of a histogram. @param bounds upper bounds of the classes */
+/** Formats a histogram. @param bounds upper bounds of the buckets */
 export function histogram(
   name: string,
   help: string,

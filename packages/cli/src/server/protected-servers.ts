@@ -1,4 +1,4 @@
-/** What tokens are issued for: the application of this process, and the servers that the settings name. */
+/** The servers that tokens are issued for: the application in this process and the configured resources. */
 import type { ProtectedApplication } from './application.ts';
 import type { Prepared } from './prepare.ts';
 
@@ -6,11 +6,11 @@ import type { Prepared } from './prepare.ts';
 export interface ProtectedServer {
   readonly name: string;
   readonly url: string;
-  /** Whether it stands here, behind our guard. */
+  /** Whether it runs in this process, behind our guard. */
   readonly isOwn: boolean;
 }
 
-/** The application first. */
+/** Lists the protected servers, the application first. */
 export function protectedServers(
   { application, settings }: Prepared,
   issuer: string,
@@ -23,7 +23,7 @@ export function protectedServers(
   ];
 }
 
-/** The URL of the application: the resource that its tokens are issued for. */
+/** The URL of the application: the audience of its tokens. */
 export function resourceOf({ path }: ProtectedApplication, issuer: string): string {
   return `${new URL(issuer).origin}${path}`;
 }

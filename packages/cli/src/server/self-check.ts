@@ -1,28 +1,28 @@
-/** The self-check: fetches what is advertised through the public URL, as a client would, and says what a proxy has broken. */
+/** The self-check: fetches the advertised URLs through the public URL, as a client would, and reports what a proxy breaks. */
 import { reasonOf } from '../errors.ts';
 
-export interface Advertised {
+export interface AdvertisedUrls {
   /** The issuer, byte for byte. */
   readonly issuer: string;
-  /** The protected server in this process; `null` when there is none. */
+  /** The protected server in this process, if any. */
   readonly resource: string | null;
   /** URLs of the metadata documents. */
   readonly documents: readonly string[];
 }
 
-/** Milliseconds for each question. */
-const PATIENCE = 5_000;
+/** Milliseconds per request. */
+const TIMEOUT = 5_000;
 
-/** Scripts in browsers ask from another origin. */
+/** Browser-based clients send another origin (CORS). */
 const ORIGIN = 'https://self-check.invalid';
 
-/** What is broken: a sentence each, none when all is well. Never rejects. */
-export async function checkSelf({ issuer, resource, documents }: Advertised): Promise<readonly string[]> {
+/** Returns one sentence per problem. Never rejects. */
+export async function checkSelf({ issuer, resource, documents }: AdvertisedUrls): Promise<readonly string[]> {
   const fetched = await Promise.all(
     documents.map((url) => fetchDocument(url, url.includes('oauth-protected-resource') ? resource : issuer)),
   );
   const endpoints = new Map(fetched.flatMap(({ document }) => endpointsOf(document)));
-  // Clients of a server without metadata find them there.
+  // Without metadata, clients look there for the keys.
   if (documents.length === 0) endpoints.set(`${new URL(issuer).origin}/jwks`, KEYS);
   const found = await Promise.all([
     ...[...endpoints].map(([url, endpoint]) => checkEndpoint(url, endpoint)),
@@ -35,43 +35,43 @@ export async function checkSelf({ issuer, resource, documents }: Advertised): Pr
 
 interface Fetched {
   readonly issue: string | null;
-  /** Empty when it could not be had. */
+  /** Empty if it could not be fetched. */
   readonly document: Readonly<Record<string, unknown>>;
 }
 
-/** @param names what the document says it is of; `null` when it says nothing of the kind */
+/** @param names the issuer or resource that the document must name; `null` if any */
 async function fetchDocument(url: string, names: string | null): Promise<Fetched> {
-  const answer = await ask(url, { headers: { origin: ORIGIN } });
-  const issue = judge(url, answer, { status: 200, isShared: true });
-  const document = (typeof answer === 'string' ? null : readObject(answer.body)) ?? {};
+  const response = await send(url, { headers: { origin: ORIGIN } });
+  const issue = checkResponse(url, response, { status: 200, isShared: true });
+  const document = (typeof response === 'string' ? null : readObject(response.body)) ?? {};
   if (issue !== null) return { issue, document: {} };
   const named = document['issuer'] ?? document['resource'];
   if (names === null || named === names) return { issue: null, document };
   return {
-    issue: `${url} names ${JSON.stringify(named)} instead of ${JSON.stringify(names)}: the proxy leads to another server, or changes what it passes on`,
+    issue: `${url} names ${JSON.stringify(named)} instead of ${JSON.stringify(names)}: the proxy forwards to another server, or changes responses`,
     document: {},
   };
 }
 
-/** How an endpoint is asked for something that changes nothing, and how it says no. */
+/** A request to an endpoint that changes nothing, and the expected error response. */
 interface Endpoint {
-  readonly asked: RequestInit;
+  readonly request: RequestInit;
   readonly expected: Expected;
 }
 
 interface Expected {
   readonly status: number;
-  /** Whether scripts of other origins may read it; only what they may read is JSON. */
+  /** Whether it is JSON that scripts of other origins may read (CORS). */
   readonly isShared: boolean;
-  /** What its challenge begins with, when it got to see the credentials. */
+  /** The challenge scheme expected if the credentials arrive. */
   readonly challenge?: 'Basic';
 }
 
-const KEYS: Endpoint = { asked: {}, expected: { status: 200, isShared: true } };
+const KEYS: Endpoint = { request: {}, expected: { status: 200, isShared: true } };
 
-/** Credentials that cannot be read, so that no client is suspected. */
-const PROVED: Endpoint = {
-  asked: {
+/** Sends malformed credentials, so that no client is counted as attacked. */
+const AUTHENTICATED: Endpoint = {
+  request: {
     method: 'POST',
     headers: { authorization: 'Basic !', 'content-type': 'application/x-www-form-urlencoded' },
     body: 'self-check=1',
@@ -79,14 +79,14 @@ const PROVED: Endpoint = {
   expected: { status: 401, isShared: true, challenge: 'Basic' },
 };
 
-/** Members of a metadata document, and what stands behind them. */
+/** Checks for the endpoints in a metadata document. */
 const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
-  authorization_endpoint: { asked: {}, expected: { status: 400, isShared: false } },
-  token_endpoint: PROVED,
-  revocation_endpoint: PROVED,
-  introspection_endpoint: PROVED,
+  authorization_endpoint: { request: {}, expected: { status: 400, isShared: false } },
+  token_endpoint: AUTHENTICATED,
+  revocation_endpoint: AUTHENTICATED,
+  introspection_endpoint: AUTHENTICATED,
   registration_endpoint: {
-    asked: { method: 'POST', headers: { 'content-type': 'application/json' }, body: '[]' },
+    request: { method: 'POST', headers: { 'content-type': 'application/json' }, body: '[]' },
     expected: { status: 400, isShared: true },
   },
   jwks_uri: KEYS,
@@ -100,67 +100,67 @@ function endpointsOf(document: Fetched['document']): readonly (readonly [string,
   });
 }
 
-async function checkEndpoint(url: string, { asked, expected }: Endpoint): Promise<string | null> {
-  const headers = { ...(asked.headers as Readonly<Record<string, string>>), origin: ORIGIN };
-  return judge(url, await ask(url, { ...asked, headers }), expected);
+async function checkEndpoint(url: string, { request, expected }: Endpoint): Promise<string | null> {
+  const headers = { ...(request.headers as Readonly<Record<string, string>>), origin: ORIGIN };
+  return checkResponse(url, await send(url, { ...request, headers }), expected);
 }
 
-/** What is wrong with an answer. */
-function judge(
+/** Checks a response. @returns the problem, if any */
+function checkResponse(
   url: string,
-  answer: Answer | string,
+  response: ReceivedResponse | string,
   { status, isShared, challenge }: Expected,
 ): string | null {
-  if (typeof answer === 'string') return answer;
-  if (answer.status >= 300 && answer.status < 400) {
-    return `${url} is answered with a redirect, which clients do not follow`;
+  if (typeof response === 'string') return response;
+  if (response.status >= 300 && response.status < 400) {
+    return `${url} responds with a redirect, which clients do not follow`;
   }
-  if (answer.status !== status)
-    return `${url} is answered with ${answer.status} instead of ${status}: the proxy must pass on this path, and every method`;
+  if (response.status !== status)
+    return `${url} responds with ${response.status} instead of ${status}: the proxy must forward this path with every method`;
   if (!isShared) return null;
-  if (readObject(answer.body) === null)
-    return `${url} is not answered with JSON: something else answers there`;
-  if (answer.headers.get('access-control-allow-origin') !== '*')
-    return `${url} arrives without Access-Control-Allow-Origin: the proxy must leave it in`;
-  return challenge === undefined || answer.headers.get('www-authenticate')?.startsWith(challenge) === true
+  if (readObject(response.body) === null)
+    return `${url} does not respond with JSON: another server responds there`;
+  if (response.headers.get('access-control-allow-origin') !== '*')
+    return `${url} responds without Access-Control-Allow-Origin: the proxy must not remove it`;
+  return challenge === undefined || response.headers.get('www-authenticate')?.startsWith(challenge) === true
     ? null
-    : `${url} does not get to see the header Authorization, or loses WWW-Authenticate on the way back: the proxy must leave both in`;
+    : `${url} does not receive the Authorization header, or its WWW-Authenticate header is lost: the proxy must forward both`;
 }
 
 async function checkChallenge(resource: string, isDescribed: boolean): Promise<string | null> {
-  const answer = await ask(resource, { method: 'POST' });
-  if (typeof answer === 'string') return answer;
-  if (answer.status !== 401)
-    return `${resource} is answered with ${answer.status} instead of 401 to who brings no token`;
-  const challenge = answer.headers.get('www-authenticate') ?? '';
+  const response = await send(resource, { method: 'POST' });
+  if (typeof response === 'string') return response;
+  if (response.status !== 401)
+    return `${resource} responds with ${response.status} instead of 401 to a request without a token`;
+  const challenge = response.headers.get('www-authenticate') ?? '';
   if (!/^Bearer\b/i.test(challenge)) {
-    return `${resource} arrives without WWW-Authenticate: the proxy must leave it in, or no client finds the way to sign in`;
+    return `${resource} responds without WWW-Authenticate: the proxy must not remove it, or clients cannot find where to sign in`;
   }
   return isDescribed && !challenge.includes('resource_metadata=')
-    ? `${resource} arrives with a challenge that has lost resource_metadata`
+    ? `${resource} responds with a challenge that has lost resource_metadata`
     : null;
 }
 
-/** A token that is none is told from no token at all, unless it did not arrive. */
+/** Checks that the Authorization header arrives: an invalid token is reported differently from a missing one. */
 async function checkCredentials(resource: string): Promise<string | null> {
-  const answer = await ask(resource, { method: 'POST', headers: { authorization: 'Bearer self-check' } });
-  if (typeof answer === 'string' || answer.status !== 401) return null;
-  const challenge = answer.headers.get('www-authenticate') ?? '';
+  const response = await send(resource, { method: 'POST', headers: { authorization: 'Bearer self-check' } });
+  if (typeof response === 'string' || response.status !== 401) return null;
+  const challenge = response.headers.get('www-authenticate') ?? '';
   return /^Bearer\b/i.test(challenge) && !challenge.includes('error="invalid_token"')
-    ? `${resource} does not get to see the header Authorization: the proxy must pass it on, or every token is taken for none`
+    ? `${resource} does not receive the Authorization header: the proxy must forward it, or every request counts as one without a token`
     : null;
 }
 
-interface Answer {
+interface ReceivedResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly body: string;
 }
 
-/** The answer, or why there is none. */
-async function ask(url: string, init: RequestInit): Promise<Answer | string> {
+/** Returns the response, or why there is none. */
+async function send(url: string, init: RequestInit): Promise<ReceivedResponse | string> {
   try {
-    const signal = AbortSignal.timeout(PATIENCE);
+    const signal = AbortSignal.timeout(TIMEOUT);
     const response = await fetch(url, { ...init, redirect: 'manual', signal });
     return { status: response.status, headers: response.headers, body: await response.text() };
   } catch (error) {

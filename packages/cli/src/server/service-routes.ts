@@ -1,4 +1,4 @@
-/** Paths of the program itself, beside those of the authorization server and the application: probes, counts, the front page. */
+/** The program's own paths, beside those of the authorization server and the application: health checks, metrics, the front page. */
 import type { AuthorizationServer } from '@portcullis/authorization-server';
 import { type HttpResponse, pathOf, respondError, respondJson, withHeaders } from '@portcullis/http';
 import { OAuthError } from '@portcullis/protocol';
@@ -18,7 +18,7 @@ interface ServiceDependencies {
   readonly issuer: string;
 }
 
-/** Answers whatever nobody else does. */
+/** Creates the handler of all remaining paths. */
 export function createServiceRoutes({
   storage,
   server,
@@ -28,22 +28,24 @@ export function createServiceRoutes({
   issuer,
 }: ServiceDependencies): PathHandler {
   const handlers: Readonly<Record<string, PathHandler>> = {
-    '/': (asked, connection) => respondFrontPage(asked, connection, server, servers),
+    '/': (request, connection) => respondFrontPage(request, connection, server, servers),
     '/healthz': async () => respondJson({ status: 'ok' }),
     '/readyz': () => ready(storage),
     '/metrics': createMetricsHandler(metrics, metricsToken, issuer),
   };
-  return async (asked, connection) => {
-    const path = pathOf(asked);
-    const door = Object.hasOwn(handlers, path) ? handlers[path] : undefined;
-    if (door === undefined) return respondMissing(asked, connection, server);
-    return asked.method === 'GET' || asked.method === 'HEAD' ? door(asked, connection) : refuseMethod();
+  return async (request, connection) => {
+    const path = pathOf(request);
+    const handler = Object.hasOwn(handlers, path) ? handlers[path] : undefined;
+    if (handler === undefined) return respondMissing(request, connection, server);
+    return request.method === 'GET' || request.method === 'HEAD'
+      ? handler(request, connection)
+      : refuseMethod();
   };
 }
 
 /** @see RFC 9110 §15.5.6 */
 function refuseMethod(): HttpResponse {
-  const error = new OAuthError('invalid_request', 'This path is only read: use GET.', { status: 405 });
+  const error = new OAuthError('invalid_request', 'This path supports only GET.', { status: 405 });
   return withHeaders(respondError(error), { allow: 'GET, HEAD' });
 }
 

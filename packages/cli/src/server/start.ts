@@ -1,4 +1,4 @@
-/** Starting: the address first, then the store, then everything behind it, and the same way back when it ends. */
+/** Starts the program: first the listener, then the store, then everything else; stops in reverse order. */
 import { redirectUriOf } from '@portcullis/authorization-server';
 import { type HttpHandler, type ListeningServer, listen, type TlsCertificate } from '@portcullis/http/node';
 import { reasonOf, SettingsError } from '../errors.ts';
@@ -10,19 +10,19 @@ import { createLog, type Log } from './log.ts';
 import { findMasterKey, findPreviousKeys } from './master-key.ts';
 import type { Prepared } from './prepare.ts';
 import { checkSelf } from './self-check.ts';
-import { announce, type Callback, type FirstAccount } from './startup-banner.ts';
+import { type Callback, type FirstAccount, startupBanner } from './startup-banner.ts';
 import { openStorage } from './storage.ts';
 import { startSweeping } from './sweep-expired.ts';
 import { readCertificate, secure, watchCertificate } from './transport.ts';
 
 export interface Running {
-  /** Takes no new connections, lets requests end within `grace` milliseconds, and closes everything. */
+  /** Accepts no new connections, lets requests finish within `grace` milliseconds, and closes everything. */
   stop(grace: number): Promise<void>;
 }
 
 /**
- * Starts everything and says so.
- * @throws SettingsError naming the setting; nothing is left open then
+ * Starts everything and prints the startup banner.
+ * @throws SettingsError naming the setting; nothing is left open
  */
 export async function start(prepared: Prepared, processContext: ProcessContext): Promise<Running> {
   const { settings, nameOf } = prepared;
@@ -32,15 +32,17 @@ export async function start(prepared: Prepared, processContext: ProcessContext):
   await using opened = new AsyncDisposableStack();
   opened.defer(() => lines.end());
 
-  // The port comes before the store: its number may be part of the issuer, and a port that is taken must leave no trace.
+  // The listener comes before the store: the port may be part of the issuer, and a port in use must leave no trace.
   const composed = Promise.withResolvers<HttpHandler>();
   const certificate = await readCertificate(settings, processContext.folder, nameOf);
-  let handler: HttpHandler = async (asked, connection) => (await composed.promise)(asked, connection);
-  const door = await bind(prepared, certificate, log, (asked, connection) => handler(asked, connection));
-  opened.defer(async () => void (await door.close(0)));
+  let handler: HttpHandler = async (request, connection) => (await composed.promise)(request, connection);
+  const listener = await bind(prepared, certificate, log, (request, connection) =>
+    handler(request, connection),
+  );
+  opened.defer(async () => void (await listener.close(0)));
 
   if (certificate !== null) {
-    opened.defer(watchCertificate(settings, processContext.folder, certificate, door, log));
+    opened.defer(watchCertificate(settings, processContext.folder, certificate, listener, log));
   }
 
   const storage = await openStorage(settings, processContext.folder, nameOf);
@@ -49,7 +51,8 @@ export async function start(prepared: Prepared, processContext: ProcessContext):
   const key = await findMasterKey(settings, processContext, storage.store, nameOf);
   if (key.warning !== null) processContext.complain(key.warning);
 
-  const issuer = settings.publicUrl ?? `${certificate === null ? 'http' : 'https'}://localhost:${door.port}`;
+  const issuer =
+    settings.publicUrl ?? `${certificate === null ? 'http' : 'https'}://localhost:${listener.port}`;
   const previousMasterKeys = await findPreviousKeys(settings, processContext.folder, nameOf);
   const parts = {
     prepared,
@@ -61,17 +64,17 @@ export async function start(prepared: Prepared, processContext: ProcessContext):
   };
   const composition = await compose(parts);
   opened.defer(() => composition.close());
-  const firstAccount = await makeFirstAccount(prepared, composition);
+  const firstAccount = await createFirstAccount(prepared, composition);
   handler = secure(composition.handle, issuer);
   composed.resolve(handler);
 
   const callbacks = callbacksOf(prepared, issuer);
-  const text = announce(
+  const text = startupBanner(
     {
       version: processContext.version,
       command: processContext.command,
       url: new URL(issuer).origin,
-      address: `${settings.host}, port ${door.port}`,
+      address: `${settings.host}, port ${listener.port}`,
       servers: composition.servers,
       documents: composition.documents,
       callbacks,
@@ -81,7 +84,7 @@ export async function start(prepared: Prepared, processContext: ProcessContext):
     },
     processContext.styled,
   );
-  // Who reads the log as JSON need not read the text.
+  // Programs that read the JSON log need not parse the banner.
   if (settings.log === 'json') {
     for (const { name, redirectUri } of callbacks)
       log({ type: 'identity_provider.configured', name, redirectUri });
@@ -89,13 +92,13 @@ export async function start(prepared: Prepared, processContext: ProcessContext):
   lines.flush();
   processContext.write(text);
 
-  // Behind the start, which it neither delays nor fails. At the listener itself there is nothing in between to break anything.
+  // Runs in the background: it neither delays nor fails the start. Without a public URL there is no proxy to check.
   if (settings.publicUrl !== null) void reportSelf(composition, issuer, processContext, log);
 
   const everything = opened.move();
   return {
     async stop(grace) {
-      await door.close(grace);
+      await listener.close(grace);
       await everything.disposeAsync();
     },
   };
@@ -113,12 +116,12 @@ async function reportSelf(
 ): Promise<void> {
   const resource = servers.find(({ isOwn }) => isOwn)?.url ?? null;
   const issues = await checkSelf({ issuer, resource, documents });
-  log({ type: issues.length === 0 ? 'self-check.passed' : 'self-check.failed', count: issues.length });
+  log({ type: issues.length === 0 ? 'self_check.passed' : 'self_check.failed', count: issues.length });
   for (const issue of issues) complain(`self-check: ${issue}`);
 }
 
-/** The account of the settings, or a link by which a person makes it. */
-async function makeFirstAccount(
+/** Creates the first account from the settings, or a link with which a user creates it. */
+async function createFirstAccount(
   {
     settings: { bootstrapEmail: email, bootstrapPassword: password, externalUi, ...settings },
     identityProviders,
@@ -166,7 +169,7 @@ function addressIssue(
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
   if (code === 'EADDRINUSE') {
     const advice = `choose another with ${flagOf('port')}, or 0 for any free one`;
-    return `${nameOf('port')} is ${port}, which another program has taken on ${host}: ${advice}`;
+    return `${nameOf('port')} is ${port}, which another program uses on ${host}: ${advice}`;
   }
   if (code === 'EACCES') return `${nameOf('port')} is ${port}, which this user may not listen on`;
   return `${nameOf('host')} is ${host}, which cannot be listened on: ${reasonOf(cause)}`;

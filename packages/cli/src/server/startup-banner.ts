@@ -1,35 +1,36 @@
-/** What the program says when it has started: where everything is, how to make the first account, how to connect. */
+/** The startup banner: addresses, how to create the first account, and how to connect a client. */
+
 import type { ProtectedServer } from './protected-servers.ts';
 
-/** How things stand with the first account. */
+/** The state of the first account. */
 export type FirstAccount =
-  /** A one-time link makes it. */
+  /** A one-time link creates it. */
   | { readonly state: 'awaited'; readonly link: string }
-  /** People have accounts elsewhere: with these third parties, or with an application of the operator. */
+  /** Users sign in with these identity providers or an application of the operator. */
   | { readonly state: 'elsewhere'; readonly names: readonly string[] }
-  /** It was made by the settings just now, or there was one before. */
+  /** It was just created from the settings, or existed before. */
   | { readonly state: 'made' | 'there' }
-  /** There was one before, so that these settings change nothing. */
+  /** It existed before, so these settings have no effect. */
   | { readonly state: 'there already'; readonly unused: string };
 
-/** Where a third party sends people back to: its operator registers it there. */
+/** A redirect URI, to be registered at an identity provider. */
 export interface Callback {
-  /** What people call the third party. */
+  /** Name of the identity provider. */
   readonly name: string;
   readonly redirectUri: string;
 }
 
-export interface Announced {
+export interface StartupFacts {
   readonly version: string;
-  /** How a person calls this program. */
+  /** How to run this program. */
   readonly command: string;
   /** The public origin, as configured. */
   readonly url: string;
-  /** Where it really listens. */
+  /** The address it listens on. */
   readonly address: string;
-  /** What tokens are issued for; at least one. */
+  /** The servers tokens are issued for; at least one. */
   readonly servers: readonly ProtectedServer[];
-  /** URLs of the metadata documents that are published. */
+  /** URLs of the published metadata documents. */
   readonly documents: readonly string[];
   readonly callbacks: readonly Callback[];
   readonly database: string;
@@ -37,8 +38,8 @@ export interface Announced {
   readonly firstAccount: FirstAccount;
 }
 
-/** The text, whose last line is `ready <url>`. @param styled whether a terminal shows it */
-export function announce(started: Announced, styled: boolean): string {
+/** Formats the banner, whose last line is `ready <url>`. @param styled whether to use terminal styles */
+export function startupBanner(started: StartupFacts, styled: boolean): string {
   const { url, servers } = started;
   const bold = (text: string) => (styled ? `\x1b[1m${text}\x1b[22m` : text);
   const [first] = servers;
@@ -57,50 +58,53 @@ export function announce(started: Announced, styled: boolean): string {
       ...started.callbacks.map(
         ({ name, redirectUri }, index): Row => [
           index === 0 ? 'redirect URI' : '',
-          `${redirectUri}  (to register at ${name})`,
+          `${redirectUri}  (register it at ${name})`,
         ],
       ),
       ['listening', started.address],
       ['database', started.database],
       ['key', started.key],
-      ['connections', `${url}/connections  (who has access to an account, and how to end it)`],
+      ['connections', `${url}/connections  (see and revoke access to an account)`],
     ]),
     '',
     bold(started.firstAccount.state === 'elsewhere' ? 'Accounts' : 'First account'),
     ...accountLines(started).map((line) => `  ${line}`),
     '',
     bold('Connect a client'),
-    ...rows(waysIn(started.command, first?.url ?? url)),
+    ...rows(clientRows(started.command, first?.url ?? url)),
     '',
     `ready ${url}`,
     '',
   ].join('\n');
 }
 
-function accountLines({ firstAccount: account, command }: Announced): readonly string[] {
+function accountLines({ firstAccount: account, command }: StartupFacts): readonly string[] {
   switch (account.state) {
     case 'awaited':
-      return ['There is none yet. This link makes it, once:', account.link];
+      return ['None yet. Create it with this one-time link:', account.link];
     case 'elsewhere':
-      return [`None here: users sign in with ${account.names.join(' or ')}.`];
+      return [`Users sign in with ${account.names.join(' or ')}.`];
     case 'made':
-      return ['It has just been made by the settings. Its owner signs in when a client asks for access.'];
+      return ['Created from the settings. Sign in when a client requests access.'];
     case 'there':
-      return ['There is one. Its owner signs in when a client asks for access.'];
+      return ['It exists. Sign in when a client requests access.'];
     case 'there already':
       return [
-        'There is one. Its owner signs in when a client asks for access.',
-        `It was there before, so ${account.unused} change nothing. For another password: ${command} users reset <email>`,
+        'It exists. Sign in when a client requests access.',
+        `It existed before, so ${account.unused} have no effect. To change the password: ${command} users reset <email>`,
       ];
   }
 }
 
-function waysIn(command: string, server: string): readonly Row[] {
+function clientRows(command: string, server: string): readonly Row[] {
   return [
-    ['by hand', `${command} tools ${server}`],
+    ['command line', `${command} tools ${server}`],
     ['stdio hosts', `${command} connect ${server}   (or: npx mcp-remote ${server})`],
     ['Inspector', `npx @modelcontextprotocol/inspector   (transport: Streamable HTTP, URL: ${server})`],
-    ['SDK', `const { fetch } = createNodeClient({ serverUrl: '${server}' })   (of @portcullis/client/node)`],
+    [
+      'SDK',
+      `const { fetch } = createNodeClient({ serverUrl: '${server}' })   (from @portcullis/client/node)`,
+    ],
     ['', `new StreamableHTTPClientTransport(new URL('${server}'), { fetch })`],
   ];
 }

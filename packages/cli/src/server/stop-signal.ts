@@ -1,19 +1,19 @@
-/** The wish to stop: the first signal asks, the second insists. */
+/** Stop signals: the first one stops gracefully, the second one immediately. */
 
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 const NUMBERS = { SIGINT: 2, SIGTERM: 15 } as const;
 
-/** Milliseconds between two looks at the parent process. */
-const LOOK = 250;
+/** Milliseconds between checks of the parent process. */
+const POLL_INTERVAL = 250;
 
-/** Resolves at the first SIGTERM or SIGINT, or when npm has gone; a second signal ends the process on the spot. */
+/** Resolves at the first SIGTERM or SIGINT, or when npm has exited; a second signal exits immediately. */
 export function untilStopSignal(environment: Readonly<Record<string, string | undefined>>): Promise<void> {
   return new Promise((resolve) => {
-    let asked = false;
+    let isStopping = false;
     for (const signal of SIGNALS) {
       process.on(signal, () => {
-        if (asked) process.exit(128 + NUMBERS[signal]);
-        asked = true;
+        if (isStopping) process.exit(128 + NUMBERS[signal]);
+        isStopping = true;
         resolve();
       });
     }
@@ -22,8 +22,8 @@ export function untilStopSignal(environment: Readonly<Record<string, string | un
 }
 
 /**
- * `npm start` puts a shell between itself and this process, and passes a signal on to that shell alone, which dies of it
- * without a word: all there is to notice is that the parent is another one.
+ * `npm start` runs this process in a shell and forwards signals to that shell only, which exits silently: the only trace is a
+ * new parent process.
  */
 function watchParent(resolve: () => void): void {
   const { ppid } = process;
@@ -31,6 +31,6 @@ function watchParent(resolve: () => void): void {
     if (process.ppid === ppid) return;
     clearInterval(watch);
     resolve();
-  }, LOOK);
+  }, POLL_INTERVAL);
   watch.unref();
 }

@@ -1,25 +1,25 @@
-/** Where things are kept: the store of the authorization server, and the folder that the application may use. */
+/** Opens the store of the authorization server and the data folder of the application. */
 import { dirname, resolve } from 'node:path';
 import type { AuthorizationStore } from '@portcullis/authorization-server/store';
 import { inspectSchema, openStore, type SchemaState } from '@portcullis/store';
 import { reasonOf, SettingsError } from '../errors.ts';
 import type { Settings } from '../settings/schema.ts';
 import { type NameOf, titleOf } from '../settings/schema.ts';
-import { makeFolder } from './folders.ts';
+import { createFolder } from './folders.ts';
 
-/** The application's folder where the store is no file. */
+/** The application's folder if the store is not a file. */
 const DEFAULT_FOLDER = 'data';
 
 export interface Storage {
   readonly store: AuthorizationStore;
-  /** Exists. The folder of the SQLite file; `data` beside PostgreSQL; `null` when all is in memory. */
+  /** An existing folder: that of the SQLite file, or `data` with PostgreSQL; `null` for an in-memory store. */
   readonly dataFolder: string | null;
-  /** For the start output; without a password. */
+  /** For the startup banner; without a password. */
   readonly place: string;
 }
 
 /**
- * Opens the store, in folders that are made when they are missing.
+ * Opens the store and creates missing folders.
  * @throws SettingsError naming the setting
  */
 export async function openStorage(
@@ -30,7 +30,7 @@ export async function openStorage(
   const { path, place, isServer, isFile } = locate({ database }, folder);
   const dataFolder = isFile ? dirname(path) : isServer ? resolve(folder, DEFAULT_FOLDER) : null;
   try {
-    if (dataFolder !== null) await makeFolder(dataFolder);
+    if (dataFolder !== null) await createFolder(dataFolder);
     return { store: await openStore(path), dataFolder, place };
   } catch (cause) {
     throw new SettingsError([`${nameOf('database')} is ${place}, which cannot be used: ${reasonOf(cause)}`], {
@@ -39,7 +39,7 @@ export async function openStorage(
   }
 }
 
-/** Where the database of these settings is. @returns `place`: for people, without a password */
+/** Locates the database. @returns `place`: for display, without a password */
 function locate(
   { database }: Pick<Settings, 'database'>,
   folder: string,
@@ -55,7 +55,7 @@ function locate(
 }
 
 /**
- * Looks at the schema of a database, without making or changing one.
+ * Inspects the schema of a database without creating or changing one.
  * @throws SettingsError naming the setting
  */
 export async function inspectStorage(settings: Settings, folder: string): Promise<SchemaState> {
@@ -71,9 +71,9 @@ export async function inspectStorage(settings: Settings, folder: string): Promis
 }
 
 /**
- * Opens a store beside servers that may run on it, for a command. Only a server that starts and `portcullis migrate` bring a database
- * up to date: a command that did would do it unasked, under servers of the version before.
- * @param otherwise `make`: where nothing is yet, a database is made, for what is done before the first start
+ * Opens a store for a command, while servers may use it. Only `up` and `portcullis migrate` apply migrations: a command would
+ * do it unasked, under running servers of the previous version.
+ * @param otherwise `make`: creates a missing database, for commands that work before the first start
  * @throws SettingsError naming the setting
  */
 export async function openBesideServers(
@@ -86,19 +86,19 @@ export async function openBesideServers(
   const isMissing = pending[0]?.number === 1;
   if (isMissing && otherwise === 'refuse') {
     throw new SettingsError([
-      `${titleOf('database')} is ${place}, where no database is: name the one that the server uses`,
+      `${titleOf('database')} is ${place}, where there is no database: name the one that the server uses`,
     ]);
   }
   if (pending.length > 0 && !isMissing) {
-    const lack = pending.length === 1 ? 'one step' : `${pending.length} steps`;
+    const lack = pending.length === 1 ? 'one migration' : `${pending.length} migrations`;
     throw new SettingsError([
-      `${titleOf('database')} is ${place}, which lacks ${lack} of this version: portcullis migrate --check shows what, portcullis migrate or the next start of the server does it`,
+      `${titleOf('database')} is ${place}, which lacks ${lack} of this version: portcullis migrate --check lists the pending migrations; portcullis migrate or the next server start applies them`,
     ]);
   }
   return (await openStorage(settings, folder)).store;
 }
 
-/** Another process sees nothing of a database in memory. */
+/** An in-memory database is not visible to other processes. */
 const NOTHING: Pick<SchemaState, 'pending'> = { pending: [{ number: 1, name: '' }] };
 
 function withoutPassword(location: string): string {

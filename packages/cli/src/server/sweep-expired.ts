@@ -1,27 +1,27 @@
-/** Clearing the store of what nobody can use any more, a little at a time. */
+/** Deletes expired records from the store, in small batches. */
 import { setImmediate as immediate } from 'node:timers/promises';
 import type { AuthorizationStore } from '@portcullis/authorization-server/store';
 import { reasonOf } from '../errors.ts';
 import type { Log } from './log.ts';
 
-const EVERY = 60_000;
-/** Rows of each kind at a time, so that no sweep keeps a request waiting for long. */
-const MOST = 500;
-/** Steps of one sweep: what is left after them waits for the next. */
-const MOST_STEPS = 200;
+const INTERVAL = 60_000;
+/** Rows of each kind per batch, so that no sweep delays a request for long. */
+const BATCH_SIZE = 500;
+/** Batches per sweep; the rest waits for the next sweep. */
+const MAX_BATCHES = 200;
 
-/** Sweeps every minute. The answer ends that, after a sweep under way. */
+/** Sweeps every minute. @returns a function that stops it, after a sweep in progress */
 export function startSweeping(store: AuthorizationStore, log: Log): () => Promise<void> {
-  let underWay: Promise<void> | null = null;
+  let current: Promise<void> | null = null;
   const timer = setInterval(() => {
-    underWay ??= sweepOnce(store, log).finally(() => {
-      underWay = null;
+    current ??= sweepOnce(store, log).finally(() => {
+      current = null;
     });
-  }, EVERY);
+  }, INTERVAL);
   timer.unref();
   return async () => {
     clearInterval(timer);
-    await underWay;
+    await current;
   };
 }
 
@@ -33,10 +33,10 @@ async function sweepOnce(store: AuthorizationStore, log: Log): Promise<void> {
   }
 }
 
-/** Sweeps in small steps, between which requests have their turn, until nothing is left or it has been enough. */
+/** Sweeps in batches, yielding to requests in between, until nothing is left or the maximum is reached. */
 export async function sweepAll(store: Pick<AuthorizationStore, 'sweep'>, now: number): Promise<void> {
-  for (let step = 0; step < MOST_STEPS; step++) {
-    if ((await store.sweep(now, MOST)) < MOST) return;
+  for (let step = 0; step < MAX_BATCHES; step++) {
+    if ((await store.sweep(now, BATCH_SIZE)) < BATCH_SIZE) return;
     await immediate();
   }
 }

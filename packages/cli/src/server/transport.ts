@@ -1,4 +1,4 @@
-/** How the program is spoken to: https by given files, plain http on this computer or behind a declared proxy only. */
+/** Transport security: https with certificate files; plain http only on this computer or behind a trusted proxy. */
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import {
@@ -15,33 +15,33 @@ import type { Settings } from '../settings/schema.ts';
 import { type NameOf, titleOf } from '../settings/schema.ts';
 import type { Log } from './log.ts';
 
-/** Probes of the platform come in the clear, and learn nothing. */
+/** Health checks, which platforms send in cleartext and which reveal nothing. */
 const PROBES = ['/healthz', '/readyz'];
 
 /**
- * Refuses what came in the clear, and hardens every answer. Authorization servers MUST NOT be spoken to over plain http.
- * @see OAuth 2.1 draft 13 §1.5
+ * Rejects cleartext requests and adds security headers to every response. "Implementations MUST use TLS."
+ * @see OAuth 2.1 draft 13 §1.5 @see RFC 6749 §3.1
  */
 export function secure(handler: HttpHandler, issuer: string): HttpHandler {
   const isHttps = issuer.startsWith('https:');
-  const hardenAll = (answer: HttpResponse | FetchDelegate): HttpResponse | FetchDelegate => {
-    if (!('fetch' in answer)) return withSecurityHeaders(answer, isHttps);
-    return { fetch: async (request) => addSecurityHeaders(await answer.fetch(request), isHttps) };
+  const hardenAll = (response: HttpResponse | FetchDelegate): HttpResponse | FetchDelegate => {
+    if (!('fetch' in response)) return withSecurityHeaders(response, isHttps);
+    return { fetch: async (request) => addSecurityHeaders(await response.fetch(request), isHttps) };
   };
-  return (asked, connection) => {
-    const isRefused = connection.security === 'cleartext' && !PROBES.includes(pathOf(asked));
-    return (isRefused ? Promise.resolve(refusePlain()) : handler(asked, connection)).then(hardenAll);
+  return (request, connection) => {
+    const isRefused = connection.security === 'cleartext' && !PROBES.includes(pathOf(request));
+    return (isRefused ? Promise.resolve(rejectCleartext()) : handler(request, connection)).then(hardenAll);
   };
 }
 
-function refusePlain(): HttpResponse {
+function rejectCleartext(): HttpResponse {
   return respondError(
-    new OAuthError('invalid_request', 'Use https: this connection is not protected.', { status: 403 }),
+    new OAuthError('invalid_request', 'Use https: this connection is not encrypted.', { status: 403 }),
   );
 }
 
 /**
- * The certificate of the settings, `null` when there is none.
+ * Reads the configured certificate; `null` if there is none.
  * @throws SettingsError naming the setting
  */
 export async function readCertificate(
@@ -62,7 +62,7 @@ export async function readCertificate(
     return certificate;
   } catch (cause) {
     throw new SettingsError(
-      [`${nameOf('tlsCert')} and ${nameOf('tlsKey')} do not make a certificate: ${reasonOf(cause)}`],
+      [`${nameOf('tlsCert')} and ${nameOf('tlsKey')} do not form a certificate: ${reasonOf(cause)}`],
       { cause },
     );
   }
@@ -76,41 +76,42 @@ async function readPem(title: string, file: string, folder: string): Promise<str
   });
 }
 
-/** Milliseconds between two looks at the files. */
-const LOOK = 5_000;
+/** Milliseconds between checks of the files. */
+const POLL_INTERVAL = 5_000;
 
 /**
- * Serves a renewed certificate as soon as its files fit together, and tells each fault of them once. What they hold is looked at, not
- * when they changed: a change that came before the first look is none to any watcher. The answer ends that.
- * @param served what the door proves itself by at the beginning
+ * Serves a renewed certificate as soon as its files match, and logs each error once. It compares contents, not times: a change
+ * before the first check is not visible to a watcher.
+ * @param served the certificate in use
+ * @returns a function that stops watching
  */
 export function watchCertificate(
   settings: Settings,
   folder: string,
   served: TlsCertificate,
-  door: ListeningServer,
+  listener: ListeningServer,
   log: Log,
-  look: number = LOOK,
+  pollInterval: number = POLL_INTERVAL,
 ): () => void {
-  /** What was found at the last look: a certificate, or what is wrong with the files. */
+  /** The last result: a certificate or an error. */
   let found = textOf(served);
-  let timer = setTimeout(check, look).unref();
+  let timer = setTimeout(check, pollInterval).unref();
   let isOver = false;
 
   async function check(): Promise<void> {
     await renew();
-    if (!isOver) timer = setTimeout(check, look).unref();
+    if (!isOver) timer = setTimeout(check, pollInterval).unref();
   }
 
   async function renew(): Promise<void> {
     try {
       const certificate = await readCertificate(settings, folder);
       if (certificate === null || isKnown(textOf(certificate))) return;
-      door.replaceCertificate(certificate);
+      listener.replaceCertificate(certificate);
       log({ type: 'certificate.renewed' });
     } catch (error) {
       const reason = reasonOf(error);
-      if (!isKnown(reason)) log({ type: 'certificate.not-renewed', reason });
+      if (!isKnown(reason)) log({ type: 'certificate.renewal_failed', reason });
     }
   }
 

@@ -14,16 +14,16 @@ import { prepare } from './prepare.ts';
 import { start } from './start.ts';
 import { untilStopSignal } from './stop-signal.ts';
 
-/** Milliseconds that requests under way have to end in when the program stops. */
+/** Milliseconds for requests in progress to finish when the program stops. */
 const GRACE = 10_000;
 
 export function defineUp(program: Command, processContext: ProcessContext): void {
   const command = program
     .command('up')
-    .summary('serve an authorization server, and an MCP server behind it')
+    .summary('run an authorization server, and an MCP server protected by it')
     .description(
-      'Serves an authorization server: with --app also an MCP server behind it, in one process; without, for ' +
-        'servers elsewhere, which the configuration file lists as resources.',
+      'Runs an authorization server. With --app, it also runs an MCP server in the same process; without, it serves ' +
+        'remote servers, which the configuration file lists as resources.',
     );
   for (const name of settingNames.filter(hasFlag)) command.addOption(optionOf(name));
   command.addHelpText('after', `\n${structuredHelp()}`);
@@ -34,12 +34,12 @@ async function up(
   flags: Readonly<Partial<Record<SettingName, string>>>,
   processContext: ProcessContext,
 ): Promise<void> {
-  const asked = untilStopSignal(processContext.environment);
-  // Whatever is written from here on, by the application too, is for this user only.
+  const stopSignal = untilStopSignal(processContext.environment);
+  // Files written from here on, also by the application, are readable by this user only.
   process.umask(0o077);
   const { environment, folder } = processContext;
   const running = await start(await prepare({ flags, environment, folder }), processContext);
-  await asked;
+  await stopSignal;
   await running.stop(GRACE);
   process.exit(0);
 }

@@ -1,21 +1,21 @@
-/** Text of strangers, fit for a terminal: nothing in it can move a cursor, change a title, hide a word or write a clipboard. */
+/** Cleans untrusted text for a terminal (terminal injection): it cannot move the cursor, change the title, hide text or write the clipboard. */
 import { stripVTControlCharacters } from 'node:util';
 
 const KEPT: ReadonlySet<string> = new Set(['\n', '\t']);
 
-/** Lines and tabs stay; control sequences, other control characters and bidirectional overrides are gone. */
+/** Keeps line breaks and tabs; removes control sequences, other control characters and bidirectional overrides. */
 export function cleanText(text: string): string {
   return stripVTControlCharacters(text)
     .replace(/\r\n?|[\u2028\u2029]/g, '\n')
     .replace(/[\p{Cc}\p{Cf}]/gu, (character) => (KEPT.has(character) ? character : ''));
 }
 
-/** The same on one line. */
+/** Cleans text and joins its lines. */
 export function cleanLine(text: string): string {
   return cleanText(text).replace(/\s+/g, ' ').trim();
 }
 
-/** JSON in which every character that a terminal could act on is written as an escape. */
+/** Formats JSON with escapes for every character that a terminal could act on. */
 export function cleanJson(value: unknown): string {
   return JSON.stringify(value, null, 2).replace(/[\x7f-\x9f\p{Cf}\u2028\u2029]/gu, (character) =>
     character

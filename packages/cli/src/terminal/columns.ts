@@ -1,6 +1,5 @@
-/** Rows of text in columns, as wide as the widest text in each. */
+/** Formats rows of text in aligned columns. */
 
-/** A line for each row. */
 export function columns(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) =>
     Math.max(...rows.map((row) => (row[column] ?? '').length)),

@@ -1,9 +1,9 @@
-/** The terminal of a command: output, messages, questions to the user, and progress. */
+/** The terminal: output, messages, questions and progress. */
 import { createInterface, type Interface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { ClientError } from '@portcullis/client';
 
-/** The three streams of a process. Whether one is a terminal decides about colours and questions. */
+/** The standard streams. Colours and questions depend on which of them is a terminal. */
 export interface Streams {
   readonly input: NodeJS.ReadableStream & { readonly isTTY?: boolean };
   readonly output: NodeJS.WritableStream & { readonly isTTY?: boolean };
@@ -19,26 +19,26 @@ export interface Styles {
 }
 
 export interface Terminal {
-  /** Whether somebody is there who can answer. */
+  /** Whether a user can answer questions. */
   readonly interactive: boolean;
-  /** Whether what is printed lands on a screen. */
+  /** Whether standard output is a terminal. */
   readonly outputIsTerminal: boolean;
   readonly styles: Styles;
-  /** To standard output: what the command was asked for. */
+  /** Writes the command's result to standard output. */
   print(text: string): void;
-  /** To standard error: everything else, in lines. */
+  /** Writes a message to standard error. */
   tell(text: string): void;
-  /** Names what is going on. It is shown once that takes longer than a second; `null`: nothing is. */
+  /** Sets the progress message, shown if the work takes longer than a second; `null`: done. */
   during(what: string | null): void;
-  /** One line from the person. Throws ClientError `cancelled` when the input has ended. */
+  /** Reads one line from the user. @throws ClientError `cancelled` at the end of input */
   ask(question: string): Promise<string>;
-  /** The same, without showing what is typed. */
+  /** Reads one line without echoing it. */
   askSecret(question: string): Promise<string>;
   confirm(question: string): Promise<boolean>;
   close(): void;
 }
 
-/** Milliseconds that need no explanation. */
+/** Milliseconds before progress is shown, and between updates. */
 const PROGRESS_DELAY = 1000;
 
 export function createTerminal(
@@ -97,7 +97,7 @@ function createStyles(styled: boolean): Styles {
   };
 }
 
-/** On a terminal a line that counts seconds and goes away; else one line for each thing that took its time. */
+/** Shows progress: on a terminal a line that counts seconds and disappears, otherwise one line per slow step. */
 function createProgress(errors: Streams['errors'], live: boolean) {
   let timer: NodeJS.Timeout | null = null;
   let shown = false;
@@ -130,7 +130,7 @@ interface Questions {
   close(): void;
 }
 
-/** Lines are read by one reader for the whole life of the program, so that none of a pipe is lost. */
+/** One reader for the whole process, so that no line of a pipe is lost. */
 function createQuestions(input: Streams['input'], errors: Streams['errors'], terminal: boolean): Questions {
   let reader: Interface | null = null;
   let muted = false;
@@ -140,7 +140,7 @@ function createQuestions(input: Streams['input'], errors: Streams['errors'], ter
 
   function open(): void {
     if (reader !== null) return;
-    // Readline echoes what is typed through its output: for secrets it is let go nowhere.
+    // Readline echoes input to its output, which is muted for secrets.
     const echo = new Writable({
       write(chunk, _encoding, done) {
         if (!muted) errors.write(chunk);

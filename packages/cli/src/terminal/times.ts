@@ -1,11 +1,10 @@
-/** Times as commands write them: ISO 8601 in UTC, from epoch seconds. */
+/** Formats epoch seconds as ISO 8601 in UTC. */
 
 /** To the second. */
 export function timeOf(seconds: number): string {
   return new Date(seconds * 1000).toISOString().replace('.000', '');
 }
 
-/** `null` stays what it is. */
 export function timeOrNull(seconds: number | null): string | null {
   return seconds === null ? null : timeOf(seconds);
 }
