@@ -1,5 +1,4 @@
 /** The suite's scenarios for authorization servers, against ours with default settings; a user signs in and consents. */
-
 import { owner, startPortcullis } from '../support/portcullis.ts';
 import { reservePort } from '../support/ports.ts';
 import { createUser } from '../support/user.ts';

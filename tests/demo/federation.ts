@@ -1,5 +1,4 @@
 /** The federation chapter of the demo: the seven steps, as seen by the client, the browser and the identity provider. */
-
 import { owner } from '../support/portcullis.ts';
 import { createUser, type ProviderLogin } from '../support/user.ts';
 import type { Scene } from './chapters.ts';

@@ -1,5 +1,4 @@
 /** The demo's servers: five, each with fresh data on a free port, and its users and clients. */
-
 import { fileURLToPath } from 'node:url';
 import { type Client, type ClientOptions, createClient, createMemoryStore } from '@portcullis/client';
 import { createLoopbackReceiver } from '@portcullis/client/node';

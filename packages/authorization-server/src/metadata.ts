@@ -1,5 +1,4 @@
 /** Authorization server metadata, derived from the tables of what this server supports, so that it cannot be wrong. */
-
 import { respondJson } from '@portcullis/http';
 import {
   type AuthorizationServerMetadata,

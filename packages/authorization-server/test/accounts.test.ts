@@ -1,5 +1,4 @@
 /** Accounts: e-mail keys, password rules and hashing, the first account, bootstrap. */
-
 import { argon2Sync } from 'node:crypto';
 import { openStore } from '@portcullis/store';
 import { describe, expect, it, onTestFinished } from 'vitest';

@@ -1,5 +1,4 @@
 /** The authorization endpoint: which requests it accepts, and where it sends the errors of others. */
-
 import { temporarilyUnavailable } from '@portcullis/protocol';
 import { openStore } from '@portcullis/store';
 import { describe, expect, it } from 'vitest';

@@ -1,5 +1,4 @@
 /** Token exchange (RFC 8693): only the protected server gets the provider token, in exchange for a live access token. */
-
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import {
   type GithubIdentityProvider,

@@ -1,5 +1,4 @@
 /** A user agent without a browser: keeps cookies, follows this server's redirects, fills in forms. */
-
 import type { AuthorizationServer, AuthorizationServerOptions } from '../src/index.ts';
 import { createPasswords } from '../src/users/passwords.ts';
 import { ACCOUNT, ISSUER, type ServerUnderTest, startServer } from './server-under-test.ts';

@@ -1,5 +1,4 @@
 /** DPoP-bound tokens in the client commands: issued by oidc-provider, with a guard that requires a proof for each request. */
-
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { createGuard, jwtVerifier, type KeySet } from '@portcullis/resource-server';

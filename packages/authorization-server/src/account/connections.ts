@@ -1,5 +1,4 @@
 /** The connections page: lists the grants of a user, and revokes one or all. */
-
 import type { Route } from '../http/router.ts';
 import type { PageRouter } from '../page-context.ts';
 import { accountPaths } from '../ui/account-tabs.ts';

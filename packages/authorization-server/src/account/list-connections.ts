@@ -1,5 +1,4 @@
 /** Lists the grants of an account with the names of their apps, servers and permissions. */
-
 import { isUsable } from '../authorization/remembered-consent.ts';
 import type { ResolvedClient } from '../clients/client.ts';
 import { describeResource } from '../consent/describe-consent.ts';

@@ -1,5 +1,4 @@
 /** Local accounts: creates the services for passwords, passkeys, MFA and account links, and the routes that use them. */
-
 import type { ServerContext } from '../context.ts';
 import type { Route } from '../http/router.ts';
 import { createCompleteLogin } from '../login/complete-login.ts';

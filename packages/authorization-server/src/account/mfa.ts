@@ -1,5 +1,4 @@
 /** The account pages of MFA: set up TOTP, renew recovery codes, disable. */
-
 import type { Route } from '../http/router.ts';
 import type { PageContext, PageRouter } from '../page-context.ts';
 import type { LoginThrottle } from '../rate-limit/login-throttle.ts';

@@ -1,5 +1,4 @@
 /** The account page: login methods and sessions, and ending other sessions. */
-
 import type { Route } from '../http/router.ts';
 import { hasLocalLogin } from '../login/has-local-login.ts';
 import type { PageRouter } from '../page-context.ts';

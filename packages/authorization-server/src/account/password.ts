@@ -1,5 +1,4 @@
 /** The password page: changes the password after checking the current one, with the same throttling as a login. */
-
 import type { Parameters } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
 import type { Route } from '../http/router.ts';

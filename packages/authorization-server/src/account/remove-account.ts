@@ -1,5 +1,4 @@
 /** The page that deletes an account, after a recent login. */
-
 import { html } from 'hono/html';
 import type { Route } from '../http/router.ts';
 import type { PageRouter } from '../page-context.ts';

@@ -1,5 +1,4 @@
 /** Audit events of the authorization server, as one typed list. Private reasons appear only here, never in responses. */
-
 import type { ProviderTokensEndReason } from '../store/index.ts';
 
 /** A metadata request from the network of an authorization request, shortly before it. */

@@ -1,5 +1,4 @@
 /** Finds the client of an authorization request: configured, registered, or named by its metadata document. */
-
 import type { ConnectionInfo } from '@portcullis/http';
 import { OAuthError, type Parameters } from '@portcullis/protocol';
 import type { ResolvedClient } from '../clients/client.ts';

@@ -1,5 +1,4 @@
 /** Client authentication by `private_key_jwt`: validates the assertion's claims and prevents its replay. */
-
 import { hash } from 'node:crypto';
 import type { ServerContext } from '../context.ts';
 import { authenticationMethodsOf, type ResolvedClient } from './client.ts';

@@ -1,5 +1,4 @@
 /** The client configuration endpoint (RFC 7592): a client reads, updates or deletes its own registration. */
-
 import {
   type HttpRequest,
   type HttpResponse,

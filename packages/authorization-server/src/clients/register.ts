@@ -1,5 +1,4 @@
 /** The client registration endpoint (RFC 7591): open by default, rate-limited by site and by a quota of unused clients. */
-
 import { type ConnectionInfo, readJsonBody, respondCorsJson } from '@portcullis/http';
 import { tooManyRequests } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';

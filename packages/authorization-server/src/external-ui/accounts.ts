@@ -1,5 +1,4 @@
 /** Accounts of users whom the external UI logs in: found by their address, or created. */
-
 import { OAuthError } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
 import { hashSecret, newSecret } from '../secrets.ts';

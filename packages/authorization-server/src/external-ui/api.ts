@@ -1,5 +1,4 @@
 /** The API of the external UI: the application asks what a challenge is about, and accepts or refuses it. */
-
 import { type HttpResponse, respondJson } from '@portcullis/http';
 import { OAuthError, type Scopes } from '@portcullis/protocol';
 import { loadTransaction, TRANSACTION_PARAMETER } from '../authorization/transactions.ts';

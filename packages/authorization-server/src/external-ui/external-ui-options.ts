@@ -1,5 +1,4 @@
 /** Options of the external UI, with which an application of the operator shows login and consent. */
-
 import type * as z from 'zod';
 import {
   boolean,

@@ -1,5 +1,4 @@
 /** Requests of the external UI: signed with a shared secret (HMAC), recent, and accepted once (replay protection). */
-
 import { createHmac, hash } from 'node:crypto';
 import { type HttpRequest, readJsonBodyText } from '@portcullis/http';
 import { OAuthError } from '@portcullis/protocol';

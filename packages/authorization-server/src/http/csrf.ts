@@ -1,5 +1,4 @@
 /** CSRF protection: HMAC tokens that bind a form to its page, browser and session, and a check of the sending site. */
-
 import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto';
 import type { HttpRequest } from '@portcullis/http';
 import { deriveKey } from '../encryption/encryptor.ts';

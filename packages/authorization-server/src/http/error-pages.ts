@@ -1,5 +1,4 @@
 /** Error pages: what happened, who can fix it, and a reference that is also in the audit log. */
-
 import { randomInt } from 'node:crypto';
 import type { HttpResponse } from '@portcullis/http';
 import { OAuthError } from '@portcullis/protocol';

@@ -1,5 +1,4 @@
 /** Pages that the host of the server mounts: the front page with the protected servers, and the 404 page. */
-
 import { html } from 'hono/html';
 import type { PageRouter } from '../page-context.ts';
 import { type Layout, renderPage } from '../ui/layout.ts';

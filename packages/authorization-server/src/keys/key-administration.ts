@@ -1,5 +1,4 @@
 /** Key administration for operators: list, rotate and re-encrypt keys. Running servers notice changes within half a minute. */
-
 import { ConfigurationError } from '@portcullis/protocol';
 import { createEncryptor, dataKeyContext, type Encryptor } from '../encryption/encryptor.ts';
 import { canDecrypt, reencryptStore, undecryptableKeyError } from '../encryption/reencrypt.ts';

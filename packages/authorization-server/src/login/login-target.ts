@@ -1,5 +1,4 @@
 /** The login target: where the browser goes after login, either an authorization transaction or an account page (return-to). */
-
 import type { HttpRequest, HttpResponse } from '@portcullis/http';
 import type { Parameters } from '@portcullis/protocol';
 import { continueTransaction } from '../authorization/continue-transaction.ts';

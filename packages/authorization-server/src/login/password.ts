@@ -1,5 +1,4 @@
 /** Password authentication, throttled against brute force: same response and same work whether or not the account exists (no user enumeration). */
-
 import type { ConnectionInfo, HttpRequest } from '@portcullis/http';
 import type { ServerContext } from '../context.ts';
 import { createLoginThrottle } from '../rate-limit/login-throttle.ts';

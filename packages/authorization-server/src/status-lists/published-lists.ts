@@ -1,5 +1,4 @@
 /** The published status lists: which tokens are revoked, as bits, compressed and signed. */
-
 import { deflateSync } from 'node:zlib';
 import { STATUS_LIST_TYPE } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';

@@ -1,5 +1,4 @@
 /** Token status lists, an optional feature: resource servers read there which access tokens are revoked, without introspection. */
-
 import { type HttpResponse, pathOf, respond, respondJson } from '@portcullis/http';
 import { OAuthError, STATUS_LIST_MEDIA_TYPE } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';

@@ -1,5 +1,4 @@
 /** Checks whether a verified access token is still live: not revoked, nor its grant, its provider tokens, or a client that acts for itself. */
-
 import type { AccessTokenClaims } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
 import type { ProviderTokens } from '../federation/provider-tokens.ts';

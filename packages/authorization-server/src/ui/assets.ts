@@ -1,5 +1,4 @@
 /** Static assets of the pages, named by content hash so that browsers cache them forever. */
-
 import { hash } from 'node:crypto';
 import { type HttpResponse, respond } from '@portcullis/http';
 import type { Brand } from './brand.ts';

@@ -1,5 +1,4 @@
 /** Pages with a message and at most one action: errors, confirmations and redirects. */
-
 import type { HttpResponse } from '@portcullis/http';
 import { html } from 'hono/html';
 import { type Layout, renderPage } from './layout.ts';

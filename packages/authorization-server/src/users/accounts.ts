@@ -1,5 +1,4 @@
 /** Account records and the e-mail key by which an account is found. */
-
 import { domainToASCII } from 'node:url';
 import { newIdentifier } from '../secrets.ts';
 import type { AccountRecord } from '../store/index.ts';

@@ -1,5 +1,4 @@
 /** Creates the first account, through a one-time setup link or from the operator's configuration. */
-
 import { ConfigurationError } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
 import { hashSecret, newSecret } from '../secrets.ts';

@@ -1,5 +1,4 @@
 /** The two form fields for choosing a password, and their validation. */
-
 import type { Parameters } from '@portcullis/protocol';
 import { html } from 'hono/html';
 import { formField, type Layout } from '../ui/layout.ts';

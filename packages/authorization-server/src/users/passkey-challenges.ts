@@ -1,5 +1,4 @@
 /** WebAuthn challenges: created without storage, bound to a browser, accepted once. */
-
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { ServerContext } from '../context.ts';
 import { deriveKey } from '../encryption/encryptor.ts';

@@ -1,5 +1,4 @@
 /** Passkeys (WebAuthn): options for the browser, and verification of its responses. */
-
 import { isIP } from 'node:net';
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
 import type { ServerContext } from '../context.ts';

@@ -1,5 +1,4 @@
 /** Second factors (MFA): TOTP set-up and verification, and recovery codes for a lost device. */
-
 import { randomBytes } from 'node:crypto';
 import { temporarilyUnavailable } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';

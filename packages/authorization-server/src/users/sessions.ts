@@ -1,5 +1,4 @@
 /** Browser sessions: a random cookie, stored as a hash and replaced at every login (no session fixation). */
-
 import type { ConnectionInfo, HttpRequest } from '@portcullis/http';
 import type { ServerContext } from '../context.ts';
 import { defineCookie } from '../http/cookies.ts';

@@ -1,5 +1,4 @@
 /** The startup banner: addresses, how to create the first account, and how to connect a client. */
-
 import type { ProtectedServer } from './protected-servers.ts';
 
 /** The state of the first account. */

@@ -1,5 +1,4 @@
 /** The token manager: which tokens are sent, when they are renewed, and one sign-in at a time (single flight) with a cooldown. */
-
 import { isMachineGrant } from '../authorization/grant-settings.ts';
 import { planStepUp, type ScopePlan } from '../authorization/scope-plan.ts';
 import { NO_CHALLENGE, type ServerChallenge } from '../discovery/challenge.ts';

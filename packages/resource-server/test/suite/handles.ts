@@ -1,5 +1,4 @@
 /** Handles and sessions: isolation between principals. */
-
 import { describe, expect, it } from 'vitest';
 import { createHandleTable, createSignedHandles } from '../../src/index.ts';
 import type { Application, Received } from '../support/server.ts';

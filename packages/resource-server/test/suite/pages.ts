@@ -1,5 +1,4 @@
 /** Web pages of other origins (CORS) and other host names (DNS rebinding). */
-
 import { describe, expect, it } from 'vitest';
 import { bearer, METADATA_PATH, type Options, type Stage } from './stage.ts';
 

@@ -1,5 +1,4 @@
 /** Where and how a request may carry its token. */
-
 import { describe, expect, it } from 'vitest';
 import { ISSUER, NOW, RESOURCE } from '../support/issuer.ts';
 import { bearer, type Stage } from './stage.ts';

@@ -1,5 +1,4 @@
 /** Validation of Client ID Metadata Documents: what a document must and must not contain. */
-
 import {
   type ClientAuthenticationMethod,
   type ClientMetadata,

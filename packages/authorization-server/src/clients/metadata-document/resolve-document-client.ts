@@ -1,5 +1,4 @@
 /** Resolves clients by their Client ID Metadata Document: from the cached copy or by a fetch, as a single flight. */
-
 import { hash } from 'node:crypto';
 import { OAuthError } from '@portcullis/protocol';
 import type { ServerContext } from '../../context.ts';

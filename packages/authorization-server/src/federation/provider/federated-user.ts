@@ -1,5 +1,4 @@
 /** Federated users: who a user is at an identity provider, and whether they may sign in. */
-
 import { IdentityProviderError } from './error.ts';
 import type { AllowedUsers, UserinfoClaims } from './options.ts';
 import { isJsonObject } from './response-formats.ts';
