@@ -32,10 +32,9 @@ export function defineToken(program: Command, processContext: ProcessContext): v
       const token = session === null ? null : await client.accessToken();
       if (session === null || token === null) throw signInNeeded(serverUrl, flags.account, processContext);
       if (session.scheme === 'DPoP') {
-        throw new CommandFailure(
-          exitCodes.rules,
-          `The token is bound to a key on this computer: use ${processContext.command} call or ${processContext.command} connect`,
-        );
+        const { command: portcullis } = processContext;
+        const advice = `use ${portcullis} call or ${portcullis} connect`;
+        throw new CommandFailure(exitCodes.rules, `The token is bound to a key on this computer: ${advice}`);
       }
       terminal.print(`${token}\n`);
     }),

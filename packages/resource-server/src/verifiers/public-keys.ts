@@ -62,16 +62,20 @@ export function readKeySet(set: unknown, algorithms: readonly JwsAlgorithm[]): P
     for (const algorithm of algorithms) {
       const key = readPublicKey(jwk, algorithm);
       if (key === null) continue;
-      const { kid } = jwk as JWK;
-      if (typeof kid === 'string' && !byId.has(`${algorithm} ${kid}`)) byId.set(`${algorithm} ${kid}`, key);
+      const id = keyIdOf(jwk, algorithm);
+      if (id !== null && !byId.has(id)) byId.set(id, key);
       only.set(algorithm, only.has(algorithm) ? null : key);
     }
   }
   if (only.size === 0) return null;
-  return {
-    find: (algorithm, keyId) =>
-      keyId === undefined ? (only.get(algorithm) ?? undefined) : byId.get(`${algorithm} ${keyId}`),
-  };
+  const find: PublicKeys['find'] = (algorithm, keyId) =>
+    keyId === undefined ? (only.get(algorithm) ?? undefined) : byId.get(`${algorithm} ${keyId}`);
+  return { find };
+}
+
+function keyIdOf(jwk: unknown, algorithm: JwsAlgorithm): string | null {
+  const { kid } = jwk as JWK;
+  return typeof kid === 'string' ? `${algorithm} ${kid}` : null;
 }
 
 /** Reads a key for one algorithm; `null` if it does not fit. */

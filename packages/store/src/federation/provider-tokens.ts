@@ -148,9 +148,8 @@ function createRefreshStore(database: Database): RefreshStore {
       );
       return leased.length > 0;
     },
-    async saveRefreshedProviderTokens(grantId, holder, tokens) {
-      return (await database.write(refreshed(grantId, holder, tokens))).length > 0;
-    },
+    saveRefreshedProviderTokens: async (grantId, holder, tokens) =>
+      (await database.write(refreshed(grantId, holder, tokens))).length > 0,
     async releaseProviderTokens(grantId, holder, until) {
       await database.write(
         sql`UPDATE provider_tokens SET lease_holder = NULL, lease_until = ${until} WHERE grant_id = ${grantId} AND lease_holder = ${holder}`,
