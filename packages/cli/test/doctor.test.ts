@@ -103,7 +103,7 @@ describe('with our own server', () => {
   });
 
   it.each([[[]], [['--sign-in']]])(
-    'removes the client that it registered, with options %j',
+    'doctor removes the client that it registered, with options %j',
     async (options) => {
       const list = ['clients', 'list', '--database', server.database, '--json'];
       const before = (await computer.run(list)).output;
@@ -113,7 +113,7 @@ describe('with our own server', () => {
     },
   );
 
-  it('would list a registered client that was not removed', async () => {
+  it('`clients list` shows a registered client that was not removed', async () => {
     const list = ['clients', 'list', '--database', server.database, '--json'];
     const before = (await computer.run(list)).output;
     await computer.run(['login', server.resource]);

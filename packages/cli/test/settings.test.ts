@@ -58,7 +58,7 @@ describe('names', () => {
 });
 
 describe('precedence', () => {
-  it('uses the defaults when nothing is configured', async () => {
+  it('settings have their defaults when nothing is configured', async () => {
     expect(await resolve({})).toEqual(
       Object.fromEntries(
         settingNames.map((name) => [
@@ -85,16 +85,19 @@ describe('precedence', () => {
     { description: 'environment over file', said: [{}, environment, inFile], port: 1002 },
     { description: 'file over default', said: [{}, {}, inFile], port: 1003 },
     {
-      description: 'an empty variable says nothing',
+      description: 'an empty variable is ignored',
       said: [{}, { PORTCULLIS_PORT: '' }, inFile],
       port: 1003,
     },
-  ] as const)('$description', async ({ said: [flagsSaid, environmentSaid, fileSaid], port }) => {
-    const config = file(fileSaid);
-    expect((await resolve({ flags: { ...flagsSaid, config }, environment: environmentSaid })).port).toBe(
-      port,
-    );
-  });
+  ] as const)(
+    'the value of a setting follows precedence: $description',
+    async ({ said: [flagsSaid, environmentSaid, fileSaid], port }) => {
+      const config = file(fileSaid);
+      expect((await resolve({ flags: { ...flagsSaid, config }, environment: environmentSaid })).port).toBe(
+        port,
+      );
+    },
+  );
 
   it('the flag for the configuration file overrides the variable', async () => {
     const [first, second] = [file({ port: 1 }), file({ port: 2 })];
@@ -136,19 +139,23 @@ describe('the file', () => {
   it.each([
     { description: 'missing', name: () => 'nowhere.json', says: /cannot be read: ENOENT/ },
     {
-      description: 'no JSON',
+      description: 'not JSON',
       name: () => file('{"port": 1\n"key": "secret"}'),
       says: /is not well-formed JSON \(line 2 column 1\)$/,
     },
-    { description: 'bare words', name: () => file('{"key": secret}'), says: /is not well-formed JSON$/ },
-    { description: 'no object', name: () => file('[]'), says: /must hold an object/ },
     {
-      description: 'no export',
+      description: 'JSON with bare words',
+      name: () => file('{"key": secret}'),
+      says: /is not well-formed JSON$/,
+    },
+    { description: 'not an object', name: () => file('[]'), says: /must hold an object/ },
+    {
+      description: 'a module without a config export',
       name: () => file('export const other = {};', 'mjs'),
       says: /must export config/,
     },
     {
-      description: 'broken module',
+      description: 'a module that throws',
       name: () => file('throw new Error("no")', 'mjs'),
       says: /cannot be loaded: no/,
     },
@@ -222,7 +229,7 @@ describe('values', () => {
   });
 
   it.each(['http://localhost:1', 'https://as.example', 'https://as.example/', 'https://AS.example:8443'])(
-    '%s is kept byte for byte',
+    'the public URL %s is kept byte for byte',
     async (publicUrl) => {
       expect((await resolve({ flags: { publicUrl } })).publicUrl).toBe(publicUrl);
     },

@@ -218,7 +218,7 @@ describe('the whole', () => {
   const start = (content: object, environment: Environment = {}) =>
     prepare({ flags: { config: file(content) }, environment, folder });
 
-  it('validates settings, modules and server options together', async () => {
+  it('settings, modules and server options are validated together', async () => {
     const issues = await issuesOf(
       start(
         {
@@ -269,7 +269,7 @@ describe('the whole', () => {
     expect((await start({ resources: [greeter] })).application).toBeNull();
   });
 
-  it('reports an issue, not its consequences', async () => {
+  it('an issue of a setting is reported without its consequences', async () => {
     const github = { preset: 'github', clientId: 'x', clientSecret: { variable: 'NOT_SET' } };
     const resources = [greeter];
     expect(await issuesOf(start({ resources, identityProviders: [github], localAccounts: false }))).toEqual([

@@ -98,7 +98,7 @@ describe('a running server', () => {
   });
   afterAll(() => portcullis.stop());
 
-  it('says where everything is, how to connect, and last that it is ready; and no warnings', () => {
+  it('`up` prints its addresses, how to connect, and last that it is ready, without warnings', () => {
     for (const text of [
       `${portcullis.url}/mcp`,
       `${portcullis.url}/.well-known/oauth-authorization-server`,
@@ -130,7 +130,7 @@ describe('a running server', () => {
     ['/mcp/below', 401],
     ['/nothing', 404],
     ['/.well-known/oauth-protected-resource/other', 404],
-  ])('GET %s → %i', async (path, status) => {
+  ])('a GET of %s on a running server returns %i', async (path, status) => {
     expect((await fetch(portcullis.url + path)).status).toBe(status);
   });
 
@@ -139,7 +139,7 @@ describe('a running server', () => {
     ['GET', 'de', /^text\/html/, 'Seite nicht gefunden'],
     ['POST', 'en', /^application\/json/, 'not_found'],
   ])(
-    '%s of a path where nothing stands, by a browser that speaks %s → %s',
+    'a browser’s %s of an unknown path, in the language %s, gets the content type %s',
     async (method, language, type, words) => {
       const headers = { accept: 'text/html,*/*;q=0.8', 'accept-language': language };
       const response = await fetch(`${portcullis.url}/nothing<b>`, { method, headers });
@@ -156,13 +156,13 @@ describe('a running server', () => {
     },
   );
 
-  it('answers programs JSON where nothing stands', async () => {
+  it('a program that requests an unknown path gets JSON', async () => {
     const response = await fetch(`${portcullis.url}/nothing`, { headers: { accept: '*/*' } });
     expect([response.status, await response.json()]).toMatchObject([404, { error: 'not_found' }]);
   });
 
   it.each(['/', '/healthz', '/readyz', '/metrics'])(
-    'POST %s → 405 with what is allowed, HEAD → as GET, without a body',
+    'a POST of %s returns 405 with the allowed methods, and HEAD the same as GET without a body',
     async (path) => {
       const posted = await fetch(portcullis.url + path, { method: 'POST' });
       expect([posted.status, posted.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
@@ -171,7 +171,7 @@ describe('a running server', () => {
     },
   );
 
-  it('[S-ROLE-1 S-GEN-1] is authorization server and protected server of one origin', async () => {
+  it('[S-ROLE-1 S-GEN-1] `up` serves the authorization server and the protected server at one origin', async () => {
     const client = await register(portcullis.url);
     const tokens = await getTokens(portcullis.url, client, { resource: portcullis.resource });
     expect((await callTool(portcullis.url, null, 'whoami')).status).toBe(401);
@@ -180,7 +180,7 @@ describe('a running server', () => {
     expect(await response.text()).toContain(client);
   });
 
-  it('[S-ERR-403] refuses a write with only read, and names the scope that it needs', async () => {
+  it('[S-ERR-403] a token with only the scope read cannot write, and the error names the required scope', async () => {
     const client = await register(portcullis.url);
     const tokens = await getTokens(portcullis.url, client, { scope: 'notes:read' });
     expect((await callTool(portcullis.url, tokens.access_token, 'list_notes')).status).toBe(200);
@@ -194,7 +194,7 @@ describe('a running server', () => {
     );
   });
 
-  it('tells in its log what happened, and no secret', async () => {
+  it('the log of `up` records the events and contains no secret', async () => {
     const client = await register(portcullis.url);
     const tokens = await getTokens(portcullis.url, client);
     expect((await callTool(portcullis.url, `${tokens.access_token}x`, 'whoami')).status).toBe(401);
@@ -210,7 +210,7 @@ describe('a running server', () => {
     }
   });
 
-  it('keeps accounts, clients, keys, tokens and notes over a restart', async () => {
+  it('accounts, clients, keys, tokens and notes survive a restart', async () => {
     const client = await register(portcullis.url);
     const before = await getTokens(portcullis.url, client);
     const keys = await (await fetch(`${portcullis.url}/jwks`)).text();
@@ -248,11 +248,11 @@ describe('metadata: false', () => {
     '/.well-known/openid-configuration',
     '/.well-known/oauth-protected-resource',
     '/.well-known/oauth-protected-resource/mcp',
-  ])('[AS-META-7 AS-META-9] %s → 404', async (path) => {
+  ])('[AS-META-7 AS-META-9] with metadata turned off, %s returns 404', async (path) => {
     expect((await fetch(portcullis.url + path, { redirect: 'manual' })).status).toBe(404);
   });
 
-  it('[AS-FALLBACK-1 AS-FALLBACK-2 AS-FALLBACK-3 AS-FALLBACK-4 AS-FALLBACK-5 AS-FALLBACK-6 S-401-3] works by the default paths at the root of the host', async () => {
+  it('[AS-FALLBACK-1 AS-FALLBACK-2 AS-FALLBACK-3 AS-FALLBACK-4 AS-FALLBACK-5 AS-FALLBACK-6 S-401-3] with metadata turned off, clients use the default paths at the root of the host', async () => {
     const challenge = await fetch(portcullis.resource, { method: 'POST' });
     expect(challenge.status).toBe(401);
     expect(challenge.headers.get('www-authenticate')).toMatch(/^Bearer (?!.*resource_metadata)/);
@@ -385,18 +385,21 @@ describe('what keeps it from starting', () => {
       set: { PORT: 'x', KEY: 'y', LOG: 'z' },
       names: ['PORTCULLIS_PORT', 'PORTCULLIS_KEY', 'PORTCULLIS_LOG'],
     },
-  ])('reports an issue in a line that names the setting: $what', async ({ set, names }) => {
-    const environment = Object.fromEntries(
-      Object.entries(set).map(([name, value]) => [`PORTCULLIS_${name}`, value ?? '']),
-    );
-    const { errors, output } = await tryStart({}, { PORTCULLIS_APP: app, ...environment });
-    const lines = errors.trimEnd().split('\n');
-    expect(lines.map((line) => /^portcullis: (PORTCULLIS_[A-Z_]+)\b/.exec(line)?.[1])).toEqual(names);
-    expect(errors).not.toContain('hunter2');
-    expect(output).not.toContain('ready');
-  });
+  ])(
+    'an issue prevents startup and is reported in one line that names the setting: $what',
+    async ({ set, names }) => {
+      const environment = Object.fromEntries(
+        Object.entries(set).map(([name, value]) => [`PORTCULLIS_${name}`, value ?? '']),
+      );
+      const { errors, output } = await tryStart({}, { PORTCULLIS_APP: app, ...environment });
+      const lines = errors.trimEnd().split('\n');
+      expect(lines.map((line) => /^portcullis: (PORTCULLIS_[A-Z_]+)\b/.exec(line)?.[1])).toEqual(names);
+      expect(errors).not.toContain('hunter2');
+      expect(output).not.toContain('ready');
+    },
+  );
 
-  it('reports a port that is taken, by flag or variable, and creates no file', async () => {
+  it('a port that is taken, by flag or variable, prevents startup and no file is created', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const port = String((other.address() as AddressInfo).port);
@@ -412,7 +415,7 @@ describe('what keeps it from starting', () => {
     other.close();
   });
 
-  it('reports an issue after a warning about access tokens that live for days', async () => {
+  it('an issue is reported at startup after a warning about long-lived access tokens', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const port = String((other.address() as AddressInfo).port);
@@ -426,7 +429,7 @@ describe('what keeps it from starting', () => {
     expect(issue).toMatch(/^portcullis: --port is /);
   });
 
-  it('reports an invalid client of the configuration file', async () => {
+  it('an invalid client in the configuration file prevents startup', async () => {
     writeFileSync(
       join(folder, 'clients.json'),
       JSON.stringify({ clients: [{ client_id: 'x', grant_types: ['client_credentials'] }] }),
@@ -473,7 +476,7 @@ it('the banner and the JSON log show the redirect URIs to register at identity p
   expect(await server.ended).toBe(0);
 });
 
-it('has no first account with federated login only, and names the identity provider', async () => {
+it('a server with only federated login creates no first account, and names the identity provider', async () => {
   const company = {
     id: 'company',
     name: 'Our company',
@@ -500,7 +503,7 @@ it('has no first account with federated login only, and names the identity provi
   );
 });
 
-it('creates files, also those of the application, for this user only', async () => {
+it('files of the server and the application are created for this user only', async () => {
   const server = up(['--app', app], { PORTCULLIS_DATABASE: 'kept/portcullis.db' });
   await server.ready;
   const modes = ['kept', 'kept/portcullis.db', 'kept/notes.db', 'data/portcullis.key'].map((path) =>
@@ -512,7 +515,7 @@ it('creates files, also those of the application, for this user only', async () 
 });
 
 describe('the end', () => {
-  it('on SIGTERM refuses new connections, completes pending requests and exits with 0', async () => {
+  it('on SIGTERM the server rejects new connections, completes pending requests and exits with 0', async () => {
     const server = up(['--app', app]);
     const url = new URL(await server.ready);
     const body = 'grant_type=nothing';
@@ -536,14 +539,14 @@ describe('the end', () => {
     expect(server.errors()).toBe('');
   });
 
-  it('on SIGINT exits with 0 when no request is pending', async () => {
+  it('on SIGINT the server exits with 0 when no request is pending', async () => {
     const server = up(['--app', app]);
     await server.ready;
     server.child.kill('SIGINT');
     expect(await server.ended).toBe(0);
   });
 
-  it('exits at once on a second SIGTERM', async () => {
+  it('the server exits at once on a second SIGTERM', async () => {
     const server = up(['--app', app]);
     const url = new URL(await server.ready);
     const pending = send(new URL('/token', url), { method: 'POST', headers: { 'content-length': 9 } });

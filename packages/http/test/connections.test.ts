@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createConnectionSet } from '../src/node/connections.ts';
 
 describe('a connection set', () => {
-  it('holds the members that were added and not removed, in any order', () => {
+  it('a connection set holds the members that were added and not removed, in any order', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(20), { maxLength: 100 }), (steps) => {
         const connections = createConnectionSet<number>();

@@ -60,7 +60,7 @@ const kinds = {
 const eachKind = describe.each(Object.entries(kinds));
 
 eachKind('listen, for an answering %s', (_kind, telling) => {
-  it('passes method, URL, headers, body and connection to the handler', async () => {
+  it('the HTTP server passes method, URL, headers, body and connection to the handler', async () => {
     const server = await serve(
       telling(async (asked, connection) => ({
         method: asked.method,
@@ -97,20 +97,23 @@ eachKind('listen, for an answering %s', (_kind, telling) => {
     ['X-Latin: \xfc\r\n', 'x-latin', '\xfc'],
     ['', 'constructor', null],
     ['', '__proto__', null],
-  ])('shows of %j that %s is %j', async (lines, name, value) => {
-    const server = await serve(telling(({ headers }) => [headers.get(name), headers.has(name)]));
-    const answer = await exchange(server.port, fields(lines));
-    expect(JSON.parse(answer.split('\r\n\r\n')[1] ?? '')).toEqual([value, value !== null]);
-  });
+  ])(
+    'the handler receives headers combined as in the Fetch standard: of %j, %s is %j',
+    async (lines, name, value) => {
+      const server = await serve(telling(({ headers }) => [headers.get(name), headers.has(name)]));
+      const answer = await exchange(server.port, fields(lines));
+      expect(JSON.parse(answer.split('\r\n\r\n')[1] ?? '')).toEqual([value, value !== null]);
+    },
+  );
 
   const LARGEST = 'a='.padEnd(65_536, 'b');
   it.each([
     ['announced', `Content-Length: 9\r\n\r\na=b&c=%C3`, 9],
     ['in chunks', `Transfer-Encoding: chunked\r\n\r\n4\r\na=b&\r\n5\r\nc=%C3\r\n0\r\n\r\n`, 9],
-    ['of none', `Content-Length: 0\r\n\r\n`, 0],
-    ['of 64 KiB', `Content-Length: 65536\r\n\r\n${LARGEST}`, 65_536],
-    ['of 64 KiB in chunks', `Transfer-Encoding: chunked\r\n\r\n10000\r\n${LARGEST}\r\n0\r\n\r\n`, 65_536],
-  ])('[ALL-HTTP-61] reads a body %s', async (_what, rest, length) => {
+    ['empty', `Content-Length: 0\r\n\r\n`, 0],
+    ['64 KiB', `Content-Length: 65536\r\n\r\n${LARGEST}`, 65_536],
+    ['64 KiB in chunks', `Transfer-Encoding: chunked\r\n\r\n10000\r\n${LARGEST}\r\n0\r\n\r\n`, 65_536],
+  ])('[ALL-HTTP-61] the handler can read a request body: %s', async (_what, rest, length) => {
     const server = await serve(telling(async (asked) => (await asked.text()).length));
     const answer = await exchange(server.port, `POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${rest}`);
     expect(answer.split('\r\n\r\n')[1]).toBe(String(length));
@@ -120,7 +123,7 @@ eachKind('listen, for an answering %s', (_kind, telling) => {
     ['announced', 'Content-Length: 70000\r\n\r\na='],
     ['in chunks', `Transfer-Encoding: chunked\r\n\r\n20000\r\n${'a'.repeat(0x20_000)}\r\n`],
   ])(
-    '[ALL-HTTP-61] T044 answers 413 to a body that is too long, %s, and cuts who goes on',
+    '[ALL-HTTP-61] T044 responds with 413 to an oversized body (%s) and disconnects a client that keeps sending',
     async (_what, rest) => {
       const server = await serve(
         telling(async (asked) => {
@@ -138,7 +141,7 @@ eachKind('listen, for an answering %s', (_kind, telling) => {
     },
   );
 
-  it('handles the next request on the connection after an unread body', async () => {
+  it('a connection remains usable after a request whose body was not read', async () => {
     const server = await serve(telling(({ url }) => url));
     const answer = await exchange(
       server.port,
@@ -161,14 +164,14 @@ eachKind('listen, for an answering %s', (_kind, telling) => {
   });
 
   it.each([
-    ['a Host that is none', 'GET / HTTP/1.1\r\nHost: a b\r\nConnection: close\r\n\r\n'],
+    ['a malformed Host', 'GET / HTTP/1.1\r\nHost: a b\r\nConnection: close\r\n\r\n'],
     ['a Host that names a path', 'GET / HTTP/1.1\r\nHost: a/b\r\nConnection: close\r\n\r\n'],
     ['a Host that names a user', 'GET / HTTP/1.1\r\nHost: ada@a\r\nConnection: close\r\n\r\n'],
-    ['an address in octal', 'GET / HTTP/1.1\r\nHost: 0177.0.0.1\r\nConnection: close\r\n\r\n'],
+    ['a Host that is an octal address', 'GET / HTTP/1.1\r\nHost: 0177.0.0.1\r\nConnection: close\r\n\r\n'],
     ['an empty Host', 'GET / HTTP/1.1\r\nHost:\r\nConnection: close\r\n\r\n'],
-    ['two Hosts', 'GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n'],
+    ['two Host headers', 'GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n'],
     [
-      'two Hosts for a whole URL',
+      'two Host headers with an absolute URL',
       'GET http://a/ HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n',
     ],
     [
@@ -193,7 +196,7 @@ eachKind('listen, for an answering %s', (_kind, telling) => {
     ['a backslash in the path', 'GET /a\\..\\b HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'],
     ['a whole URL that is none', 'GET http://:1:2/ HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'],
     ['another scheme', 'GET ftp://a/ HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'],
-  ])('rejects %s with 400 before the handler sees it', async (_what, text) => {
+  ])('rejects a request with 400 before the handler sees it: %s', async (_what, text) => {
     const seen: string[] = [];
     const server = await serve(telling(({ url }) => seen.push(url)));
     expect(await exchange(server.port, text)).toMatch(/^HTTP\/1\.1 400 /);
@@ -292,7 +295,7 @@ eachKind('listen, for an answering %s', (_kind, telling) => {
     expect(await take(3000)).toBeLessThan(large.length);
   });
 
-  it('survives a client that disconnects in the middle of a body', async () => {
+  it('the server survives a client that disconnects in the middle of a body', async () => {
     const told: unknown[] = [];
     const arrived = Promise.withResolvers<void>();
     const server = await serve(
@@ -323,7 +326,7 @@ describe('a response', () => {
     ['a text, to HEAD', respond(200, {}, 'abc'), 'HEAD', /content-length: 3\r\n/, ''],
     ['204', respond(204, {}), 'GET', /^(?!.*content-length)/s, ''],
     ['two cookies', withCookies(respond(200, {}, '', ['a=1']), ['b=2']), 'GET', /set-cookie: a=1\r\nset-cookie: b=2\r\n/, ''],
-  ])('goes out whole: %s', async (_what, answer, method, head, body) => {
+  ])('a response is sent with the correct headers and body: %s', async (_what, answer, method, head, body) => {
     const server = await serve(async () => answer);
     const [fields = '', sent] = (await get(server.port, method)).split(/\r\n\r\n(.*)/s);
     expect(fields).toMatch(head);
@@ -332,7 +335,7 @@ describe('a response', () => {
   }); // biome-ignore format: a table
 
   it.each([{ 'x-a': 'b\r\nset-cookie: c=d' }, { 'x-a\r\nb': 'c' }, { 'x-a': '\0' }])(
-    'does not go out with a field that ends another: %j',
+    'a response with a line break or null byte in a header is not sent: %j',
     async (headers) => {
       const told: unknown[] = [];
       const server = await serve(async () => respond(200, headers), { onError: (error) => told.push(error) });
@@ -343,7 +346,7 @@ describe('a response', () => {
     },
   );
 
-  it('equals the standard Response made from it', async () => {
+  it('a response converts to an equal standard Response', async () => {
     const answer = respond(201, { 'content-type': 'text/plain', 'x-a': 'b' }, 'c', ['d=1', 'e=2']);
     const made = toResponse(answer);
     expect([made.status, [...made.headers], await made.text()]).toEqual([
@@ -355,7 +358,7 @@ describe('a response', () => {
 });
 
 describe('a fetch application', () => {
-  it('passes bodies as streams, in both directions', async () => {
+  it('a fetch application receives and sends bodies as streams', async () => {
     const server = await serve(serveFetch(async (request) => new Response(request.body)));
     let sender: ReadableStreamDefaultController<Uint8Array> | undefined;
     const body = new ReadableStream<Uint8Array>({
@@ -377,7 +380,7 @@ describe('a fetch application', () => {
     expect((await reader?.read())?.done).toBe(true);
   });
 
-  it('serves concurrent requests from the first one on', async () => {
+  it('a fetch application serves concurrent requests from the first one on', async () => {
     const server = await serve(serveFetch(async (request) => new Response(await request.text())));
     const answers = Array.from({ length: 20 }, async (_, index) => {
       const response = await fetch(`http://127.0.0.1:${server.port}/`, {
@@ -391,14 +394,14 @@ describe('a fetch application', () => {
 });
 
 describe('an address', () => {
-  it('that is in use rejects with the error of the system', async () => {
+  it('listening on a port that is in use fails with EADDRINUSE', async () => {
     const { port } = await serve(async () => respond(200, {}));
     await expect(serve(async () => respond(200, {}), { port })).rejects.toMatchObject({ code: 'EADDRINUSE' });
   });
 });
 
 describe('close', () => {
-  it('lets a request in progress finish, closes its connection, and accepts no new one', async () => {
+  it('close lets a pending request finish, closes its connection, and accepts no new one', async () => {
     const arrived = Promise.withResolvers<void>();
     const release = Promise.withResolvers<void>();
     const server = await serve(async () => {
@@ -421,7 +424,7 @@ describe('close', () => {
     agent.destroy();
   });
 
-  it('does not wait for idle connections', async () => {
+  it('close does not wait for idle connections', async () => {
     const server = await serve(async () => respond(200, {}, 'done'));
     const agent = new Agent({ keepAlive: true });
     const [response] = await once(send({ port: server.port, host: '127.0.0.1', agent }).end(), 'response');
@@ -432,7 +435,7 @@ describe('close', () => {
     agent.destroy();
   });
 
-  it('closes what has not finished after the grace period', async () => {
+  it('close cuts off pending responses after the grace period', async () => {
     const server = await serve(serveFetch(async () => new Response(new ReadableStream())));
     const response = await fetch(`http://127.0.0.1:${server.port}/`);
     const reading = response.text().catch(() => 'cut');

@@ -63,16 +63,19 @@ describe('addresses written into a URL', () => {
     'printer.local', 'router.home.arpa', 'intranet',
   ]; // biome-ignore format: one table
 
-  it.each(literals)('[C-SSRF-42 AS-CIMD-31] T048 does not connect to %s', async (host) => {
-    const { port, connections } = await listen(createServer(hello));
-    const { resolve, asked } = resolver('93.184.216.34');
-    const fetch = createOutboundFetch({ resolve });
-    for (const scheme of ['http', 'https']) {
-      expect(await reasonOf(fetch(`${scheme}://${host}:${port}/`))).toBe('address');
-    }
-    expect(connections()).toBe(0);
-    expect(asked).toEqual([]);
-  });
+  it.each(literals)(
+    '[C-SSRF-42 AS-CIMD-31] T048 an outbound request does not connect to the address %s',
+    async (host) => {
+      const { port, connections } = await listen(createServer(hello));
+      const { resolve, asked } = resolver('93.184.216.34');
+      const fetch = createOutboundFetch({ resolve });
+      for (const scheme of ['http', 'https']) {
+        expect(await reasonOf(fetch(`${scheme}://${host}:${port}/`))).toBe('address');
+      }
+      expect(connections()).toBe(0);
+      expect(asked).toEqual([]);
+    },
+  );
 
   it.each([
     'file:///etc/passwd',
@@ -82,13 +85,13 @@ describe('addresses written into a URL', () => {
     'https://a@x.example/',
     'https:\\\\x.example/',
     'x.example',
-  ])('[C-SSRF-41] T103 does not contact %s', async (url) => {
+  ])('[C-SSRF-41] T103 an outbound request does not contact the URL %s', async (url) => {
     const { resolve, asked } = resolver('93.184.216.34');
     expect(await reasonOf(createOutboundFetch({ resolve })(url))).toBe('address');
     expect(asked).toEqual([]);
   });
 
-  it('connects to loopback if the policy allows it, and to no private address', async () => {
+  it('an outbound request connects to loopback if the policy allows it, and to no private address', async () => {
     const { port } = await listen(createServer(hello));
     const fetch = createOutboundFetch({ allowLoopback: true });
     expect(await (await fetch(`http://127.0.0.1:${port}/`)).text()).toBe('hello');
@@ -100,16 +103,16 @@ describe('addresses written into a URL', () => {
 describe('names', () => {
   const answers: readonly (readonly [string, readonly string[]])[] = [
     ['a private address', ['10.0.0.1']],
-    ['this computer', ['127.0.0.1']],
+    ['a loopback address', ['127.0.0.1']],
     ['a public and a private address', ['93.184.216.34', '10.0.0.1']],
     ['a public IPv4 and a private IPv6 address', ['93.184.216.34', 'fc00::1']],
-    ['a mapped address', ['::ffff:10.0.0.1']],
-    ['nothing', []],
-    ['something that is no address', ['elsewhere.example']],
+    ['a private IPv4-mapped address', ['::ffff:10.0.0.1']],
+    ['no address', []],
+    ['a malformed address', ['elsewhere.example']],
   ];
 
   it.each(answers)(
-    '[C-SSRF-40 C-SSRF-45] T049 does not connect when a name resolves to %s',
+    '[C-SSRF-40 C-SSRF-45] T049 an outbound request does not connect when a name resolves to %s',
     async (_what, addresses) => {
       const { port, connections } = await listen(createServer(hello));
       const { resolve } = resolver(...addresses);
@@ -120,14 +123,14 @@ describe('names', () => {
     },
   );
 
-  it('rejects a loopback name that resolves elsewhere', async () => {
+  it('an outbound request rejects a loopback name that does not resolve to loopback', async () => {
     const { resolve } = resolver('10.0.0.1');
     expect(await reasonOf(createOutboundFetch({ resolve, allowLoopback: true })('http://localhost:1/'))).toBe(
       'address',
     );
   });
 
-  it('[C-SSRF-45] T049 connects to the checked address, with the name in Host and in the TLS handshake', async () => {
+  it('[C-SSRF-45] T049 an outbound request connects to the checked address, with the name in Host and in the TLS handshake', async () => {
     const seen: { host?: string | undefined; name?: unknown }[] = [];
     const secure = createSecureServer({ key, cert: certificate }, (request, response) => {
       seen.push({ host: request.headers.host, name: (request.socket as TLSSocket).servername });
@@ -147,7 +150,7 @@ describe('names', () => {
     expect(asked).toEqual(['inner.example']);
   });
 
-  it('[C-PRM-65] an invalid certificate ends the exchange', async () => {
+  it('[C-PRM-65] an outbound request fails if the certificate is invalid', async () => {
     const { port } = await listen(createSecureServer({ key, cert: certificate }, hello));
     const { resolve } = resolver('127.0.0.1');
     const origin = `https://inner.example:${port}`;
@@ -166,7 +169,7 @@ describe('the exchange', () => {
     );
   }
 
-  it('carries method, headers and body, and answers with status, headers and body', async () => {
+  it('an outbound request sends method, headers and body, and returns status, headers and body', async () => {
     const response = await fetchFrom(
       async (request, answer) => {
         let body = '';
@@ -183,7 +186,7 @@ describe('the exchange', () => {
     expect(await response.text()).toBe('GRANT');
   });
 
-  it('[C-SSRF-43] T103 returns a redirect and does not follow it', async () => {
+  it('[C-SSRF-43] T103 an outbound request returns a redirect and does not follow it', async () => {
     const inside = await listen(createServer(hello));
     const response = await fetchFrom((_request, answer) =>
       answer.writeHead(302, { location: `http://127.0.0.1:${inside.port}/` }).end(),
@@ -192,7 +195,7 @@ describe('the exchange', () => {
     expect(inside.connections()).toBe(0);
   });
 
-  it('T051 accepts a body up to the limit and not a byte more', async () => {
+  it('T051 accepts a response body up to the limit and not a byte more', async () => {
     const send =
       (bytes: number, length: boolean): RequestListener =>
       (_request, answer) => {
@@ -207,7 +210,7 @@ describe('the exchange', () => {
     expect(await reasonOf(streamed.text())).toBe('size');
   });
 
-  it('T051 stops an endless body at the limit', async () => {
+  it('T051 stops reading an endless response body at the limit', async () => {
     const response = await fetchFrom(
       (_request, answer) => {
         const timer = setInterval(() => answer.write('x'.repeat(65_536)), 1);
@@ -227,7 +230,7 @@ describe('the exchange', () => {
     ).toBe('encoding');
   });
 
-  it('T051 aborts a slow response after the timeout, headers and body alike', async () => {
+  it('T051 aborts a response with slow headers or a slow body after the timeout', async () => {
     expect(await reasonOf(fetchFrom(() => undefined, { timeout: 100 }))).toBe('timeout');
     const response = await fetchFrom(
       (_request, answer) => {
@@ -239,20 +242,20 @@ describe('the exchange', () => {
     expect(await reasonOf(response.text())).toBe('timeout');
   });
 
-  it('stops when a name takes too long to resolve', async () => {
+  it('an outbound request times out when a name takes too long to resolve', async () => {
     const resolve = () => new Promise<readonly string[]>(() => undefined);
     expect(await reasonOf(createOutboundFetch({ resolve, timeout: 50 })('https://mcp.example/'))).toBe(
       'timeout',
     );
   });
 
-  it("ends with the caller's own abort", async () => {
+  it('an outbound request ends when the caller aborts it', async () => {
     const abort = new AbortController();
     const work = fetchFrom(() => abort.abort(new Error('enough')), {}, { signal: abort.signal });
     await expect(work).rejects.toThrow('enough');
   });
 
-  it('reports a server that does not respond', async () => {
+  it('an outbound request reports an unreachable server', async () => {
     const { port } = await listen(createServer(hello));
     for (const server of open.splice(0)) await new Promise((resolve) => server.close(resolve));
     expect(await reasonOf(createOutboundFetch({ allowLoopback: true })(`http://127.0.0.1:${port}/`))).toBe(

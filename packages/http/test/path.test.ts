@@ -12,12 +12,12 @@ describe('path and query of a request', () => {
     'https://as.example/#/token',
     'https://as.example//token',
     'https://as.example/a%3Fb',
-  ])('are those of the parser: %s', (url) => {
+  ])('path and query equal those of the URL parser: %s', (url) => {
     expect(pathOf(new Request(url))).toBe(new URL(url).pathname);
     expect(queryOf(new Request(url))).toBe(new URL(url).search.slice(1));
   });
 
-  it('are those of the parser, whatever is asked for', () => {
+  it('path and query equal those of the URL parser for arbitrary URLs', () => {
     fc.assert(
       fc.property(fc.webUrl({ withQueryParameters: true, withFragments: true }), (url) => {
         expect(pathOf(new Request(url))).toBe(new URL(url).pathname);

@@ -17,7 +17,7 @@ const basicRequest = new Request('https://as.example/token', { headers: { author
 const bearerRequest = new Request('https://as.example/token', { headers: { authorization: 'Bearer xyz' } });
 
 describe('respondJson', () => {
-  it('[AS-TOK-65] forbids caching', () => {
+  it('[AS-TOK-65] a JSON response forbids caching', () => {
     const { headers } = respondJson({});
     expect(headers).toMatchObject({
       'cache-control': 'no-store',
@@ -26,14 +26,14 @@ describe('respondJson', () => {
     });
   });
 
-  it('[AS-META-72] allows caching of a public document for the given time', () => {
+  it('[AS-META-72] a public JSON document may be cached for the given time', () => {
     const { headers } = respondJson({}, { maxAge: 300 });
     expect([headers['cache-control'], headers['pragma']]).toEqual(['public, max-age=300', undefined]);
   });
 });
 
 describe('respondError', () => {
-  it('[AS-TOK-67 AS-TOK-77] contains code and description, never the private reason', () => {
+  it('[AS-TOK-67 AS-TOK-77] an error response contains code and description, never the private reason', () => {
     const { status, body } = respondError(
       new OAuthError('invalid_grant', 'Use "another" cödé.', { reason: 'secret reason' }),
     );
@@ -45,17 +45,20 @@ describe('respondError', () => {
     ['Basic was tried', basicRequest, 'Basic realm="token", charset="UTF-8"'],
     ['the form was used', new Request('https://as.example/token'), undefined],
     ['a bearer token was sent', bearerRequest, undefined],
-  ])('[AS-TOK-72] challenges a 401 with the scheme that was used: %s', (_what, request, challenge) => {
-    const { status, headers } = respondError(new OAuthError('invalid_client', 'No.'), request);
-    expect([status, headers['www-authenticate']]).toEqual([401, challenge]);
-  });
+  ])(
+    '[AS-TOK-72] a 401 response challenges with the authentication scheme of the request: %s',
+    (_what, request, challenge) => {
+      const { status, headers } = respondError(new OAuthError('invalid_client', 'No.'), request);
+      expect([status, headers['www-authenticate']]).toEqual([401, challenge]);
+    },
+  );
 
-  it('challenges only a 401', () => {
+  it('an error response other than 401 contains no challenge', () => {
     const { headers } = respondError(new OAuthError('invalid_grant', 'No.'), basicRequest);
     expect(headers).not.toHaveProperty('www-authenticate');
   });
 
-  it('contains Retry-After', () => {
+  it('a temporary error response contains Retry-After', () => {
     const { status, headers } = respondError(temporarilyUnavailable('the database is gone', 7));
     expect([status, headers['retry-after']]).toEqual([503, '7']);
   });
@@ -68,7 +71,7 @@ describe('cross-origin requests', () => {
   it.each([
     'authorization, content-type, accept, mcp-protocol-version, ctx-protocol-version, dpop, mcp-method, mcp-name',
     'mcp-session-id,last-event-id',
-  ])('[ALL-CORS-62] allows %s', (names) => {
+  ])('[ALL-CORS-62] a preflight response allows the headers %s', (names) => {
     const { status, headers } = respondPreflight(preflight({ 'access-control-request-headers': names }), [
       'POST',
     ]);
@@ -80,7 +83,7 @@ describe('cross-origin requests', () => {
     });
   });
 
-  it('T064 never shares with cookies', () => {
+  it('T064 a cross-origin response never allows credentials', () => {
     const asked = preflight({ origin: 'null', 'access-control-request-method': 'POST' });
     const shared = withCorsHeaders(respondCorsJson({}, { isHttps: true }));
     for (const answer of [respondPreflight(asked, ['POST']), withCorsHeaders(respondJson({})), shared]) {
@@ -96,7 +99,7 @@ describe('cross-origin requests', () => {
       new Request('https://as.example', { headers: { 'access-control-request-method': 'GET' } }),
       false,
     ],
-  ])('detects a preflight by its headers: %s', (_what, request, expected) => {
+  ])('recognizes a preflight request by its method and headers: %s', (_what, request, expected) => {
     expect(isPreflight(request)).toBe(expected);
   });
 });
@@ -105,7 +108,7 @@ describe('respondSeeOther', () => {
   it.each([
     { isHttps: true, transport: 'max-age=15768000' },
     { isHttps: false, transport: undefined },
-  ])('contains all security headers (https: $isHttps)', ({ isHttps, transport }) => {
+  ])('a redirect contains all security headers (https: $isHttps)', ({ isHttps, transport }) => {
     const location = 'https://app.example/callback?code=a&state=b';
     const made = respondSeeOther(location, { isHttps });
     const headers = { location, 'cache-control': 'no-store' };

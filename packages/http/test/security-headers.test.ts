@@ -29,7 +29,7 @@ async function startBehind(): Promise<string> {
 }
 
 describe('the response of an application', () => {
-  it('that came from fetch is passed on decoded, without hop-by-hop headers, with security headers', async () => {
+  it('a response from fetch is passed on decoded, without hop-by-hop headers, with security headers', async () => {
     const got = await fetch(await startBehind());
     const passed = addSecurityHeaders(got, true);
     expect(await passed.text()).toBe('ü'.repeat(1000));
@@ -42,7 +42,7 @@ describe('the response of an application', () => {
     expect(passed.headers.get('strict-transport-security')).toMatch(/^max-age=\d+$/);
   });
 
-  it('without a body stays without one', async () => {
+  it('a response without a body is passed on without one', async () => {
     const passed = addSecurityHeaders(await fetch(`${await startBehind()}/nothing`), false);
     expect([passed.status, passed.body, passed.headers.get('referrer-policy')]).toEqual([
       204,
@@ -51,7 +51,7 @@ describe('the response of an application', () => {
     ]);
   });
 
-  it('that is immutable is copied', () => {
+  it('an immutable response is copied to add security headers', () => {
     const passed = addSecurityHeaders(Response.redirect('https://app.example/there', 303), false);
     expect([
       passed.status,
@@ -60,7 +60,7 @@ describe('the response of an application', () => {
     ]).toEqual([303, 'https://app.example/there', 'nosniff']);
   });
 
-  it('that it created keeps its own length and content encoding', () => {
+  it('a response created by the application keeps its length and content encoding', () => {
     const made = new Response(gzipSync('x'), {
       headers: { 'content-encoding': 'gzip', 'content-length': '21' },
     });

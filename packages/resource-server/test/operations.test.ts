@@ -36,7 +36,7 @@ describe('operations of a body', () => {
       [{ ...none, method: 'completion/complete', resource: 'u' }],
     ],
     [
-      'a completion for nothing',
+      'a completion without a reference',
       { method: 'completion/complete', params: { ref: 'p' } },
       [{ ...none, method: 'completion/complete' }],
     ],
@@ -47,22 +47,26 @@ describe('operations of a body', () => {
       [{ ...none, method: 'notifications/initialized' }],
     ],
     [
-      'a name that is none',
+      'a tool name that is not a string',
       { method: 'tools/call', params: { name: 1 } },
       [{ ...none, method: 'tools/call' }],
     ],
-    ['parameters that are none', { method: 'tools/call', params: null }, [{ ...none, method: 'tools/call' }]],
-    ['a method of Object', { method: 'constructor' }, [{ ...none, method: 'constructor' }]],
+    ['parameters that are null', { method: 'tools/call', params: null }, [{ ...none, method: 'tools/call' }]],
+    [
+      'a method named like a property of Object',
+      { method: 'constructor' },
+      [{ ...none, method: 'constructor' }],
+    ],
     ['a response', { id: 1, result: {} }, []],
     ['an empty batch', [], []],
-    ['junk in a batch', [null, 1, 'x', [], { method: 2 }], []],
-    ['nothing', undefined, []],
-    ['text', 'tools/call', []],
-  ])('%s', (_, body, expected) => {
+    ['malformed messages in a batch', [null, 1, 'x', [], { method: 2 }], []],
+    ['no body', undefined, []],
+    ['a string', 'tools/call', []],
+  ])('reads the operations of a request body: %s', (_, body, expected) => {
     expect(readOperations(body)).toEqual(expected);
   });
 
-  it('reads the operations of all messages of a batch, in their order', () => {
+  it('reads the operations of all messages of a batch, in order', () => {
     const batch = [{ method: 'a' }, { id: 1, result: {} }, { method: 'tools/call', params: { name: 't' } }];
     expect(readOperations(batch).map(({ method, tool }) => [method, tool])).toEqual([
       ['a', null],

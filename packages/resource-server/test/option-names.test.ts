@@ -37,14 +37,14 @@ const guard = createGuard(one);
 /** Valid options, additional members, and the issues of these. */
 const rows: readonly (readonly [string, (options: Options) => unknown, Options, Options, readonly string[]])[] = [
   ['a guard', createGuard as never, whole, { scope: ['write'], hierachy: {} }, ['scope: unknown option; did you mean scopes?', 'hierachy: unknown option; did you mean hierarchy?']],
-  ['bound tokens', createGuard as never, whole, { dpop: { require: true } }, ['dpop.require: unknown option; did you mean required?']],
-  ['nonces', createGuard as never, whole, { dpop: { nonces: { secret: new Uint8Array(32), lifetme: 1 } } }, ['dpop.nonces.lifetme: unknown option; did you mean lifetime?']],
+  ['DPoP', createGuard as never, whole, { dpop: { require: true } }, ['dpop.require: unknown option; did you mean required?']],
+  ['DPoP nonces', createGuard as never, whole, { dpop: { nonces: { secret: new Uint8Array(32), lifetme: 1 } } }, ['dpop.nonces.lifetme: unknown option; did you mean lifetime?']],
   ['certificates', createGuard as never, whole, { certificates: { from: 'tls', form: 'field' } }, ['certificates.form: unknown option; did you mean from?']],
   ['streams', createGuard as never, whole, { streams: { evry: 1 } }, ['streams.evry: unknown option; did you mean every?']],
-  ['one of several', createGuard as never, several, { resources: [one, { ...one, resource: 'https://mcp.example/files', scop: [] }] }, ['resources.1.scop: unknown option; did you mean scopes?']],
-  ['several, and scopes of none of them', createGuard as never, several, { scopes: ['admin'] }, [expect.stringMatching(/^scopes: unknown option; /)] as never],
+  ['one of several resources', createGuard as never, several, { resources: [one, { ...one, resource: 'https://mcp.example/files', scop: [] }] }, ['resources.1.scop: unknown option; did you mean scopes?']],
+  ['several resources, and scopes of none of them', createGuard as never, several, { scopes: ['admin'] }, [expect.stringMatching(/^scopes: unknown option; /)] as never],
   ['JWTs', jwtVerifier as never, jwt, { isLve: () => true }, ['isLve: unknown option; did you mean isLive?']],
-  ['keys of JWTs', jwtVerifier as never, jwt, { keys: { maxage: 1, coolDown: 2, age: 3 } }, ['keys.maxage: unknown option; did you mean maxAge?', 'keys.coolDown: unknown option; did you mean cooldown?', 'keys.age: unknown option; expected one of maxAge, staleIfError, cooldown, retryAfter']],
+  ['the keys of JWTs', jwtVerifier as never, jwt, { keys: { maxage: 1, coolDown: 2, age: 3 } }, ['keys.maxage: unknown option; did you mean maxAge?', 'keys.coolDown: unknown option; did you mean cooldown?', 'keys.age: unknown option; expected one of maxAge, staleIfError, cooldown, retryAfter']],
   ['a status list', jwtVerifier as never, jwt, { statusList: { withoutStatuses: 'accept' } }, ['statusList.withoutStatuses: unknown option; did you mean withoutStatus?']],
   ['introspection', introspectionVerifier as never, asking, { fresh: 1, freshnes: 2 }, [expect.stringMatching(/^fresh: unknown option; /), 'freshnes: unknown option; did you mean freshness?'] as never],
   ['tokens of third parties', createUpstreamTokens as never, { issuer: 'https://issuer.example', clientId: 'guard', clientSecret: 'secret' }, { freshnes: 1 }, ['freshnes: unknown option; did you mean freshness?']],
@@ -56,7 +56,7 @@ const rows: readonly (readonly [string, (options: Options) => unknown, Options, 
 ]; // biome-ignore format: a table
 
 describe('unknown option names', () => {
-  it.each(rows)('%s', (_what, make, good, wrong, issues) => {
+  it.each(rows)('rejects unknown option names: %s', (_what, make, good, wrong, issues) => {
     expect(issuesOf(() => make(good))).toEqual([]);
     expect(issuesOf(() => make({ ...good, ...wrong }))).toEqual(issues);
   });
