@@ -13,63 +13,113 @@ describe('readCredentials', () => {
     given: Parameters<typeof readAuthorizationHeader>[0];
     expect: object;
   }[] = [
-    { description: 'Bearer', given: 'Bearer abc.def-_~+/==', expect: token('abc.def-_~+/==') },
-    { description: '[S-BEAR-60 C-TOK-4] lowercase', given: 'bearer abc', expect: token('abc') },
-    { description: '[S-BEAR-60 C-TOK-4] uppercase', given: 'BEARER abc', expect: token('abc') },
-    { description: '[S-BEAR-60] two spaces', given: 'Bearer  abc', expect: token('abc') },
     {
-      description: '[S-BEAR-60] a tab, and spaces round it',
+      description: 'readCredentials reads a Bearer token',
+      given: 'Bearer abc.def-_~+/==',
+      expect: token('abc.def-_~+/=='),
+    },
+    {
+      description: '[S-BEAR-60 C-TOK-4] readCredentials accepts the Bearer scheme in lowercase',
+      given: 'bearer abc',
+      expect: token('abc'),
+    },
+    {
+      description: '[S-BEAR-60 C-TOK-4] readCredentials accepts the Bearer scheme in uppercase',
+      given: 'BEARER abc',
+      expect: token('abc'),
+    },
+    {
+      description: '[S-BEAR-60] readCredentials accepts two spaces after the scheme',
+      given: 'Bearer  abc',
+      expect: token('abc'),
+    },
+    {
+      description: '[S-BEAR-60] readCredentials handles a tab and the spaces around it',
       given: ' \tBearer\tabc \t',
       expect: token('abc'),
     },
-    { description: 'DPoP', given: 'dpop abc', expect: token('abc', 'DPoP') },
-    { description: 'one field of a list', given: ['Bearer abc'], expect: token('abc') },
+    { description: 'readCredentials reads a DPoP token', given: 'dpop abc', expect: token('abc', 'DPoP') },
     {
-      description: 'the longest token',
+      description: 'readCredentials reads the only field of a list',
+      given: ['Bearer abc'],
+      expect: token('abc'),
+    },
+    {
+      description: 'readCredentials accepts a token of the maximum length',
       given: `Bearer ${'a'.repeat(16_384)}`,
       expect: token('a'.repeat(16_384)),
     },
-    { description: 'no field', given: null, expect: { kind: 'none' } },
-    { description: 'no field of a list', given: [], expect: { kind: 'none' } },
-    { description: 'nothing', given: undefined, expect: { kind: 'none' } },
-    { description: 'an empty field', given: '', expect: { kind: 'none' } },
-    { description: 'Basic', given: 'Basic YTpi', expect: { kind: 'none' } },
-    { description: 'an unknown scheme', given: 'Bearer2 abc', expect: { kind: 'none' } },
-    { description: 'a token without scheme', given: 'abc.def.ghi', expect: { kind: 'none' } },
+    {
+      description: 'readCredentials finds no token in an absent field',
+      given: null,
+      expect: { kind: 'none' },
+    },
+    {
+      description: 'readCredentials finds no token in an empty list of fields',
+      given: [],
+      expect: { kind: 'none' },
+    },
+    {
+      description: 'readCredentials finds no token in an undefined field',
+      given: undefined,
+      expect: { kind: 'none' },
+    },
+    { description: 'readCredentials finds no token in an empty field', given: '', expect: { kind: 'none' } },
+    {
+      description: 'readCredentials finds no token in Basic credentials',
+      given: 'Basic YTpi',
+      expect: { kind: 'none' },
+    },
+    {
+      description: 'readCredentials finds no token in an unknown scheme',
+      given: 'Bearer2 abc',
+      expect: { kind: 'none' },
+    },
+    {
+      description: 'readCredentials finds no token in a field without a scheme',
+      given: 'abc.def.ghi',
+      expect: { kind: 'none' },
+    },
   ];
   it.each(cases)('$description', ({ given, expect: expected }) => {
     expect(readAuthorizationHeader(given)).toEqual(expected);
   });
 
   const malformed: readonly { description: string; given: string | readonly string[] }[] = [
-    { description: 'no token', given: 'Bearer' },
-    { description: 'spaces for a token', given: 'Bearer   ' },
+    { description: 'a scheme without a token', given: 'Bearer' },
+    { description: 'spaces in place of a token', given: 'Bearer   ' },
     { description: 'two fields', given: ['Bearer a', 'Bearer b'] },
     { description: 'the same field twice', given: ['Bearer a', 'Bearer a'] },
     { description: 'two schemes', given: ['Bearer a', 'Basic b'] },
-    { description: 'two fields that were joined', given: 'Bearer a, Bearer b' },
+    { description: 'two joined fields', given: 'Bearer a, Bearer b' },
     { description: '[C-TOK-4] two tokens', given: 'Bearer a b' },
-    { description: '100 KB', given: `Bearer ${'a'.repeat(100_000)}` },
+    { description: 'a token of 100 KB', given: `Bearer ${'a'.repeat(100_000)}` },
     { description: 'a control character', given: 'Bearer a\u0000b' },
     { description: 'a line break', given: 'Bearer a\r\nb' },
     { description: 'a no-break space at the end', given: 'Bearer a\u00a0' },
     { description: 'a letter outside of ASCII', given: 'Bearer tökén' },
     { description: 'quotes', given: 'Bearer "abc"' },
-    { description: 'padding first', given: 'Bearer =abc' },
+    { description: 'leading padding', given: 'Bearer =abc' },
     { description: 'a parameter', given: 'Bearer token="abc"' },
   ];
-  it.each(malformed)('$description is malformed, and not repeated', ({ given }) => {
-    const credentials = readAuthorizationHeader(given);
-    expect(credentials.kind).toBe('malformed');
-    expect(credentials).toEqual({ kind: 'malformed', reason: expect.stringMatching(/^[A-Z][A-Za-z -]+\.$/) });
-  });
+  it.each(malformed)(
+    'readCredentials rejects $description as malformed without repeating it',
+    ({ given }) => {
+      const credentials = readAuthorizationHeader(given);
+      expect(credentials.kind).toBe('malformed');
+      expect(credentials).toEqual({
+        kind: 'malformed',
+        reason: expect.stringMatching(/^[A-Z][A-Za-z -]+\.$/),
+      });
+    },
+  );
 
-  it('tells a developer who sent only the scheme what is missing', () => {
+  it('readCredentials tells a developer who sent only the scheme what is missing', () => {
     const missing = { kind: 'malformed', reason: 'The Authorization header contains no token.' };
     expect([readAuthorizationHeader('Bearer'), readAuthorizationHeader('DPoP ')]).toEqual([missing, missing]);
   });
 
-  it('a token that is one character too long is malformed', () => {
+  it('readCredentials rejects a token that is one character too long', () => {
     expect(readAuthorizationHeader(`Bearer ${'a'.repeat(16_385)}`).kind).toBe('malformed');
   });
 
@@ -79,13 +129,13 @@ describe('readCredentials', () => {
     { description: 'spaces within', given: (length: number) => `Bearer x${' '.repeat(length)}y` },
     { description: 'a long token', given: (length: number) => `Bearer ${'a'.repeat(length)}` },
     { description: 'a long scheme', given: (length: number) => 'B'.repeat(length) },
-  ])('T093 the cost grows no faster than the input: $description', ({ given }) => {
+  ])('T093 the cost of readCredentials grows no faster than the input for $description', ({ given }) => {
     expect(growthOf(readAuthorizationHeader, given)).toBeLessThan(LINEAR);
   });
 });
 
 describe('for all fields', () => {
-  it('what is taken for a token is one, and stood in the field', () => {
+  it('every token that readCredentials returns is well-formed and part of the field', () => {
     fc.assert(
       fc.property(
         fc.constantFrom('Bearer', 'bearer', 'DPoP', 'Basic', ''),

@@ -1,4 +1,4 @@
-/** The authorization response: what the server writes, and what the client believes. */
+/** The authorization response: what the server writes, and what the client accepts. */
 import {
   type AuthorizationResponseExpectations,
   checkRedirectUri,
@@ -19,41 +19,49 @@ const issuer = 'https://as.example';
 
 describe('successResponse', () => {
   const cases: readonly { description: string; given: string; expect: string }[] = [
-    { description: 'no query', given: 'https://c.example/cb', expect: 'https://c.example/cb?code=c&state=s' },
-    { description: 'no path', given: 'https://c.example', expect: 'https://c.example?code=c&state=s' },
     {
-      description: '[AS-AUTHZ-77] a query is kept',
+      description: 'successResponse adds a query to a redirect URI without one',
+      given: 'https://c.example/cb',
+      expect: 'https://c.example/cb?code=c&state=s',
+    },
+    {
+      description: 'successResponse adds a query to a redirect URI without a path',
+      given: 'https://c.example',
+      expect: 'https://c.example?code=c&state=s',
+    },
+    {
+      description: '[AS-AUTHZ-77] successResponse keeps the query of a redirect URI',
       given: 'https://c.example/cb?x=%20y',
       expect: 'https://c.example/cb?x=%20y&code=c&state=s',
     },
     {
-      description: 'a question mark at its end',
+      description: 'successResponse extends a redirect URI that ends with a question mark',
       given: 'https://c.example/cb?',
       expect: 'https://c.example/cb?code=c&state=s',
     },
     {
-      description: 'an ampersand at its end',
+      description: 'successResponse extends a redirect URI that ends with an ampersand',
       given: 'https://c.example/cb?x=1&',
       expect: 'https://c.example/cb?x=1&code=c&state=s',
     },
     {
-      description: 'a question mark at the end of the query',
+      description: 'successResponse extends a query that ends with a question mark',
       given: 'https://c.example/cb?x=?',
       expect: 'https://c.example/cb?x=?&code=c&state=s',
     },
   ];
-  it.each(cases)('writes to a URI: $description', ({ given, expect: expected }) => {
+  it.each(cases)('$description', ({ given, expect: expected }) => {
     expect(codeResponseUrl(target(given), 'c', { state: 's', issuer: null })).toBe(expected);
   });
 
-  it('writes to a private-use URI', () => {
+  it('successResponse writes to a private-use URI', () => {
     const uri = 'com.example.app:/cb';
     expect(codeResponseUrl(target(uri, ['com.example.app']), 'c', { state: undefined, issuer: null })).toBe(
       `${uri}?code=c`,
     );
   });
 
-  it('[AS-ISS-30 AS-AUTHZ-76] T016 carries the state and one iss, byte for byte', () => {
+  it('[AS-ISS-30 AS-AUTHZ-76] T016 successResponse carries the state and one iss, byte for byte', () => {
     const state = 'a b+%/=';
     const url = new URL(
       codeResponseUrl(target('https://c.example/cb'), 'c', { state, issuer: 'https://as.example/t1/' }),
@@ -66,7 +74,7 @@ describe('successResponse', () => {
     expect(url.hash).toBe('');
   });
 
-  it('[AS-AUTHZ-76] carries no state that was not sent', () => {
+  it('[AS-AUTHZ-76] successResponse carries no state that was not sent', () => {
     expect(codeResponseUrl(target('https://c.example/cb'), 'c', { state: undefined, issuer: null })).toBe(
       'https://c.example/cb?code=c',
     );
@@ -74,7 +82,7 @@ describe('successResponse', () => {
 });
 
 describe('errorResponse', () => {
-  it('[AS-ISS-30 AS-AUTHZ-77] T016 carries error, state and iss, and no code', () => {
+  it('[AS-ISS-30 AS-AUTHZ-77] T016 errorResponse carries error, state and iss, and no code', () => {
     const error = new OAuthError('access_denied', 'The user declined.', { reason: 'secret reason' });
     const url = new URL(errorResponseUrl(target('https://c.example/cb?x=1'), error, { state: 's', issuer }));
     expect([...url.searchParams]).toEqual([
@@ -86,7 +94,7 @@ describe('errorResponse', () => {
     ]);
   });
 
-  it('[AS-AUTHZ-83] holds only characters that may stand there', () => {
+  it('[AS-AUTHZ-83] error_description of errorResponse contains only the allowed characters', () => {
     const error = new OAuthError('invalid_request', 'Größe "x" \\ \u0000\r\n😀');
     const url = new URL(
       errorResponseUrl(target('https://c.example/cb'), error, { state: undefined, issuer: null }),
@@ -131,9 +139,12 @@ describe('readAuthorizationResponse', () => {
       expect: 'rejected',
     },
     { description: '[C-ISS-35] row 4', given: ['code=c&state=s', unadvertised], expect: 'code' },
-  ])('T116 the table of RFC 9207: $description: $expect', ({ given, expect: kind }) => {
-    expect(read(...given).kind).toBe(kind);
-  });
+  ])(
+    'T116 follows the iss validation table of RFC 9207, $description: $expect',
+    ({ given, expect: kind }) => {
+      expect(read(...given).kind).toBe(kind);
+    },
+  );
 
   it.each([
     { description: 'a slash', given: 'https://as.example/' },
@@ -145,22 +156,25 @@ describe('readAuthorizationResponse', () => {
     { description: 'a space', given: 'https://as.example ' },
     { description: 'a longer host', given: 'https://as.example.evil' },
     { description: 'nothing', given: '' },
-  ])('[C-ISS-36] T116 an issuer that differs by $description is another', ({ given }) => {
+  ])('[C-ISS-36] T116 rejects a response whose iss differs from the issuer by $description', ({ given }) => {
     const query = new URLSearchParams({ code: 'c', state: 's', iss: given }).toString();
     for (const expectation of [expected, unadvertised])
       expect(read(query, expectation).kind).toBe('rejected');
   });
 
-  it.each(['code', 'state', 'iss', 'error', 'error_description'])('T116 rejects two %s', (name) => {
-    const query = `code=c&state=s&iss=${iss}`;
-    const value = new URLSearchParams(query).get(name) ?? 'x';
-    const repeated = new URLSearchParams(query);
-    repeated.delete(name);
-    repeated.append(name, value);
-    expect(readAuthorizationResponse(repeated, expected).kind).not.toBe('rejected');
-    repeated.append(name, value);
-    expect(readAuthorizationResponse(repeated, expected).kind).toBe('rejected');
-  });
+  it.each(['code', 'state', 'iss', 'error', 'error_description'])(
+    'T116 rejects an authorization response with two %s parameters',
+    (name) => {
+      const query = `code=c&state=s&iss=${iss}`;
+      const value = new URLSearchParams(query).get(name) ?? 'x';
+      const repeated = new URLSearchParams(query);
+      repeated.delete(name);
+      repeated.append(name, value);
+      expect(readAuthorizationResponse(repeated, expected).kind).not.toBe('rejected');
+      repeated.append(name, value);
+      expect(readAuthorizationResponse(repeated, expected).kind).toBe('rejected');
+    },
+  );
 
   it.each([
     { description: 'missing', given: `code=c&iss=${iss}` },
@@ -169,11 +183,11 @@ describe('readAuthorizationResponse', () => {
     { description: 'of another case', given: `code=c&state=S&iss=${iss}` },
     { description: 'longer', given: `code=c&state=ss&iss=${iss}` },
     { description: 'missing from an error', given: `error=access_denied&iss=${iss}` },
-  ])('[C-STATE-2] T115 rejects a response whose state is $description', ({ given }) => {
+  ])('[C-STATE-2] T115 rejects an authorization response whose state is $description', ({ given }) => {
     expect(read(given)).toEqual({ kind: 'rejected', reason: expect.stringContaining('state') });
   });
 
-  it('[C-ISS-37] T116 shows nothing of an error that comes from another issuer', () => {
+  it('[C-ISS-37] T116 shows nothing of an error response from another issuer', () => {
     const response = read(
       'error=access_denied&error_description=call+0900&error_uri=https://evil.example&state=s&iss=https://evil.example',
     );
@@ -181,58 +195,62 @@ describe('readAuthorizationResponse', () => {
     expect(JSON.stringify(response)).not.toMatch(/access_denied|0900|evil/);
   });
 
-  it('[C-ISS-60] ignores iss in revisions before RFC 9207', () => {
+  it('[C-ISS-60] readAuthorizationResponse ignores iss in revisions before RFC 9207', () => {
     const ignoring: AuthorizationResponseExpectations = { ...expected, issuerRule: 'ignore' };
     for (const query of ['code=c&state=s&iss=x', 'code=c&state=s'])
       expect(read(query, ignoring)).toEqual({ kind: 'code', code: 'c' });
   });
 
-  it('a server without metadata has no issuer to compare', () => {
+  it('readAuthorizationResponse compares no iss for a server without metadata', () => {
     expect(read('code=c&state=s', { ...unadvertised, issuer: null }).kind).toBe('code');
   });
 
   it.each([
     {
-      description: '[C-CODE-61] an error',
+      description: '[C-CODE-61] readAuthorizationResponse reads an error',
       given: 'error=access_denied&error_description=No.',
       expect: { kind: 'error', error: 'access_denied', description: 'No.' },
     },
     {
-      description: '[C-CODE-61] an error beside a code',
+      description: '[C-CODE-61] readAuthorizationResponse reads an error beside a code',
       given: 'error=x&code=c',
       expect: { kind: 'error', error: 'x', description: '' },
     },
-    { description: 'a code', given: 'code=c', expect: { kind: 'code', code: 'c' } },
     {
-      description: 'a code beside an empty error',
+      description: 'readAuthorizationResponse reads a code',
+      given: 'code=c',
+      expect: { kind: 'code', code: 'c' },
+    },
+    {
+      description: 'readAuthorizationResponse reads a code beside an empty error',
       given: 'code=c&error=',
       expect: { kind: 'code', code: 'c' },
     },
     {
-      description: 'unknown parameters',
+      description: 'readAuthorizationResponse ignores unknown parameters',
       given: 'code=c&session_state=x&next=https://evil',
       expect: { kind: 'code', code: 'c' },
     },
     {
-      description: 'neither',
+      description: 'readAuthorizationResponse rejects a response with neither code nor error',
       given: 'x=y',
       expect: { kind: 'rejected', reason: 'it contains neither a code nor an error' },
     },
     {
-      description: 'an empty code',
+      description: 'readAuthorizationResponse rejects an empty code',
       given: 'code=',
       expect: { kind: 'rejected', reason: 'it contains neither a code nor an error' },
     },
     {
-      description: 'control characters in an error',
+      description: 'readAuthorizationResponse replaces control characters in an error',
       given: 'error=a%1b%5b31m&error_description=%0d%0ax%22',
       expect: { kind: 'error', error: 'a?[31m', description: "??x'" },
     },
-  ])('reads $description', ({ given, expect: meaning }) => {
+  ])('$description', ({ given, expect: meaning }) => {
     expect(read(`${given}&state=s&iss=${iss}`)).toEqual(meaning);
   });
 
-  it('truncates a long error description', () => {
+  it('readAuthorizationResponse truncates a long error_description', () => {
     const response = read(`error=x&error_description=${'a'.repeat(100_000)}&state=s&iss=${iss}`);
     expect(response).toMatchObject({ kind: 'error', description: 'a'.repeat(1000) });
   });
@@ -253,7 +271,7 @@ describe('for all responses', () => {
   const text = wholeText;
   const theIssuer = fc.constantFrom('https://as.example', 'https://as.example/', 'https://as.example/t%201');
 
-  it('reads what the server wrote only at the client of the request', () => {
+  it('the client of the request, and no other, reads the success response of the server', () => {
     fc.assert(
       fc.property(uri, text, text, theIssuer, theIssuer, (redirect, code, state, from, other) => {
         const query = new URL(codeResponseUrl(target(redirect), code, { state, issuer: from })).searchParams;
@@ -271,7 +289,7 @@ describe('for all responses', () => {
     );
   });
 
-  it('errors too', () => {
+  it('the client of the request, and no other, reads the error response of the server', () => {
     fc.assert(
       fc.property(uri, text, text, (redirect, description, state) => {
         const error = new OAuthError('access_denied', description);
@@ -285,7 +303,7 @@ describe('for all responses', () => {
     );
   });
 
-  it('whatever the callback holds, a code is believed only with state and issuer', () => {
+  it('accepts a code only with the right state and issuer, whatever the callback contains', () => {
     const name = fc.constantFrom('code', 'state', 'iss', 'error', 'x');
     const value = fc.constantFrom('s', issuer, 'c', '', 'https://evil.example');
     fc.assert(

@@ -1,4 +1,4 @@
-/** Batches: order, isolation of errors, and how much runs per turn. */
+/** Batches: the order of jobs, the isolation of errors, and how many jobs run per turn. */
 import { describe, expect, it, vi } from 'vitest';
 import { createBatch } from '../src/batch.ts';
 
@@ -6,7 +6,7 @@ const runBatched = createBatch(setImmediate);
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe('a batch', () => {
-  it('runs jobs in order after the current turn', async () => {
+  it('a batch runs its jobs in order after the current turn', async () => {
     const done: string[] = [];
     const outcomes = ['a', 'b'].map((name) => runBatched(() => done.push(name)));
     expect(done).toEqual([]);
@@ -14,7 +14,7 @@ describe('a batch', () => {
     expect(done).toEqual(['a', 'b']);
   });
 
-  it('runs although a test fakes the timers', async () => {
+  it('a batch runs even when a test uses fake timers', async () => {
     vi.useFakeTimers();
     try {
       expect(await runBatched(() => 'done')).toBe('done');
@@ -23,7 +23,7 @@ describe('a batch', () => {
     }
   });
 
-  it('rejects only the job that throws', async () => {
+  it('a batch rejects only the job that throws', async () => {
     const outcomes = await Promise.allSettled([
       runBatched(() => {
         throw new Error('mine');
@@ -33,7 +33,7 @@ describe('a batch', () => {
     expect(outcomes).toMatchObject([{ status: 'rejected' }, { status: 'fulfilled', value: 'well' }]);
   });
 
-  it('runs at most 64 jobs per turn', async () => {
+  it('a batch runs at most 64 jobs per turn', async () => {
     let done = 0;
     const outcomes = Array.from({ length: 150 }, () =>
       runBatched(() => {

@@ -1,4 +1,4 @@
-/** `WWW-Authenticate`: what the parser understands, what it costs, and what cannot be injected. */
+/** `WWW-Authenticate`: what the parser understands, how its cost grows, and what cannot be injected. */
 import {
   type BearerChallenge,
   type Challenge,
@@ -40,7 +40,7 @@ describe('parseChallenges', () => {
       ],
     },
     {
-      description: 'several fields',
+      description: 'several header fields',
       given: ['Basic realm="a"', `Bearer scope="x y", resource_metadata="${metadata}"`],
       expect: [
         ['Basic', { realm: 'a' }],
@@ -48,12 +48,12 @@ describe('parseChallenges', () => {
       ],
     },
     {
-      description: 'a parameter never joins the challenge of another field',
+      description: 'each header field on its own, joining no parameter to the challenge of another field',
       given: ['Basic realm="a"', 'scope="x"'],
       expect: [['Basic', { realm: 'a' }]],
     },
     {
-      description: 'any order of parameters, commas within quotes',
+      description: 'parameters in any order and commas within quotes',
       given: `Bearer scope="a,b", resource_metadata="${metadata}", error="invalid_token", realm="x, y"`,
       expect: [
         ['Bearer', { scope: 'a,b', resource_metadata: metadata, error: 'invalid_token', realm: 'x, y' }],
@@ -65,21 +65,21 @@ describe('parseChallenges', () => {
       expect: [['Bearer', { realm: 'a', scope: 'x y', error: 'z' }]],
     },
     {
-      description: 'scheme DPoP',
+      description: 'the DPoP scheme',
       given: 'DPoP algs="ES256 PS256", error="use_dpop_nonce"',
       expect: [['DPoP', { algs: 'ES256 PS256', error: 'use_dpop_nonce' }]],
     },
     {
-      description: 'any case of names',
+      description: 'names in any case',
       given: 'bEARER Realm="A", SCOPE="B"',
       expect: [['bEARER', { realm: 'A', scope: 'B' }]],
     },
     {
-      description: 'any spacing',
+      description: 'any white space between parts',
       given: '  ,, Bearer \t realm =\t"a"  ,,\t, scope= b ,',
       expect: [['Bearer', { realm: 'a', scope: 'b' }]],
     },
-    { description: 'a space in front', given: ' Bearer a=b', expect: [['Bearer', { a: 'b' }]] },
+    { description: 'a field with a leading space', given: ' Bearer a=b', expect: [['Bearer', { a: 'b' }]] },
     { description: 'a bare scheme', given: 'Bearer', expect: [['Bearer', null]] },
     {
       description: 'bare schemes',
@@ -91,7 +91,7 @@ describe('parseChallenges', () => {
       ],
     },
     {
-      description: 'token68, padded and not',
+      description: 'token68 with and without padding',
       given: 'Negotiate YIIB+/az==, NTLM TlRMTVNT , Bearer realm="a"',
       expect: [
         ['Negotiate', 'YIIB+/az=='],
@@ -114,12 +114,12 @@ describe('parseChallenges', () => {
     },
     { description: 'an empty quoted string', given: 'Bearer realm=""', expect: [['Bearer', { realm: '' }]] },
     {
-      description: 'a token as value',
+      description: 'a token as a parameter value',
       given: 'Bearer error=invalid_token',
       expect: [['Bearer', { error: 'invalid_token' }]],
     },
     {
-      description: 'of a repeated parameter the first',
+      description: 'a repeated parameter by its first value',
       given: 'Bearer a=1, A="2", a=3',
       expect: [['Bearer', { a: '1' }]],
     },
@@ -137,7 +137,7 @@ describe('parseChallenges', () => {
       expect: [['Bearer', { resource_metadata: metadata, a: 'b' }]],
     },
     {
-      description: 'commas left out, as some servers do',
+      description: 'parameters without commas, as some servers write them',
       given: 'Bearer error="e" scope="a b" realm=c',
       expect: [['Bearer', { error: 'e', scope: 'a b', realm: 'c' }]],
     },
@@ -147,12 +147,12 @@ describe('parseChallenges', () => {
       expect: [['Bearer', { realm: 'a' }]],
     },
     {
-      description: 'names of object members',
+      description: 'parameters named like members of Object.prototype',
       given: 'Bearer __proto__="a", constructor=b',
       expect: [['Bearer', { ['__proto__']: 'a', constructor: 'b' }]],
     },
   ];
-  it.each(understood)('parses $description', ({ given, expect: expected }) => {
+  it.each(understood)('parseChallenges parses $description', ({ given, expect: expected }) => {
     const seen = parseChallenges(given).map(plain);
     expect(JSON.stringify(seen)).toBe(JSON.stringify(expected));
   });
@@ -232,15 +232,15 @@ describe('parseChallenges', () => {
       expect: [['Bearer', { c: 'ü' }]],
     },
   ];
-  it.each(junk)('T113 tolerates $description', ({ given, expect: expected }) => {
+  it.each(junk)('T113 parseChallenges tolerates $description', ({ given, expect: expected }) => {
     expect(parseChallenges(given).map(plain)).toEqual(expected);
   });
 
-  it.each([null, undefined, []])('returns no challenges for %j', (given) => {
+  it.each([null, undefined, []])('parseChallenges returns no challenges for %j', (given) => {
     expect(parseChallenges(given)).toEqual([]);
   });
 
-  it('T113 stops reading a field after a thousand elements, and reads the next field', () => {
+  it('T113 parseChallenges stops reading a field after a thousand elements, and reads the next field', () => {
     const [hostile, ...others] = parseChallenges([`Bearer ${'a=1,b=2,'.repeat(100_000)}`, 'Basic realm=x']);
     expect(hostile?.parameters.size).toBe(2);
     expect(others.map(plain)).toEqual([['Basic', { realm: 'x' }]]);
@@ -279,13 +279,16 @@ describe('cost', () => {
     { description: 'junk', given: (length) => '@'.repeat(length) },
   ];
 
-  it.each(hostile)('T113 grows no faster than the input: $description', ({ given }) => {
-    expect(growthOf(parseChallenges, given)).toBeLessThan(LINEAR);
-  });
+  it.each(hostile)(
+    'T113 the cost of parsing challenges grows no faster than the input for $description',
+    ({ given }) => {
+      expect(growthOf(parseChallenges, given)).toBeLessThan(LINEAR);
+    },
+  );
 });
 
 describe('findChallenge', () => {
-  it('finds the first of a scheme, whatever its case', () => {
+  it('findChallenge finds the first challenge of a scheme, whatever its case', () => {
     const challenges = parseChallenges('Basic a=1, BEARER a=2, bearer a=3');
     expect(findChallenge(challenges, 'Bearer')?.parameters.get('a')).toBe('2');
     expect(findChallenge(challenges, 'DPoP')).toBeUndefined();
@@ -296,21 +299,21 @@ describe('formatChallenge', () => {
   it.each<{ description: string; given: Parameters<typeof formatChallenge>; expect: string }>([
     { description: 'a bare scheme', given: ['Bearer', {}], expect: 'Bearer' },
     {
-      description: 'parameters in their order',
+      description: 'parameters in the given order',
       given: ['Basic', { realm: 'a', charset: 'UTF-8' }],
       expect: 'Basic realm="a", charset="UTF-8"',
     },
     {
-      description: 'without what is undefined',
+      description: 'no parameter whose value is undefined',
       given: ['Basic', { realm: undefined, x: 'y' }],
       expect: 'Basic x="y"',
     },
     {
-      description: 'quotes and backslashes escaped',
+      description: 'quotes and backslashes as quoted pairs',
       given: ['Basic', { realm: 'a", error="b\\' }],
       expect: 'Basic realm="a\\", error=\\"b\\\\"',
     },
-  ])('$description', ({ given, expect: expected }) => {
+  ])('formatChallenge writes $description', ({ given, expect: expected }) => {
     expect(formatChallenge(...given)).toBe(expected);
   });
 
@@ -323,13 +326,13 @@ describe('formatChallenge', () => {
     { description: 'a name that is no token', given: ['Bearer', { 'a="b", c': 'd' }] },
     { description: 'an empty name', given: ['Bearer', { '': 'd' }] },
     { description: 'a scheme that is no token', given: ['Bearer x', { a: 'd' }] },
-  ])('T097 builds nothing with $description', ({ given }) => {
+  ])('T097 formatChallenge refuses to write $description', ({ given }) => {
     expect(() => formatChallenge(...given)).toThrow(TypeError);
   });
 });
 
 describe('formatBearerChallenge', () => {
-  it('[S-WA-61] writes each parameter once, quoted, in one order', () => {
+  it('[S-WA-61] formatBearerChallenge writes each parameter once, quoted, in one order', () => {
     expect(
       formatBearerChallenge({
         resource_metadata: metadata,
@@ -348,20 +351,25 @@ describe('formatBearerChallenge', () => {
 
   it.each([
     {
-      description: 'another parameter',
+      description: 'an injected parameter',
       given: 'a", error="insufficient_scope',
       expect: `"a', error 'insufficient_scope"`,
     },
     {
-      description: 'what careless clients search for',
+      description: 'text that careless clients search for',
       given: 'send scope=x, resource_metadata=y',
       expect: '"send scope x, resource_metadata y"',
     },
     { description: 'line breaks', given: 'a\r\nb', expect: '"a??b"' },
     { description: 'letters outside of ASCII', given: 'größer', expect: '"gr??er"' },
-  ])('[S-WA-61 S-WA-62] T097 a description holds no $description', ({ given, expect: expected }) => {
-    expect(formatBearerChallenge({ error_description: given })).toBe(`Bearer error_description=${expected}`);
-  });
+  ])(
+    '[S-WA-61 S-WA-62] T097 formatBearerChallenge replaces $description in error_description',
+    ({ given, expect: expected }) => {
+      expect(formatBearerChallenge({ error_description: given })).toBe(
+        `Bearer error_description=${expected}`,
+      );
+    },
+  );
 
   it.each<{ description: string; given: BearerChallenge }>([
     { description: 'scope', given: { scope: 'a" b' } },
@@ -369,7 +377,7 @@ describe('formatBearerChallenge', () => {
     { description: 'error_uri', given: { error_uri: 'https://a.example/"' } },
     { description: 'resource_metadata', given: { resource_metadata: 'https://a.example/", error="x' } },
     { description: 'realm with a line break', given: { realm: 'a\nb' } },
-  ])('[S-WA-61] T097 builds nothing with a forbidden character in $description', ({ given }) => {
+  ])('[S-WA-61] T097 formatBearerChallenge rejects a forbidden character in $description', ({ given }) => {
     expect(() => formatBearerChallenge(given)).toThrow(TypeError);
   });
 });
@@ -384,7 +392,7 @@ describe('for all challenges', () => {
   const lowercase = (record: Readonly<Record<string, string>>) =>
     Object.fromEntries(Object.entries(record).map(([name, text]) => [name.toLowerCase(), text]));
 
-  it('what is written is read back, in one field or several', () => {
+  it('parseChallenges reads back every challenge that formatChallenge writes, in one field or several', () => {
     fc.assert(
       fc.property(
         fc.array(challenge, { maxLength: 4 }),
@@ -405,7 +413,7 @@ describe('for all challenges', () => {
     );
   });
 
-  it('anything at all is read without a throw, and what is read can be written and read again', () => {
+  it('parseChallenges never throws, and what it returns can be formatted and parsed again', () => {
     const piece = fc.oneof(
       token,
       fc.constantFrom(' ', ',', '=', '"', '\\', 'Bearer ', 'a="b"', '\r\n ', '==', '\0', 'é'),

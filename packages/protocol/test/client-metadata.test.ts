@@ -1,4 +1,4 @@
-/** Client metadata: what a registration gets, and what it is refused for. */
+/** Client metadata: what a registration returns, and why it is rejected. */
 import { openRegistrationPolicy, type RegistrationPolicy, readClientMetadata } from '@portcullis/protocol';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -25,7 +25,7 @@ const read = (json: unknown, policy = openRegistrationPolicy) =>
   answerOf(() => readClientMetadata(json, policy));
 
 describe('readClientMetadata completes', () => {
-  it('[AS-DCR-63] a minimal body with the defaults of RFC 7591', () => {
+  it('[AS-DCR-63] readClientMetadata completes a minimal body with the defaults of RFC 7591', () => {
     expect(read({ redirect_uris: [callback] })).toEqual({
       redirect_uris: [callback],
       grant_types: ['authorization_code'],
@@ -38,7 +38,7 @@ describe('readClientMetadata completes', () => {
   const cases: readonly { description: string; given: Readonly<Record<string, unknown>>; expect: object }[] =
     [
       {
-        description: 'what describes the client',
+        description: 'readClientMetadata keeps the members that describe the client',
         given: {
           client_name: 'Notes CLI',
           client_uri: 'https://c.example',
@@ -57,73 +57,77 @@ describe('readClientMetadata completes', () => {
         },
       },
       {
-        description: 'names in any script',
+        description: 'readClientMetadata keeps names in any script',
         given: { client_name: 'Łódź notes 笔记 👩‍💻 مذكرات' },
         expect: { client_name: 'Łódź notes 笔记 👩‍💻 مذكرات' },
       },
       {
-        description: 'native when all stays on this computer',
+        description: 'readClientMetadata infers a native client when every redirect URI is loopback',
         given: { redirect_uris: ['http://localhost:3000/cb', 'http://127.0.0.1/cb'] },
         expect: { application_type: 'native' },
       },
       {
-        description: 'web when one does not',
+        description: 'readClientMetadata infers a web client when one redirect URI is not loopback',
         given: { redirect_uris: ['http://localhost:3000/cb', 'HTTPS://c.example/cb'] },
         expect: { application_type: 'web' },
       },
       {
-        description: 'the type that the client says',
+        description: 'readClientMetadata keeps the application type that the client states',
         given: { application_type: 'native' },
         expect: { application_type: 'native' },
       },
       {
-        description: 'both grants',
+        description: 'readClientMetadata keeps both grant types',
         given: { grant_types: ['authorization_code', 'refresh_token'] },
         expect: { grant_types: ['authorization_code', 'refresh_token'] },
       },
       {
-        description: 'the grants that are offered',
+        description: 'readClientMetadata keeps only the offered grant types',
         given: { grant_types: ['implicit', 'authorization_code', 'authorization_code'] },
         expect: { grant_types: ['authorization_code'] },
       },
       {
-        description: 'the response type that is offered',
+        description: 'readClientMetadata keeps only the offered response type',
         given: { response_types: ['token', 'code'] },
         expect: { response_types: ['code'] },
       },
       {
-        description: 'each redirect URI once',
+        description: 'readClientMetadata keeps each redirect URI once',
         given: { redirect_uris: [callback, callback] },
         expect: { redirect_uris: [callback] },
       },
       {
-        description: 'good redirect URIs beside a scheme that is not allowed',
+        description: 'readClientMetadata keeps good redirect URIs beside a scheme that is not allowed',
         given: { redirect_uris: ['cursor://host/cb', 'http://localhost:3000/cb'] },
         expect: { redirect_uris: ['http://localhost:3000/cb'] },
       },
-      { description: 'scopes, each once', given: { scope: ' a  b a' }, expect: { scope: 'a b' } },
       {
-        description: 'members that are null',
+        description: 'readClientMetadata keeps scopes, each once',
+        given: { scope: ' a  b a' },
+        expect: { scope: 'a b' },
+      },
+      {
+        description: 'readClientMetadata ignores members that are null',
         given: { client_name: null, jwks: null, scope: null },
         expect: sound,
       },
       {
-        description: 'members that are empty, as official SDKs send them',
+        description: 'readClientMetadata ignores empty members, as official SDKs send them',
         given: { client_uri: '', logo_uri: '', tos_uri: '', client_name: '', scope: '' },
         expect: sound,
       },
       {
-        description: '[AS-DCR-66] unknown and language-tagged members',
+        description: '[AS-DCR-66] readClientMetadata ignores unknown and language-tagged members',
         given: { 'client_name#de': 'Notizen', 'logo_uri#ja': 'https://c.example/ja.png', x_foo: { a: 1 } },
         expect: sound,
       },
       {
-        description: 'public keys',
+        description: 'readClientMetadata keeps public keys',
         given: { jwks: { keys: [publicKey] } },
         expect: { jwks: { keys: [publicKey] } },
       },
       {
-        description: 'the address of public keys',
+        description: 'readClientMetadata keeps the jwks_uri of public keys',
         given: { jwks_uri: 'https://c.example/jwks' },
         expect: { jwks_uri: 'https://c.example/jwks' },
       },
@@ -132,7 +136,7 @@ describe('readClientMetadata completes', () => {
     expect(read({ ...sound, ...given })).toMatchObject(expected);
   });
 
-  it('drops what is unknown, empty or null', () => {
+  it('readClientMetadata drops unknown, empty and null members', () => {
     const given = { ...sound, 'client_name#de': 'x', scope: ' ', client_uri: '', tos_uri: null, x: 1 };
     expect(Object.keys(read(given)).sort()).toEqual([
       'application_type',
@@ -143,7 +147,7 @@ describe('readClientMetadata completes', () => {
     ]);
   });
 
-  it('client credentials for an operator, without redirect URIs', () => {
+  it('readClientMetadata lets an operator register client credentials without redirect URIs', () => {
     expect(
       read(
         { grant_types: ['client_credentials'], token_endpoint_auth_method: 'client_secret_post' },
@@ -158,7 +162,7 @@ describe('readClientMetadata completes', () => {
     });
   });
 
-  it('private-use schemes and inner hosts where the operator allows them', () => {
+  it('readClientMetadata accepts private-use schemes and internal hosts where the operator allows them', () => {
     const given = { ...sound, redirect_uris: ['cursor://host/cb'], jwks_uri: 'http://localhost:1/jwks' };
     expect(read(given, { ...operator, allowPrivateHosts: true })).toMatchObject({
       redirect_uris: ['cursor://host/cb'],
@@ -180,17 +184,20 @@ describe('redirect_uris', () => {
     'file:///x',
     'view-source:https://c.example',
   ];
-  it.each(scripts)('[AS-REDIR-5 AS-DCR-64] T037 %j condemns the whole registration', (given) => {
-    expect(
-      refusalOf(() =>
-        readClientMetadata({ ...sound, redirect_uris: [callback, given] }, openRegistrationPolicy),
-      ),
-    ).toMatchObject({
-      code: 'invalid_redirect_uri',
-      status: 400,
-      description: expect.stringMatching(/^redirect_uris\.1: /),
-    });
-  });
+  it.each(scripts)(
+    '[AS-REDIR-5 AS-DCR-64] T037 the redirect URI %j condemns the whole registration',
+    (given) => {
+      expect(
+        refusalOf(() =>
+          readClientMetadata({ ...sound, redirect_uris: [callback, given] }, openRegistrationPolicy),
+        ),
+      ).toMatchObject({
+        code: 'invalid_redirect_uri',
+        status: 400,
+        description: expect.stringMatching(/^redirect_uris\.1: /),
+      });
+    },
+  );
 
   const cases: readonly { description: string; given: unknown }[] = [
     { description: 'missing', given: undefined },
@@ -212,11 +219,14 @@ describe('redirect_uris', () => {
     { description: 'only a scheme that is not allowed', given: ['myapp://cb'] },
     { description: 'one bad among good ones', given: [callback, 'http://evil.example/cb'] },
   ];
-  it.each(cases)('[AS-DCR-64 AS-REDIR-20] T038 $description: invalid_redirect_uri', ({ given }) => {
-    expect(read({ ...sound, redirect_uris: given })).toBe('invalid_redirect_uri');
-  });
+  it.each(cases)(
+    '[AS-DCR-64 AS-REDIR-20] T038 rejects redirect_uris that are or contain $description with invalid_redirect_uri',
+    ({ given }) => {
+      expect(read({ ...sound, redirect_uris: given })).toBe('invalid_redirect_uri');
+    },
+  );
 
-  it('[AS-REDIR-24] a refused scheme is not repeated, its place is told', () => {
+  it('[AS-REDIR-24] rejects a refused redirect URI scheme by its position without repeating it', () => {
     const refusal = refusalOf(() =>
       readClientMetadata({ ...sound, redirect_uris: ['x-evil-app://cb'] }, openRegistrationPolicy),
     );
@@ -236,7 +246,7 @@ describe('invalid_client_metadata', () => {
       (name) =>
         ['javascript:alert(1)', 'data:text/html,x', 'ftp://c.example', 'https://u@c.example', 5].map(
           (value) => ({
-            description: `T039 ${name} = ${value}`,
+            description: `T039 readClientMetadata rejects ${name} = ${value}`,
             given: { [name]: value },
           }),
         ),
@@ -256,45 +266,63 @@ describe('invalid_client_metadata', () => {
       'file:///x',
       'https://c.example/#x y',
     ].map((value) => ({
-      description: `T039 jwks_uri = ${value}`,
+      description: `T039 readClientMetadata rejects jwks_uri = ${value}`,
       given: { jwks_uri: value },
     })),
     {
-      description: '[AS-DCR-65] T041 jwks and jwks_uri',
+      description: '[AS-DCR-65] T041 readClientMetadata rejects jwks and jwks_uri',
       given: { jwks: { keys: [publicKey] }, jwks_uri: 'https://c.example/jwks' },
     },
-    { description: 'T041 a private key', given: { jwks: { keys: [{ ...publicKey, d: 'x' }] } } },
     {
-      description: 'T041 a private key beside a public one',
+      description: 'T041 readClientMetadata rejects a private key',
+      given: { jwks: { keys: [{ ...publicKey, d: 'x' }] } },
+    },
+    {
+      description: 'T041 readClientMetadata rejects a private key beside a public one',
       given: { jwks: { keys: [publicKey, { kty: 'RSA', n: 'x', e: 'AQAB', p: 'x' }] } },
     },
-    { description: 'T041 a symmetric key', given: { jwks: { keys: [{ kty: 'oct', k: 'x' }] } } },
-    { description: 'T041 a symmetric key in disguise', given: { jwks: { keys: [{ kty: 'RSA', k: 'x' }] } } },
-    { description: 'T041 a key without type', given: { jwks: { keys: [{ n: 'x' }] } } },
-    { description: 'T041 a key of an empty type', given: { jwks: { keys: [{ kty: '', n: 'x' }] } } },
-    { description: 'T041 no keys', given: { jwks: { keys: [] } } },
-    { description: 'T041 keys that are no list', given: { jwks: { keys: 'x' } } },
-    { description: 'T041 keys as a list', given: { jwks: [publicKey] } },
     {
-      description: 'T041 private_key_jwt without keys',
+      description: 'T041 readClientMetadata rejects a symmetric key',
+      given: { jwks: { keys: [{ kty: 'oct', k: 'x' }] } },
+    },
+    {
+      description: 'T041 readClientMetadata rejects a symmetric key in disguise',
+      given: { jwks: { keys: [{ kty: 'RSA', k: 'x' }] } },
+    },
+    {
+      description: 'T041 readClientMetadata rejects a key without type',
+      given: { jwks: { keys: [{ n: 'x' }] } },
+    },
+    {
+      description: 'T041 readClientMetadata rejects a key of an empty type',
+      given: { jwks: { keys: [{ kty: '', n: 'x' }] } },
+    },
+    { description: 'T041 readClientMetadata rejects an empty list of keys', given: { jwks: { keys: [] } } },
+    { description: 'T041 readClientMetadata rejects keys that are no list', given: { jwks: { keys: 'x' } } },
+    { description: 'T041 readClientMetadata rejects keys as a list', given: { jwks: [publicKey] } },
+    {
+      description: 'T041 readClientMetadata rejects private_key_jwt without keys',
       given: { token_endpoint_auth_method: 'private_key_jwt' },
       policy: operator,
     },
     {
-      description: '[AS-DCR-65] T041 a method that is not offered',
+      description: '[AS-DCR-65] T041 readClientMetadata rejects an authentication method that is not offered',
       given: { token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [publicKey] } },
     },
     {
-      description: '[AS-DCR-65] T041 an unknown method',
+      description: '[AS-DCR-65] T041 readClientMetadata rejects an unknown authentication method',
       given: { token_endpoint_auth_method: 'tls_client_auth' },
     },
     {
-      description: '[AS-DCR-65] T041 response types that fit no grant',
+      description: '[AS-DCR-65] T041 readClientMetadata rejects response types that fit no grant',
       given: { response_types: ['token'] },
     },
-    { description: '[AS-DCR-65] T041 no response type for codes', given: { response_types: [] } },
     {
-      description: '[AS-DCR-65] T041 a response type without its grant',
+      description: '[AS-DCR-65] T041 readClientMetadata rejects a code grant without a response type',
+      given: { response_types: [] },
+    },
+    {
+      description: '[AS-DCR-65] T041 readClientMetadata rejects a response type without its grant',
       given: {
         grant_types: ['client_credentials'],
         response_types: ['code'],
@@ -303,33 +331,60 @@ describe('invalid_client_metadata', () => {
       policy: operator,
     },
     {
-      description: 'T041 client credentials of a public client',
+      description: 'T041 readClientMetadata rejects client credentials for a public client',
       given: { grant_types: ['client_credentials'] },
       policy: operator,
     },
     {
-      description: 'T040 machine grants by open registration',
+      description: 'T040 readClientMetadata rejects machine grants by open registration',
       given: { grant_types: ['client_credentials', 'password'] },
     },
-    { description: 'T040 only a refresh grant', given: { grant_types: ['refresh_token'] } },
-    { description: 'no grant', given: { grant_types: [] } },
-    { description: '[AS-DCR-65] text for a list', given: { grant_types: 'authorization_code' } },
-    { description: '[AS-DCR-65] a number for a name', given: { client_name: 5 } },
-    { description: 'a name of 100 KB', given: { client_name: 'x'.repeat(100_000) } },
     {
-      description: 'T073 a name that turns the direction of reading',
+      description: 'T040 readClientMetadata rejects the refresh grant alone',
+      given: { grant_types: ['refresh_token'] },
+    },
+    { description: 'readClientMetadata rejects an empty list of grant types', given: { grant_types: [] } },
+    {
+      description: '[AS-DCR-65] readClientMetadata rejects text in place of a list',
+      given: { grant_types: 'authorization_code' },
+    },
+    {
+      description: '[AS-DCR-65] readClientMetadata rejects a number in place of a name',
+      given: { client_name: 5 },
+    },
+    {
+      description: 'readClientMetadata rejects a name of 100 KB',
+      given: { client_name: 'x'.repeat(100_000) },
+    },
+    {
+      description: 'T073 readClientMetadata rejects a client name that changes the text direction',
       given: { client_name: 'Notes\u202etxt.exe' },
     },
-    { description: 'a name that steers the terminal', given: { client_name: 'Notes\u001b[31m' } },
-    { description: 'a name of two lines', given: { client_name: 'Notes\nhttps://trusted.example' } },
-    { description: 'a name with half a character', given: { client_name: 'Notes\ud800' } },
-    { description: 'an unknown type', given: { application_type: 'spa' } },
-    { description: 'T013 a malformed scope', given: { scope: 'a"b' } },
     {
-      description: 'T013 ten thousand scopes',
+      description: 'readClientMetadata rejects a client name with terminal control sequences',
+      given: { client_name: 'Notes\u001b[31m' },
+    },
+    {
+      description: 'readClientMetadata rejects a name of two lines',
+      given: { client_name: 'Notes\nhttps://trusted.example' },
+    },
+    {
+      description: 'readClientMetadata rejects a client name with a lone surrogate',
+      given: { client_name: 'Notes\ud800' },
+    },
+    {
+      description: 'readClientMetadata rejects an unknown application type',
+      given: { application_type: 'spa' },
+    },
+    { description: 'T013 readClientMetadata rejects a malformed scope', given: { scope: 'a"b' } },
+    {
+      description: 'T013 readClientMetadata rejects ten thousand scopes',
       given: { scope: Array.from({ length: 10_000 }, (_, n) => n).join(' ') },
     },
-    { description: 'a malformed redirect URI and more', given: { redirect_uris: [5], client_name: 5 } },
+    {
+      description: 'readClientMetadata rejects a malformed redirect URI and more',
+      given: { redirect_uris: [5], client_name: 5 },
+    },
   ];
   it.each(cases)('$description', ({ given, policy }) => {
     const refusal = refusalOf(() =>
@@ -340,13 +395,16 @@ describe('invalid_client_metadata', () => {
     expect(read(sound)).toMatchObject(sound);
   });
 
-  it.each([null, [], 'x', 5, undefined, [sound]])('a body that is no object: %j', (given) => {
-    expect(read(given)).toBe('invalid_client_metadata');
-  });
+  it.each([null, [], 'x', 5, undefined, [sound]])(
+    'readClientMetadata rejects a body that is not an object: %j',
+    (given) => {
+      expect(read(given)).toBe('invalid_client_metadata');
+    },
+  );
 });
 
 describe('privileges', () => {
-  it('T040 no member that belongs to the server is kept', () => {
+  it('T040 readClientMetadata keeps no member that belongs to the server', () => {
     const hostile = JSON.parse(
       `{"redirect_uris":["${callback}"],"token_endpoint_auth_method":"none","scope":"admin","client_id":"chosen",` +
         '"client_secret":"chosen","trusted":true,"skip_consent":true,"require_pkce":false,"userId":"1","id":"x",' +
@@ -366,7 +424,7 @@ describe('privileges', () => {
     expect(Object.getPrototypeOf(metadata)).toBe(Object.prototype);
   });
 
-  it('T041 a private member cannot hide in the prototype of a key', () => {
+  it('T041 readClientMetadata keeps no private member hidden in the prototype of a key', () => {
     const keys = `{"keys":[{"kty":"EC","__proto__":{"d":"x","polluted":true}}]}`;
     const metadata = read({ ...sound, jwks: JSON.parse(keys) });
     expect(JSON.stringify(metadata)).not.toMatch(/polluted|"d"/);
@@ -399,7 +457,7 @@ describe('for all bodies', () => {
     { requiredKeys: [] },
   );
 
-  it('each is refused with a code of registration, or taken and taken the same again', () => {
+  it('rejects any client metadata with a registration error code, or accepts it and reads the result unchanged', () => {
     fc.assert(
       fc.property(body, fc.constantFrom(openRegistrationPolicy, operator), (given, policy) => {
         const metadata = read(given, policy);

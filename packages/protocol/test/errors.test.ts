@@ -1,4 +1,4 @@
-/** The one error: what each audience gets of it. */
+/** OAuthError: what each audience learns from it. */
 import {
   errorDocument,
   OAuthError,
@@ -26,15 +26,18 @@ describe('OAuthError', () => {
     { given: 'server_error', expect: 500 },
     { given: 'temporarily_unavailable', expect: 503 },
   ];
-  it.each(statuses)('[AS-TOK-67] $given has the status $expect', ({ given, expect: expected }) => {
-    expect(new OAuthError(given, 'Text.').status).toBe(expected);
-  });
+  it.each(statuses)(
+    '[AS-TOK-67] an OAuthError with the code $given has the status $expect',
+    ({ given, expect: expected }) => {
+      expect(new OAuthError(given, 'Text.').status).toBe(expected);
+    },
+  );
 
-  it('takes the status of its thrower', () => {
+  it('an OAuthError accepts a status from its thrower', () => {
     expect(new OAuthError('invalid_request', 'Too much.', { status: 413 }).status).toBe(413);
   });
 
-  it('keeps its private reason from the wire', () => {
+  it('an OAuthError keeps its private reason out of the response', () => {
     const error = new OAuthError('invalid_grant', 'The code is not valid.', {
       reason: 'spent at 12:00',
       cause: new Error('x'),
@@ -48,15 +51,15 @@ describe('OAuthError', () => {
     expect(error.cause).toBeInstanceOf(Error);
   });
 
-  it('leaves an empty description out', () => {
+  it('an OAuthError omits an empty error_description', () => {
     expect(errorDocument(new OAuthError('invalid_token', ''))).toEqual({ error: 'invalid_token' });
   });
 
-  it('carries what a challenge needs', () => {
+  it('an OAuthError carries the parameters of a challenge', () => {
     expect(new OAuthError('insufficient_scope', 'Text.', { scopes: ['a'] }).scopes).toEqual(['a']);
   });
 
-  it('an outage contains Retry-After', () => {
+  it('an OAuthError for an outage carries Retry-After', () => {
     expect(temporarilyUnavailable('database gone', 7)).toMatchObject({
       code: 'temporarily_unavailable',
       status: 503,
@@ -74,13 +77,16 @@ describe('errorText', () => {
     { description: 'a line break', given: 'a\r\nb', expect: 'a??b' },
     { description: 'NUL, escape, DEL', given: '\0\u001b\u007f', expect: '???' },
     { description: 'letters outside of ASCII', given: 'Größe', expect: 'Gr??e' },
-    { description: 'one for a character of two units', given: 'a😀b', expect: 'a?b' },
-    { description: 'half a character', given: '\ud83d', expect: '?' },
-  ])('[AS-AUTHZ-83 AS-TOK-77] $description', ({ given, expect: expected }) => {
-    expect(sanitizeErrorText(given)).toBe(expected);
-  });
+    { description: 'a character of two code units', given: 'a😀b', expect: 'a?b' },
+    { description: 'a lone surrogate', given: '\ud83d', expect: '?' },
+  ])(
+    '[AS-AUTHZ-83 AS-TOK-77] errorText makes $description safe for error_description',
+    ({ given, expect: expected }) => {
+      expect(sanitizeErrorText(given)).toBe(expected);
+    },
+  );
 
-  it('[AS-AUTHZ-83 AS-TOK-77] whatever the text, only %x20-21 / %x23-5B / %x5D-7E remain, and they stay', () => {
+  it('[AS-AUTHZ-83 AS-TOK-77] errorText keeps the characters %x20-21 / %x23-5B / %x5D-7E of any text, and no others', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const written = sanitizeErrorText(text);

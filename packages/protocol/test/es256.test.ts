@@ -1,4 +1,4 @@
-/** ES256: published vectors, the edge cases of DER, and agreement with a second implementation. */
+/** ES256: published test vectors, the edge cases of DER, and agreement with a second implementation. */
 import { createPublicKey, generateKeyPairSync, type KeyObject, sign, verify } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { createEs256, derToJose, joseToDer } from '../src/es256.ts';
@@ -31,7 +31,7 @@ describe('published ES256 signatures', () => {
       'F1ABB023518351CD71D881567B1EA663ED3EFCF6C5132B354F28D3B0B7D38367',
       '019F4113742A2B14BD25926B49C649155F267E60D3814B4C0CC84250E46F0083',
     ],
-  ])('verifies the RFC 6979 signature of "%s" and nothing close to it', (message, r, s) => {
+  ])('verifies the ES256 signature of RFC 6979 over "%s" and nothing close to it', (message, r, s) => {
     const signature = hex(r + s);
     expect(es256.verify(Buffer.from(message), signature, key)).toBe(true);
     expect(Buffer.from(derToJose(toDer(signature)))).toEqual(signature);
@@ -39,7 +39,7 @@ describe('published ES256 signatures', () => {
     expect(es256.verify(Buffer.from(message), hex(s + r), key)).toBe(false);
   });
 
-  it('verifies the example of RFC 7515 appendix A.3', () => {
+  it('verifies the ES256 example of RFC 7515 appendix A.3', () => {
     const jws =
       'eyJhbGciOiJFUzI1NiJ9.eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ.' +
       'DtEhU3ljbEg8L38VWAfUAqOyKAM6-Xx-F4GawxaepmXFCgfTjDxw5djxLa8ISlSApmWQxfKTUJqPP3-Kg6NU1Q';
@@ -66,7 +66,7 @@ describe('DER conversion', () => {
     ['one leading zero', n('00'), n('0001')],
     ['a leading zero before a high bit', n('0080'), n('00ff')],
     ['thirty-one leading zeros', n('', '00').replace(/..$/, '01'), n('', '00').replace(/..$/, '80')],
-  ])('converts to DER and back: %s', (_what, r, s) => {
+  ])('converts a signature to DER and back: %s', (_what, r, s) => {
     const jose = hex(r + s);
     const der = toDer(jose);
     expect(Buffer.from(derToJose(der))).toEqual(jose);
@@ -84,7 +84,7 @@ describe('DER conversion', () => {
       `30 44 02 20 00 ff${zeros(30)} 02 20 00 80 ${zeros(30)}`,
     ],
     ['the longest numbers', 'ff'.repeat(64), `30 46 02 21 00 ${'ff'.repeat(32)} 02 21 00 ${'ff'.repeat(32)}`],
-  ])('encodes %s in the shortest DER', (_, jose, der) => {
+  ])('encodes a signature with %s in the shortest DER', (_, jose, der) => {
     expect(Buffer.from(toDer(hex(jose))).toString('hex')).toBe(der.replaceAll(' ', ''));
   });
 
@@ -96,7 +96,7 @@ describe('DER conversion', () => {
     ['R of zero', zeros(32) + '01'.repeat(32)],
     ['S of zero', '01'.repeat(32) + zeros(32)],
     ['both of zero', zeros(64)],
-  ])('encodes no signature of %s', (_, jose) => {
+  ])('refuses to encode a signature of %s as DER', (_, jose) => {
     expect(joseToDer(hex(jose))).toBeNull();
   });
 
@@ -112,16 +112,16 @@ describe('DER conversion', () => {
     ['one number only', '3003020101'],
     ['33 bytes', `3026 0221 01${'11'.repeat(32)} 020101`],
     ['33 bytes after a zero', `3027 0222 0001${'11'.repeat(32)} 020101`],
-  ])('rejects DER with %s', (_what, der) => {
+  ])('rejects a DER signature with %s', (_what, der) => {
     expect(() => derToJose(hex(der))).toThrow(RangeError);
   });
 
-  it.each([0, 63, 65, 128])('rejects a signature of %i bytes', (length) => {
+  it.each([0, 63, 65, 128])('rejects an ES256 signature of %i bytes', (length) => {
     const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     expect(es256.verify(Buffer.from('input'), Buffer.alloc(length, 1), publicKey)).toBe(false);
   });
 
-  it('rejects a signature of zeros', () => {
+  it('rejects an ES256 signature of zeros', () => {
     const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     expect(es256.verify(Buffer.from('input'), Buffer.alloc(64), publicKey)).toBe(false);
   });
@@ -130,7 +130,7 @@ describe('DER conversion', () => {
 describe('node:crypto with ieee-p1363', () => {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 
-  it('agrees on 2,000 signatures, among them numbers with leading zeros', () => {
+  it('agrees with node:crypto on 2,000 ES256 signatures, among them numbers with leading zeros', () => {
     let short = 0;
     for (let count = 0; count < 2000; count++) {
       const input = Buffer.from(`input ${count}`);

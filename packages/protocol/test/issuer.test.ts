@@ -1,4 +1,4 @@
-/** Issuer identifiers, and where metadata stands. */
+/** Issuer identifiers, and the well-known URLs of metadata documents. */
 import {
   authorizationBaseUrl,
   defaultEndpoints,
@@ -17,21 +17,21 @@ describe('issuerError', () => {
     { given: 'http://localhost:8484' },
     { given: 'http://127.0.0.1:8484' },
     { given: 'http://[::1]:8484' },
-  ])('takes $given', ({ given }) => {
+  ])('issuerError accepts $given', ({ given }) => {
     expect(issuerError(given)).toBeNull();
   });
 
   it.each([
-    { description: 'plain http', given: 'http://as.example', expect: 'https' },
+    { description: 'the http scheme', given: 'http://as.example', expect: 'https' },
     { description: 'a query', given: 'https://as.example?x=1', expect: 'no query' },
     { description: 'an empty query', given: 'https://as.example/?', expect: 'no query' },
     { description: 'a fragment', given: 'https://as.example#x', expect: 'no fragment' },
     { description: 'an empty fragment', given: 'https://as.example/#', expect: 'no fragment' },
-    { description: 'no URL', given: 'as.example', expect: 'absolute' },
-    { description: 'user info', given: 'https://u@as.example', expect: 'absolute' },
-    { description: 'a script', given: 'javascript:alert(1)', expect: 'absolute' },
-    { description: 'nothing', given: '', expect: 'absolute' },
-  ])('[AS-META-60] refuses $description', ({ given, expect: expected }) => {
+    { description: 'no scheme', given: 'as.example', expect: 'absolute' },
+    { description: 'userinfo', given: 'https://u@as.example', expect: 'absolute' },
+    { description: 'the javascript scheme', given: 'javascript:alert(1)', expect: 'absolute' },
+    { description: 'no characters at all', given: '', expect: 'absolute' },
+  ])('[AS-META-60] issuerError rejects an issuer with $description', ({ given, expect: expected }) => {
     expect(issuerError(given)).toContain(expected);
   });
 });
@@ -43,26 +43,30 @@ describe('serverMetadataUrls', () => {
     expect: readonly string[];
   }[] = [
     {
-      description: 'RFC 8414 only',
+      description: 'serverMetadataUrls returns the RFC 8414 URLs only',
       given: ['https://a.ex/t1', ['oauth']],
       expect: ['https://a.ex/.well-known/oauth-authorization-server/t1'],
     },
     {
-      description: 'OpenID Connect only',
+      description: 'serverMetadataUrls returns the OpenID Connect URLs only',
       given: ['https://a.ex/t1', ['oidc']],
       expect: [
         'https://a.ex/.well-known/openid-configuration/t1',
         'https://a.ex/t1/.well-known/openid-configuration',
       ],
     },
-    { description: 'neither', given: ['https://a.ex', []], expect: [] },
     {
-      description: 'any terminating slash MUST be removed: after the host',
+      description: 'serverMetadataUrls returns no URLs when neither kind is asked for',
+      given: ['https://a.ex', []],
+      expect: [],
+    },
+    {
+      description: 'serverMetadataUrls removes a terminating slash after the host',
       given: ['https://a.ex/', ['oauth']],
       expect: ['https://a.ex/.well-known/oauth-authorization-server'],
     },
     {
-      description: 'any terminating slash MUST be removed: after a path',
+      description: 'serverMetadataUrls removes a terminating slash after a path',
       given: ['https://a.ex/t1/t2/', ['oauth', 'oidc']],
       expect: [
         'https://a.ex/.well-known/oauth-authorization-server/t1/t2',
@@ -71,12 +75,12 @@ describe('serverMetadataUrls', () => {
       ],
     },
     {
-      description: 'a port stays',
+      description: 'serverMetadataUrls keeps a port',
       given: ['http://localhost:8484', ['oauth']],
       expect: ['http://localhost:8484/.well-known/oauth-authorization-server'],
     },
     {
-      description: 'query and fragment, which no issuer has, do not get in',
+      description: 'serverMetadataUrls omits query and fragment, which no issuer has',
       given: ['https://a.ex/t1?x=1#y', ['oauth']],
       expect: ['https://a.ex/.well-known/oauth-authorization-server/t1'],
     },
@@ -89,7 +93,7 @@ describe('serverMetadataUrls', () => {
 describe('resourceMetadataUrls', () => {
   it.each([
     {
-      description: '[S-PRM-61] the slash after the host is dropped before insertion',
+      description: '[S-PRM-61] resourceMetadataUrls drops the slash after the host before insertion',
       given: 'https://h.example/mcp',
       expect: [
         'https://h.example/.well-known/oauth-protected-resource/mcp',
@@ -97,7 +101,7 @@ describe('resourceMetadataUrls', () => {
       ],
     },
     {
-      description: 'the slash after a path stays at first',
+      description: 'resourceMetadataUrls keeps the slash after a path in the first URL',
       given: 'https://h.example/mcp/',
       expect: [
         'https://h.example/.well-known/oauth-protected-resource/mcp/',
@@ -106,7 +110,7 @@ describe('resourceMetadataUrls', () => {
       ],
     },
     {
-      description: 'a query goes with the path',
+      description: 'resourceMetadataUrls keeps a query with the path',
       given: 'https://h.example/mcp?tenant=1',
       expect: [
         'https://h.example/.well-known/oauth-protected-resource/mcp?tenant=1',
@@ -114,7 +118,7 @@ describe('resourceMetadataUrls', () => {
       ],
     },
     {
-      description: 'a query without path',
+      description: 'resourceMetadataUrls keeps a query without a path',
       given: 'https://h.example/?tenant=1',
       expect: [
         'https://h.example/.well-known/oauth-protected-resource?tenant=1',
@@ -122,12 +126,12 @@ describe('resourceMetadataUrls', () => {
       ],
     },
     {
-      description: 'a fragment does not get in',
+      description: 'resourceMetadataUrls omits a fragment',
       given: 'https://h.example/#x',
       expect: ['https://h.example/.well-known/oauth-protected-resource'],
     },
     {
-      description: 'a path that begins with two slashes leads to no other host',
+      description: 'resourceMetadataUrls never leads to another host by a path that begins with two slashes',
       given: 'https://h.example//evil.example/x',
       expect: [
         'https://h.example/.well-known/oauth-protected-resource//evil.example/x',
@@ -145,7 +149,7 @@ describe('what is no web address', () => {
     { description: 'defaultEndpoints', given: defaultEndpoints },
     { description: 'resourceMetadataUrls', given: resourceMetadataUrls },
     { description: 'serverMetadataUrls', given: (text: string) => serverMetadataUrls(text, ['oauth']) },
-  ])('$description throws a TypeError that does not repeat it', ({ given }) => {
+  ])('$description throws a TypeError that does not repeat text that is no web URL', ({ given }) => {
     for (const text of ['javascript:alert(1)', 'a.example', 'https://u@evil.example', '']) {
       expect(() => given(text)).toThrow(TypeError);
       expect(() => given(text)).toThrow(/^The URL must be an absolute/);

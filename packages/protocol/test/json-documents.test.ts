@@ -1,4 +1,4 @@
-/** Metadata documents of authorization servers and protected resources: read, built, and hostile. */
+/** Metadata documents of authorization servers and protected resources: reading, building, and hostile input. */
 import {
   protectedResourceMetadata,
   readAuthorizationServerMetadata,
@@ -17,9 +17,13 @@ const resource = { resource: 'https://mcp.example/mcp', authorization_servers: [
 
 describe('readAuthorizationServerMetadata', () => {
   it.each([
-    { description: 'RFC 8414', given: server, expect: server },
     {
-      description: '[C-META-3] every member that is used',
+      description: 'readAuthorizationServerMetadata reads an RFC 8414 document',
+      given: server,
+      expect: server,
+    },
+    {
+      description: '[C-META-3] readAuthorizationServerMetadata reads every member in use',
       given: {
         ...server,
         registration_endpoint: 'https://as.example/oauth/register',
@@ -38,30 +42,30 @@ describe('readAuthorizationServerMetadata', () => {
       expect: { jwks_uri: 'https://as.example/jwks', code_challenge_methods_supported: ['S256'] },
     },
     {
-      description: 'the issuer as it is written',
+      description: 'readAuthorizationServerMetadata reads the issuer as it is written',
       given: { issuer: 'HTTPS://AS.example:443/' },
       expect: { issuer: 'HTTPS://AS.example:443/' },
     },
     {
-      description: 'loopback over http',
+      description: 'readAuthorizationServerMetadata accepts loopback over http',
       given: { ...server, token_endpoint: 'http://localhost:1/t' },
       expect: { token_endpoint: 'http://localhost:1/t' },
     },
     {
-      description: 'empty lists',
+      description: 'readAuthorizationServerMetadata reads empty lists',
       given: { ...server, code_challenge_methods_supported: [] },
       expect: { code_challenge_methods_supported: [] },
     },
     {
-      description: 'an endpoint with a query',
+      description: 'readAuthorizationServerMetadata reads an endpoint with a query',
       given: { ...server, token_endpoint: 'https://as.example/t?x=1' },
       expect: { token_endpoint: 'https://as.example/t?x=1' },
     },
-  ])('reads $description', ({ given, expect: expected }) => {
+  ])('$description', ({ given, expect: expected }) => {
     expect(readAuthorizationServerMetadata(given)).toMatchObject({ document: expected });
   });
 
-  it('leaves out unknown and null members', () => {
+  it('readAuthorizationServerMetadata omits unknown and null members', () => {
     const given = {
       ...server,
       registration_endpoint: null,
@@ -96,44 +100,65 @@ describe('readAuthorizationServerMetadata', () => {
     '',
     'gopher://as.example/',
   ];
-  it.each(endpoints)('[C-META-62 C-URL-40] T109 T110 takes no unsafe %s', (name) => {
-    for (const given of unsafe) {
-      expect(readAuthorizationServerMetadata({ ...server, [name]: given })).toEqual({
-        issues: [expect.stringContaining(name)],
-      });
-    }
-  });
+  it.each(endpoints)(
+    '[C-META-62 C-URL-40] T109 T110 readAuthorizationServerMetadata rejects an unsafe %s',
+    (name) => {
+      for (const given of unsafe) {
+        expect(readAuthorizationServerMetadata({ ...server, [name]: given })).toEqual({
+          issues: [expect.stringContaining(name)],
+        });
+      }
+    },
+  );
 
   it.each([
     {
-      description: 'T112 an issuer that is an array',
+      description:
+        'T112 readAuthorizationServerMetadata explains what is wrong with an issuer that is an array',
       given: { ...server, issuer: ['https://as.example'] },
       expect: 'issuer',
     },
-    { description: 'no issuer', given: { ...server, issuer: undefined }, expect: 'issuer' },
     {
-      description: 'a list that is text',
+      description: 'readAuthorizationServerMetadata explains what is wrong with a missing issuer',
+      given: { ...server, issuer: undefined },
+      expect: 'issuer',
+    },
+    {
+      description: 'readAuthorizationServerMetadata explains what is wrong with text in place of a list',
       given: { ...server, code_challenge_methods_supported: 'S256' },
       expect: 'code_challenge_methods_supported',
     },
     {
-      description: 'a list of numbers',
+      description: 'readAuthorizationServerMetadata explains what is wrong with a list of numbers',
       given: { ...server, grant_types_supported: [1] },
       expect: 'grant_types_supported.0',
     },
     {
-      description: 'text for a flag',
+      description: 'readAuthorizationServerMetadata explains what is wrong with text in place of a boolean',
       given: { ...server, authorization_response_iss_parameter_supported: 'true' },
       expect: 'authorization_response_iss_parameter_supported',
     },
-    { description: 'an array', given: [server], expect: 'JSON object' },
-    { description: 'text', given: '<html>', expect: 'JSON object' },
-    { description: 'null', given: null, expect: 'JSON object' },
-  ])('tells what is wrong: $description', ({ given, expect: expected }) => {
+    {
+      description:
+        'readAuthorizationServerMetadata explains what is wrong with an array in place of a document',
+      given: [server],
+      expect: 'JSON object',
+    },
+    {
+      description: 'readAuthorizationServerMetadata explains what is wrong with text in place of a document',
+      given: '<html>',
+      expect: 'JSON object',
+    },
+    {
+      description: 'readAuthorizationServerMetadata explains what is wrong with null in place of a document',
+      given: null,
+      expect: 'JSON object',
+    },
+  ])('$description', ({ given, expect: expected }) => {
     expect(readAuthorizationServerMetadata(given)).toEqual({ issues: [expect.stringContaining(expected)] });
   });
 
-  it('tells all that is wrong at once, and repeats none of it', () => {
+  it('readAuthorizationServerMetadata reports every issue at once without repeating the values', () => {
     const reading = readAuthorizationServerMetadata({
       issuer: 5,
       token_endpoint: 'javascript:evil',
@@ -152,88 +177,114 @@ describe('readAuthorizationServerMetadata', () => {
 
 describe('readProtectedResourceMetadata', () => {
   it.each([
-    { description: '[S-PRM-2] the least', given: resource, expect: resource },
     {
-      description: '[S-PRM-3 C-PRM-2] several authorization servers',
+      description: '[S-PRM-2] readProtectedResourceMetadata reads a document with only the required members',
+      given: resource,
+      expect: resource,
+    },
+    {
+      description: '[S-PRM-3 C-PRM-2] readProtectedResourceMetadata reads several authorization servers',
       given: { ...resource, authorization_servers: ['https://a.example', 'https://b.example/t'] },
       expect: { ...resource, authorization_servers: ['https://a.example', 'https://b.example/t'] },
     },
     {
-      description: '[C-PRM-62] and leaves out unknown members',
+      description: '[C-PRM-62] readProtectedResourceMetadata omits unknown members',
       given: { ...resource, scopes_supported: ['a'], resource_name: 'Notes', signed_metadata: 'ey', x: 1 },
       expect: { ...resource, scopes_supported: ['a'], resource_name: 'Notes' },
     },
     {
-      description: 'loopback over http',
+      description: 'readProtectedResourceMetadata accepts loopback over http',
       given: { resource: 'http://localhost:1/mcp', authorization_servers: ['http://127.0.0.1:2'] },
       expect: { resource: 'http://localhost:1/mcp', authorization_servers: ['http://127.0.0.1:2'] },
     },
-    { description: 'null as absent', given: { ...resource, scopes_supported: null }, expect: resource },
-  ])('reads $description', ({ given, expect: expected }) => {
+    {
+      description: 'readProtectedResourceMetadata reads null as absent',
+      given: { ...resource, scopes_supported: null },
+      expect: resource,
+    },
+  ])('$description', ({ given, expect: expected }) => {
     expect(readProtectedResourceMetadata(given)).toEqual({ document: expected });
   });
 
   it.each([
     {
-      description: '[S-PRM-2] no authorization server named',
+      description:
+        '[S-PRM-2] readProtectedResourceMetadata explains what is wrong with a document that names no authorization server',
       given: { resource: resource.resource },
       expect: 'authorization_servers',
     },
     {
-      description: '[S-PRM-2] an empty list',
+      description:
+        '[S-PRM-2] readProtectedResourceMetadata explains what is wrong with an empty list of authorization servers',
       given: { ...resource, authorization_servers: [] },
       expect: 'at least one',
     },
     {
-      description: '[S-PRM-2] text for a list',
+      description:
+        '[S-PRM-2] readProtectedResourceMetadata explains what is wrong with text in place of a list',
       given: { ...resource, authorization_servers: 'https://as.example' },
       expect: 'authorization_servers',
     },
     {
-      description: '[S-PRM-2] an entry that is no URL',
+      description:
+        '[S-PRM-2] readProtectedResourceMetadata explains what is wrong with an authorization server that is no URL',
       given: { ...resource, authorization_servers: ['as'] },
       expect: 'authorization_servers.0',
     },
     {
-      description: 'T103 an authorization server over plain http',
+      description:
+        'T103 readProtectedResourceMetadata explains what is wrong with an authorization server over plain http',
       given: { ...resource, authorization_servers: ['http://169.254.169.254'] },
       expect: 'https',
     },
     {
-      description: 'T103 an authorization server that is a file',
+      description:
+        'T103 readProtectedResourceMetadata explains what is wrong with an authorization server with a file: URL',
       given: { ...resource, authorization_servers: ['file:///x'] },
       expect: 'authorization_servers.0',
     },
     {
-      description: 'an authorization server with a query',
+      description:
+        'readProtectedResourceMetadata explains what is wrong with an authorization server with a query',
       given: { ...resource, authorization_servers: ['https://as.example?x'] },
       expect: 'no query',
     },
     {
-      description: '[S-PRM-60] no resource',
+      description: '[S-PRM-60] readProtectedResourceMetadata explains what is wrong with a missing resource',
       given: { authorization_servers: ['https://as.example'] },
       expect: 'resource',
     },
     {
-      description: '[S-PRM-60] a resource over plain http',
+      description:
+        '[S-PRM-60] readProtectedResourceMetadata explains what is wrong with a resource over plain http',
       given: { ...resource, resource: 'http://mcp.example' },
       expect: 'resource',
     },
     {
-      description: '[S-PRM-60] a resource with a fragment',
+      description:
+        '[S-PRM-60] readProtectedResourceMetadata explains what is wrong with a resource with a fragment',
       given: { ...resource, resource: 'https://mcp.example#x' },
       expect: 'no fragment',
     },
-    { description: 'T104 an empty resource', given: { ...resource, resource: '' }, expect: 'resource' },
-    { description: 'an array', given: [], expect: 'JSON object' },
-  ])('tells what is wrong: $description', ({ given, expect: expected }) => {
+    {
+      description: 'T104 readProtectedResourceMetadata explains what is wrong with an empty resource',
+      given: { ...resource, resource: '' },
+      expect: 'resource',
+    },
+    {
+      description:
+        'readProtectedResourceMetadata explains what is wrong with an array in place of a document',
+      given: [],
+      expect: 'JSON object',
+    },
+  ])('$description', ({ given, expect: expected }) => {
     const reading = readProtectedResourceMetadata(given);
     expect('issues' in reading && reading.issues.join()).toContain(expected);
   });
 });
 
 describe('protectedResourceMetadata', () => {
-  it('[S-PRM-65 S-PRM-66] names scopes, methods and the resource', () => {
+  it('[S-PRM-65 S-PRM-66] protectedResourceMetadata names scopes, methods and the resource', () => {
     const built = protectedResourceMetadata({
       resource: 'https://mcp.example/mcp',
       authorizationServers: ['https://as.example'],
@@ -251,7 +302,7 @@ describe('protectedResourceMetadata', () => {
     expect(readProtectedResourceMetadata(JSON.parse(JSON.stringify(built)))).toEqual({ document: built });
   });
 
-  it('[S-PRM-63] leaves out what is empty: no [], no null', () => {
+  it('[S-PRM-63] protectedResourceMetadata leaves out what is empty: no [], no null', () => {
     const built = protectedResourceMetadata({
       resource: 'https://mcp.example/mcp',
       authorizationServers: ['https://as.example'],
@@ -278,7 +329,7 @@ describe('hostile JSON', () => {
       given: `{${members},"x":${'['.repeat(5000)}${']'.repeat(5000)}}`,
     },
     {
-      description: 'the last of duplicate keys, as JSON has it',
+      description: 'duplicate keys, of which JSON keeps the last',
       given: `{"issuer":"https://evil.example","resource":"https://evil.example",${members}}`,
     },
   ];
@@ -292,12 +343,12 @@ describe('hostile JSON', () => {
     });
   }
 
-  it('T112 a required member is not found in a prototype', () => {
+  it('T112 finds no required member of a metadata document in a prototype', () => {
     const given: unknown = JSON.parse('{"__proto__":{"issuer":"https://evil.example"}}');
     expect(readAuthorizationServerMetadata(given)).toEqual({ issues: [expect.stringContaining('issuer')] });
   });
 
-  it('T112 reports a list of a hundred thousand issues in twenty', () => {
+  it('T112 reports at most twenty of a hundred thousand issues in a metadata document', () => {
     const reading = readAuthorizationServerMetadata({
       ...server,
       scopes_supported: new Array(100_000).fill(1),

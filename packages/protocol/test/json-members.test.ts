@@ -1,4 +1,4 @@
-/** Member names of JSON: rejects duplicate and escaped names, about which parsers disagree. */
+/** JSON member names: rejects duplicate and escaped names, on which parsers disagree. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { checkJsonMembers } from '../src/parsing/json-members.ts';
@@ -28,7 +28,7 @@ describe('T096 T112 a name in disguise', () => {
     ['an underscore', '{"redirect\\u005furis":1}'],
     ['deep inside', '[1,{"a":[{"\\u0061"\n\t:1}]}]'],
     ['behind strings full of quotes', '{"\\"":"\\\\\\"","\\u0061":1}'],
-  ])('is found: %s', (_, text) => {
+  ])('detects an escaped member name: %s', (_, text) => {
     expect(issueOf(text)).toEqual(DISGUISED);
   });
 
@@ -39,11 +39,11 @@ describe('T096 T112 a name in disguise', () => {
     ['letters beyond ASCII', '{"gr\\u00f6\\u00dfe":1}'],
     ['what has to be escaped, or often is', '{"\\"\\\\\\n\\u0000\\u003c\\u0022\\/":1}'],
     ['nothing', '{}'],
-  ])('is not: %s', (_, text) => {
+  ])('reports no escaped member name: %s', (_, text) => {
     expect(issueOf(text)).toBeNull();
   });
 
-  it('is found in any document, and in none that an encoder writes', () => {
+  it('detects an escaped member name in any document, and none in the output of a JSON encoder', () => {
     fc.assert(
       fc.property(fc.json(), fc.stringMatching(/^\w+$/), (json, name) => {
         // What V8 makes of escaped names depends on what it has read before.
@@ -57,7 +57,7 @@ describe('T096 T112 a name in disguise', () => {
 });
 
 describe('T112 a name that is there twice', () => {
-  it('is found in any document, however deep', () => {
+  it('detects a duplicate member name in any document, at any depth', () => {
     fc.assert(
       fc.property(fc.json(), fc.json(), fc.string(), (one, other, name) => {
         const quoted = JSON.stringify(name);
@@ -69,7 +69,7 @@ describe('T112 a name that is there twice', () => {
     );
   });
 
-  it('is looked for so deep and no deeper', () => {
+  it('rejects a document nested deeper than the limit for duplicate member names', () => {
     const nested = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
     expect([issueOf(nested(16), 16), issueOf(nested(17), 16)]).toEqual([
       null,

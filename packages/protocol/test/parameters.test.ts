@@ -7,37 +7,91 @@ import { anyText, wholeText } from './texts.ts';
 
 describe('one', () => {
   it.each([
-    { description: 'present', given: 'a=b', expect: 'b' },
-    { description: 'decoded once', given: 'a=b%2520c+d', expect: 'b%20c d' },
-    { description: 'UTF-8', given: 'a=%C3%BC', expect: 'ü' },
-    { description: 'absent', given: 'b=c', expect: undefined },
-    { description: '[AS-AUTHZ-61 AS-TOK-63] sent without a value', given: 'a=', expect: undefined },
-    { description: '[AS-AUTHZ-61 AS-TOK-63] sent without an equals sign', given: 'a', expect: undefined },
-    { description: '[AS-AUTHZ-61 AS-TOK-63] T006 repeated', given: 'a=b&a=c', expect: 'invalid_request' },
+    { description: 'readParameters reads a parameter that is present', given: 'a=b', expect: 'b' },
     {
-      description: '[AS-AUTHZ-61 AS-TOK-63] T006 repeated with the same value',
+      description: 'readParameters percent-decodes a parameter exactly once',
+      given: 'a=b%2520c+d',
+      expect: 'b%20c d',
+    },
+    { description: 'readParameters reads a parameter as UTF-8', given: 'a=%C3%BC', expect: 'ü' },
+    {
+      description: 'readParameters reads an absent parameter as undefined',
+      given: 'b=c',
+      expect: undefined,
+    },
+    {
+      description: '[AS-AUTHZ-61 AS-TOK-63] readParameters reads a parameter sent without a value as absent',
+      given: 'a=',
+      expect: undefined,
+    },
+    {
+      description:
+        '[AS-AUTHZ-61 AS-TOK-63] readParameters reads a parameter sent without an equals sign as absent',
+      given: 'a',
+      expect: undefined,
+    },
+    {
+      description: '[AS-AUTHZ-61 AS-TOK-63] T006 readParameters rejects a repeated parameter',
+      given: 'a=b&a=c',
+      expect: 'invalid_request',
+    },
+    {
+      description:
+        '[AS-AUTHZ-61 AS-TOK-63] T006 readParameters rejects a parameter repeated with the same value',
       given: 'a=b&a=b',
       expect: 'invalid_request',
     },
-    { description: 'T006 repeated, once empty', given: 'a=&a=b', expect: 'invalid_request' },
-    { description: 'T006 repeated in an encoded spelling', given: 'a=b&%61=c', expect: 'invalid_request' },
     {
-      description: '[AS-AUTHZ-61 AS-TOK-63] beside unknown ones',
+      description: 'T006 readParameters rejects a repeated parameter even if one value is empty',
+      given: 'a=&a=b',
+      expect: 'invalid_request',
+    },
+    {
+      description: 'T006 readParameters rejects a parameter repeated under a percent-encoded name',
+      given: 'a=b&%61=c',
+      expect: 'invalid_request',
+    },
+    {
+      description: '[AS-AUTHZ-61 AS-TOK-63] readParameters reads a parameter beside unknown ones',
       given: 'x=1&x=2&a=b&y[]=3',
       expect: 'b',
     },
-    { description: 'T006 in brackets', given: 'a[]=b', expect: undefined },
-    { description: 'T006 with an operator', given: 'a[$ne]=b', expect: undefined },
-    { description: 'of another case', given: 'A=b', expect: undefined },
-    { description: 'a broken percent-encoding stays', given: 'a=%zz', expect: '%zz' },
-    { description: 'behind a question mark, which is part of its name', given: '?a=b', expect: undefined },
-    { description: 'the same where something is unusual', given: '?a=b&c=%ff', expect: undefined },
+    {
+      description: 'T006 readParameters does not read a name with brackets as an array',
+      given: 'a[]=b',
+      expect: undefined,
+    },
+    {
+      description: 'T006 readParameters does not read a bracketed operator as part of a parameter',
+      given: 'a[$ne]=b',
+      expect: undefined,
+    },
+    {
+      description: 'readParameters compares parameter names case-sensitively',
+      given: 'A=b',
+      expect: undefined,
+    },
+    {
+      description: 'readParameters keeps malformed percent-encoding as it is',
+      given: 'a=%zz',
+      expect: '%zz',
+    },
+    {
+      description: 'readParameters takes a leading question mark as part of the name',
+      given: '?a=b',
+      expect: undefined,
+    },
+    {
+      description: 'readParameters takes a leading question mark as part of the name beside malformed UTF-8',
+      given: '?a=b&c=%ff',
+      expect: undefined,
+    },
   ])('$description', ({ given, expect: expected }) => {
     expect(answerOf(() => readParameters(given).one('a'))).toBe(expected);
   });
 
   it.each(['redirect_uri', 'client_id', 'state', 'scope', 'code_challenge', 'response_type'])(
-    '[AS-AUTHZ-61] T006 two %s are refused, and one is not',
+    '[AS-AUTHZ-61] T006 readParameters rejects two %s parameters and accepts one',
     (name) => {
       expect(refusalOf(() => readParameters(`${name}=1&${name}=2`).one(name))).toMatchObject({
         code: 'invalid_request',
@@ -55,7 +109,7 @@ describe('required', () => {
     { description: 'absent', given: '', expect: 'invalid_request' },
     { description: 'empty', given: 'a=', expect: 'invalid_request' },
     { description: 'repeated', given: 'a=b&a=c', expect: 'invalid_request' },
-  ])('$description', ({ given, expect: expected }) => {
+  ])('a required parameter that is $description reads as $expect', ({ given, expect: expected }) => {
     expect(answerOf(() => readParameters(given).required('a'))).toBe(expected);
   });
 });
@@ -63,12 +117,20 @@ describe('required', () => {
 describe('all', () => {
   it.each([
     {
-      description: '[AS-AUTHZ-61] T006 only resource may repeat',
+      description: '[AS-AUTHZ-61] T006 readParameters lets only resource repeat',
       given: 'resource=a&resource=b',
       expect: ['a', 'b'],
     },
-    { description: 'none', given: '', expect: [] },
-    { description: 'empty ones are absent', given: 'resource=&resource=a', expect: ['a'] },
+    {
+      description: 'readParameters returns an empty list of values for an absent parameter',
+      given: '',
+      expect: [],
+    },
+    {
+      description: 'readParameters omits empty values from a list of values',
+      given: 'resource=&resource=a',
+      expect: ['a'],
+    },
   ])('$description', ({ given, expect: expected }) => {
     expect(readParameters(given).all('resource')).toEqual(expected);
   });
@@ -77,14 +139,14 @@ describe('all', () => {
 describe('names that objects have', () => {
   const hostile = '__proto__[scope]=admin&__proto__=x&constructor.prototype.scope=1&constructor=y&toString=z';
 
-  it('T006 change no object', () => {
+  it('T006 parameters named like object members change no object', () => {
     const parameters = readParameters(hostile);
     expect(parameters.one('scope')).toBeUndefined();
     expect(Reflect.get({}, 'scope')).toBeUndefined();
     expect(Reflect.get(Object.prototype, 'scope')).toBeUndefined();
   });
 
-  it('T006 are read as what they are', () => {
+  it('T006 parameters named like object members are read as ordinary parameters', () => {
     const parameters = readParameters(hostile);
     expect([
       parameters.one('__proto__'),
@@ -101,7 +163,7 @@ describe('for all parameters', () => {
   );
   const pairs = fc.array(fc.tuple(name, fc.option(wholeText, { nil: '' })), { maxLength: 10 });
 
-  it('each is read by the number of times that it was sent', () => {
+  it('reads a parameter as absent, single or repeated by the number of times it was sent', () => {
     fc.assert(
       fc.property(pairs, name, (given, asked) => {
         const sent = given.filter(([key]) => key === asked).map(([, value]) => value);
@@ -114,7 +176,7 @@ describe('for all parameters', () => {
     );
   });
 
-  it('any text is read without a throw', () => {
+  it('readParameters never throws, whatever the text', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         expect(Array.isArray(readParameters(text).all('a'))).toBe(true);
@@ -124,7 +186,7 @@ describe('for all parameters', () => {
 });
 
 describe('a form', () => {
-  it('is read as URLSearchParams reads it, whatever it is', () => {
+  it('reads any form exactly as URLSearchParams does', () => {
     const piece = fc.oneof(
       fc.constantFrom(
         'a',

@@ -1,4 +1,4 @@
-/** PKCE: the form of verifiers and challenges, and the way from one to the other. */
+/** PKCE: the syntax of code verifiers and code challenges, and the derivation of one from the other. */
 import { hash } from 'node:crypto';
 import {
   base64url,
@@ -20,14 +20,14 @@ describe('isCodeVerifier', () => {
     { description: 'every unreserved character', given: unreserved, expect: true },
     { description: '42 characters', given: of(42), expect: false },
     { description: '129 characters', given: of(129), expect: false },
-    { description: 'nothing', given: '', expect: false },
+    { description: 'an empty string', given: '', expect: false },
     { description: 'a plus', given: `${of(42)}+`, expect: false },
     { description: 'a slash', given: `${of(42)}/`, expect: false },
     { description: 'padding', given: `${of(43)}=`, expect: false },
     { description: 'a space', given: `${of(43)} `, expect: false },
     { description: 'a line break at the end', given: `${of(43)}\n`, expect: false },
     { description: 'a letter outside of ASCII', given: `${of(42)}é`, expect: false },
-  ])('[AS-CODE-70] $description: $expect', ({ given, expect: expected }) => {
+  ])('[AS-CODE-70] isCodeVerifier returns $expect for $description', ({ given, expect: expected }) => {
     expect(isCodeVerifier(given)).toBe(expected);
   });
 });
@@ -46,8 +46,8 @@ describe('isCodeChallenge', () => {
     { description: 'plain base64', given: `${of(41)}+/`, expect: false },
     { description: 'a verifier character that is not base64url', given: `${of(42)}~`, expect: false },
     { description: 'a line break at the end', given: `${of(43)}\n`, expect: false },
-    { description: 'nothing', given: '', expect: false },
-  ])('[AS-AUTHZ-70] T008 $description: $expect', ({ given, expect: expected }) => {
+    { description: 'an empty string', given: '', expect: false },
+  ])('[AS-AUTHZ-70] T008 isCodeChallenge returns $expect for $description', ({ given, expect: expected }) => {
     expect(isCodeChallenge(given)).toBe(expected);
   });
 });
@@ -58,7 +58,7 @@ describe('verifyCodeVerifier', () => {
   const challenge = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM';
   const matches = (text: string, digest: string) => hash('sha256', text, 'base64url') === digest;
 
-  it('accepts the verifier of the challenge', () => {
+  it('verifyCodeVerifier accepts the code verifier of the challenge', () => {
     expect(verifyCodeVerifier(verifier, challenge, matches)).toBe(true);
   });
 
@@ -67,7 +67,7 @@ describe('verifyCodeVerifier', () => {
     ['the challenge itself, as of the method plain', challenge],
     ['a verifier that is too short, although its hash matches', 'short'],
     ['no verifier', undefined],
-  ])('rejects %s', (_what, given) => {
+  ])('verifyCodeVerifier rejects %s', (_what, given) => {
     const expected = given === 'short' ? hash('sha256', 'short', 'base64url') : challenge;
     expect(verifyCodeVerifier(given, expected, matches)).toBe(false);
   });
@@ -76,7 +76,7 @@ describe('verifyCodeVerifier', () => {
 describe('for all verifiers', () => {
   const verifier = fc.string({ unit: fc.constantFrom(...unreserved), minLength: 43, maxLength: 128 });
 
-  it('the challenge is well-formed, and another for another verifier', async () => {
+  it('every code verifier has a well-formed code challenge of its own', async () => {
     await fc.assert(
       fc.asyncProperty(verifier, verifier, async (first, second) => {
         const challenge = await deriveCodeChallenge(first);
@@ -86,7 +86,7 @@ describe('for all verifiers', () => {
     );
   });
 
-  it('base64url is that of the platform', () => {
+  it('base64url encoding agrees with that of the platform', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 70 }), (bytes) => {
         expect(base64url(bytes)).toBe(Buffer.from(bytes).toString('base64url'));

@@ -1,4 +1,4 @@
-/** The four revisions as values, against what each of them states. */
+/** The four protocol revisions as values, compared with what each of them states. */
 import {
   combineProfiles,
   findProfile,
@@ -45,7 +45,8 @@ describe('profiles', () => {
 
   const steps: readonly { description: string; given: [Profile, Profile]; expect: Partial<Profile> }[] = [
     {
-      description: '[ALL-VER-1 ALL-VER-3] B: resource metadata, no default paths, resource indicators',
+      description:
+        '[ALL-VER-1 ALL-VER-3] Profile B adds resource metadata, no default paths, resource indicators',
       given: [profileA, profileB],
       expect: {
         revision: '2025-06-18',
@@ -69,7 +70,7 @@ describe('profiles', () => {
       },
     },
     {
-      description: 'D: RFC 9207, scopes that accumulate',
+      description: 'Profile D adds RFC 9207 and scopes that accumulate',
       given: [profileC, profileD],
       expect: { revision: '2026-07-28', responseIssuer: 'rfc9207', stepUp: 'union' },
     },
@@ -78,13 +79,13 @@ describe('profiles', () => {
     expect(changes(earlier, later)).toEqual(expected);
   });
 
-  it('stand oldest first, each once', () => {
+  it('the profiles are listed oldest first, each once', () => {
     expect(profiles).toEqual([profileA, profileB, profileC, profileD]);
     const revisions = profiles.map(({ revision }) => revision);
     expect(revisions).toEqual([...new Set(revisions)].sort());
   });
 
-  it('are frozen, their lists too', () => {
+  it('the profiles and their lists are frozen', () => {
     const parts = [profiles, ...profiles, ...profiles.flatMap((profile) => Object.values(profile))];
     expect(parts.every((part) => Object.isFrozen(part))).toBe(true);
   });
@@ -100,15 +101,18 @@ describe('profileOf', () => {
     { given: '2025-06-18 ', expect: undefined },
     { given: '', expect: undefined },
     { given: '__proto__', expect: undefined },
-  ])('$given', ({ given, expect: expected }) => {
-    expect(findProfile(given)).toBe(expected);
-  });
+  ])(
+    'profileOf returns the profile of the revision $given, if there is one',
+    ({ given, expect: expected }) => {
+      expect(findProfile(given)).toBe(expected);
+    },
+  );
 });
 
 describe('foldProfiles', () => {
   const cases: readonly { description: string; given: readonly Profile[]; expect: ServerPolicy }[] = [
     {
-      description: 'A',
+      description: 'Profile A alone',
       given: [profileA],
       expect: {
         resourceMetadata: false,
@@ -118,7 +122,7 @@ describe('foldProfiles', () => {
       },
     },
     {
-      description: 'B',
+      description: 'Profile B alone',
       given: [profileB],
       expect: {
         resourceMetadata: true,
@@ -128,7 +132,7 @@ describe('foldProfiles', () => {
       },
     },
     {
-      description: 'C',
+      description: 'Profile C alone',
       given: [profileC],
       expect: {
         resourceMetadata: true,
@@ -138,7 +142,7 @@ describe('foldProfiles', () => {
       },
     },
     {
-      description: 'A and D: the sum',
+      description: 'Profiles A and D',
       given: [profileA, profileD],
       expect: {
         resourceMetadata: true,
@@ -148,7 +152,7 @@ describe('foldProfiles', () => {
       },
     },
     {
-      description: 'all',
+      description: 'all profiles',
       given: profiles,
       expect: {
         resourceMetadata: true,
@@ -158,16 +162,19 @@ describe('foldProfiles', () => {
       },
     },
     {
-      description: 'none',
+      description: 'no profiles',
       given: [],
       expect: { resourceMetadata: false, serverMetadata: [], responseIssuer: false, challengeScopes: false },
     },
   ];
-  it.each(cases)('[ALL-VER-1] $description', ({ given, expect: expected }) => {
-    expect(combineProfiles(given)).toEqual(expected);
-  });
+  it.each(cases)(
+    '[ALL-VER-1] foldProfiles combines $description into one server policy',
+    ({ given, expect: expected }) => {
+      expect(combineProfiles(given)).toEqual(expected);
+    },
+  );
 
-  it('serves what any of them asks for, in whatever order they stand', () => {
+  it('foldProfiles serves what any profile asks for, in whatever order they are given', () => {
     fc.assert(
       fc.property(fc.shuffledSubarray([...profiles]), fc.shuffledSubarray([...profiles]), (some, more) => {
         const flags = ({ serverMetadata, ...policy }: ServerPolicy) => [new Set(serverMetadata), policy];
@@ -188,23 +195,27 @@ describe('foldProfiles', () => {
 describe('readProtocolVersion', () => {
   const cases: readonly { description: string; given: [string, string][]; expect: string | null }[] = [
     {
-      description: 'the spelling of the seed',
+      description: 'the header in the spelling of the seed',
       given: [['Ctx-Protocol-Version', '2025-03-26']],
       expect: '2025-03-26',
     },
     {
-      description: 'the deployed spelling',
+      description: 'the header in the deployed spelling',
       given: [['MCP-Protocol-Version', '2025-06-18']],
       expect: '2025-06-18',
     },
-    { description: 'any case', given: [['mcp-protocol-version', '2025-06-18']], expect: '2025-06-18' },
+    {
+      description: 'the header name in any case',
+      given: [['mcp-protocol-version', '2025-06-18']],
+      expect: '2025-06-18',
+    },
     {
       description: 'an unknown revision',
       given: [['MCP-Protocol-Version', '2031-01-01']],
       expect: '2031-01-01',
     },
     {
-      description: 'the deployed one of both',
+      description: 'the deployed header when both are sent',
       given: [
         ['Ctx-Protocol-Version', '2025-03-26'],
         ['MCP-Protocol-Version', '2025-06-18'],
@@ -212,27 +223,35 @@ describe('readProtocolVersion', () => {
       expect: '2025-06-18',
     },
     {
-      description: 'the one of both that is a date',
+      description: 'the header that is a date when both are sent',
       given: [
         ['Ctx-Protocol-Version', '2025-03-26'],
         ['MCP-Protocol-Version', 'x'],
       ],
       expect: '2025-03-26',
     },
-    { description: 'none', given: [], expect: null },
-    { description: 'empty', given: [['MCP-Protocol-Version', '']], expect: null },
-    { description: 'no date', given: [['MCP-Protocol-Version', 'latest']], expect: null },
+    { description: 'no header as null', given: [], expect: null },
+    { description: 'an empty header as null', given: [['MCP-Protocol-Version', '']], expect: null },
     {
-      description: 'twice',
+      description: 'a header that is no date as null',
+      given: [['MCP-Protocol-Version', 'latest']],
+      expect: null,
+    },
+    {
+      description: 'a repeated header as null',
       given: [
         ['MCP-Protocol-Version', '2025-06-18'],
         ['MCP-Protocol-Version', '2025-03-26'],
       ],
       expect: null,
     },
-    { description: 'a date and more', given: [['MCP-Protocol-Version', '2025-06-18; x']], expect: null },
+    {
+      description: 'a date with trailing text as null',
+      given: [['MCP-Protocol-Version', '2025-06-18; x']],
+      expect: null,
+    },
   ];
-  it.each(cases)('[ALL-VER-4] $description', ({ given, expect: expected }) => {
+  it.each(cases)('[ALL-VER-4] readProtocolVersion reads $description', ({ given, expect: expected }) => {
     expect(readProtocolVersion(new Headers(given))).toBe(expected);
   });
 });

@@ -1,4 +1,4 @@
-/** Error descriptions for redirect URIs, and URIs that only seem to be loopback. */
+/** Error descriptions for redirect URIs, and URIs that only look like loopback. */
 import { checkRedirectUri, matchesRedirectUri, OAuthError, validateRedirectUri } from '@portcullis/protocol';
 import { describe, expect, it } from 'vitest';
 
@@ -17,7 +17,7 @@ describe('a redirect URI', () => {
     ],
     ['cursor://callback', 'uses a private-use scheme that this server does not allow'],
     ['http://c.example/', 'must use https (http is for localhost, 127.0.0.1 and [::1] only)'],
-  ])('%s is rejected with a helpful description', (uri, reason) => {
+  ])('rejects the redirect URI %s with a helpful description', (uri, reason) => {
     expect(validateRedirectUri(uri)).toMatchObject({ reason });
     expect(() => checkRedirectUri([uri], uri)).toThrow(
       new OAuthError('invalid_request', `The redirect_uri ${reason}.`),
@@ -27,7 +27,7 @@ describe('a redirect URI', () => {
     );
   });
 
-  it('that is not registered, or left out among several, is rejected with a helpful description', () => {
+  it('rejects a redirect URI that is unregistered, or omitted when several are registered, with a helpful description', () => {
     const registered = ['https://c.example/cb', 'https://c.example/other'];
     expect(() => checkRedirectUri(registered, 'https://c.example/third')).toThrow(
       new OAuthError('invalid_request', 'The redirect_uri is not registered for this client.'),
@@ -44,9 +44,12 @@ describe('a redirect URI', () => {
     ' http://localhost:1/cb',
     'http://localhost:1/cb ',
     'http://localhost:1/cb\n',
-  ])('T004 that only holds a loopback address, %j, is no other port of one', (requested) => {
-    expect(matchesRedirectUri('http://localhost/cb', requested)).toBe(false);
-    expect(matchesRedirectUri(requested, 'http://localhost/cb')).toBe(false);
-    expect(matchesRedirectUri('http://localhost/cb', 'http://localhost:1/cb')).toBe(true);
-  });
+  ])(
+    'T004 %j, which only contains a loopback address, does not match a loopback redirect URI',
+    (requested) => {
+      expect(matchesRedirectUri('http://localhost/cb', requested)).toBe(false);
+      expect(matchesRedirectUri(requested, 'http://localhost/cb')).toBe(false);
+      expect(matchesRedirectUri('http://localhost/cb', 'http://localhost:1/cb')).toBe(true);
+    },
+  );
 });

@@ -44,11 +44,11 @@ describe('validateRedirectUri', () => {
     { given: 'http://127.0.0.1/', expect: 'loopback' },
     { given: 'http://[::1]:51004/cb?x=1', expect: 'loopback' },
   ];
-  it.each(good)('[AS-REDIR-5] takes $given: $expect', ({ given, expect: expected }) => {
+  it.each(good)('[AS-REDIR-5] validateRedirectUri accepts $given: $expect', ({ given, expect: expected }) => {
     expect(validateRedirectUri(given)).toEqual({ kind: expected });
   });
 
-  it.each(scripts)('[AS-REDIR-5] T005 T037 condemns %j, whatever the policy', (given) => {
+  it.each(scripts)('[AS-REDIR-5] T005 T037 validateRedirectUri condemns %j, whatever the policy', (given) => {
     const schemes = [
       'javascript',
       'data',
@@ -66,82 +66,178 @@ describe('validateRedirectUri', () => {
   });
 
   const bad: readonly { description: string; given: string; expect: string }[] = [
-    { description: '[AS-REDIR-5] T038 plain http', given: 'http://c.example/cb', expect: 'must use https' },
     {
-      description: '[AS-REDIR-5] plain http to a host',
+      description: '[AS-REDIR-5] T038 validateRedirectUri condemns plain http',
+      given: 'http://c.example/cb',
+      expect: 'must use https',
+    },
+    {
+      description: '[AS-REDIR-5] validateRedirectUri condemns plain http to a host',
       given: 'http://evil.example/cb',
       expect: 'must use https',
     },
-    { description: '[AS-REDIR-20] T038 relative', given: '/cb', expect: 'absolute' },
-    { description: '[AS-REDIR-20] relative to a scheme', given: '//c.example/cb', expect: 'absolute' },
-    { description: '[AS-REDIR-20] T038 nothing', given: '', expect: 'absolute' },
-    { description: '[AS-REDIR-20] T038 a fragment', given: 'https://c.example/cb#f', expect: 'fragment' },
-    { description: '[AS-REDIR-20] an empty fragment', given: 'https://c.example/cb#', expect: 'fragment' },
-    { description: '[AS-REDIR-20] T038 a wildcard host', given: 'https://*.c.example', expect: 'wildcard' },
-    { description: '[AS-REDIR-20] a wildcard path', given: 'https://c.example/*', expect: 'wildcard' },
-    { description: 'T038 user info', given: 'https://u:p@c.example/cb', expect: 'well-formed' },
-    { description: 'empty user info', given: 'https://@c.example/cb', expect: 'well-formed' },
     {
-      description: 'T038 100 KB',
+      description: '[AS-REDIR-20] T038 validateRedirectUri condemns a relative reference',
+      given: '/cb',
+      expect: 'absolute',
+    },
+    {
+      description: '[AS-REDIR-20] validateRedirectUri condemns a scheme-relative reference',
+      given: '//c.example/cb',
+      expect: 'absolute',
+    },
+    {
+      description: '[AS-REDIR-20] T038 validateRedirectUri condemns an empty string',
+      given: '',
+      expect: 'absolute',
+    },
+    {
+      description: '[AS-REDIR-20] T038 validateRedirectUri condemns a fragment',
+      given: 'https://c.example/cb#f',
+      expect: 'fragment',
+    },
+    {
+      description: '[AS-REDIR-20] validateRedirectUri condemns an empty fragment',
+      given: 'https://c.example/cb#',
+      expect: 'fragment',
+    },
+    {
+      description: '[AS-REDIR-20] T038 validateRedirectUri condemns a wildcard host',
+      given: 'https://*.c.example',
+      expect: 'wildcard',
+    },
+    {
+      description: '[AS-REDIR-20] validateRedirectUri condemns a wildcard path',
+      given: 'https://c.example/*',
+      expect: 'wildcard',
+    },
+    {
+      description: 'T038 validateRedirectUri condemns user info',
+      given: 'https://u:p@c.example/cb',
+      expect: 'well-formed',
+    },
+    {
+      description: 'validateRedirectUri condemns empty user info',
+      given: 'https://@c.example/cb',
+      expect: 'well-formed',
+    },
+    {
+      description: 'T038 validateRedirectUri condemns a URI of 100 KB',
       given: `https://c.example/${'a'.repeat(100_000)}`,
       expect: 'characters long',
     },
     {
-      description: 'one character too many',
+      description: 'validateRedirectUri condemns a URI that is one character too long',
       given: `https://c.example/${'a'.repeat(1983)}`,
       expect: 'characters long',
     },
-    { description: 'no host', given: 'https://', expect: 'well-formed' },
-    { description: 'no host but a path', given: 'https:///evil.example/cb', expect: 'well-formed' },
-    { description: 'no slashes', given: 'https:c.example/cb', expect: 'well-formed' },
-    { description: 'a backslash', given: 'https://evil.example\\@c.example/cb', expect: 'well-formed' },
-    { description: 'a space in front', given: ' https://c.example/cb', expect: 'well-formed' },
-    { description: 'a line break', given: 'https://c.example/cb\r\nSet-Cookie: x', expect: 'well-formed' },
-    { description: 'a Unicode host', given: 'https://с.example/cb', expect: 'well-formed' },
-    { description: 'a full-width dot', given: 'https://c\uff0eexample/cb', expect: 'well-formed' },
     {
-      description: 'a percent-encoded host',
+      description: 'validateRedirectUri condemns a URI without a host',
+      given: 'https://',
+      expect: 'well-formed',
+    },
+    {
+      description: 'validateRedirectUri condemns a path without a host',
+      given: 'https:///evil.example/cb',
+      expect: 'well-formed',
+    },
+    {
+      description: 'validateRedirectUri condemns a URI without slashes after the scheme',
+      given: 'https:c.example/cb',
+      expect: 'well-formed',
+    },
+    {
+      description: 'validateRedirectUri condemns a backslash',
+      given: 'https://evil.example\\@c.example/cb',
+      expect: 'well-formed',
+    },
+    {
+      description: 'validateRedirectUri condemns a leading space',
+      given: ' https://c.example/cb',
+      expect: 'well-formed',
+    },
+    {
+      description: 'validateRedirectUri condemns a line break',
+      given: 'https://c.example/cb\r\nSet-Cookie: x',
+      expect: 'well-formed',
+    },
+    {
+      description: 'validateRedirectUri condemns a Unicode host',
+      given: 'https://с.example/cb',
+      expect: 'well-formed',
+    },
+    {
+      description: 'validateRedirectUri condemns a full-width dot',
+      given: 'https://c\uff0eexample/cb',
+      expect: 'well-formed',
+    },
+    {
+      description: 'validateRedirectUri condemns a percent-encoded host',
       given: 'https://c.example%2eevil.test/cb',
       expect: 'well-formed',
     },
-    { description: 'a shortened address', given: 'http://127.1/cb', expect: 'well-formed' },
-    { description: 'a hexadecimal address', given: 'http://0x7f.1/cb', expect: 'well-formed' },
-    { description: 'a numeric address', given: 'http://2130706433/cb', expect: 'well-formed' },
-    { description: 'another loopback address', given: 'http://127.0.0.2/cb', expect: 'must use https' },
     {
-      description: 'a host that begins like loopback',
+      description: 'validateRedirectUri condemns a shortened address',
+      given: 'http://127.1/cb',
+      expect: 'well-formed',
+    },
+    {
+      description: 'validateRedirectUri condemns a hexadecimal address',
+      given: 'http://0x7f.1/cb',
+      expect: 'well-formed',
+    },
+    {
+      description: 'validateRedirectUri condemns a numeric address',
+      given: 'http://2130706433/cb',
+      expect: 'well-formed',
+    },
+    {
+      description: 'validateRedirectUri condemns another loopback address',
+      given: 'http://127.0.0.2/cb',
+      expect: 'must use https',
+    },
+    {
+      description: 'validateRedirectUri condemns a host that begins like loopback',
       given: 'http://127.0.0.1.evil.test/cb',
       expect: 'must use https',
     },
     {
-      description: 'a host that begins like localhost',
+      description: 'validateRedirectUri condemns a host that begins like localhost',
       given: 'http://localhost.evil.test/cb',
       expect: 'must use https',
     },
-    { description: 'localhost with a dot', given: 'http://localhost./cb', expect: 'must use https' },
-    { description: 'every address', given: 'http://0.0.0.0:3000/cb', expect: 'must use https' },
     {
-      description: 'loopback as user info',
+      description: 'validateRedirectUri condemns localhost with a dot',
+      given: 'http://localhost./cb',
+      expect: 'must use https',
+    },
+    {
+      description: 'validateRedirectUri condemns the unspecified address',
+      given: 'http://0.0.0.0:3000/cb',
+      expect: 'must use https',
+    },
+    {
+      description: 'validateRedirectUri condemns loopback as user info',
       given: 'http://localhost:80@attacker.test/cb',
       expect: 'well-formed',
     },
     {
-      description: '[AS-AUTHZ-77] a code of its own',
+      description: '[AS-AUTHZ-77] validateRedirectUri condemns a code in the query',
       given: 'https://c.example/cb?code=x',
       expect: 'parameters',
     },
     {
-      description: '[AS-AUTHZ-77] an encoded one',
+      description: '[AS-AUTHZ-77] validateRedirectUri condemns a percent-encoded code in the query',
       given: 'https://c.example/cb?a=b&%73tate=x',
       expect: 'parameters',
     },
     {
-      description: '[AS-AUTHZ-77] an issuer of its own',
+      description: '[AS-AUTHZ-77] validateRedirectUri condemns an iss in the query',
       given: 'http://localhost/cb?iss',
       expect: 'parameters',
     },
   ];
-  it.each(bad)('condemns $description', ({ given, expect: expected }) => {
+  it.each(bad)('$description', ({ given, expect: expected }) => {
     const result = validateRedirectUri(given);
     expect(result).toEqual({ kind: 'dangerous', reason: expect.stringContaining(expected) });
   });
@@ -149,35 +245,43 @@ describe('validateRedirectUri', () => {
   describe('with private-use schemes', () => {
     const policy = { privateUseSchemes: ['cursor', 'Com.Example.App', 'https', 'http'] };
     it.each<{ description: string; given: Parameters<typeof validateRedirectUri>; expect: string }>([
-      { description: 'refuses by default', given: ['com.example.app:/cb'], expect: 'refused' },
-      { description: 'refuses by default with a host', given: ['myapp://cb'], expect: 'refused' },
       {
-        description: 'takes what is allowed',
+        description: 'validateRedirectUri refuses a private-use scheme by default',
+        given: ['com.example.app:/cb'],
+        expect: 'refused',
+      },
+      {
+        description: 'validateRedirectUri refuses a private-use scheme with a host by default',
+        given: ['myapp://cb'],
+        expect: 'refused',
+      },
+      {
+        description: 'validateRedirectUri accepts an allowed private-use scheme',
         given: ['cursor://host/cb', policy],
         expect: 'private-use',
       },
       {
-        description: 'whatever its case',
+        description: 'validateRedirectUri accepts an allowed private-use scheme in any case',
         given: ['COM.EXAMPLE.APP:/cb', policy],
         expect: 'private-use',
       },
       {
-        description: 'refuses what is not',
+        description: 'validateRedirectUri refuses a private-use scheme that is not allowed',
         given: ['cursors://host/cb', policy],
         expect: 'refused',
       },
       {
-        description: 'gives http no way round',
+        description: 'validateRedirectUri never allows http as a private-use scheme',
         given: ['http://c.example/cb', policy],
         expect: 'dangerous',
       },
       {
-        description: 'condemns what is malformed',
+        description: 'validateRedirectUri condemns a malformed private-use URI',
         given: ['cursor://u@host/cb', policy],
         expect: 'dangerous',
       },
       {
-        description: 'condemns a fragment',
+        description: 'validateRedirectUri condemns a fragment in a private-use URI',
         given: ['cursor://host/cb#f', policy],
         expect: 'dangerous',
       },
@@ -222,14 +326,17 @@ const mutations = [
 ];
 
 describe('matchesRedirectUri', () => {
-  it('[AS-REDIR-1] takes what is the same byte for byte', () => {
+  it('[AS-REDIR-1] matchesRedirectUri accepts a redirect URI that is identical byte for byte', () => {
     expect(matchesRedirectUri('https://c.example/cb', 'https://c.example/cb')).toBe(true);
   });
 
-  it.each(mutations)('[AS-REDIR-1 AS-REDIR-23] T002 refuses %j for https://c.example/cb', (given) => {
-    expect(matchesRedirectUri('https://c.example/cb', given)).toBe(false);
-    expect(answerOf(() => checkRedirectUri(['https://c.example/cb'], given))).toBe('invalid_request');
-  });
+  it.each(mutations)(
+    '[AS-REDIR-1 AS-REDIR-23] T002 matchesRedirectUri rejects %j for https://c.example/cb',
+    (given) => {
+      expect(matchesRedirectUri('https://c.example/cb', given)).toBe(false);
+      expect(answerOf(() => checkRedirectUri(['https://c.example/cb'], given))).toBe('invalid_request');
+    },
+  );
 
   const disguises = [
     'http://localhost:80@attacker.test/cb',
@@ -248,12 +355,15 @@ describe('matchesRedirectUri', () => {
     'http://localhost:8０/cb',
     'http://localhost#@evil/cb',
   ];
-  it.each(disguises)('[AS-REDIR-21] T003 refuses %j for loopback', (given) => {
-    for (const registered of ['http://127.0.0.1/cb', 'http://localhost/cb']) {
-      expect(matchesRedirectUri(registered, given)).toBe(false);
-      expect(answerOf(() => checkRedirectUri([registered], given))).toBe('invalid_request');
-    }
-  });
+  it.each(disguises)(
+    '[AS-REDIR-21] T003 matchesRedirectUri rejects %j for a loopback redirect URI',
+    (given) => {
+      for (const registered of ['http://127.0.0.1/cb', 'http://localhost/cb']) {
+        expect(matchesRedirectUri(registered, given)).toBe(false);
+        expect(answerOf(() => checkRedirectUri([registered], given))).toBe('invalid_request');
+      }
+    },
+  );
 
   const loopback: readonly { description: string; given: [string, string]; expect: boolean }[] = [
     {
@@ -386,7 +496,7 @@ describe('matchesRedirectUri', () => {
     },
   ];
   it.each(loopback)(
-    '[AS-REDIR-21] T004 $description: $expect',
+    '[AS-REDIR-21] T004 matchesRedirectUri returns $expect for $description',
     ({ given: [registered, requested], expect: expected }) => {
       expect(matchesRedirectUri(registered, requested)).toBe(expected);
     },
@@ -396,12 +506,12 @@ describe('matchesRedirectUri', () => {
 describe('checkRedirectUri', () => {
   it.each([
     {
-      description: 'https',
+      description: 'checkRedirectUri accepts an https redirect URI',
       given: ['https://c.example/cb', 'https://c.example/cb'] as const,
       expect: { uri: 'https://c.example/cb', kind: 'https', display: 'c.example' },
     },
     {
-      description: 'a port and a host in punycode',
+      description: 'checkRedirectUri accepts a port and a host in punycode',
       given: ['https://xn--e1awd7f.example:8443/cb', 'https://xn--e1awd7f.example:8443/cb'] as const,
       expect: {
         uri: 'https://xn--e1awd7f.example:8443/cb',
@@ -410,12 +520,13 @@ describe('checkRedirectUri', () => {
       },
     },
     {
-      description: 'loopback, with the port of the request',
+      description: 'checkRedirectUri accepts a loopback redirect URI with the port of the request',
       given: ['http://127.0.0.1/cb', 'http://127.0.0.1:51004/cb'] as const,
       expect: { uri: 'http://127.0.0.1:51004/cb', kind: 'loopback', display: '127.0.0.1:51004' },
     },
     {
-      description: '[AS-AUTHZ-65] the only registered one, when the request names none',
+      description:
+        '[AS-AUTHZ-65] checkRedirectUri uses the only registered redirect URI when the request names none',
       given: ['https://c.example/cb', undefined] as const,
       expect: { uri: 'https://c.example/cb', kind: 'https', display: 'c.example' },
     },
@@ -423,20 +534,20 @@ describe('checkRedirectUri', () => {
     expect(checkRedirectUri([registered], requested)).toEqual(expected);
   });
 
-  it('takes each of several that are registered, and no other', () => {
+  it('checkRedirectUri accepts each of several registered redirect URIs, and no other', () => {
     const registered = ['https://a.example/cb', 'http://localhost/cb', 'https://b.example/cb'];
     for (const uri of registered) expect(checkRedirectUri(registered, uri).uri).toBe(uri);
     expect(answerOf(() => checkRedirectUri(registered, 'https://c.example/cb'))).toBe('invalid_request');
   });
 
-  it('tells a developer what to send when none is named', () => {
+  it('checkRedirectUri tells a developer what to send when no redirect URI is named', () => {
     const refusal = refusalOf(() =>
       checkRedirectUri(['https://a.example/', 'https://b.example/'], undefined),
     );
     expect(refusal.description).toBe('Send the redirect_uri: this client has not registered exactly one.');
   });
 
-  it('shows the scheme of a private-use URI', () => {
+  it('checkRedirectUri shows the scheme of a private-use URI', () => {
     const policy = { privateUseSchemes: ['cursor'] };
     expect(checkRedirectUri(['cursor://host/cb'], 'cursor://host/cb', policy)).toEqual({
       uri: 'cursor://host/cb',
@@ -447,30 +558,33 @@ describe('checkRedirectUri', () => {
 
   it.each([
     {
-      description: 'none named, several registered',
+      description: 'checkRedirectUri rejects a request without redirect_uri when several are registered',
       given: [['https://a.example/', 'https://b.example/'], undefined] as const,
     },
-    { description: 'none named, none registered', given: [[], undefined] as const },
     {
-      description: 'T001 not registered',
+      description: 'checkRedirectUri rejects a request without redirect_uri when none is registered',
+      given: [[], undefined] as const,
+    },
+    {
+      description: 'T001 checkRedirectUri rejects an unregistered redirect URI',
       given: [['https://c.example/cb'], 'https://evil.example/cb'] as const,
     },
     {
-      description: 'a private-use URI registered before the policy changed',
+      description: 'checkRedirectUri rejects a private-use URI registered before the policy changed',
       given: [['myapp://cb'], 'myapp://cb'] as const,
     },
     {
-      description: 'a plain http URI in an old record',
+      description: 'checkRedirectUri rejects a plain http URI in an old record',
       given: [['http://c.example/cb'], 'http://c.example/cb'] as const,
     },
-  ])('refuses $description', ({ given: [registered, requested] }) => {
+  ])('$description', ({ given: [registered, requested] }) => {
     expect(refusalOf(() => checkRedirectUri(registered, requested))).toMatchObject({
       code: 'invalid_request',
       status: 400,
     });
   });
 
-  it.each(scripts)('T005 refuses %j even where a record holds it', (given) => {
+  it.each(scripts)('T005 checkRedirectUri rejects %j even where a record contains it', (given) => {
     const refusal = refusalOf(() => checkRedirectUri([given], given));
     expect(refusal.code).toBe('invalid_request');
     expect(refusal.description).not.toContain('alert');
@@ -513,7 +627,7 @@ describe('for all redirect URIs', () => {
     fc.array(piece, { maxLength: 7 }).map((parts) => parts.join('')),
   );
 
-  it('[AS-REDIR-21] what matches without being equal is http loopback with the same host, path and query', () => {
+  it('[AS-REDIR-21] a redirect URI that matches without being equal is http loopback with the same host, path and query', () => {
     fc.assert(
       fc.property(anything, anything, (registered, requested) => {
         if (registered === requested || !matchesRedirectUri(registered, requested)) return;
@@ -535,7 +649,7 @@ describe('for all redirect URIs', () => {
     );
   });
 
-  it('[AS-REDIR-5] accepts only registered URIs, which lead to https or loopback', () => {
+  it('[AS-REDIR-5] checkRedirectUri accepts only registered URIs, which lead to https or loopback', () => {
     fc.assert(
       fc.property(fc.array(anything, { maxLength: 3 }), anything, (others, requested) => {
         const registered = [...others, requested];
@@ -553,7 +667,7 @@ describe('for all redirect URIs', () => {
     );
   });
 
-  it('matching is the same in both directions', () => {
+  it('redirect URI matching is symmetric', () => {
     fc.assert(
       fc.property(loopbackUri, loopbackUri, (left, right) => {
         expect(matchesRedirectUri(left, right)).toBe(matchesRedirectUri(right, left));
@@ -561,7 +675,7 @@ describe('for all redirect URIs', () => {
     );
   });
 
-  it('accepts every port of a registered loopback URI', () => {
+  it('checkRedirectUri accepts every port of a registered loopback URI', () => {
     fc.assert(
       fc.property(loopbackUri, fc.integer({ min: 1, max: 65_535 }), (registered, port) => {
         if (validateRedirectUri(registered).kind !== 'loopback' || readUrl(registered) === null) return;

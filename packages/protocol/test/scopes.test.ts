@@ -1,4 +1,4 @@
-/** Scopes: the grammar, the sets, and the hierarchy. */
+/** Scopes: their syntax, sets of scopes, and the scope hierarchy. */
 import {
   formatScopes,
   impliedScopes,
@@ -20,34 +20,54 @@ const many = (count: number) => Array.from({ length: count }, (_, index) => `s${
 
 describe('readScopes', () => {
   const cases: readonly { description: string; given: string; expect: readonly string[] | string }[] = [
-    { description: 'one', given: 'notes:read', expect: ['notes:read'] },
-    { description: 'several, in their order', given: 'b a c', expect: ['b', 'a', 'c'] },
-    { description: 'a repeated one, once', given: 'a b a', expect: ['a', 'b'] },
-    { description: 'several spaces', given: '  a   b ', expect: ['a', 'b'] },
-    { description: 'none', given: '', expect: [] },
-    { description: 'case matters', given: 'Read read', expect: ['Read', 'read'] },
-    { description: 'every allowed character', given: "!#[]^_`{|}~*'", expect: ["!#[]^_`{|}~*'"] },
+    { description: 'readScopes parses one scope', given: 'notes:read', expect: ['notes:read'] },
     {
-      description: 'names of object members',
+      description: 'readScopes parses several scopes in their order',
+      given: 'b a c',
+      expect: ['b', 'a', 'c'],
+    },
+    { description: 'readScopes returns a repeated scope once', given: 'a b a', expect: ['a', 'b'] },
+    { description: 'readScopes tolerates several spaces', given: '  a   b ', expect: ['a', 'b'] },
+    { description: 'readScopes parses an empty string as no scopes', given: '', expect: [] },
+    {
+      description: 'readScopes compares scopes case-sensitively',
+      given: 'Read read',
+      expect: ['Read', 'read'],
+    },
+    {
+      description: 'readScopes parses every allowed character',
+      given: "!#[]^_`{|}~*'",
+      expect: ["!#[]^_`{|}~*'"],
+    },
+    {
+      description: 'readScopes parses scopes named like object members',
       given: '__proto__ constructor',
       expect: ['__proto__', 'constructor'],
     },
-    { description: 'a double quote', given: 'a"b', expect: 'invalid_scope' },
-    { description: 'a backslash', given: 'a\\b', expect: 'invalid_scope' },
-    { description: 'a tab', given: 'a\tb', expect: 'invalid_scope' },
-    { description: 'a line break', given: 'a\r\nb', expect: 'invalid_scope' },
-    { description: 'a NUL', given: 'a\0', expect: 'invalid_scope' },
-    { description: 'a no-break space', given: 'a\u00a0b', expect: 'invalid_scope' },
-    { description: 'a letter outside of ASCII', given: 'lösen', expect: 'invalid_scope' },
-    { description: 'a hundred', given: many(100).join(' '), expect: many(100) },
-    { description: 'more than a hundred', given: many(101).join(' '), expect: 'invalid_scope' },
-    { description: 'ten thousand', given: many(10_000).join(' '), expect: 'invalid_scope' },
+    { description: 'readScopes rejects a double quote', given: 'a"b', expect: 'invalid_scope' },
+    { description: 'readScopes rejects a backslash', given: 'a\\b', expect: 'invalid_scope' },
+    { description: 'readScopes rejects a tab', given: 'a\tb', expect: 'invalid_scope' },
+    { description: 'readScopes rejects a line break', given: 'a\r\nb', expect: 'invalid_scope' },
+    { description: 'readScopes rejects a NUL', given: 'a\0', expect: 'invalid_scope' },
+    { description: 'readScopes rejects a no-break space', given: 'a\u00a0b', expect: 'invalid_scope' },
+    { description: 'readScopes rejects a letter outside of ASCII', given: 'lösen', expect: 'invalid_scope' },
+    { description: 'readScopes accepts a hundred scopes', given: many(100).join(' '), expect: many(100) },
+    {
+      description: 'readScopes rejects more than a hundred scopes',
+      given: many(101).join(' '),
+      expect: 'invalid_scope',
+    },
+    {
+      description: 'readScopes rejects ten thousand scopes',
+      given: many(10_000).join(' '),
+      expect: 'invalid_scope',
+    },
   ];
   it.each(cases)('T013 $description', ({ given, expect: expected }) => {
     expect(answerOf(() => readScopes(given))).toEqual(expected);
   });
 
-  it('never repeats what was sent', () => {
+  it('readScopes never repeats the scopes in its error', () => {
     expect(refusalOf(() => readScopes('"<script>')).message).not.toContain('script');
   });
 });
@@ -58,22 +78,22 @@ describe('readRequestedScopes', () => {
     { description: 'blank', given: '  ', expect: null },
     { description: 'named', given: 'a b', expect: ['a', 'b'] },
     { description: 'malformed', given: 'a\tb', expect: 'invalid_scope' },
-  ])('$description', ({ given, expect: expected }) => {
+  ])('readRequestedScopes reads a scope parameter that is $description', ({ given, expect: expected }) => {
     expect(answerOf(() => readRequestedScopes(given))).toEqual(expected);
   });
 });
 
 describe('salvageScopes', () => {
   it.each([
-    { description: 'drops what is malformed', given: 'a "b" c\\ d', expect: ['a', 'd'] },
+    { description: 'drops malformed scopes', given: 'a "b" c\\ d', expect: ['a', 'd'] },
     {
-      description: 'never makes two scopes of one at another white space',
+      description: 'never splits one scope into two at other white space',
       given: 'notes\u00a0admin x\ty',
       expect: [],
     },
     { description: 'drops control characters', given: 'a \u001b[31m b\u0000', expect: ['a'] },
-    { description: 'keeps each once', given: 'a b a', expect: ['a', 'b'] },
-  ])('$description', ({ given, expect: expected }) => {
+    { description: 'keeps each scope once', given: 'a b a', expect: ['a', 'b'] },
+  ])('salvageScopes $description', ({ given, expect: expected }) => {
     expect(readLenientScopes(given)).toEqual(expected);
   });
 });
@@ -86,25 +106,49 @@ describe('missingScopes', () => {
     round: ['circle'],
   };
   const cases: readonly { description: string; given: [string[], string[]]; expect: string[] }[] = [
-    { description: 'all are there', given: [['read'], ['read']], expect: [] },
-    { description: 'one is not', given: [['read', 'write'], ['read']], expect: ['write'] },
     {
-      description: 'all that are not, at once',
+      description: 'missingScopes returns nothing when every scope is granted',
+      given: [['read'], ['read']],
+      expect: [],
+    },
+    {
+      description: 'missingScopes returns a scope that is not granted',
+      given: [['read', 'write'], ['read']],
+      expect: ['write'],
+    },
+    {
+      description: 'missingScopes returns every scope that is not granted at once',
       given: [['write', 'admin'], ['read']],
       expect: ['write', 'admin'],
     },
-    { description: 'a broad one implies a narrow one', given: [['write'], ['admin']], expect: [] },
-    { description: 'to any depth', given: [['read'], ['admin']], expect: [] },
-    { description: 'never upwards', given: [['admin'], ['read', 'write']], expect: ['admin'] },
-    { description: 'round a circle', given: [['circle', 'round'], ['round']], expect: [] },
     {
-      description: 'a prefix is another scope',
+      description: 'missingScopes lets a broad scope imply a narrow one',
+      given: [['write'], ['admin']],
+      expect: [],
+    },
+    {
+      description: 'missingScopes follows the hierarchy to any depth',
+      given: [['read'], ['admin']],
+      expect: [],
+    },
+    {
+      description: 'missingScopes never lets a narrow scope imply a broad one',
+      given: [['admin'], ['read', 'write']],
+      expect: ['admin'],
+    },
+    {
+      description: 'missingScopes tolerates a circular hierarchy',
+      given: [['circle', 'round'], ['round']],
+      expect: [],
+    },
+    {
+      description: 'missingScopes treats a prefix as another scope',
       given: [['read'], ['readx', 'rea', 'Read']],
       expect: ['read'],
     },
-    { description: 'nothing is needed', given: [[], []], expect: [] },
+    { description: 'missingScopes returns nothing when no scope is needed', given: [[], []], expect: [] },
     {
-      description: 'members of every object imply nothing',
+      description: 'missingScopes lets members of every object imply nothing',
       given: [['x'], ['__proto__', 'constructor', 'toString']],
       expect: ['x'],
     },
@@ -116,11 +160,11 @@ describe('missingScopes', () => {
     },
   );
 
-  it('asks nothing of a hierarchy that is not there', () => {
+  it('missingScopes works without a hierarchy', () => {
     expect(missingScopes(['read'], ['admin'])).toEqual(['read']);
   });
 
-  it('reads a hierarchy whose keys are names of object members', () => {
+  it('missingScopes reads a hierarchy whose keys are named like object members', () => {
     const parsed = JSON.parse('{"__proto__":["read"],"constructor":["write"]}') as ScopeHierarchy;
     expect(missingScopes(['read', 'write'], ['__proto__', 'constructor'], parsed)).toEqual([]);
     expect(missingScopes(['read'], ['toString'], parsed)).toEqual(['read']);
@@ -130,19 +174,23 @@ describe('missingScopes', () => {
 describe('sets of scopes', () => {
   it.each([
     {
-      description: 'the first set stands first',
+      description: 'the union of scopes keeps the first set first',
       given: [
         ['b', 'a'],
         ['c', 'a'],
       ],
       expect: ['b', 'a', 'c'],
     },
-    { description: 'with nothing', given: [['a'], []], expect: ['a'] },
-  ])('[C-STEP-30] union: $description', ({ given: [first = [], second = []], expect: expected }) => {
+    {
+      description: 'the union of scopes with an empty set is the set itself',
+      given: [['a'], []],
+      expect: ['a'],
+    },
+  ])('[C-STEP-30] $description', ({ given: [first = [], second = []], expect: expected }) => {
     expect(unionScopes(first, second)).toEqual(expected);
   });
 
-  it('intersects in the order of the first', () => {
+  it('the intersection of scopes keeps the order of the first set', () => {
     expect(intersectScopes(['c', 'b', 'a'], ['a', 'c', 'd'])).toEqual(['c', 'a']);
   });
 });
@@ -151,7 +199,7 @@ const scope = fc.string({ unit: fc.constantFrom(...'abz:/!#[]~_'), minLength: 1,
 const scopes = fc.uniqueArray(scope, { maxLength: 8 });
 
 describe('for all scopes', () => {
-  it('what is written is read back', () => {
+  it('readScopes reads back every set of scopes that is written', () => {
     fc.assert(
       fc.property(scopes, (given) => {
         expect(readScopes(formatScopes(given))).toEqual(given);
@@ -159,7 +207,7 @@ describe('for all scopes', () => {
     );
   });
 
-  it('what is read is well-formed, and salvaged the same', () => {
+  it('scopes that are read are well-formed, and salvaged unchanged', () => {
     fc.assert(
       fc.property(anyText, (given) => {
         const salvaged = readLenientScopes(given);
@@ -170,7 +218,7 @@ describe('for all scopes', () => {
     );
   });
 
-  it('union holds both, intersection is held by both, nothing is missing from a union', () => {
+  it('the union contains both sets of scopes, both contain the intersection, and nothing is missing from the union', () => {
     fc.assert(
       fc.property(scopes, scopes, (first, second) => {
         const union = unionScopes(first, second);
@@ -182,7 +230,7 @@ describe('for all scopes', () => {
     );
   });
 
-  it('a hierarchy only ever adds, and ends', () => {
+  it('a scope hierarchy only ever adds scopes, and its expansion terminates', () => {
     fc.assert(
       fc.property(scopes, fc.dictionary(scope, scopes), (granted, hierarchy) => {
         const implied = impliedScopes(granted, hierarchy);

@@ -1,4 +1,4 @@
-/** Token exchange: what the server reads is what a protected resource writes, and nothing else. */
+/** Token exchange: the authorization server reads what a resource server writes, and nothing else. */
 import {
   readParameters,
   readTokenExchangeRequest,
@@ -18,40 +18,60 @@ describe('readTokenExchangeRequest', () => {
 
   it.each([
     {
-      description: 'the least that there may be',
+      description: 'readTokenExchangeRequest accepts a request with only the required parameters',
       given: usual,
       expect: { subjectToken: 't', targets: [], scopes: null },
     },
     {
-      description: 'everything',
+      description: 'readTokenExchangeRequest accepts a request with every parameter',
       given: `${usual}&requested_token_type=${type}&audience=github&resource=https%3A%2F%2Fa.example&scope=a+b`,
       expect: { subjectToken: 't', targets: ['github', 'https://a.example'], scopes: ['a', 'b'] },
     },
     {
-      description: 'several audiences, for the server to check',
+      description: 'readTokenExchangeRequest accepts several audiences, for the server to check',
       given: `${usual}&audience=a&audience=b`,
       expect: { subjectToken: 't', targets: ['a', 'b'], scopes: null },
     },
-    { description: 'no subject token', given: `subject_token_type=${type}`, expect: 'invalid_request' },
-    { description: 'two subject tokens', given: `${usual}&subject_token=u`, expect: 'invalid_request' },
-    { description: 'no type of it', given: 'subject_token=t', expect: 'invalid_request' },
     {
-      description: 'a refresh token as subject',
+      description: 'readTokenExchangeRequest rejects a missing subject token',
+      given: `subject_token_type=${type}`,
+      expect: 'invalid_request',
+    },
+    {
+      description: 'readTokenExchangeRequest rejects two subject tokens',
+      given: `${usual}&subject_token=u`,
+      expect: 'invalid_request',
+    },
+    {
+      description: 'readTokenExchangeRequest rejects a missing subject token type',
+      given: 'subject_token=t',
+      expect: 'invalid_request',
+    },
+    {
+      description: 'readTokenExchangeRequest rejects a refresh token as the subject token',
       given: 'subject_token=t&subject_token_type=urn:ietf:params:oauth:token-type:refresh_token',
       expect: 'invalid_request',
     },
     {
-      description: 'an ID token wanted',
+      description: 'readTokenExchangeRequest rejects a request for an ID token',
       given: `${usual}&requested_token_type=urn:ietf:params:oauth:token-type:id_token`,
       expect: 'invalid_request',
     },
-    { description: 'an actor', given: `${usual}&actor_token=a`, expect: 'invalid_request' },
     {
-      description: 'a type of an actor',
+      description: 'readTokenExchangeRequest rejects an actor token',
+      given: `${usual}&actor_token=a`,
+      expect: 'invalid_request',
+    },
+    {
+      description: 'readTokenExchangeRequest rejects an actor token type',
       given: `${usual}&actor_token_type=${type}`,
       expect: 'invalid_request',
     },
-    { description: 'a malformed scope', given: `${usual}&scope=%22`, expect: 'invalid_scope' },
+    {
+      description: 'readTokenExchangeRequest rejects a malformed scope',
+      given: `${usual}&scope=%22`,
+      expect: 'invalid_scope',
+    },
   ])('$description', ({ given, expect: expected }) => {
     expect(read(given)).toEqual(expected);
   });
@@ -67,7 +87,7 @@ describe('tokenExchangeForm', () => {
       { subjectToken: 't', audience: 'github', scopes: ['repo', 'user:email'] },
       { subjectToken: 't', targets: ['github'], scopes: ['repo', 'user:email'] },
     ],
-  ])('writes what is read: %j', (given, expected) => {
+  ])('tokenExchangeForm writes %j so that the server reads it back', (given, expected) => {
     const form = tokenExchangeForm(given);
     expect(form.get('grant_type')).toBe(TOKEN_EXCHANGE);
     expect(readTokenExchangeRequest(readParameters(form))).toEqual(expected);
@@ -82,7 +102,7 @@ describe('readTokenExchangeResponse', () => {
     scope: 'repo',
   });
 
-  it('reads what is made', () => {
+  it('readTokenExchangeResponse reads the response that the server builds', () => {
     expect(readTokenExchangeResponse({ ...answer, more: 1 })).toEqual({ document: answer });
   });
 
@@ -92,7 +112,7 @@ describe('readTokenExchangeResponse', () => {
     ['a token that cannot stand in a header', { ...answer, access_token: 'a b' }],
     ['no token', { ...answer, access_token: null }],
     ['something else', 'text'],
-  ])('refuses %s', (_name, json) => {
+  ])('readTokenExchangeResponse rejects %s', (_name, json) => {
     expect(readTokenExchangeResponse(json)).toHaveProperty('issues');
   });
 });

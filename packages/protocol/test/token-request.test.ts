@@ -1,4 +1,4 @@
-/** The parameters of each grant: read by the server, written by the client. */
+/** Token requests: the parameters of each grant type, as the server reads and the client writes them. */
 import {
   authorizationCodeForm,
   clientCredentialsForm,
@@ -20,17 +20,17 @@ describe('readAuthorizationCodeRequest', () => {
 
   it.each([
     {
-      description: 'OAuth 2.1: without redirect_uri',
+      description: 'readAuthorizationCodeRequest accepts an OAuth 2.1 request without redirect_uri',
       given: `code=c&code_verifier=${verifier}`,
       expect: { code: 'c', codeVerifier: verifier, redirectUri: undefined, resources: [] },
     },
     {
-      description: 'OAuth 2.0: with redirect_uri',
+      description: 'readAuthorizationCodeRequest accepts an OAuth 2.0 request with redirect_uri',
       given: `code=c&code_verifier=${verifier}&redirect_uri=http%3A%2F%2Flocalhost%2Fcb`,
       expect: { code: 'c', codeVerifier: verifier, redirectUri: 'http://localhost/cb', resources: [] },
     },
     {
-      description: 'Profile B: with resources',
+      description: 'readAuthorizationCodeRequest accepts a Profile B request with resources',
       given: `code=c&code_verifier=${verifier}&resource=https%3A%2F%2Fa.example&resource=b`,
       expect: {
         code: 'c',
@@ -40,44 +40,52 @@ describe('readAuthorizationCodeRequest', () => {
       },
     },
     {
-      description: '[AS-TOK-63] unknown parameters are ignored',
+      description: '[AS-TOK-63] readAuthorizationCodeRequest ignores unknown parameters',
       given: `x=1&x=2&code=c&code_verifier=${verifier}&scope=a&scope=b`,
       expect: { code: 'c', codeVerifier: verifier, redirectUri: undefined, resources: [] },
     },
-    { description: '[AS-TOK-69] no code', given: `code_verifier=${verifier}`, expect: 'invalid_request' },
     {
-      description: '[AS-TOK-63] an empty code',
+      description: '[AS-TOK-69] readAuthorizationCodeRequest rejects a missing code',
+      given: `code_verifier=${verifier}`,
+      expect: 'invalid_request',
+    },
+    {
+      description: '[AS-TOK-63] readAuthorizationCodeRequest rejects an empty code',
       given: `code=&code_verifier=${verifier}`,
       expect: 'invalid_request',
     },
     {
-      description: '[AS-TOK-63] two codes',
+      description: '[AS-TOK-63] readAuthorizationCodeRequest rejects two codes',
       given: `code=a&code=b&code_verifier=${verifier}`,
       expect: 'invalid_request',
     },
-    { description: '[AS-CODE-68] T020 no verifier', given: 'code=c', expect: 'invalid_request' },
     {
-      description: '[AS-CODE-70] T020 a verifier of 42',
+      description: '[AS-CODE-68] T020 readAuthorizationCodeRequest rejects a missing code_verifier',
+      given: 'code=c',
+      expect: 'invalid_request',
+    },
+    {
+      description: '[AS-CODE-70] T020 readAuthorizationCodeRequest rejects a code_verifier of 42 characters',
       given: `code=c&code_verifier=${'a'.repeat(42)}`,
       expect: 'invalid_grant',
     },
     {
-      description: '[AS-CODE-70] a verifier of 129',
+      description: '[AS-CODE-70] readAuthorizationCodeRequest rejects a code_verifier of 129 characters',
       given: `code=c&code_verifier=${'a'.repeat(129)}`,
       expect: 'invalid_grant',
     },
     {
-      description: '[AS-CODE-70] a verifier with a plus',
+      description: '[AS-CODE-70] readAuthorizationCodeRequest rejects a code_verifier with a plus',
       given: `code=c&code_verifier=${'a'.repeat(43)}%2B`,
       expect: 'invalid_grant',
     },
     {
-      description: '[AS-TOK-63] two verifiers',
+      description: '[AS-TOK-63] readAuthorizationCodeRequest rejects two code_verifier parameters',
       given: `code=c&code_verifier=${verifier}&code_verifier=x`,
       expect: 'invalid_request',
     },
     {
-      description: '[AS-TOK-63] two redirect URIs',
+      description: '[AS-TOK-63] readAuthorizationCodeRequest rejects two redirect URIs',
       given: `code=c&code_verifier=${verifier}&redirect_uri=a&redirect_uri=b`,
       expect: 'invalid_request',
     },
@@ -85,7 +93,7 @@ describe('readAuthorizationCodeRequest', () => {
     expect(read(given)).toEqual(expected);
   });
 
-  it('[AS-TOK-77] repeats neither code nor verifier', () => {
+  it('[AS-TOK-77] readAuthorizationCodeRequest repeats neither code nor verifier in its errors', () => {
     const refusal = refusalOf(() =>
       readAuthorizationCodeRequest(readParameters('code=secret&code_verifier=hidden')),
     );
@@ -96,28 +104,32 @@ describe('readAuthorizationCodeRequest', () => {
 describe('readRefreshRequest', () => {
   it.each([
     {
-      description: 'all that was granted',
+      description: 'readRefreshRequest accepts a request for everything that was granted',
       given: 'refresh_token=r',
       expect: { refreshToken: 'r', scopes: null, resources: [] },
     },
     {
-      description: 'less',
+      description: 'readRefreshRequest accepts a request for fewer scopes',
       given: 'refresh_token=r&scope=a+b&resource=https%3A%2F%2Fa.example',
       expect: { refreshToken: 'r', scopes: ['a', 'b'], resources: ['https://a.example'] },
     },
     {
-      description: 'an empty scope as none',
+      description: 'readRefreshRequest reads an empty scope as absent',
       given: 'refresh_token=r&scope=',
       expect: { refreshToken: 'r', scopes: null, resources: [] },
     },
-    { description: '[AS-TOK-69] no refresh token', given: '', expect: 'invalid_request' },
     {
-      description: '[AS-TOK-63] two refresh tokens',
+      description: '[AS-TOK-69] readRefreshRequest rejects a missing refresh token',
+      given: '',
+      expect: 'invalid_request',
+    },
+    {
+      description: '[AS-TOK-63] readRefreshRequest rejects two refresh tokens',
       given: 'refresh_token=a&refresh_token=b',
       expect: 'invalid_request',
     },
     {
-      description: '[AS-TOK-70] a malformed scope',
+      description: '[AS-TOK-70] readRefreshRequest rejects a malformed scope',
       given: 'refresh_token=r&scope=%22',
       expect: 'invalid_scope',
     },
@@ -128,11 +140,31 @@ describe('readRefreshRequest', () => {
 
 describe('readClientCredentialsRequest', () => {
   it.each([
-    { description: 'the default of the client', given: '', expect: { scopes: null, resources: [] } },
-    { description: 'named scopes', given: 'scope=a', expect: { scopes: ['a'], resources: [] } },
-    { description: 'a resource', given: 'resource=x', expect: { scopes: null, resources: ['x'] } },
-    { description: '[AS-TOK-70] a malformed scope', given: 'scope=a%5Cb', expect: 'invalid_scope' },
-    { description: '[AS-TOK-63] two scopes', given: 'scope=a&scope=b', expect: 'invalid_request' },
+    {
+      description: 'readClientCredentialsRequest accepts a request for the default scopes of the client',
+      given: '',
+      expect: { scopes: null, resources: [] },
+    },
+    {
+      description: 'readClientCredentialsRequest accepts named scopes',
+      given: 'scope=a',
+      expect: { scopes: ['a'], resources: [] },
+    },
+    {
+      description: 'readClientCredentialsRequest accepts a resource',
+      given: 'resource=x',
+      expect: { scopes: null, resources: ['x'] },
+    },
+    {
+      description: '[AS-TOK-70] readClientCredentialsRequest rejects a malformed scope',
+      given: 'scope=a%5Cb',
+      expect: 'invalid_scope',
+    },
+    {
+      description: '[AS-TOK-63] readClientCredentialsRequest rejects two scope parameters',
+      given: 'scope=a&scope=b',
+      expect: 'invalid_request',
+    },
   ])('$description', ({ given, expect: expected }) => {
     expect(answerOf(() => readClientCredentialsRequest(readParameters(given)))).toEqual(expected);
   });
@@ -143,7 +175,7 @@ describe('forms', () => {
 
   it.each([
     {
-      description: '[C-PKCE-1] a code, Profile B',
+      description: '[C-PKCE-1] authorizationCodeForm writes a resource for Profile B',
       given: authorizationCodeForm({
         code: 'c',
         codeVerifier: verifier,
@@ -153,27 +185,27 @@ describe('forms', () => {
       expect: `grant_type=authorization_code&code=c&code_verifier=${verifier}&redirect_uri=http%3A%2F%2F127.0.0.1%3A3000%2Fcb&resource=https%3A%2F%2Fmcp.example.com`,
     },
     {
-      description: '[C-PKCE-1 ALL-VER-1] a code, Profile A: without resource',
+      description: '[C-PKCE-1 ALL-VER-1] authorizationCodeForm writes no resource for Profile A',
       given: authorizationCodeForm({ code: 'c', codeVerifier: verifier, redirectUri, resource: null }),
       expect: `grant_type=authorization_code&code=c&code_verifier=${verifier}&redirect_uri=http%3A%2F%2F127.0.0.1%3A3000%2Fcb`,
     },
     {
-      description: 'a refresh, Profile B',
+      description: 'the refresh form has a resource for Profile B',
       given: refreshForm({ refreshToken: 'r', resource: 'https://mcp.example.com', scopes: ['a', 'b'] }),
       expect: 'grant_type=refresh_token&refresh_token=r&scope=a+b&resource=https%3A%2F%2Fmcp.example.com',
     },
     {
-      description: 'a refresh, Profile A',
+      description: 'the refresh form has no resource for Profile A',
       given: refreshForm({ refreshToken: 'r', resource: null }),
       expect: 'grant_type=refresh_token&refresh_token=r',
     },
     {
-      description: 'client credentials',
+      description: 'the client credentials form has each parameter once',
       given: clientCredentialsForm({ resource: 'https://mcp.example.com', scopes: ['a'] }),
       expect: 'grant_type=client_credentials&scope=a&resource=https%3A%2F%2Fmcp.example.com',
     },
     {
-      description: '[C-SCOPE-24] client credentials, no scope sent empty',
+      description: '[C-SCOPE-24] the client credentials form sends no empty scope',
       given: clientCredentialsForm({ resource: null, scopes: [] }),
       expect: 'grant_type=client_credentials',
     },
@@ -181,7 +213,7 @@ describe('forms', () => {
     expect(given.toString()).toBe(expected);
   });
 
-  it('are read by the server as the client wrote them', () => {
+  it('the server reads each token request form as the client wrote it', () => {
     const text = wholeText;
     fc.assert(
       fc.property(text, text, fc.option(text), (secret, uri, resource) => {

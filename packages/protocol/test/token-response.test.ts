@@ -1,4 +1,4 @@
-/** The successful answer of the token endpoint, as the client reads it. */
+/** The successful response of the token endpoint, as the client reads it. */
 import { readTokenResponse } from '@portcullis/protocol';
 import { describe, expect, it } from 'vitest';
 
@@ -6,33 +6,37 @@ const sound = { access_token: 'a', token_type: 'Bearer' };
 
 describe('readTokenResponse', () => {
   it.each([
-    { description: 'the least', given: sound, expect: sound },
     {
-      description: 'everything',
+      description: 'readTokenResponse reads a response with only the required members',
+      given: sound,
+      expect: sound,
+    },
+    {
+      description: 'readTokenResponse reads a response with every member',
       given: { ...sound, expires_in: 600, refresh_token: 'r', scope: 'a b' },
       expect: { ...sound, expires_in: 600, refresh_token: 'r', scope: 'a b' },
     },
     {
-      description: '[C-TOK-60] unknown members are left out',
+      description: '[C-TOK-60] readTokenResponse omits unknown members',
       given: { ...sound, id_token: 'x', foo: {} },
       expect: sound,
     },
     {
-      description: 'seconds as text',
+      description: 'readTokenResponse reads expires_in from text',
       given: { ...sound, expires_in: '3600' },
       expect: { ...sound, expires_in: 3600 },
     },
     {
-      description: 'null as absent',
+      description: 'readTokenResponse reads null members as absent',
       given: { ...sound, refresh_token: null, scope: null, expires_in: null },
       expect: sound,
     },
     {
-      description: 'a token that is no JWT',
+      description: 'readTokenResponse reads a token that is not a JWT',
       given: { ...sound, access_token: '2YotnFZFEjr1zCsicMWpAA~.+/=' },
       expect: { ...sound, access_token: '2YotnFZFEjr1zCsicMWpAA~.+/=' },
     },
-  ])('reads $description', ({ given, expect: expected }) => {
+  ])('$description', ({ given, expect: expected }) => {
     expect(readTokenResponse(given)).toEqual({ document: expected });
   });
 
@@ -74,9 +78,12 @@ describe('readTokenResponse', () => {
     { description: 'an array', given: [sound], expect: 'JSON object' },
     { description: 'text', given: 'access_token=a&token_type=Bearer', expect: 'JSON object' },
     { description: 'null', given: null, expect: 'JSON object' },
-  ])('tells what is wrong with $description, and repeats no token', ({ given, expect: expected }) => {
-    const reading = readTokenResponse(given);
-    expect(reading).toEqual({ issues: [expect.stringContaining(expected)] });
-    expect(JSON.stringify(reading)).not.toMatch(/X: y|a b/);
-  });
+  ])(
+    'readTokenResponse explains what is wrong with $description without repeating a token',
+    ({ given, expect: expected }) => {
+      const reading = readTokenResponse(given);
+      expect(reading).toEqual({ issues: [expect.stringContaining(expected)] });
+      expect(JSON.stringify(reading)).not.toMatch(/X: y|a b/);
+    },
+  );
 });

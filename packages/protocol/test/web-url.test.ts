@@ -1,4 +1,4 @@
-/** Which addresses may be used at all. */
+/** Web URLs: which are accepted at all. */
 import { isLoopbackHost, isSecureUrl, readUrl, readWebUrl } from '@portcullis/protocol';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -6,105 +6,205 @@ import { anyText } from './texts.ts';
 
 describe('readWebUrl', () => {
   const cases: readonly { description: string; given: string; expect: string | null }[] = [
-    { description: 'https', given: 'https://a.example/x?y=1', expect: 'https://a.example/x?y=1' },
-    { description: 'http', given: 'http://a.example', expect: 'http://a.example/' },
-    { description: 'uppercase scheme and host', given: 'HTTPS://A.Example/X', expect: 'https://a.example/X' },
-    { description: 'a port', given: 'https://a.example:8443/', expect: 'https://a.example:8443/' },
-    { description: 'the default port', given: 'https://a.example:443/', expect: 'https://a.example/' },
     {
-      description: 'punycode',
+      description: 'readWebUrl accepts https',
+      given: 'https://a.example/x?y=1',
+      expect: 'https://a.example/x?y=1',
+    },
+    { description: 'readWebUrl accepts http', given: 'http://a.example', expect: 'http://a.example/' },
+    {
+      description: 'readWebUrl accepts uppercase scheme and host',
+      given: 'HTTPS://A.Example/X',
+      expect: 'https://a.example/X',
+    },
+    {
+      description: 'readWebUrl accepts a port',
+      given: 'https://a.example:8443/',
+      expect: 'https://a.example:8443/',
+    },
+    {
+      description: 'readWebUrl accepts the default port',
+      given: 'https://a.example:443/',
+      expect: 'https://a.example/',
+    },
+    {
+      description: 'readWebUrl accepts punycode',
       given: 'https://xn--e1awd7f.example/',
       expect: 'https://xn--e1awd7f.example/',
     },
-    { description: 'IPv4', given: 'https://192.0.2.1/', expect: 'https://192.0.2.1/' },
+    { description: 'readWebUrl accepts IPv4', given: 'https://192.0.2.1/', expect: 'https://192.0.2.1/' },
     {
-      description: 'IPv6 in any spelling',
+      description: 'readWebUrl accepts IPv6 in any spelling',
       given: 'https://[2001:DB8:0::1]/',
       expect: 'https://[2001:db8::1]/',
     },
     {
-      description: 'percent-encoding in the path',
+      description: 'readWebUrl accepts percent-encoding in the path',
       given: 'https://a.example/%2f',
       expect: 'https://a.example/%2f',
     },
     {
-      description: 'sub-delimiters',
+      description: 'readWebUrl accepts sub-delimiters',
       given: "https://a.example/$(x)&!'*;=@",
       expect: "https://a.example/$(x)&!'*;=@",
     },
-    { description: 'nothing', given: '', expect: null },
-    { description: 'no scheme', given: 'a.example/x', expect: null },
-    { description: 'relative to a scheme', given: '//a.example/x', expect: null },
-    { description: 'a path', given: '/x', expect: null },
-    { description: 'another scheme', given: 'ftp://a.example/', expect: null },
-    { description: 'a script', given: 'javascript:alert(1)', expect: null },
+    { description: 'readWebUrl rejects an empty string', given: '', expect: null },
+    { description: 'readWebUrl rejects a URL without a scheme', given: 'a.example/x', expect: null },
+    { description: 'readWebUrl rejects a scheme-relative reference', given: '//a.example/x', expect: null },
+    { description: 'readWebUrl rejects a path', given: '/x', expect: null },
+    { description: 'readWebUrl rejects another scheme', given: 'ftp://a.example/', expect: null },
+    { description: 'readWebUrl rejects a javascript: URL', given: 'javascript:alert(1)', expect: null },
     {
-      description: 'a script that looks like a URL',
+      description: 'readWebUrl rejects a javascript: URL that looks like a web URL',
       given: 'javascript://a.example/%0aalert(1)',
       expect: null,
     },
-    { description: 'a file', given: 'file:///etc/passwd', expect: null },
-    { description: 'no host', given: 'https://', expect: null },
-    { description: 'one slash, which parsers correct', given: 'https:/a.example', expect: null },
-    { description: 'no slash, which parsers correct', given: 'https:a.example', expect: null },
-    { description: 'three slashes, which parsers skip', given: 'https:///a.example', expect: null },
-    { description: 'backslashes, which parsers turn', given: 'https:\\\\a.example', expect: null },
+    { description: 'readWebUrl rejects a file: URL', given: 'file:///etc/passwd', expect: null },
+    { description: 'readWebUrl rejects a URL without a host', given: 'https://', expect: null },
     {
-      description: 'a backslash before a false host',
+      description: 'readWebUrl rejects one slash, which parsers correct',
+      given: 'https:/a.example',
+      expect: null,
+    },
+    {
+      description: 'readWebUrl rejects no slash, which parsers correct',
+      given: 'https:a.example',
+      expect: null,
+    },
+    {
+      description: 'readWebUrl rejects three slashes, which parsers skip',
+      given: 'https:///a.example',
+      expect: null,
+    },
+    {
+      description: 'readWebUrl rejects backslashes, which parsers turn into slashes',
+      given: 'https:\\\\a.example',
+      expect: null,
+    },
+    {
+      description: 'readWebUrl rejects a backslash before a false host',
       given: 'https://evil.example\\@a.example/',
       expect: null,
     },
-    { description: 'a user', given: 'https://user@a.example/', expect: null },
-    { description: 'a user and a password', given: 'https://user:pass@a.example/', expect: null },
-    { description: 'a false host as user', given: 'https://a.example@evil.example/', expect: null },
+    { description: 'readWebUrl rejects a user', given: 'https://user@a.example/', expect: null },
     {
-      description: 'a false host and port as user',
+      description: 'readWebUrl rejects a user and a password',
+      given: 'https://user:pass@a.example/',
+      expect: null,
+    },
+    {
+      description: 'readWebUrl rejects a misleading host as userinfo',
+      given: 'https://a.example@evil.example/',
+      expect: null,
+    },
+    {
+      description: 'readWebUrl rejects a misleading host and port as userinfo',
       given: 'http://localhost:80@evil.example/',
       expect: null,
     },
-    { description: 'a false IPv6 host as user', given: 'https://[::1]@[2001:db8::1]/', expect: null },
-    { description: 'a user without slashes', given: 'https:/user@a.example/', expect: null },
-    { description: 'an empty user', given: 'https://@a.example/', expect: null },
-    { description: 'an empty user and password', given: 'https://:@a.example/', expect: null },
     {
-      description: 'an @ in the path, where it is harmless',
+      description: 'readWebUrl rejects a false IPv6 host as user',
+      given: 'https://[::1]@[2001:db8::1]/',
+      expect: null,
+    },
+    {
+      description: 'readWebUrl rejects a user without slashes',
+      given: 'https:/user@a.example/',
+      expect: null,
+    },
+    { description: 'readWebUrl rejects an empty user', given: 'https://@a.example/', expect: null },
+    {
+      description: 'readWebUrl rejects an empty user and password',
+      given: 'https://:@a.example/',
+      expect: null,
+    },
+    {
+      description: 'readWebUrl accepts an @ in the path, where it is harmless',
       given: 'https://a.example/@b',
       expect: 'https://a.example/@b',
     },
-    { description: 'a space in front', given: ' https://a.example/', expect: null },
-    { description: 'a space behind', given: 'https://a.example/ ', expect: null },
-    { description: 'a tab inside, which parsers drop', given: 'https://a.exa\tmple/', expect: null },
-    { description: 'a line break inside, which parsers drop', given: 'https://a.example/\nx', expect: null },
-    { description: 'a NUL', given: 'https://a.example/\0', expect: null },
-    { description: 'quotes', given: 'https://a.example/"&calc&"', expect: null },
-    { description: 'angle brackets', given: 'https://a.example/<script>', expect: null },
-    { description: 'what RFC 3986 does not know', given: 'https://a.example/{x}|^`', expect: null },
-    { description: 'half a percent-encoding', given: 'https://a.example/%USERPROFILE%', expect: null },
-    { description: 'a percent sign at the end', given: 'https://a.example/%2', expect: null },
-    { description: 'a Unicode host', given: 'https://bücher.example/', expect: null },
-    { description: 'a full-width dot, which parsers narrow', given: 'https://a\uff0eexample/', expect: null },
-    { description: 'a full-width letter', given: 'https://\uff41.example/', expect: null },
+    { description: 'readWebUrl rejects a leading space', given: ' https://a.example/', expect: null },
+    { description: 'readWebUrl rejects a trailing space', given: 'https://a.example/ ', expect: null },
     {
-      description: 'a percent-encoded host, which parsers decode',
+      description: 'readWebUrl rejects a tab inside, which parsers drop',
+      given: 'https://a.exa\tmple/',
+      expect: null,
+    },
+    {
+      description: 'readWebUrl rejects a line break inside, which parsers drop',
+      given: 'https://a.example/\nx',
+      expect: null,
+    },
+    { description: 'readWebUrl rejects a NUL', given: 'https://a.example/\0', expect: null },
+    { description: 'readWebUrl rejects quotes', given: 'https://a.example/"&calc&"', expect: null },
+    { description: 'readWebUrl rejects angle brackets', given: 'https://a.example/<script>', expect: null },
+    {
+      description: 'readWebUrl rejects characters that RFC 3986 does not allow',
+      given: 'https://a.example/{x}|^`',
+      expect: null,
+    },
+    {
+      description: 'readWebUrl rejects half a percent-encoding',
+      given: 'https://a.example/%USERPROFILE%',
+      expect: null,
+    },
+    {
+      description: 'readWebUrl rejects a percent sign at the end',
+      given: 'https://a.example/%2',
+      expect: null,
+    },
+    { description: 'readWebUrl rejects a Unicode host', given: 'https://bücher.example/', expect: null },
+    {
+      description: 'readWebUrl rejects a full-width dot, which parsers narrow',
+      given: 'https://a\uff0eexample/',
+      expect: null,
+    },
+    { description: 'readWebUrl rejects a full-width letter', given: 'https://\uff41.example/', expect: null },
+    {
+      description: 'readWebUrl rejects a percent-encoded host, which parsers decode',
       given: 'https://a%2eexample/',
       expect: null,
     },
-    { description: 'a percent-encoded letter in the host', given: 'https://%61.example/', expect: null },
-    { description: 'IPv4 with a part left out', given: 'http://127.1/', expect: null },
-    { description: 'IPv4 in hexadecimal', given: 'http://0x7f.1/', expect: null },
-    { description: 'IPv4 as one number', given: 'http://2130706433/', expect: null },
-    { description: 'IPv4 in octal', given: 'http://0177.0.0.1/', expect: null },
     {
-      description: 'an underscore in the host',
+      description: 'readWebUrl rejects a percent-encoded letter in the host',
+      given: 'https://%61.example/',
+      expect: null,
+    },
+    {
+      description: 'readWebUrl rejects an IPv4 address with a part left out',
+      given: 'http://127.1/',
+      expect: null,
+    },
+    { description: 'readWebUrl rejects IPv4 in hexadecimal', given: 'http://0x7f.1/', expect: null },
+    { description: 'readWebUrl rejects IPv4 as one number', given: 'http://2130706433/', expect: null },
+    { description: 'readWebUrl rejects IPv4 in octal', given: 'http://0177.0.0.1/', expect: null },
+    {
+      description: 'readWebUrl accepts an underscore in the host',
       given: 'https://a_b.example/',
       expect: 'https://a_b.example/',
     },
-    { description: 'a semicolon in the host', given: 'https://a.example;frame-ancestors/', expect: null },
-    { description: 'a comma in the host', given: 'https://a.example,b.example/', expect: null },
-    { description: 'a quote in the host', given: "https://a'b.example/", expect: null },
-    { description: 'a sub-delimiter in the host', given: 'https://a.example$&=/', expect: null },
-    { description: 'a port too high', given: 'https://a.example:65536/', expect: null },
-    { description: 'a port that is none', given: 'https://a.example:x/', expect: null },
+    {
+      description: 'readWebUrl rejects a semicolon in the host',
+      given: 'https://a.example;frame-ancestors/',
+      expect: null,
+    },
+    {
+      description: 'readWebUrl rejects a comma in the host',
+      given: 'https://a.example,b.example/',
+      expect: null,
+    },
+    { description: 'readWebUrl rejects a quote in the host', given: "https://a'b.example/", expect: null },
+    {
+      description: 'readWebUrl rejects a sub-delimiter in the host',
+      given: 'https://a.example$&=/',
+      expect: null,
+    },
+    { description: 'readWebUrl rejects a port above 65535', given: 'https://a.example:65536/', expect: null },
+    {
+      description: 'readWebUrl rejects a port that is not a number',
+      given: 'https://a.example:x/',
+      expect: null,
+    },
   ];
   it.each(cases)('[C-URL-43] T110 $description', ({ given, expect: expected }) => {
     expect(readWebUrl(given)?.href ?? null).toBe(expected);
@@ -113,16 +213,32 @@ describe('readWebUrl', () => {
 
 describe('readUrl', () => {
   it.each([
-    { description: 'a private-use scheme', given: 'com.example.app:/cb', expect: 'com.example.app:/cb' },
     {
-      description: 'a private-use scheme with a host',
+      description: 'readUrl accepts a private-use scheme',
+      given: 'com.example.app:/cb',
+      expect: 'com.example.app:/cb',
+    },
+    {
+      description: 'readUrl accepts a private-use scheme with a host',
       given: 'cursor://Any.Host/cb',
       expect: 'cursor://Any.Host/cb',
     },
-    { description: 'a user in it', given: 'cursor://user@host/cb', expect: null },
-    { description: 'a semicolon in its host', given: 'cursor://host;x/cb', expect: null },
-    { description: 'an empty user in it', given: 'cursor://@host/cb', expect: null },
-    { description: 'no scheme', given: '/cb', expect: null },
+    {
+      description: 'readUrl rejects userinfo in a private-use URI',
+      given: 'cursor://user@host/cb',
+      expect: null,
+    },
+    {
+      description: 'readUrl rejects a semicolon in the host of a private-use URI',
+      given: 'cursor://host;x/cb',
+      expect: null,
+    },
+    {
+      description: 'readUrl rejects empty userinfo in a private-use URI',
+      given: 'cursor://@host/cb',
+      expect: null,
+    },
+    { description: 'readUrl rejects a URI without a scheme', given: '/cb', expect: null },
   ])('$description', ({ given, expect: expected }) => {
     expect(readUrl(given)?.href ?? null).toBe(expected);
   });
@@ -145,7 +261,7 @@ describe('isSecureUrl', () => {
     { given: 'http://0.0.0.0/', expect: false },
     { given: 'http://[::ffff:7f00:1]/', expect: false },
     { given: 'ws://localhost/', expect: false },
-  ])('$given: $expect', ({ given, expect: expected }) => {
+  ])('isSecureUrl returns $expect for $given', ({ given, expect: expected }) => {
     expect(isSecureUrl(new URL(given))).toBe(expected);
   });
 });
@@ -159,7 +275,7 @@ describe('isLoopbackHost', () => {
     { given: '127.0.0.2', expect: false },
     { given: 'localhost.', expect: false },
     { given: '', expect: false },
-  ])('$given: $expect', ({ given, expect: expected }) => {
+  ])('isLoopbackHost returns $expect for $given', ({ given, expect: expected }) => {
     expect(isLoopbackHost(given)).toBe(expected);
   });
 });
@@ -194,7 +310,7 @@ describe('every address that is read', () => {
       .map((parts) => `https://${parts.join('')}`),
   );
 
-  it('shows the host that the parser connects to', () => {
+  it('every accepted URL shows the host that the parser connects to', () => {
     fc.assert(
       fc.property(text, (given) => {
         const url = readWebUrl(given);
@@ -207,7 +323,7 @@ describe('every address that is read', () => {
     );
   });
 
-  it('is read the same again from what it was read as', () => {
+  it('every accepted URL reads the same again from its parsed form', () => {
     fc.assert(
       fc.property(text, (given) => {
         const url = readWebUrl(given);
