@@ -4,10 +4,13 @@ import { lazy, object, optional, seconds } from './option-schema.ts';
 
 /** Seconds. */
 export interface Lifetimes {
+  /** An access token. @see RFC 6749 §5.1, `expires_in` */
   readonly accessToken: number;
+  /** An authorization code. @see RFC 6749 §4.1.2 */
   readonly code: number;
   /** An authorization transaction, from the request to the code. */
   readonly transaction: number;
+  /** A browser session at this server. */
   readonly session: number;
   /** A refresh token that is not used expires. */
   readonly refreshIdle: number;
@@ -21,6 +24,7 @@ export interface Lifetimes {
   readonly usedClient: number;
 }
 
+/** Lifetimes that apply unless the options replace them, in seconds. */
 export const defaultLifetimes: Lifetimes = {
   accessToken: 600,
   code: 60,

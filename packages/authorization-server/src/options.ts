@@ -37,6 +37,7 @@ export interface AuthorizationServerOptions {
   readonly issuer: string;
   /** The server's name on its pages; the issuer's host by default. */
   readonly name?: string;
+  /** Where clients, grants, keys and accounts are stored, for example `openStore` of `@portcullis/store`. Its owner closes it. */
   readonly store: AuthorizationStore;
   /** 32 bytes that encrypt private keys and derive refresh tokens. Never in the store. */
   readonly masterKey: Uint8Array;
@@ -76,12 +77,14 @@ export interface AuthorizationServerOptions {
   readonly identityProviders?: readonly (IdentityProviderOptions | PresetReference)[];
   /** `false`: no local accounts, identity providers are the only way to sign in. `true` by default. */
   readonly localAccounts?: boolean;
+  /** Lifetimes in seconds; `defaultLifetimes` for those left out. */
   readonly lifetimes?: Partial<Lifetimes>;
   readonly privateUseSchemes?: readonly string[];
   /** Rate limits; `false` disables them. */
   readonly rateLimits?: RateLimitOptions | false;
   /** Seconds that audit events are stored, 90 days by default; `false` stores none. */
   readonly auditRetention?: number | false;
+  /** Receives every audit event, whether or not it is stored. */
   readonly events?: EventSink;
   /** Epoch seconds. */
   readonly clock?: () => number;

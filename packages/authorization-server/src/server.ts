@@ -43,7 +43,7 @@ import { validateOptions } from './validate-options.ts';
 
 /** An authorization server, to be mounted at the root of its issuer's origin. */
 export interface AuthorizationServer {
-  /** Handles any request; an unknown path gets 404. Never throws: every error becomes a response. */
+  /** Handles any request; an unknown path gets 404. Never throws: every error becomes a response. @see RFC 6749 §3, RFC 8414 §3 */
   handle(request: Request, connection?: ConnectionInfo): Promise<Response>;
   /** Like `handle`, with plain objects instead of `Request` and `Response`, for speed. @see `listen` of `@portcullis/http/node` */
   handleHttp(request: HttpRequest, connection?: ConnectionInfo): Promise<HttpResponse>;
@@ -62,8 +62,8 @@ export interface AuthorizationServer {
   isLive(claims: AccessTokenClaims): Promise<boolean>;
   /**
    * The identity provider's token behind the grant of a verified access token, for a protected server in the same process.
-   * @throws OAuthError `invalid_grant` when it has been revoked or has expired; `invalid_target` when there is none or it is from
-   * another provider; `invalid_scope` when it lacks a requested scope; `temporarily_unavailable`
+   * @throws OAuthError `invalid_grant` when it has been revoked or has expired, or the access token is no longer live;
+   * `invalid_target` when there is none or it is from another provider; `invalid_scope` when it lacks a requested scope; `temporarily_unavailable`
    * @see RFC 8693 §2.2, for the same over HTTP
    */
   upstreamToken(claims: AccessTokenClaims, want?: ProviderTokenRequest): Promise<ProviderToken>;
@@ -92,6 +92,8 @@ export interface AuthorizationServer {
  * Creates an authorization server (OAuth 2.1 draft 13, RFC 8414, RFC 9068): validates the options, and loads the signing keys or
  * creates the first one.
  * @throws ConfigurationError with every issue of the options, or when the master key does not decrypt the stored keys
+ * @throws OAuthError `temporarily_unavailable` when the store is unavailable
+ * @see RFC 6749 §1.1, RFC 8414 §2, RFC 9068 §2
  */
 export async function createAuthorizationServer<S extends CoreStore>(
   options: OptionsForStore<S>,

@@ -37,27 +37,56 @@ export interface Client {
   readonly server: string;
   /** What to declare under `extensions` in the client capabilities of each request, because of the grant. */
   readonly extensions: Readonly<Record<string, object>>;
-  /** Like the platform's `fetch`, with an access token for this server. Signs in, refreshes and steps up as needed. */
+  /**
+   * Like the platform's `fetch`, with an access token for this server. Signs in, refreshes and steps up as needed.
+   * @throws ClientError when no access token can be obtained, for example `sign_in_needed`
+   * @see RFC 6750 §2.1, RFC 9449 §7.1
+   */
   readonly fetch: Fetch;
-  /** Discovers how the server is authorized. @throws ClientError */
+  /**
+   * Discovers the authorization server and the revision of the server.
+   * @throws ClientError `unreachable`, `metadata_missing`, `metadata_invalid`, `resource_mismatch`, `issuer_mismatch` or
+   * `endpoint_refused`
+   * @see RFC 9728 §3, RFC 8414 §3
+   */
   discover(): Promise<DiscoveryResult>;
   /** The current session, without any request; `null` when there is none. */
   session(): Promise<Session | null>;
-  /** Signs in now, with the browser and receiver of the options. @throws ClientError */
+  /**
+   * Signs in now with the grant of the options; a user, with its browser and receiver.
+   * @throws ClientError as `discover`, and `registration_needed`, `authorization_denied`, `authorization_failed`, `cancelled` or
+   * `token_refused`
+   * @see RFC 6749 §4.1, RFC 7636 §4
+   */
   signIn(options?: SignInOptions): Promise<Session>;
-  /** First step of a sign-in with the host's own pages: the URL for the browser. @throws ClientError */
+  /**
+   * First step of a sign-in with the host's own pages: the URL for the browser.
+   * @throws ClientError as `discover`, and `registration_needed` or `pkce_unsupported`
+   * @see RFC 6749 §4.1.1
+   */
   begin(options: BeginOptions): Promise<string>;
-  /** Second step. @param redirectedTo the complete redirect URL, or its query. @throws ClientError */
+  /**
+   * Second step: validates the authorization response, redeems the code and saves the tokens.
+   * @param redirectedTo the complete redirect URL, or its query
+   * @param binding as passed to `begin`
+   * @throws ClientError `response_rejected`, `authorization_denied`, `authorization_failed`, `token_refused`,
+   * `token_response_invalid`, or `configuration_invalid` when the grant has no user
+   * @see RFC 6749 §4.1.3, RFC 9207 §2.4
+   */
   complete(redirectedTo: string | URLSearchParams, binding?: string): Promise<Session>;
   /** A valid access token, for hosts that send it themselves; `null` when there is no session. @throws ClientError */
   accessToken(): Promise<string | null>;
-  /** Revokes the tokens where possible, and removes them. */
+  /**
+   * Removes the stored tokens, and revokes them where possible. `forgotten`: removed, but not revoked at the server.
+   * @see RFC 7009 §2.1
+   */
   signOut(): Promise<'revoked' | 'forgotten' | 'no_session'>;
 }
 
 /**
  * Creates the client of a server.
  * @throws ClientError `server_url_invalid` or `configuration_invalid`, with every issue.
+ * @see RFC 6749 §1.1, RFC 9728 §5
  */
 export function createClient(options: ClientOptions): Client {
   const settings = resolveClientOptions(options);

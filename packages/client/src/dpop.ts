@@ -20,7 +20,7 @@ export interface DpopProofInput {
   readonly jti: string;
 }
 
-/** Generates a private key as a JWK, so that it can be stored beside its token. */
+/** Generates a DPoP key (P-256) as a private JWK, to be stored with its token. @see RFC 9449 §4.2, RFC 7517 §4 */
 export async function createDpopKey(): Promise<PrivateEcJwk> {
   const pair = await crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, true, [
     'sign',

@@ -47,15 +47,21 @@ export interface ClientErrorOptions {
   readonly status?: number | undefined;
   /** Seconds from `Retry-After`. */
   readonly retryAfter?: number | undefined;
+  /** The underlying error. */
   readonly cause?: unknown;
 }
 
 /** Every failure of the client. `message` says what happened and, where possible, how to fix it. */
 export class ClientError extends Error {
+  /** `ClientError`. */
   override readonly name: string = 'ClientError';
+  /** The reason, for programs. */
   readonly code: ClientErrorCode;
+  /** The OAuth error code of the response, sanitized. @see RFC 6749 §5.2 */
   readonly oauthError: string | undefined;
+  /** HTTP status of the response. */
   readonly status: number | undefined;
+  /** Seconds from `Retry-After`. @see RFC 9110 §10.2.3 */
   readonly retryAfter: number | undefined;
 
   constructor(code: ClientErrorCode, message: string, options: ClientErrorOptions = {}) {

@@ -18,16 +18,23 @@ export interface Transport {
 
 /** A response with its complete body. */
 export interface OAuthResponse {
+  /** HTTP status. */
   readonly status: number;
+  /** Header fields. */
   readonly headers: Headers;
+  /** The whole body as text. */
   readonly body: string;
 }
 
 /** A request as data: send it unchanged and do not follow redirects. */
 export interface OAuthRequest {
+  /** Absolute https URL, or http on a loopback address. */
   readonly url: string;
+  /** HTTP method. */
   readonly method: 'GET' | 'POST';
+  /** Header fields, with lowercase names. */
   readonly headers: Readonly<Record<string, string>>;
+  /** The body; `null` for GET. */
   readonly body: string | null;
 }
 

@@ -49,5 +49,6 @@ export interface Database {
 
 /** A store cannot be opened. The message tells the operator what to do, without naming a setting. */
 export class StoreError extends Error {
+  /** `StoreError`. */
   override readonly name: string = 'StoreError';
 }

@@ -3,6 +3,7 @@ import type { AuthorizationStore } from '@portcullis/authorization-server/store'
 import { StoreError } from './database.ts';
 import { createStore } from './store.ts';
 
+/** Options of `openStore`. */
 export interface StoreOptions {
   /** Seconds that an operation waits for a locked or silent database before it is rejected. 5 by default. */
   readonly busyTimeout?: number;
@@ -13,7 +14,9 @@ export interface StoreOptions {
 /**
  * Opens a store and migrates its schema.
  * @param location the path of a SQLite file in a folder that exists, `:memory:`, or a `postgres://` URL
- * @throws StoreError when it cannot be opened
+ * @throws StoreError when the location is invalid, or the database cannot be opened or migrated. Once it is open, every method
+ * rejects with OAuthError `temporarily_unavailable` while the database is unavailable.
+ * @see RFC 6749 §4.1.2.1, for that error code
  */
 export async function openStore(
   location: string,

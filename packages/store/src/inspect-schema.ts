@@ -5,6 +5,7 @@ import { postgresDialect, sqliteDialect } from './schema/dialect.ts';
 import { pendingMigrations } from './schema/migrate.ts';
 import { type Migration, migrations } from './schema/migrations.ts';
 
+/** The state of a database schema, compared with this version. */
 export interface SchemaState {
   /** The newest schema number of this version. */
   readonly newest: number;
@@ -12,7 +13,11 @@ export interface SchemaState {
   readonly pending: readonly { readonly number: number; readonly name: string }[];
 }
 
-/** @param location as for `openStore`; a missing file lacks every migration, and is not created */
+/**
+ * Reports the pending migrations of a database, without changing it.
+ * @param location as for `openStore`; a missing file lacks every migration, and is not created
+ * @throws StoreError when a PostgreSQL database cannot be opened, or a database is newer than this version or of another program
+ */
 export async function inspectSchema(location: string): Promise<SchemaState> {
   const pending = /^postgres(?:ql)?:\/\//i.test(location)
     ? await inspectPostgres(location)

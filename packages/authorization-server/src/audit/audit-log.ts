@@ -5,6 +5,7 @@ import { newSuffix, sortableTime } from '../secrets.ts';
 import type { AuditEventRecord, AuditStore } from '../store/index.ts';
 import type { AuthorizationEvent, EventSink } from './events.ts';
 
+/** An audit log that writes events to the store in batches. */
 export interface AuditLog {
   /** Records an event. It never throws and never blocks. */
   readonly record: EventSink;
@@ -39,6 +40,7 @@ const MAX_TEXT_LENGTH = 300;
 const NOT_STORED: readonly AuthorizationEvent['type'][] = ['metadata.read'];
 
 /**
+ * Creates an audit log that writes to a store; events expire after the retention.
  * @param retention seconds
  * @param clock epoch seconds
  */

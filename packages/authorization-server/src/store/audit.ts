@@ -19,6 +19,7 @@ export interface AuditEventRecord {
   readonly expiresAt: number;
 }
 
+/** Audit events in the store. */
 export interface AuditStore {
   /** Appends events. Atomic: all or none. An event whose identifier exists is skipped. */
   appendEvents(events: readonly AuditEventRecord[]): Promise<void>;

@@ -8,6 +8,7 @@ import type { RegistrationStore } from './registration.ts';
 import type { StatusListStore } from './status-lists.ts';
 import type { UserStore } from './users.ts';
 
+/** The name of an optional capability of a store. */
 export type StoreCapability = keyof StoreCapabilities;
 
 /** The options of a server with the store `S`: whatever needs a capability that `S` lacks has to be switched off. */

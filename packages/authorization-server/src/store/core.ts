@@ -13,7 +13,9 @@ import type { UserStore } from './users.ts';
 
 /**
  * Every method is one atomic operation, durable when its promise resolves and visible from then on to every process that shares
- * the store. A store that cannot answer rejects with `OAuthError` `temporarily_unavailable`.
+ * the store.
+ * @throws OAuthError `temporarily_unavailable` from every method when the store is unavailable or closed
+ * @see RFC 6749 §4.1.2.1, for the error code
  */
 export interface CoreStore
   extends ClientStore,
@@ -21,7 +23,7 @@ export interface CoreStore
     RateLimitStore,
     SigningKeyStore,
     TransactionStore {
-  /** Resolves when the store answers. */
+  /** Resolves if the store is available. @throws OAuthError `temporarily_unavailable` */
   ping(): Promise<void>;
   /**
    * Deletes at most `limit` obsolete rows of each table. Evidence of misuse is kept while it can matter: a code for ten minutes

@@ -7,32 +7,45 @@ export interface AuthorizationCodeRecord {
   readonly hash: string;
   /** The grant that redeeming it creates. */
   readonly grantId: string;
+  /** The client it was issued to. */
   readonly clientId: string;
+  /** The account that authorized it. */
   readonly accountId: string;
   /** `null` when the authorization request had none: then the token request need not have one either. */
   readonly redirectUri: string | null;
+  /** The PKCE code challenge. @see RFC 7636 §4.3 */
   readonly codeChallenge: string;
+  /** The approved scopes. */
   readonly scopes: Scopes;
+  /** The resource indicators. @see RFC 8707 §2 */
   readonly resources: readonly string[];
   /** The workspace that the user picked; `null` where there are none. */
   readonly workspace: string | null;
   /** Base64url SHA-256 of what the consent page showed of the client: its redirect URI and metadata. */
   readonly consentDigest: string;
+  /** Epoch seconds. */
   readonly issuedAt: number;
+  /** Epoch seconds. */
   readonly expiresAt: number;
 }
 
 /** What a user allowed one client, from code redemption to revocation. Times in epoch seconds. */
 export interface GrantRecord {
+  /** Unique identifier. */
   readonly id: string;
+  /** The client it was given to. */
   readonly clientId: string;
+  /** The account of the user. */
   readonly accountId: string;
+  /** The maximum scope of its tokens. @see RFC 6749 §6 */
   readonly scopes: Scopes;
+  /** The resources its tokens may be issued for. @see RFC 8707 §2.2 */
   readonly resources: readonly string[];
   /** The workspace it is bound to; `null` where there are none. */
   readonly workspace: string | null;
   /** As in its code: while the grant is live, the same request needs no second consent. */
   readonly consentDigest: string;
+  /** Epoch seconds. */
   readonly createdAt: number;
   /** Its absolute end, however often it is refreshed. */
   readonly expiresAt: number;
@@ -53,6 +66,7 @@ export interface RefreshTokenRecord {
   readonly generation: number;
   /** Random, the same for the whole family: its tokens are derived from it and a key that is not in the store. */
   readonly seed: string;
+  /** Epoch seconds. */
   readonly issuedAt: number;
   /** It expires then unless it is used. */
   readonly expiresAt: number;
@@ -62,12 +76,15 @@ export interface RefreshTokenRecord {
 
 /** A stored code. The caller checks use and expiry. */
 export interface FoundAuthorizationCode extends AuthorizationCodeRecord {
+  /** Epoch seconds at which it was redeemed or invalidated; `null`: not yet. */
   readonly consumedAt: number | null;
 }
 
 /** A stored grant. The caller checks revocation, expiry and refresh token reuse. */
 export interface FoundGrant {
+  /** The grant, with its state. */
   readonly grant: GrantRecord & {
+    /** Epoch seconds; `null`: it is not revoked. */
     readonly revokedAt: number | null;
     /** Whether its account exists and is enabled, in the same snapshot. */
     readonly hasAccount: boolean;
@@ -86,7 +103,9 @@ export interface RememberedConsent
  */
 export type CodeRedemption = 'redeemed' | 'already_used' | 'account_unavailable';
 
+/** Authorization codes, grants, refresh token families and revoked access tokens. @see RFC 6749 §4.1.2, RFC 7009 §2.1, RFC 9700 §4.14 */
 export interface GrantStore {
+  /** The code with this hash, used or not; `null` when there is none. */
   findCode(hash: string): Promise<FoundAuthorizationCode | null>;
   /**
    * Consumes the code and creates its grant with the first refresh token (`null`: the client gets none). Atomic: of concurrent
@@ -102,11 +121,12 @@ export interface GrantStore {
   /** Invalidates a code. */
   invalidateCode(hash: string, at: number): Promise<void>;
 
+  /** The grant with this identifier and its live refresh token, revoked or not; `null` when there is none. */
   findGrant(id: string): Promise<FoundGrant | null>;
   /**
    * Replaces the live refresh token with its successor and records the use of its grant. Atomic: of concurrent calls with the
    * same token exactly one returns `rotated`. `conflict`: that token is no longer live, or its grant was revoked; nothing has
-   * changed.
+   * changed. @see RFC 9700 §4.14.2
    * @param currentHash the hash of the token to replace
    * @param from the network address of the request
    */
@@ -138,7 +158,7 @@ export interface GrantStore {
    * redeemed concurrently creates a revoked grant or none. @returns how many grants were revoked
    */
   revokeAccountGrants(accountId: string, grantId: string | null, at: number): Promise<number>;
-  /** Revokes a grant with all its tokens. Idempotent. @returns whether it was live until now */
+  /** Revokes a grant with all its tokens. Idempotent. @returns whether it was live until now @see RFC 7009 §2.1 */
   revokeGrant(grantId: string, at: number): Promise<boolean>;
   /** Revokes one access token by its `jti`, until it expires. @returns `false` when it was revoked before */
   revokeAccessToken(tokenId: string, expiresAt: number): Promise<boolean>;

@@ -62,4 +62,5 @@ interface PasskeyStore {
   removePasskey(accountId: string, id: string): Promise<boolean>;
 }
 
+/** Second factors of local accounts: TOTP, recovery codes and passkeys. @see RFC 6238 */
 export interface MfaStore extends TotpStore, PasskeyStore {}

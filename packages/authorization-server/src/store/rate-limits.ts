@@ -2,6 +2,7 @@
 
 /** A token bucket: `burst` at once, and one more per interval. */
 export interface StoredRateLimit {
+  /** Capacity of the bucket, in tokens. */
   readonly burst: number;
   /** Whole seconds. */
   readonly interval: number;
@@ -11,11 +12,13 @@ export interface StoredRateLimit {
 export interface RateLimitCharge {
   /** A keyed hash: it does not reveal whom it limits. */
   readonly key: string;
+  /** The limit of the bucket. */
   readonly limit: StoredRateLimit;
   /** Epoch seconds. */
   readonly now: number;
 }
 
+/** Token buckets that all processes share. */
 export interface RateLimitStore {
   /**
    * Takes a token from the bucket of a key. Atomic: concurrent calls never take more than the limit allows.

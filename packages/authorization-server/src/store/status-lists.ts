@@ -19,6 +19,7 @@ export interface RevokedAccess {
   readonly allocations: readonly (StatusIndexOwner & { readonly index: number })[];
 }
 
+/** Token status lists. @see draft-ietf-oauth-status-list */
 export interface StatusListStore {
   /** Reserves a block of indexes for one process. @returns the first */
   reserveStatusIndexes(count: number): Promise<number>;

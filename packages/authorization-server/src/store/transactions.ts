@@ -4,17 +4,23 @@ import type { AuthorizationCodeRecord } from './grants.ts';
 
 /** A pending authorization request. Times in epoch seconds. */
 export interface AuthorizationTransactionRecord {
+  /** Unique identifier. */
   readonly id: string;
   /** Base64url SHA-256 of the cookie that binds the transaction to the browser that started it. */
   readonly browserHash: string;
+  /** The client that sent the request. */
   readonly clientId: string;
   /** The validated redirect URI. It is validated again before use. */
   readonly redirectUri: string;
   /** Whether the request contained it: then the token request has to repeat it. */
   readonly redirectUriSent: boolean;
+  /** The `state` parameter; `null` when the request had none. @see RFC 6749 §4.1.1 */
   readonly state: string | null;
+  /** The PKCE code challenge. @see RFC 7636 §4.3 */
   readonly codeChallenge: string;
+  /** The requested scopes. */
   readonly scopes: Scopes;
+  /** The resource indicators. @see RFC 8707 §2 */
   readonly resources: readonly string[];
   /** The account that signed in for this transaction; `null` until then. */
   readonly accountId: string | null;
@@ -26,11 +32,15 @@ export interface AuthorizationTransactionRecord {
   readonly identityProvider: string | null;
   /** The identifier of the future grant whose provider tokens this transaction stored; `null` until then. */
   readonly linkedGrantId: string | null;
+  /** Epoch seconds. */
   readonly createdAt: number;
+  /** Epoch seconds. */
   readonly expiresAt: number;
 }
 
+/** Authorization transactions, and the codes they end with. @see RFC 6749 §4.1 */
 export interface TransactionStore {
+  /** Stores a new transaction. */
   openTransaction(transaction: AuthorizationTransactionRecord): Promise<void>;
   /** The transaction, unless it has expired. */
   findTransaction(id: string, now: number): Promise<AuthorizationTransactionRecord | null>;

@@ -45,6 +45,7 @@ export interface FoundSession {
   readonly account: AccountRecord;
 }
 
+/** Accounts, sessions and account links. */
 export interface UserStore {
   /** Whether there is a local account: one that is not linked to an identity provider. */
   hasLocalAccounts(): Promise<boolean>;

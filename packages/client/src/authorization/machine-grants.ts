@@ -20,8 +20,11 @@ import type {
 
 /** What a grant requests, and as which client. */
 export interface GrantInput {
+  /** The discovered authorization server. */
   readonly discovery: DiscoveryResult;
+  /** The client that requests the tokens. */
   readonly registration: Registration;
+  /** The scopes to request; empty: the server decides. */
   readonly scopes: Scopes;
   /** The key to bind the token to; `null`: a bearer token. */
   readonly dpopKey: PrivateEcJwk | null;
@@ -91,7 +94,11 @@ async function requestEnterpriseTokens(
   }
 }
 
-/** The request of an application on its own behalf. @see RFC 6749 §4.4.2, OAuth 2.1 draft 13 §4.2 */
+/**
+ * The token request of an application on its own behalf.
+ * @throws ClientError `metadata_invalid` without a token endpoint; `issuer_mismatch` when the metadata names another issuer
+ * @see RFC 6749 §4.4.2, OAuth 2.1 draft 13 §4.2
+ */
 export function clientCredentialsTokenRequest(input: GrantInput): TokenRequest {
   const { discovery, scopes } = input;
   return grantTokenRequest(input, clientCredentialsForm({ resource: discovery.resource, scopes }));

@@ -8,12 +8,15 @@ export interface Browser {
 
 /** What the user sees after the redirect. */
 export interface SignInOutcome {
+  /** Whether the user is signed in. */
   readonly ok: boolean;
+  /** Text for the user. */
   readonly message: string;
 }
 
 /** A redirect that arrived. */
 export interface ReceivedRedirect {
+  /** The parameters of the authorization response. @see RFC 6749 §4.1.2 */
   readonly query: URLSearchParams;
   /** Shows the user the outcome. */
   respond(outcome: SignInOutcome): Promise<void>;
@@ -21,6 +24,7 @@ export interface ReceivedRedirect {
 
 /** Listens for one redirect. */
 export interface RedirectListener {
+  /** The redirect URI it listens at. */
   readonly redirectUri: string;
   /**
    * Waits for the redirect with this state. Redirects with another state, or without one, are rejected.

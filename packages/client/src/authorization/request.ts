@@ -19,8 +19,11 @@ const SIGN_IN_TIMEOUT = 600_000;
 
 /** Input of an authorization request. */
 export interface AuthorizationRequestInput {
+  /** The discovered authorization server. */
   readonly discovery: DiscoveryResult;
+  /** The client that sends the request. */
   readonly registration: Registration;
+  /** The redirect URI. @see RFC 6749 §3.1.2 */
   readonly redirectUri: string;
   /** None by default: the server decides. */
   readonly scopes?: Scopes;
@@ -44,7 +47,9 @@ function randomBytes(bytes: number): Uint8Array {
 
 /** The URL for the user's browser, and the record to store until the response arrives. */
 export interface StartedAuthorization {
+  /** The authorization request, for the browser of the user. */
   readonly url: string;
+  /** The record to store; secret, and for one use. */
   readonly pending: PendingAuthorization;
 }
 

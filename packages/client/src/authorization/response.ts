@@ -36,8 +36,10 @@ export function readRedirectQuery(redirectedTo: string | URLSearchParams): URLSe
 /**
  * Validates the redirect URL, or its query, for a caller that stores pending authorizations itself: it must delete the
  * pending authorization first, so that it is used once.
+ * @param now epoch milliseconds
  * @returns the code, for `codeTokenRequest`
  * @throws ClientError `response_rejected`, `authorization_denied` or `authorization_failed`
+ * @see RFC 6749 §4.1.2, RFC 9207 §2.4
  */
 export function processAuthorizationResponse(
   redirectedTo: string | URLSearchParams,
@@ -88,7 +90,10 @@ function authorizationError(error: string, description: string): ClientError {
   );
 }
 
-/** The request that redeems a code, at the token endpoint of the issuer that the authorization was started with. */
+/**
+ * The request that redeems a code, at the token endpoint of the issuer that the authorization was started with.
+ * @see RFC 6749 §4.1.3, RFC 7636 §4.5
+ */
 export function codeTokenRequest(pending: PendingAuthorization, code: string): TokenRequest {
   const { codeVerifier, redirectUri, resource, scopes } = pending;
   return {

@@ -14,12 +14,14 @@ export interface ScopeSettings {
 export interface ScopePlan {
   /** Empty: the parameter is omitted and the server decides. */
   readonly scopes: Scopes;
+  /** Where the scopes come from, as text for users. */
   readonly reasons: readonly string[];
 }
 
 /**
  * Plans a first request: the scopes of the challenge, else all scopes of the resource metadata, else none, in the order
  * of the revision.
+ * @see RFC 6750 §3, RFC 9728 §2, RFC 6749 §3.3
  */
 export function planScopes(discovery: DiscoveryResult, settings: ScopeSettings): ScopePlan {
   if (settings.only !== undefined) return { scopes: settings.only, reasons: ['configured scopes only'] };
@@ -64,6 +66,7 @@ function offersOfflineAccess({ profile, metadata }: DiscoveryResult): boolean {
 /**
  * Plans a step-up; `null` when it would gain nothing, or the revision has no step-up.
  * @param retry whether to request scopes again that were requested before and not granted
+ * @see RFC 6750 §3.1, `insufficient_scope`
  */
 export function planStepUp(
   discovery: Pick<DiscoveryResult, 'profile'>,

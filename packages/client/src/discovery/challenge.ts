@@ -22,12 +22,16 @@ export const NO_CHALLENGE: ServerChallenge = {
   dpop: false,
 };
 
-/** The request without a token that a protected server responds to with a challenge. */
+/**
+ * The request without a token that a protected server responds to with a challenge.
+ * @throws ClientError `insecure_url`
+ * @see RFC 9728 §5
+ */
 export function challengeRequest(server: string): OAuthRequest {
   return getRequest(server, { accept: 'application/json, text/event-stream' });
 }
 
-/** Reads the challenge from the response; only a 401 has one. */
+/** Reads the challenge from the response; only a 401 has one. @see RFC 9110 §11.6.1, RFC 6750 §3, RFC 9728 §5.1 */
 export function processChallengeResponse({
   status,
   headers,

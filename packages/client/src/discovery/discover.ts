@@ -97,7 +97,8 @@ export interface MetadataRequestOptions {
 
 /**
  * The requests for a server's protected resource metadata, to send in order until a response has the document.
- * @throws ClientError `endpoint_refused` when the challenge names a foreign origin
+ * @throws ClientError `endpoint_refused` when the challenge names a foreign origin; `insecure_url`
+ * @see RFC 9728 §3.1
  */
 export function resourceMetadataRequests(
   server: string,
@@ -110,7 +111,9 @@ export function resourceMetadataRequests(
 
 /**
  * Processes the response of one location: the metadata, or `null` to try the next one.
- * @throws ClientError when the location is failing or its document is not for this server: do not try another one.
+ * @throws ClientError when the location is failing (`temporarily_unavailable`, `metadata_invalid`) or its document is not for
+ * this server (`resource_mismatch`): do not try another one.
+ * @see RFC 9728 §3.2 and §3.3
  */
 export function processResourceMetadataResponse(
   request: OAuthRequest,
@@ -121,7 +124,11 @@ export function processResourceMetadataResponse(
   return json === null ? null : validateResourceMetadata(json, server);
 }
 
-/** The requests for an issuer's metadata, to send in order until a response has the document. */
+/**
+ * The requests for an issuer's metadata, to send in order until a response has the document.
+ * @throws ClientError `insecure_url`
+ * @see RFC 8414 §3.1
+ */
 export function serverMetadataRequests(
   issuer: string,
   profile: Profile,
@@ -133,7 +140,9 @@ export function serverMetadataRequests(
 
 /**
  * Processes the response of one location: the metadata, or `null` to try the next one.
- * @throws ClientError when the location is failing or its document belongs to another issuer: do not try another one.
+ * @throws ClientError when the location is failing (`temporarily_unavailable`, `metadata_invalid`) or its document belongs to
+ * another issuer (`issuer_mismatch`): do not try another one.
+ * @see RFC 8414 §3.2 and §3.3
  */
 export function processServerMetadataResponse(
   request: OAuthRequest,

@@ -15,6 +15,7 @@ import { requireNotAnnounced } from './resource-metadata.ts';
 
 /** Everything known about how a server is authorized. */
 export interface DiscoveryResult {
+  /** The protocol revision. */
   readonly profile: Profile;
   /** Canonical URL of the protected server. */
   readonly server: string;
@@ -22,18 +23,25 @@ export interface DiscoveryResult {
   readonly resource: string | null;
   /** The identifier by which the authorization server was found: credentials are stored under it. */
   readonly issuer: string;
+  /** The authorization server metadata, or default endpoints. @see RFC 8414 §2 */
   readonly metadata: AuthorizationServerMetadata;
   /** Where the endpoints come from. */
   readonly endpoints: 'metadata' | 'default-paths';
+  /** Its protected resource metadata; `null`: it publishes none. @see RFC 9728 §2 */
   readonly resourceMetadata: ProtectedResourceMetadata | null;
+  /** The challenge of the server. @see RFC 6750 §3 */
   readonly challenge: ServerChallenge;
 }
 
 /** The revision of a server and its authorization servers, after the search for its resource metadata. */
 export interface ProfileSelection {
+  /** The protocol revision. */
   readonly profile: Profile;
+  /** Canonical URL of the protected server. */
   readonly server: string;
+  /** The challenge of the server. @see RFC 6750 §3 */
   readonly challenge: ServerChallenge;
+  /** Its protected resource metadata; `null`: it publishes none. @see RFC 9728 §2 */
   readonly resourceMetadata: ProtectedResourceMetadata | null;
   /** Its authorization servers in the order of the metadata. */
   readonly issuers: readonly string[];
@@ -83,6 +91,7 @@ export function selectProfile(
  * Combines what is known about one authorization server.
  * @param metadata its metadata; `null`: there is none at any location. Only the oldest revision falls back to default paths.
  * @throws ClientError `metadata_missing` or `endpoint_refused`
+ * @see RFC 8414 §2, RFC 8707 §2
  */
 export function buildDiscoveryResult(
   { profile, server, challenge, resourceMetadata }: ProfileSelection,

@@ -19,6 +19,7 @@ const LOOPBACK: OptionNames<LoopbackOptions> = { path: true, port: true, timeout
  * Creates a client with the system's browser, a loopback receiver, and guarded requests to OAuth endpoints, unless the
  * options replace them. A custom `fetch` sends every request.
  * @throws ClientError `server_url_invalid` or `configuration_invalid`
+ * @see RFC 8252 §6 and §7.3
  */
 export function createNodeClient(options: NodeClientOptions): Client {
   const { loopback, ...rest } = options;

@@ -69,13 +69,16 @@ export function applicationType(redirectUris: readonly string[]): 'native' | 'we
 
 /** A registration request, with what its response is validated against. */
 export interface DynamicRegistrationRequest extends OAuthRequest {
+  /** The requested redirect URIs. */
   readonly redirectUris: readonly string[];
+  /** The client authentication methods that the metadata lists; `undefined`: none listed. */
   readonly listedMethods: readonly string[] | undefined;
 }
 
 /**
  * The registration request for a client with these redirect URIs; none for device authorization. `null`: the
  * authorization server does not support dynamic registration.
+ * @throws ClientError `insecure_url`
  * @see RFC 7591 §3.1
  */
 export function registrationRequest(
@@ -92,7 +95,7 @@ export function registrationRequest(
 
 /**
  * Processes the response: registered values replace requested ones.
- * @throws ClientError `registration_refused` with the server's error, or a temporary error.
+ * @throws ClientError `registration_refused` with the server's error; `redirected`; `temporarily_unavailable`
  * @see RFC 7591 §3.2.1
  */
 export function processRegistrationResponse(

@@ -40,8 +40,9 @@ export async function register(input: RegistrationInput): Promise<Registration> 
 }
 
 /**
- * The configured client of an issuer.
+ * The pre-registered client of an issuer; `null` when no client is configured.
  * @throws ClientError `registration_issuer_mismatch` when all configured clients belong to other issuers.
+ * @see RFC 6749 §2.2
  */
 export function findPreregistered(
   settings: RegistrationSettings,
@@ -75,7 +76,10 @@ function preregistration(client: PreregisteredClient, { metadata }: DiscoveryRes
   };
 }
 
-/** The identity of a client metadata document; `null` where the server does not announce support for it. */
+/**
+ * The identity of a client metadata document; `null` where none is configured or the server does not announce support for it.
+ * @see draft-ietf-oauth-client-id-metadata-document
+ */
 export function metadataDocumentRegistration(
   settings: RegistrationSettings,
   discovery: DiscoveryResult,

@@ -4,9 +4,13 @@ import type { PrivateEcJwk } from '../signing-key.ts';
 
 /** A client identity at one issuer. It is never shown to another issuer. */
 export interface Registration {
+  /** How the client was registered. */
   readonly method: RegistrationMethod;
+  /** The `client_id`. */
   readonly clientId: string;
+  /** The client secret; `null` when there is none. */
   readonly clientSecret: string | null;
+  /** Client authentication method at the token endpoint. @see RFC 7591 §2 */
   readonly authentication: ClientAuthenticationMethod;
   /** Registered redirect URIs; empty when they are unknown. */
   readonly redirectUris: readonly string[];
@@ -46,19 +50,31 @@ export interface Tokens {
 
 /** An authorization request that waits for its response, with everything the response is validated against. */
 export interface PendingAuthorization {
+  /** The `state` parameter. @see RFC 6749 §4.1.1 */
   readonly state: string;
+  /** The PKCE code verifier: secret. @see RFC 7636 §4.1 */
   readonly codeVerifier: string;
+  /** Canonical URL of the protected server. */
   readonly server: string;
+  /** The account to store the credentials under. */
   readonly account: string;
   /** The validated issuer. */
   readonly issuer: string;
+  /** Whether the metadata announces `iss` in authorization responses. @see RFC 9207 §3 */
   readonly issuerAdvertised: boolean;
+  /** How the revision validates `iss`. */
   readonly issuerRule: Profile['responseIssuer'];
+  /** The token endpoint that redeems the code. */
   readonly tokenEndpoint: string;
+  /** The client that sent the request. */
   readonly registration: Registration;
+  /** The redirect URI of the request. */
   readonly redirectUri: string;
+  /** The resource indicator; `null` when none was sent. @see RFC 8707 §2 */
   readonly resource: string | null;
+  /** The requested scopes. */
   readonly scopes: Scopes;
+  /** The key to bind the token to; `null`: a bearer token. @see RFC 9449 §5 */
   readonly dpopKey: PrivateEcJwk | null;
   /** What the response must be presented with on a host with several users, for example the session of the user. */
   readonly binding: string | null;
@@ -76,9 +92,11 @@ export type SessionKind = 'user' | 'application' | 'workload' | 'enterprise';
 export interface CredentialKey {
   /** Canonical URL of the protected server. */
   readonly server: string;
+  /** Issuer identifier of the authorization server. */
   readonly issuer: string;
   /** Name chosen by the user; `default` where there is only one. */
   readonly account: string;
+  /** On whose behalf the session acts. */
   readonly kind: SessionKind;
   /** The client that acts for itself; a user's credentials have none, whichever client was used to sign in. */
   readonly clientId?: string;
@@ -86,9 +104,11 @@ export interface CredentialKey {
 
 /** Everything stored under one key. */
 export interface CredentialRecord {
+  /** What the credentials belong to. */
   readonly key: CredentialKey;
   /** Dynamic registrations and those typed in by a user; configured clients stay in the configuration. */
   readonly registration: Registration | null;
+  /** The tokens of the session; `null`: there is none. */
   readonly tokens: Tokens | null;
   /** Epoch milliseconds at which the session began; `null` without a session. */
   readonly since: number | null;

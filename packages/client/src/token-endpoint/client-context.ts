@@ -8,6 +8,7 @@ export interface ClientContext {
   readonly clock: () => number;
   /** Returns a text that was never returned before. */
   readonly createJti: () => string;
+  /** The latest DPoP nonces. @see RFC 9449 §8 */
   readonly dpopNonces: DpopNonceCache;
   /** The signing key of a configured client; `null` when it has none. */
   readonly signingKeyFor: (clientId: string) => ClientSigningKey | null;
@@ -21,7 +22,7 @@ export interface ClientContextOptions {
   readonly signingKeyFor?: (clientId: string) => ClientSigningKey | null;
 }
 
-/** Creates a context without any nonce. */
+/** Creates a context without any DPoP nonce. @see RFC 9449 §8 */
 export function createClientContext({
   clock = Date.now,
   signingKeyFor = () => null,

@@ -58,6 +58,7 @@ export async function requestJson(context: TokenEndpointContext, request: Endpoi
 /**
  * Creates the HTTP request with client authentication and, for a bound token, a DPoP proof.
  * @throws ClientError `insecure_url`, or `configuration_invalid` when a secret or key is missing
+ * @see RFC 6749 §2.3 and §3.2.1, RFC 7523 §2.2, RFC 9449 §5
  */
 export async function authenticatedRequest(
   context: ClientContext,

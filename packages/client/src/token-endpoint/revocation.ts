@@ -44,7 +44,8 @@ export function revocationRequests(input: RevocationInput): readonly RevocationR
 
 /**
  * Processes the response to a revocation.
- * @throws ClientError when the server did not revoke the token.
+ * @throws ClientError `token_refused` with the OAuth error code, `temporarily_unavailable` or `redirected` when the server did
+ * not revoke the token.
  * @see RFC 7009 §2.2.1
  */
 export function processRevocationResponse(

@@ -14,6 +14,7 @@ import { readTokens, type TokenResponseContext } from './token-response.ts';
 
 /** A request whose successful response is tokens. */
 export interface TokenRequest extends EndpointRequest {
+  /** What the response is validated against. */
   readonly expected: Pick<TokenResponseContext, 'requestedScopes' | 'resource' | 'refreshToken' | 'scopes'>;
 }
 
@@ -52,7 +53,9 @@ export function refreshTokenRequest(
 
 /**
  * Processes the response to a token request that `authenticatedRequest` wrote.
- * @throws ClientError `token_refused` with the OAuth error code, `token_response_invalid`, or a temporary error.
+ * @throws ClientError `token_refused` with the OAuth error code; `token_response_invalid`; `redirected`;
+ * `temporarily_unavailable`
+ * @see RFC 6749 §5, RFC 9449 §8
  */
 export function processTokenResponse(
   context: ClientContext,

@@ -70,7 +70,11 @@ function invalid(what: string): ClientError {
 /** Tokens are renewed this long before they expire, or in the last quarter of a short lifetime. Milliseconds. */
 const RENEWAL_WINDOW = 60_000;
 
-/** Whether the access token should be renewed before it is sent. */
+/**
+ * Whether the access token should be renewed before it is sent.
+ * @param now epoch milliseconds
+ * @see RFC 6749 §5.1, `expires_in`
+ */
 export function isStale(tokens: Tokens, now: number): boolean {
   if (tokens.expiresAt === null) return false;
   return now >= tokens.expiresAt - Math.min(RENEWAL_WINDOW, (tokens.expiresAt - tokens.obtainedAt) / 4);

@@ -38,7 +38,7 @@ export async function protectedResourceHeaders(
   return { ...headers, dpop: proof };
 }
 
-/** Evaluates the response to such a request, and stores its DPoP nonce. */
+/** Evaluates the response to such a request, and stores its DPoP nonce. @see RFC 6750 §3.1, RFC 9449 §7.1 and §9 */
 export function processProtectedResourceResponse(
   context: ClientContext,
   url: string,
