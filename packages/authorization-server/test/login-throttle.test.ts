@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { createLockout } from '../src/rate-limit/limiter.ts';
 import { createLoginThrottle } from '../src/rate-limit/login-throttle.ts';
+import { defaultRateLimits } from '../src/rate-limit/policies.ts';
 
 describe('the lockout', () => {
   it.each([
@@ -116,5 +117,45 @@ describe('the login throttle', () => {
       await fail(`user${n}`, `10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`);
     }
     expect(await fail('user0', '10.0.0.0')).toBe('verified');
+  });
+});
+
+describe('the login throttle over all processes', () => {
+  const start = (charge: () => Promise<number>) => {
+    let charges = 0;
+    const chargeRateLimit = () => {
+      charges += 1;
+      return charge();
+    };
+    const throttle = createLoginThrottle(
+      {
+        store: { chargeRateLimit } as never,
+        options: { rateLimits: defaultRateLimits },
+        clock: () => 1_800_000_000,
+      },
+      'password',
+    );
+    const attempt = (isRight: boolean) =>
+      throttle({ account: 'ada', connection: { address: '192.0.2.1' } }, async () => isRight);
+    return { attempt, charges: () => charges };
+  };
+
+  it('T075: charges every sign-in attempt at the store, so that a restart forgets none', async () => {
+    const { attempt, charges } = start(async () => 0);
+    for (let n = 1; n <= 3; n++) {
+      expect(await attempt(true)).toEqual({ kind: 'verified', result: true });
+      expect(charges()).toBe(n);
+    }
+  });
+
+  it('T075: fails an attempt that the store cannot charge, verifies nothing, and does not count it', async () => {
+    let isAway = true;
+    const { attempt } = start(async () => {
+      if (isAway) throw new Error('away');
+      return 0;
+    });
+    for (let n = 0; n < 10; n++) await expect(attempt(true)).rejects.toThrow('away');
+    isAway = false;
+    expect(await attempt(true)).toEqual({ kind: 'verified', result: true });
   });
 });

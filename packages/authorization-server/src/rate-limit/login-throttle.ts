@@ -3,13 +3,14 @@ import type { ConnectionInfo } from '@portcullis/http';
 import type { ServerContext } from '../context.ts';
 import { createLruCache } from '../lru-cache.ts';
 import type { ServerOptions } from '../options.ts';
+import { hashSecret } from '../secrets.ts';
 import {
   type Counter,
   createFailureLimiter,
   createLockout,
-  createRateLimiter,
   createTokenBuckets,
   type FailureLimiter,
+  toStoredRateLimit,
 } from './limiter.ts';
 import { loginFailures, networkOf, type RateLimit } from './policies.ts';
 
@@ -64,12 +65,21 @@ export function createLoginThrottle(
     networkPolicy.shared,
   );
   const byDevice = limitFailures('device', createTokenBuckets(devicePolicy, clock), devicePolicy);
-  const signIns = rateLimits && createRateLimiter(context, `sign-in by ${factor}`, rateLimits.signIns);
+  // Each attempt is charged at the store, so that a restart forgets none and processes together allow exactly the rate.
+  const chargeSignIn = async (key: string): Promise<number> =>
+    rateLimits === null
+      ? 0
+      : context.store.chargeRateLimit(
+          hashSecret(`sign-in by ${factor} ${key}`),
+          toStoredRateLimit(rateLimits.signIns),
+          clock(),
+        );
   const knownPairs = createLruCache<true>();
 
   const throttle: LoginThrottle = async ({ account, connection, device = null }, verify) => {
-    const network = networkOf(connection);
-    const pair = `${network ?? connection.address} ${account}`;
+    // An address that cannot be parsed counts as a network of its own.
+    const network = networkOf(connection) ?? connection.address ?? null;
+    const pair = `${network ?? ''} ${account}`;
     const isDeviceKnown = device !== null && byDevice.waitOf(device) === 0;
     const isKnown = isDeviceKnown || knownPairs.get(pair) === true;
     const limits: (readonly [FailureLimiter, string])[] = [];
@@ -91,9 +101,12 @@ export function createLoginThrottle(
     };
 
     const sharedWaits = await Promise.all([
-      signIns?.take(isDeviceKnown ? `${account} with a device cookie` : pair) ?? 0,
+      chargeSignIn(isDeviceKnown ? `${account} with a device cookie` : pair),
       ...limits.map(([limiter, key]) => limiter.prepay(key)),
-    ]);
+    ]).catch((error: unknown) => {
+      refund();
+      throw error;
+    });
     const sharedWait = Math.max(...sharedWaits);
     if (sharedWait > 0) {
       refund();
