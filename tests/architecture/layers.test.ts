@@ -51,7 +51,7 @@ function check(files: Readonly<Record<string, string>>): readonly string[] {
 }
 
 describe('the workspace', () => {
-  const files = globSync('packages/*/src/**/*.ts').map((path) => ({
+  const files = globSync('packages/*/src/**/*.{ts,json}').map((path) => ({
     path,
     text: readFileSync(path, 'utf8'),
   }));

@@ -77,6 +77,7 @@ export function findViolations(files: readonly SourceFile[], manifests: Manifest
 }
 
 function readLinks(file: SourceFile, paths: ReadonlySet<string>, manifests: Manifests): readonly Link[] {
+  if (file.path.endsWith('.json')) return [];
   return readImports(file.path, file.text).map(({ specifier = COMPUTED, runtime }) => ({
     from: file.path,
     specifier,

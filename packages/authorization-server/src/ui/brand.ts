@@ -191,7 +191,7 @@ function createTexts(chosen: NonNullable<BrandOptions['texts']>, report: OptionR
     for (const [name, replacement] of theirs) {
       const path = ['brand', 'texts', language, name];
       if (!Object.hasOwn(ours, name)) {
-        report.add(path, `unknown text; ${suggestName(name, Object.keys(ours), 'see ui/texts/english.ts')}`);
+        report.add(path, `unknown text; ${suggestName(name, Object.keys(ours), 'see ui/texts/en.json')}`);
         continue;
       }
       const expected = placeholdersOf(ours[name as TextName]);

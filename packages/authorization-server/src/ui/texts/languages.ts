@@ -1,6 +1,9 @@
-/** The languages of the pages, and content negotiation by `Accept-Language`. */
-import { english } from './english.ts';
-import { german } from './german.ts';
+/**
+ * The languages of the pages, one JSON file each, and content negotiation by `Accept-Language`. A file that lacks a text does not
+ * compile.
+ */
+import german from './de.json' with { type: 'json' };
+import english from './en.json' with { type: 'json' };
 import type { Texts } from './texts.ts';
 
 /** A language tag. English is the default. */

@@ -1,7 +1,7 @@
 /** Texts of the pages: their names, and how placeholders are filled. */
 import { html } from 'hono/html';
 import type { Markup } from '../markup.ts';
-import type { english } from './english.ts';
+import type english from './en.json';
 
 /** The name of a text. */
 export type TextName = keyof typeof english;
