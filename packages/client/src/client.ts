@@ -29,6 +29,11 @@ export interface SignInOptions {
   readonly scopes?: Scopes;
   /** Replaces the client registration, for when the authorization server's page says that it is unknown; tokens are kept. */
   readonly newRegistration?: boolean;
+  /**
+   * The program signs in, not the user. Then tokens that another process has obtained meanwhile are used, and a server
+   * whose metadata is missing is refused while there are credentials of another issuer.
+   */
+  readonly automatic?: boolean;
 }
 
 /** A client of one server, for one account. */
@@ -100,13 +105,14 @@ export function createClient(options: ClientOptions): Client {
     fetch: createAuthorizedFetch(settings, tokens, endpoint),
     discover: discovery.discover,
     session,
-    async signIn({ prompt, scopes, newRegistration } = {}) {
+    async signIn({ prompt, scopes, newRegistration, automatic } = {}) {
       if (newRegistration) await discardRegistrations();
       const received = await discovery.requestChallenge();
       const challenge = scopes === undefined ? received : { ...received, scopes };
       const current = scopes === undefined ? null : ((await stored.record())?.tokens ?? null);
-      if (current === null) await tokens.obtain(challenge, prompt ?? null);
-      else await tokens.stepUp(current, challenge);
+      if (current !== null) await tokens.stepUp(current, challenge);
+      else if (automatic) await tokens.renew(null, challenge, true);
+      else await tokens.obtain(challenge, prompt ?? null);
       return requireSession();
     },
     begin: (begin) => beginSignIn(services, begin),

@@ -37,7 +37,7 @@ export function createMcpProvider(client: Client): McpOAuthProvider {
       return session === null ? undefined : { client_id: session.clientId, issuer: session.issuer };
     },
     async tokens() {
-      if ((await client.accessToken()) === null) await client.signIn();
+      if ((await client.accessToken()) === null) await client.signIn({ automatic: true });
       const accessToken = await client.accessToken();
       const session = await client.session();
       if (accessToken === null || session === null)
@@ -61,7 +61,7 @@ export function createMcpProvider(client: Client): McpOAuthProvider {
           .filter((scope) => scope !== '') ?? [];
       const had = (await client.session())?.scopes ?? [];
       const missing = requested.some((scope) => scope !== 'offline_access' && !had.includes(scope));
-      if (missing) await client.signIn({ scopes: requested });
+      if (missing) await client.signIn({ scopes: requested, automatic: true });
       else await renew();
     },
     saveTokens: () => undefined,

@@ -28,7 +28,8 @@ export function defineToken(program: Command, processContext: ProcessContext): v
       }
       terminal.during('Refreshing the token');
       // An application authenticates with its own credentials; no user has to sign in.
-      const session = (await client.session()) ?? (flags.application ? await client.signIn() : null);
+      const session =
+        (await client.session()) ?? (flags.application ? await client.signIn({ automatic: true }) : null);
       const token = session === null ? null : await client.accessToken();
       if (session === null || token === null) throw signInNeeded(serverUrl, flags.account, processContext);
       if (session.scheme === 'DPoP') {

@@ -1,5 +1,5 @@
 /** Discovery for the server of a client: provokes its challenge, discovers from it, and prefers issuers it already knows. */
-import { ClientError } from '../errors.ts';
+import { ClientError, sanitizeText } from '../errors.ts';
 import type { ClientSettings } from '../settings.ts';
 import { discardBody, type Transport } from '../transport.ts';
 import { challengeRequest, processChallengeResponse, type ServerChallenge } from './challenge.ts';
@@ -12,8 +12,13 @@ export interface ServerDiscovery {
    * @throws ClientError `unreachable`
    */
   requestChallenge(): Promise<ServerChallenge>;
-  /** Discovers from a challenge. @throws ClientError */
-  discoverFrom(challenge: ServerChallenge): Promise<DiscoveryResult>;
+  /**
+   * Discovers from a challenge.
+   * @param startedBy who starts the sign-in. Only a user may leave an issuer for the server's own origin.
+   * @throws ClientError as `discover`, and `metadata_missing` when the client would have to fall back to the server's own
+   * origin although it has credentials of another issuer
+   */
+  discoverFrom(challenge: ServerChallenge, startedBy: 'user' | 'client'): Promise<DiscoveryResult>;
   /** Requests the challenge and discovers from it. @throws ClientError */
   discover(): Promise<DiscoveryResult>;
 }
@@ -23,7 +28,11 @@ export function createServerDiscovery(settings: ClientSettings, transport: Trans
   const { server, emit } = settings;
   const order = settings.orderAuthorizationServers ?? createKnownFirst(settings);
 
-  return { requestChallenge, discoverFrom, discover: async () => discoverFrom(await requestChallenge()) };
+  return {
+    requestChallenge,
+    discoverFrom,
+    discover: async () => discoverFrom(await requestChallenge(), 'user'),
+  };
 
   async function requestChallenge(): Promise<ServerChallenge> {
     const signal = AbortSignal.timeout(settings.limits.timeout);
@@ -38,13 +47,39 @@ export function createServerDiscovery(settings: ClientSettings, transport: Trans
     }
   }
 
-  async function discoverFrom(challenge: ServerChallenge): Promise<DiscoveryResult> {
+  async function discoverFrom(
+    challenge: ServerChallenge,
+    startedBy: 'user' | 'client',
+  ): Promise<DiscoveryResult> {
     const result = await discover({ ...settings, transport, order }, server, challenge);
+    if (startedBy === 'client') await checkFallback(settings, result);
     const { issuer, profile, resource, endpoints } = result;
     const { revision } = profile;
     emit({ type: 'discovery.completed', server, issuer, revision, resource, endpoints });
     return result;
   }
+}
+
+/**
+ * A server that stops publishing its metadata must not receive registrations, codes or secrets at its own origin while
+ * the session is with another issuer (downgrade). A session at the own origin was started by the user.
+ */
+async function checkFallback(
+  { profile, store, account }: ClientSettings,
+  { server, issuer, resourceMetadata }: DiscoveryResult,
+): Promise<void> {
+  // A pinned revision is the decision of the host.
+  if (resourceMetadata !== null || profile !== null) return;
+  const records = await store.list(server, account);
+  if (records.some(({ key, tokens }) => key.issuer === issuer && tokens !== null)) return;
+  const other = records.find(({ key }) => key.issuer !== issuer);
+  if (other === undefined) return;
+  throw new ClientError(
+    'metadata_missing',
+    `${server} no longer publishes protected resource metadata, but its authorization server was ` +
+      `${sanitizeText(other.key.issuer)}. Nothing was sent to ${issuer} instead, and stored credentials are kept. ` +
+      'If this change is intended, sign in again.',
+  );
 }
 
 /** Issuers that the client has credentials for come first, then the order of the resource metadata. */

@@ -32,7 +32,7 @@ export async function beginSignIn(
   { discovery, source, codeGrant }: TwoStepServices,
   { redirectUri, binding, prompt }: BeginOptions,
 ): Promise<string> {
-  const prepared = await source.prepare(await discovery.requestChallenge(), source.planFirst);
+  const prepared = await source.prepare(await discovery.requestChallenge(), source.planFirst, 'user');
   if (prepared === null) throw new TypeError('A first request is always planned.');
   return codeGrant.begin({ ...prepared, prompt: prompt ?? null }, redirectUri, binding ?? null);
 }

@@ -180,7 +180,7 @@ export function createTokenManager(settings: ClientSettings, services: TokenMana
   }
 
   async function obtainAndSave({ reason, challenge, plan, prompt }: TokenDemand): Promise<Tokens | null> {
-    const prepared = await source.prepare(challenge, plan);
+    const prepared = await source.prepare(challenge, plan, reason === 'requested' ? 'user' : 'client');
     if (prepared === null) return null;
     const { issuer } = prepared.discovery;
     const { scopes, reasons } = prepared.plan;

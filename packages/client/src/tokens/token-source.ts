@@ -29,7 +29,11 @@ export interface TokenSource {
   /** Plans the scopes of a first request. */
   readonly planFirst: (discovery: DiscoveryResult) => ScopePlan;
   /** Discovers and plans; `null` when the plan is to request nothing. */
-  prepare(challenge: ServerChallenge, plan: ScopePlanner): Promise<PreparedRequest | null>;
+  prepare(
+    challenge: ServerChallenge,
+    plan: ScopePlanner,
+    startedBy: 'user' | 'client',
+  ): Promise<PreparedRequest | null>;
   /** Requests tokens. A registration that the server no longer knows is replaced once. */
   obtain(key: CredentialKey, prepared: PreparedRequest, prompt: string | null): Promise<Tokens>;
 }
@@ -52,8 +56,8 @@ export function createTokenSource(
   return {
     planFirst: (discovery) => planScopes(discovery, scopeSettings),
 
-    async prepare(challenge, planner) {
-      const discovery = await services.discovery.discoverFrom(challenge);
+    async prepare(challenge, planner, startedBy) {
+      const discovery = await services.discovery.discoverFrom(challenge, startedBy);
       // Checked first, so that no client is registered in vain.
       if (grant.kind === 'device') requireDeviceEndpoint(discovery);
       const plan = await planner(discovery);
