@@ -479,6 +479,14 @@ describe('keys at a jwks_uri', () => {
     await expectProven(t, formOf(await assertionOf({ iat: now, exp: now + 60 })));
   });
 
+  it('refuses an algorithm that is not allowed before it fetches keys', async () => {
+    const { t, host } = await startWithKeys({ keys: [pair.jwk] });
+    await expectRefused(t, formOf(await assertionOf({}, {}, await makePair('ES512', 'one'))));
+    expect(host.asked).toEqual([]);
+    await expectProven(t);
+    expect(host.asked).toEqual([KEYS]);
+  });
+
   it('fetches the keys again for an unknown kid, but not at each attempt', async () => {
     const { t, host } = await startWithKeys({ keys: [pair.jwk] });
     await expectProven(t);

@@ -1,3 +1,4 @@
+import { SignJWT } from 'jose';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
   ConfigurationError,
@@ -106,10 +107,84 @@ describe('keys of an issuer', () => {
     expect((await ask(await token(old, { kid: 'junk' }))).status).toBe(401);
     server.behave(answering({ keys: [young.publicJwk] }));
     now += 10;
-    expect(await ask(await token(young))).toEqual({ status: 503, retryAfter: '20' });
+    const newcomer = await young.token({ iat: now, grant_id: 'another grant' });
+    expect(await ask(newcomer)).toEqual({ status: 503, retryAfter: '20' });
     now += 20;
-    expect((await ask(await token(young))).status).toBe(200);
+    expect((await ask(newcomer)).status).toBe(200);
     expect(server.asked.length).toBe(3);
+  });
+
+  it('[S-JWT-61] refuses at once, without a fetch, an algorithm that is not allowed and a known key under another', async () => {
+    const ask = guardWith({ algorithms: ['ES256', 'RS256'] });
+    const mac = await new SignJWT({ iss: ISSUER }).setProtectedHeader({
+      alg: 'HS256',
+      typ: 'at+jwt',
+      kid: 'old',
+    });
+    const hs256 = await mac.sign(new TextEncoder().encode(JSON.stringify(old.publicJwk).slice(0, 64)));
+    const [, payload] = (await token(old)).split('.');
+    const forged = (header: object): string =>
+      `${Buffer.from(JSON.stringify({ typ: 'at+jwt', ...header })).toString('base64url')}.${payload}.AAAA`;
+    const disallowed = [
+      hs256,
+      ...['none', 'HS256', 'ES384', 'toString', ''].flatMap((alg) => [
+        forged({ alg, kid: 'old' }),
+        forged({ alg, kid: 'junk' }),
+        forged({ alg }),
+      ]),
+    ];
+    for (const junk of disallowed) expect((await ask(junk)).status).toBe(401);
+    expect(server.asked).toEqual([]);
+
+    expect((await ask(await token(old))).status).toBe(200);
+    for (const junk of [...disallowed, forged({ alg: 'RS256', kid: 'old' }), forged({ alg: 'RS256' })])
+      expect((await ask(junk)).status).toBe(401);
+    expect((await ask(await token(old))).status).toBe(200);
+    expect(server.asked.length).toBe(1);
+  });
+
+  it('[S-JWT-61] refuses an unknown key identifier at once if the issuer is in this process', async () => {
+    let published = [old.publicJwk];
+    let calls = 0;
+    const jwks = async () => {
+      calls += 1;
+      return { keys: published };
+    };
+    const ask = guardWith({ jwks, jwksUri: undefined, keys: undefined } as object);
+    expect((await ask(await token(old))).status).toBe(200);
+    const flood = await Promise.all(
+      Array.from({ length: 50 }, (_, index) => old.token({ iat: now }, { kid: `k${index}` })),
+    );
+    for (const junk of flood) expect((await ask(junk)).status).toBe(401);
+    const atOnce = await Promise.all(flood.map(ask));
+    expect(new Set(atOnce.map(({ status }) => status))).toEqual(new Set([401]));
+    expect(calls).toBeLessThan(100);
+    published = [young.publicJwk, old.publicJwk];
+    expect((await ask(await token(young))).status).toBe(200);
+  });
+
+  it('lets junk neither raise the rate of 503 nor use up the fetch for tokens of known grants', async () => {
+    const ask = guardWith();
+    expect((await ask(await token(old))).status).toBe(200);
+    const junk = async (index: number): Promise<number> => {
+      const forged = await old.token({ iat: now, grant_id: `forged-${index}` }, { kid: `junk-${index}` });
+      return (await ask(forged)).status;
+    };
+    const statuses: number[] = [];
+    for (let second = 0; second < 90; second += 1) {
+      now += 1;
+      statuses.push(await junk(second), await junk(1000 + second));
+    }
+    // Ten for each fetch, of which there are three.
+    expect(statuses.filter((status) => status === 503).length).toBeLessThanOrEqual(40);
+    expect(new Set(statuses)).toEqual(new Set([401, 503]));
+    expect(server.asked.length).toBe(4);
+
+    server.behave(answering({ keys: [young.publicJwk, old.publicJwk] }));
+    now += 1;
+    await junk(2000);
+    expect((await ask(await token(young))).status).toBe(200);
+    expect(server.asked.length).toBe(5);
   });
 
   it('responds 503 also to tokens issued in the second of the key fetch, or by a slow clock', async () => {
@@ -117,7 +192,7 @@ describe('keys of an issuer', () => {
     await ask(await token(old));
     server.behave(answering({ keys: [young.publicJwk, old.publicJwk] }));
     for (const iat of [NOW, NOW - 4]) {
-      const early = await young.token({ iat, exp: NOW + 600 });
+      const early = await young.token({ iat, exp: NOW + 600, grant_id: 'another grant' });
       expect(await ask(early)).toEqual({ status: 503, retryAfter: '30' });
     }
     now += 30;

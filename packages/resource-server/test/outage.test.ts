@@ -45,6 +45,8 @@ class World {
   readonly asked: { readonly at: number; good: boolean }[] = [];
   /** The last set that the guard got. */
   got: { readonly at: number; readonly names: readonly string[] } | null = null;
+  /** Whether the guard has verified a token of the one grant. */
+  isKnown = false;
   /** Answers that are on their way. */
   #pending = 0;
   readonly #admit: (authorization: string) => Promise<number>;
@@ -94,7 +96,9 @@ class World {
   /** Presents a token that was issued some seconds ago by a clock that may be late, and settles what runs behind. */
   async present(issuer: TestIssuer, age: number, header: Record<string, unknown> = {}): Promise<number> {
     const iat = this.now - age;
-    const token = await issuer.token({ iat, exp: this.now + 600 }, header);
+    // Forged tokens name no grant that exists.
+    const claims = header['kid'] === 'junk' ? { grant_id: 'forged' } : {};
+    const token = await issuer.token({ iat, exp: this.now + 600, ...claims }, header);
     const status = await this.#admit(`Bearer ${token}`);
     for (let turns = 0; turns < 5 || this.#pending > 0; turns += 1) await nextTurn();
     return status;
@@ -160,9 +164,12 @@ async function present(world: World, { token, age }: Extract<Step, { do: 'presen
     const status = await world.present(issuer, Math.min(age, oldest));
     expect([200, 503]).toContain(status);
     if (mayUse || mayAsk) expect(status).toBe(200);
+    world.isKnown ||= status === 200;
     return;
   }
   if (token === 'junk') {
+    // More of it than an issuer publishes keys may hide a new key from the tokens of grants that are not known yet.
+    if (!world.isKnown) return;
     expect([401, 503]).toContain(await world.present(newest, age, { kid: 'junk' }));
   } else if (withdrawn !== undefined) {
     const mayUse = world.mayUse(withdrawn);
@@ -174,7 +181,7 @@ async function present(world: World, { token, age }: Extract<Step, { do: 'presen
 describe('keeps its promises through any sequence of outages, forged responses, rotations and floods', () => {
   const title =
     '[S-JWT-64] T098 never calls a valid token invalid, accepts it while its key may be used, rejects foreign keys, and ' +
-    'fetches keys once per cool-down, through any sequence of outages';
+    'fetches keys once per cool-down and once more for a known grant, through any sequence of outages';
   it(title, { timeout: 60_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {
@@ -185,10 +192,13 @@ describe('keeps its promises through any sequence of outages, forged responses, 
           else if (one.do === 'present') await present(world, one);
           else if (world.made < keys.length) world.madeAt.push(world.now);
         }
-        for (const [index, { at, good }] of world.asked.entries()) {
-          const next = world.asked[index + 1]?.at ?? Number.POSITIVE_INFINITY;
-          expect(next - at).toBeGreaterThanOrEqual(good ? LIMITS.cooldown : LIMITS.retryAfter);
-        }
+        const early = world.asked.flatMap(({ at }, index) => {
+          const before = world.asked[index - 1];
+          if (before === undefined) return [];
+          return at - before.at < (before.good ? LIMITS.cooldown : LIMITS.retryAfter) ? [at] : [];
+        });
+        for (const [index, at] of early.entries())
+          expect((early[index + 1] ?? Number.POSITIVE_INFINITY) - at).toBeGreaterThanOrEqual(LIMITS.cooldown);
       }),
       { numRuns: 300 },
     );

@@ -1,5 +1,6 @@
 /** Verifies the signature and registered claims of a client assertion with jose, which is loaded with the first assertion. */
-import { createLocalJWKSet, errors, type JWTPayload, jwtVerify } from 'jose';
+import { OAuthError } from '@portcullis/protocol';
+import { createLocalJWKSet, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import type { ResolvedClient } from './client.ts';
 import type { ClientKeys } from './client-keys.ts';
 
@@ -64,9 +65,11 @@ export function createVerifyClientAssertion(
     wanted: 'any' | 'newest',
     network: string | null,
   ): Promise<JWTPayload> {
-    const keys = createLocalJWKSet(
-      structuredClone((await clientKeys.find(client.metadata, wanted, network)) as never),
-    );
+    // Called after the algorithm was checked, so that no other causes a fetch.
+    const keys: JWTVerifyGetKey = async (header, jws) => {
+      const set = await clientKeys.find(client.metadata, wanted, network);
+      return createLocalJWKSet(structuredClone(set as never))(header, jws);
+    };
     const { token_endpoint_auth_signing_alg: only } = client.metadata;
     const options = {
       algorithms: algorithms.filter((name) => only === undefined || name === only),
@@ -79,6 +82,7 @@ export function createVerifyClientAssertion(
     };
     const { payload, protectedHeader } = await jwtVerify(assertion, keys, options).catch(
       async (error: unknown) => {
+        if (error instanceof OAuthError) throw error;
         // Any other error is caused by the client's key.
         if (!(error instanceof errors.JOSEError)) throw new errors.JWKInvalid('its key cannot be used');
         // Several keys match, and there is no `kid`.

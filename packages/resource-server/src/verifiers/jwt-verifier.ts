@@ -9,7 +9,7 @@ import {
 import { numberIssues } from '../number-issues.ts';
 import type { VerifiedClaims } from '../principal.ts';
 import { checkClaims, dangerouslyAcceptTypes, type TokenCompatibilityOptions } from './check-claims.ts';
-import { type CompactJws, parseCompactJws } from './compact-jws.ts';
+import { parseCompactJws } from './compact-jws.ts';
 import {
   defaultFetchLimits,
   discoverEndpoint,
@@ -22,6 +22,7 @@ import {
   createFixedKeys,
   createKeySource,
   defaultKeyLimits,
+  inProcessKeyLimits,
   type KeyLimits,
   type KeySource,
 } from './key-source.ts';
@@ -82,9 +83,6 @@ const KEYS: OptionNames<KeyLimits> = { maxAge: true, staleIfError: true, cooldow
 
 const DEFAULT_ALGORITHMS: readonly JwsAlgorithm[] = ['ES256', 'EdDSA', 'Ed25519', 'RS256', 'PS256'];
 
-/** A function in this process is called more often than a remote server. */
-const LOCAL_LIMITS: KeyLimits = { ...defaultKeyLimits, maxAge: 60, cooldown: 1, retryAfter: 1 };
-
 /**
  * Creates a verifier of JWT access tokens from options without issues.
  * @throws ConfigurationError if a fixed key set holds no usable key
@@ -96,6 +94,7 @@ export function createJwtVerifier(
 ): TokenVerifier {
   const { issuer, isLive, freshness = 60 } = options;
   const issuers = Object.freeze([issuer]);
+  const algorithms: ReadonlySet<string> = new Set(options.algorithms ?? DEFAULT_ALGORITHMS);
   const keys = createKeys(options);
   const otherTypes = options[dangerouslyAcceptTypes] ?? [];
 
@@ -103,28 +102,32 @@ export function createJwtVerifier(
   function verify(token: string, expectation: TokenExpectation): Promise<VerificationResult> {
     const { now, clockTolerance } = expectation;
     const compact = parseCompactJws(token, otherTypes);
-    const { claims, checked } = checkClaims(compact.payload, issuers, expectation, options);
     const { alg: algorithm, kid: keyId } = compact.header;
+    if (!algorithms.has(algorithm)) throw invalidToken('alg is not allowed');
+    const { claims, checked } = checkClaims(compact.payload, issuers, expectation, options);
     const verified: VerificationResult = { claims, freshUntil: Math.min(checked.exp, now + freshness) };
-    const key = keys.find({ algorithm, keyId, issuedUntil: checked.iat + clockTolerance }, now);
-    if (key instanceof Promise) return key.then((found) => verifySignature(found, token, compact, verified));
-    return verifySignature(key, token, compact, verified);
+    const holder = holderOf(claims);
+    const key = keys.find({ algorithm, keyId, issuedUntil: checked.iat + clockTolerance, holder }, now);
+    const check = async (found: PublicKey): Promise<VerificationResult> => {
+      if (!(await found.verify(token, compact.signingInput, compact.signature)))
+        throw invalidToken('signature is wrong');
+      keys.recordVerified?.(holder);
+      return verified;
+    };
+    return key instanceof Promise ? key.then(check) : check(key);
   }
 
   const status = createStatusCheck?.({ issuer, keys, remote: remoteOf(options) });
   return { issuers, verify, ...(isLive !== undefined && { isLive }), ...status };
 }
 
-async function verifySignature(
-  key: PublicKey,
-  token: string,
-  { signingInput, signature }: CompactJws,
-  verified: VerificationResult,
-): Promise<VerificationResult> {
-  if (await key.verify(token, signingInput, signature)) return verified;
-  throw new OAuthError('invalid_token', 'The access token is not valid here.', {
-    reason: 'signature is wrong',
-  });
+/** The grant of a token, or its user and client if it names none. */
+function holderOf({ grant_id: grantId, client_id: clientId, sub }: VerifiedClaims): string {
+  return typeof grantId === 'string' ? grantId : `${clientId} ${sub}`;
+}
+
+function invalidToken(reason: string): OAuthError {
+  return new OAuthError('invalid_token', 'The access token is not valid here.', { reason });
 }
 
 /** Returns the issues of the options, except unknown names, which depend on the composition. */
@@ -164,7 +167,8 @@ function createKeys({
     if (fixed === null) throw new ConfigurationError(['jwks holds no public key for the algorithms allowed']);
     return createFixedKeys(fixed);
   }
-  const limits = { ...(jwks === undefined ? defaultKeyLimits : LOCAL_LIMITS), ...options.keys };
+  const isInProcess = jwks !== undefined;
+  const limits = { ...(isInProcess ? inProcessKeyLimits : defaultKeyLimits), ...options.keys };
   const remote = remoteOf(options);
   const load = async (): Promise<KeySet> => {
     if (jwks !== undefined) return jwks();
@@ -174,8 +178,13 @@ function createKeys({
     )) as KeySet;
   };
   // Discovery may take two requests before that for the keys.
-  const deadline = remote.timeout * (jwks === undefined && jwksUri === undefined ? 3 : 1);
-  return createKeySource(async () => usableKeys(await load(), algorithms), limits, deadline);
+  const timeout = remote.timeout * (jwks === undefined && jwksUri === undefined ? 3 : 1);
+  return createKeySource({
+    load: async () => usableKeys(await load(), algorithms),
+    limits,
+    timeout,
+    isInProcess,
+  });
 }
 
 function remoteOf({ fetch, timeout }: Pick<LocalVerificationOptions, 'fetch' | 'timeout'>): FetchLimits {

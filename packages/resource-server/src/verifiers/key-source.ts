@@ -3,6 +3,7 @@
  * outages.
  */
 import { OAuthError, temporarilyUnavailable } from '@portcullis/protocol/protected-resource';
+import { createBoundedLruCache } from '../lru-cache.ts';
 import { withDeadline } from './fetch-json.ts';
 import type { PublicKey, PublicKeys } from './public-keys.ts';
 
@@ -20,23 +21,27 @@ export interface KeyLimits {
 
 export const defaultKeyLimits: KeyLimits = { maxAge: 600, staleIfError: 3600, cooldown: 30, retryAfter: 5 };
 
-/**
- * Returns the key that a token names, synchronously if it is cached.
- * @throws OAuthError `invalid_token` if the issuer has no such key, `temporarily_unavailable` if that is unknown
- */
+/** Limits of keys that a function in this process returns: a call costs no more than a verification. */
+export const inProcessKeyLimits: KeyLimits = { ...defaultKeyLimits, maxAge: 60, cooldown: 0, retryAfter: 1 };
+
 interface WantedKey {
+  /** One of the allowed algorithms. */
   readonly algorithm: string;
   readonly keyId: string | undefined;
   /** The latest time of issue in epoch seconds: `iat`, plus the clock tolerance. */
   readonly issuedUntil: number;
+  /** Whom the token was issued to and for, as it says; `null` for what the issuer itself publishes. */
+  readonly holder: string | null;
 }
 
 export interface KeySource {
   /**
-   * The key that a token names, at once where it is at hand.
-   * @throws OAuthError `invalid_token` when the issuer has no such key, `temporarily_unavailable` when that is not known.
+   * The key that a token names, synchronously if it is cached.
+   * @throws OAuthError `invalid_token` if the issuer has no such key, `temporarily_unavailable` if that is unknown
    */
   find(wanted: WantedKey, now: number): PublicKey | Promise<PublicKey>;
+  /** Records that the signature of a token was right, so that unverified tokens cannot use up this holder's fetches. */
+  recordVerified?(holder: string): void;
 }
 
 /** A fixed key set. */
@@ -49,28 +54,50 @@ interface State {
   fetchedAt: number;
   /** Time of the last attempt, successful or not. */
   triedAt: number;
+  /** Time of the last attempt that the cool-down did not allow, for a known holder. */
+  reserveUsedAt: number;
+  /** Unknown keys of unknown holders that were left undecided since the last attempt. */
+  undecided: number;
   failure: unknown;
   /** The load in flight, if any. */
   inFlight: Promise<void> | null;
 }
 
+interface KeySourceOptions {
+  readonly load: () => Promise<PublicKeys>;
+  readonly limits: KeyLimits;
+  /** Milliseconds to wait for a load before it counts as lost. */
+  readonly timeout: number;
+  /** Whether the issuer runs in this process: then a load in flight is as current as another one. */
+  readonly isInProcess: boolean;
+}
+
+/** Unknown keys of unknown holders that are left undecided per attempt: an issuer publishes few keys at a time. */
+const MAX_UNDECIDED = 10;
+
+/** Holders of verified tokens. */
+const HOLDER_CACHE_LIMITS = { entries: 5000, characters: 1_000_000 };
+
+const NEVER: number = Number.NEGATIVE_INFINITY;
+
 /**
- * Loads keys when they are needed: single-flight, and never within the cool-down. A set that is due is refreshed in
- * the background while it still serves requests, so a slow key server delays none.
- * @param timeout milliseconds to wait for a load before it counts as lost
+ * Loads keys when they are needed: single-flight, and within the cool-down only once, for a token whose holder has
+ * sent a verified one before. A set that is due is refreshed in the background while it still serves requests, so a
+ * slow key server delays none.
  */
-export function createKeySource(
-  load: () => Promise<PublicKeys>,
-  limits: KeyLimits,
-  timeout: number,
-): KeySource {
-  const never = Number.NEGATIVE_INFINITY;
-  const state: State = { keys: null, fetchedAt: never, triedAt: never, failure: null, inFlight: null };
+export function createKeySource({ load, limits, timeout, isInProcess }: KeySourceOptions): KeySource {
+  const state: State = {
+    ...{ keys: null, fetchedAt: NEVER, failure: null, inFlight: null },
+    ...{ triedAt: NEVER, reserveUsedAt: NEVER, undecided: 0 },
+  };
   const abandonedAfter = Math.ceil(timeout / 1000) + 1;
+  const holders = createBoundedLruCache<true>(HOLDER_CACHE_LIMITS);
+  const isKnown = ({ holder }: WantedKey): boolean => holder === null || holders.get(holder) === true;
 
   function refresh(now: number): Promise<void> {
     if (isInFlight(now) && state.inFlight !== null) return state.inFlight;
     state.triedAt = now;
+    state.undecided = 0;
     const begun: Promise<void> = load().then(
       (keys) => settle(begun, { keys, fetchedAt: now, failure: null, inFlight: null }),
       (failure: unknown) => settle(begun, { failure, inFlight: null }),
@@ -96,45 +123,65 @@ export function createKeySource(
     return state.inFlight !== null && now <= state.triedAt + abandonedAfter;
   }
 
+  function nextRefresh(): number {
+    return state.triedAt + (state.failure === null ? limits.cooldown : limits.retryAfter);
+  }
+
   function mayRefresh(now: number): boolean {
-    return (
-      isInFlight(now) || now >= state.triedAt + (state.failure === null ? limits.cooldown : limits.retryAfter)
-    );
+    return isInFlight(now) || now >= nextRefresh();
+  }
+
+  /** Junk cannot use up the refresh for a key with which a known holder's token may be signed. */
+  function mayUseReserve(wanted: WantedKey, now: number): boolean {
+    const isOpen = state.failure === null && now >= state.reserveUsedAt + limits.cooldown;
+    const isYounger = state.fetchedAt > wanted.issuedUntil;
+    if (!isOpen || isYounger || wanted.keyId === undefined || !isKnown(wanted)) return false;
+    state.reserveUsedAt = now;
+    return true;
   }
 
   /** Beyond the limit for outages, keys are not used. */
-  function known({ algorithm, keyId }: WantedKey, now: number): PublicKey | undefined {
-    if (state.keys === null || now >= state.fetchedAt + limits.maxAge + limits.staleIfError) return undefined;
-    return state.keys.find(algorithm, keyId);
+  function usableKeys(now: number): PublicKeys | null {
+    return now >= state.fetchedAt + limits.maxAge + limits.staleIfError ? null : state.keys;
   }
 
   async function findAfterRefresh(wanted: WantedKey, now: number): Promise<PublicKey> {
-    const isAllowed = mayRefresh(now);
+    const isAllowed = mayRefresh(now) || mayUseReserve(wanted, now);
     const isFirst = isAllowed && !isInFlight(now);
     if (isAllowed) await waitFor(refresh(now));
+    const keys = usableKeys(now);
+    const key = keys?.find(wanted.algorithm, wanted.keyId);
+    if (key !== undefined) return key;
     // A set requested just now is younger than the token, whatever the clocks say.
-    const isYounger = (isFirst && state.fetchedAt === now) || state.fetchedAt > wanted.issuedUntil;
-    return known(wanted, now) ?? throwKeyNotFound(isYounger, now);
-  }
-
-  /** Only a key set younger than the token can prove that its key does not exist. */
-  function throwKeyNotFound(isYounger: boolean, now: number): never {
+    const isCurrent = isInProcess ? isAllowed : isFirst && state.fetchedAt === now;
+    const isYounger = isCurrent || state.fetchedAt > wanted.issuedUntil;
     if (isYounger && state.failure === null) throwUnknownKey();
-    const next = state.triedAt + (state.failure === null ? limits.cooldown : limits.retryAfter);
+    if (keys !== null && (keys.hasId(wanted.keyId) || isJunk(wanted))) throwUnknownKey();
     throw temporarilyUnavailable(
       'the keys of the issuer are unavailable',
-      Math.max(1, Math.ceil(next - now)),
+      Math.max(1, Math.ceil(nextRefresh() - now)),
       state.failure,
     );
   }
 
+  /** Whether no key to be published can be the token's, or too many of unknown holders have been left undecided. */
+  function isJunk(wanted: WantedKey): boolean {
+    if (wanted.keyId === undefined) return true;
+    if (isKnown(wanted)) return false;
+    state.undecided += 1;
+    return state.undecided > MAX_UNDECIDED;
+  }
+
   return {
     find(wanted, now) {
-      const key = known(wanted, now);
-      if (key === undefined) return findAfterRefresh(wanted, now);
+      const keys = usableKeys(now);
+      const key = keys?.find(wanted.algorithm, wanted.keyId);
+      const isContradicted = key === undefined && keys?.hasId(wanted.keyId) === true;
+      if (key === undefined && !isContradicted) return findAfterRefresh(wanted, now);
       if (now >= state.fetchedAt + limits.maxAge && mayRefresh(now)) void refresh(now);
-      return key;
+      return key ?? throwUnknownKey();
     },
+    recordVerified: (holder) => holders.set(holder, true),
   };
 }
 

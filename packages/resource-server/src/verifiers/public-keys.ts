@@ -37,6 +37,8 @@ export interface PublicKey {
 export interface PublicKeys {
   /** Finds the key with that id, or, without an id, the only key for the algorithm. `undefined` if there is none. */
   find(algorithm: string, keyId: string | undefined): PublicKey | undefined;
+  /** Whether the set contains a key with that id, for whatever algorithm. */
+  hasId(keyId: string | undefined): boolean;
 }
 
 /** On the real `setImmediate`, even if a test fakes the timers later. Runtimes that lack it verify asynchronously anyway. */
@@ -57,8 +59,10 @@ export function readKeySet(set: unknown, algorithms: readonly JwsAlgorithm[]): P
   const keys = (set as KeySet | null)?.keys;
   if (!Array.isArray(keys)) return null;
   const byId = new Map<string, PublicKey>();
+  const ids = new Set<unknown>();
   const only = new Map<string, PublicKey | null>();
   for (const jwk of keys.slice(0, MAX_KEYS)) {
+    ids.add((jwk as JWK | null)?.kid);
     for (const algorithm of algorithms) {
       const key = readPublicKey(jwk, algorithm);
       if (key === null) continue;
@@ -70,7 +74,7 @@ export function readKeySet(set: unknown, algorithms: readonly JwsAlgorithm[]): P
   if (only.size === 0) return null;
   const find: PublicKeys['find'] = (algorithm, keyId) =>
     keyId === undefined ? (only.get(algorithm) ?? undefined) : byId.get(`${algorithm} ${keyId}`);
-  return { find };
+  return { find, hasId: (keyId) => keyId !== undefined && ids.has(keyId) };
 }
 
 function keyIdOf(jwk: unknown, algorithm: JwsAlgorithm): string | null {

@@ -55,7 +55,8 @@ export async function readStatusList(text: string, expected: StatusListExpectati
     throw new Error('iat is missing or in the future');
   if (typeof exp !== 'number' || exp <= now) throw new Error('the list has expired');
   if (typeof ttl !== 'number' || ttl < 0) throw new Error('ttl is not a duration');
-  const wanted = { algorithm: header.alg, keyId: header.kid, issuedUntil: iat + CLOCK_TOLERANCE };
+  const { alg: algorithm, kid: keyId } = header;
+  const wanted = { algorithm, keyId, issuedUntil: iat + CLOCK_TOLERANCE, holder: null };
   const key = await expected.keys.find(wanted, now);
   if (!(await key.verify(text, signingInput, signature))) throw new Error('the signature is wrong');
   return { issuedAt: iat, expiresAt: exp, timeToLive: ttl, statusOf: await readEntries(list) };
