@@ -77,4 +77,26 @@ describe('an authorization code used twice', () => {
     await redeemFrom(t, HOME, form);
     expect(await isLive()).toBe(false);
   });
+
+  it.each([
+    ['another redirect_uri', [['redirect_uri', 'https://evil.example/']]],
+    ['two redirect_uris', [['redirect_uri', 'http://127.0.0.1/callback'], ['redirect_uri', 'x']]],
+    ['another resource', [['resource', 'https://evil.example/']]],
+  ])('[AS-CODE-62] T018 a replay ends the grant although it has %s', async (_what, extra) => {
+    const { t, form, isLive } = await setOut();
+    t.clock.now += 60;
+    const again = await t.post('/token', [...Object.entries(form), ...(extra as [string, string][])]);
+    expect([again.status, again.body['error']]).toEqual([400, 'invalid_grant']);
+    expect(await isLive()).toBe(false);
+  }); // biome-ignore format: a table
+
+  it('[AS-CODE-62] T018 a replay without the right verifier ends nothing, so that an observer cannot', async () => {
+    const { t, form, body, isLive } = await setOut();
+    const before = t.snapshot();
+    t.clock.now += 60;
+    const again = await t.post('/token', { ...form, code_verifier: 'x'.repeat(43) });
+    expect([again.status, again.body['error']]).toEqual([400, 'invalid_grant']);
+    expect([t.snapshot(), await isLive()]).toEqual([before, true]);
+    expect((await t.post('/token', refreshing(body['refresh_token']))).status).toBe(200);
+  });
 });

@@ -1,7 +1,7 @@
 /** Errors of refresh requests: one response for the client, the true reason for the operator; and races with revocation. */
 import { openStore } from '@portcullis/store';
 import { describe, expect, it } from 'vitest';
-import { refreshing, type ServerUnderTest, startServer } from './server-under-test.ts';
+import { FILES, NOTES, refreshing, type ServerUnderTest, startServer } from './server-under-test.ts';
 
 const REFUSAL = {
   error: 'invalid_grant',
@@ -109,6 +109,50 @@ describe('a rejected refresh', () => {
     t.execute('ALTER TABLE elsewhere RENAME TO provider_tokens');
     expect((await t.post('/token', refreshing(next.body['refresh_token']))).body).toEqual(REFUSAL);
     expect(reasonsOf(t)).toEqual(['refresh token: reused', 'refresh token: grant revoked']);
+  });
+});
+
+describe('reuse of a refresh token with an invalid request', () => {
+  const invalid: readonly (readonly [string, readonly (readonly [string, string])[]])[] = [
+    ['a scope that was not granted', [['scope', 'files:read']]],
+    ['a malformed scope', [['scope', '"']]],
+    ['two scopes', [['scope', 'notes:read'], ['scope', 'notes:read']]],
+    ['another resource', [['resource', FILES]]],
+    ['an unknown resource', [['resource', 'https://evil.example/']]],
+    ['two resources', [['resource', NOTES], ['resource', FILES]]],
+  ]; // biome-ignore format: a table
+
+  it.each(invalid)('[AS-REF-63] T028 revokes the family although %s is requested', async (_what, extra) => {
+    const t = await startServer();
+    const { refresh_token: token } = (await t.signIn()).body;
+    const next = await t.post('/token', refreshing(token));
+    const form = [...Object.entries(refreshing(token)), ...extra];
+    // Within the grace period, it is an ordinary invalid request.
+    const early = await t.post('/token', form);
+    expect([early.status, early.body['error']]).not.toEqual([400, 'invalid_grant']);
+    t.clock.now += 31;
+    for (const _time of ['live', 'revoked']) {
+      const refused = await t.post('/token', form);
+      expect([refused.status, refused.body]).toEqual([400, REFUSAL]);
+    }
+    expect(t.events.filter(({ type }) => type === 'refresh_token.reuse_detected')).toMatchObject([
+      { clientId: 'desktop', resource: NOTES, scopes: ['notes:read', 'notes:write'] },
+    ]);
+    expect((await t.post('/token', refreshing(next.body['refresh_token']))).body).toEqual(REFUSAL);
+    expect(new Set(reasonsOf(t).slice(1))).toEqual(
+      new Set(['refresh token: reused', 'refresh token: grant revoked']),
+    );
+  });
+
+  it('[AS-REF-63] T028 detects reuse although the grant is over its rate limit', async () => {
+    const t = await startServer({ rateLimits: { refreshes: { burst: 10, perMinute: 1 } } });
+    const { refresh_token: token } = (await t.signIn()).body;
+    const statuses: number[] = [];
+    for (let n = 0; n < 11; n++) statuses.push((await t.post('/token', refreshing(token))).status);
+    expect([statuses[9], statuses[10]]).toEqual([200, 429]);
+    t.clock.now += 31;
+    expect((await t.post('/token', refreshing(token))).body).toEqual(REFUSAL);
+    expect(t.events.map(({ type }) => type)).toContain('refresh_token.reuse_detected');
   });
 });
 

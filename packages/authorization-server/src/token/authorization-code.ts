@@ -27,9 +27,8 @@ export function createAuthorizationCodeGrant(services: GrantServices): GrantHand
     const isVerified = verifyCodeVerifier(form.one('code_verifier'), found.codeChallenge, matchesSecret);
     // A code sent by its client without the verifier may have been intercepted, so there is no second guess.
     if (!isVerified && found.consumedAt === null) await store.invalidateCode(found.hash, now);
-    const request = readAuthorizationCodeRequest(form);
-    if (!isVerified) throw invalid('wrong code_verifier');
-    if (found.consumedAt !== null) {
+    // Before the rest is read: no other parameter hides reuse.
+    if (isVerified && found.consumedAt !== null) {
       if (await isConcurrentDuplicate(store, found, found.consumedAt, connection, now)) {
         throw invalid('sent twice concurrently');
       }
@@ -39,6 +38,8 @@ export function createAuthorizationCodeGrant(services: GrantServices): GrantHand
       events({ type: 'authorization_code.replayed', clientId: client.id, accountId, grantId });
       throw invalid('already used');
     }
+    const request = readAuthorizationCodeRequest(form);
+    if (!isVerified) throw invalid('wrong code_verifier');
     if (found.expiresAt <= now) throw invalid('expired');
     checkRedirectUri(found, request.redirectUri, client);
     const access = downscope(found, { resources: request.resources, scopes: null }, resources);

@@ -14,7 +14,8 @@ const EVENTS = {
 } as const satisfies Record<RefreshTokenState, string>;
 
 /**
- * Everything that can fail the request is checked before the token is touched: a rejected refresh changes nothing.
+ * Everything that can fail the request is checked before the token is touched: a rejected refresh changes nothing. Only reuse
+ * comes first, whatever else the request contains.
  * @see RFC 6749 §6, RFC 9700 §4.14, OAuth 2.1 draft 13 §4.3
  */
 export function createRefreshGrant({
@@ -31,13 +32,13 @@ export function createRefreshGrant({
   const checkRateLimit = createRateLimitCheck(context, 'refreshes');
   return async (client, form, connection) => {
     const now = clock();
-    const request = readRefreshRequest(form);
-    const found = checkRefreshToken(await refreshTokens.find(request.refreshToken), client, now);
+    const found = checkRefreshToken(await refreshTokens.find(form.required('refresh_token')), client, now);
     const { grant } = found;
+    // Before the rest is read: neither another parameter nor a limit hides reuse, or reveals that the grant is live.
+    if (stateOf(found, now) === 'reused') await revokeFamily(found, now);
     const charging = checkRateLimit(grant.id);
     if (charging !== undefined) await charging;
-    const access = downscope(grant, request, resources);
-    if (stateOf(found, now) === 'reused') await revokeFamily(found, access, now);
+    const access = downscope(grant, readRefreshRequest(form), resources);
     const holder = {
       subject: grant.accountId,
       clientId: client.id,
@@ -47,7 +48,7 @@ export function createRefreshGrant({
     };
     const response = await issueAccessToken(holder, access, now);
     const { state, successor } = await rotate(found, client, connection.address ?? null, now);
-    if (state === 'reused') await revokeFamily(found, access, now);
+    if (state === 'reused') await revokeFamily(found, now);
     emit(state, found, access);
     return { ...response, refresh_token: successor };
   };
@@ -80,12 +81,9 @@ export function createRefreshGrant({
   }
 
   /** Reuse detection cannot tell the legitimate client from an attacker, so the whole family is revoked. @see RFC 9700 §4.14.2 */
-  async function revokeFamily(
-    found: FoundRefreshToken,
-    access: DownscopedAccess,
-    now: number,
-  ): Promise<never> {
-    if (await store.revokeGrant(found.grant.id, now)) emit('reused', found, access);
+  async function revokeFamily(found: FoundRefreshToken, now: number): Promise<never> {
+    const { id, resources: [resource = ''], scopes } = found.grant; // biome-ignore format: one list
+    if (await store.revokeGrant(id, now)) emit('reused', found, { resource, scopes });
     throw invalid('reused');
   }
 
