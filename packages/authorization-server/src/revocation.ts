@@ -1,5 +1,5 @@
 /** The revocation endpoint: a client revokes one of its tokens. */
-import { readFormBody, respond } from '@portcullis/http';
+import { readFormBody, respondCorsJson } from '@portcullis/http';
 import type { AuthenticateClient } from './clients/authenticate-client.ts';
 import type { ServerContext } from './context.ts';
 import type { Route } from './http/router.ts';
@@ -14,12 +14,13 @@ import type { RefreshTokens } from './token/refresh-token-family.ts';
  * @see RFC 7009 §2
  */
 export function createRevocation(
-  { store, clock, events }: ServerContext,
+  { store, clock, events, options: { issuer } }: ServerContext,
   { read }: AccessTokenFormat,
   authenticate: AuthenticateClient,
   refreshTokens: RefreshTokens,
   onTokenRevoked: ((tokenId: string) => void) | null,
 ): Route {
+  const isHttps = issuer.startsWith('https:');
   return {
     method: 'POST',
     path: '/revoke',
@@ -29,7 +30,8 @@ export function createRevocation(
       const { id: clientId } = await authenticate(request, form, connection);
       const token = form.required('token');
       await (token.includes('.') ? revokeAccessToken(token, clientId) : revokeRefreshToken(token, clientId));
-      return respond(200, { 'cache-control': 'no-store', pragma: 'no-cache' });
+      // The content is ignored (RFC 7009 §2.2), but clients that parse every response as JSON fail on an empty one.
+      return respondCorsJson({}, { isHttps });
     },
   };
 

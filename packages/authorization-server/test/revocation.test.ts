@@ -28,9 +28,11 @@ describe('revoking', () => {
         client_id: 'desktop',
         ...hint,
       });
-      expect([answer.status, answer.text, answer.headers.get('cache-control')]).toEqual([
+      const header = (name: string) => answer.headers.get(name);
+      expect([answer.status, answer.text, header('content-type'), header('cache-control')]).toEqual([
         200,
-        '',
+        '{}',
+        'application/json',
         'no-store',
       ]);
       expect((await t.post('/token', refreshing(body['refresh_token']))).body['error']).toBe('invalid_grant');
@@ -78,7 +80,7 @@ describe('revoking', () => {
     const { body } = await t.signIn();
     for (const name of ['access_token', 'refresh_token', 'access_token', 'refresh_token']) {
       const { status, text } = await t.post('/revoke', { token: String(body[name]), client_id: 'desktop' });
-      expect([status, text]).toEqual([200, '']);
+      expect([status, text]).toEqual([200, '{}']);
     }
     const revoked = t.events.filter(({ type }) => type === 'token.revoked');
     // Revoking an ended token logs no event: repeating it would fill the log.
@@ -112,7 +114,7 @@ describe('a revocation that changes nothing', () => {
       token: forge(String(body['access_token'])),
       client_id: 'desktop',
     });
-    expect([status, text]).toEqual([200, '']);
+    expect([status, text]).toEqual([200, '{}']);
     expect(t.snapshot()).toBe(before);
     expect(await isLive(t, body['access_token'])).toBe(true);
   });
@@ -142,7 +144,7 @@ describe('a revocation that changes nothing', () => {
         token: String(body[name]),
         client_id: String(other['client_id']),
       });
-      expect([answer.status, answer.text]).toEqual([200, '']);
+      expect([answer.status, answer.text]).toEqual([200, '{}']);
       expect(t.snapshot()).toBe(before);
       expect(await isLive(t, body['access_token'])).toBe(true);
       expect((await t.post('/token', refreshing(body['refresh_token']))).status).toBe(200);
