@@ -67,8 +67,17 @@ async function visitGrace(page: Page, gallery: Gallery): Promise<void> {
   await page.waitForSelector('nav');
 }
 
+/** Opens a page that asks for the password first. */
+async function openConfirmed(page: Page, gallery: Gallery, path: string): Promise<void> {
+  await page.goto(gallery.issuer + path);
+  const form = page.locator(`form[action="${path}"]`, { has: page.locator('[name=password]') });
+  await form.locator('[name=password]').fill(PASSWORD);
+  await form.locator('button').click();
+}
+
 async function switchCodesOn(page: Page, gallery: Gallery): Promise<void> {
-  await page.goto(`${gallery.issuer}/account/codes`);
+  await openConfirmed(page, gallery, '/account/codes');
+  await page.waitForSelector('[name=proof]', { state: 'attached' });
   const secret = (await page.locator('p code').textContent()) ?? '';
   await fill(page, { code: gallery.codeOf(secret.replaceAll(' ', '')) });
   await page.click('form[action="/account/codes"] button');
@@ -216,7 +225,7 @@ export const scenes: readonly Scene[] = [
     name: 'passkey-add',
     async open(page, _context, gallery) {
       await ask(page, gallery, { client_id: 'desk' });
-      await page.goto(`${gallery.issuer}/account/passkeys/add`);
+      await openConfirmed(page, gallery, '/account/passkeys/add');
     },
   },
   {
@@ -320,7 +329,7 @@ export const scenes: readonly Scene[] = [
     fresh: true,
     open: async (page, _context, gallery) => {
       await visitGrace(page, gallery);
-      await page.goto(`${gallery.issuer}/account/codes`);
+      await openConfirmed(page, gallery, '/account/codes');
     },
   },
   {

@@ -70,6 +70,7 @@ export function createPages(
   const externalUi = rules === null ? null : createExternalUi(pages, rules, contextIn);
   const externalLogin = externalUi?.loginRoutes ?? null;
   const local = createLocalAccounts(context);
+  const confirmation = externalLogin === null ? local.confirmation(pages) : null;
 
   const assetRoute: Route = {
     method: 'GET',
@@ -78,12 +79,12 @@ export function createPages(
   };
   const userRoutes = () => [
     ...createAuthorizationRoutes(pages),
-    ...(externalLogin ?? local.routes(pages)),
+    ...(confirmation === null ? (externalLogin ?? []) : local.routes(pages, confirmation)),
     ...createConsentRoutes(pages, externalUi?.redirectToConsent ?? null),
     ...createFederatedCallbacks(pages),
     ...createConnectionRoutes(pages),
     ...createAccountOverviewRoutes(pages, externalLogin === null ? local : null),
-    ...createAccountRemovalRoutes(pages),
+    ...createAccountRemovalRoutes(pages, confirmation),
     ...createLogoutRoutes(pages),
     createLanguageSwitch(pages),
     ...(externalUi?.routes ?? []),

@@ -82,8 +82,21 @@ async function signIn(page: Page, path = '/login', email = EMAIL, password = PAS
   await untilPainted(page);
 }
 
+/** Opens a page that asks for the password first. */
+async function openConfirmed(page: Page, path: string, password = PASSWORD): Promise<void> {
+  await page.goto(stage.issuer + path);
+  await confirm(page, path, password);
+}
+
+async function confirm(page: Page, path: string, password = PASSWORD): Promise<void> {
+  const form = page.locator(`form[action="${path}"]`, { has: page.locator('[name=password]') });
+  await form.locator('[name=password]').fill(password);
+  await untilPainted(page);
+  await form.getByRole('button').click();
+}
+
 async function addPasskey(page: Page, name: string): Promise<void> {
-  await page.goto(`${stage.issuer}/account/passkeys/add`);
+  await openConfirmed(page, '/account/passkeys/add');
   await page.fill('[name=name]', name);
   await page.getByRole('button', { name: 'Continue' }).click();
   await page.waitForURL(/news=passkey-added/);
@@ -140,7 +153,7 @@ function codeOf(secret: string, now: number): string {
 
 /** Enables MFA with a TOTP code. @returns one of the recovery codes */
 async function setUpCodes(page: Page): Promise<string> {
-  await page.goto(`${stage.issuer}/account/codes`);
+  await openConfirmed(page, '/account/codes');
   const secret = (await page.locator('.fact code').textContent())?.replaceAll(' ', '') ?? '';
   await page.fill('[name=code]', codeOf(secret, Date.now() / 1000));
   await page.getByRole('button', { name: 'Turn on' }).click();
@@ -212,6 +225,7 @@ describe('passkeys', () => {
 
     await page.goto(`${stage.issuer}/account`);
     await page.getByRole('button', { name: 'Remove My <laptop>' }).click();
+    await confirm(page, '/account/passkeys/remove');
     await page.getByText('The passkey was removed.').waitFor();
     await context.clearCookies();
     await page.goto(`${stage.issuer}/login`);
@@ -224,7 +238,8 @@ describe('passkeys', () => {
     const { session, authenticatorId } = await plugIn(user);
     await signIn(user.page);
     await addPasskey(user.page, 'First');
-    await user.page.goto(`${stage.issuer}/account/passkeys/add`);
+    await openConfirmed(user.page, '/account/passkeys/add');
+    await user.page.waitForSelector('[name=name]');
     await user.page.getByRole('button', { name: 'Continue' }).click();
     await user.page.locator('[data-trouble]:visible').waitFor();
     await session.send('WebAuthn.removeVirtualAuthenticator', { authenticatorId });
@@ -235,7 +250,7 @@ describe('passkeys', () => {
     for (const name of ['First', 'Second']) {
       const remove = user.page.getByRole('button', { name: `Remove ${name}` });
       await remove.click();
-      await remove.waitFor({ state: 'detached' });
+      await confirm(user.page, '/account/passkeys/remove');
       await user.page.getByText('The passkey was removed.').waitFor();
     }
   });
@@ -270,6 +285,7 @@ describe('passkeys', () => {
     await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
     await page.waitForURL(`${stage.issuer}/account`);
     await page.getByRole('button', { name: 'Remove Phone' }).click();
+    await page.getByRole('button', { name: 'Use a passkey instead' }).click();
     await page.getByText('The passkey was removed.').waitFor();
   });
 
@@ -280,7 +296,7 @@ describe('passkeys', () => {
     await page.goto(`${stage.issuer}/login`);
     expect(await page.getByRole('button').allTextContents()).toEqual(['Sign in']);
     await signIn(page);
-    await page.goto(`${stage.issuer}/account/passkeys/add`);
+    await openConfirmed(page, '/account/passkeys/add');
     await page.getByText('This browser does not support passkeys on this page').waitFor();
     expect(await page.getByRole('button').count()).toBe(0);
   });

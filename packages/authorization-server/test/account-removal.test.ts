@@ -36,7 +36,7 @@ describe('an account that its owner deletes', () => {
     const asked = await t.visitor.open('/account/remove');
     expect(textOf(asked)).toMatch(/Delete your account\?.*These apps lose their access/s);
 
-    const done = await t.visitor.submit(asked, {});
+    const done = await t.visitor.submit(asked, { password: PASSWORD });
     expect([done.status, textOf(done)]).toEqual([200, expect.stringContaining('Your account is deleted')]);
     expect(await t.server.isLive(claims)).toBe(false);
     expect((await t.post('/token', refreshing(body['refresh_token']))).status).toBe(400);
@@ -53,10 +53,14 @@ describe('an account that its owner deletes', () => {
     const asked = await t.visitor.open('/account/remove');
     expect(asked.path).toBe('/account/remove');
     t.clock.now += 900;
-    for (const act of [() => t.visitor.open('/account/remove'), () => t.visitor.submit(asked, {})])
+    for (const act of [
+      () => t.visitor.open('/account/remove'),
+      () => t.visitor.submit(asked, { password: PASSWORD }),
+    ])
       expect((await expectUnchanged(t, act)).path).toBe('/login?to=account&again=yes');
     await signIn(t.visitor, '/login?to=account&again=yes');
-    expect((await t.visitor.submit(await t.visitor.open('/account/remove'), {})).status).toBe(200);
+    const again = await t.visitor.open('/account/remove');
+    expect((await t.visitor.submit(again, { password: PASSWORD })).status).toBe(200);
     expect(await t.server.accounts.list()).toEqual([]);
   });
 
@@ -66,9 +70,14 @@ describe('an account that its owner deletes', () => {
     const asked = await expectUnchanged(t, () => t.visitor.open('/account/remove'));
     const [mallory, signedOut] = [t.newVisitor(), createVisitor(t.server)];
     const theirs = await signIn(mallory).then(() => mallory.open('/account/remove'));
-    const refused = await expectUnchanged(t, () => t.visitor.submit(theirs, {}, '/account/remove'));
+    const refused = await expectUnchanged(t, () =>
+      t.visitor.submit(theirs, { password: PASSWORD }, '/account/remove'),
+    );
     expect(refused.status).toBe(403);
-    expect((await expectUnchanged(t, () => signedOut.submit(asked, {}))).path).toMatch(/^\/login/);
-    expect((await t.visitor.submit(asked, {})).status).toBe(200);
+    expect((await expectUnchanged(t, () => signedOut.submit(asked, { password: PASSWORD }))).path).toMatch(
+      /^\/login/,
+    );
+    expect((await t.visitor.submit(asked, { password: PASSWORD })).status).toBe(200);
+    expect(await t.server.accounts.list()).toEqual([]);
   });
 });

@@ -106,7 +106,7 @@ async function useAccounts(location: string): Promise<Record<string, string | Bu
   await t.post('/token', { grant_type: 'client_credentials' }, basic('nightly', 'mistyped-secret'));
   await t.newVisitor().submit(await t.newVisitor().open('/login'), { email: EMAIL, password: 'mistyped password' }, '/login');
 
-  const page = await t.visitor.open('/account/codes');
+  const page = await t.visitor.submit(await t.visitor.open('/account/codes'), { password: PASSWORD });
   const codes = await t.visitor.submit(page, { code: codeOf(secretOn(page), t.clock.now) });
   const recovery = recoveryCodesOn(codes);
   expect(recovery).toHaveLength(10);

@@ -208,13 +208,16 @@ async function prepareHome(desk: RequestCapture): Promise<void> {
   const account = await ada.open('/account');
   const sessions = { session: 'others' };
   const passkey = { passkey: 'unknown' };
-  const adding = await ada.open('/account/passkeys/add');
+  const confirmed = { password: PASSWORD };
+  const adding = await ada.submit(await ada.open('/account/passkeys/add'), confirmed);
   await hold('POST /account/passkeys/add', 'reading', 400, () => ada.submit(adding, { credential: '{}' }));
-  await hold('POST /account/passkeys/remove', 'writing', 303, () =>
+  await hold('POST /account/passkeys/remove', 'reading', 303, () =>
     ada.submit(account, passkey, '/account/passkeys/remove'),
   );
-  await hold('POST /account/codes/off', 'writing', 303, () => ada.submit(account, {}, '/account/codes/off'));
-  const codes = await ada.open('/account/codes');
+  await hold('POST /account/codes/off', 'writing', 303, () =>
+    ada.submit(account, confirmed, '/account/codes/off'),
+  );
+  const codes = await ada.submit(await ada.open('/account/codes'), confirmed);
   const code = codeOf(secretOn(codes), scene.clock.now);
   await hold('POST /account/codes', 'writing', 200, () => ada.submit(codes, { code }));
 
@@ -252,7 +255,7 @@ async function prepareLinks({ scene, hold, newVisitor }: RequestCapture): Promis
 
   const bob = newVisitor();
   await bob.submit(await bob.open(await linkFor('bob@example.org', 'invitation')), chosen);
-  const page = await bob.open('/account/codes');
+  const page = await bob.submit(await bob.open('/account/codes'), { password: PASSWORD });
   const secret = secretOn(page);
   const shown = await bob.submit(page, { code: codeOf(secret, scene.clock.now) });
   const [recovery = ''] = recoveryCodesOn(shown);
@@ -263,7 +266,7 @@ async function prepareLinks({ scene, hold, newVisitor }: RequestCapture): Promis
   const eve = newVisitor();
   await eve.submit(await eve.open(await linkFor('eve@example.org', 'invitation')), chosen);
   const removal = await eve.open('/account/remove');
-  await hold('POST /account/remove', 'writing', 200, () => eve.submit(removal, {}));
+  await hold('POST /account/remove', 'writing', 200, () => eve.submit(removal, { password: PASSWORD }));
 
   const elsewhere = newVisitor();
   const half = await signIn(elsewhere, await elsewhere.open('/login'), 'bob@example.org');

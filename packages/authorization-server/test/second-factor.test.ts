@@ -70,10 +70,15 @@ interface SetUp {
   readonly recovery: readonly string[];
 }
 
+/** The page that sets up TOTP, after its confirmation by password. */
+async function openSetup(visitor: Visitor): Promise<Sight> {
+  return visitor.submit(await visitor.open('/account/codes'), { password: PASSWORD });
+}
+
 /** Ada enables MFA, and a minute passes. */
 async function switchOn(t: Scene): Promise<SetUp> {
   await firstStep(t.visitor);
-  const page = await t.visitor.open('/account/codes');
+  const page = await openSetup(t.visitor);
   const secret = secretOn(page);
   expect(page.html).toContain('<svg class="picture"');
   const codes = await t.visitor.submit(page, { code: codeOf(secret, t.clock.now) });
@@ -106,7 +111,7 @@ describe('enabling MFA', () => {
   it('MFA is not enabled by a wrong code, the secret of another account, or a login that is not recent', async () => {
     const t = await setScene();
     await firstStep(t.visitor);
-    const page = await t.visitor.open('/account/codes');
+    const page = await openSetup(t.visitor);
     const secret = secretOn(page);
     const before = t.snapshot();
     for (const fields of [
@@ -126,12 +131,11 @@ describe('enabling MFA', () => {
 
   it('MFA can be disabled', async () => {
     const t = await setScene();
-    await switchOn(t);
-    const page = await t.visitor.open('/account');
-    expect((await t.visitor.submit(page, { token: 'x' }, '/account/codes/off')).status).toBe(403);
-    expect(textOf(await t.visitor.submit(page, {}, '/account/codes/off'))).toContain(
-      'Two-step verification is off.',
-    );
+    const { secret } = await switchOn(t);
+    const page = await t.visitor.submit(await t.visitor.open('/account'), {}, '/account/codes/off');
+    const code = codeOf(secret, t.clock.now);
+    expect((await t.visitor.submit(page, { token: 'x', code })).status).toBe(403);
+    expect(textOf(await t.visitor.submit(page, { code }))).toContain('Two-step verification is off.');
     expect((await firstStep(t.newVisitor())).path).toBe('/connections');
   });
 });
@@ -169,7 +173,7 @@ describe('new recovery codes', () => {
     );
     expect(t.snapshot()).toBe(before);
     expect(recoveryCodesOn(await t.visitor.submit(page, { code: recovery[1] }))).toHaveLength(10);
-    await t.visitor.submit(await t.visitor.open('/account'), {}, '/account/codes/off');
+    await t.visitor.submit(await t.visitor.open('/account'), { password: PASSWORD }, '/account/codes/off');
     expect((await t.visitor.open('/account/codes/recovery')).path).toBe('/account');
     expect((await t.visitor.submit(page, { code: recovery[2] })).status).toBe(400);
   });

@@ -14,6 +14,7 @@ import { createPasskeys, type Passkeys } from '../users/passkeys.ts';
 import { createPasswords } from '../users/passwords.ts';
 import { createSecondFactors, type SecondFactors } from '../users/second-factors.ts';
 import { createAccountLinkRoutes } from './account-links.ts';
+import { type Confirmation, createConfirmation } from './confirmation.ts';
 import { createMfaRoutes } from './mfa.ts';
 import { createPasskeyRoutes } from './passkeys.ts';
 import { createChangePassword, createPasswordRoutes } from './password.ts';
@@ -23,8 +24,10 @@ export interface LocalAccounts {
   readonly factors: SecondFactors;
   /** `null`: passkeys are not available at this issuer. */
   readonly passkeys: Passkeys | null;
+  /** Asks local users for a credential before a change. */
+  confirmation(pages: PageRouter): Confirmation;
   /** Login, setup and credential routes. */
-  routes(pages: PageRouter): readonly Route[];
+  routes(pages: PageRouter, confirmation: Confirmation): readonly Route[];
 }
 
 /** Services are created once; the routes pick the language of each request. */
@@ -41,7 +44,9 @@ export function createLocalAccounts(context: ServerContext): LocalAccounts {
     firstAccount,
     factors,
     passkeys,
-    routes(pages) {
+    confirmation: (pages) =>
+      createConfirmation(pages, { factors, passkeys, authenticate, throttle, deviceCookies }),
+    routes(pages, confirmation) {
       const mfa = createMfaStep(pages, {
         factors,
         throttle,
@@ -51,9 +56,9 @@ export function createLocalAccounts(context: ServerContext): LocalAccounts {
       return [
         ...createLoginRoutes(pages, { authenticate, passkeys, completeLogin: mfa.startMfaOrComplete }),
         mfa.route,
-        ...createMfaRoutes(pages, factors, throttle, deviceCookies),
+        ...createMfaRoutes(pages, factors, confirmation),
         ...createPasswordRoutes(pages, changePassword),
-        ...(passkeys === null ? [] : createPasskeyRoutes(pages, passkeys)),
+        ...(passkeys === null ? [] : createPasskeyRoutes(pages, passkeys, confirmation)),
         ...createAccountLinkRoutes(pages, { passwords, passkeys, deviceCookies }),
         ...createSetupRoutes(pages, { firstAccount, deviceCookies, hasPasskeys: passkeys !== null }),
       ];

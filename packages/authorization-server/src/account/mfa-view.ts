@@ -11,6 +11,8 @@ export interface TotpSetupPage {
   readonly link: string;
   readonly encryptedSecret: string;
   readonly token: string;
+  /** That the user confirmed the change. */
+  readonly proof: string;
   readonly error: string | null;
 }
 
@@ -26,7 +28,7 @@ export function totpSetupPage(layout: Layout, page: TotpSetupPage): Markup {
 ${qrCode(page.link, layout.text('code.picture'))}
 <p class="fact">${layout.say('code.no-camera', { secret: html`<code>${page.secret.match(/.{1,4}/g)?.join(' ')}</code>` })}</p>
 <form class="stack once" method="post" action="/account/codes">
-${hiddenFields({ token: page.token, encrypted_secret: page.encryptedSecret })}
+${hiddenFields({ token: page.token, proof: page.proof, encrypted_secret: page.encryptedSecret })}
 ${mfaCodeField(layout.text('code.shown'), page.error, null)}
 <div class="answers">
 <a class="button" href="/account">${layout.text('passkey.cancel')}</a>
@@ -43,35 +45,6 @@ function qrCode(text: string, label: string): Markup {
     .flatMap((cells, y) => cells.map((isDark, x) => (isDark ? `M${x} ${y}h1v1h-1z` : '')))
     .join('');
   return html`<svg class="picture" viewBox="0 0 ${size} ${size}" role="img" aria-label="${label}" shape-rendering="crispEdges"><path fill="#fff" d="M0 0h${size}v${size}H0z"/><path fill="#000" d="${raw(path)}"/></svg>`;
-}
-
-export interface RenewRecoveryCodesPage {
-  readonly token: string;
-  readonly error: string | null;
-}
-
-/** Asks for a code before the recovery codes are replaced. */
-export function renewRecoveryCodesPage(
-  layout: Layout,
-  { token, error: wrong }: RenewRecoveryCodesPage,
-): Markup {
-  return renderPage(
-    layout,
-    layout.text('code.renew'),
-    html`${accountTabs(layout, 'account')}
-<div class="head">
-<h1>${layout.text('code.renew')}</h1>
-<p>${layout.text('code.renew-why')}</p>
-</div>
-<form class="stack once" method="post" action="/account/codes/recovery">
-${hiddenFields({ token })}
-${mfaCodeField(layout.text('code.shown'), wrong, layout.text('code.recovery'))}
-<div class="answers">
-<a class="button" href="/account">${layout.text('passkey.cancel')}</a>
-<button class="button main">${layout.text('code.renew-submit')}</button>
-</div>
-</form>`,
-  );
 }
 
 /** Shown once. */

@@ -1,80 +1,94 @@
 /** The account pages of MFA: set up TOTP, renew recovery codes, disable. */
+import type { HttpResponse } from '@portcullis/http';
 import type { Route } from '../http/router.ts';
 import type { PageContext, PageRouter } from '../page-context.ts';
-import type { LoginThrottle } from '../rate-limit/login-throttle.ts';
 import { accountPaths } from '../ui/account-tabs.ts';
-import { type FormError, formErrorOptions, tooManyAttempts } from '../ui/form-error.ts';
 import { respondPage, respondRedirect } from '../ui/respond-page.ts';
-import type { DeviceCookies } from '../users/device-cookie.ts';
 import type { SecondFactors } from '../users/second-factors.ts';
 import type { User } from '../users/sessions.ts';
 import { createAccountRoutes } from './account-routes.ts';
-import { recoveryCodesPage, renewRecoveryCodesPage, totpSetupPage } from './mfa-view.ts';
+import type { Confirmation } from './confirmation.ts';
+import type { ConfirmedChange } from './confirmation-view.ts';
+import { recoveryCodesPage, totpSetupPage } from './mfa-view.ts';
 import { accountNoticePath } from './overview-view.ts';
+
+const SET_UP: ConfirmedChange = {
+  action: '/account/codes',
+  heading: 'account.codes',
+  button: 'passkey.continue',
+};
+const RENEW: ConfirmedChange = {
+  action: '/account/codes/recovery',
+  heading: 'code.renew',
+  why: 'code.renew-why',
+  button: 'code.renew-submit',
+};
+const TURN_OFF: ConfirmedChange = {
+  action: '/account/codes/off',
+  heading: 'account.codes',
+  button: 'code.off',
+};
 
 export function createMfaRoutes(
   pages: PageRouter,
   factors: SecondFactors,
-  throttle: LoginThrottle,
-  deviceCookies: DeviceCookies,
+  confirmation: Confirmation,
 ): readonly Route[] {
   const { events } = pages;
   const routes = createAccountRoutes(pages, 'account', 'delicate');
-  const askBeforeRenewing = ({ layout }: PageContext, user: User, formError: FormError | null) => {
-    const page = renewRecoveryCodesPage(layout, {
-      token: routes.csrfToken(user),
-      error: formError?.message ?? null,
-    });
-    return respondPage(page, formErrorOptions(formError));
+
+  const showSetup = (
+    { layout }: PageContext,
+    user: User,
+    proof: string,
+    retried: string | null = null,
+  ): Promise<HttpResponse> => {
+    const { account } = user;
+    const setup =
+      (retried === null ? null : factors.resumeSetup(account, retried)) ?? factors.startSetup(account);
+    const error = retried === null ? null : layout.text('code.setup-error');
+    const page = totpSetupPage(layout, { ...setup, proof, token: routes.csrfToken(user), error });
+    return respondPage(page, { status: error === null ? 200 : 400 });
   };
 
   return [
-    routes.page('/account/codes', async ({ context: { layout }, user }) => {
-      const setup = factors.startSetup(user.account);
-      return respondPage(totpSetupPage(layout, { ...setup, token: routes.csrfToken(user), error: null }));
-    }),
+    routes.page(SET_UP.action, (visit) => confirmation.ask(visit, SET_UP)),
 
-    routes.form('/account/codes', async ({ context: { layout }, user, parameters }) => {
+    routes.form(SET_UP.action, async (visit) => {
+      const { context, user, parameters } = visit;
+      if (parameters.one('proof') === undefined) {
+        const confirmed = await confirmation.check(visit, SET_UP);
+        return 'response' in confirmed ? confirmed.response : showSetup(context, user, confirmed.proof);
+      }
+      if (!confirmation.isProven(visit, SET_UP.action)) return confirmation.ask(visit, SET_UP);
       const { account } = user;
       const encryptedSecret = parameters.one('encrypted_secret') ?? '';
       const codes = await factors.confirmSetup(account, encryptedSecret, parameters.one('code') ?? '');
-      if (codes !== null) {
-        events({ type: 'second_factor.enabled', accountId: account.id });
-        return respondPage(recoveryCodesPage(layout, { codes }));
-      }
-      const setup = factors.resumeSetup(account, encryptedSecret) ?? factors.startSetup(account);
-      const wrong = layout.text('code.setup-error');
-      return respondPage(totpSetupPage(layout, { ...setup, token: routes.csrfToken(user), error: wrong }), {
-        status: 400,
-      });
+      if (codes === null) return showSetup(context, user, parameters.required('proof'), encryptedSecret);
+      events({ type: 'second_factor.enabled', accountId: account.id });
+      return respondPage(recoveryCodesPage(context.layout, { codes }));
     }),
 
-    routes.page('/account/codes/recovery', async ({ context, user }) =>
-      (await factors.isEnabled(user.account.id))
-        ? askBeforeRenewing(context, user, null)
+    routes.page(RENEW.action, async (visit) =>
+      (await factors.isEnabled(visit.user.account.id))
+        ? confirmation.ask(visit, RENEW)
         : respondRedirect(accountPaths.account),
     ),
 
-    routes.form('/account/codes/recovery', async ({ context, user, parameters, request, connection }) => {
-      const { layout } = context;
-      const { account } = user;
-      const device = deviceCookies.findDevice(request, account);
-      const attempt = await throttle({ account: account.id, connection, device }, () =>
-        factors.verify(account, parameters.one('code') ?? ''),
-      );
-      if (attempt.kind === 'throttled')
-        return askBeforeRenewing(context, user, tooManyAttempts(layout, attempt.retryAfter));
-      if (!attempt.result) {
-        return askBeforeRenewing(context, user, { message: layout.text('code.error'), status: 400 });
-      }
-      const codes = await factors.renewRecoveryCodes(account.id);
+    routes.form(RENEW.action, async (visit) => {
+      const confirmed = await confirmation.check(visit, RENEW);
+      if ('response' in confirmed) return confirmed.response;
+      const { id: accountId } = visit.user.account;
+      const codes = await factors.renewRecoveryCodes(accountId);
       if (codes === null) return respondRedirect(accountPaths.account);
-      events({ type: 'second_factor.recovery_codes_renewed', accountId: account.id });
-      return respondPage(recoveryCodesPage(layout, { codes }));
+      events({ type: 'second_factor.recovery_codes_renewed', accountId });
+      return respondPage(recoveryCodesPage(visit.context.layout, { codes }));
     }),
 
-    routes.form('/account/codes/off', async ({ user }) => {
-      const { id: accountId } = user.account;
+    routes.form(TURN_OFF.action, async (visit) => {
+      const confirmed = await confirmation.check(visit, TURN_OFF);
+      if ('response' in confirmed) return confirmed.response;
+      const { id: accountId } = visit.user.account;
       if (await factors.disable(accountId)) events({ type: 'second_factor.disabled', accountId });
       return respondRedirect(accountNoticePath('codes-off'));
     }),

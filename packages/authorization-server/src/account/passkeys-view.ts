@@ -47,6 +47,8 @@ function row(
 export interface AddPasskeyPage {
   readonly options: PasskeyForm['options'];
   readonly token: string;
+  /** That the user confirmed the change. */
+  readonly proof: string;
   /** Default name. */
   readonly suggestion: string;
   readonly error: string | null;
@@ -69,7 +71,7 @@ ${passkeyForm(layout, {
   kind: 'create',
   action: '/account/passkeys/add',
   options: page.options,
-  fields: { token: page.token },
+  fields: { token: page.token, proof: page.proof },
   label: layout.text('passkey.continue'),
   content: name,
   main: true,

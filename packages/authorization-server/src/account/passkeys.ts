@@ -7,6 +7,8 @@ import { respondPage, respondRedirect } from '../ui/respond-page.ts';
 import { parseBrowserName } from '../users/browser-name.ts';
 import { MAX_PASSKEYS, type Passkeys } from '../users/passkeys.ts';
 import { type AccountRequest, createAccountRoutes } from './account-routes.ts';
+import type { Confirmation } from './confirmation.ts';
+import type { ConfirmedChange } from './confirmation-view.ts';
 import { accountNoticePath, describeBrowser } from './overview-view.ts';
 import { addPasskeyPage } from './passkeys-view.ts';
 
@@ -16,18 +18,36 @@ export function suggestedName(layout: Layout, { headers }: HttpRequest): string 
   return browser === null ? 'Passkey' : describeBrowser(layout, browser);
 }
 
-export function createPasskeyRoutes(pages: PageRouter, passkeys: Passkeys): readonly Route[] {
+const ADD: ConfirmedChange = {
+  action: '/account/passkeys/add',
+  heading: 'passkey.add',
+  button: 'passkey.continue',
+};
+const REMOVE: ConfirmedChange = {
+  action: '/account/passkeys/remove',
+  heading: 'passkey.remove-title',
+  button: 'passkey.remove',
+  isDangerous: true,
+};
+
+export function createPasskeyRoutes(
+  pages: PageRouter,
+  passkeys: Passkeys,
+  confirmation: Confirmation,
+): readonly Route[] {
   const { store, events } = pages;
   const routes = createAccountRoutes(pages, 'account', 'delicate');
 
   const show = async (
     { context: { layout }, request, user }: Pick<AccountRequest, 'context' | 'request' | 'user'>,
-    wrong: string | null,
+    proof: string,
+    wrong: string | null = null,
   ): Promise<HttpResponse> => {
     const known = await store.listPasskeys(user.account.id);
     const page = addPasskeyPage(layout, {
       options: passkeys.creationOptions(user.account, known, [user.sessionHash]),
       token: routes.csrfToken(user),
+      proof,
       suggestion: suggestedName(layout, request),
       error: wrong,
     });
@@ -35,29 +55,45 @@ export function createPasskeyRoutes(pages: PageRouter, passkeys: Passkeys): read
   };
 
   return [
-    routes.page('/account/passkeys/add', (visit) => show(visit, null)),
+    routes.page(ADD.action, (visit) => confirmation.ask(visit, ADD)),
 
-    routes.form('/account/passkeys/add', async (visit) => {
+    routes.form(ADD.action, async (visit) => {
       const { context, user, parameters } = visit;
       const { layout } = context;
       const { account, sessionHash } = user;
+      if (parameters.one('proof') === undefined) {
+        const confirmed = await confirmation.check(visit, ADD);
+        return 'response' in confirmed ? confirmed.response : show(visit, confirmed.proof);
+      }
+      if (!confirmation.isProven(visit, ADD.action)) return confirmation.ask(visit, ADD);
+      const proof = parameters.required('proof');
       if ((await store.listPasskeys(account.id)).length >= MAX_PASSKEYS) {
-        return show(visit, layout.text('passkey.too-many'));
+        return show(visit, proof, layout.text('passkey.too-many'));
       }
       const credential = parameters.one('credential') ?? '';
       const passkey = await passkeys.verifyRegistration(account, credential, parameters.one('name') ?? '', [
         sessionHash,
       ]);
       if (passkey === null || !(await store.addPasskey(passkey))) {
-        return show(visit, layout.text('passkey.not-added'));
+        return show(visit, proof, layout.text('passkey.not-added'));
       }
       events({ type: 'passkey.added', accountId: account.id });
       return respondRedirect(accountNoticePath('passkey-added'));
     }),
 
-    routes.form('/account/passkeys/remove', async ({ user, parameters }) => {
-      const { id: accountId } = user.account;
-      const removed = await store.removePasskey(accountId, parameters.required('passkey'));
+    routes.form(REMOVE.action, async (visit) => {
+      const { id: accountId } = visit.user.account;
+      const passkey = visit.parameters.required('passkey');
+      const known = (await store.listPasskeys(accountId)).find(({ id }) => id === passkey);
+      // Already removed, by a double click or in another tab.
+      if (known === undefined) return respondRedirect(accountNoticePath('passkey-removed'));
+      const confirmed = await confirmation.check(visit, {
+        ...REMOVE,
+        subject: known.name,
+        fields: { passkey },
+      });
+      if ('response' in confirmed) return confirmed.response;
+      const removed = await store.removePasskey(accountId, passkey);
       if (removed) events({ type: 'passkey.removed', accountId });
       return respondRedirect(accountNoticePath('passkey-removed'));
     }),

@@ -1,6 +1,7 @@
-/** The page that deletes an account, after a recent login. */
+/** The page that deletes an account, after a recent login and a credential of the account. */
 import { html } from 'hono/html';
 import type { Route } from '../http/router.ts';
+import { hasLocalLogin } from '../login/has-local-login.ts';
 import type { PageRouter } from '../page-context.ts';
 import { accountPaths, accountTabs } from '../ui/account-tabs.ts';
 import { hiddenFields, type Layout, renderPage } from '../ui/layout.ts';
@@ -8,20 +9,40 @@ import type { Markup } from '../ui/markup.ts';
 import { messagePage } from '../ui/message-page.ts';
 import { respondPage } from '../ui/respond-page.ts';
 import { createAccountRoutes } from './account-routes.ts';
+import type { Confirmation } from './confirmation.ts';
+import type { ConfirmedChange } from './confirmation-view.ts';
 import { type ListedGrant, revocationEffects } from './connections-view.ts';
 import { listConnections } from './list-connections.ts';
 
-export function createAccountRemovalRoutes(pages: PageRouter): readonly Route[] {
+const REMOVE: ConfirmedChange = {
+  action: '/account/remove',
+  heading: 'remove.heading',
+  why: 'remove.why',
+  button: 'remove.submit',
+  isDangerous: true,
+};
+
+/** @param confirmation `null`: users log in at the operator's application, so a recent login has to do */
+export function createAccountRemovalRoutes(
+  pages: PageRouter,
+  confirmation: Confirmation | null,
+): readonly Route[] {
   const { store, clock, events, sessions } = pages;
   const routes = createAccountRoutes(pages, 'account', 'recent');
   return [
-    routes.page('/account/remove', async ({ context, user }) => {
+    routes.page(REMOVE.action, async ({ context, user }) => {
       const connections = await listConnections(context, user.account.id);
       const { email } = user.account;
       return respondPage(removalPage(context.layout, { email, connections, token: routes.csrfToken(user) }));
     }),
 
-    routes.form('/account/remove', async ({ context: { layout }, request, user }) => {
+    routes.form(REMOVE.action, async (visit) => {
+      const { context, request, user } = visit;
+      const { layout } = context;
+      if (confirmation !== null && (await hasLocalLogin(context, user))) {
+        const confirmed = await confirmation.check(visit, { ...REMOVE, subject: user.account.email });
+        if ('response' in confirmed) return confirmed.response;
+      }
       const { id: accountId } = user.account;
       // Point of no return: the account is deleted and its grants are revoked.
       if (await store.removeAccount(accountId, clock())) events({ type: 'account.removed', accountId });
@@ -46,7 +67,7 @@ function removalPage(layout: Layout, { email, connections, token }: RemovalPage)
     layout,
     layout.text('account.remove'),
     html`${accountTabs(layout, 'account')}
-<form class="stack once" method="post" action="/account/remove">
+<form class="stack once" method="post" action="${REMOVE.action}">
 ${hiddenFields({ token })}
 <div class="head">
 <h1>${layout.text('remove.heading')}</h1>

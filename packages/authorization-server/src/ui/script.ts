@@ -40,7 +40,7 @@ export const SCRIPT: string = `'use strict';
       form.querySelector('.button').classList.add('main');
       for (const button of form.parentNode.querySelectorAll('form:not([data-passkey]) .main')) button.classList.remove('main');
     }
-    if (!api.isConditionalMediationAvailable) return;
+    if (!api.isConditionalMediationAvailable || !document.querySelector('[autocomplete~=webauthn]')) return;
     api.isConditionalMediationAvailable()
       .then((can) => can && ask({ mediation: 'conditional', signal: waiting.signal }))
       .then((credential) => credential && answer(credential))

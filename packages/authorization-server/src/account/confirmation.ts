@@ -1,0 +1,137 @@
+/** Confirmation of changes to an account: asks for a credential, because a copied session proves nothing about its user. */
+import type { HttpResponse } from '@portcullis/http';
+import type { Parameters } from '@portcullis/protocol';
+import type { AuthenticateByPassword } from '../login/password.ts';
+import type { PageRouter } from '../page-context.ts';
+import type { LoginThrottle } from '../rate-limit/login-throttle.ts';
+import { type FormError, formErrorOptions, tooManyAttempts } from '../ui/form-error.ts';
+import { respondPage } from '../ui/respond-page.ts';
+import type { DeviceCookies } from '../users/device-cookie.ts';
+import type { Passkeys } from '../users/passkeys.ts';
+import type { SecondFactors } from '../users/second-factors.ts';
+import type { User } from '../users/sessions.ts';
+import type { AccountRequest } from './account-routes.ts';
+import { type ConfirmationPage, type ConfirmedChange, confirmationPage } from './confirmation-view.ts';
+
+/** Seconds in which a change of two steps must be completed. */
+const PROOF_LIFETIME = 600;
+
+/** What {@link Confirmation.check} decides: proven, with a proof for the next form of the same change, or a page that asks. */
+type Confirmed = { readonly proof: string } | { readonly response: HttpResponse };
+
+export interface Confirmation {
+  /** The page that asks for a credential and posts it to `change.action`. */
+  ask(visit: AccountRequest, change: ConfirmedChange): Promise<HttpResponse>;
+  /**
+   * Verifies the `code`, `password` or passkey `credential` of a form of this page, throttled like a login, or the `proof` of
+   * the form that followed it.
+   */
+  check(visit: AccountRequest, change: ConfirmedChange): Promise<Confirmed>;
+  /** Whether the form holds a proof of this user and session for this change. */
+  isProven(visit: AccountRequest, action: string): boolean;
+}
+
+interface ConfirmationDependencies {
+  readonly factors: SecondFactors;
+  /** `null`: passkeys are not available at this issuer. */
+  readonly passkeys: Passkeys | null;
+  readonly authenticate: AuthenticateByPassword;
+  /** Throttles codes. */
+  readonly throttle: LoginThrottle;
+  readonly deviceCookies: DeviceCookies;
+}
+
+type Field = 'code' | 'password' | 'credential';
+
+/** @see OWASP ASVS 5.0 §7.5.1: full re-authentication before changes to authentication settings */
+export function createConfirmation(
+  { store, clock, csrfTokens, events }: PageRouter,
+  { factors, passkeys, authenticate, throttle, deviceCookies }: ConfirmationDependencies,
+): Confirmation {
+  const challengeBinding = ({ sessionHash }: User, action: string) => ['confirm', action, sessionHash];
+  const proofBinding = ({ account, sessionHash }: User, action: string, until: string) => [
+    action, until, sessionHash, account.id,
+  ]; // biome-ignore format: one list
+  const issueProof = (user: User, action: string): string => {
+    const until = String(clock() + PROOF_LIFETIME);
+    return `${until}.${csrfTokens.issue('confirmed', ...proofBinding(user, action, until))}`;
+  };
+  const isProven: Confirmation['isProven'] = ({ parameters, user }, action) => {
+    const [until = '', mac] = (parameters.one('proof') ?? '').split('.');
+    return (
+      Number(until) > clock() && csrfTokens.matches(mac, 'confirmed', ...proofBinding(user, action, until))
+    );
+  };
+
+  const show = async (
+    { context: { layout }, user }: AccountRequest,
+    change: ConfirmedChange,
+    error: ConfirmationPage['error'],
+    options: Pick<FormError, 'status' | 'retryAfter'> | null,
+  ): Promise<HttpResponse> => {
+    const { id } = user.account;
+    const hasPasskeys = passkeys !== null && (await store.listPasskeys(id)).length > 0;
+    const page = confirmationPage(layout, {
+      change,
+      token: csrfTokens.issue('home', user.sessionHash),
+      email: user.account.email,
+      asksForCode: await factors.isEnabled(id),
+      passkeyOptions: hasPasskeys ? passkeys.requestOptions(challengeBinding(user, change.action)) : null,
+      error,
+    });
+    return respondPage(page, { ...formErrorOptions(options), script: hasPasskeys });
+  };
+
+  /** @returns whether the credential is right, or the seconds to wait */
+  const verify = async (
+    visit: AccountRequest,
+    field: Field,
+    value: string,
+    action: string,
+  ): Promise<boolean | number> => {
+    const { request, connection, user } = visit;
+    const { account } = user;
+    if (field === 'credential') {
+      const used = await passkeys?.verifyLogin(value, challengeBinding(user, action));
+      return used?.account.id === account.id;
+    }
+    if (field === 'password') {
+      const login = await authenticate(account.email, value, { request, connection });
+      return login.kind === 'throttled' ? login.retryAfter : login.kind === 'signed-in';
+    }
+    const device = deviceCookies.findDevice(request, account);
+    const attempt = await throttle({ account: account.id, connection, device }, () =>
+      factors.verify(account, value),
+    );
+    return attempt.kind === 'throttled' ? attempt.retryAfter : attempt.result;
+  };
+
+  return {
+    ask: (visit, change) => show(visit, change, null, null),
+    isProven,
+    async check(visit, change) {
+      const { parameters, user, context: { layout } } = visit; // biome-ignore format: one line
+      const field = presentedField(parameters);
+      if (field === undefined) return { response: await show(visit, change, null, null) };
+      const outcome = await verify(visit, field, parameters.one(field) ?? '', change.action);
+      if (outcome === true) return { proof: issueProof(user, change.action) };
+      if (outcome === false && field !== 'password')
+        events({ type: 'login.failed', accountId: user.account.id });
+      const wrong: FormError =
+        outcome === false
+          ? { message: layout.text(ERRORS[field]), status: 400 }
+          : tooManyAttempts(layout, outcome);
+      return { response: await show(visit, change, { field, message: wrong.message }, wrong) };
+    },
+  };
+}
+
+const ERRORS = {
+  code: 'code.error',
+  password: 'password.error.current',
+  credential: 'confirm.passkey-refused',
+} as const;
+
+function presentedField(form: Parameters): Field | undefined {
+  return (['code', 'password', 'credential'] as const).find((name) => form.one(name) !== undefined);
+}

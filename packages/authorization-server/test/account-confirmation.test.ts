@@ -1,0 +1,196 @@
+/** Changes to an account need a credential in their own form, because a session can be copied. */
+import { describe, expect, it } from 'vitest';
+import { challengeOf, enrol, type Passkey } from './authenticator.ts';
+import { codeOf, recoveryCodesOn, secretOn } from './code-app.ts';
+import { ACCOUNT } from './server-under-test.ts';
+import { EMAIL, type Fields, PASSWORD, type Scene, type Sight, setScene, type Visitor } from './visitor.ts';
+
+interface Owner {
+  readonly t: Scene;
+  /** Another browser with the owner’s cookies, a minute after the login. */
+  readonly thief: Visitor;
+  readonly secret: string;
+  readonly recovery: readonly string[];
+  readonly passkey: Passkey;
+}
+
+/** Ada has TOTP and a passkey, has just signed in, and her cookies were copied. */
+async function setUp(): Promise<Owner> {
+  const t = await setScene();
+  const passkey = await enrol(t);
+  await t.visitor.submit(await t.visitor.open('/login?to=account'), { email: EMAIL, password: PASSWORD });
+  const page = await t.visitor.submit(await t.visitor.open('/account/codes'), { password: PASSWORD });
+  const secret = secretOn(page);
+  const recovery = recoveryCodesOn(await t.visitor.submit(page, { code: codeOf(secret, t.clock.now) }));
+  t.clock.now += 60;
+  const thief = t.newVisitor('203.0.113.9');
+  for (const [name, value] of t.visitor.cookies) thief.cookies.set(name, value);
+  return { t, thief, secret, recovery, passkey };
+}
+
+interface Change {
+  readonly name: string;
+  /** Where its first form is. */
+  readonly page: string;
+  readonly action: string;
+  readonly fields?: Fields;
+  /** Whether it has happened, or its second form is shown. */
+  done(owner: Owner, sight: Sight): Promise<boolean>;
+}
+
+const isOn = async ({ t }: Owner) => (await t.store.findTotpFactor(ACCOUNT)) !== null;
+const CHANGES: readonly Change[] = [
+  {
+    name: 'switching off the second factor',
+    page: '/account',
+    action: '/account/codes/off',
+    done: async (owner) => !(await isOn(owner)),
+  },
+  {
+    name: 'replacing the second factor',
+    page: '/account/codes',
+    action: '/account/codes',
+    done: async (_owner, sight) => secretOn(sight) !== '',
+  },
+  {
+    name: 'replacing the recovery codes',
+    page: '/account/codes/recovery',
+    action: '/account/codes/recovery',
+    done: async (_owner, sight) => recoveryCodesOn(sight).length === 10,
+  },
+  {
+    name: 'adding a passkey',
+    page: '/account/passkeys/add',
+    action: '/account/passkeys/add',
+    done: async (_owner, { html }) => html.includes('data-passkey="create"'),
+  },
+  {
+    name: 'removing a passkey',
+    page: '/account',
+    action: '/account/passkeys/remove',
+    fields: { passkey: Buffer.from('credential of ada').toString('base64url') },
+    done: async ({ t }) => (await t.store.listPasskeys(ACCOUNT)).length === 0,
+  },
+  {
+    name: 'deleting the account',
+    page: '/account/remove',
+    action: '/account/remove',
+    done: async ({ t }) => (await t.store.findAccount(ACCOUNT)) === null,
+  },
+];
+
+/** What a form can present: nothing, or a credential that is wrong. */
+const WRONG: readonly Fields[] = [
+  {},
+  { code: '000000' },
+  { code: '' },
+  { password: 'not this one' },
+  { password: '' },
+  { credential: '{}' },
+  { proof: 'x' },
+  { proof: '9999999999.x' },
+];
+
+/** A proof of this browser, for changing another thing. */
+const proofOn = ({ html }: Sight) => /name="proof" value="([^"]+)"/.exec(html)?.[1] ?? '';
+
+describe('a copied session with a recent login', () => {
+  it.each(CHANGES)('$name needs a credential that a copied session does not have', async (change) => {
+    const owner = await setUp();
+    const { t, thief } = owner;
+    const form = await thief.open(change.page);
+    const before = t.snapshot();
+    for (const wrong of WRONG) {
+      const sight = await thief.submit(form, { ...change.fields, ...wrong }, change.action);
+      expect([wrong, await change.done(owner, sight)]).toEqual([wrong, false]);
+    }
+    expect(t.snapshot()).toBe(before);
+    const right = { ...change.fields, password: PASSWORD };
+    const form2 = await t.visitor.open(change.page);
+    expect(await change.done(owner, await t.visitor.submit(form2, right, change.action))).toBe(true);
+  });
+
+  it.each(['code', 'recovery code', 'passkey'] as const)(
+    'each change can be confirmed by a %s',
+    async (kind) => {
+      for (const change of CHANGES) {
+        const owner = await setUp();
+        const { t, secret, recovery, passkey } = owner;
+        const asked = await t.visitor.submit(
+          await t.visitor.open(change.page),
+          { ...change.fields },
+          change.action,
+        );
+        const credential = {
+          code: () => ({ code: codeOf(secret, t.clock.now) }),
+          'recovery code': () => ({ code: recovery[3] }),
+          passkey: () => ({ credential: passkey.answer(challengeOf(asked)) }),
+        }[kind]();
+        expect([change.name, await change.done(owner, await t.visitor.submit(asked, credential))]).toEqual([
+          change.name,
+          true,
+        ]);
+      }
+    },
+  );
+
+  it('guessing codes to confirm a change is throttled like a sign-in, and reported', async () => {
+    const { t, thief, secret } = await setUp();
+    const form = await thief.submit(await thief.open('/account'), {}, '/account/codes/off');
+    for (let n = 0; n < 5; n++) expect((await thief.submit(form, { code: `00000${n}` })).status).toBe(400);
+    const held = await thief.submit(form, { code: codeOf(secret, t.clock.now) });
+    expect([held.status, held.headers.get('retry-after')]).toEqual([429, '15']);
+    expect(t.events.filter(({ type }) => type === 'login.failed')).toHaveLength(5);
+    t.clock.now += 15;
+    expect((await thief.submit(form, { code: codeOf(secret, t.clock.now) })).path).toContain('codes-off');
+  });
+
+  it('a passkey response for another page, and a passkey of another account, confirm nothing', async () => {
+    const { t, passkey } = await setUp();
+    const off = await t.visitor.submit(await t.visitor.open('/account'), {}, '/account/codes/off');
+    const removal = await t.visitor.submit(await t.visitor.open('/account/remove'), {});
+    const login = await t.newVisitor().open('/login');
+    const before = t.snapshot();
+    for (const page of [off, login]) {
+      const credential = passkey.answer(challengeOf(page));
+      expect((await t.visitor.submit(removal, { credential })).status).toBe(400);
+    }
+    expect(t.snapshot()).toBe(before);
+    const credential = passkey.answer(challengeOf(removal));
+    expect((await t.visitor.submit(removal, { credential })).status).toBe(200);
+    expect(await t.server.accounts.list()).toEqual([]);
+  });
+
+  it('the second form of a change needs the proof of its first one, of this session and within ten minutes', async () => {
+    const { t, thief, secret } = await setUp();
+    const setup = async (visitor: Visitor) =>
+      visitor.submit(await visitor.open('/account/codes'), { password: PASSWORD });
+    const page = await setup(t.visitor);
+    const code = () => codeOf(secretOn(page), t.clock.now);
+    const adding = await t.visitor.submit(await t.visitor.open('/account/passkeys/add'), {
+      password: PASSWORD,
+    });
+    const elsewhere = t.newVisitor();
+    const half = await elsewhere.open('/login?to=account');
+    const second = await elsewhere.submit(half, { email: EMAIL, password: PASSWORD });
+    t.clock.now += 30;
+    await elsewhere.submit(second, { code: codeOf(secret, t.clock.now) });
+    const other = await setup(elsewhere);
+    const before = t.snapshot();
+    for (const [visitor, proof] of [
+      [thief, undefined],
+      [thief, proofOn(adding)],
+      [thief, proofOn(other)],
+      [thief, proofOn(page).replace(/^\d+/, (until) => String(Number(until) + 600))],
+    ] as const) {
+      expect(recoveryCodesOn(await visitor.submit(page, { code: code(), proof }))).toEqual([]);
+      expect(t.snapshot()).toBe(before);
+    }
+    t.clock.now += 600;
+    expect(recoveryCodesOn(await t.visitor.submit(page, { code: code() }))).toEqual([]);
+    expect(t.snapshot()).toBe(before);
+    const again = await setup(t.visitor);
+    const done = await t.visitor.submit(again, { code: codeOf(secretOn(again), t.clock.now) });
+    expect(recoveryCodesOn(done)).toHaveLength(10);
+  });
+});
