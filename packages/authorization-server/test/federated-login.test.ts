@@ -763,6 +763,8 @@ describe('T081 errors of the identity provider', () => {
     { description: 'a status 429', at: 'token', issue: { kind: 'status', status: 429, retryAfter: 7 } },
     { description: 'silence', at: 'token', issue: { kind: 'slow', milliseconds: 5000 } },
     { description: 'no keys', at: 'jwks', issue: { kind: 'status', status: 503 } },
+    { description: 'a switch of protocols', at: 'token', issue: { kind: 'switch' } },
+    { description: 'a switch of protocols for its keys', at: 'jwks', issue: { kind: 'switch' } },
   ] as const;
   it.each(outages)(
     '[GW-3P-17] redirects temporarily_unavailable after the identity provider sends $description',
@@ -778,6 +780,21 @@ describe('T081 errors of the identity provider', () => {
       expect((await logInByProvider(t.visitor)).left?.searchParams.get('code')).toBeTruthy();
     },
   );
+
+  it('[GW-3P-17] a provider whose metadata once switched protocols can be used again without a restart', async () => {
+    const liar = await startLiar();
+    const t = await setFederationScene([openId(liar)], { outbound: { timeout: 2000 } });
+    liar.at('discovery', { kind: 'switch' });
+    const asked = await t.visitor.open(requestOf());
+    const before = t.snapshot();
+    const refused = await Promise.all(
+      Array.from({ length: 5 }, () => t.visitor.submit(asked, { decision: 'allow' })),
+    );
+    expect(refused.map(({ status }) => status)).toEqual(new Array(5).fill(503));
+    expect(t.snapshot()).toBe(before);
+    liar.at('discovery', null);
+    expect((await logInByProvider(t.visitor)).left?.searchParams.get('code')).toBeTruthy();
+  });
 
   const nonsense = [
     { description: 'invalid JSON', issue: { kind: 'text', body: 'not JSON', type: 'application/json' } },

@@ -81,7 +81,7 @@ export async function sendRequest(transport: Transport, request: OAuthRequest): 
   const signal = AbortSignal.timeout(transport.timeout);
   const { origin } = new URL(request.url);
   try {
-    const response = await transport.fetch(request.url, {
+    const sent = transport.fetch(request.url, {
       method: request.method,
       headers: request.headers,
       ...(request.body !== null && { body: request.body }),
@@ -91,11 +91,12 @@ export async function sendRequest(transport: Transport, request: OAuthRequest): 
       referrerPolicy: 'no-referrer',
       signal,
     });
+    const response = await raceAbort(sent, signal);
     if (response.type === 'opaqueredirect') {
-      await discardBody(response);
+      void discardBody(response);
       throw redirected(origin, response.status);
     }
-    const body = await readText(response, transport.maxBytes);
+    const body = await readText(response, transport.maxBytes, signal);
     return { status: response.status, headers: response.headers, body };
   } catch (error) {
     if (error instanceof ClientError) throw error;
@@ -121,22 +122,32 @@ function unreachable(origin: string, cause: unknown, timedOut: boolean): ClientE
   return new ClientError('unreachable', message, { cause });
 }
 
-async function readText(response: Response, maxBytes: number): Promise<string> {
+async function readText(response: Response, maxBytes: number, signal: AbortSignal): Promise<string> {
   if (response.body === null) return '';
   const reader = response.body.getReader();
   const decoder = new TextDecoder();
   let text = '';
   let size = 0;
   for (;;) {
-    const { done, value } = await reader.read();
+    const { done, value } = await raceAbort(reader.read(), signal);
     if (done) return text + decoder.decode();
     size += value.byteLength;
     if (size > maxBytes) {
-      await reader.cancel().catch(() => undefined);
+      void reader.cancel().catch(() => undefined);
       throw new ClientError('response_too_large', `The response is longer than ${maxBytes} bytes.`);
     }
     text += decoder.decode(value, { stream: true });
   }
+}
+
+/** Resolves like the work, or rejects when the signal aborts, also if a host's own `fetch` does not heed the signal. */
+export function raceAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason);
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
 }
 
 /** Releases the connection of a response whose body is not needed. */

@@ -428,6 +428,18 @@ describe('hostile documents', () => {
     expect(await codeOf(client.fetch(world.serverUrl))).toBe('unreachable');
   });
 
+  it('T112 times out with a fetch that never settles and ignores its signal', async () => {
+    const world = await createWorld();
+    const never = () => new Promise<Response>(() => undefined);
+    const stalled = async () =>
+      new Response(new ReadableStream({ cancel: () => new Promise(() => undefined) }), { status: 401 });
+    for (const oauthFetch of [never, stalled]) {
+      const client = world.client({ limits: { timeout: 100 }, oauthFetch });
+      expect(await codeOf(client.fetch(world.serverUrl))).toBe('unreachable');
+    }
+    expectNothingBegun(world);
+  });
+
   it.each([
     ['deep nesting', `{"issuer":${'['.repeat(50_000)}${']'.repeat(50_000)}}`],
     ['an issuer that is a list', '{"issuer":["a","b"]}'],

@@ -33,6 +33,8 @@ type Issue =
   | { readonly kind: 'text'; readonly body: string; readonly type?: string }
   /** The connection is cut before a response. */
   | { readonly kind: 'cut' }
+  /** 101 Switching Protocols, which was not requested. */
+  | { readonly kind: 'switch' }
   /** Members of the response are replaced; `undefined` omits one. */
   | { readonly kind: 'members'; readonly members: Readonly<Record<string, unknown>> };
 
@@ -160,7 +162,10 @@ async function makeKeys(): Promise<Keys> {
 
 function serve(state: State, noteRenewal: () => void): RequestListener {
   return getRequestListener(
-    async (request, { incoming }: { incoming: { socket: { destroy(): void } } }) => {
+    async (
+      request,
+      { incoming }: { incoming: { socket: { destroy(): void; write(text: string): void } } },
+    ) => {
       const url = new URL(request.url);
       const path = PATHS[url.pathname];
       if (path === undefined) return new Response(null, { status: 404 });
@@ -168,6 +173,7 @@ function serve(state: State, noteRenewal: () => void): RequestListener {
       if (endpoint === 'refresh') noteRenewal();
       const issue = state.issues.get(endpoint);
       if (issue?.kind === 'cut') incoming.socket.destroy();
+      if (issue?.kind === 'switch') incoming.socket.write(SWITCHING);
       const response = issue === undefined ? null : await misbehave(issue);
       if (response !== null) return response;
       return changed(await handlers[endpoint](request, url, state), issue);
@@ -175,6 +181,8 @@ function serve(state: State, noteRenewal: () => void): RequestListener {
     { errorHandler: (error) => new Response(null, { status: error instanceof RequestError ? 400 : 500 }) },
   );
 }
+
+const SWITCHING = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n';
 
 async function isRenewal(request: Request): Promise<boolean> {
   return new URLSearchParams(await request.clone().text()).get('grant_type') === 'refresh_token';
@@ -204,6 +212,7 @@ async function misbehave(issue: Issue): Promise<Response | null> {
     case 'text':
       return new Response(issue.body, { headers: { 'content-type': issue.type ?? 'application/json' } });
     case 'cut':
+    case 'switch':
       return new Response(null, { status: 500 });
     case 'members':
       return null;

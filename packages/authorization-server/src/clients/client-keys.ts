@@ -44,10 +44,13 @@ interface Copy {
 
 const NONE: ClientKeySet = { keys: [] };
 
-/** Cached by this process: every process fetches for itself. */
-export function createClientKeys(fetchJson: FetchJson, clock: () => number): ClientKeys {
+/**
+ * Cached by this process: every process fetches for itself.
+ * @param timeout milliseconds of one fetch
+ */
+export function createClientKeys(fetchJson: FetchJson, clock: () => number, timeout: number): ClientKeys {
   const copies = createLruCache<Copy>(REMEMBERED);
-  const singleFlight = createSingleFlight<Copy>();
+  const singleFlight = createSingleFlight<Copy>(timeout);
 
   return {
     async find({ jwks, jwks_uri: url }, wanted, network) {

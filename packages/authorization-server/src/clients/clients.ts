@@ -32,7 +32,10 @@ export function createClients(context: ServerContext): Clients {
       ? null
       : createResolveDocumentClient(context, metadataDocuments, fetchOnBudget());
   const findClient = createFindClient(context, findDocumentClient);
-  const checkAssertion = createValidateClientAssertion(context, createClientKeys(fetchOnBudget(), clock));
+  const checkAssertion = createValidateClientAssertion(
+    context,
+    createClientKeys(fetchOnBudget(), clock, outbound.timeout),
+  );
   return {
     findClient,
     authenticateClient: createAuthenticateClient(

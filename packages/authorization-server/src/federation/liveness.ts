@@ -54,11 +54,11 @@ export function createProviderTokenLiveness(
   const {
     store,
     clock,
-    options: { identityProviders },
+    options: { identityProviders, outbound },
   } = context;
   const refresher = createProviderTokenRefresher(context, vault, clientFor);
   const perform = createPerform(context, refresher, createCheckTokenStatus(context, vault, clientFor));
-  const singleFlight = createSingleFlight<LiveProviderTokens>();
+  const singleFlight = createSingleFlight<LiveProviderTokens>(outbound.timeout);
   const cache = createLruCache<LiveProviderTokens>();
 
   async function check(grantId: string): Promise<LiveProviderTokens> {

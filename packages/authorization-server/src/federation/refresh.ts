@@ -23,7 +23,7 @@ export function createProviderTokenRefresher(
   clientFor: (identityProvider: IdentityProvider) => ProviderClient,
 ): ProviderTokenRefresher {
   const refreshOrWait = createRefreshOrWait(context, vault);
-  const singleFlight = createSingleFlight<ProviderTokenRefresh>();
+  const singleFlight = createSingleFlight<ProviderTokenRefresh>(context.options.outbound.timeout);
   const pending = new Set<Promise<ProviderTokenRefresh>>();
   const backoff = createBackoff(context.clock);
   return {

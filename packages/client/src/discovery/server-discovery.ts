@@ -1,7 +1,7 @@
 /** Discovery for the server of a client: provokes its challenge, discovers from it, and prefers issuers it already knows. */
 import { ClientError, sanitizeText } from '../errors.ts';
 import type { ClientSettings } from '../settings.ts';
-import { discardBody, type Transport } from '../transport.ts';
+import { discardBody, raceAbort, type Transport } from '../transport.ts';
 import { challengeRequest, processChallengeResponse, type ServerChallenge } from './challenge.ts';
 import { discover } from './discover.ts';
 import type { DiscoveryResult } from './discovery-result.ts';
@@ -38,8 +38,9 @@ export function createServerDiscovery(settings: ClientSettings, transport: Trans
     const signal = AbortSignal.timeout(settings.limits.timeout);
     const { url, headers } = challengeRequest(server);
     try {
-      const response = await settings.fetch(url, { headers, redirect: 'manual', signal });
-      await discardBody(response);
+      const sent = settings.fetch(url, { headers, redirect: 'manual', signal });
+      const response = await raceAbort(sent, signal);
+      void discardBody(response);
       return processChallengeResponse(response);
     } catch (cause) {
       if (cause instanceof ClientError) throw cause;

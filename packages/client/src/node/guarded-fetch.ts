@@ -55,6 +55,7 @@ export function toClientError(error: unknown, origin: string): ClientError | nul
     case 'timeout':
       return new ClientError('unreachable', `${origin} did not respond in time.`, { cause: error });
     case 'unreachable':
+    case 'egress':
       return new ClientError('unreachable', `${origin} could not be reached.`, { cause: error });
   }
 }

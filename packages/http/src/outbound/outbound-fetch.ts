@@ -1,9 +1,10 @@
 /** A `fetch` with an SSRF guard, for URLs from untrusted sources such as client metadata and discovery documents. */
-import { lookup } from 'node:dns/promises';
-import { OutboundError, sendPinnedRequest, toOutboundError } from './pinned-request.ts';
+import { type ResolveHost, resolveBySystem } from './name-servers.ts';
+import { beforeAbort, OutboundError, sendPinnedRequest, toOutboundError } from './pinned-request.ts';
 import { areAddressesAllowed, checkOutboundUrl, type OutboundPolicy } from './ssrf-guard.ts';
 
-export { OutboundError, type OutboundErrorReason } from './pinned-request.ts';
+export { createNameServerResolver } from './name-servers.ts';
+export { beforeAbort, OutboundError, type OutboundErrorReason } from './pinned-request.ts';
 export { checkOutboundUrl, type OutboundPolicy } from './ssrf-guard.ts';
 
 /** Limits of an outbound request. */
@@ -15,7 +16,7 @@ export interface OutboundOptions extends OutboundPolicy {
   /** Certificate authorities in PEM, instead of those of the system. */
   readonly certificateAuthorities?: readonly string[];
   /** Resolves a host name to addresses; uses the system's resolver by default. */
-  readonly resolve?: (hostname: string) => Promise<readonly string[]>;
+  readonly resolve?: ResolveHost;
 }
 
 /** Like the platform's `fetch`, but redirects are returned as responses and never followed. */
@@ -46,7 +47,8 @@ export function createOutboundFetch(options: OutboundOptions = {}): OutboundFetc
     const { url, kind } = destination;
     const request = new Request(input, init);
     const body = request.body === null ? null : new Uint8Array(await request.arrayBuffer());
-    const signal = AbortSignal.any([AbortSignal.timeout(timeout), request.signal]);
+    const caller = init?.signal ?? (input instanceof Request ? input.signal : null);
+    const signal = limitTime(timeout, caller);
     try {
       const addresses = await beforeAbort(resolveHost(url, resolve), signal);
       if (!areAddressesAllowed(kind, addresses)) {
@@ -65,21 +67,21 @@ export function createOutboundFetch(options: OutboundOptions = {}): OutboundFetc
 }
 
 /** Resolves a host; an IP address resolves to itself. */
-async function resolveHost(
-  url: URL,
-  resolve: (hostname: string) => Promise<readonly string[]>,
-): Promise<readonly string[]> {
+async function resolveHost(url: URL, resolve: ResolveHost): Promise<readonly string[]> {
   if (url.hostname.startsWith('[')) return [url.hostname.slice(1, -1)];
   return /^[\d.]+$/.test(url.hostname) ? [url.hostname] : resolve(url.hostname);
 }
 
-async function resolveBySystem(hostname: string): Promise<readonly string[]> {
-  const addresses = await lookup(hostname, { all: true, order: 'verbatim' });
-  return addresses.map(({ address }) => address);
-}
-
-function beforeAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  return Promise.race([work, promise]);
+/**
+ * A signal that aborts after the time limit, or with the caller's own. Not `AbortSignal.any`: before Node 24 the garbage
+ * collector may take its signal away, which then never aborts.
+ */
+function limitTime(milliseconds: number, caller: AbortSignal | null): AbortSignal {
+  const controller = new AbortController();
+  const { signal } = controller;
+  const timeUp = () => controller.abort(new DOMException('The time limit is exceeded.', 'TimeoutError'));
+  setTimeout(timeUp, milliseconds).unref();
+  if (caller?.aborted === true) controller.abort(caller.reason);
+  caller?.addEventListener('abort', () => controller.abort(caller.reason), { once: true, signal });
+  return signal;
 }

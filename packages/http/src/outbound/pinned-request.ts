@@ -5,6 +5,7 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { RequestOptions } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { loadNodeHttps, nodeHttp } from '../node/node-http.ts';
 
 /** The request, and the addresses to connect to. */
@@ -25,12 +26,15 @@ export interface PinnedRequest {
 /** Statuses whose responses have no body. */
 const BODYLESS_STATUSES: ReadonlySet<number> = new Set([204, 205, 304]);
 
+/** Responses of status 1xx before the final one. */
+const MAX_INFORMATIONAL = 20;
+
 /**
  * Sends the request. The body of the returned `Response` fails at the limits of size and time.
  * @throws OutboundError
  */
 export async function sendPinnedRequest(request: PinnedRequest): Promise<Response> {
-  const message = await send(request);
+  const message = await beforeAbort(send(request), request.signal);
   const status = message.statusCode ?? 0;
   const headers = new Headers();
   for (let index = 0; index + 1 < message.rawHeaders.length; index += 2) {
@@ -75,10 +79,35 @@ function send({
   return new Promise((resolve, reject) => {
     const request: ClientRequest =
       url.protocol === 'https:' ? loadNodeHttps().request(options) : nodeHttp.request(options);
+    const fail = (what: string) => request.destroy(new OutboundError('unreachable', what));
+    let informational = 0;
+    request.on('information', () => {
+      informational += 1;
+      if (informational > MAX_INFORMATIONAL) fail('The server sends informational responses only.');
+    });
     request.once('response', resolve);
+    // Node gives the socket away with this event: afterwards neither an error nor an abort reaches it.
+    request.once('upgrade', (message: IncomingMessage, socket: Duplex) => {
+      socket.destroy();
+      reject(new OutboundError('unreachable', `The server switched protocols (${message.statusCode}).`));
+    });
     request.once('error', reject);
+    // The last event of every request: without a response it is a failure.
+    request.once('close', () => reject(new OutboundError('unreachable', 'The connection was closed.')));
     request.end(body ?? undefined);
   });
+}
+
+/**
+ * Resolves like the work, or rejects with the signal's reason: no server decides how long a caller waits. The listener
+ * is removed, since one signal outlasts many chunks.
+ */
+export function beforeAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const abort = () => reject(signal.reason);
+  if (signal.aborted) abort();
+  signal.addEventListener('abort', abort, { once: true });
+  return Promise.race([work, promise]).finally(() => signal.removeEventListener('abort', abort));
 }
 
 /** Resolves to the allowed addresses, whatever the name resolves to by now. */
@@ -113,7 +142,7 @@ function boundedBody(message: IncomingMessage, { limit, signal }: PinnedRequest)
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
       try {
-        const { done, value } = await chunks.next();
+        const { done, value } = await beforeAbort(chunks.next(), signal);
         if (done === true) return controller.close();
         size += value.byteLength;
         if (size > limit) throw new OutboundError('size', `The response is longer than ${limit} bytes.`);
@@ -132,11 +161,24 @@ function boundedBody(message: IncomingMessage, { limit, signal }: PinnedRequest)
 /** Converts a socket error to an `OutboundError`. The reason of the caller's own abort is kept. */
 export function toOutboundError(error: unknown, signal: AbortSignal): unknown {
   if (error instanceof OutboundError) return error;
-  if (!signal.aborted) return new OutboundError('unreachable', 'The server could not be reached.', error);
+  if (!signal.aborted) {
+    return isWithoutEgress(error)
+      ? new OutboundError('egress', 'This server has no way out to the network.', error)
+      : new OutboundError('unreachable', 'The server could not be reached.', error);
+  }
   const isTimeout = signal.reason instanceof DOMException && signal.reason.name === 'TimeoutError';
   return isTimeout
     ? new OutboundError('timeout', 'The server did not respond in time.', error)
     : signal.reason;
+}
+
+/** Codes of a network that does not lead out: no name server responds, or there is no route. */
+const NO_EGRESS: ReadonlySet<string> = new Set(['EAI_AGAIN', 'ENETUNREACH', 'ENETDOWN']);
+
+/** Whether this side has no network. If several addresses were tried, it is that of all. */
+function isWithoutEgress(error: unknown): boolean {
+  if (error instanceof AggregateError) return error.errors.length > 0 && error.errors.every(isWithoutEgress);
+  return error instanceof Error && 'code' in error && NO_EGRESS.has(String(error.code));
 }
 
 /** Why an outbound request failed. */
@@ -145,6 +187,8 @@ export type OutboundErrorReason =
   | 'address'
   /** The name does not resolve, or the server does not respond. */
   | 'unreachable'
+  /** This side has no name server that responds, no route, or no egress proxy: the other side was not even asked. */
+  | 'egress'
   /** Request and response together took too long. */
   | 'timeout'
   /** The response is too large. */

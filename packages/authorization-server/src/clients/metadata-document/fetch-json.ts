@@ -1,6 +1,6 @@
 /** Fetches JSON from a URL that a client named: with the SSRF guard, limits of size and time, and a fetch budget. */
 import { parseStrictJson } from '@portcullis/http';
-import { OutboundError, type OutboundFetch } from '@portcullis/http/outbound';
+import { beforeAbort, OutboundError, type OutboundFetch } from '@portcullis/http/outbound';
 import type { FetchBudget } from './fetch-budget.ts';
 
 interface RemoteRequest {
@@ -92,7 +92,8 @@ async function readResponse(
   if (status === 304 && conditional) return { kind: 'unchanged', headers };
   const issue = statusIssue(status) ?? typeIssue(headers);
   if (issue !== null) {
-    await response.body?.cancel();
+    // Not awaited: how long that takes is up to the host.
+    void response.body?.cancel().catch(() => {});
     throw issue;
   }
   const text = await readText(response, limit, signal);
@@ -162,12 +163,4 @@ function toFetchJsonError(error: unknown, signal: AbortSignal): FetchJsonError {
     error instanceof OutboundError && (error.reason === 'address' || error.reason === 'encoding');
   const message = signal.aborted ? 'its host did not respond in time' : 'it could not be fetched';
   return new FetchJsonError(isUnusable ? 'unusable' : 'outage', message, { reason });
-}
-
-function beforeAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const abort = () => reject(signal.reason);
-  signal.addEventListener('abort', abort, { once: true });
-  if (signal.aborted) abort();
-  return Promise.race([work, promise]).finally(() => signal.removeEventListener('abort', abort));
 }

@@ -1,5 +1,5 @@
 /** Options of outbound requests to hosts that clients name (SSRF protection). */
-import { createOutboundFetch, type OutboundFetch } from '@portcullis/http/outbound';
+import { createNameServerResolver, createOutboundFetch, type OutboundFetch } from '@portcullis/http/outbound';
 import type * as z from 'zod';
 import { boolean, custom, lazy, object, optional, wholeNumber } from '../../option-schema.ts';
 
@@ -44,9 +44,14 @@ export const outboundSchema: () => z.ZodType<OutboundSettings> = lazy(() =>
 /** Bytes of the largest response. Each kind of document has a lower limit of its own. */
 const LARGEST = 65_536;
 
+/** Part of the time limit in which a host name must resolve. */
+const SHARE_OF_NAMES = 0.6;
+
 export function createOutbound({ fetch, allowLoopback = false, timeout = 5000 }: OutboundSettings): Outbound {
+  // Names must fail before the whole exchange does: then it is known which of the two failed.
+  const resolve = createNameServerResolver(timeout * SHARE_OF_NAMES);
   return Object.freeze({
-    fetch: fetch ?? createOutboundFetch({ allowLoopback, timeout, maxBytes: LARGEST }),
+    fetch: fetch ?? createOutboundFetch({ allowLoopback, timeout, maxBytes: LARGEST, resolve }),
     loopback: allowLoopback,
     timeout,
   });

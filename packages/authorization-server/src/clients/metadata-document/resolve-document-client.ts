@@ -35,12 +35,12 @@ export function createResolveDocumentClient(
     store,
     clock,
     events,
-    options: { redirects },
+    options: { redirects, outbound },
   }: Pick<ServerContext, 'store' | 'clock' | 'events' | 'options'>,
   trust: DocumentTrustPolicy,
   fetchJson: FetchJson,
 ): ResolveDocumentClient {
-  const singleFlight = createSingleFlight<ClientMetadataDocumentRecord>();
+  const singleFlight = createSingleFlight<ClientMetadataDocumentRecord>(outbound.timeout);
 
   return async (id, purpose, network) => {
     const validated = validateDocumentUrl(id, trust);

@@ -1,6 +1,7 @@
 /** Finds the endpoints of an identity provider: from the configuration, or from its OpenID Connect discovery document. */
 import { isSecureUrl, readWebUrl } from '@portcullis/protocol';
 import * as oauth from 'oauth4webapi';
+import type { ServerContext } from '../../context.ts';
 import { createSingleFlight } from '../../single-flight.ts';
 import { IdentityProviderError, toIdentityProviderError } from './error.ts';
 import type { IdentityProvider } from './identity-provider.ts';
@@ -13,12 +14,11 @@ const MAX_AGE = 3600;
 
 /**
  * While the provider is down, a cached document stays in use: its endpoints rarely change.
- * @param clock epoch seconds
  */
 export function createProviderDiscovery(
   { provider }: IdentityProvider,
   options: oauth.HttpRequestOptions<'GET'>,
-  clock: () => number,
+  { clock, options: { outbound } }: Pick<ServerContext, 'clock' | 'options'>,
 ): FindServer {
   if (provider.protocol === 'oauth') {
     const { endpoints, issuer } = provider;
@@ -32,7 +32,7 @@ export function createProviderDiscovery(
     };
     return async () => server;
   }
-  const singleFlight = createSingleFlight<oauth.AuthorizationServer>();
+  const singleFlight = createSingleFlight<oauth.AuthorizationServer>(outbound.timeout);
   let known: { readonly server: oauth.AuthorizationServer; readonly at: number } | null = null;
   return async () => {
     if (known !== null && clock() - known.at < MAX_AGE) return known.server;

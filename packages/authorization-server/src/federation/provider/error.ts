@@ -1,5 +1,6 @@
 /** Errors of identity providers: an outage, an OAuth error, or an invalid response. */
 import { OutboundError } from '@portcullis/http/outbound';
+import { OAuthError } from '@portcullis/protocol';
 import * as oauth from 'oauth4webapi';
 
 export type IdentityProviderErrorKind =
@@ -70,6 +71,9 @@ function readRetryAfter(headers: Headers, now: number): number | null {
 export function toIdentityProviderError(error: unknown): IdentityProviderError {
   if (error instanceof IdentityProviderError) return error;
   if (error instanceof OutboundError) return readOutboundIssue(error);
+  if (isLate(error)) {
+    return new IdentityProviderError('outage', 'no response (timeout)', { isResponseLost: true });
+  }
   if (error instanceof oauth.ResponseBodyError) return refused(error.error);
   if (error instanceof oauth.AuthorizationResponseError) return refused(error.error);
   if (error instanceof oauth.WWWAuthenticateChallengeError) {
@@ -77,6 +81,12 @@ export function toIdentityProviderError(error: unknown): IdentityProviderError {
   }
   const code = error instanceof Error ? ('code' in error ? String(error.code) : error.name) : 'unknown';
   return new IdentityProviderError('misbehaved', `invalid response (${code})`);
+}
+
+/** Whether an operation exceeded its limit as a whole, alone or as a flight that others joined. */
+function isLate(error: unknown): boolean {
+  if (error instanceof OAuthError) return error.code === 'temporarily_unavailable';
+  return error instanceof DOMException && error.name === 'TimeoutError';
 }
 
 /** After these the request was never sent, so it cannot have taken effect. */

@@ -1,5 +1,5 @@
 /** What all requests to an identity provider share: SSRF-guarded fetch, client authentication, discovery and a concurrency limit. */
-import { createOutboundFetch, type OutboundFetch } from '@portcullis/http/outbound';
+import { beforeAbort, createOutboundFetch, type OutboundFetch } from '@portcullis/http/outbound';
 import { isLoopbackHost } from '@portcullis/protocol';
 import * as oauth from 'oauth4webapi';
 import type { ServerContext } from '../../context.ts';
@@ -34,6 +34,8 @@ interface TransportOptions {
 const MAX_RESPONSE_BYTES = 262_144;
 /** Concurrent requests per process, so that a slow provider cannot use up all sockets. */
 const MAX_CONCURRENT = 100;
+/** Exchanges of the longest operation: metadata, tokens, keys, the user, and a revocation if that failed. */
+const MAX_EXCHANGES = 5;
 /** Seconds by which the provider's clock may differ from ours. */
 const CLOCK_TOLERANCE = 10;
 
@@ -41,7 +43,10 @@ export function createProviderTransport(
   context: ServerContext,
   identityProvider: IdentityProvider,
 ): ProviderTransport {
-  const { clock } = context;
+  const {
+    clock,
+    options: { outbound },
+  } = context;
   const { provider, clientId } = identityProvider;
   const fetch = createProviderFetch(context, identityProvider);
   const options: TransportOptions = {
@@ -50,7 +55,8 @@ export function createProviderTransport(
     // The guarded fetch allows http to loopback addresses only.
     [oauth.allowInsecureRequests]: true,
   };
-  const findServer = createProviderDiscovery(identityProvider, options, clock);
+  const findServer = createProviderDiscovery(identityProvider, options, context);
+  const limit = MAX_EXCHANGES * outbound.timeout;
   let pending = 0;
   return {
     identityProvider,
@@ -72,7 +78,7 @@ export function createProviderTransport(
       }
       pending += 1;
       try {
-        return await work(await findServer());
+        return await beforeAbort(findServer().then(work), AbortSignal.timeout(limit));
       } catch (error) {
         throw toIdentityProviderError(error);
       } finally {
