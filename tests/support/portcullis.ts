@@ -27,6 +27,8 @@ export interface Portcullis {
   readonly url: string;
   /** The protected server. */
   readonly resource: string;
+  /** `XDG_CONFIG_HOME`, with its run file. */
+  readonly configHome: string;
   /** CPU milliseconds of the process so far. Linux only. */
   processorTime(): Promise<number>;
   /** SQLite file, unless the configuration names another. */
@@ -59,6 +61,7 @@ export async function startPortcullis(
   const args = application === undefined ? command : [...command.slice(0, -1), application];
   const environment = {
     ...withoutSettings(process.env),
+    XDG_CONFIG_HOME: folder,
     PORTCULLIS_CONFIG: file,
     PORTCULLIS_DATABASE: database,
     PORTCULLIS_KEY_FILE: join(folder, 'portcullis.key'),
@@ -74,6 +77,7 @@ export async function startPortcullis(
   return {
     url,
     resource: `${url}/mcp`,
+    configHome: folder,
     processorTime: () => processorTime(running.child),
     database,
     output: () => running.output,

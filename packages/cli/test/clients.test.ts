@@ -228,9 +228,11 @@ describe('initial access tokens', () => {
     await closed.stop();
   });
 
-  it('an initial access token may be created before the first start', async () => {
+  it('an initial access token may be created before the first start, in a migrated database', async () => {
     const place = ['--database', join(folder, 'before.db')];
     expect((await clients('initial-access-tokens', ...place)).code).toBe(1);
+    expect((await clients('invite', ...place)).code).toBe(1);
+    expect((await runHere(['migrate', ...place], { environment: {}, folder })).code).toBe(0);
     expect((await clients('invite', ...place)).code).toBe(0);
     const only = JSON.parse((await clients('initial-access-tokens', '--json', ...place)).output);
     expect((await clients('revoke-initial-access-token', only[0].id, ...place)).code).toBe(0);

@@ -106,15 +106,32 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('a database on %s that is behin
 });
 
 describe('an empty database', () => {
-  it('an empty database is rejected by commands that read and initialized by commands that add', async () => {
+  it('every command but `migrate` rejects a missing database and creates none', async () => {
     const place = join(folder, 'empty.db');
     const environment = { PORTCULLIS_DATABASE: place };
-    const listed = await runHere(['users', 'list'], { environment, folder });
-    expect([listed.code, listed.errors]).toEqual([1, expect.stringContaining('where there is no database')]);
+    for (const words of [
+      ['users', 'list'],
+      ['users', 'add', 'ada@example.com'],
+      ['clients', 'add'],
+      ['clients', 'invite'],
+    ]) {
+      const { code, output, errors } = await runHere(words, { environment, folder });
+      expect([words, code, output, errors]).toEqual([
+        words,
+        1,
+        '',
+        expect.stringContaining('where there is no database: start the server first'),
+      ]);
+    }
     expect(existsSync(place)).toBe(false);
-    const added = await runHere(['users', 'add', 'ada@example.com'], { environment, folder });
-    expect([added.code, added.errors]).toEqual([0, '']);
-    expect((await migrate(place, '--check')).code).toBe(0);
+    expect((await migrate(place)).code).toBe(0);
+    expect((await runHere(['users', 'add', 'ada@example.com'], { environment, folder })).code).toBe(0);
+  });
+
+  it('`migrate` creates a database only where it is named', async () => {
+    const { code, errors } = await runHere(['migrate'], { environment: {}, folder });
+    expect([code, errors]).toEqual([1, expect.stringContaining('to create a database here, name it with')]);
+    expect(existsSync(join(folder, 'data'))).toBe(false);
   });
 });
 

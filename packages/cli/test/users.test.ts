@@ -134,15 +134,18 @@ describe('portcullis users', () => {
     expect(await users('list')).toEqual(before);
   });
 
-  it('`users add` works before the first start, and requires a public URL when the port is unknown', async () => {
+  it('`users add` creates no database, and requires a public URL when the port is unknown', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'portcullis-'));
     const environment = { PORTCULLIS_DATABASE: join(folder, 'portcullis.db') };
-    const missing = await run(['list'], environment);
-    expect([missing.code, missing.errors]).toEqual([
-      1,
-      expect.stringContaining('where there is no database'),
-    ]);
+    for (const words of [['list'], ['add', 'ada@example.com']]) {
+      expect(await run(words, environment)).toEqual({
+        code: 1,
+        output: '',
+        errors: expect.stringContaining('where there is no database: start the server first'),
+      });
+    }
     expect(readdirSync(folder)).toEqual([]);
+    expect((await runHere(['migrate'], { environment, folder })).code).toBe(0);
     expect((await run(['add', 'ada@example.com'], environment)).output).toContain(
       'http://localhost:8484/invitation?token=',
     );

@@ -2,11 +2,11 @@
 import { createClientAdministration } from '@portcullis/authorization-server';
 import type { Command } from 'commander';
 import type { ProcessContext } from '../process-context.ts';
-import { resolveSettings } from '../settings/resolve.ts';
 import { addClient, addMetadataOptions } from './clients/add.ts';
 import { defineInitialAccessTokens } from './clients/initial-access-tokens.ts';
 import { findConfigured, listClients, showClient, unknownClient } from './clients/list.ts';
 import type { Act, Flags } from './clients/task.ts';
+import { findInstallation } from './installation.ts';
 import { REVOCATION_DELAY_NOTICE } from './revocation-delay-notice.ts';
 import { addSubcommand } from './subcommand.ts';
 import { issuerOf, withStore } from './with-store.ts';
@@ -17,9 +17,7 @@ export function defineClients(program: Command, processContext: ProcessContext):
     .summary('add, invite, list, show, disable, enable and remove clients');
   const define = (name: string, summary: string, act: Act) => {
     const command = addSubcommand(group, name, summary);
-    return command.action(() =>
-      perform(command.opts(), command.args[0] ?? '', processContext, act, name === 'add' ? 'make' : 'refuse'),
-    );
+    return command.action(() => perform(command.opts(), command.args[0] ?? '', processContext, act));
   };
   addMetadataOptions(define('add', 'add a trusted client; its secret is shown only once', addClient));
   defineInitialAccessTokens(group, processContext);
@@ -44,23 +42,17 @@ export function defineClients(program: Command, processContext: ProcessContext):
   );
 }
 
-async function perform(
-  flags: Flags,
-  id: string,
-  processContext: ProcessContext,
-  act: Act,
-  otherwise: 'make' | 'refuse',
-): Promise<void> {
-  const { environment, folder, write } = processContext;
-  const settings = await resolveSettings({ flags, environment, folder });
+async function perform(flags: Flags, id: string, processContext: ProcessContext, act: Act): Promise<void> {
+  const installation = await findInstallation(flags, processContext);
+  const { settings } = installation;
   const issuer = issuerOf(settings);
   const configured = new Set(settings.clients.map(({ client_id: known }) => String(known)));
-  const text = await withStore(settings, folder, otherwise, (tools) => {
+  const text = await withStore(installation, (tools) => {
     const redirects = { privateUseSchemes: settings.privateUseSchemes };
     const clients = createClientAdministration({ ...tools, issuer, redirects, clients: configured });
     return act({ clients, settings, flags, id, processContext });
   });
-  write(text);
+  processContext.write(text);
 }
 
 function change(verb: 'disable' | 'enable' | 'remove', what: string, more = ''): Act {

@@ -8,10 +8,10 @@ import {
 } from '@portcullis/authorization-server';
 import type { Command } from 'commander';
 import type { ProcessContext } from '../process-context.ts';
-import { resolveSettings } from '../settings/resolve.ts';
 import type { SettingName, Settings } from '../settings/schema.ts';
 import { cleanJson, cleanLine } from '../terminal/clean.ts';
 import { timeOf, timeOrNull } from '../terminal/times.ts';
+import { findInstallation } from './installation.ts';
 import { addSubcommand } from './subcommand.ts';
 import { issuerOf, type Tools, withStore } from './with-store.ts';
 
@@ -56,11 +56,12 @@ export function defineConnections(program: Command, processContext: ProcessConte
 }
 
 async function perform(command: Command, processContext: ProcessContext, act: Act): Promise<void> {
-  const { environment, folder, write, command: program } = processContext;
+  const { write, command: program } = processContext;
   const flags: Flags = command.opts();
-  const settings = await resolveSettings({ flags, environment, folder });
+  const installation = await findInstallation(flags, processContext);
+  const { settings } = installation;
   const issuer = issuerOf(settings);
-  const text = await withStore(settings, folder, 'refuse', (tools) =>
+  const text = await withStore(installation, (tools) =>
     act({
       ...{ ...tools, connections: createConnectionAdministration(tools), settings, issuer, flags },
       ...{ named: command.args, command: program },

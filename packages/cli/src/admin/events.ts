@@ -6,9 +6,9 @@ import type { ProcessContext } from '../process-context.ts';
 import { createLog, type LogEvent } from '../server/log.ts';
 import { openBesideServers } from '../server/storage.ts';
 import { optionOf } from '../settings/command-options.ts';
-import { resolveSettings } from '../settings/resolve.ts';
 import type { SettingName } from '../settings/schema.ts';
 import { cleanLine } from '../terminal/clean.ts';
+import { findInstallation } from './installation.ts';
 
 type Flags = Readonly<Partial<Record<SettingName, string>>> & {
   readonly json?: true;
@@ -46,9 +46,10 @@ function readCount(text: string): number {
   throw new InvalidArgumentError(`It must be a whole number up to ${MAX_EVENTS}.`);
 }
 
-async function show(flags: Flags, { environment, folder, write, complain }: ProcessContext): Promise<void> {
-  const settings = await resolveSettings({ flags, environment, folder });
-  const store = await openBesideServers(settings, folder, 'refuse');
+async function show(flags: Flags, processContext: ProcessContext): Promise<void> {
+  const { write, complain } = processContext;
+  const { settings, folder } = await findInstallation(flags, processContext);
+  const store = await openBesideServers(settings, folder);
   const print = (event: AuditEventRecord) =>
     createLog(
       flags.json ? 'json' : 'text',

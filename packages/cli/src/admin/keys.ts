@@ -10,11 +10,11 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { SettingsError } from '../errors.ts';
 import type { ProcessContext } from '../process-context.ts';
 import { findExistingKey, findOrCreateKey, findPreviousKeys } from '../server/master-key.ts';
-import { resolveSettings } from '../settings/resolve.ts';
 import { type SettingName, type Settings, titleOf, variableOf } from '../settings/schema.ts';
 import { cleanJson } from '../terminal/clean.ts';
 import { columns } from '../terminal/columns.ts';
 import { timeOf } from '../terminal/times.ts';
+import { findInstallation } from './installation.ts';
 import { addSubcommand } from './subcommand.ts';
 import { withStore } from './with-store.ts';
 
@@ -77,12 +77,12 @@ async function withKeys(
   task: Task,
   findKey: FindKey,
 ): Promise<void> {
-  const { folder, environment } = processContext;
-  const settings = await resolveSettings({ flags, environment, folder });
+  const installation = await findInstallation(flags, processContext);
+  const { settings, folder } = installation;
   const masterKey = await findKey(settings, folder);
   const previousMasterKeys = await findPreviousKeys(settings, folder);
   try {
-    await withStore(settings, folder, 'refuse', async ({ store, events, clock }) => {
+    await withStore(installation, async ({ store, events, clock }) => {
       const { keys, lifetimes } = settings;
       const options = { store, masterKey, previousMasterKeys, keys, lifetimes, events, clock };
       await task(createKeyAdministration(options), flags, processContext);

@@ -4,12 +4,12 @@ import type { Command } from 'commander';
 import { CommandFailure, exitCodes } from '../client/exit-codes.ts';
 import { SettingsError } from '../errors.ts';
 import type { ProcessContext } from '../process-context.ts';
-import { inspectStorage, openStorage } from '../server/storage.ts';
+import { inspectStorage, openDatabase } from '../server/storage.ts';
 import { optionOf } from '../settings/command-options.ts';
-import { resolveSettings } from '../settings/resolve.ts';
 import type { SettingName } from '../settings/schema.ts';
 import { titleOf } from '../settings/schema.ts';
 import { cleanJson } from '../terminal/clean.ts';
+import { findInstallation } from './installation.ts';
 
 type Flags = Readonly<Partial<Record<SettingName, string>>> & {
   readonly check?: true;
@@ -32,17 +32,22 @@ export function defineMigrate(program: Command, processContext: ProcessContext):
     .action((flags: Flags) => migrate(flags, processContext));
 }
 
-async function migrate(flags: Flags, { environment, folder, write }: ProcessContext): Promise<void> {
-  const settings = await resolveSettings({ flags, environment, folder });
+async function migrate(flags: Flags, processContext: ProcessContext): Promise<void> {
+  const { settings, folder, isNamed } = await findInstallation(flags, processContext);
   if (settings.database === ':memory:') {
     throw new SettingsError([`${titleOf('database')} is :memory:, which no other process can see`]);
   }
   const before = await inspectStorage(settings, folder);
+  if (before.pending[0]?.number === 1 && !isNamed) {
+    throw new SettingsError([
+      `${settings.database} does not exist in this folder: to create a database here, name it with ${titleOf('database')}`,
+    ]);
+  }
   if (flags.check === undefined && before.pending.length > 0) {
     process.umask(0o077);
-    await (await openStorage(settings, folder)).store.close();
+    await (await openDatabase(settings, folder)).close();
   }
-  write(flags.json ? `${cleanJson(before)}\n` : describe(before, flags.check === true));
+  processContext.write(flags.json ? `${cleanJson(before)}\n` : describe(before, flags.check === true));
   if (flags.check && before.pending.length > 0) throw new CommandFailure(exitCodes.usage);
 }
 

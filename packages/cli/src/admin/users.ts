@@ -7,10 +7,10 @@ import {
 } from '@portcullis/authorization-server';
 import type { Command } from 'commander';
 import type { ProcessContext } from '../process-context.ts';
-import { resolveSettings } from '../settings/resolve.ts';
 import type { SettingName } from '../settings/schema.ts';
 import { cleanJson, cleanLine } from '../terminal/clean.ts';
 import { dayOf, timeOf, timeOrNull } from '../terminal/times.ts';
+import { findInstallation } from './installation.ts';
 import { REVOCATION_DELAY_NOTICE } from './revocation-delay-notice.ts';
 import { ADMIN_SETTINGS, addSubcommand } from './subcommand.ts';
 import { issuerOf, withStore } from './with-store.ts';
@@ -86,12 +86,10 @@ export function defineUsers(program: Command, processContext: ProcessContext): v
     if (json) command.option('--json', 'as JSON');
     command.action(async () => {
       const flags: Flags = command.opts();
-      const { environment, folder } = processContext;
-      const settings = await resolveSettings({ flags, environment, folder });
-      const issuer = issuerOf(settings);
+      const installation = await findInstallation(flags, processContext);
+      const issuer = issuerOf(installation.settings);
       processContext.write(
-        // `users add` works before the first start.
-        await withStore(settings, folder, name === 'add' ? 'make' : 'refuse', (tools) =>
+        await withStore(installation, (tools) =>
           act(
             createAccountAdministration({ ...tools, issuer }),
             command.args[0] ?? '',

@@ -5,6 +5,7 @@ import { SettingsError } from '../errors.ts';
 import { openBesideServers } from '../server/storage.ts';
 import type { Settings } from '../settings/schema.ts';
 import { titleOf } from '../settings/schema.ts';
+import type { Installation } from './installation.ts';
 
 export interface Tools {
   readonly store: AuthorizationStore;
@@ -16,20 +17,17 @@ export interface Tools {
 
 /**
  * Runs a task on the store, and closes it.
- * @param otherwise `make`: creates a missing database, for commands that work before the first start
  * @throws SettingsError naming the setting
  */
 export async function withStore<T>(
-  settings: Settings,
-  folder: string,
-  otherwise: 'make' | 'refuse',
+  { settings, folder }: Installation,
   task: (tools: Tools) => Promise<T>,
 ): Promise<T> {
   if (settings.database === ':memory:') {
     throw new SettingsError([`${titleOf('database')} is :memory:, which no other process can see`]);
   }
   process.umask(0o077);
-  const store = await openBesideServers(settings, folder, otherwise);
+  const store = await openBesideServers(settings, folder);
   const clock = () => Math.floor(Date.now() / 1000);
   const auditLog = createAuditLog(store, settings.auditRetention || 0, clock);
   try {

@@ -14,7 +14,8 @@ export function credentialsPath(
   return join(settingsFolder(environment, platform), 'portcullis', 'credentials.db');
 }
 
-function settingsFolder(
+/** The folder of this user for settings: `$XDG_CONFIG_HOME` or `~/.config`, or what the platform uses instead. */
+export function settingsFolder(
   environment: Readonly<Record<string, string | undefined>>,
   platform: NodeJS.Platform,
 ): string {

@@ -1,6 +1,7 @@
-/** Creates folders that only this user can read. */
+/** Folders that only this user can read, and paths without symbolic links. */
+import { realpathSync } from 'node:fs';
 import { mkdir, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 
 /**
  * Creates a folder and its parents with mode 0700; an existing one is left unchanged.
@@ -24,4 +25,14 @@ async function exists(path: string): Promise<boolean> {
     () => true,
     () => false,
   );
+}
+
+/** The path without symbolic links; of a missing file, as far as its folder exists. */
+export function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    const parent = dirname(path);
+    return parent === path ? path : join(realPath(parent), basename(path));
+  }
 }

@@ -74,6 +74,14 @@ export async function findExistingKey(
   return (await readKeyFile(file, folder, { title: nameOf('keyFile') })).bytes;
 }
 
+/** The absolute path of the file with the master key; `null` if the settings contain the key. */
+export function keyFileOf(
+  { key, keyFile }: Pick<Settings, 'key' | 'keyFile'>,
+  folder: string,
+): string | null {
+  return key === null ? resolve(folder, keyFile ?? DEFAULT_FILE) : null;
+}
+
 /**
  * Finds the previous master keys.
  * @throws SettingsError naming the setting

@@ -26,12 +26,14 @@ export interface Prepared {
   readonly findWorkspaces: FindWorkspaces | null;
   readonly identityProviders: readonly { readonly id: string; readonly name: string }[];
   readonly nameOf: NameOf;
+  /** Absolute path of the configuration file; `null` if there is none. */
+  readonly configFile: string | null;
 }
 
 /** @throws SettingsError with every issue */
 export async function prepare(sources: Sources): Promise<Prepared> {
   const resolved = await readSettings(sources);
-  const { settings, report, nameOf } = resolved;
+  const { settings, report, nameOf, configFile } = resolved;
   const { folder } = sources;
   const issues: string[] = [];
   const [application, findWorkspaces] = await Promise.all([
@@ -45,7 +47,7 @@ export async function prepare(sources: Sources): Promise<Prepared> {
   await collectIssues(issues, () => findExistingKey(settings, folder, 'or none', nameOf));
   await collectIssues(issues, () => findPreviousKeys(settings, folder, nameOf));
   checkFirstAccount(settings, report);
-  const prepared = { settings, application, findWorkspaces, nameOf };
+  const prepared = { settings, application, findWorkspaces, nameOf, configFile };
   const { identityProviders, issues: ruleIssues } = checkRules(prepared, resolved);
   const all = [...formatIssues(resolved), ...issues, ...ruleIssues];
   if (all.length > 0) throw new SettingsError([...new Set(all)]);

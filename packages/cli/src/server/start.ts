@@ -4,14 +4,15 @@ import { type HttpHandler, type ListeningServer, listen, type TlsCertificate } f
 import { reasonOf, SettingsError } from '../errors.ts';
 import type { ProcessContext } from '../process-context.ts';
 import { flagOf, type NameOf, type Settings } from '../settings/schema.ts';
-import { type Composition, compose } from './compose.ts';
+import { type Composition, compose, type Parts } from './compose.ts';
 import { createLineBatch } from './line-batch.ts';
 import { createLog, type Log } from './log.ts';
-import { findMasterKey, findPreviousKeys } from './master-key.ts';
+import { findMasterKey, findPreviousKeys, keyFileOf } from './master-key.ts';
 import type { Prepared } from './prepare.ts';
+import { type RunningServer, writeRunFile } from './run-file.ts';
 import { checkSelf } from './self-check.ts';
 import { type Callback, type FirstAccount, startupBanner } from './startup-banner.ts';
-import { openStorage } from './storage.ts';
+import { locationOf, openStorage } from './storage.ts';
 import { startSweeping } from './sweep-expired.ts';
 import { readCertificate, secure, watchCertificate } from './transport.ts';
 
@@ -89,6 +90,12 @@ export async function start(prepared: Prepared, processContext: ProcessContext):
     for (const { name, redirectUri } of callbacks)
       log({ type: 'identity_provider.configured', name, redirectUri });
   }
+  opened.defer(
+    await writeRunFile(
+      describeRunning(parts, listener.port, processContext.folder),
+      processContext.environment,
+    ),
+  );
   lines.flush();
   processContext.write(text);
 
@@ -101,6 +108,24 @@ export async function start(prepared: Prepared, processContext: ProcessContext):
       await listener.close(grace);
       await everything.disposeAsync();
     },
+  };
+}
+
+/** What commands in other folders need to find this server. */
+function describeRunning(
+  { prepared: { settings, configFile: config }, issuer }: Pick<Parts, 'prepared' | 'issuer'>,
+  port: number,
+  folder: string,
+): RunningServer {
+  return {
+    pid: process.pid,
+    host: settings.host,
+    port,
+    url: issuer,
+    database: locationOf(settings, folder),
+    folder,
+    config,
+    keyFile: keyFileOf(settings, folder),
   };
 }
 

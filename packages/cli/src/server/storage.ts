@@ -5,7 +5,7 @@ import { inspectSchema, openStore, type SchemaState } from '@portcullis/store';
 import { reasonOf, SettingsError } from '../errors.ts';
 import type { Settings } from '../settings/schema.ts';
 import { type NameOf, titleOf } from '../settings/schema.ts';
-import { createFolder } from './folders.ts';
+import { createFolder, realPath } from './folders.ts';
 
 /** The application's folder if the store is not a file. */
 const DEFAULT_FOLDER = 'data';
@@ -22,16 +22,28 @@ export interface Storage {
  * Opens the store and creates missing folders.
  * @throws SettingsError naming the setting
  */
-export async function openStorage(
-  { database }: Settings,
-  folder: string,
-  nameOf: NameOf = titleOf,
-): Promise<Storage> {
+export async function openStorage({ database }: Settings, folder: string, nameOf: NameOf): Promise<Storage> {
   const { path, place, isServer, isFile } = locate({ database }, folder);
   const dataFolder = isFile ? dirname(path) : isServer ? resolve(folder, DEFAULT_FOLDER) : null;
+  return { store: await openLocated({ path, place, folder: dataFolder }, nameOf), dataFolder, place };
+}
+
+/**
+ * Opens the store for a command, which needs no data folder.
+ * @throws SettingsError naming the setting
+ */
+export async function openDatabase({ database }: Settings, folder: string): Promise<AuthorizationStore> {
+  const { path, place, isFile } = locate({ database }, folder);
+  return openLocated({ path, place, folder: isFile ? dirname(path) : null }, titleOf);
+}
+
+async function openLocated(
+  { path, place, folder }: { readonly path: string; readonly place: string; readonly folder: string | null },
+  nameOf: NameOf,
+): Promise<AuthorizationStore> {
   try {
-    if (dataFolder !== null) await createFolder(dataFolder);
-    return { store: await openStore(path), dataFolder, place };
+    if (folder !== null) await createFolder(folder);
+    return await openStore(path);
   } catch (cause) {
     throw new SettingsError([`${nameOf('database')} is ${place}, which cannot be used: ${reasonOf(cause)}`], {
       cause,
@@ -54,6 +66,17 @@ function locate(
   };
 }
 
+/** Identifies a database on this computer: an absolute path, `:memory:`, or a `postgres:` URL without a password. */
+export function locationOf({ database }: Pick<Settings, 'database'>, folder: string): string {
+  const { path, isServer, isFile } = locate({ database }, folder);
+  if (isFile) return realPath(path);
+  if (!isServer) return path;
+  const url = new URL(path);
+  url.password = '';
+  url.searchParams.delete('password');
+  return url.href;
+}
+
 /**
  * Inspects the schema of a database without creating or changing one.
  * @throws SettingsError naming the setting
@@ -71,31 +94,25 @@ export async function inspectStorage(settings: Settings, folder: string): Promis
 }
 
 /**
- * Opens a store for a command, while servers may use it. Only `up` and `portcullis migrate` apply migrations: a command would
- * do it unasked, under running servers of the previous version.
- * @param otherwise `make`: creates a missing database, for commands that work before the first start
+ * Opens a store for a command, while servers may use it. Only `up` and `portcullis migrate` create a database and apply
+ * migrations: a command would do it in the wrong folder, or under running servers of the previous version.
  * @throws SettingsError naming the setting
  */
-export async function openBesideServers(
-  settings: Settings,
-  folder: string,
-  otherwise: 'make' | 'refuse',
-): Promise<AuthorizationStore> {
+export async function openBesideServers(settings: Settings, folder: string): Promise<AuthorizationStore> {
   const { place } = locate(settings, folder);
   const { pending } = settings.database === ':memory:' ? NOTHING : await inspectStorage(settings, folder);
-  const isMissing = pending[0]?.number === 1;
-  if (isMissing && otherwise === 'refuse') {
+  if (pending[0]?.number === 1) {
     throw new SettingsError([
-      `${titleOf('database')} is ${place}, where there is no database: name the one that the server uses`,
+      `${titleOf('database')} is ${place}, where there is no database: start the server first, or name the database that it uses`,
     ]);
   }
-  if (pending.length > 0 && !isMissing) {
+  if (pending.length > 0) {
     const lack = pending.length === 1 ? 'one migration' : `${pending.length} migrations`;
     throw new SettingsError([
       `${titleOf('database')} is ${place}, which lacks ${lack} of this version: portcullis migrate --check lists the pending migrations; portcullis migrate or the next server start applies them`,
     ]);
   }
-  return (await openStorage(settings, folder)).store;
+  return openDatabase(settings, folder);
 }
 
 /** An in-memory database is not visible to other processes. */

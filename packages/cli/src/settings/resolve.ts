@@ -1,4 +1,5 @@
 /** Resolves settings: flags over environment variables over the configuration file over defaults, with every issue reported. */
+import { resolve } from 'node:path';
 import {
   createOptionReport,
   formatOptionIssue,
@@ -43,6 +44,10 @@ export interface ResolvedSettings {
   /** Issues that concern no single setting. */
   readonly issues: readonly string[];
   readonly nameOf: NameOf;
+  /** Whether a flag, a variable or the configuration file sets it. */
+  readonly isSet: (name: SettingName) => boolean;
+  /** Absolute path of the configuration file; `null` if there is none. */
+  readonly configFile: string | null;
 }
 
 /** @throws SettingsError with every issue */
@@ -58,7 +63,7 @@ export function formatIssues({
   report,
   issues,
   nameOf,
-}: Omit<ResolvedSettings, 'settings'>): readonly string[] {
+}: Pick<ResolvedSettings, 'report' | 'issues' | 'nameOf'>): readonly string[] {
   const formatted = report.issues.map(({ path: [name, ...path], message }) =>
     formatOptionIssue(nameOf(name as SettingName, path), message),
   );
@@ -80,7 +85,9 @@ export async function readSettings(sources: Sources): Promise<ResolvedSettings> 
   const nameOf: NameOf = (name, path) => nameAs(name, find(name, sources, file), path);
   const nameLike = (name: SettingName, other: SettingName) => nameAs(name, find(other, sources, file));
   checkCombinations(settings, report, nameOf, nameLike);
-  return { settings: Object.freeze(settings), report, issues, nameOf };
+  const isSet = (name: SettingName) => find(name, sources, file) !== undefined;
+  const configFile = file === NO_FILE ? null : resolve(sources.folder, file.name);
+  return { settings: Object.freeze(settings), report, issues, nameOf, isSet, configFile };
 }
 
 const NO_FILE: ConfigFile = { name: '', content: {} };

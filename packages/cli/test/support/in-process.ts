@@ -31,7 +31,8 @@ export async function runHere(
     errors: into('errors'),
   };
   const code = await run(args, {
-    environment,
+    // Without the run files of the developer's own servers.
+    environment: { XDG_CONFIG_HOME: folder, ...environment },
     folder,
     streams,
     write: (text) => void streams.output.write(text),

@@ -6,10 +6,10 @@ import {
 } from '@portcullis/authorization-server';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { ProcessContext } from '../../process-context.ts';
-import { resolveSettings } from '../../settings/resolve.ts';
 import { cleanJson, cleanLine } from '../../terminal/clean.ts';
 import { columns } from '../../terminal/columns.ts';
 import { timeOf } from '../../terminal/times.ts';
+import { findInstallation } from '../installation.ts';
 import { addSubcommand } from '../subcommand.ts';
 import { withStore } from '../with-store.ts';
 import type { Flags as ClientFlags } from './task.ts';
@@ -45,12 +45,9 @@ export function defineInitialAccessTokens(group: Command, processContext: Proces
 }
 
 async function perform(command: Command, processContext: ProcessContext, act: Act): Promise<void> {
-  const { environment, folder, write } = processContext;
   const flags: Flags = command.opts();
-  const settings = await resolveSettings({ flags, environment, folder });
-  write(
-    // `clients invite` works before the first start.
-    await withStore(settings, folder, command.name() === 'invite' ? 'make' : 'refuse', (tools) =>
+  processContext.write(
+    await withStore(await findInstallation(flags, processContext), (tools) =>
       act(createInitialAccessTokenAdministration(tools), flags, command.args[0] ?? '', processContext),
     ),
   );

@@ -1,0 +1,145 @@
+/** Finds the installation that a command administers: the one its settings name, that of its folder, or the running server. */
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { SettingsError } from '../errors.ts';
+import type { ProcessContext } from '../process-context.ts';
+import { findRunningServers, type RunningServer } from '../server/run-file.ts';
+import { locationOf } from '../server/storage.ts';
+import { formatIssues, readSettings, resolveSettings } from '../settings/resolve.ts';
+import { type SettingName, type Settings, titleOf } from '../settings/schema.ts';
+import { cleanLine } from '../terminal/clean.ts';
+
+type Flags = Readonly<Partial<Record<SettingName, string>>>;
+type Context = Pick<ProcessContext, 'environment' | 'folder' | 'complain'>;
+
+export interface Installation {
+  readonly settings: Settings;
+  /** Base of relative paths in the settings. */
+  readonly folder: string;
+  /** Whether the command names the database, or a running server does. */
+  readonly isNamed: boolean;
+}
+
+/**
+ * Finds the installation by the settings of the command. What they leave open is taken from a running server that contradicts
+ * none of them, and a line on standard error says so.
+ * @throws SettingsError with every issue, or if several running servers are possible
+ */
+export async function findInstallation(flags: object, context: Context): Promise<Installation> {
+  const own = await readOwn(flags, context);
+  const servers = await findRunningServers(context.environment);
+  const candidates = servers.filter((server) => isPossible(server, own));
+  const [server] = candidates;
+  if (server === undefined) return fromFolder(own, servers, context);
+  if (new Set(candidates.map(({ url, database }) => `${url} ${database}`)).size > 1) {
+    throw new SettingsError([
+      `several servers are running: name the database and the URL of one, with ${titleOf('database')} and ${titleOf('publicUrl')}`,
+      ...candidates.map(describe),
+    ]);
+  }
+  if (own.isSet('database') && hasUrl(own)) return own;
+  context.complain(`using the running server ${describe(server)}`);
+  const found = own.isSet('database') ? own : await withSettingsOf(server, own, context);
+  return { ...found, settings: { ...found.settings, ...(!hasUrl(own) && { publicUrl: server.url }) } };
+}
+
+/** The installation as the settings of the command name it. */
+interface Own extends Installation {
+  readonly flags: Flags;
+  /** An absolute path; `null` if the command names none. */
+  readonly config: string | null;
+  /** Whether the command was given this setting in any way. */
+  readonly isSet: (name: SettingName) => boolean;
+}
+
+async function readOwn(given: object, { environment, folder }: Context): Promise<Own> {
+  const flags: Flags = given;
+  const resolved = await readSettings({ flags, environment, folder });
+  const issues = formatIssues(resolved);
+  if (issues.length > 0) throw new SettingsError(issues);
+  const { settings, configFile: config, isSet } = resolved;
+  return { settings, folder, isNamed: isSet('database'), flags, config, isSet };
+}
+
+/** Whether the command names the URL for its links. With port 0 it is unknown. */
+function hasUrl({ isSet, settings }: Own): boolean {
+  return isSet('publicUrl') || (isSet('port') && settings.port !== 0);
+}
+
+/** Whether a server contradicts no setting of the command, and the folder contains no other installation. */
+function isPossible(server: RunningServer, own: Own): boolean {
+  const { settings, folder, config, isSet } = own;
+  if (isSet('publicUrl') && settings.publicUrl !== server.url) return false;
+  if (isSet('port') && settings.port !== 0 && settings.port !== server.port) return false;
+  if (locationOf(settings, folder) === server.database) return true;
+  if (isSet('database') || existsSync(resolve(folder, settings.database))) return false;
+  return config === null || config === server.config;
+}
+
+/** Without a running server: the database that is named, or that of this folder, which other servers do not use. */
+function fromFolder(own: Own, servers: readonly RunningServer[], { complain }: Context): Installation {
+  const place = locationOf(own.settings, own.folder);
+  if (!own.isSet('database') && servers.length > 0 && existsSync(place)) {
+    complain(`using the database ${cleanLine(place)}; running: ${servers.map(describe).join(', ')}`);
+  }
+  return own;
+}
+
+/** Reads the settings as the server did; where they are given to the command, those. */
+async function withSettingsOf(
+  server: RunningServer,
+  own: Own,
+  { environment }: Context,
+): Promise<Installation> {
+  const theirs = await environmentOf(server);
+  const { folder } = server;
+  const config = own.config ?? server.config;
+  const settings = await resolveSettings({
+    flags: { ...own.flags, ...(config !== null && { config }) },
+    environment: { ...theirs, ...environment },
+    folder,
+  });
+  const isSame = locationOf(settings, folder) === server.database;
+  const fileOf = (name: 'keyFile' | 'previousKeyFile', otherwise: string | null) =>
+    own.isSet(name) ? resolve(own.folder, own.settings[name] ?? '') : otherwise;
+  return {
+    settings: {
+      ...settings,
+      database: withPassword(isSame ? settings.database : server.database, theirs, environment),
+      keyFile: fileOf('keyFile', server.keyFile),
+      previousKeyFile: fileOf('previousKeyFile', settings.previousKeyFile),
+    },
+    folder,
+    isNamed: true,
+  };
+}
+
+/**
+ * The settings and the database password in the environment of a server; empty where the system does not show it.
+ * @see proc_pid_environ(5)
+ */
+async function environmentOf({ pid }: RunningServer): Promise<Context['environment']> {
+  const text = await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '');
+  const variables = text.split('\0').map((line) => {
+    const end = line.indexOf('=');
+    return [line.slice(0, end), line.slice(end + 1)] as const;
+  });
+  return Object.fromEntries(variables.filter(([name]) => /^(?:PORTCULLIS_\w+|PGPASSWORD)$/.test(name)));
+}
+
+/** The database with the server's password, unless it has one or this process has its own. */
+function withPassword(
+  database: string,
+  { PGPASSWORD: password = '' }: Context['environment'],
+  { PGPASSWORD: own = '' }: Context['environment'],
+): string {
+  if (password === '' || own !== '' || !/^postgres(?:ql)?:/i.test(database)) return database;
+  const url = new URL(database);
+  if (url.password === '') url.password = encodeURIComponent(password);
+  return url.href;
+}
+
+function describe({ url, database }: RunningServer): string {
+  return cleanLine(`${url} (database ${database})`);
+}
