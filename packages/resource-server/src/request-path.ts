@@ -1,6 +1,5 @@
 /** The path of a request: finds its protected resource, and detects tokens in the query. */
 import { OAuthError } from '@portcullis/protocol/protected-resource';
-import type { ProtectedResource } from './settings.ts';
 
 /** The path of a request target, as written, of `/mcp?x=1` or of an absolute URL. */
 export function requestPath(target: string): string {
@@ -29,38 +28,66 @@ export function hasQueryToken(target: string): boolean {
   return query !== -1 && new URLSearchParams(target.slice(query)).has('access_token');
 }
 
-/** Whether a path is that of a resource, or below it. */
-export function isAtOrBelowResource({ path: outer }: ProtectedResource, path: string): boolean {
-  return `${path.toLowerCase()}/`.startsWith(`${outer}/`);
+/** What requests are matched by. */
+interface HasPath {
+  /** In comparable form, without a trailing slash. */
+  readonly path: string;
+}
+
+/** Whether a path as written is that of a resource, or below it. */
+export function isAtOrBelowResource(resource: HasPath, path: string): boolean {
+  return isAtOrBelow(resource, comparablePath(path) ?? path.toLowerCase());
+}
+
+function isAtOrBelow({ path: outer }: HasPath, comparable: string): boolean {
+  return `${comparable}/`.startsWith(`${outer}/`);
 }
 
 /**
  * Finds the resource of a path. A guard with one resource protects every path, so that none bypasses it. Among
- * several, the longest path that is a prefix in whole segments wins, case-insensitively, since routers differ in
- * that. `null` if there is none.
+ * several, the longest path that is a prefix in whole segments wins. `null` if there is none.
  * @throws OAuthError `invalid_request` for a path that routers read differently
  */
-export function findProtectedResource(
-  resources: readonly [ProtectedResource, ...ProtectedResource[]],
+export function findProtectedResource<Resource extends HasPath>(
+  resources: readonly [Resource, ...Resource[]],
   path: string,
-): ProtectedResource | null {
+): Resource | null {
   if (resources.length === 1) return resources[0];
-  if (AMBIGUOUS_PATH.test(path)) {
+  const comparable = comparablePath(path);
+  if (comparable === null) {
     throw new OAuthError(
       'invalid_request',
-      'Write the path plainly: without dot segments, double slashes, and percent-encoding of what needs none.',
+      'Write the path plainly: without dot segments, double slashes, semicolons, and percent-encoding of what needs none.',
+      { reason: 'routers read this path differently' },
     );
   }
-  let found: ProtectedResource | null = null;
+  let found: Resource | null = null;
   for (const resource of resources) {
-    if (isAtOrBelowResource(resource, path) && resource.path.length >= (found?.path.length ?? 0))
+    if (isAtOrBelow(resource, comparable) && resource.path.length >= (found?.path.length ?? 0))
       found = resource;
   }
   return found;
 }
 
 /**
- * Dot segments, double slashes, backslashes, and percent-encoded slashes or unreserved characters: some routers
- * decode `/%61dmin` before routing, others do not. @see RFC 3986 §6.2.2.2
+ * Returns a path in lower case and decoded, since routers differ in both; `null` for one that they read differently in
+ * other ways.
  */
-const AMBIGUOUS_PATH = /\/\.{1,2}(?:\/|$)|\/\/|\\|%(?:2[def]|3[0-9]|4[1-9a-f]|5[0-9acf]|6[1-9a-f]|7[0-9ae])/i;
+export function comparablePath(path: string): string | null {
+  if (AMBIGUOUS_PATH.test(path)) return null;
+  if (!path.includes('%')) return path.toLowerCase();
+  try {
+    return decodeURIComponent(path).toLowerCase();
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Dot segments, double slashes, backslashes, path parameters, bytes that are no URI characters, double encoding, and
+ * percent-encoded delimiters, control and unreserved characters: some routers cut `/admin;x` at the semicolon, or
+ * decode `/%61dmin` before routing, others do not.
+ * @see RFC 3986 §3.3, §6.2.2.2
+ */
+const AMBIGUOUS_PATH =
+  /\/\.{1,2}(?:\/|$)|\/\/|[;\\]|[^!-~]|%(?:[01][0-9a-f]|2[3def]|25[0-9a-f]{2}|3[0-9bf]|4[1-9a-f]|5[0-9acf]|6[1-9a-f]|7[0-9aef])/i;

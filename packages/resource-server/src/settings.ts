@@ -21,6 +21,7 @@ import { resourceMetadataUrl } from './metadata/metadata-handler.ts';
 import { guardOptionNameIssues } from './option-names.ts';
 import type { GuardOptions, ResourceOptions, SharedGuardOptions, StreamOptions } from './options.ts';
 import { createOriginPolicy, type OriginPolicy } from './origin-policy.ts';
+import { comparablePath } from './request-path.ts';
 import {
   validateDpop,
   validateIssuers,
@@ -35,7 +36,7 @@ import type { TokenVerifier } from './verifiers/token-verifier.ts';
 export interface ProtectedResource {
   readonly resource: string;
   readonly origin: string;
-  /** Lowercase, without a trailing slash. */
+  /** In comparable form, without a trailing slash. */
   readonly path: string;
   readonly scopes: Scopes;
   readonly hierarchy: ScopeHierarchy;
@@ -159,7 +160,7 @@ function validateResource(
     {
       resource,
       origin: url.origin,
-      path: withoutSlash(url.pathname.toLowerCase()),
+      path: withoutSlash(comparablePath(url.pathname) ?? url.pathname.toLowerCase()),
       scopes,
       hierarchy,
       scopesFor: options.scopesFor ?? null,

@@ -4,6 +4,7 @@ import type { DpopOptions } from './dpop/dpop-options.ts';
 import { numberIssues } from './number-issues.ts';
 import type { StreamOptions } from './options.ts';
 import { type AllowedOrigins, hostnameOf, isOrigin } from './origin-policy.ts';
+import { comparablePath } from './request-path.ts';
 import { JWS_ALGORITHMS } from './verifiers/public-keys.ts';
 
 /** Validates the options of DPoP. */
@@ -44,7 +45,7 @@ export function validateIssuers(issuers: readonly string[], issue: (text: string
   }
 }
 
-/** Requests are matched to resources by path, so paths must be unique. */
+/** Requests are matched to resources by path, so paths must be unique, and read the same by all routers. */
 export function validatePaths(
   resources: readonly { readonly path: string; readonly resource: string }[],
   issues: string[],
@@ -53,6 +54,8 @@ export function validatePaths(
   for (const { path, resource } of resources) {
     if (seen.has(path)) issues.push(`resources: ${resource} has the same path as another`);
     seen.add(path);
+    if (resources.length > 1 && comparablePath(new URL(resource).pathname) === null)
+      issues.push(`resources: the path of ${resource} must be plain, such as /mcp/admin`);
   }
 }
 

@@ -384,6 +384,28 @@ describe('several resources behind one router', () => {
     '/mcp/./admin/x',
     '/mcp//admin/x',
     '/mcp/ADMIN/x',
+    '/mcp/admin;/x',
+    '/mcp/admin;x',
+    '/mcp/admin%3bx',
+    '/mcp/admin/x;y',
+    '/mcp/admin/x;y=1/../z',
+    '/mcp;/admin/x',
+    '/mcp/admin/x%3by',
+    '/mcp/admin%3B/x',
+    '/mcp%2fadmin/x',
+    '/mcp%5cadmin/x',
+    '/mcp\\admin\\x',
+    '/mcp%252fadmin/x',
+    '/mcp/%2561dmin/x',
+    '/mcp/x/../admin/x',
+    '/mcp/x/%2e%2e/admin/x',
+    '/mcp/x/.%2E/admin/x',
+    '/mcp/%252e%252e/mcp/admin/x',
+    '/mcp/admin%00/x',
+    '/mcp/admin/x%3f',
+    '/mcp/admin/x%23',
+    '/mcp/admin/x/',
+    '/MCP/admin/x/',
   ];
 
   function guardOfTwo(): Guard {
@@ -401,9 +423,33 @@ describe('several resources behind one router', () => {
       async (ran) => {
         const app = fastify({ routerOptions: { ignoreDuplicateSlashes: true } });
         app.addHook('onRequest', forFastify.protect(guardOfTwo()));
-        app.get('/mcp/admin/x', async () => ran.push('admin'));
+        for (const path of ['/mcp/admin', '/mcp/admin/x']) app.get(path, async () => ran.push('admin'));
         await app.ready();
         return listen((request, response) => app.routing(request, response));
+      },
+    ],
+    [
+      'Fastify, with path parameters and without case',
+      async (ran) => {
+        const routerOptions = {
+          useSemicolonDelimiter: true,
+          caseSensitive: false,
+          ignoreTrailingSlash: true,
+        };
+        const app = fastify({ routerOptions });
+        app.addHook('onRequest', forFastify.protect(guardOfTwo()));
+        for (const path of ['/mcp/admin', '/mcp/admin/x']) app.get(path, async () => ran.push('admin'));
+        await app.ready();
+        return listen((request, response) => app.routing(request, response));
+      },
+    ],
+    [
+      'Express',
+      async (ran) => {
+        const app = express();
+        app.use(forExpress.protect(guardOfTwo()));
+        app.get('/mcp/admin/x', (_request, response) => response.send(String(ran.push('admin'))));
+        return listen(app);
       },
     ],
     [
@@ -432,6 +478,85 @@ describe('several resources behind one router', () => {
       expect([await send(PLAIN, `${RESOURCE}/admin`), ran]).toEqual([200, ['admin']]);
     },
   );
+});
+
+describe('the paths of several resources', () => {
+  const ADMIN = `${RESOURCE}/admin@keys`;
+  const several = (): Guard =>
+    createGuard({
+      resources: [{ resource: RESOURCE }, { resource: ADMIN }],
+      verifier: issuer.verifier(),
+      clock: () => NOW,
+      events: () => {},
+    });
+
+  async function statusOf(path: string, aud: string, of: Guard = several()): Promise<number> {
+    const authorization = `Bearer ${await issuer.token({ aud })}`;
+    const decision = await of.authorize({ method: 'GET', url: path, authorization });
+    return decision.authorized ? 200 : decision.response.status;
+  }
+
+  it.each([
+    '/mcp/admin@keys',
+    '/mcp/admin@keys/',
+    '/mcp/ADMIN@keys/x?y=;',
+    '/mcp/admin%40keys/x',
+    // A router that decodes and then lowers the case reads a Kelvin sign as k.
+    '/mcp/admin@%E2%84%AAeys/x',
+    'https://api.example/mcp/admin@keys',
+    'https://other.example/mcp/admin@keys#x',
+  ])('T087 belong to the inner resource in this spelling: %s', async (path) => {
+    expect([await statusOf(path, RESOURCE), await statusOf(path, ADMIN)]).toEqual([401, 200]);
+  });
+
+  it.each([
+    '/mcp/admin@keys;x',
+    '/mcp/admin@keys%3bx',
+    '/mcp;x=/admin@keys',
+    '/mcp/x/..;/admin@keys',
+    '/mcp/admin@%2525keys%252f',
+    '/mcp/admin@keys%09',
+    '/mcp/admin@keys\t',
+    '/mcp/admin@\u212aeys',
+    '/mcp/admin@keys%7f',
+    '/mcp/admin%u0040keys',
+    '/mcp/x%c0%afadmin@keys',
+    '/mcp/x%',
+    '/mcp/x%zz',
+  ])('T087 are refused in this spelling, with any token: %j', async (path) => {
+    expect([await statusOf(path, RESOURCE), await statusOf(path, ADMIN)]).toEqual([400, 400]);
+  });
+
+  it.each([
+    '/mcp/a%20b',
+    '/mcp/%C3%BC',
+    '/mcp/100%25',
+    '/mcp/a+b,c=d&e',
+    '/mcp/%5Ba%5D',
+    '/mcp/x?y=a;b/../%2e',
+  ])('belong to the outer resource with ordinary encoding: %s', async (path) => {
+    expect([await statusOf(path, RESOURCE), await statusOf(path, ADMIN)]).toEqual([200, 401]);
+  });
+
+  it('may be written in any way if there is a single resource', async () => {
+    const one = createGuard({
+      resource: RESOURCE,
+      verifier: issuer.verifier(),
+      clock: () => NOW,
+      events: () => {},
+    });
+    expect(await statusOf('/mcp/a;b//%2e', RESOURCE, one)).toBe(200);
+  });
+
+  it('must be plain themselves', () => {
+    for (const path of ['/mcp;v=1', '/mcp//x', '/mcp/%61'])
+      expect(() =>
+        createGuard({
+          resources: [{ resource: RESOURCE }, { resource: `https://api.example${path}` }],
+          verifier: issuer.verifier(),
+        }),
+      ).toThrow('must be plain');
+  });
 });
 
 describe('a guarded handler of Hono', () => {
