@@ -70,7 +70,11 @@ export function applyRules(options: RuledOptions, report: OptionReport, servesUs
       `must be false with lifetimes.accessToken above ${MAX_STATUS_SECONDS} seconds: statuses are kept for a day`,
     );
   }
-  const redirects: RedirectPolicy = { privateUseSchemes: options.privateUseSchemes };
+  const ownOrigin = URL.parse(options.issuer)?.origin;
+  const redirects: RedirectPolicy = {
+    privateUseSchemes: options.privateUseSchemes,
+    ...(ownOrigin !== undefined && { ownOrigin }),
+  };
   const definitions = options.resources ?? [];
   const resources = validateResources(definitions, report);
   const scopes = areScopesRead(definitions, report)

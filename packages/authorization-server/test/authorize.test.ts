@@ -157,7 +157,7 @@ describe('client and redirect URI', () => {
   it('[AS-REDIR-5 AS-REDIR-24] T005: never redirects to an unsafe URI in a stored client record', async () => {
     const t = await setScene();
     const legacy = [
-      'javascript:alert(1)', 'JaVaScRiPt:alert(1)', ' javascript:alert(1)', 'java\tscript:alert(1)', 'data:text/html,x',
+      `${ISSUER}/callback`, 'javascript:alert(1)', 'JaVaScRiPt:alert(1)', ' javascript:alert(1)', 'java\tscript:alert(1)', 'data:text/html,x',
       'vbscript:x', 'blob:https://x/y', 'file:///etc/passwd', 'view-source:https://x', 'http://evil.example/cb', 'myapp://cb',
       'com.example.app:/cb', 'https://evil.example;frame-ancestors/cb',
     ]; // biome-ignore format: a table

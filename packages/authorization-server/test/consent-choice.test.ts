@@ -244,6 +244,7 @@ describe('remembered consent', () => {
 
   it.each([
     ['another site links to it', { 'sec-fetch-site': 'cross-site' }],
+    ['another host of the same site links to it', { 'sec-fetch-site': 'same-site' }],
     ['the browser sends no Sec-Fetch-Site', { 'sec-fetch-site': undefined }],
     ['it is requested in a frame', { 'sec-fetch-dest': 'iframe' }],
     ['it is prefetched', { 'sec-purpose': 'prefetch' }],
@@ -263,6 +264,14 @@ describe('remembered consent', () => {
     expect(asksAgain(await t.visitor.open(requestOf({ scope: 'notes:read' })))).toBe(true);
     const silent = await t.visitor.open(requestOf({ scope: 'notes:read', prompt: 'none' }));
     expect(silent.left?.searchParams.get('error')).toBe('consent_required');
+  });
+
+  it('skips consent after a link of our own pages', async () => {
+    const t = await remember();
+    t.visitor.headers = { ...OWN_NAVIGATION, 'sec-fetch-site': 'same-origin' };
+    expect((await t.visitor.open(requestOf({ scope: 'notes:read' }))).left?.searchParams.has('code')).toBe(
+      true,
+    );
   });
 
   it('T067: issues no code for a HEAD request', async () => {

@@ -697,6 +697,10 @@ describe('T080 forged identities', () => {
     { description: 'another authorized party', lies: { claims: { aud: ['portcullis', 'x'], azp: 'x' } } },
     { description: 'a wrong issuer', lies: { claims: { iss: other } } },
     { description: 'an expired ID token', lies: { claims: { exp: 1_000_000 } } },
+    {
+      description: 'an ID token of the future',
+      lies: { claims: { iat: 9_999_999_999, exp: 99_999_999_999 } },
+    },
     { description: 'no subject', lies: { claims: { sub: undefined } } },
     { description: 'no signature', lies: { signature: 'none' as const } },
     { description: 'a signature by the client secret', lies: { signature: 'HS256' as const } },

@@ -216,6 +216,13 @@ describe('redirect URIs', () => {
     },
   );
 
+  it('[AS-REDIR-5] rejects a redirect URI on the origin of this server, where no client can be', async () => {
+    const t = await startServer();
+    for (const uri of [`${ISSUER}/callback`, `${ISSUER}:443/login`, ISSUER])
+      await expectRefused(t, { redirect_uris: [CALLBACK, uri] }, 'invalid_redirect_uri');
+    expect((await t.register({ redirect_uris: [`${ISSUER}:8443/callback`] })).status).toBe(201);
+  });
+
   it('drops redirect URIs of a private-use scheme that is not allowed, and keeps those that are', async () => {
     const uris = ['cursor://anysphere.cursor-mcp/oauth/callback', LOOPBACK];
     const strict = await startServer();
@@ -252,6 +259,29 @@ describe('other metadata', () => {
   ])('[AS-DCR-65] T041: rejects a registration that contradicts itself: %s', async (_what, metadata) => {
     const t = await startServer();
     await expectRefused(t, { redirect_uris: [CALLBACK], ...metadata }, 'invalid_client_metadata');
+  });
+
+  it('rejects a registration for DPoP-bound tokens, which this server does not issue', async () => {
+    const t = await startServer();
+    const metadata = { redirect_uris: [CALLBACK] };
+    await expectRefused(t, { ...metadata, dpop_bound_access_tokens: true }, 'invalid_client_metadata');
+    await expectRefused(t, { ...metadata, dpop_bound_access_tokens: 'true' }, 'invalid_client_metadata');
+    const { status, body } = await t.register({ ...metadata, dpop_bound_access_tokens: false });
+    expect([status, body['dpop_bound_access_tokens']]).toEqual([201, undefined]);
+  });
+
+  it.each([
+    ['is no JWT', 'trust me', 'invalid_software_statement'],
+    ['has only two parts', 'eyJhbGciOiJub25lIn0.e30', 'invalid_software_statement'],
+    [
+      'has no issuer that this server trusts',
+      'eyJhbGciOiJFUzI1NiJ9.e30.c2ln',
+      'unapproved_software_statement',
+    ],
+  ])('[AS-DCR-70] rejects a software statement that %s', async (_what, software_statement, error) => {
+    const t = await startServer();
+    await expectRefused(t, { redirect_uris: [CALLBACK], software_statement }, error);
+    expect((await t.register({ redirect_uris: [CALLBACK] })).status).toBe(201);
   });
 
   it('[AS-DCR-66] ignores unknown and language-tagged metadata of a registration', async () => {

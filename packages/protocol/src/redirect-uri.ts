@@ -3,12 +3,17 @@
  * match (open redirect).
  */
 import { OAuthError } from './errors.ts';
-import { readUrl } from './parsing/web-url.ts';
+import { isLoopbackHost, readUrl } from './parsing/web-url.ts';
 
 /** What the operator allows in addition to https and loopback. */
 export interface RedirectPolicy {
   /** Private-use schemes without colon, such as `cursor`. None by default. @see RFC 8252 §7.1 */
   readonly privateUseSchemes: readonly string[];
+  /**
+   * The origin of the authorization server, as the URL parser writes it. No client has an endpoint there: its code would
+   * be sent to our own pages.
+   */
+  readonly ownOrigin?: string;
 }
 
 /** https and loopback only. */
@@ -75,6 +80,9 @@ function schemeOf(uri: string): string | undefined {
 }
 
 function validateScheme(uri: string, scheme: string, policy: RedirectPolicy): RedirectUriValidation {
+  if (policy.ownOrigin !== undefined && isSameServer(new URL(uri), new URL(policy.ownOrigin))) {
+    return dangerous('must not be on this authorization server');
+  }
   if (scheme === 'https') return { kind: 'https' };
   if (scheme === 'http') {
     return loopbackParts(uri) === null
@@ -84,6 +92,13 @@ function validateScheme(uri: string, scheme: string, policy: RedirectPolicy): Re
   return policy.privateUseSchemes.some((allowed) => allowed.toLowerCase() === scheme)
     ? { kind: 'private-use' }
     : { kind: 'refused', reason: 'uses a private-use scheme that this server does not allow' };
+}
+
+/** Whether two URLs have one origin, where the loopback names are one host. */
+function isSameServer(one: URL, other: URL): boolean {
+  if (one.origin === other.origin && one.origin !== 'null') return true;
+  const areLoopback = isLoopbackHost(one.hostname) && isLoopbackHost(other.hostname);
+  return areLoopback && one.protocol === other.protocol && one.port === other.port;
 }
 
 function dangerous(reason: string): RedirectUriValidation {

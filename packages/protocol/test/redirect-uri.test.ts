@@ -48,6 +48,21 @@ describe('validateRedirectUri', () => {
     expect(validateRedirectUri(given)).toEqual({ kind: expected });
   });
 
+  it.each([
+    ['https://as.example', 'https://as.example/callback', 'dangerous'],
+    ['https://as.example', 'https://as.example:443/callback', 'dangerous'],
+    ['https://as.example', 'https://as.example:8443/callback', 'https'],
+    ['https://as.example', 'https://app.as.example/callback', 'https'],
+    ['http://127.0.0.1:8484', 'http://127.0.0.1:8484/callback', 'dangerous'],
+    ['http://127.0.0.1:8484', 'http://localhost:8484/callback', 'dangerous'],
+    ['http://localhost:8484', 'http://[::1]:8484/callback', 'dangerous'],
+    ['http://127.0.0.1:8484', 'http://127.0.0.1:8485/callback', 'loopback'],
+    ['http://127.0.0.1:8484', 'http://127.0.0.1/callback', 'loopback'],
+    ['http://127.0.0.1:8484', 'https://localhost:8484/callback', 'https'],
+  ])('validateRedirectUri, for a server at %s: %s is %s', (ownOrigin, given, expected) => {
+    expect(validateRedirectUri(given, { privateUseSchemes: [], ownOrigin }).kind).toBe(expected);
+  });
+
   it.each(scripts)('[AS-REDIR-5] T005 T037 validateRedirectUri condemns %j, whatever the policy', (given) => {
     const schemes = [
       'javascript',

@@ -43,8 +43,9 @@ export async function findRememberedConsent(
 }
 
 /**
- * Whether the browser says that the user navigated here from our own site or from none, in a top-level page. After a link from
- * another site, in a frame, for a prefetch, or without these headers, the page is shown.
+ * Whether the browser says that the user navigated here from our own origin or from none, in a top-level page. After a link from
+ * another origin, in a frame, for a prefetch, or without these headers, the page is shown. `same-site` is another host of the
+ * same registrable domain, or another port: neither speaks for this server.
  * @see Fetch Metadata Request Headers §2
  */
 function isUserNavigation({ method, headers }: HttpRequest): boolean {
@@ -52,7 +53,7 @@ function isUserNavigation({ method, headers }: HttpRequest): boolean {
     method === 'GET' &&
     !headers.has('sec-purpose') &&
     !headers.has('purpose') &&
-    ['same-origin', 'same-site', 'none'].includes(headers.get('sec-fetch-site') ?? '') &&
+    ['same-origin', 'none'].includes(headers.get('sec-fetch-site') ?? '') &&
     headers.get('sec-fetch-mode') === 'navigate' &&
     headers.get('sec-fetch-dest') === 'document'
   );

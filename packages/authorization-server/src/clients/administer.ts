@@ -1,5 +1,5 @@
 /** Client administration: adding, listing, disabling and removing clients. */
-import { OAuthError } from '@portcullis/protocol';
+import { OAuthError, type RedirectPolicy } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
 import type { ServerOptions } from '../options.ts';
 import { hashSecret, newIdentifier, newSecret } from '../secrets.ts';
@@ -43,7 +43,8 @@ export type ClientAdministrationContext = Pick<ServerContext, 'store' | 'clock' 
 
 /** Works with or without a running server. */
 export function createClientAdministration(configuration: ClientAdministrationContext): ClientAdministration {
-  const { store, clients, clock, events, redirects } = configuration;
+  const { store, clients, clock, events, issuer } = configuration;
+  const redirects: RedirectPolicy = { ...configuration.redirects, ownOrigin: new URL(issuer).origin };
   const describeWhole = createRegistrationResponse(configuration);
   return {
     async add(document) {

@@ -94,19 +94,33 @@ const schema = z.object({
   jwks_uri: z.exactOptional(secureUrlSchema),
   software_id: z.exactOptional(short),
   software_version: z.exactOptional(short),
+  software_statement: z.exactOptional(z.string()),
+  dpop_bound_access_tokens: z.exactOptional(z.boolean()),
 });
 
-type Requested = z.infer<typeof schema>;
+type Requested = Omit<z.infer<typeof schema>, 'software_statement' | 'dpop_bound_access_tokens'>;
 
 /**
  * Validates and completes client metadata. Unknown members are dropped, empty ones count as absent. A redirect URI
  * whose scheme this server does not allow is dropped if others remain; a dangerous or malformed one rejects the whole
  * registration.
- * @throws OAuthError `invalid_redirect_uri` or `invalid_client_metadata`, naming the member
+ * @throws OAuthError `invalid_redirect_uri`, `invalid_client_metadata`, `invalid_software_statement` or
+ * `unapproved_software_statement`, naming the member
  * @see RFC 7591 §2 and §3.2.2
  */
 export function readClientMetadata(json: unknown, policy: RegistrationPolicy): ClientMetadata {
-  const requested = readRequested(json);
+  const {
+    software_statement: statement,
+    dpop_bound_access_tokens: isBound,
+    ...requested
+  } = readRequested(json);
+  if (statement !== undefined) throw softwareStatementError(statement);
+  // Tokens that are not bound would be a silent downgrade. @see RFC 9449 §5.2
+  if (isBound === true) {
+    throw invalid(
+      'dpop_bound_access_tokens: this server issues no DPoP-bound tokens; leave it out or send false',
+    );
+  }
   const grantTypes = checkGrantTypes(requested, policy);
   const redirectUris = checkRedirectUris(requested, grantTypes, policy);
   const method = checkMethod(requested, grantTypes, policy);
@@ -127,8 +141,8 @@ export function readClientMetadata(json: unknown, policy: RegistrationPolicy): C
   };
 }
 
-function readRequested(json: unknown): Requested {
-  const reading = readDocument<Requested>(schema, withoutEmpty(json));
+function readRequested(json: unknown): z.infer<typeof schema> {
+  const reading = readDocument<z.infer<typeof schema>>(schema, withoutEmpty(json));
   const issues = 'issues' in reading ? reading.issues : translatedIssues(json);
   if (issues.length === 0 && 'document' in reading) return reading.document;
   const aboutRedirects = issues.every((issue) => issue.startsWith('redirect_uris'));
@@ -136,6 +150,16 @@ function readRequested(json: unknown): Requested {
     aboutRedirects ? 'invalid_redirect_uri' : 'invalid_client_metadata',
     issues.slice(0, 3).join('; '),
   );
+}
+
+/** No issuer of software statements is trusted, so even a well-formed one is refused. @see RFC 7591 §2.3 and §3.2.2 */
+function softwareStatementError(statement: string): OAuthError {
+  return /^(?:[\w-]+\.){2}[\w-]+$/.test(statement)
+    ? new OAuthError(
+        'unapproved_software_statement',
+        'software_statement: this server trusts no issuer of software statements; register without one',
+      )
+    : new OAuthError('invalid_software_statement', 'software_statement: must be a signed JWT');
 }
 
 /** Official SDKs send `""` for URLs that they do not have. */

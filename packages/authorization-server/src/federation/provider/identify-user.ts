@@ -3,7 +3,7 @@ import type * as oauth from 'oauth4webapi';
 import { checkAvailable, IdentityProviderError } from './error.ts';
 import { type FederatedUser, readFederatedUser, readOpenIdConnectUser } from './federated-user.ts';
 import { isJsonObject, translateResponse } from './response-formats.ts';
-import type { ProviderTransport } from './transport.ts';
+import { CLOCK_TOLERANCE, type ProviderTransport } from './transport.ts';
 
 type Claims = Readonly<Record<string, unknown>>;
 
@@ -17,6 +17,9 @@ export async function identifyUser(
   const { provider } = transport.identityProvider;
   if (provider.protocol === 'oauth') return fetchUser(transport, server, accessToken);
   if (idToken === undefined) throw new IdentityProviderError('misbehaved', 'no ID token');
+  // OpenID Connect Core 1.0 §3.1.3.7: the library checks exp and nbf, but not iat.
+  if (idToken.iat > transport.clock() + CLOCK_TOLERANCE)
+    throw new IdentityProviderError('misbehaved', 'its ID token was issued in the future');
   const user = readOpenIdConnectUser(provider.issuer, idToken);
   if (server.userinfo_endpoint === undefined) return user;
   // Userinfo may add claims. Its `sub` MUST match that of the ID token. @see OpenID Connect Core 1.0 §5.3.2

@@ -18,6 +18,8 @@ export interface ProviderTransport {
   /** Our client at the provider, and the clock by which times are checked. */
   client(): oauth.Client;
   readonly authentication: oauth.ClientAuth;
+  /** Epoch seconds. */
+  readonly clock: () => number;
   /** Runs requests with the provider's metadata. Everything that fails is an `IdentityProviderError`. */
   withServer<T>(work: (server: oauth.AuthorizationServer) => Promise<T>): Promise<T>;
 }
@@ -37,7 +39,7 @@ const MAX_CONCURRENT = 100;
 /** Exchanges of the longest operation: metadata, tokens, keys, the user, and a revocation if that failed. */
 const MAX_EXCHANGES = 5;
 /** Seconds by which the provider's clock may differ from ours. */
-const CLOCK_TOLERANCE = 10;
+export const CLOCK_TOLERANCE = 10;
 
 export function createProviderTransport(
   context: ServerContext,
@@ -63,6 +65,7 @@ export function createProviderTransport(
     responseFormat: responseFormats[provider.protocol === 'oauth' ? provider.responseFormat : 'standard'],
     fetch,
     options,
+    clock,
     client: () => ({
       client_id: clientId,
       [oauth.clockSkew]: clock() - Math.floor(Date.now() / 1000),
