@@ -43,7 +43,8 @@ export interface Client {
   /** What to declare under `extensions` in the client capabilities of each request, because of the grant. */
   readonly extensions: Readonly<Record<string, object>>;
   /**
-   * Like the platform's `fetch`, with an access token for this server. Signs in, refreshes and steps up as needed.
+   * Like the platform's `fetch`, with an access token for this server and the URLs below the path of its resource (see
+   * `sendTokenTo`); other URLs are requested without. Signs in, refreshes and steps up as needed.
    * @throws ClientError when no access token can be obtained, for example `sign_in_needed`
    * @see RFC 6750 §2.1, RFC 9449 §7.1
    */

@@ -34,6 +34,11 @@ export interface ClientOptions {
   readonly revision?: string;
   readonly versionHeader?: ProtocolVersionHeader;
   readonly scopes?: ScopeSettings;
+  /**
+   * Where on the server's origin its token is sent: to the server and everything below the path of its resource (the
+   * default), to the whole `origin`, or also to the URLs of the origin that the function accepts.
+   */
+  readonly sendTokenTo?: 'resource' | 'origin' | ((url: URL) => boolean);
   /** Origins besides an issuer's own whose endpoints and documents may be used. */
   readonly trustedOrigins?: readonly string[];
   /** Issuer as named by the server → issuer as named by its own metadata, where both are the same server. */

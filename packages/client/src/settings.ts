@@ -38,6 +38,7 @@ export interface ClientSettings {
   readonly profile: Profile | null;
   readonly versionHeader: ProtocolVersionHeader;
   readonly scopes: ScopeSettings;
+  readonly sendTokenTo: NonNullable<ClientOptions['sendTokenTo']>;
   readonly trustedOrigins: readonly string[];
   readonly issuerAliases: Readonly<Record<string, string>>;
   readonly resourceIndicators: Readonly<Record<string, string | null>>;
@@ -75,6 +76,7 @@ export function resolveClientOptions(options: ClientOptions): ClientSettings {
     profile: options.revision === undefined ? null : (findProfile(options.revision) ?? null),
     versionHeader: options.versionHeader ?? PROTOCOL_VERSION_HEADERS[0],
     scopes: options.scopes ?? {},
+    sendTokenTo: options.sendTokenTo ?? 'resource',
     trustedOrigins: options.trustedOrigins ?? [],
     issuerAliases: options.issuerAliases ?? {},
     resourceIndicators: options.resourceIndicators ?? {},
@@ -104,17 +106,21 @@ export function readServerUrl(serverUrl: string): string {
 }
 
 function findIssues(options: ClientOptions): readonly string[] {
-  const { grant = { kind: 'user' }, registration = {}, revision } = options;
+  const { grant = { kind: 'user' }, registration = {}, revision, sendTokenTo } = options;
   const issues = [...findUnknownNames(options)];
   if (isMachineGrant(grant) && (registration.preregistered ?? []).length === 0)
     issues.push(`the grant ${grant.kind} needs a preregistered client`);
   if (revision !== undefined && findProfile(revision) === undefined)
     issues.push(`revision must be one of ${profiles.map((profile) => profile.revision).join(', ')}`);
+  if (!['undefined', 'function'].includes(typeof sendTokenTo) && !TOKEN_TARGETS.has(sendTokenTo))
+    issues.push('sendTokenTo must be resource, origin or a function');
   const url = registration.metadataDocumentUrl;
   const urlIssue = url === undefined ? null : findDocumentUrlIssue(url);
   if (urlIssue !== null) issues.push(`metadataDocumentUrl ${urlIssue}`);
   return issues;
 }
+
+const TOKEN_TARGETS: ReadonlySet<unknown> = new Set(['resource', 'origin']);
 
 const OPTIONS: OptionNames<ClientOptions> = {
   serverUrl: true,
@@ -130,6 +136,7 @@ const OPTIONS: OptionNames<ClientOptions> = {
   revision: true,
   versionHeader: true,
   scopes: true,
+  sendTokenTo: true,
   trustedOrigins: true,
   issuerAliases: true,
   resourceIndicators: true,

@@ -22,11 +22,11 @@ describe('where the token goes', () => {
     const world = await createWorld();
     const other = await openParty();
     other.on('/', { body: 'caught' });
-    world.server.on('/away', { status: 307, headers: { location: `${other.origin}/` } });
+    world.server.on('/mcp/away', { status: 307, headers: { location: `${other.origin}/` } });
     const client = world.client();
     await client.fetch(world.serverUrl);
     expect(
-      await codeOf(client.fetch(`${world.server.origin}/away`, { method: 'POST', body: 'private' })),
+      await codeOf(client.fetch(`${world.server.origin}/mcp/away`, { method: 'POST', body: 'private' })),
     ).toBe('redirected');
     expect(other.log).toEqual([]);
   });
@@ -35,19 +35,19 @@ describe('where the token goes', () => {
     '[C-BEAR-60] not to %s',
     async (location) => {
       const world = await createWorld();
-      world.server.on('/away', { status: 302, headers: { location } });
-      expect(await codeOf(world.client().fetch(`${world.server.origin}/away`))).toBe('redirected');
+      world.server.on('/mcp/away', { status: 302, headers: { location } });
+      expect(await codeOf(world.client().fetch(`${world.serverUrl}/away`))).toBe('redirected');
     },
   );
 
-  it('follows redirects within the origin, keeping method and body where the status requires it', async () => {
+  it('follows redirects within the resource, keeping method and body where the status requires it', async () => {
     const world = await createWorld();
-    world.server.on('/moved', { status: 307, headers: { location: '/mcp' } });
-    world.server.on('/see', { status: 303, headers: { location: '/mcp' } });
+    world.server.on('/mcp/moved', { status: 307, headers: { location: '/mcp' } });
+    world.server.on('/mcp/see', { status: 303, headers: { location: '/mcp' } });
     const client = world.client();
     await client.fetch(world.serverUrl);
-    await client.fetch(`${world.server.origin}/moved`, { method: 'POST', body: 'kept' });
-    await client.fetch(`${world.server.origin}/see`, { method: 'POST', body: 'left' });
+    await client.fetch(`${world.serverUrl}/moved`, { method: 'POST', body: 'kept' });
+    await client.fetch(`${world.serverUrl}/see`, { method: 'POST', body: 'left' });
     expect(
       calls(world)
         .slice(2)
@@ -56,9 +56,9 @@ describe('where the token goes', () => {
       ['POST', 'kept'],
       ['GET', ''],
     ]);
-    world.server.on('/round', { status: 302, headers: { location: '/round' } });
-    expect(await codeOf(client.fetch(`${world.server.origin}/round`))).toBe('redirected');
-    const manual = await client.fetch(`${world.server.origin}/round`, { redirect: 'manual' });
+    world.server.on('/mcp/round', { status: 302, headers: { location: '/mcp/round' } });
+    expect(await codeOf(client.fetch(`${world.serverUrl}/round`))).toBe('redirected');
+    const manual = await client.fetch(`${world.serverUrl}/round`, { redirect: 'manual' });
     expect(manual.status).toBe(302);
   });
 

@@ -14,6 +14,7 @@ export interface ClientFlags {
   readonly issuerAlias?: readonly Pair[];
   readonly resourceFor?: readonly Pair[];
   readonly dpop?: 'when-required' | 'when-offered' | 'never';
+  readonly sendTokenTo?: 'resource' | 'origin';
   readonly json?: true;
 }
 
@@ -68,6 +69,12 @@ export function addClientOptions(command: Command): Command {
         'when-offered',
         'never',
       ]),
+    )
+    .addOption(
+      new Option(
+        '--send-token-to <where>',
+        'send the token below the path of the resource only (default), or to the whole origin of the server',
+      ).choices(['resource', 'origin']),
     )
     .addHelpText('after', `\n${exitCodeHelp}`);
 }

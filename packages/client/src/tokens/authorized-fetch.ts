@@ -1,4 +1,4 @@
-/** `fetch` with an access token for the server's own origin: renews rejected tokens, and steps up when scopes are missing. */
+/** `fetch` with an access token for the server's resource: renews rejected tokens, and steps up when scopes are missing. */
 import { readServerChallenge } from '../discovery/challenge.ts';
 import type { ClientSettings } from '../settings.ts';
 import type { Tokens } from '../storage/credentials.ts';
@@ -6,40 +6,42 @@ import type { ClientContext } from '../token-endpoint/client-context.ts';
 import { discardBody, type Fetch } from '../transport.ts';
 import { createSendWithTokens, type RepeatableRequest } from './send-with-tokens.ts';
 import type { RenewedTokens, TokenManager } from './token-manager.ts';
+import { createTokenTargets } from './token-target.ts';
 
 /** A parsed request URL. */
 interface Target {
   readonly text: string;
   readonly href: string;
-  readonly origin: string;
 }
 
 /** Creates the function. */
 export function createAuthorizedFetch(
-  settings: Pick<ClientSettings, 'fetch' | 'limits' | 'server'>,
+  settings: Pick<ClientSettings, 'fetch' | 'limits' | 'server' | 'sendTokenTo'>,
   tokenManager: TokenManager,
   context: ClientContext,
 ): Fetch {
   const { fetch, limits, server } = settings;
   const { origin } = new URL(server);
-  const send = createSendWithTokens(settings, context);
+  const isTokenTarget = createTokenTargets(settings);
+  const send = createSendWithTokens(settings, context, isTokenTarget);
   /** Callers mostly request the same URL again. */
-  let latest: Target = { text: server, href: server, origin };
+  let latest: Target = { text: server, href: new URL(server).href };
 
   return async function authorizedFetch(input, init) {
-    const target = targetOf(input);
-    // The token is for this server: requests to other origins are sent without it.
-    if (target.origin !== origin) return fetch(input, init);
-    const repeatable = isRepeatable(input, init) ? (init ?? {}) : await makeRepeatable(input, init);
+    const { href } = targetOf(input);
+    // Only the tokens say whether a URL outside of the server's own path belongs to their resource.
+    const isOwn = isTokenTarget(href, null);
+    if (!isOwn && new URL(href).origin !== origin) return fetch(input, init);
     const tokens = tokenManager.peek() ?? (await tokenManager.current());
-    return sendUntilAccepted({ href: target.href, init: repeatable }, tokens);
+    if (!isOwn && !isTokenTarget(href, tokens)) return fetch(input, init);
+    const repeatable = isRepeatable(input, init) ? (init ?? {}) : await makeRepeatable(input, init);
+    return sendUntilAccepted({ href, init: repeatable }, tokens);
   };
 
   function targetOf(input: string | URL | Request): Target {
     const text = typeof input === 'string' ? input : input instanceof Request ? input.url : input.href;
     if (text !== latest.text) {
-      const url = new URL(text);
-      latest = { text, href: url.href, origin: url.origin };
+      latest = { text, href: new URL(text).href };
     }
     return latest;
   }

@@ -16,7 +16,7 @@ export type ProtectedResourceResult =
 
 /**
  * The headers that a request to the protected server needs: `authorization`, and `dpop` for a bound token. Send them to
- * no other server.
+ * URLs below the path of the resource only, in whole segments, also after a redirect.
  * @see RFC 6750 §2.1, RFC 9449 §7.1
  */
 export async function protectedResourceHeaders(

@@ -1,23 +1,27 @@
-/** Sends one request to the protected server with tokens: DPoP nonces are supplied, redirects followed within its origin only. */
-import { ClientError } from '../errors.ts';
+/** Sends one request to the protected server with tokens: DPoP nonces are supplied, redirects followed within its resource only. */
+import { ClientError, sanitizeText } from '../errors.ts';
 import type { ClientSettings } from '../settings.ts';
 import type { Tokens } from '../storage/credentials.ts';
 import type { ClientContext } from '../token-endpoint/client-context.ts';
 import { discardBody } from '../transport.ts';
 import { processProtectedResourceResponse, protectedResourceHeaders } from './protected-resource.ts';
+import type { IsTokenTarget } from './token-target.ts';
 
 /** A request that can be sent more than once. */
 export interface RepeatableRequest {
-  /** Absolute URL within the server's origin. */
+  /** Absolute URL that may carry the token. */
   readonly href: string;
   readonly init: RequestInit;
 }
 
 /**
  * Sends a request; `null`: without tokens.
- * @throws ClientError `redirected` when the server redirects to another origin
+ * @throws ClientError `redirected` when the server redirects to where its token is not sent
  */
 export type SendWithTokens = (request: RepeatableRequest, tokens: Tokens | null) => Promise<Response>;
+
+const ORIGIN_ADVICE =
+  ' If the token is meant for the whole origin, allow that: sendTokenTo, --send-token-to origin.';
 
 const MAX_REDIRECTS = 5;
 
@@ -27,6 +31,7 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 export function createSendWithTokens(
   { fetch, server }: Pick<ClientSettings, 'fetch' | 'server'>,
   context: ClientContext,
+  isTokenTarget: IsTokenTarget,
 ): SendWithTokens {
   const { origin } = new URL(server);
 
@@ -44,7 +49,7 @@ export function createSendWithTokens(
     return retried;
   }
 
-  /** Follows redirects within the origin only: token and request are for this server. */
+  /** Follows redirects within the resource only: token and request are for this server. */
   async function sendAndFollow(request: RepeatableRequest, tokens: Tokens | null): Promise<Response> {
     let { href, init } = request;
     for (let redirects = 0; ; redirects += 1) {
@@ -55,6 +60,8 @@ export function createSendWithTokens(
       await discardBody(response);
       const next = URL.parse(location, href);
       if (next === null || next.origin !== origin) throw redirected(`to ${next?.origin ?? 'an invalid URL'}`);
+      if (!isTokenTarget(next.href, tokens))
+        throw redirected(`to ${sanitizeText(next.pathname)}, outside of its resource`, ORIGIN_ADVICE);
       if (redirects === MAX_REDIRECTS || request.init.redirect === 'error')
         throw redirected('too many times');
       href = next.href;
@@ -66,17 +73,19 @@ export function createSendWithTokens(
 
   async function send(href: string, init: RequestInit, tokens: Tokens | null): Promise<Response> {
     const { method = 'GET' } = init;
+    // New tokens may be for a smaller resource than the rejected ones.
+    const sent = isTokenTarget(href, tokens) ? tokens : null;
     const own =
-      tokens?.dpopKey == null
-        ? bearerHeader(tokens)
-        : await protectedResourceHeaders(context, tokens, { method, url: href });
+      sent?.dpopKey == null
+        ? bearerHeader(sent)
+        : await protectedResourceHeaders(context, sent, { method, url: href });
     return fetch(href, { ...init, headers: mergeHeaders(init.headers, own), redirect: 'manual' });
   }
 
-  function redirected(where: string): ClientError {
+  function redirected(where: string, advice = ''): ClientError {
     return new ClientError(
       'redirected',
-      `${origin} redirects the request ${where}. It was not followed; check the server's URL.`,
+      `${origin} redirects the request ${where}. It was not followed; check the server's URL.${advice}`,
     );
   }
 }
