@@ -56,7 +56,7 @@ export interface ClientOptions {
   readonly confirmStepUp?: (added: Scopes) => Promise<boolean>;
   /** Requests scopes again that were requested before and not granted, once each. `false` by default. */
   readonly retryStepUp?: boolean;
-  /** DPoP: where the server requires it (the default), wherever it is supported, or never. */
+  /** DPoP: where the server asks for it (the default), wherever its metadata and its authorization server's offer it, or never. */
   readonly dpop?: 'when-required' | 'when-offered' | 'never';
   readonly onEvent?: (event: ClientEvent) => void;
   /** Epoch milliseconds. */

@@ -418,18 +418,28 @@ describe('DPoP-bound tokens', () => {
     expect(calls(world)[1]?.headers.has('dpop')).toBe(false);
   });
 
+  const offer = { dpop_signing_alg_values_supported: ['ES256'] };
   it.each([
-    ['when-required', 'Bearer', false],
-    ['when-offered', 'Bearer', true],
-    ['never', 'Bearer, DPoP', false],
-  ] as const)('dpop %s with a challenge of %s: bound %j', async (dpop, challenge, bound) => {
-    const world = await boundWorld();
-    world.server.on('/mcp', ({ headers }) =>
-      headers.has('authorization')
-        ? { body: 'in' }
-        : { status: 401, headers: { 'www-authenticate': challenge } },
-    );
-    await world.client({ dpop }).fetch(world.serverUrl);
-    expect(world.as.asked('/token')[0]?.headers.has('dpop')).toBe(bound);
-  });
+    ['when-required', 'Bearer', {}, false],
+    ['when-required', 'Bearer', offer, false],
+    ['when-required', 'Bearer, DPoP', {}, true],
+    ['when-required', 'Bearer', { dpop_bound_access_tokens_required: true }, true],
+    ['when-offered', 'Bearer', {}, false],
+    ['when-offered', 'Bearer', { dpop_signing_alg_values_supported: ['RS256'] }, false],
+    ['when-offered', 'Bearer', offer, true],
+    ['when-offered', 'Bearer, DPoP', {}, true],
+    ['never', 'Bearer, DPoP', offer, false],
+  ] as const)(
+    'dpop %s with a challenge of %s and the metadata %j: bound %j',
+    async (dpop, challenge, resource, bound) => {
+      const world = await boundWorld({}, { resource });
+      world.server.on('/mcp', ({ headers }) =>
+        headers.has('authorization')
+          ? { body: 'in' }
+          : { status: 401, headers: { 'www-authenticate': challenge } },
+      );
+      await world.client({ dpop }).fetch(world.serverUrl);
+      expect(world.as.asked('/token')[0]?.headers.has('dpop')).toBe(bound);
+    },
+  );
 });

@@ -64,11 +64,10 @@ export function addClientOptions(command: Command): Command {
       ),
     )
     .addOption(
-      new Option('--dpop <when>', 'bind tokens to a key on this computer').choices([
-        'when-required',
-        'when-offered',
-        'never',
-      ]),
+      new Option(
+        '--dpop <when>',
+        'bind tokens to a key on this computer; when-offered: where the metadata of the server offers it too',
+      ).choices(['when-required', 'when-offered', 'never']),
     )
     .addOption(
       new Option(

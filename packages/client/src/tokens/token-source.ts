@@ -46,6 +46,11 @@ export interface TokenSourceServices {
   readonly endpoint: TokenEndpointContext;
 }
 
+/** The member of both servers' metadata. */
+interface DpopMetadata {
+  readonly dpop_signing_alg_values_supported?: readonly string[];
+}
+
 /** Creates the token source of a client. */
 export function createTokenSource(
   { grant, scopes: scopeSettings, dpop }: Pick<ClientSettings, 'grant' | 'scopes' | 'dpop'>,
@@ -84,11 +89,16 @@ export function createTokenSource(
     return requestMachineTokens(grant, endpoint, { ...input, fixedScopes: scopeSettings.only !== undefined });
   }
 
-  /** DPoP is used where both servers support it and the protected one requires it. @see RFC 9449 §5.1 and §7.1 */
+  /**
+   * DPoP is used where both servers support it. A protected server that says nothing about DPoP may accept bearer tokens
+   * only.
+   * @see RFC 9449 §5.1 and §7.1, RFC 9728 §2
+   */
   function usesDpop({ challenge, resourceMetadata, metadata }: DiscoveryResult): boolean {
-    const offered = metadata.dpop_signing_alg_values_supported?.includes(DPOP_ALGORITHM) === true;
-    if (!offered || dpop === 'never') return false;
-    const required = challenge.dpop || resourceMetadata?.dpop_bound_access_tokens_required === true;
-    return required || dpop === 'when-offered';
+    const supports = (document: DpopMetadata | null): boolean =>
+      document?.dpop_signing_alg_values_supported?.includes(DPOP_ALGORITHM) === true;
+    if (!supports(metadata) || dpop === 'never') return false;
+    if (challenge.dpop || resourceMetadata?.dpop_bound_access_tokens_required === true) return true;
+    return dpop === 'when-offered' && supports(resourceMetadata);
   }
 }

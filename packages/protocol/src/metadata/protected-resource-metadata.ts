@@ -9,6 +9,7 @@ export interface ProtectedResourceMetadata {
   readonly bearer_methods_supported?: readonly string[];
   readonly resource_name?: string;
   readonly resource_documentation?: string;
+  readonly dpop_signing_alg_values_supported?: readonly string[];
   readonly dpop_bound_access_tokens_required?: boolean;
 }
 

@@ -25,6 +25,7 @@ const schema = z.object({
   bearer_methods_supported: z.exactOptional(stringArraySchema),
   resource_name: z.exactOptional(z.string()),
   resource_documentation: z.exactOptional(z.string()),
+  dpop_signing_alg_values_supported: z.exactOptional(stringArraySchema),
   dpop_bound_access_tokens_required: z.exactOptional(z.boolean()),
 });
 
