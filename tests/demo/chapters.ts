@@ -151,7 +151,15 @@ export async function refresh(scene: Scene, { clientId, tokens }: Granted): Prom
     bearer(first.access_token),
   );
   checks.expect(chapter, 'request with the new token', 200, answer.status);
-  return { clientId, tokens: first };
+  scene.tell('     (the successor is used: from now on the first refresh token is an old one)\n');
+  const second = await readJson<Granted['tokens']>(await renew(first.refresh_token));
+  checks.expect(
+    chapter,
+    'the successor has one as well',
+    false,
+    second.refresh_token === first.refresh_token,
+  );
+  return { clientId, tokens: second };
 }
 
 export async function clientCredentials(scene: Scene): Promise<void> {

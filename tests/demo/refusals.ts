@@ -149,7 +149,7 @@ export async function rejectAtTokenEndpoint(scene: Scene, first: Granted, newest
     'an invented code': await token({ ...redeem, code: 'invented', code_verifier: verifier }),
     'a grant type that there is not': await token({ grant_type: 'password' }),
     'client credentials of a public client': await token({ grant_type: 'client_credentials' }),
-    'an old refresh token, late': await refresh(first.tokens.refresh_token),
+    'an old refresh token': await refresh(first.tokens.refresh_token),
     'its successor, after that': await refresh(newest.tokens.refresh_token),
   };
   const expected = {
@@ -157,7 +157,7 @@ export async function rejectAtTokenEndpoint(scene: Scene, first: Granted, newest
     'an invented code': '400 invalid_grant',
     'a grant type that there is not': '400 unsupported_grant_type',
     'client credentials of a public client': '400 unauthorized_client',
-    'an old refresh token, late': '400 invalid_grant',
+    'an old refresh token': '400 invalid_grant',
     'its successor, after that': '400 invalid_grant',
   };
   for (const what of Object.keys(expected) as (keyof typeof expected)[]) {

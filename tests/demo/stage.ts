@@ -22,7 +22,7 @@ export interface Stage {
   readonly withMetadata: Portcullis;
   /** Profile A without: default endpoints. */
   readonly withoutMetadata: Portcullis;
-  /** Profile B, with a grace period of one second. */
+  /** Profile B. */
   readonly profileB: Portcullis;
   /** Profile B, with access tokens that live for one second. */
   readonly shortLived: Portcullis;
@@ -38,7 +38,7 @@ export async function setStage(): Promise<Stage> {
   const [withMetadata, withoutMetadata, profileB, shortLived, delegating] = await Promise.all([
     startPortcullis({ profiles: ['2025-03-26'] }),
     startPortcullis({ profiles: ['2025-03-26'], metadata: false }),
-    startPortcullis({ profiles: ['2025-06-18'], clients: [robot], lifetimes: { refreshGrace: 1 } }),
+    startPortcullis({ profiles: ['2025-06-18'], clients: [robot] }),
     startPortcullis({ profiles: ['2025-06-18'], clients: [robot], lifetimes: { accessToken: 1 } }),
     startPortcullis(
       { profiles: ['2025-03-26'], identityProviders: [likeGithub(identityProvider)], localAccounts: false },

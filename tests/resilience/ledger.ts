@@ -7,7 +7,7 @@ export interface Family {
   readonly access: string[];
   /** The refresh token that it was given last. */
   refresh: string;
-  /** The one before: told again while the grace lasts. */
+  /** The one before: answered with the same successor until that is used. */
   former: string | null;
   /** Whether the answer to a refresh never came. */
   isUnsure: boolean;

@@ -26,7 +26,7 @@ export const cases: Readonly<Record<string, string>> = {
   T024: 'a body of another content type, parameters in the query',
   T026: 'a weaker way to authenticate than the one that was registered',
   T027: 'the refresh token of another client',
-  T028: 'an old refresh token after the grace',
+  T028: 'an old refresh token after its successor was used',
   T030: 'a client assertion for another audience, or for several',
   T031: 'a client assertion that is replayed, lives too long, is not yet valid, or is signed in another way',
   T032: 'an identity assertion, which no grant here takes',

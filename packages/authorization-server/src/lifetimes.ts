@@ -16,8 +16,11 @@ export interface Lifetimes {
   readonly refreshIdle: number;
   /** A grant, however often its tokens are refreshed. */
   readonly grant: number;
-  /** Grace period in which a rotated refresh token still returns the same successor. */
-  readonly refreshGrace: number;
+  /**
+   * How long a rotated refresh token still returns the same successor. `null`: until that successor has been used, so that a lost
+   * response never ends a session. A number: so long after its rotation; 0: never.
+   */
+  readonly refreshGrace: number | null;
   /** A registered client that never obtained a token is deleted. */
   readonly unusedClient: number;
   /** A registered client is deleted this long after its last token, unless it holds a live grant. */
@@ -32,13 +35,13 @@ export const defaultLifetimes: Lifetimes = {
   session: 14 * 86_400,
   refreshIdle: 30 * 86_400,
   grant: 365 * 86_400,
-  refreshGrace: 30,
+  refreshGrace: null,
   unusedClient: 86_400,
   usedClient: 90 * 86_400,
 };
 
-const lifetime = (name: keyof Lifetimes, description: string, minimum = 1): z.ZodType<number> =>
-  optional(seconds(minimum), description, { default: defaultLifetimes[name] });
+const lifetime = (name: Exclude<keyof Lifetimes, 'refreshGrace'>, description: string): z.ZodType<number> =>
+  optional(seconds(1), description, { default: defaultLifetimes[name] });
 
 export const lifetimesSchema: () => z.ZodType<Lifetimes> = lazy(() =>
   object<Lifetimes>({
@@ -48,10 +51,10 @@ export const lifetimesSchema: () => z.ZodType<Lifetimes> = lazy(() =>
     session: lifetime('session', 'browser session'),
     refreshIdle: lifetime('refreshIdle', 'refresh token that is not used'),
     grant: lifetime('grant', 'grant, however often its tokens are refreshed'),
-    refreshGrace: lifetime(
-      'refreshGrace',
-      'grace period after rotation in which a refresh token still returns the same successor',
-      0,
+    refreshGrace: optional(
+      seconds(0, undefined, ', or null').nullable(),
+      'how long a rotated refresh token returns the same successor again; `null`: until that successor is used; `0`: never',
+      { default: defaultLifetimes.refreshGrace },
     ),
     unusedClient: lifetime('unusedClient', 'registered client that never obtained a token'),
     usedClient: lifetime(

@@ -1,11 +1,34 @@
 /** Rules of a refresh token family: live, retried or reused (reuse detection). */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { recordRotation, refreshTokenState } from '../src/token/refresh-token-family.ts';
+import { refreshTokenState, rotateFamily } from '../src/token/refresh-token-family.ts';
 
 const GRACE = 30;
 
-describe('the state of a refresh token', () => {
+describe('the state of a refresh token, until its successor is used', () => {
+  const family = { generation: 12, rotations: '[[11,100]]' };
+  it.each([
+    { description: 'the live token, at any time', number: 12, now: 9999, expect: 'live' },
+    { description: 'its predecessor, at once', number: 11, now: 100, expect: 'retried' },
+    { description: 'its predecessor, after an hour', number: 11, now: 3700, expect: 'retried' },
+    { description: 'its predecessor, by a clock that went back', number: 11, now: 1, expect: 'retried' },
+    { description: 'the one before, in the same second', number: 10, now: 100, expect: 'reused' },
+    { description: 'the first token', number: 0, now: 100, expect: 'reused' },
+  ])('the state of $description is $expect', ({ number, now, expect: active }) => {
+    expect(refreshTokenState(number, family, now, null)).toBe(active);
+  });
+});
+
+describe('the state of a refresh token, without retries', () => {
+  it.each([
+    { description: 'the live token', number: 12, expect: 'live' },
+    { description: 'its predecessor, in the same second', number: 11, expect: 'reused' },
+  ])('the state of $description is $expect', ({ number, expect: active }) => {
+    expect(refreshTokenState(number, { generation: 12, rotations: '[[11,100]]' }, 100, 0)).toBe(active);
+  });
+});
+
+describe('the state of a refresh token, within a grace period', () => {
   const family = { generation: 12, rotations: '[[5,100],[9,110],[10,125]]' };
   it.each([
     { description: 'the live token, at any time', number: 12, now: 9999, expect: 'live' },
@@ -37,7 +60,7 @@ describe('the record of rotations', () => {
     fc.assert(
       fc.property(
         steps,
-        fc.integer({ min: 0, max: 40 }),
+        fc.integer({ min: 1, max: 40 }),
         fc.integer({ min: 0, max: 80 }),
         (waits, grace, later) => {
           const rotatedAt: number[] = [];
@@ -45,7 +68,7 @@ describe('the record of rotations', () => {
           let now = 1_800_000_000;
           for (const wait of waits) {
             now += wait;
-            family = { generation: family.generation + 1, rotations: recordRotation(family, now, grace) };
+            family = rotateFamily(family, now, grace);
             rotatedAt.push(now);
           }
           now += later;
@@ -63,9 +86,24 @@ describe('the record of rotations', () => {
   it('the record of rotations stays short, however often a token is rotated', () => {
     let family = { generation: 0, rotations: '' };
     for (let step = 0; step < 20_000; step += 1) {
-      const rotations = recordRotation(family, 1_800_000_000 + Math.floor(step / 60), GRACE);
-      family = { generation: family.generation + 1, rotations };
+      family = rotateFamily(family, 1_800_000_000 + Math.floor(step / 60), GRACE);
     }
     expect(JSON.parse(family.rotations)).toHaveLength(GRACE + 1);
+  });
+
+  it('the record of rotations is the latest one only, where no clock decides', () => {
+    const families = [100, 101, 101, 140].reduce(
+      (rotated, now) => [
+        ...rotated,
+        rotateFamily(rotated.at(-1) ?? { generation: 0, rotations: '' }, now, null),
+      ],
+      [] as ReturnType<typeof rotateFamily>[],
+    );
+    expect(families.map(({ rotations }) => rotations)).toEqual([
+      '[[0,100]]',
+      '[[1,101]]',
+      '[[1,101]]',
+      '[[3,140]]',
+    ]);
   });
 });

@@ -1,4 +1,4 @@
-/** The grant type refresh_token: rotation, a grace period for retries, and reuse detection per family. */
+/** The grant type refresh_token: rotation, retries with the same successor, and reuse detection per family. */
 import { openStore } from '@portcullis/store';
 import { describe, expect, it } from 'vitest';
 import { createKeyAdministration } from '../src/index.ts';
@@ -28,7 +28,7 @@ async function refresh(t: ServerUnderTest, token: unknown, more: Record<string, 
 }
 
 describe('a refresh', () => {
-  it('[AS-ROT-1 AS-ROT-2 AS-REF-62 AS-TOK-2 AS-TOK-65] a refresh rotates the refresh token, and the old one ends after the grace period', async () => {
+  it('[AS-ROT-1 AS-ROT-2 AS-REF-62 AS-TOK-2 AS-TOK-65] a refresh rotates the refresh token, and the old one ends once its successor is used', async () => {
     const { t, token, accessToken } = await started();
     const next = await refresh(t, token);
     expect(next.status).toBe(200);
@@ -41,7 +41,7 @@ describe('a refresh', () => {
     });
     expect(next.token).not.toBe(token);
     expect(next.body['access_token']).not.toBe(accessToken);
-    t.clock.now += 31;
+    expect((await refresh(t, next.token)).status).toBe(200);
     expect(await refresh(t, token)).toMatchObject({ status: 400, error: 'invalid_grant' });
   });
 
@@ -69,17 +69,47 @@ describe('a refresh', () => {
 });
 
 describe('a retry', () => {
-  it('a retry in the grace period gets the same successor, which works', async () => {
+  it('a retry gets the same successor, which works, as long as that was not used', async () => {
     const { t, token } = await started();
     const first = await refresh(t, token);
-    t.clock.now += 30;
-    const second = await refresh(t, token);
-    expect([second.status, second.token]).toEqual([200, first.token]);
-    expect(t.events.map(({ type }) => type).slice(-2)).toEqual([
-      'refresh_token.rotated',
-      'refresh_token.retried',
+    for (const wait of [0, 31, 3600, 20 * DAY]) {
+      t.clock.now += wait;
+      expect(await refresh(t, token)).toMatchObject({ status: 200, token: first.token });
+    }
+    expect(t.events.filter(({ type }) => type.startsWith('refresh_token.'))).toMatchObject([
+      { type: 'refresh_token.rotated' },
+      { type: 'refresh_token.retried', secondsSinceRotation: 0 },
+      { type: 'refresh_token.retried', secondsSinceRotation: 31 },
+      { type: 'refresh_token.retried', secondsSinceRotation: 3631 },
+      { type: 'refresh_token.retried', secondsSinceRotation: 20 * DAY + 3631 },
     ]);
     expect((await refresh(t, first.token)).status).toBe(200);
+  });
+
+  it('a retry neither prolongs the idle timeout of the successor nor outlives it', async () => {
+    const { t, token } = await started();
+    const first = await refresh(t, token);
+    t.clock.now += 30 * DAY - 1;
+    const before = t.snapshot();
+    expect(await refresh(t, token)).toMatchObject({ status: 200, token: first.token });
+    t.clock.now += 1;
+    for (const one of [token, first.token]) {
+      expect(await refresh(t, one)).toMatchObject({ status: 400, error: 'invalid_grant' });
+    }
+    expect(t.snapshot()).toBe(before);
+  });
+
+  it('a client that loses the response to every other refresh keeps its session', async () => {
+    const { t, token } = await started();
+    let current = token;
+    for (let round = 0; round < 10; round += 1) {
+      const lost = await refresh(t, current);
+      t.clock.now += DAY;
+      const retried = await refresh(t, current);
+      expect(retried).toMatchObject({ status: 200, token: lost.token });
+      current = retried.token;
+    }
+    expect(t.events.map(({ type }) => type)).not.toContain('refresh_token.reuse_detected');
   });
 
   it('fifty concurrent refreshes get one successor', async () => {
@@ -104,27 +134,49 @@ describe('a retry', () => {
 });
 
 describe('reuse', () => {
-  it('[AS-REF-63 AS-TTL-1] T028 reuse after the grace period revokes that family, its newest token and its access tokens', async () => {
+  it('[AS-REF-63 AS-TTL-1] T028 reuse after the successor was used revokes that family, its newest token and its access tokens', async () => {
     const { t, token } = await started();
     const bystander = await t.signIn();
     const next = await refresh(t, token);
-    const claims = claimsOf(next.body['access_token']) as never;
+    const last = await refresh(t, next.token);
+    const claims = claimsOf(last.body['access_token']) as never;
     expect(await t.server.isLive(claims)).toBe(true);
-    t.clock.now += 31;
     expect(await refresh(t, token)).toMatchObject({ status: 400, error: 'invalid_grant' });
     expect(t.events.at(-2)).toMatchObject({
       type: 'refresh_token.reuse_detected',
       clientId: 'desktop',
       accountId: ACCOUNT,
     });
-    expect(await refresh(t, next.token)).toMatchObject({ status: 400, error: 'invalid_grant' });
+    expect(await refresh(t, last.token)).toMatchObject({ status: 400, error: 'invalid_grant' });
     expect(await t.server.isLive(claims)).toBe(false);
     expect((await refresh(t, bystander.body['refresh_token'])).status).toBe(200);
+  });
+
+  it('T028 a stolen predecessor is noticed as soon as one of its two holders refreshes twice in a row', async () => {
+    const { t, token } = await started();
+    const client = await refresh(t, token);
+    const attacker = await refresh(t, token);
+    expect(attacker.token).toBe(client.token);
+    const ahead = await refresh(t, attacker.token);
+    const further = await refresh(t, ahead.token);
+    expect(further.status).toBe(200);
+    expect(await refresh(t, client.token)).toMatchObject({ status: 400, error: 'invalid_grant' });
+    expect(t.events.map(({ type }) => type)).toContain('refresh_token.reuse_detected');
+    expect((await refresh(t, further.token)).error).toBe('invalid_grant');
   });
 
   it('[AS-REF-62] without a grace period a second use is reuse at once, even within the same second', async () => {
     const { t, token } = await started({ lifetimes: { refreshGrace: 0 } });
     const next = await refresh(t, token);
+    expect((await refresh(t, token)).error).toBe('invalid_grant');
+    expect((await refresh(t, next.token)).error).toBe('invalid_grant');
+  });
+
+  it('with a grace period in seconds, a retry is reuse afterwards, although the successor was not used', async () => {
+    const { t, token } = await started({ lifetimes: { refreshGrace: 30 } });
+    const next = await refresh(t, token);
+    t.clock.now += 30;
+    expect(await refresh(t, token)).toMatchObject({ status: 200, token: next.token });
     t.clock.now += 1;
     expect((await refresh(t, token)).error).toBe('invalid_grant');
     expect((await refresh(t, next.token)).error).toBe('invalid_grant');
@@ -132,8 +184,8 @@ describe('reuse', () => {
 });
 
 describe('a family', () => {
-  it('each refresh token keeps its own grace period, however many tokens follow', async () => {
-    const { t, token } = await started();
+  it('with a grace period in seconds, each refresh token keeps its own, however many tokens follow', async () => {
+    const { t, token } = await started({ lifetimes: { refreshGrace: 30 } });
     const second = await refresh(t, token);
     t.clock.now += 20;
     const third = await refresh(t, second.token);
@@ -148,8 +200,7 @@ describe('a family', () => {
 
   it('[AS-REF-63] T138 fifty concurrent uses of an old refresh token revoke the family once', async () => {
     const { t, token } = await started();
-    const next = await refresh(t, token);
-    t.clock.now += 31;
+    const next = await refresh(t, (await refresh(t, token)).token);
     const answers = await Promise.all(Array.from({ length: 50 }, () => refresh(t, token)));
     expect(new Set(answers.map(({ error }) => error))).toEqual(new Set(['invalid_grant']));
     expect(t.events.filter(({ type }) => type === 'refresh_token.reuse_detected')).toHaveLength(1);

@@ -24,6 +24,15 @@ type EventContext = {
   readonly reference?: string;
 };
 
+/** What a client did with a refresh token. */
+export type RefreshTokenUse =
+  | { readonly type: 'refresh_token.rotated' | 'refresh_token.reuse_detected' }
+  | {
+      readonly type: 'refresh_token.retried';
+      /** Few after a parallel request, more after a lost response, and always many where two parties hold the token. */
+      readonly secondsSinceRotation: number;
+    };
+
 /** An audit event. None contains a secret, a code or a token. */
 export type AuthorizationEvent = EventContext &
   (
@@ -108,13 +117,8 @@ export type AuthorizationEvent = EventContext &
     | { readonly type: 'token.first_used' }
     /** A protected resource got a provider token; `scopes` are those of the provider. */
     | { readonly type: 'provider_token.released'; readonly identityProvider: string }
-    | {
-        readonly type:
-          | 'refresh_token.rotated'
-          | 'refresh_token.retried'
-          | 'refresh_token.reuse_detected'
-          | 'token.revoked';
-      }
+    | RefreshTokenUse
+    | { readonly type: 'token.revoked' }
     | { readonly type: 'key.created' | 'key.rotated' | 'key.removed'; readonly keyId: string }
     | { readonly type: 'key.reencrypted' | 'audit.dropped'; readonly count: number }
     | { readonly type: 'key_ring.refresh_failed'; readonly reason: string }

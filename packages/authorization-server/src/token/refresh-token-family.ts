@@ -1,4 +1,4 @@
-/** Refresh token families: rotation, grace period and reuse detection, with one stored record per family. */
+/** Refresh token families: rotation, retries and reuse detection, with one stored record per family. */
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import type { ServerContext } from '../context.ts';
 import { deriveKey } from '../encryption/encryptor.ts';
@@ -9,43 +9,49 @@ import type { FoundGrant, GrantRecord, RefreshTokenRecord } from '../store/index
 export type RefreshTokenState =
   /** It is the newest of its family and may be rotated. */
   | 'live'
-  /** It was rotated within the grace period: the request is a retry and gets the same successor. */
+  /** It was rotated, and its successor was not used yet: the request is a retry and gets the same successor. */
   | 'retried'
   /** It was rotated before that: it may have been stolen. */
   | 'reused';
 
-type FamilyRotations = Pick<RefreshTokenRecord, 'generation' | 'rotations'>;
+export type FamilyRotations = Pick<RefreshTokenRecord, 'generation' | 'rotations'>;
 
 /** The tokens from a number on, up to the next span, were rotated in one second. */
 type RotationSpan = readonly [from: number, at: number];
 
 /**
- * Refresh token reuse detection.
+ * Refresh token reuse detection. By default no clock decides: a client that sends the predecessor of the live token may have lost the
+ * response, however long ago; a token older than that has a successor that was received and used.
  * @param number of the token within its family
- * @param grace seconds after its rotation in which a token may be used again
+ * @param grace `null`: a token may be used again until its successor is used; otherwise for so many seconds after its rotation
  * @see RFC 9700 §4.14.2
  */
 export function refreshTokenState(
   number: number,
   family: FamilyRotations,
   now: number,
-  grace: number,
+  grace: number | null,
 ): RefreshTokenState {
   if (number >= family.generation) return 'live';
+  if (grace === null) return number === family.generation - 1 ? 'retried' : 'reused';
   const rotatedAt = parseRotations(family.rotations).findLast(([from]) => from <= number)?.[1];
-  return rotatedAt !== undefined && now <= rotatedAt + grace ? 'retried' : 'reused';
+  return rotatedAt !== undefined && grace > 0 && now <= rotatedAt + grace ? 'retried' : 'reused';
 }
 
-/** The rotations of a family whose live token is rotated now. Those past the grace period are dropped. */
-export function recordRotation(
+/** A family whose live token is rotated now. Rotations past the grace period are dropped. */
+export function rotateFamily(
   { generation, rotations }: FamilyRotations,
   now: number,
-  grace: number,
-): string {
+  grace: number | null,
+): FamilyRotations {
+  return { generation: generation + 1, rotations: recordRotation(generation, rotations, now, grace ?? 0) };
+}
+
+function recordRotation(number: number, rotations: string, now: number, grace: number): string {
   // Further rotations within one second add nothing.
   if (rotations.endsWith(`,${now}]]`)) return rotations;
   const withinGrace = parseRotations(rotations).filter(([, at]) => now <= at + grace);
-  return JSON.stringify([...withinGrace, [generation, now]]);
+  return JSON.stringify([...withinGrace, [number, now]]);
 }
 
 function parseRotations(rotations: string): readonly RotationSpan[] {
@@ -114,8 +120,7 @@ export function createRefreshTokens({
       return isGenuine(found, keys) ? found : null;
     },
     next({ grant, family }, now) {
-      const rotations = recordRotation(family, now, lifetimes.refreshGrace);
-      return issue(grant, { generation: family.generation + 1, seed: family.seed, rotations }, now);
+      return issue(grant, { ...rotateFamily(family, now, lifetimes.refreshGrace), seed: family.seed }, now);
     },
     successorOf({ grant, number, family }) {
       const [own = '', ...others] = keys.map((one) => computeToken(grant.id, number + 1, family.seed, one));

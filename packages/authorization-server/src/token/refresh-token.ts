@@ -1,17 +1,11 @@
-/** The refresh token grant: rotates refresh tokens, answers retries within the grace period, and revokes the family on reuse. */
+/** The refresh token grant: rotates refresh tokens, answers retries with the same successor, and revokes the family on reuse. */
 import { OAuthError, readRefreshRequest, temporarilyUnavailable } from '@portcullis/protocol';
+import type { RefreshTokenUse } from '../audit/events.ts';
 import type { AuthenticatedClient } from '../clients/verify-client-credentials.ts';
 import { createRateLimitCheck } from '../rate-limit/limiter.ts';
 import { type DownscopedAccess, downscope } from './downscope.ts';
 import type { GrantHandler, GrantServices } from './grant-handler.ts';
 import { type FoundRefreshToken, type RefreshTokenState, refreshTokenState } from './refresh-token-family.ts';
-
-/** The audit event of each use of a refresh token. */
-const EVENTS = {
-  live: 'refresh_token.rotated',
-  retried: 'refresh_token.retried',
-  reused: 'refresh_token.reuse_detected',
-} as const satisfies Record<RefreshTokenState, string>;
 
 /**
  * Everything that can fail the request is checked before the token is touched: a rejected refresh changes nothing. Only reuse
@@ -47,9 +41,9 @@ export function createRefreshGrant({
       until: grant.expiresAt,
     };
     const response = await issueAccessToken(holder, access, now);
-    const { state, successor } = await rotate(found, client, connection.address ?? null, now);
-    if (state === 'reused') await revokeFamily(found, now);
-    emit(state, found, access);
+    const { state, latest, successor } = await rotate(found, client, connection.address ?? null, now);
+    if (state === 'reused') await revokeFamily(latest, now);
+    emit(describe(state, latest, now), latest, access);
     return { ...response, refresh_token: successor };
   };
 
@@ -62,15 +56,15 @@ export function createRefreshGrant({
     client: AuthenticatedClient,
     from: string | null,
     now: number,
-  ): Promise<{ readonly state: RefreshTokenState; readonly successor: string }> {
+  ): Promise<Rotation> {
     let latest = found;
     for (let tries = 0; tries < 2; tries += 1) {
       const state = stateOf(latest, now);
-      if (state !== 'live') return { state, successor: refreshTokens.successorOf(latest) };
+      if (state !== 'live') return { state, latest, successor: refreshTokens.successorOf(latest) };
       const { text, record } = refreshTokens.next(latest, now);
       // Point of no return: the successor replaces the token.
       const outcome = await store.rotateRefreshToken(latest.grant.id, latest.family.hash, record, from);
-      if (outcome === 'rotated') return { state, successor: text };
+      if (outcome === 'rotated') return { state, latest, successor: text };
       latest = checkRefreshToken(await refreshTokens.find(latest.text), client, now);
     }
     throw temporarilyUnavailable('the store contradicts itself about a refresh token');
@@ -83,18 +77,33 @@ export function createRefreshGrant({
   /** Reuse detection cannot tell the legitimate client from an attacker, so the whole family is revoked. @see RFC 9700 §4.14.2 */
   async function revokeFamily(found: FoundRefreshToken, now: number): Promise<never> {
     const { id, resources: [resource = ''], scopes } = found.grant; // biome-ignore format: one list
-    if (await store.revokeGrant(id, now)) emit('reused', found, { resource, scopes });
+    if (await store.revokeGrant(id, now)) emit(describe('reused', found, now), found, { resource, scopes });
     throw invalid('reused');
   }
 
   function emit(
-    state: RefreshTokenState,
+    use: RefreshTokenUse,
     { grant }: FoundRefreshToken,
     { resource, scopes }: DownscopedAccess,
   ): void {
     const { id: grantId, clientId, accountId } = grant;
-    events({ type: EVENTS[state], clientId, accountId, grantId, resource, scopes });
+    events({ ...use, clientId, accountId, grantId, resource, scopes });
   }
+}
+
+/** What became of a refresh token. */
+interface Rotation {
+  readonly state: RefreshTokenState;
+  /** The token with its family as it was last read. */
+  readonly latest: FoundRefreshToken;
+  readonly successor: string;
+}
+
+/** The audit event of a use of a refresh token. */
+function describe(state: RefreshTokenState, { family }: FoundRefreshToken, now: number): RefreshTokenUse {
+  if (state === 'live') return { type: 'refresh_token.rotated' };
+  if (state === 'reused') return { type: 'refresh_token.reuse_detected' };
+  return { type: 'refresh_token.retried', secondsSinceRotation: Math.max(0, now - family.issuedAt) };
 }
 
 /** Rejects a refresh token issued to another client, or whose family or grant has ended. @see RFC 6749 §6 */
