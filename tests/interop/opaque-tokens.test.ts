@@ -33,6 +33,7 @@ async function start() {
       client_id: id,
       client_secret: `${id}-secret`,
       grant_types: ['client_credentials'],
+      scope: 'read',
     })),
     clock: () => clock.now,
   });

@@ -11,6 +11,7 @@ const robot = {
   client_id: 'nightly-export',
   client_secret: 'only for nights, and long enough',
   grant_types: ['client_credentials'],
+  scope: 'notes:read',
   token_endpoint_auth_method: 'client_secret_post',
 } as const;
 

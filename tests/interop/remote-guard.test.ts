@@ -35,6 +35,7 @@ beforeEach(async () => {
       client_id: id,
       client_secret: `${id}-secret`,
       grant_types: ['client_credentials'],
+      scope: 'read',
     })),
     clock: () => now,
   });

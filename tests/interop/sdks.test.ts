@@ -29,7 +29,12 @@ beforeAll(async () => {
   [server, browser, callback] = await Promise.all([
     startPortcullis({
       clients: [
-        { ...robot, grant_types: ['client_credentials'], token_endpoint_auth_method: 'client_secret_basic' },
+        {
+          ...robot,
+          grant_types: ['client_credentials'],
+          scope: 'notes:read notes:write',
+          token_endpoint_auth_method: 'client_secret_basic',
+        },
       ],
     }),
     launchChromium(),

@@ -8,6 +8,7 @@ const robot = {
   client_id: 'robot',
   client_secret: 'a secret of this robot, long enough',
   grant_types: ['client_credentials'],
+  scope: 'notes:read',
   token_endpoint_auth_method: 'client_secret_post',
 };
 

@@ -1,6 +1,6 @@
 /** The client credentials grant: applications that act on their own behalf, never as a user. */
 import { describe, expect, it } from 'vitest';
-import { basic, claimsOf, FILES, ISSUER, NOTES, startServer } from './server-under-test.ts';
+import { basic, CLIENTS, claimsOf, FILES, ISSUER, NOTES, startServer } from './server-under-test.ts';
 
 const GRANT = { grant_type: 'client_credentials' };
 const NIGHTLY = basic('nightly', 'nightly-secret');
@@ -23,7 +23,7 @@ const scoped = (scope: string) => ({
 
 describe('the client credentials grant', () => {
   it('[AS-GRANT-3 AS-JWT-64 X-CC-4 X-CC-12 AS-AUTH-60] an application gets a token in its own name, and no refresh token', async () => {
-    const { post, clock, server } = await startServer();
+    const { post, clock, server } = await startServer(scoped('notes:read files:read'));
     const { status, body } = await post('/token', GRANT, NIGHTLY);
     expect(status).toBe(200);
     expect(body).toEqual({
@@ -47,12 +47,12 @@ describe('the client credentials grant', () => {
   });
 
   it.each([
-    ['no scope: the default of the resource', {}, NOTES, 'notes:read'],
+    ['no scope: all that it registered there', {}, NOTES, 'notes:read notes:write'],
     ['a scope', { scope: 'notes:write' }, NOTES, 'notes:write'],
     ['another resource, all of it by default', { resource: FILES }, FILES, 'files:read'],
     ['both', { resource: FILES, scope: 'files:read' }, FILES, 'files:read'],
   ])('[AS-JWT-63 AS-TOK-66] an application may request %s', async (_what, wanted, audience, scope) => {
-    const { post } = await startServer();
+    const { post } = await startServer(scoped('notes:read notes:write files:read'));
     const { status, body } = await post('/token', { ...GRANT, ...wanted }, NIGHTLY);
     expect([status, body['scope'], claimsOf(body['access_token'])['aud']]).toEqual([200, scope, audience]);
   });
@@ -72,6 +72,13 @@ describe('the client credentials grant', () => {
     ['an unknown scope', {}, { scope: 'admin' }, 'invalid_scope'],
     ['a scope of another resource', {}, { scope: 'files:read' }, 'invalid_scope'],
     ['a scope that it has not registered', scoped('notes:read'), { scope: 'notes:write' }, 'invalid_scope'],
+    [
+      'a resource of which it registered no scope',
+      scoped('notes:read'),
+      { resource: FILES },
+      'invalid_scope',
+    ],
+    ['a scope without having registered any', {}, { scope: 'notes:read' }, 'invalid_scope'],
     ['an unknown resource', {}, { resource: 'https://evil.example' }, 'invalid_target'],
     ['a resource that is no URI', {}, { resource: 'notes' }, 'invalid_target'],
   ])(
@@ -85,6 +92,55 @@ describe('the client credentials grant', () => {
       expect((await post('/token', GRANT, NIGHTLY)).status).toBe(200);
     },
   );
+
+  it('an application that registered no scope gets none', async () => {
+    const { post } = await startServer();
+    for (const resource of [NOTES, FILES]) {
+      const { status, body } = await post('/token', { ...GRANT, resource }, NIGHTLY);
+      const claims = claimsOf(body['access_token']);
+      expect([status, body['scope'], claims['scope'], claims['aud']]).toEqual([
+        200,
+        undefined,
+        undefined,
+        resource,
+      ]);
+    }
+  });
+
+  it('a client without grant types introspects for its resource, and gets no token', async () => {
+    const guard = { client_id: 'notes-server', client_secret: 'notes-server-secret', grant_types: [] };
+    const t = await startServer({ clients: [...CLIENTS.slice(0, 3), guard] });
+    const { body } = await t.signIn();
+    const own = basic('notes-server', 'notes-server-secret');
+    const before = t.snapshot();
+    for (const form of [
+      GRANT,
+      { grant_type: 'refresh_token', refresh_token: String(body['refresh_token']) },
+    ]) {
+      const refused = await t.post('/token', form, own);
+      expect([refused.status, refused.body['error']]).toEqual([400, 'unauthorized_client']);
+    }
+    expect(t.snapshot()).toBe(before);
+    const described = await t.post('/introspect', { token: String(body['access_token']) }, own);
+    expect(described.body).toMatchObject({ active: true, aud: NOTES, client_id: 'desktop' });
+  });
+
+  it('a client without grant types may be registered if it authenticates', async () => {
+    const t = await startServer();
+    const { status, body } = await t.register({ grant_types: [] });
+    expect([status, body['grant_types'], body['response_types'], typeof body['client_secret']]).toEqual([
+      201,
+      [],
+      [],
+      'string',
+    ]);
+    const own = basic(String(body['client_id']), String(body['client_secret']));
+    expect((await t.post('/token', GRANT, own)).body['error']).toBe('unauthorized_client');
+    const before = t.snapshot();
+    const open = await t.register({ grant_types: [], token_endpoint_auth_method: 'none' });
+    expect([open.status, open.body['error']]).toEqual([400, 'invalid_client_metadata']);
+    expect(t.snapshot()).toBe(before);
+  });
 
   it('rejects a client credentials request for two resources', async () => {
     const { post } = await startServer();

@@ -99,7 +99,8 @@ describe('oauth4webapi', () => {
   });
 
   it('[X-CC-4 AS-GRANT-3 AS-INTRO-61] oauth4webapi gets a token for an application and introspects it', async () => {
-    const { options } = await startToday();
+    const clients = CLIENTS.map((known) => ({ ...known, scope: 'notes:write' }));
+    const { options } = await startToday({ clients });
     const response = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...options });
     const as = await oauth.processDiscoveryResponse(issuer, response);
     const client = { client_id: 'nightly' };
@@ -166,7 +167,8 @@ describe('oauth4webapi', () => {
   });
 
   it('[AS-TOK-72] oauth4webapi reads the challenge of a rejected secret', async () => {
-    const { options } = await startToday();
+    const clients = CLIENTS.map((known) => ({ ...known, scope: 'notes:write' }));
+    const { options } = await startToday({ clients });
     const response = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...options });
     const as = await oauth.processDiscoveryResponse(issuer, response);
     const client = { client_id: 'nightly' };

@@ -48,7 +48,8 @@ async function ask(id: string, secret: string): Promise<readonly unknown[]> {
   return [response.status, error ?? typeof token];
 }
 
-const MACHINE = ['--grant', 'client_credentials', '--method', 'client_secret_basic'];
+const BASIC = ['--method', 'client_secret_basic'];
+const MACHINE = ['--grant', 'client_credentials', ...BASIC, '--scope', 'notes:read'];
 
 describe('clients add', () => {
   it('`clients add` adds a client that works immediately and shows its secret once', async () => {
@@ -88,6 +89,28 @@ describe('clients add', () => {
     );
     expect(readFileSync(file, 'utf8')).toBe(secret);
     expect((await clients('show', 'another')).code).toBe(1);
+  });
+
+  it('`clients add --grant none` adds a client that gets no token', async () => {
+    const { code, output, errors } = await clients('add', '--id', 'guard', '--grant', 'none', ...BASIC);
+    expect([code, errors]).toEqual([0, '']);
+    expect(await ask('guard', output.split('\n')[2] ?? '')).toEqual([400, 'unauthorized_client']);
+    const open = await clients('add', '--id', 'open', '--grant', 'none');
+    expect([open.code, open.errors]).toEqual([
+      1,
+      'portcullis: --method: a client without grant types must authenticate\n',
+    ]);
+    const both = await clients('add', '--id', 'both', '--grant', 'none', ...MACHINE);
+    expect([both.code, both.errors]).toEqual([1, 'portcullis: --grant none goes with no other --grant\n']);
+    for (const id of ['open', 'both']) expect((await clients('show', id)).code).toBe(1);
+  });
+
+  it('`clients add` warns if an application registers no scope', async () => {
+    const added = await clients('add', '--id', 'scopeless', '--grant', 'client_credentials', ...BASIC);
+    expect([added.code, added.errors]).toEqual([
+      0,
+      'portcullis: The client registered no scope, so its own tokens have none: name scopes with --scope\n',
+    ]);
   });
 
   it('`clients add` reads metadata from a file or standard input, and flags override it', async () => {

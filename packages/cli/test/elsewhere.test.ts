@@ -81,6 +81,7 @@ describe('for two servers elsewhere', () => {
     client_id: 'machine',
     client_secret: 'kept-by-the-machine-0123456789',
     grant_types: ['client_credentials'],
+    scope: 'greet admin',
   };
   const tokenFor = async (form: Readonly<Record<string, string>>) => {
     const response = await fetch(`${issuer}/token`, {

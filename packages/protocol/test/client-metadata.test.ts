@@ -162,6 +162,11 @@ describe('readClientMetadata completes', () => {
     });
   });
 
+  it('readClientMetadata accepts a confidential client without grant types and redirect URIs', () => {
+    const given = { grant_types: [], token_endpoint_auth_method: 'client_secret_basic' };
+    expect(read(given)).toMatchObject({ ...given, redirect_uris: [], response_types: [] });
+  });
+
   it('readClientMetadata accepts private-use schemes and internal hosts where the operator allows them', () => {
     const given = { ...sound, redirect_uris: ['cursor://host/cb'], jwks_uri: 'http://localhost:1/jwks' };
     expect(read(given, { ...operator, allowPrivateHosts: true })).toMatchObject({
@@ -343,7 +348,10 @@ describe('invalid_client_metadata', () => {
       description: 'T040 readClientMetadata rejects the refresh grant alone',
       given: { grant_types: ['refresh_token'] },
     },
-    { description: 'readClientMetadata rejects an empty list of grant types', given: { grant_types: [] } },
+    {
+      description: 'readClientMetadata rejects a public client without grant types',
+      given: { grant_types: [], response_types: [], token_endpoint_auth_method: 'none' },
+    },
     {
       description: '[AS-DCR-65] readClientMetadata rejects text in place of a list',
       given: { grant_types: 'authorization_code' },

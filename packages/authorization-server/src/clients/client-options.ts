@@ -50,12 +50,16 @@ export function clientsSchema(minimumSecret = 1): z.ZodType<readonly ClientDefin
       }),
       client_name: optional(text(), 'display name', { defaultText: 'its identifier' }),
       redirect_uris: optional(list(text('a URI')), 'redirect URIs'),
-      grant_types: optional(list(text()), '`authorization_code`, `refresh_token`, `client_credentials`, …', {
-        defaultText: '`authorization_code`',
-      }),
+      grant_types: optional(
+        list(text()),
+        '`authorization_code`, `refresh_token`, `client_credentials`, …; `[]` for a client that only introspects',
+        {
+          defaultText: '`authorization_code`',
+        },
+      ),
       response_types: optional(list(text()), '`code`', { defaultText: 'what the grant types need' }),
       scope: optional(text('a string of scopes'), 'maximum scope, separated by spaces', {
-        defaultText: 'no limit',
+        defaultText: 'no limit where a user consents, no scope with `client_credentials`',
       }),
       token_endpoint_auth_method: optional(
         text(),

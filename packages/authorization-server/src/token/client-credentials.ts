@@ -37,9 +37,8 @@ export function createClientCredentialsGrant({ context, issueAccessToken }: Gran
     const [named = served[0]] = request.resources.map((resource) => findResource(served, resource));
     const definition = resources.get(named ?? '');
     if (definition === undefined) throw new OAuthError('invalid_target', 'Name one protected resource.');
-    const allowed = { resources: served, scopes: allowedScopes(client, definition) };
-    const scopes = request.scopes ?? defaultScopes(client, definition);
-    const access = downscope(allowed, { resources: request.resources, scopes }, resources);
+    const allowed = { resources: served, scopes: checkScopes(client, definition) };
+    const access = downscope(allowed, request, resources);
     const holder = {
       subject: client.id,
       clientId: client.id,
@@ -59,12 +58,18 @@ export function createClientCredentialsGrant({ context, issueAccessToken }: Gran
   };
 }
 
-/** The scopes that the client registered; all scopes of the resource if it registered none. */
-function allowedScopes({ metadata }: AuthenticatedClient, definition: ResourceDefinition): Scopes {
-  return metadata.scope === undefined ? Object.keys(definition.scopes) : readScopes(metadata.scope);
-}
-
-/** The scopes of a request that names none: all that the client registered, otherwise the default scopes of the resource. */
-function defaultScopes({ metadata }: AuthenticatedClient, definition: ResourceDefinition): Scopes | null {
-  return metadata.scope === undefined ? (definition.defaultScopes ?? null) : null;
+/**
+ * The scopes that the client registered, which may be none: no user consents here, so nothing else can grant any. A client that
+ * registered scopes gets no token for a resource that has none of them.
+ * @see RFC 6749 §3.3
+ */
+function checkScopes({ metadata }: AuthenticatedClient, { scopes }: ResourceDefinition): Scopes {
+  const registered = readScopes(metadata.scope ?? '');
+  const offered = Object.keys(scopes);
+  const isForResource = offered.length === 0 || offered.some((scope) => registered.includes(scope));
+  if (registered.length === 0 || isForResource) return registered;
+  throw new OAuthError(
+    'invalid_scope',
+    'This client registered no scope of that resource: name another resource, or have one added to its scope.',
+  );
 }

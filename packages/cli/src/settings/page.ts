@@ -115,7 +115,7 @@ An authorization server alone, for two servers elsewhere, in which only apps fro
     {
       "client_id": "files-server",
       "client_secret": { "file": "/run/secrets/files-server" },
-      "grant_types": ["client_credentials"]
+      "grant_types": []
     }
   ],
   "lifetimes": { "accessToken": 300 },

@@ -180,11 +180,11 @@ function translatedIssues(json: unknown): readonly string[] {
   });
 }
 
-/** Drops grant types that the server does not offer, which RFC 7591 §3.2.1 permits. */
+/** Drops grant types that the server does not offer, which RFC 7591 §3.2.1 permits. An empty list is a client that only introspects. */
 function checkGrantTypes(requested: Requested, policy: RegistrationPolicy): readonly string[] {
   const declared = requested.grant_types ?? ['authorization_code'];
   const granted = [...new Set(declared)].filter((type) => policy.grantTypes.includes(type));
-  if (!granted.some((type) => type !== 'refresh_token')) {
+  if (declared.length > 0 && !granted.some((type) => type !== 'refresh_token')) {
     throw invalid(`grant_types: none of them can be registered here; use ${policy.grantTypes.join(', ')}`);
   }
   return granted;
@@ -245,6 +245,9 @@ function checkMethod(
   const confidential = grantTypes.find((type) => CONFIDENTIAL_GRANTS.includes(type));
   if (method === 'none' && confidential !== undefined) {
     throw invalid(`token_endpoint_auth_method: ${confidential} needs a confidential client`);
+  }
+  if (method === 'none' && grantTypes.length === 0) {
+    throw invalid('token_endpoint_auth_method: a client without grant types must authenticate');
   }
   return method as ClientAuthenticationMethod;
 }

@@ -10,7 +10,7 @@ import { cleanJson } from '../../terminal/clean.ts';
 import { warnOfScopes } from './scopes.ts';
 import type { Act, Flags } from './task.ts';
 
-const GRANTS = ['authorization_code', 'refresh_token', 'client_credentials', TOKEN_EXCHANGE];
+const GRANTS = ['authorization_code', 'refresh_token', 'client_credentials', TOKEN_EXCHANGE, 'none'];
 const METHODS = ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'];
 
 /** Flags that set a metadata member. */
@@ -32,10 +32,13 @@ export function addMetadataOptions(command: Command): void {
     .option('--redirect-uri <uri>', 'where authorization codes may be sent; repeatable', more)
     .option(
       '--grant <type>',
-      'authorization_code, refresh_token or client_credentials; repeatable',
+      'authorization_code, refresh_token or client_credentials; repeatable. none: it only introspects',
       (value: string, before?: readonly string[]) => more(readOneOf(value, GRANTS), before),
     )
-    .option('--scope <scopes>', 'its maximum scope, space-separated; unlimited by default')
+    .option(
+      '--scope <scopes>',
+      'its maximum scope, space-separated; unlimited by default, but none with client_credentials',
+    )
     .option(
       '--method <name>',
       'client_secret_basic, client_secret_post, private_key_jwt or none (default)',
@@ -119,10 +122,16 @@ function metadataOf({ id, clientName, redirectUri, grant, scope, method }: Flags
     ...(id !== undefined && { client_id: id }),
     ...(clientName !== undefined && { client_name: clientName }),
     ...(redirectUri !== undefined && { redirect_uris: redirectUri }),
-    ...(grant !== undefined && { grant_types: grant }),
+    ...(grant !== undefined && { grant_types: grantTypesOf(grant) }),
     ...(scope !== undefined && { scope }),
     ...(method !== undefined && { token_endpoint_auth_method: method }),
   };
+}
+
+function grantTypesOf(grants: readonly string[]): readonly string[] {
+  if (!grants.includes('none')) return grants;
+  if (grants.some((grant) => grant !== 'none')) throw new Error('--grant none goes with no other --grant');
+  return [];
 }
 
 /** Creates the file; never overwrites one. */

@@ -1,4 +1,4 @@
-/** Warns about scopes of a new client that no protected server defines: its token requests for them would be rejected later. */
+/** Warns about scopes of a new client: none for an application, or ones that no protected server defines. */
 import { findSimilarName } from '@portcullis/protocol/option-names';
 import { isObject, parseJson } from '../../json.ts';
 import type { Settings } from '../../settings/schema.ts';
@@ -9,16 +9,22 @@ import { issuerOf } from '../with-store.ts';
 const METADATA_TIMEOUT = 2_000;
 
 /**
- * Returns a warning for each unknown scope. It is not an error: the server that defines it may not be configured yet.
+ * Returns a warning for each unknown scope, or for none. It is not an error: the server that defines it may not be configured yet.
  * @param document the client's metadata
  */
 export async function warnOfScopes(
-  document: { readonly scope?: unknown },
+  document: { readonly scope?: unknown; readonly grant_types?: unknown },
   settings: Settings,
 ): Promise<readonly string[]> {
   const requested =
     typeof document.scope === 'string' ? document.scope.split(' ').filter((scope) => scope !== '') : [];
-  if (requested.length === 0) return [];
+  if (requested.length === 0) {
+    const { grant_types: grants } = document;
+    const isApplication = Array.isArray(grants) && grants.includes('client_credentials');
+    return isApplication
+      ? ['The client registered no scope, so its own tokens have none: name scopes with --scope']
+      : [];
+  }
   const known = await findScopes(settings);
   if (known === null) return [];
   return requested
