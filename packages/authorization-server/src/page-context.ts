@@ -2,6 +2,7 @@
 import type { ConnectionInfo, HttpRequest, HttpResponse } from '@portcullis/http';
 import type { FindClient } from './clients/find-client.ts';
 import type { ServerContext } from './context.ts';
+import type { Encryptor } from './encryption/encryptor.ts';
 import type { Federation } from './federation/federation.ts';
 import type { Cookie } from './http/cookies.ts';
 import type { CsrfTokens } from './http/csrf.ts';
@@ -16,6 +17,8 @@ export interface PageServices extends ServerContext {
   readonly findClient: FindClient;
   readonly sessions: Sessions;
   readonly csrfTokens: CsrfTokens;
+  /** Encrypts under the master key. */
+  readonly encryptor: Encryptor;
   /** Binds an authorization transaction to the browser that opened it. */
   readonly transactionCookie: Cookie;
   /** Rate limit of authorization requests and federated logins. */

@@ -6,6 +6,7 @@ import { createAccountRemovalRoutes } from './account/remove-account.ts';
 import { createAuthorizationRoutes } from './authorization/pipeline.ts';
 import { createConsentRoutes } from './consent/endpoint.ts';
 import type { ServerContext } from './context.ts';
+import { createEncryptor } from './encryption/encryptor.ts';
 import { createExternalUi } from './external-ui/external-ui.ts';
 import { defineCookie } from './http/cookies.ts';
 import { createCsrfTokens } from './http/csrf.ts';
@@ -55,6 +56,7 @@ export function createPages(
     ...shared,
     sessions: createSessions(context),
     csrfTokens: createCsrfTokens(context.options),
+    encryptor: createEncryptor(context.options.masterKey, context.options.previousMasterKeys),
     transactionCookie: defineCookie(issuer, 'browser'),
     chargeAuthorizationRequest: createRateLimitCheck(context, 'authorizations'),
   };

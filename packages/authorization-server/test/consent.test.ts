@@ -496,11 +496,23 @@ describe('a forged consent decision', () => {
     const transaction = await t.store.findTransaction(flowOf(consent), t.clock.now);
     if (transaction === null) throw new Error('the transaction is not there');
     const client_id = await t.registerClient({ redirect_uris: ['https://b.example/cb'] });
-    await t.store.openTransaction({ ...transaction, id: 'flow_gone', clientId: 'client_gone' });
-    await t.store.openTransaction({ ...transaction, id: 'flow_changed', clientId: client_id });
+    const copy = { ...transaction, encryptedState: null };
+    await t.store.openTransaction({ ...copy, id: 'flow_gone', clientId: 'client_gone' });
+    await t.store.openTransaction({ ...copy, id: 'flow_changed', clientId: client_id });
     const gone = await expectRefused(t, 400, () => t.visitor.open('/consent?flow=flow_gone'));
     expect(textOf(gone)).toContain('This app is not registered here');
     await expectRefused(t, 400, () => t.visitor.open('/consent?flow=flow_changed'));
+    await expectStillOpen(t, consent);
+  });
+
+  it('rejects consent for a transaction whose encrypted state belongs to another one', async () => {
+    const { t, consent } = await openConsent();
+    const transaction = await t.store.findTransaction(flowOf(consent), t.clock.now);
+    if (transaction === null) throw new Error('the transaction is not there');
+    expect(JSON.stringify(transaction)).not.toContain('xyz');
+    await t.store.openTransaction({ ...transaction, id: 'flow_other' });
+    const sight = await expectRefused(t, 400, () => t.visitor.open('/consent?flow=flow_other'));
+    expect(textOf(sight)).toContain('This request is no longer open');
     await expectStillOpen(t, consent);
   });
 });

@@ -86,11 +86,14 @@ const cookiesOf = (visitor: Scene['visitor'], of: string) =>
 const hiddenIn = ({ html }: Sight) =>
   [...html.matchAll(/name="token" value="([^"]+)"/g)].map(([, value = '']) => value);
 
+/** The state parameter of a client. */
+const STATE = 'state-of-a-client-QmFzZTY0';
+
 /** Everything that users and clients do with a server that has local accounts, and every secret involved. */
 async function useAccounts(location: string): Promise<Record<string, string | Buffer>> {
   const t = await setScene({ store: await openStore(location), registration: {} });
   const { body: registered } = await t.register({ redirect_uris: [CALLBACK], token_endpoint_auth_method: 'client_secret_post' });
-  const login = await t.visitor.open(requestOf({ scope: 'notes:read' }));
+  const login = await t.visitor.open(requestOf({ scope: 'notes:read', state: STATE }));
   const consent = await t.visitor.submit(login, { email: EMAIL, password: PASSWORD });
   const { left } = await t.visitor.submit(consent, { decision: 'allow' });
   const code = left?.searchParams.get('code') ?? '';
@@ -122,7 +125,7 @@ async function useAccounts(location: string): Promise<Record<string, string | Bu
     ...cookiesOf(t.visitor, 'Ada'),
     ...Object.fromEntries(hiddenIn(consent).map((token, index) => [`form token ${index}`, token])),
     password: PASSWORD, 'mistyped password': 'mistyped password', 'mistyped secret': 'mistyped-secret', 'guessed token': 'guessed-refresh-token',
-    code, 'unused code': unused, verifier: VERIFIER,
+    'state of a client': STATE, code, 'unused code': unused, verifier: VERIFIER,
     'access token': String(redeemed.body['access_token']), 'refresh token': String(redeemed.body['refresh_token']),
     'second access token': String(refreshed.body['access_token']), 'second refresh token': String(refreshed.body['refresh_token']),
     'key of the refresh token': String(redeemed.body['refresh_token']).split('~').at(-1) ?? '',

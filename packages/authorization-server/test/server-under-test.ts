@@ -233,7 +233,7 @@ async function storeCode(store: AuthorizationStore, issued: IssuedCode, now: num
     browserHash: hashSecret('browser'),
     redirectUri: issued.redirectUri ?? CALLBACK,
     redirectUriSent: issued.redirectUri !== null,
-    state: null,
+    encryptedState: null,
     approvedScopes: issued.scopes,
     forceLogin: false,
     identityProvider: null,

@@ -12,7 +12,7 @@ it('a sweep continues while batches are full', async () => {
       clientId: 'client_a',
       redirectUri: 'https://app.example/callback',
       redirectUriSent: true,
-      state: null,
+      encryptedState: null,
       codeChallenge: 'challenge',
       scopes: [],
       resources: [],

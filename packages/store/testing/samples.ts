@@ -150,7 +150,7 @@ export function newTransaction(
     clientId: newId('client'),
     redirectUri: 'http://127.0.0.1:33418/callback',
     redirectUriSent: true,
-    state: 'af0ifjsldkj',
+    encryptedState: 'AWv0ifjsldkj',
     codeChallenge: newHash(),
     scopes: ['notes:read', 'notes:write'],
     resources: ['https://mcp.example/notes'],

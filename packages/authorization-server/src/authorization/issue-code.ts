@@ -97,13 +97,13 @@ export function rejectTransaction(
 /** Once the redirect URI is proven and the user has answered, a failure is sent to the client by redirect, too. */
 async function completeTransaction(
   context: PageContext,
-  { record, target, client, decision }: AuthorizationTransaction,
+  { record, state, target, client, decision }: AuthorizationTransaction,
   code: AuthorizationCodeRecord | null,
   locate: (responseContext: AuthorizationResponseContext) => string,
 ): Promise<HttpResponse> {
   const { store, events, options } = context;
   const { issuer } = options;
-  const responseContext = { state: record.state ?? undefined, issuer };
+  const responseContext = { state, issuer };
   try {
     // Point of no return: the transaction, if it was stored, is deleted, and its code, if any, is valid.
     if (code !== null && decision?.source === 'remembered') await store.issueCode(code);

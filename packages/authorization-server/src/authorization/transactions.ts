@@ -8,6 +8,7 @@ import {
   type Scopes,
 } from '@portcullis/protocol';
 import type { ResolvedClient } from '../clients/client.ts';
+import { DecryptionError, stateContext } from '../encryption/encryptor.ts';
 import type { IdentityProvider } from '../federation/provider/identity-provider.ts';
 import type { PageContext } from '../page-context.ts';
 import { hashSecret, matchesSecret, newIdentifier, newSecret } from '../secrets.ts';
@@ -21,6 +22,8 @@ import { actingAccountOf, type ConsentDecision } from './next-step.ts';
 /** An authorization transaction: its record with everything that was proven about it. */
 export interface AuthorizationTransaction {
   readonly record: AuthorizationTransactionRecord;
+  /** The `state` parameter. */
+  readonly state: string | undefined;
   readonly client: ResolvedClient;
   readonly target: RedirectTarget;
   /** Where the user logs in; `null`: with a local account. */
@@ -73,7 +76,11 @@ export async function openTransaction(
   const { store, events, options, transactionCookie } = context;
   const secret = transactionCookie.read(request) ?? newSecret();
   const record = createRecord(context, { client, target, ...checked }, hashSecret(secret));
-  if (decision === null) await store.openTransaction(record);
+  const { state } = checked.authorizationRequest;
+  if (decision === null) {
+    const encryptedState = state === undefined ? null : encryptState(context, record.id, state);
+    await store.openTransaction({ ...record, encryptedState });
+  }
   const { resource, scopes } = checked;
   events({
     type: 'authorization.started',
@@ -85,7 +92,7 @@ export async function openTransaction(
   const accountId = actingAccountOf(record, checked.accountId);
   const cookie = transactionCookie.write(secret, options.lifetimes.transaction);
   return {
-    transaction: { record, client, target, identityProvider, accountId, decision },
+    transaction: { record, state, client, target, identityProvider, accountId, decision },
     cookies: decision === null ? [cookie] : [],
   };
 }
@@ -104,7 +111,7 @@ function createRecord(
     clientId: client.id,
     redirectUri: target.uri,
     redirectUriSent: parameters.one('redirect_uri') !== undefined,
-    state: authorizationRequest.state ?? null,
+    encryptedState: null,
     codeChallenge: authorizationRequest.codeChallenge,
     resources: [resource],
     scopes,
@@ -132,7 +139,8 @@ export async function findTransaction(
   const id = parameters.one(TRANSACTION_PARAMETER);
   if (id === undefined) return { missing: 'no-transaction' };
   const record = await store.findTransaction(id, clock());
-  if (record === null) return { missing: 'gone' };
+  const restored = record === null ? null : decryptState(context, record);
+  if (record === null || restored === null) return { missing: 'gone' };
   const secret = transactionCookie.read(request);
   if (secret === null) return { missing: 'no-cookie' };
   if (!matchesSecret(secret, record.browserHash)) return { missing: 'other-browser' };
@@ -147,6 +155,7 @@ export async function findTransaction(
   const signedIn = isSatisfied ? (user?.account.id ?? null) : null;
   return {
     record,
+    ...restored,
     ...clientRequest,
     user,
     identityProvider,
@@ -159,13 +168,14 @@ export async function findTransaction(
 
 /** Loads a transaction outside its browser, for the API of an external UI; `null` when it is no longer open. */
 export async function loadTransaction(
-  context: Pick<PageContext, 'store' | 'clock' | 'options' | 'findClient'>,
+  context: Pick<PageContext, 'store' | 'clock' | 'options' | 'findClient' | 'encryptor'>,
   id: string,
 ): Promise<AuthorizationTransaction | null> {
   const record = await context.store.findTransaction(id, context.clock());
   const clientRequest = record === null ? null : await restoreClientRequest(context, record);
-  if (record === null || clientRequest === null) return null;
-  return { record, ...clientRequest, identityProvider: null, accountId: null, decision: null };
+  const restored = record === null ? null : decryptState(context, record);
+  if (record === null || restored === null || clientRequest === null) return null;
+  return { record, ...restored, ...clientRequest, identityProvider: null, accountId: null, decision: null };
 }
 
 /** Proves client and redirect URI again: both may have changed since the transaction was opened. */
@@ -176,4 +186,30 @@ async function restoreClientRequest(
   const client = await findClient(clientId, 'resume');
   if (client === null) return null;
   return { client, target: checkRedirectUri(client.metadata.redirect_uris, redirectUri, options.redirects) };
+}
+
+/** Some clients put tokens or addresses into their state, so it is not stored in clear. */
+function encryptState(
+  { encryptor }: Pick<PageContext, 'encryptor'>,
+  transactionId: string,
+  state: string,
+): string {
+  return Buffer.from(encryptor.encrypt(Buffer.from(state), stateContext(transactionId))).toString(
+    'base64url',
+  );
+}
+
+/** The state of a stored transaction; `null` if it was encrypted under a master key that this process does not have. */
+function decryptState(
+  { encryptor }: Pick<PageContext, 'encryptor'>,
+  { id, encryptedState }: AuthorizationTransactionRecord,
+): Pick<AuthorizationTransaction, 'state'> | null {
+  if (encryptedState === null) return { state: undefined };
+  try {
+    const bytes = encryptor.decrypt(Buffer.from(encryptedState, 'base64url'), stateContext(id));
+    return { state: bytes.toString() };
+  } catch (error) {
+    if (error instanceof DecryptionError) return null;
+    throw error;
+  }
 }

@@ -105,6 +105,11 @@ export function dataKeyContext(id: string): string {
   return `data key ${id}`;
 }
 
+/** The encryption context of the `state` of an authorization transaction. */
+export function stateContext(transactionId: string): string {
+  return `state ${transactionId}`;
+}
+
 /** The encryption context of an account's TOTP secret. */
 export function totpSecretContext(accountId: string): string {
   return `totp secret ${accountId}`;

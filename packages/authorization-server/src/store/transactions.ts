@@ -14,8 +14,8 @@ export interface AuthorizationTransactionRecord {
   readonly redirectUri: string;
   /** Whether the request contained it: then the token request has to repeat it. */
   readonly redirectUriSent: boolean;
-  /** The `state` parameter; `null` when the request had none. @see RFC 6749 §4.1.1 */
-  readonly state: string | null;
+  /** The `state` parameter, encrypted and in base64url; `null` when the request had none. @see RFC 6749 §4.1.1 */
+  readonly encryptedState: string | null;
   /** The PKCE code challenge. @see RFC 7636 §4.3 */
   readonly codeChallenge: string;
   /** The requested scopes. */

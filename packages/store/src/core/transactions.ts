@@ -81,11 +81,11 @@ function completeInOneStatement(id: string, code: AuthorizationCodeRecord | null
 }
 
 function insertTransaction(transaction: AuthorizationTransactionRecord): Query {
-  const { id, browserHash, clientId, redirectUri, state, codeChallenge, accountId, approvedScopes } =
+  const { id, browserHash, clientId, redirectUri, encryptedState, codeChallenge, accountId, approvedScopes } =
     transaction;
   return sql`INSERT INTO authorization_transactions (id, browser_hash, client_id, redirect_uri, redirect_uri_sent, state, code_challenge,
       scopes, resources, account_id, approved_scopes, force_login, identity_provider, linked_grant_id, created_at, expires_at)
-    VALUES (${id}, ${browserHash}, ${clientId}, ${redirectUri}, ${Number(transaction.redirectUriSent)}, ${JSON.stringify(state)},
+    VALUES (${id}, ${browserHash}, ${clientId}, ${redirectUri}, ${Number(transaction.redirectUriSent)}, ${JSON.stringify(encryptedState)},
       ${codeChallenge}, ${JSON.stringify(transaction.scopes)}, ${JSON.stringify(transaction.resources)}, ${accountId},
       ${JSON.stringify(approvedScopes)}, ${Number(transaction.forceLogin)}, ${transaction.identityProvider}, ${transaction.linkedGrantId},
       ${transaction.createdAt}, ${transaction.expiresAt})`;
@@ -99,7 +99,7 @@ function readTransaction([row]: readonly TransactionRow[]): AuthorizationTransac
     clientId: row.client_id,
     redirectUri: row.redirect_uri,
     redirectUriSent: row.redirect_uri_sent === 1,
-    state: readJson(row.state),
+    encryptedState: readJson(row.state),
     codeChallenge: row.code_challenge,
     scopes: readJson(row.scopes),
     resources: readJson(row.resources),

@@ -140,7 +140,7 @@ function registration({ text, integer, table }: Dialect): readonly string[] {
   ];
 }
 
-/** `state` is JSON: clients choose it freely, and PostgreSQL's text cannot hold U+0000. */
+/** `state` is JSON: the encrypted state, or null. */
 function transactions({ text, integer, table }: Dialect): readonly string[] {
   return [
     `CREATE TABLE authorization_transactions (
