@@ -6,6 +6,7 @@ import {
   temporarilyUnavailable,
 } from '@portcullis/protocol';
 import { createLruCache } from '../lru-cache.ts';
+import { RENEWAL_PAUSE } from '../rate-limit/policies.ts';
 import { createSingleFlight } from '../single-flight.ts';
 import { type FetchJson, FetchJsonError } from './metadata-document/fetch-json.ts';
 import { type FreshnessPolicy, freshnessLifetime } from './metadata-document/http-cache-freshness.ts';
@@ -40,6 +41,8 @@ interface Copy {
   readonly keys: ClientKeySet;
   readonly fetchedAt: number;
   readonly freshUntil: number;
+  /** When their host was asked last, with or without success. */
+  readonly askedAt: number;
 }
 
 const NONE: ClientKeySet = { keys: [] };
@@ -65,18 +68,26 @@ export function createClientKeys(fetchJson: FetchJson, clock: () => number, time
 
   async function renew(url: string, copy: Copy | undefined, network: string | null): Promise<Copy> {
     try {
-      const result = await fetchJson({ url, limit: LARGEST, network, validators: null });
+      const result = await fetchJson({
+        url,
+        limit: LARGEST,
+        network,
+        isRenewal: copy !== undefined,
+        validators: null,
+      });
       const now = clock();
       const keys = readKeys(result.kind === 'found' ? result.json : null);
       return keep(url, {
         keys,
         fetchedAt: now,
+        askedAt: now,
         freshUntil: now + freshnessLifetime(result.headers, FRESHNESS, now),
       });
     } catch (error) {
       if (!(error instanceof FetchJsonError)) throw error;
-      if (copy !== undefined && error.issue !== 'gone' && clock() < copy.fetchedAt + LAST_GOOD_FOR)
-        return copy;
+      if (copy !== undefined && mayUseLastGood(copy, error)) {
+        return error.issue === 'budget' ? copy : keep(url, { ...copy, askedAt: clock() });
+      }
       if (error.issue === 'outage' || error.issue === 'budget') {
         throw temporarilyUnavailable(`client keys: ${error.reason}`, error.retryAfter, error);
       }
@@ -84,6 +95,13 @@ export function createClientKeys(fetchJson: FetchJson, clock: () => number, time
         reason: `client keys: ${error.reason}`,
       });
     }
+  }
+
+  /** Lack of budget is no failure of the host: unless it was asked just now, a key may have been withdrawn. */
+  function mayUseLastGood({ fetchedAt, askedAt, freshUntil }: Copy, { issue }: FetchJsonError): boolean {
+    const now = clock();
+    if (issue === 'gone' || now >= fetchedAt + LAST_GOOD_FOR) return false;
+    return issue !== 'budget' || now < Math.max(freshUntil, askedAt + RENEWAL_PAUSE);
   }
 
   function keep(url: string, copy: Copy): Copy {

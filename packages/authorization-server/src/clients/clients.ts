@@ -7,7 +7,6 @@ import { createValidateClientAssertion } from './client-assertion.ts';
 import { createClientKeys } from './client-keys.ts';
 import { createFindClient, type FindClient } from './find-client.ts';
 import { createClientConfigurationEndpoint } from './manage-registration.ts';
-import { createFetchBudget } from './metadata-document/fetch-budget.ts';
 import { createFetchJson } from './metadata-document/fetch-json.ts';
 import { createResolveDocumentClient } from './metadata-document/resolve-document-client.ts';
 import { createRegistrationEndpoint } from './register.ts';
@@ -26,7 +25,7 @@ export function createClients(context: ServerContext): Clients {
     options: { registration, metadataDocuments, outbound },
   } = context;
   // A budget for each: fetches of metadata documents must not keep known clients from authenticating by their keys.
-  const fetchOnBudget = () => createFetchJson({ ...outbound, budget: createFetchBudget(clock) });
+  const fetchOnBudget = () => createFetchJson({ ...outbound, clock });
   const findDocumentClient =
     metadataDocuments === null
       ? null

@@ -98,13 +98,20 @@ export const loginFailures: {
 };
 
 /**
- * Documents and keys fetched because a client names their URL, in each process, for documents and keys apart. By origin: few
- * clients of one host are new in a minute. In all: what unauthenticated requests can make this server send is small (SSRF, reflection).
+ * Documents and keys fetched because a client names their URL, in each process, for documents and keys apart. New ones by
+ * origin: few clients of one host are new in a minute. Renewals of known ones by URL, from a reserve of their own: requests
+ * that name new URLs must not keep this server from noticing that a known document was withdrawn. In all: what unauthenticated requests
+ * can make this server send is small (SSRF, reflection).
  */
-export const outboundFetches: Readonly<Record<'origin' | 'total', RateLimit>> = {
-  origin: { burst: 20, perMinute: 20 },
-  total: { burst: 120, perMinute: 120 },
+export const outboundFetches: Readonly<
+  Record<'new' | 'renewal', Readonly<Record<'target' | 'total', RateLimit>>>
+> = {
+  new: { target: { burst: 20, perMinute: 20 }, total: { burst: 120, perMinute: 120 } },
+  renewal: { target: { burst: 20, perMinute: 20 }, total: { burst: 120, perMinute: 120 } },
 };
+
+/** Seconds for which a host that was asked is not asked again where the budget for renewals is exhausted. */
+export const RENEWAL_PAUSE = 60;
 
 /**
  * Quotas that unauthenticated requests share (outbound fetches, unused registrations): one site may take this part of what is left, so

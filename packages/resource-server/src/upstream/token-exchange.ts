@@ -10,6 +10,7 @@ import {
   type FetchLimits,
   fetchWithoutRedirect,
   readTextBody,
+  withDeadline,
 } from '../verifiers/fetch-json.ts';
 import type { createClientAuthentication } from './client-authentication.ts';
 import { tokenExchangeError, type UpstreamAccessToken, type UpstreamTokenRequest } from './upstream-token.ts';
@@ -49,7 +50,7 @@ export function createTokenExchange({
         throw temporarilyUnavailable('the token endpoint cannot be reached', undefined, error);
       },
     );
-    const body = await readTextBody(response).then(parse, (error: unknown) => {
+    const body = await withDeadline(readTextBody(response), remote.timeout).then(parse, (error: unknown) => {
       throw temporarilyUnavailable('the response of the token endpoint cannot be read', undefined, error);
     });
     if (response.status !== 200) throw toExchangeError(response, body);

@@ -30,7 +30,7 @@ export function isSecureEndpoint(url: string): boolean {
 export async function fetchJson(url: string, limits: FetchLimits, init: RequestInit = {}): Promise<unknown> {
   const response = await fetchWithoutRedirect(url, limits, init);
   if (response.status !== 200) {
-    await response.body?.cancel();
+    void response.body?.cancel().catch(() => undefined);
     throw new Error(`${url} responded ${response.status}`);
   }
   return JSON.parse(await readTextBody(response));
@@ -42,16 +42,18 @@ export async function fetchWithoutRedirect(
   { fetch, timeout }: FetchLimits,
   { headers, ...init }: RequestInit,
 ): Promise<Response> {
-  const response = await fetch(url, {
+  const sent = fetch(url, {
     ...init,
     // Some runtimes do not support `error`. With `manual` they return the redirect, or a response without a status.
     redirect: 'manual',
     signal: AbortSignal.timeout(timeout),
     headers: { accept: 'application/json', ...headers },
   });
+  // A `fetch` of the application may ignore the signal.
+  const response = await withDeadline(sent, timeout);
   const isRedirect = response.status === 0 || (response.status >= 300 && response.status < 400);
   if (!isRedirect) return response;
-  await response.body?.cancel();
+  void response.body?.cancel().catch(() => undefined);
   throw new Error(`${url} responded with a redirect`);
 }
 

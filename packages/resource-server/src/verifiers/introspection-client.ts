@@ -104,7 +104,7 @@ export function createIntrospectionClient(
 }
 
 async function toFailure(response: Response): Promise<IntrospectionFailure> {
-  await response.body?.cancel();
+  void response.body?.cancel().catch(() => undefined);
   const { status, headers } = response;
   const wanted = Math.ceil(Number(headers.get('retry-after') ?? COOLDOWN)) || COOLDOWN;
   const quiet = Math.min(Math.max(wanted, COOLDOWN), LONGEST_COOLDOWN);

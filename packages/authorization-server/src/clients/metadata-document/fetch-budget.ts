@@ -1,45 +1,71 @@
-/** The budget of outbound fetches that clients cause: by origin of the URL, in all, and a fair share for each site that asks. */
+/** The budget of outbound fetches that clients cause: by target, in all, and for each site that asks a fair share of both. */
 import { sitePrefixOf } from '@portcullis/protocol';
 import { createTokenBuckets } from '../../rate-limit/limiter.ts';
-import { MAX_SHARE_OF_REST, outboundFetches } from '../../rate-limit/policies.ts';
+import { MAX_SHARE_OF_REST, type RateLimit } from '../../rate-limit/policies.ts';
 
 export interface FetchBudget {
   /**
    * Charges one fetch.
+   * @param target what is limited by itself: an origin or a URL
    * @param network that names the URL; `null` when it is unknown
    * @returns 0, or the seconds to wait
    */
-  take(origin: string, network: string | null): number;
+  take(target: string, network: string | null): number;
 }
 
 /** The key of the total budget. */
 const ALL = '';
 
-export function createFetchBudget(clock: () => number): FetchBudget {
-  const { origin: originLimit, total } = outboundFetches;
-  const siteLimit = total.burst * MAX_SHARE_OF_REST;
-  const origins = createTokenBuckets(originLimit, clock);
-  const sites = createTokenBuckets({ burst: siteLimit, perMinute: siteLimit }, clock);
-  const all = createTokenBuckets(total, clock);
+/** @param limits `target`: of each target; `total`: of all targets together */
+export function createFetchBudget(
+  clock: () => number,
+  limits: Readonly<Record<'target' | 'total', RateLimit>>,
+): FetchBudget {
+  const targets = createSharedBuckets(limits.target, clock);
+  const total = createSharedBuckets(limits.total, clock);
+  return {
+    take(target, network) {
+      const site = network === null ? null : sitePrefixOf(network);
+      const wait = Math.max(total.waitOf(ALL, site), targets.waitOf(target, site));
+      // A refusal costs nothing and evicts nothing.
+      if (wait > 0) return wait;
+      total.take(ALL, site);
+      targets.take(target, site);
+      return 0;
+    },
+  };
+}
+
+/** Token buckets of which each site may take a part of what is left. A `null` site is not limited by itself. */
+interface SharedBuckets {
+  waitOf(key: string, site: string | null): number;
+  take(key: string, site: string | null): void;
+}
+
+function createSharedBuckets(limit: RateLimit, clock: () => number): SharedBuckets {
+  const siteLimit = {
+    burst: limit.burst * MAX_SHARE_OF_REST,
+    perMinute: limit.perMinute * MAX_SHARE_OF_REST,
+  };
+  const all = createTokenBuckets(limit, clock);
+  const sites = createTokenBuckets(siteLimit, clock);
 
   /** Seconds until what a site has taken is its share of what is left. Both recover with time. */
-  const shareWait = (site: string): number => {
-    const taken = siteLimit - sites.available(site);
-    const excess = taken < 1 ? 0 : taken + 1 - all.available(ALL) * MAX_SHARE_OF_REST;
-    return excess <= 0 ? 0 : Math.ceil((excess * 60) / (2 * siteLimit));
+  const shareWait = (key: string, siteKey: string): number => {
+    const taken = siteLimit.burst - sites.available(siteKey);
+    const excess = taken < 1 ? 0 : taken + 1 - all.available(key) * MAX_SHARE_OF_REST;
+    return excess <= 0 ? 0 : Math.ceil((excess * 60) / (2 * siteLimit.perMinute));
   };
 
   return {
-    take(origin, network) {
-      const site = network === null ? null : sitePrefixOf(network);
-      const ownWait = site === null ? 0 : Math.max(sites.waitOf(site), shareWait(site));
-      const wait = Math.max(all.waitOf(ALL), origins.waitOf(origin), ownWait);
-      // A refusal costs nothing and evicts nothing.
-      if (wait > 0) return wait;
-      all.take(ALL);
-      origins.take(origin);
-      if (site !== null) sites.take(site);
-      return 0;
+    waitOf(key, site) {
+      if (site === null) return all.waitOf(key);
+      const siteKey = `${site} ${key}`;
+      return Math.max(all.waitOf(key), sites.waitOf(siteKey), shareWait(key, siteKey));
+    },
+    take(key, site) {
+      all.take(key);
+      if (site !== null) sites.take(`${site} ${key}`);
     },
   };
 }

@@ -1,7 +1,8 @@
 /** Fetches JSON from a URL that a client named: with the SSRF guard, limits of size and time, and a fetch budget. */
 import { parseStrictJson } from '@portcullis/http';
 import { beforeAbort, OutboundError, type OutboundFetch } from '@portcullis/http/outbound';
-import type { FetchBudget } from './fetch-budget.ts';
+import { outboundFetches } from '../../rate-limit/policies.ts';
+import { createFetchBudget } from './fetch-budget.ts';
 
 interface RemoteRequest {
   readonly url: string;
@@ -9,6 +10,8 @@ interface RemoteRequest {
   readonly limit: number;
   /** The network that causes the fetch; `null` when it is unknown. */
   readonly network: string | null;
+  /** Whether an earlier fetch of this URL succeeded: renewals have a budget of their own. */
+  readonly isRenewal: boolean;
   /** Of the cached copy; `null` without one. */
   readonly validators: Validators | null;
 }
@@ -52,12 +55,18 @@ interface FetchDependencies {
   readonly fetch: OutboundFetch;
   /** Milliseconds for the whole exchange. */
   readonly timeout: number;
-  readonly budget: FetchBudget;
+  /** Epoch seconds. */
+  readonly clock: () => number;
 }
 
-export function createFetchJson({ fetch, timeout, budget }: FetchDependencies): FetchJson {
-  return async ({ url, limit, network, validators }) => {
-    const retryAfter = budget.take(new URL(url).origin, network);
+/** Each has budgets of its own. */
+export function createFetchJson({ fetch, timeout, clock }: FetchDependencies): FetchJson {
+  const newFetches = createFetchBudget(clock, outboundFetches.new);
+  const renewals = createFetchBudget(clock, outboundFetches.renewal);
+  return async ({ url, limit, network, isRenewal, validators }) => {
+    const retryAfter = isRenewal
+      ? renewals.take(url, network)
+      : newFetches.take(new URL(url).origin, network);
     if (retryAfter > 0) {
       throw new FetchJsonError('budget', 'too many documents are being fetched', { retryAfter });
     }

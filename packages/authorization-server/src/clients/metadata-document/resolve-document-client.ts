@@ -2,6 +2,8 @@
 import { hash } from 'node:crypto';
 import { OAuthError } from '@portcullis/protocol';
 import type { ServerContext } from '../../context.ts';
+import { createLruCache } from '../../lru-cache.ts';
+import { RENEWAL_PAUSE } from '../../rate-limit/policies.ts';
 import { createSingleFlight } from '../../single-flight.ts';
 import type { ClientMetadataDocumentRecord } from '../../store/index.ts';
 import type { ResolvedClient } from '../client.ts';
@@ -18,6 +20,9 @@ const FRESHNESS: FreshnessPolicy = { maxAge: 86_400, defaultAge: 300 };
 
 /** Seconds for which the last good copy is used while its host fails. */
 const LAST_GOOD_FOR = 7 * 86_400;
+
+/** Failed fetches that each process remembers. */
+const REMEMBERED_FAILURES = 1000;
 
 /** Seconds for which the document of a client without a grant is stored. */
 const UNUSED_LIFETIME = 3600;
@@ -40,6 +45,11 @@ export function createResolveDocumentClient(
   trust: DocumentTrustPolicy,
   fetchJson: FetchJson,
 ): ResolveDocumentClient {
+  /** Documents whose last fetch by this process failed. */
+  const askedInVain = createLruCache<{ readonly at: number; readonly isWithdrawn: boolean }>(
+    REMEMBERED_FAILURES,
+  );
+  const isWithdrawn = (url: string) => askedInVain.get(url)?.isWithdrawn === true;
   const singleFlight = createSingleFlight<ClientMetadataDocumentRecord>(outbound.timeout);
 
   return async (id, purpose, network) => {
@@ -57,8 +67,15 @@ export function createResolveDocumentClient(
     network: string | null,
   ): Promise<ClientMetadataDocumentRecord> {
     try {
-      const result = await fetchJson({ url, limit: LARGEST, network, validators: copy });
+      const result = await fetchJson({
+        url,
+        limit: LARGEST,
+        network,
+        isRenewal: copy !== null,
+        validators: copy,
+      });
       const renewed = readResult(url, copy, result);
+      askedInVain.delete(url);
       await store.saveClientMetadataDocument(renewed);
       if (copy !== null && copy.digest !== renewed.digest) events({ type: 'client.changed', clientId: url });
       return renewed;
@@ -68,23 +85,29 @@ export function createResolveDocumentClient(
       const usesLastGoodCopy = copy !== null && mayUseLastGoodCopy(copy, error);
       // Nothing was fetched, so there is nothing to audit: anyone could cause such events without limit.
       const wasFetched = !(error instanceof FetchJsonError && error.issue === 'budget');
-      if (wasFetched)
+      if (wasFetched) {
+        askedInVain.set(url, { at: clock(), isWithdrawn: isGone(error) || isWithdrawn(url) });
         events({
           type: 'client_metadata_document.rejected',
           clientId: url,
           reason,
           lastGoodCopy: usesLastGoodCopy,
         });
+      }
       if (usesLastGoodCopy) return copy;
       throw rejection;
     }
   }
 
-  /** 410 withdraws the document; every other failure may be temporary. */
-  function mayUseLastGoodCopy(copy: ClientMetadataDocumentRecord, error: unknown): boolean {
-    const isGone = error instanceof FetchJsonError && error.issue === 'gone';
-    const isOurs = error instanceof FetchJsonError || error instanceof OAuthError;
-    return isOurs && !isGone && clock() < copy.fetchedAt + LAST_GOOD_FOR;
+  /**
+   * 410 withdraws the document; every other failure of its host may be temporary. Lack of budget is no failure of the host: unless
+   * the host was asked just now, the document may have been withdrawn.
+   */
+  function mayUseLastGoodCopy({ url, fetchedAt }: ClientMetadataDocumentRecord, error: unknown): boolean {
+    if (!(error instanceof FetchJsonError || error instanceof OAuthError)) return false;
+    if (isGone(error) || isWithdrawn(url) || clock() >= fetchedAt + LAST_GOOD_FOR) return false;
+    const isUnasked = error instanceof FetchJsonError && error.issue === 'budget';
+    return !isUnasked || clock() < Math.max(fetchedAt, askedInVain.get(url)?.at ?? 0) + RENEWAL_PAUSE;
   }
 
   function readResult(
@@ -105,6 +128,10 @@ export function createResolveDocumentClient(
     const digest = hash('sha256', JSON.stringify(metadata), 'base64url');
     return { url, metadata, digest, ...readValidators(result.headers), ...times };
   }
+}
+
+function isGone(error: unknown): boolean {
+  return error instanceof FetchJsonError && error.issue === 'gone';
 }
 
 function toResolvedClient({

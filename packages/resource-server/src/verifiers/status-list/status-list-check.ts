@@ -89,7 +89,7 @@ async function load(
 ): Promise<StatusList> {
   const response = await fetchWithoutRedirect(uri, remote, { headers: { accept: STATUS_LIST_MEDIA_TYPE } });
   if (response.status !== 200) {
-    await response.body?.cancel();
+    void response.body?.cancel().catch(() => undefined);
     throw new Error(`${uri} responded ${response.status}`);
   }
   return readStatusList(await readTextBody(response), { uri, issuer, keys, now });
