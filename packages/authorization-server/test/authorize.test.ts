@@ -462,15 +462,28 @@ describe('an error for a client that registered itself', () => {
     },
   );
 
-  it('[AS-REDIR-3] redirects an error at once for a signed-in user and for a configured client', async () => {
-    const t = await setScene();
-    const client_id = await t.registerClient(phish);
-    await expectRedirect(t, requestOf({ scope: 'nonsense' }), 'invalid_scope');
-    await t.visitor.signIn(requestOf());
-    const path = requestOf({ client_id, redirect_uri: 'https://phish.example/cb', scope: 'nonsense' });
-    const url = await expectRedirect(t, path, 'invalid_scope');
-    expect(url.host).toBe('phish.example');
-  });
+  it.each([
+    ['from another site', { 'sec-fetch-site': 'cross-site' }],
+    ['from another host of the same site', { 'sec-fetch-site': 'same-site' }],
+    ['from a mail or the address bar', { 'sec-fetch-site': 'none' }],
+    ['of an unknown origin', {}],
+  ])(
+    '[AS-REDIR-3 AS-REDIR-4] T010: shows a page to a signed-in user who follows a link %s',
+    async (_what, headers) => {
+      const t = await setScene();
+      const client_id = await t.registerClient(phish);
+      await t.visitor.signIn(requestOf());
+      t.visitor.headers = headers;
+      const own = { client_id, redirect_uri: 'https://phish.example/cb' };
+      for (const wrong of [{ scope: 'nonsense' }, { prompt: 'none login' }, { prompt: ['none', 'none'] }]) {
+        const sight = await expectPage(t, requestOf({ ...own, ...wrong }));
+        expect(textOf(sight)).toContain('This takes you to phish.example');
+      }
+      // A trusted client gets its errors, and where no page may be shown there is none.
+      await expectRedirect(t, requestOf({ scope: 'nonsense' }), 'invalid_scope');
+      await expectRedirect(t, requestOf({ ...own, prompt: 'none' }), 'consent_required');
+    },
+  );
 
   it('T010: never redirects if client and redirect URI do not match, whatever else is wrong', async () => {
     const t = await setScene();

@@ -107,14 +107,17 @@ describe('[AS-CIMD-26 AS-CIMD-30] a client with a metadata document', () => {
     }
   });
 
-  it('[AS-CIMD-27] T011: is no open redirector: without a session, errors are shown on a page', async () => {
+  it('[AS-CIMD-27] T011: is no open redirector: errors are shown on a page, with or without a session', async () => {
     const t = await setStage();
     await expectConsentPage(t);
     const nonsense = requestOf({ client_id: APP, scope: 'nonsense' });
-    const sight = await t.newVisitor().open(nonsense);
-    expect([sight.status, sight.left]).toEqual([400, null]);
     await t.visitor.signIn(ask());
-    expect((await t.visitor.open(nonsense)).left?.searchParams.get('error')).toBe('invalid_scope');
+    for (const visitor of [t.newVisitor(), t.visitor]) {
+      const sight = await visitor.open(nonsense);
+      expect([sight.status, sight.left]).toEqual([400, null]);
+    }
+    const silent = await t.visitor.open(requestOf({ client_id: APP, prompt: 'none' }));
+    expect(silent.left?.searchParams.get('error')).toBe('consent_required');
   });
 
   it('a client with a metadata document gets no client credentials grant, whatever the document says', async () => {

@@ -13,16 +13,19 @@ export interface ClientRequest {
   readonly client: ResolvedClient;
   readonly target: RedirectTarget;
   readonly state: string | undefined;
+  /** Whether no page may be shown: `prompt=none`. */
+  readonly isSilent: boolean;
 }
 
 /**
  * Rejects a request. The authorization server MUST NOT be an open redirector to URIs that an unknown party has just registered:
- * it redirects automatically only for pre-registered clients and for signed-in users; other users see where the link leads.
- * @see OAuth 2.1 draft 13 §7.12.2, RFC 9700 §4.11.2
+ * it redirects automatically only for pre-registered clients, and for signed-in users where no page may be shown. All others see
+ * where the link leads. What the browser says of the link's origin does not matter: it says nothing of a link in a mail.
+ * @see OAuth 2.1 draft 13 §7.12.2, RFC 9700 §4.11.2, OpenID Connect Core 1.0 §3.1.2.6
  */
 export async function rejectRequest(
   context: PageContext,
-  { client, target, state }: ClientRequest,
+  { client, target, state, isSilent }: ClientRequest,
   user: User | null,
   cause: unknown,
 ): Promise<HttpResponse> {
@@ -38,7 +41,7 @@ export async function rejectRequest(
     reference,
   });
   const location = errorResponseUrl(target, error, { state, issuer: options.issuer });
-  if (user !== null || isTrustedClient(client)) return respondRedirect(location);
+  if (isTrustedClient(client) || (isSilent && user !== null)) return respondRedirect(location);
 
   const name = clientDisplayName(client, layout);
   const notice = messagePage(layout, {

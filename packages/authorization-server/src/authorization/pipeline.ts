@@ -7,7 +7,7 @@ import { networkOf } from '../rate-limit/policies.ts';
 import { checkPromptNone, checkRequest } from './check-request.ts';
 import { continueTransaction } from './continue-transaction.ts';
 import { type ClientRequest, rejectRequest } from './error-response.ts';
-import { type AuthorizationAttempt, readState, repeatAsGet } from './read-request.ts';
+import { type AuthorizationAttempt, readErrorResponse, repeatAsGet } from './read-request.ts';
 import { findRememberedConsent } from './remembered-consent.ts';
 import { resolveClient } from './resolve-client.ts';
 import { maximumScopeOf, resolveScopes } from './resolve-scopes.ts';
@@ -34,7 +34,7 @@ async function authorize(
   const client = await resolveClient(context, parameters, connection);
   const requestedUri = parameters.one('redirect_uri');
   const target = checkRedirectUri(client.metadata.redirect_uris, requestedUri, options.redirects);
-  const clientRequest: ClientRequest = { client, target, state: readState(parameters) };
+  const clientRequest: ClientRequest = { client, target, ...readErrorResponse(parameters) };
   const user = await sessions.find(request).catch(() => null);
   await chargeAuthorizationRequest(user?.account.id ?? networkOf(connection));
   try {

@@ -13,10 +13,13 @@ export interface AuthorizationAttempt extends ClientRequest {
   readonly user: User | null;
 }
 
-/** The `state` that a response carries, even an error response about `state`: none when it was sent repeatedly. */
-export function readState(parameters: Parameters): string | undefined {
-  const states = parameters.all('state');
-  return states.length === 1 ? states[0] : undefined;
+/** What an error response depends on, even one about these parameters: a parameter that was sent repeatedly counts as missing. */
+export function readErrorResponse(parameters: Parameters): Pick<ClientRequest, 'state' | 'isSilent'> {
+  const single = (name: string) => {
+    const values = parameters.all(name);
+    return values.length === 1 ? values[0] : undefined;
+  };
+  return { state: single('state'), isSilent: single('prompt') === 'none' };
 }
 
 const PARAMETERS = [
