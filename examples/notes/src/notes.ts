@@ -1,4 +1,5 @@
 /** Notes in SQLite. Every note belongs to one owner, and no other user can see or delete it. */
+import { closeSync, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 
 interface Note {
@@ -17,6 +18,8 @@ export interface Notes {
 
 /** @param location a file, or `:memory:` */
 export function openNotes(location: string): Notes {
+  // Readable by this user only.
+  if (location !== ':memory:') closeSync(openSync(location, 'a', 0o600));
   const database = new DatabaseSync(location);
   database.exec(`
     PRAGMA journal_mode = WAL;

@@ -49,7 +49,7 @@ describe('a key file', () => {
     expect(readdirSync(join(folder, 'data'))).toEqual(['portcullis.key']);
   });
 
-  it('a key file is rejected if others can write it, with a warning if others can read it', async () => {
+  it('a key file is rejected if others can write it, and closed to others who can read it, with a warning', async () => {
     const { bytes } = await find({ keyFile: 'my.key' });
     chmodSync(join(folder, 'my.key'), 0o620);
     await expect(find({ keyFile: 'my.key' })).rejects.toThrow(
@@ -59,9 +59,11 @@ describe('a key file', () => {
     expect(await find({ keyFile: 'my.key' })).toMatchObject({
       bytes,
       warning: expect.stringMatching(
-        /^PORTCULLIS_KEY_FILE \(--key-file\) is my\.key, which every user .* chmod 600/,
+        /^PORTCULLIS_KEY_FILE \(--key-file\) is my\.key, which every user .* could read\. This access was removed/,
       ),
     });
+    expect(statSync(join(folder, 'my.key')).mode & 0o777).toBe(0o640);
+    expect((await find({ keyFile: 'my.key' })).warning).toBeNull();
   });
 
   it('a key file without a key is rejected, neither changed nor shown', async () => {

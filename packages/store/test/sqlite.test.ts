@@ -1,14 +1,14 @@
 /** SQLite files alone: folders, files of other programs, locks, a full disk. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { AuthorizationStore } from '@portcullis/authorization-server/store';
 import { openStore, StoreError } from '@portcullis/store';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { grantOf, issueSampleCode, NOW, newClient, newEvent, times } from '../testing/samples.ts';
 import { sqliteFiles } from './databases.ts';
 
@@ -21,6 +21,41 @@ describe('opening a SQLite file', () => {
     await store.saveClient(newClient());
     for (const path of [file, `${file}-wal`, `${file}-shm`]) expect(statSync(path).mode & 0o777).toBe(0o600);
     await store.close();
+  });
+
+  it('takes the access of others from an existing file and its WAL and shared-memory files, and says so', async () => {
+    const file = await files();
+    const first = await openStore(file);
+    await first.saveClient(newClient());
+    const paths = [file, `${file}-wal`, `${file}-shm`];
+    for (const path of paths) chmodSync(path, 0o644);
+    const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
+    onTestFinished(() => warned.mockRestore());
+    const second = await openStore(file);
+    expect(paths.map((path) => statSync(path).mode & 0o777)).toEqual([0o640, 0o640, 0o640]);
+    expect(warned.mock.calls).toEqual([
+      [
+        expect.stringMatching(/^Every user .* could read .*\.db, .*-wal, .*-shm\./),
+        { code: 'PORTCULLIS_FILE_MODE' },
+      ],
+    ]);
+    await (await openStore(file)).close();
+    expect(warned).toHaveBeenCalledTimes(1);
+    await second.close();
+    await first.close();
+  });
+
+  it('refuses a file that every user can write, and opens it after chmod 600', async () => {
+    const file = await files();
+    await (await openStore(file)).close();
+    chmodSync(file, 0o666);
+    const before = content(file);
+    await expect(openStore(file)).rejects.toThrow(
+      /^Every user of this computer can write the SQLite file .* chmod 600 it\.$/,
+    );
+    expect([content(file), statSync(file).mode & 0o777]).toEqual([before, 0o666]);
+    chmodSync(file, 0o600);
+    await (await openStore(file)).close();
   });
 
   it('opens the file in WAL mode', async () => {

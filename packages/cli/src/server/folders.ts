@@ -20,6 +20,21 @@ export async function createFolder(path: string): Promise<void> {
   }
 }
 
+const WRITABLE_BY_OTHERS = 0o002;
+const STICKY = 0o1000;
+
+/**
+ * Rejects a folder in which every user can replace files that belong to others. In a sticky one (`/tmp`) they cannot, and what
+ * is readable in it is decided by the mode of each file. Windows has no such modes.
+ * @throws Error
+ */
+export async function checkFolderWriters(path: string): Promise<void> {
+  if (process.platform === 'win32') return;
+  const { mode } = await stat(path);
+  if ((mode & WRITABLE_BY_OTHERS) === 0 || (mode & STICKY) !== 0) return;
+  throw new Error(`every user of this computer can replace files in ${path}: chmod 700 it`);
+}
+
 async function exists(path: string): Promise<boolean> {
   return stat(path).then(
     () => true,

@@ -1,7 +1,7 @@
 /** Finds the master key (KEK): from the settings or a file, or created once in a file that only its owner can read. */
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { link, open, readFile, stat, unlink } from 'node:fs/promises';
+import { chmod, link, open, readFile, stat, unlink } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { AuthorizationStore } from '@portcullis/authorization-server/store';
 import { reasonOf, SettingsError } from '../errors.ts';
@@ -161,13 +161,22 @@ async function createKeyFile(path: string): Promise<string> {
   return readFile(path, 'utf8');
 }
 
-/** Rejects a file that others can write. Files readable by others only cause a warning, since container platforms mount secrets that way. Windows has no such modes. */
+/**
+ * Rejects a file that others can write. From a file that others can read, their access is removed where that is possible; where
+ * it is not, there is a warning only, since container platforms mount secrets that way. Windows has no such modes.
+ */
 async function checkMode(path: string, place: string, title: string): Promise<string | null> {
   if (process.platform === 'win32') return null;
   const { mode } = await stat(path);
   if ((mode & WRITABLE_BY_OTHERS) !== 0) throw new SettingsError(['others can write: chmod 600 it']);
   if ((mode & READABLE_BY_OTHERS) === 0) return null;
-  return `${title} is ${place}, which every user of this computer can read: chmod 600 it`;
+  const isRestricted = await chmod(path, mode & 0o770).then(
+    () => true,
+    () => false,
+  );
+  return isRestricted
+    ? `${title} is ${place}, which every user of this computer could read. This access was removed; if the file may have been copied, replace the key (docs/operating.md)`
+    : `${title} is ${place}, which every user of this computer can read: chmod 600 it`;
 }
 
 function isCode(error: unknown, code: string): boolean {

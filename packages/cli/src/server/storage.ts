@@ -5,7 +5,7 @@ import { inspectSchema, openStore, type SchemaState } from '@portcullis/store';
 import { reasonOf, SettingsError } from '../errors.ts';
 import type { Settings } from '../settings/schema.ts';
 import { type NameOf, titleOf } from '../settings/schema.ts';
-import { createFolder, realPath } from './folders.ts';
+import { checkFolderWriters, createFolder, realPath } from './folders.ts';
 
 /** The application's folder if the store is not a file. */
 const DEFAULT_FOLDER = 'data';
@@ -42,7 +42,10 @@ async function openLocated(
   nameOf: NameOf,
 ): Promise<AuthorizationStore> {
   try {
-    if (folder !== null) await createFolder(folder);
+    if (folder !== null) {
+      await createFolder(folder);
+      await checkFolderWriters(folder);
+    }
     return await openStore(path);
   } catch (cause) {
     throw new SettingsError([`${nameOf('database')} is ${place}, which cannot be used: ${reasonOf(cause)}`], {

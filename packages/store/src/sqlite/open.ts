@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Database, StoreError } from '../database.ts';
 import { sqliteDialect } from '../schema/dialect.ts';
 import { migrate, pendingMigrations } from '../schema/migrate.ts';
+import { checkFileWriters, restrictToOwner } from './file-modes.ts';
 import { isSqliteBusy, sqliteResultCode } from './outage.ts';
 import { createSqliteDatabase } from './sqlite-database.ts';
 import { createStatementCache, runSteps } from './statement-cache.ts';
@@ -26,7 +27,9 @@ export async function openSqlite(location: string, busyTimeout: number): Promise
   const until = performance.now() + busyTimeout * 1000;
   for (;;) {
     try {
-      return createSqliteDatabase(connect(location), busyTimeout);
+      const connection = connect(location);
+      if (location !== ':memory:') await restrictToOwner(location).catch(closing(connection));
+      return createSqliteDatabase(connection, busyTimeout);
     } catch (error) {
       if (!isSqliteBusy(error) || performance.now() > until) throw explain(location, error);
       await sleep(5);
@@ -34,17 +37,26 @@ export async function openSqlite(location: string, busyTimeout: number): Promise
   }
 }
 
-/** Creates the file if it is missing. It contains password hashes: only its owner may read it. */
+/** Creates the file if it is missing, readable by its owner only. @throws StoreError */
 async function touch(location: string): Promise<void> {
   try {
     const file = await open(location, 'a', 0o600);
-    await file.close();
+    const { mode } = await file.stat().finally(() => file.close());
+    checkFileWriters(location, mode);
   } catch (error) {
     const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';
     throw missing
       ? new StoreError(`The folder ${dirname(location)} does not exist. Create it first.`, { cause: error })
       : explain(location, error);
   }
+}
+
+/** Closes a connection whose file cannot be used, and keeps the error. */
+function closing(connection: DatabaseSync): (error: unknown) => never {
+  return (error) => {
+    connection.close();
+    throw error;
+  };
 }
 
 function connect(location: string): DatabaseSync {
