@@ -1,4 +1,5 @@
 /** The options schema, for programs that configure a server: validation, documentation, help texts, JSON Schema. */
+export { createRedirectPolicy } from './clients/known-hosts.ts';
 export {
   boolean,
   checkedText,

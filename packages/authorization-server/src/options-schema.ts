@@ -61,7 +61,7 @@ export interface ParsedOptions {
   readonly identityProviders: readonly IdentityProviderEntry[];
   readonly localAccounts: boolean;
   readonly lifetimes: Lifetimes;
-  readonly privateUseSchemes: readonly string[];
+  readonly privateUseSchemes: readonly string[] | false;
   readonly rateLimits: RateLimitPolicies | false;
   readonly auditRetention: number | false;
   readonly events: EventSink | undefined;
@@ -187,11 +187,12 @@ export const optionDefinitions: { readonly [K in OptionName]: OptionDefinition<P
     defaultText: 'as below',
   },
   privateUseSchemes: {
-    schema: lazy(() => list(schemeSchema())),
+    schema: lazy(() => falseOr(list(schemeSchema()), 'an array of schemes, or false')),
     default: [],
-    description: 'private-use URI schemes that redirect URIs may have, such as `cursor`',
-    defaultText: 'none',
-    note: 'Cursor registers `cursor` beside a loopback address and works without it. A redirect URI that is not allowed is dropped from its registration as long as another remains.',
+    description:
+      'private-use URI schemes that redirect URIs may have, such as `myapp`; `false` allows none at all',
+    defaultText: 'only the redirect URIs of well-known hosts',
+    note: 'The redirect URIs of Cursor, Warp, Cline and Raycast are allowed unless this is `false`; VS Code, Claude, ChatGPT, Windsurf and Zed use https or loopback. A redirect URI that is not allowed is dropped from a registration as long as another remains; the response lists it in `dropped_redirect_uris`, the event `client.registered` in `droppedRedirectUris`.',
   },
   rateLimits: {
     schema: rateLimitsSchema,

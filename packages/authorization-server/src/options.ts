@@ -79,7 +79,11 @@ export interface AuthorizationServerOptions {
   readonly localAccounts?: boolean;
   /** Lifetimes in seconds; `defaultLifetimes` for those left out. */
   readonly lifetimes?: Partial<Lifetimes>;
-  readonly privateUseSchemes?: readonly string[];
+  /**
+   * Private-use URI schemes that redirect URIs may have, beside the redirect URIs of well-known hosts. `false`: not even those.
+   * @see RFC 8252 §7.1
+   */
+  readonly privateUseSchemes?: readonly string[] | false;
   /** Rate limits; `false` disables them. */
   readonly rateLimits?: RateLimitOptions | false;
   /** Seconds that audit events are stored, 90 days by default; `false` stores none. */

@@ -1,6 +1,7 @@
 /** Validates the options of an authorization server once, at startup, and reports every issue together. */
-import type { RedirectPolicy } from '@portcullis/protocol';
+
 import { validateClients } from './clients/client-options.ts';
+import { createRedirectPolicy } from './clients/known-hosts.ts';
 import { validateDocuments } from './clients/metadata-document/document-options.ts';
 import { createOutbound } from './clients/metadata-document/outbound-settings.ts';
 import { validateRegistration } from './clients/registration-options.ts';
@@ -70,11 +71,7 @@ export function applyRules(options: RuledOptions, report: OptionReport, servesUs
       `must be false with lifetimes.accessToken above ${MAX_STATUS_SECONDS} seconds: statuses are kept for a day`,
     );
   }
-  const ownOrigin = URL.parse(options.issuer)?.origin;
-  const redirects: RedirectPolicy = {
-    privateUseSchemes: options.privateUseSchemes,
-    ...(ownOrigin !== undefined && { ownOrigin }),
-  };
+  const redirects = createRedirectPolicy(options.privateUseSchemes, options.issuer);
   const definitions = options.resources ?? [];
   const resources = validateResources(definitions, report);
   const scopes = areScopesRead(definitions, report)

@@ -1,6 +1,13 @@
 /** Dynamic client registration (RFC 7591): what a client can register, and the response. */
 import { describe, expect, it } from 'vitest';
-import { CALLBACK, ISSUER, redemption, type ServerUnderTest, startServer } from './server-under-test.ts';
+import {
+  CALLBACK,
+  CLIENTS,
+  ISSUER,
+  redemption,
+  type ServerUnderTest,
+  startServer,
+} from './server-under-test.ts';
 
 const LOOPBACK = 'http://localhost:3118/callback';
 
@@ -223,12 +230,41 @@ describe('redirect URIs', () => {
     expect((await t.register({ redirect_uris: [`${ISSUER}:8443/callback`] })).status).toBe(201);
   });
 
-  it('drops redirect URIs of a private-use scheme that is not allowed, and keeps those that are', async () => {
-    const uris = ['cursor://anysphere.cursor-mcp/oauth/callback', LOOPBACK];
+  it('drops redirect URIs of a private-use scheme that is not allowed, says so in response and event, and keeps those that are', async () => {
+    const uris = ['myapp://callback', LOOPBACK];
     const strict = await startServer();
-    expect((await strict.register({ redirect_uris: uris })).body['redirect_uris']).toEqual([LOOPBACK]);
-    const open = await startServer({ privateUseSchemes: ['cursor'] });
-    expect((await open.register({ redirect_uris: uris })).body['redirect_uris']).toEqual(uris);
+    const { body } = await strict.register({ redirect_uris: uris });
+    expect([body['redirect_uris'], body['dropped_redirect_uris']]).toEqual([
+      [LOOPBACK],
+      ['myapp://callback'],
+    ]);
+    expect(strict.events.findLast(({ type }) => type === 'client.registered')).toMatchObject({
+      clientId: body['client_id'],
+      droppedRedirectUris: ['myapp://callback'],
+    });
+    const open = await startServer({ privateUseSchemes: ['myapp'] });
+    const kept = (await open.register({ redirect_uris: uris })).body;
+    expect(kept['redirect_uris']).toEqual(uris);
+    expect(kept).not.toHaveProperty('dropped_redirect_uris');
+    expect(open.events.findLast(({ type }) => type === 'client.registered')).not.toHaveProperty(
+      'droppedRedirectUris',
+    );
+  });
+
+  it('names the setting when it refuses a redirect URI of a private-use scheme', async () => {
+    const t = await startServer();
+    const before = t.snapshot();
+    const { status, body } = await t.register({ redirect_uris: ['myapp://callback'] });
+    expect([status, body['error_description']]).toEqual([400, expect.stringContaining('privateUseSchemes')]);
+    expect(t.snapshot()).toBe(before);
+  });
+
+  it('rejects a pre-registered client with a redirect URI of a private-use scheme, instead of dropping it', async () => {
+    const client = { client_id: 'app', redirect_uris: ['myapp://callback', LOOPBACK] };
+    await expect(startServer({ clients: [...CLIENTS, client] })).rejects.toThrow(
+      /redirect_uris\.0.*privateUseSchemes/,
+    );
+    await startServer({ clients: [...CLIENTS, client], privateUseSchemes: ['myapp'] });
   });
 });
 

@@ -9,6 +9,8 @@ import { isLoopbackHost, readUrl } from './parsing/web-url.ts';
 export interface RedirectPolicy {
   /** Private-use schemes without colon, such as `cursor`. None by default. @see RFC 8252 §7.1 */
   readonly privateUseSchemes: readonly string[];
+  /** Single private-use redirect URIs, whatever their schemes; a pattern must match the whole URI. None by default. */
+  readonly privateUseUris?: readonly (string | RegExp)[];
   /**
    * The origin of the authorization server, as the URL parser writes it. No client has an endpoint there: its code would
    * be sent to our own pages.
@@ -89,9 +91,17 @@ function validateScheme(uri: string, scheme: string, policy: RedirectPolicy): Re
       ? dangerous('must use https (http is for localhost, 127.0.0.1 and [::1] only)')
       : { kind: 'loopback' };
   }
-  return policy.privateUseSchemes.some((allowed) => allowed.toLowerCase() === scheme)
-    ? { kind: 'private-use' }
-    : { kind: 'refused', reason: 'uses a private-use scheme that this server does not allow' };
+  if (policy.privateUseSchemes.some((allowed) => allowed.toLowerCase() === scheme)) {
+    return { kind: 'private-use' };
+  }
+  if (policy.privateUseUris?.some((allowed) => equals(allowed, uri)) === true) return { kind: 'private-use' };
+  const reason =
+    'uses a private-use scheme that this server does not allow: its operator can, with the setting privateUseSchemes';
+  return { kind: 'refused', reason };
+}
+
+function equals(allowed: string | RegExp, uri: string): boolean {
+  return typeof allowed === 'string' ? allowed === uri : allowed.exec(uri)?.[0] === uri;
 }
 
 /** Whether two URLs have one origin, where the loopback names are one host. */
@@ -154,10 +164,11 @@ export function checkRedirectUri(
       'Send the redirect_uri: this client has not registered exactly one.',
     );
   }
-  if (!registered.some((known) => matchesRedirectUri(known, uri))) {
+  const validation = validateRedirectUri(uri, policy);
+  // A refused one was dropped at registration: the reason is more helpful than that it is not registered.
+  if (validation.kind !== 'refused' && !registered.some((known) => matchesRedirectUri(known, uri))) {
     throw new OAuthError('invalid_request', 'The redirect_uri is not registered for this client.');
   }
-  const validation = validateRedirectUri(uri, policy);
   if ('reason' in validation) {
     throw new OAuthError('invalid_request', `The redirect_uri ${validation.reason}.`);
   }

@@ -236,7 +236,7 @@ describe('redirect_uris', () => {
       readClientMetadata({ ...sound, redirect_uris: ['x-evil-app://cb'] }, openRegistrationPolicy),
     );
     expect(refusal.description).toBe(
-      'redirect_uris.0: uses a private-use scheme that this server does not allow',
+      'redirect_uris.0: uses a private-use scheme that this server does not allow: its operator can, with the setting privateUseSchemes',
     );
   });
 });

@@ -15,7 +15,10 @@ describe('a redirect URI', () => {
       'https://c.example/?state=1',
       'must have none of the parameters code, state, iss, error, error_description, error_uri in its query',
     ],
-    ['cursor://callback', 'uses a private-use scheme that this server does not allow'],
+    [
+      'cursor://callback',
+      'uses a private-use scheme that this server does not allow: its operator can, with the setting privateUseSchemes',
+    ],
     ['http://c.example/', 'must use https (http is for localhost, 127.0.0.1 and [::1] only)'],
   ])('rejects the redirect URI %s with a helpful description', (uri, reason) => {
     expect(validateRedirectUri(uri)).toMatchObject({ reason });

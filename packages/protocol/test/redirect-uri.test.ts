@@ -3,6 +3,7 @@ import {
   checkRedirectUri,
   isLoopbackHost,
   matchesRedirectUri,
+  type RedirectPolicy,
   readUrl,
   validateRedirectUri,
 } from '@portcullis/protocol';
@@ -259,6 +260,10 @@ describe('validateRedirectUri', () => {
 
   describe('with private-use schemes', () => {
     const policy = { privateUseSchemes: ['cursor', 'Com.Example.App', 'https', 'http'] };
+    const exact = {
+      privateUseSchemes: [],
+      privateUseUris: ['app.example:/cb', /editor:\/\/extension\/cb\/[0-9a-f]+/],
+    };
     it.each<{ description: string; given: Parameters<typeof validateRedirectUri>; expect: string }>([
       {
         description: 'validateRedirectUri refuses a private-use scheme by default',
@@ -284,6 +289,31 @@ describe('validateRedirectUri', () => {
         description: 'validateRedirectUri refuses a private-use scheme that is not allowed',
         given: ['cursors://host/cb', policy],
         expect: 'refused',
+      },
+      {
+        description: 'validateRedirectUri accepts a single allowed private-use URI',
+        given: ['app.example:/cb', exact],
+        expect: 'private-use',
+      },
+      {
+        description: 'validateRedirectUri accepts a private-use URI that matches a whole pattern',
+        given: ['editor://extension/cb/12ab', exact],
+        expect: 'private-use',
+      },
+      ...['app.example:/cb2', 'app.example:/', 'editor://extension/cb/12ab/x', 'editor://other/cb/12ab'].map(
+        (uri) => ({
+          description: `validateRedirectUri refuses ${uri}, which only resembles an allowed URI`,
+          given: [uri, exact] as [string, RedirectPolicy],
+          expect: 'refused',
+        }),
+      ),
+      {
+        description: 'validateRedirectUri never allows a dangerous scheme, whatever URIs are allowed',
+        given: [
+          'javascript:alert(1)',
+          { privateUseSchemes: [], privateUseUris: ['javascript:alert(1)', /.*/] },
+        ],
+        expect: 'dangerous',
       },
       {
         description: 'validateRedirectUri never allows http as a private-use scheme',

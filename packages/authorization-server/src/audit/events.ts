@@ -40,8 +40,11 @@ export type AuthorizationEvent = EventContext &
         readonly type: 'client.registered';
         /** The initial access token that was used, if any. */
         readonly initialAccessTokenId?: string;
+        /** Redirect URIs that were not registered: this server does not allow their private-use schemes. */
+        readonly droppedRedirectUris?: readonly string[];
       }
-    | { readonly type: 'client.added' | 'client.changed' | 'client.removed' }
+    | { readonly type: 'client.changed'; readonly droppedRedirectUris?: readonly string[] }
+    | { readonly type: 'client.added' | 'client.removed' }
     | { readonly type: 'client.disabled' | 'client.enabled' }
     | {
         readonly type: 'initial_access_token.created' | 'initial_access_token.revoked';

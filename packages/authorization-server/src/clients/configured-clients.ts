@@ -21,6 +21,8 @@ export function readPreRegisteredMetadata(document: object, redirects: RedirectP
     authenticationMethods: Object.keys(clientAuthenticationMethods),
     signingAlgorithms: clientAssertionAlgorithms,
     redirects,
+    // The operator can change either the client or the policy, so none is dropped.
+    requireAllRedirectUris: true,
     allowPrivateHosts: true,
   });
 }

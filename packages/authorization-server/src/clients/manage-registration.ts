@@ -15,7 +15,11 @@ import { hashSecret, matchesSecret, newSecret } from '../secrets.ts';
 import type { ClientRecord } from '../store/index.ts';
 import { readBearerToken } from './authorize-registration.ts';
 import { usesSecret } from './configured-clients.ts';
-import { createReadRegistrationMetadata, createRegistrationResponse } from './registration-metadata.ts';
+import {
+  createReadRegistrationMetadata,
+  createRegistrationResponse,
+  findDroppedRedirectUris,
+} from './registration-metadata.ts';
 
 const PLACE = '/register/';
 
@@ -55,8 +59,9 @@ export function createClientConfigurationEndpoint(context: ServerContext): reado
       const secret = needsSecret && client.secretHash === null ? newSecret() : null;
       const secretHash = secret === null ? (needsSecret ? client.secretHash : null) : hashSecret(secret);
       const changed = { ...client, metadata, secretHash };
-      if (!isSame(client, changed)) await save(changed);
-      return respondJson(createResponse(changed, { secret, managementToken }));
+      const droppedRedirectUris = findDroppedRedirectUris(json, metadata);
+      if (!isSame(client, changed)) await save(changed, droppedRedirectUris);
+      return respondJson(createResponse(changed, { secret, managementToken, droppedRedirectUris }));
     }),
 
     route('DELETE', async (request) => {
@@ -68,11 +73,18 @@ export function createClientConfigurationEndpoint(context: ServerContext): reado
     }),
   ];
 
-  async function save({ id, metadata, secretHash }: ClientRecord): Promise<void> {
+  async function save(
+    { id, metadata, secretHash }: ClientRecord,
+    droppedRedirectUris: readonly string[],
+  ): Promise<void> {
     await checkRateLimit(id);
     if (!(await store.updateClient(id, { metadata, secretHash })))
       throw invalidManagementToken('gone meanwhile');
-    events({ type: 'client.changed', clientId: id });
+    events({
+      type: 'client.changed',
+      clientId: id,
+      ...(droppedRedirectUris.length > 0 && { droppedRedirectUris }),
+    });
   }
 
   function route(method: Route['method'], handle: (request: HttpRequest) => Promise<HttpResponse>): Route {

@@ -13,7 +13,11 @@ import {
   type RegistrationAuthorization,
 } from './authorize-registration.ts';
 import { usesSecret } from './configured-clients.ts';
-import { createReadRegistrationMetadata, createRegistrationResponse } from './registration-metadata.ts';
+import {
+  createReadRegistrationMetadata,
+  createRegistrationResponse,
+  findDroppedRedirectUris,
+} from './registration-metadata.ts';
 import type { RegistrationRules } from './registration-options.ts';
 
 /**
@@ -36,7 +40,9 @@ export function createRegistrationEndpoint(context: ServerContext, rules: Regist
     path: '/register',
     crossOrigin: true,
     async handle(request, connection) {
-      const metadata = read(await readJsonBody(request, 'invalid_client_metadata'));
+      const json = await readJsonBody(request, 'invalid_client_metadata');
+      const metadata = read(json);
+      const droppedRedirectUris = findDroppedRedirectUris(json, metadata);
       const authorization = await authorizeRegistration(request, connection);
       const secret = usesSecret(metadata) ? newSecret() : null;
       const managementToken = rules.management ? newSecret() : null;
@@ -62,8 +68,10 @@ export function createRegistrationEndpoint(context: ServerContext, rules: Regist
         type: 'client.registered',
         clientId: client.id,
         ...(initialAccessToken !== null && { initialAccessTokenId: initialAccessToken.id }),
+        ...(droppedRedirectUris.length > 0 && { droppedRedirectUris }),
       });
-      return respondCorsJson(createResponse(client, { secret, managementToken }), { isHttps, status: 201 });
+      const response = createResponse(client, { secret, managementToken, droppedRedirectUris });
+      return respondCorsJson(response, { isHttps, status: 201 });
     },
   };
 

@@ -32,6 +32,18 @@ export function createReadRegistrationMetadata({
   };
 }
 
+/**
+ * The redirect URIs of a request that were not registered, because this server does not allow their schemes.
+ * @param json a request that was read successfully
+ */
+export function findDroppedRedirectUris(
+  json: unknown,
+  { redirect_uris: kept }: ClientMetadata,
+): readonly string[] {
+  const { redirect_uris: requested = [] } = json as { readonly redirect_uris?: readonly string[] };
+  return requested.filter((uri) => !kept.includes(uri));
+}
+
 /** Bytes as JSON. Anyone can store this much for at least a day; the largest legitimate registration is a tenth of it. */
 const LARGEST = 16 * 1024;
 
@@ -41,8 +53,13 @@ interface IssuedSecrets {
   readonly managementToken: string | null;
 }
 
+/** What only the response to a registration or an update contains. */
+interface RegistrationOutcome extends IssuedSecrets {
+  readonly droppedRedirectUris?: readonly string[];
+}
+
 /** The client information response. @see RFC 7591 §3.2.1 */
-export type CreateRegistrationResponse = (client: ClientRecord, issued: IssuedSecrets) => object;
+export type CreateRegistrationResponse = (client: ClientRecord, outcome: RegistrationOutcome) => object;
 
 /**
  * All registered metadata, with defaults and substitutions. A secret MUST be sent with its expiry; 0 means never, because a
@@ -53,7 +70,7 @@ export function createRegistrationResponse({
   issuer,
 }: Pick<ServerOptions, 'issuer'>): CreateRegistrationResponse {
   const place = `${new URL(issuer).origin}/register/`;
-  return (client, { secret, managementToken }) => ({
+  return (client, { secret, managementToken, droppedRedirectUris: dropped = [] }) => ({
     ...client.metadata,
     client_id: client.id,
     client_id_issued_at: client.createdAt,
@@ -62,5 +79,7 @@ export function createRegistrationResponse({
       registration_client_uri: place + client.id,
       registration_access_token: managementToken,
     }),
+    // An extension, which clients MUST ignore unless they know it.
+    ...(dropped.length > 0 && { dropped_redirect_uris: dropped }),
   });
 }

@@ -1,5 +1,6 @@
 /** `portcullis clients`: manages clients; those added here are trusted. */
 import { createClientAdministration } from '@portcullis/authorization-server';
+import { createRedirectPolicy } from '@portcullis/authorization-server/options';
 import type { Command } from 'commander';
 import type { ProcessContext } from '../process-context.ts';
 import { addClient, addMetadataOptions } from './clients/add.ts';
@@ -48,7 +49,7 @@ async function perform(flags: Flags, id: string, processContext: ProcessContext,
   const issuer = issuerOf(settings);
   const configured = new Set(settings.clients.map(({ client_id: known }) => String(known)));
   const text = await withStore(installation, (tools) => {
-    const redirects = { privateUseSchemes: settings.privateUseSchemes };
+    const redirects = createRedirectPolicy(settings.privateUseSchemes, issuer);
     const clients = createClientAdministration({ ...tools, issuer, redirects, clients: configured });
     return act({ clients, settings, flags, id, processContext });
   });

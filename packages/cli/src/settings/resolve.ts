@@ -175,6 +175,8 @@ function parseText(schema: z.ZodType, written: string): unknown {
   if (type === 'number' || type === 'boolean' || type === 'union') {
     if (/^\d{1,15}$/.test(written)) return type === 'boolean' ? written : Number(written);
     if (written === 'true' || written === 'false') return written === 'true';
+    const listed = options?.find((option) => definitionOf(unwrap(option)).type === 'array');
+    if (listed !== undefined) return parseText(listed, written);
     const isStructured = options?.some((option) => definitionOf(unwrap(option)).shape !== undefined) === true;
     return isStructured ? JSON.parse(written) : written;
   }

@@ -58,6 +58,8 @@ export interface RegistrationPolicy {
   readonly grantTypes: readonly string[];
   readonly authenticationMethods: readonly string[];
   readonly redirects: RedirectPolicy;
+  /** Whether a redirect URI whose scheme is not allowed rejects the client even if others remain. `false` by default. */
+  readonly requireAllRedirectUris?: boolean;
   /** Algorithms for client assertions; any by default. */
   readonly signingAlgorithms?: readonly string[];
   /** Whether `jwks_uri` may be on a host of this machine or network. `false` by default. */
@@ -202,9 +204,9 @@ function checkRedirectUris(
   );
   const kept = validated.filter(({ validation }) => !('reason' in validation)).map(({ uri }) => uri);
   const needed = grantTypes.includes('authorization_code');
-  if (validated.some(({ validation }) => validation.kind === 'dangerous') || (needed && kept.length === 0)) {
-    throw invalidRedirectUris(issues);
-  }
+  const isDangerous = validated.some(({ validation }) => validation.kind === 'dangerous');
+  const isIncomplete = policy.requireAllRedirectUris === true && kept.length < uris.length;
+  if (isDangerous || isIncomplete || (needed && kept.length === 0)) throw invalidRedirectUris(issues);
   return kept;
 }
 
