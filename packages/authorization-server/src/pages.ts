@@ -50,7 +50,7 @@ export function createPages(
 ): ServerPages {
   const { brand, issuer, localAccounts, name: serverName } = context.options;
   const assets = createAssets(brand);
-  const { stylesheet, script, logo } = assets;
+  const { stylesheet, script, logo, favicon } = assets;
   const services: PageServices = {
     ...context,
     ...shared,
@@ -65,6 +65,7 @@ export function createPages(
     stylesheet,
     script,
     logo,
+    favicon,
     links: brand.links,
   });
   const pages = createPageRouter(services, contextIn);

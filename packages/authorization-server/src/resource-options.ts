@@ -22,6 +22,9 @@ import {
 } from './option-schema.ts';
 import { checkTranslations, type Translations, translationsSchema } from './ui/translations.ts';
 
+/** What a scope allows, from the least to the greatest risk. */
+export type ScopeAccess = 'read' | 'write' | 'delete' | 'administer';
+
 /** A protected resource that tokens are issued for. */
 export interface ResourceDefinition {
   /** Its canonical URI: the audience of its tokens. @see RFC 8707 §2 */
@@ -36,6 +39,11 @@ export interface ResourceDefinition {
   readonly defaultScopes?: Scopes;
   /** Scopes that users cannot deselect. None by default, but one scope has to remain. */
   readonly requiredScopes?: Scopes;
+  /**
+   * What scopes allow, as the consent page shows it. By default it is taken from their names. Scopes marked here with `delete` or
+   * `administer` are switched off until the user switches them on.
+   */
+  readonly access?: Readonly<Record<string, ScopeAccess>>;
   /** Narrower scopes that a broad scope includes. */
   readonly hierarchy?: ScopeHierarchy;
   /** Format of access tokens: JWTs that the guard verifies (`jwt`, the default), or `opaque` tokens for introspection. */
@@ -71,6 +79,11 @@ export const resourcesSchema: () => z.ZodType<readonly ResourceDefinition[]> = l
       requiredScopes: optional(scopes(), 'scopes that users cannot deselect on the consent page', {
         defaultText: 'none, but one scope has to remain',
       }),
+      access: optional(
+        record(oneOf('read', 'write', 'delete', 'administer'), 'an object, a kind of access for each scope'),
+        'what scopes allow: `read`, `write`, `delete` or `administer`; the consent page sets the last two apart, switched off',
+        { defaultText: 'as their names suggest, switched on' },
+      ),
       hierarchy: optional(
         record(scopes(), 'an object, a list of scopes for each broad one'),
         'narrower scopes that a broad scope includes',
@@ -157,7 +170,7 @@ function checkIdentifier(
 }
 
 function checkScopes(
-  { scopes, defaultScopes = [], requiredScopes = [], hierarchy = {} }: ResourceDefinition,
+  { scopes, defaultScopes = [], requiredScopes = [], access = {}, hierarchy = {} }: ResourceDefinition,
   path: readonly string[],
   report: OptionReport,
 ): void {
@@ -165,7 +178,8 @@ function checkScopes(
   for (const scope of known.filter((name) => !isScope(name))) {
     report.add([...path, 'scopes'], `invalid scope ${JSON.stringify(scope)}`);
   }
-  const named = { defaultScopes, requiredScopes, hierarchy: Object.entries(hierarchy).flat(2) };
+  const hierarchyScopes = Object.entries(hierarchy).flat(2);
+  const named = { defaultScopes, requiredScopes, access: Object.keys(access), hierarchy: hierarchyScopes };
   for (const [member, names] of Object.entries(named)) {
     for (const scope of names.filter((name) => !known.includes(name))) {
       report.add(

@@ -174,13 +174,14 @@ describe('connections', () => {
       await connect('Filer', 'https://files.example/mcp', ['files:read']);
       const { page, complaints } = await enter({ javaScriptEnabled });
       await signIn(page, '/connections');
-      await expect.poll(() => page.locator('.row').count()).toBe(3);
+      await expect.poll(() => page.locator('.app').count()).toBe(3);
+      await page.getByText('Notes CLI').click();
       await page.getByRole('link', { name: 'Remove access for Notes CLI' }).click();
       await page.getByRole('heading', { level: 1, name: 'Remove access for Notes CLI?' }).waitFor();
       await page.getByText('Access ends immediately.').waitFor();
       await page.getByRole('button', { name: 'Remove access' }).click();
       expect(await page.getByRole('status').textContent()).toBe('Access has been removed.');
-      await expect.poll(() => page.locator('.row').count()).toBe(2);
+      await expect.poll(() => page.locator('.app').count()).toBe(2);
       await page.getByRole('link', { name: 'Remove all access' }).click();
       await page.getByText('up to 10 minutes').waitFor();
       await page.getByRole('button', { name: 'Remove all' }).click();

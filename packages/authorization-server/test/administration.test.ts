@@ -234,7 +234,7 @@ describe('a disabled account', () => {
     expect([status, body['error']]).toEqual([400, 'invalid_grant']);
     await t.server.accounts.enable(EMAIL);
     expect((await t.post('/token', redemption(code, verifier))).status).toBe(400);
-    expect(await t.store.listGrants(ACCOUNT, t.clock.now)).toEqual([]);
+    expect(await t.store.listGrants(ACCOUNT, t.clock.now, null, 100)).toEqual([]);
     expect((await t.signIn()).status).toBe(200);
   });
 
@@ -253,7 +253,7 @@ describe('a disabled account', () => {
     expect((await t.post('/token', refreshing(body['refresh_token']))).status).toBe(400);
     t.store.redeemCode = redeemCode;
     await t.server.accounts.enable(EMAIL);
-    expect(await t.store.listGrants(ACCOUNT, t.clock.now)).toEqual([]);
+    expect(await t.store.listGrants(ACCOUNT, t.clock.now, null, 100)).toEqual([]);
     expect((await t.signIn()).status).toBe(200);
   });
 
@@ -291,7 +291,7 @@ describe('a removed account', () => {
     const { code, verifier } = await t.issueCode();
     const { status, body } = await t.post('/token', redemption(code, verifier));
     expect([status, body['error']]).toEqual([400, 'invalid_grant']);
-    expect(await t.store.listGrants(ACCOUNT, t.clock.now)).toEqual([]);
+    expect(await t.store.listGrants(ACCOUNT, t.clock.now, null, 100)).toEqual([]);
   });
 
   it('removing an unknown account reports that there is none', async () => {

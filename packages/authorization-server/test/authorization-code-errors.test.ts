@@ -85,7 +85,7 @@ describe('a rejected authorization code', () => {
     t.execute('UPDATE accounts SET disabled_at = NULL');
     const refused = await redeem(t, redemption(code, verifier));
     expect([refused.status, refused.body]).toEqual([400, REFUSAL]);
-    expect(await t.store.listGrants('user_ada', t.clock.now)).toEqual([]);
+    expect(await t.store.listGrants('user_ada', t.clock.now, null, 100)).toEqual([]);
   });
 
   it('T020 rejects a code that a wrong verifier has burned, even from the same network at once', async () => {

@@ -26,6 +26,16 @@ interface Tokens {
   readonly grantId: string;
 }
 
+const CODE = {
+  accountId: 'user_ada',
+  redirectUri: null,
+  codeChallenge: 'x',
+  scopes: ['notes:read'],
+  resources: ['https://mcp.example/notes'],
+  workspace: null,
+  consentDigest: 'x',
+} as const;
+
 /** Connects an app that registered dynamically, from its own IP address. */
 async function connect(t: Scene, client_name: string, more: Record<string, string> = {}): Promise<Tokens> {
   const redirect_uri = 'http://127.0.0.1:51004/cb';
@@ -145,15 +155,96 @@ describe('connections', () => {
     const text = textOf(sight);
     for (const words of [
       'Notes <b>CLI</b>',
-      'on Notes · mcp.example/notes',
+      'on Notes · Used 3 minutes ago from 203.0.113.9 mcp.example/notes · not verified',
       'Read your notes',
       'Change your notes',
-      'Used 3 minutes ago from 203.0.113.9',
       'allowed on 15 January 2027 at 08:00 UTC',
     ]) {
       expect(text).toContain(words);
     }
     expect(text).not.toMatch(/scope|grant|client|authoriz/i);
+  });
+
+  it('connections of many grants are paged, each shown once, and every page is small', async () => {
+    const t = await setScene();
+    const { grantId } = await connect(t, 'First');
+    const found = await t.store.findGrant(grantId);
+    if (found === null) throw new Error('no grant');
+    const { revokedAt: _revokedAt, hasAccount: _hasAccount, ...grant } = found.grant;
+    for (let number = 0; number < 120; number += 1) {
+      const code = {
+        ...CODE,
+        hash: `code-${number}`,
+        grantId: `grant-${number}`,
+        clientId: `web-${number % 3}`,
+      };
+      await t.store.issueCode({ ...code, issuedAt: t.clock.now, expiresAt: t.clock.now + 60 });
+      const record = { ...grant, id: code.grantId, clientId: code.clientId };
+      expect(await t.store.redeemCode(code.hash, record, null, t.clock.now)).toBe('redeemed');
+    }
+    const seen: string[] = [];
+    let sight = await visitHome(t.visitor, '/connections');
+    for (let pages = 1; pages <= 3; pages += 1) {
+      const links = endLinks(sight);
+      expect(links.length).toBeLessThanOrEqual(50);
+      seen.push(...links);
+      const next = /<a rel="next" href="([^"]+)"/.exec(sight.html)?.[1];
+      expect(next === undefined).toBe(pages === 3);
+      if (next !== undefined) sight = await t.visitor.open(next.replaceAll('&amp;', '&'));
+    }
+    expect([seen.length, new Set(seen).size]).toEqual([121, 121]);
+    expect(textOf(sight)).toContain('Show all');
+    // A cursor that this server did not make begins at the start.
+    for (const after of ['x', 'W10', 'eyJhIjoxfQ', Buffer.from('["\\u0000",1,""]').toString('base64url')]) {
+      expect(endLinks(await t.visitor.open(`/connections?after=${after}`))).toHaveLength(50);
+    }
+  });
+
+  it('connections are found by the name of the app or server, without a script', async () => {
+    const t = await setScene();
+    for (const name of ['Notes CLI', 'Desk', 'Désk two', 'a', 'b', 'c']) await connect(t, name);
+    const all = await visitHome(t.visitor, '/connections');
+    expect(all.html).toContain('<form class="search" method="get" action="/connections" role="search">');
+    const found = await t.visitor.open('/connections?q=dEsk');
+    expect([endLinks(found).length, textOf(found).includes('Notes CLI')]).toEqual([1, false]);
+    const none = await t.visitor.open('/connections?q=%22%3E%3Cscript%3E');
+    expect(textOf(none)).toContain('No connection found here. Show all');
+    expect(none.html).toContain('value="&quot;&gt;&lt;script&gt;"');
+    expect(none.html).not.toContain('<script>');
+  });
+
+  it('connections of the same app are grouped, and apps of the same name by another publisher are not', async () => {
+    const t = await setScene();
+    for (const name of ['Inspector', 'Inspector', 'Desk']) await connect(t, name);
+    const sight = await visitHome(t.visitor, '/connections');
+    expect(textOf(sight)).toMatch(/Inspector 2 connections · Used just now Inspector on Notes/);
+    const ids = [...sight.html.matchAll(/not verified \(<code>([\w-]{6})<\/code>\)/g)].map(([, id]) => id);
+    expect([ids.length, new Set(ids).size]).toEqual([3, 3]);
+    expect(sight.html.match(/<details/g)).toHaveLength(4);
+  });
+
+  it('the least recently used connection ends when a user has 200 of one client', async () => {
+    const t = await setScene();
+    const { grantId } = await connect(t, 'Robot');
+    const found = await t.store.findGrant(grantId);
+    if (found === null) throw new Error('no grant');
+    const { revokedAt: _revokedAt, hasAccount: _hasAccount, ...grant } = found.grant;
+    const code = { ...CODE, clientId: grant.clientId, issuedAt: t.clock.now, expiresAt: t.clock.now + 60 };
+    for (let number = 0; number < 199; number += 1) {
+      await t.store.issueCode({ ...code, hash: `code-${number}`, grantId: `grant-${number}` });
+      const record = { ...grant, id: `grant-${number}`, lastUsedAt: grant.lastUsedAt + 1 };
+      await t.store.redeemCode(`code-${number}`, record, null, t.clock.now);
+    }
+    const live = async () =>
+      (await t.store.listGrants('user_ada', t.clock.now, null, 500)).map(({ id }) => id);
+    expect((await live()).length).toBe(200);
+    t.clock.now += 5;
+    const again = { client_id: grant.clientId, redirect_uri: 'http://127.0.0.1:51004/cb' };
+    expect((await decide(t.visitor, requestOf(again))).left?.searchParams.has('code')).toBe(true);
+    expect([(await live()).length, (await live()).includes(grantId)]).toEqual([199, false]);
+    expect(t.events).toContainEqual(
+      expect.objectContaining({ type: 'grant.revoked', count: 1, reason: 'surplus', accountId: 'user_ada' }),
+    );
   });
 
   it('the connections page explains itself when it is empty', async () => {
@@ -166,11 +257,11 @@ describe('connections', () => {
   it('a refresh updates time and address of last use', async () => {
     const t = await setScene();
     const { refresh } = await connect(t, 'CLI');
-    const client_id = (await t.store.listGrants('user_ada', t.clock.now))[0]?.clientId ?? '';
+    const client_id = (await t.store.listGrants('user_ada', t.clock.now, null, 100))[0]?.clientId ?? '';
     t.clock.now += 30;
     const second = tokensOf(await postFrom(t, '203.0.113.9', refreshing(refresh, client_id)));
     const used = async () =>
-      (await t.store.listGrants('user_ada', t.clock.now)).map(({ lastUsedAt, lastUsedFrom }) => [
+      (await t.store.listGrants('user_ada', t.clock.now, null, 100)).map(({ lastUsedAt, lastUsedFrom }) => [
         t.clock.now - lastUsedAt,
         lastUsedFrom,
       ]);
@@ -210,7 +301,7 @@ describe('connections', () => {
     ]);
     expect(endLinks(after)).toHaveLength(1);
     expect([await isLive(t, ended), await isLive(t, kept)]).toEqual([false, true]);
-    const [{ clientId = '' } = {}] = await t.store.listGrants('user_ada', t.clock.now);
+    const [{ clientId = '' } = {}] = await t.store.listGrants('user_ada', t.clock.now, null, 100);
     const refreshed = await t.post('/token', refreshing(kept.refresh, clientId));
     expect(refreshed.status).toBe(200);
     expect(t.events).toContainEqual(
@@ -229,7 +320,7 @@ describe('connections', () => {
   it('T095: a refresh token is rejected as soon as its connection is removed', async () => {
     const t = await setScene();
     const { refresh, grantId } = await connect(t, 'App');
-    const [{ clientId = '' } = {}] = await t.store.listGrants('user_ada', t.clock.now);
+    const [{ clientId = '' } = {}] = await t.store.listGrants('user_ada', t.clock.now, null, 100);
     await visitHome(t.visitor, '/connections');
     await t.visitor.submit(await t.visitor.open(`/connections/end?connection=${grantId}`), {});
     const { status, body } = await t.post('/token', refreshing(refresh, clientId));
@@ -426,8 +517,8 @@ function layoutIn(language: Language): Layout {
     stylesheet: '',
     script: '',
     logo: null,
+    favicon: '',
     links: [],
-    replaced: new Map(),
   };
   return createLayout(mounting, language, languages);
 }

@@ -61,7 +61,7 @@ async function connect(t: Scene, parameters: Fields, fields: Fields = {}): Promi
 }
 
 async function grantsOf(t: Scene) {
-  return t.store.listGrants(ACCOUNT, t.clock.now);
+  return t.store.listGrants(ACCOUNT, t.clock.now, null, 100);
 }
 
 async function expectUnchanged(t: Scene, status: number, act: () => Promise<Sight>): Promise<Sight> {
@@ -111,6 +111,25 @@ describe('granting fewer scopes', () => {
     expect(again.html).not.toContain(' checked');
     const back = await t.visitor.submit(again, { decision: 'allow', scope: 'draw' });
     expect((await tokens(t, back))['scope']).toBe('draw');
+  });
+
+  it('sets destructive scopes apart, and switches off those that the operator marked', async () => {
+    const t = await setScene({ resources: [...RESOURCES, { ...BOARD, access: { wipe: 'delete' } }] });
+    const consent = await t.visitor.signIn(requestOf(board('draw share wipe')));
+    expect(textOf(consent)).toMatch(
+      /Draw on the board Show the board to others Allow only if you need it Wipe/,
+    );
+    expect(consent.html).toContain('role="switch" name="scope" value="draw" checked>');
+    expect(consent.html).toContain('role="switch" name="scope" value="wipe">');
+    const back = await t.visitor.submit(consent, { decision: 'allow' });
+    expect((await tokens(t, back))['scope']).toBe('draw share');
+  });
+
+  it('grants a destructive scope that the user switched on', async () => {
+    const t = await setScene({ resources: [...RESOURCES, { ...BOARD, access: { wipe: 'delete' } }] });
+    const consent = await t.visitor.signIn(requestOf(board('draw wipe')));
+    const back = await t.visitor.submit(consent, { decision: 'allow', scope: ['draw', 'wipe'] });
+    expect((await tokens(t, back))['scope']).toBe('draw wipe');
   });
 
   it('names the scopes that another scope implies, and grants them', async () => {

@@ -107,13 +107,23 @@ describe('an external UI', () => {
       warning: null,
       server: { name: 'Notes', place: 'mcp.example/notes', resource: 'https://mcp.example/notes' },
       scopes: [
-        { scope: 'notes:read', sentence: 'Read your notes', new: false, optional: true, includes: [] },
+        {
+          scope: 'notes:read',
+          sentence: 'Read your notes',
+          new: false,
+          optional: true,
+          includes: [],
+          access: 'read',
+          off_by_default: false,
+        },
         {
           scope: 'notes:write',
           sentence: 'Change your notes',
           new: false,
           optional: true,
           includes: ['Read your notes'],
+          access: 'write',
+          off_by_default: false,
         },
       ],
       kept: [],
@@ -265,7 +275,7 @@ describe('an external UI', () => {
       redirect_uri: CALLBACK,
     });
     expect(redeemed.status).toBe(200);
-    const [grant] = await t.store.listGrants(ACCOUNT, t.clock.now);
+    const [grant] = await t.store.listGrants(ACCOUNT, t.clock.now, null, 100);
     expect(grant?.workspace).toBe('w2');
   });
 

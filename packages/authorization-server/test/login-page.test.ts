@@ -28,7 +28,7 @@ describe('the login page', () => {
     const t = await setScene({ identityProviders: two });
     const page = await t.visitor.open(requestOf());
     expect(textOf(page)).toMatch(
-      /Email Password Sign in .*or H Continue with Hub < Continue with <b>Desk<\/b>/,
+      /Email Password Show password Forgot your password\? Sign in .*or Continue with Hub Continue with <b>Desk<\/b> Cancel and go back to web/,
     );
     expect(page.html.match(/formaction="[^"]+"/g)).toEqual([
       'formaction="/login/hub"',
@@ -36,6 +36,30 @@ describe('the login page', () => {
     ]);
     expect(page.html).not.toContain('<b>Desk');
     expect(page.headers.get('content-security-policy')).toContain("form-action 'self';");
+  });
+
+  it('a user who cancels on the login page returns to the app, which is told, and the page names both', async () => {
+    const t = await setScene();
+    const login = await t.visitor.open(requestOf());
+    const before = t.snapshot();
+    const forged = await t.visitor.submit(login, { token: 'x' }, '/login/cancel');
+    expect([forged.status, t.snapshot()]).toEqual([403, before]);
+    const cancelled = await t.visitor.submit(login, {}, '/login/cancel');
+    expect(textOf(cancelled)).toContain('web was not connected It gets no access to Notes.');
+    expect([cancelled.left?.origin, cancelled.left?.searchParams.get('error')]).toEqual([
+      'https://app.example',
+      'access_denied',
+    ]);
+  });
+
+  it('the login page says who can help with a forgotten password, and leads back', async () => {
+    const t = await setScene();
+    const login = await t.visitor.open(requestOf());
+    const link = /href="(\/login\/forgotten\?[^"]+)"/.exec(login.html)?.[1] ?? '';
+    const page = await t.visitor.open(link.replaceAll('&amp;', '&'));
+    expect(textOf(page)).toContain('Ask your administrator for a link');
+    expect(textOf(page)).toContain('portcullis users reset your-email');
+    expect(page.html).toContain(`href="${login.path}"`);
   });
 
   it('the login page offers only identity providers when there are no local accounts', async () => {

@@ -30,6 +30,8 @@ const coreMethods = {
   findGrant: true,
   rotateRefreshToken: true,
   listGrants: true,
+  listClientGrants: true,
+  revokeSurplusGrants: true,
   findNewestRememberedConsent: true,
   listRememberedConsents: true,
   revokeAccountGrants: true,

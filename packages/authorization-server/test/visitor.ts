@@ -115,10 +115,11 @@ function pairsOf(fields: Fields): readonly [string, string][] {
   );
 }
 
-/** The text of a page. */
+/** The text of a page, without pictures. */
 export function textOf({ html }: Sight): string {
   return html
     .replace(/^.*<main>/s, '')
+    .replace(/<svg.*?<\/svg>/gs, '')
     .replace(/<[^>]*>/g, ' ')
     .replaceAll('&lt;', '<')
     .replaceAll('&gt;', '>')

@@ -162,7 +162,9 @@ async function callEveryMethod(whole: AuthorizationStore): Promise<void> {
   const { grant, token } = await createGrant(store);
   await store.findGrant(grant.id);
   await store.rotateRefreshToken(grant.id, token.hash, newRefreshToken(), null);
-  await store.listGrants(grant.accountId, NOW);
+  await store.listGrants(grant.accountId, NOW, null, 10);
+  await store.listClientGrants(grant.accountId, grant.clientId, NOW);
+  await store.revokeSurplusGrants(grant.accountId, grant.clientId, 9, NOW);
   await store.findNewestRememberedConsent(grant.accountId, grant.clientId, grant.consentDigest, NOW);
   await store.listRememberedConsents(grant.accountId, grant.clientId, grant.consentDigest, NOW);
   await store.revokeAccountGrants(grant.accountId, grant.id, NOW);

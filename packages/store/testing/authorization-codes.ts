@@ -36,7 +36,7 @@ export function describeAuthorizationCodes(store: StoreOfTest): void {
         const code = await issueSampleCode(store(), newCode({ workspace, consentDigest: newHash() }));
         expect(await store().findCode(code.hash)).toEqual({ ...code, consumedAt: null });
         await store().redeemCode(code.hash, grantOf(code), newRefreshToken(), NOW);
-        const [listed] = await store().listGrants(code.accountId, NOW);
+        const [listed] = await store().listGrants(code.accountId, NOW, null, 100);
         expect([listed?.workspace, listed?.consentDigest]).toEqual([workspace, code.consentDigest]);
       }
     });

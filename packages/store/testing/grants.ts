@@ -65,14 +65,48 @@ export function describeAccountGrants(store: StoreOfTest): void {
   const isLive = (grantId: string) => store().isAccessTokenLive('token', grantId);
 
   describe('the grants of an account', () => {
-    it('lists the live grants of one account, most recently used first', async () => {
-      const [first, last] = [await make('user_ada', NOW + 1), await make('user_ada', NOW + 2)];
+    it('lists the live grants of one account, page by page, each once', async () => {
+      const grants: GrantRecord[] = [];
+      for (const clientId of ['b', 'a', 'b', 'c', 'a']) {
+        grants.push((await createGrant(store(), { grant: { accountId: 'user_ada', clientId } })).grant);
+      }
       const { grant: revoked } = await make('user_ada');
       await store().revokeGrant(revoked.id, NOW);
       await make('user_bob');
       await createGrant(store(), { grant: { accountId: 'user_ada', expiresAt: NOW + 10 } });
-      expect(await store().listGrants('user_ada', NOW + 10)).toEqual([last.grant, first.grant]);
-      expect(await store().listGrants('user_eve', NOW)).toEqual([]);
+      const pages: GrantRecord[] = [];
+      for (let after: GrantRecord | null = null, last = false; !last; ) {
+        const page: readonly GrantRecord[] = await store().listGrants('user_ada', NOW + 10, after, 2);
+        pages.push(...page);
+        last = page.length < 2;
+        after = page.at(-1) ?? after;
+      }
+      expect(pages.map(({ clientId }) => clientId)).toEqual(['a', 'a', 'b', 'b', 'c']);
+      const byId = (one: GrantRecord, other: GrantRecord) => one.id.localeCompare(other.id);
+      expect(pages.toSorted(byId)).toEqual(grants.toSorted(byId));
+      expect(await store().listGrants('user_eve', NOW, null, 10)).toEqual([]);
+    });
+
+    it('lists the live grants of one account and client, most recently used first', async () => {
+      const of = async (clientId: string, lastUsedAt: number, accountId = 'user_ada') =>
+        (await createGrant(store(), { grant: { accountId, clientId, lastUsedAt } })).grant;
+      const [first, last, revoked] = [await of('a', NOW + 1), await of('a', NOW + 2), await of('a', NOW + 3)];
+      await store().revokeGrant(revoked.id, NOW);
+      await of('b', NOW);
+      await of('a', NOW, 'user_bob');
+      await createGrant(store(), { grant: { accountId: 'user_ada', clientId: 'a', expiresAt: NOW + 10 } });
+      expect(await store().listClientGrants('user_ada', 'a', NOW + 10)).toEqual([last, first]);
+    });
+
+    it('revokes the least recently used grants of an account and client beyond a number, and no others', async () => {
+      const of = async (clientId: string, lastUsedAt: number, accountId = 'user_ada') =>
+        (await createGrant(store(), { grant: { accountId, clientId, lastUsedAt } })).grant;
+      const [idle, used, newest] = [await of('a', NOW + 1), await of('a', NOW + 3), await of('a', NOW + 2)];
+      const others = [await of('b', NOW), await of('a', NOW, 'user_bob')];
+      expect(await store().revokeSurplusGrants('user_ada', 'a', 3, NOW + 5)).toBe(0);
+      expect(await store().revokeSurplusGrants('user_ada', 'a', 2, NOW + 5)).toBe(1);
+      expect((await store().findGrant(idle.id))?.grant.revokedAt).toBe(NOW + 5);
+      for (const { id } of [used, newest, ...others]) expect(await isLive(id)).toBe(true);
     });
 
     it('lists remembered consents with the same consent digest, each distinct one once, while their grants are live', async () => {
@@ -129,12 +163,11 @@ export function describeAccountGrants(store: StoreOfTest): void {
     });
 
     it('records when and from which address a grant was used', async () => {
-      const [used, other] = [await make('user_ada'), await make('user_ada', NOW - 1)];
+      const used = await make('user_ada');
       const successor = newRefreshToken({ issuedAt: NOW + 5 });
       await store().rotateRefreshToken(used.grant.id, used.token.hash, successor, '2001:db8::1');
-      expect(await store().listGrants('user_ada', NOW)).toEqual([
+      expect(await store().listGrants('user_ada', NOW, null, 100)).toEqual([
         { ...used.grant, lastUsedAt: NOW + 5, lastUsedFrom: '2001:db8::1' },
-        other.grant,
       ]);
     });
 
@@ -151,7 +184,7 @@ export function describeAccountGrants(store: StoreOfTest): void {
         'conflict',
       );
       expect((await store().findGrant(ended.grant.id))?.grant.revokedAt).toBe(NOW + 1);
-      expect(await store().listGrants('user_ada', NOW)).toEqual([kept.grant]);
+      expect(await store().listGrants('user_ada', NOW, null, 100)).toEqual([kept.grant]);
     });
 
     it('revokes all grants and pending codes of one account, and of no other', async () => {
@@ -184,7 +217,7 @@ export function describeAccountGrants(store: StoreOfTest): void {
       );
       expect(late.every((outcome) => outcome === 'already_used')).toBe(true);
       // Grants redeemed before the revocation are revoked; later redemptions find no code.
-      const live = await store().listGrants('user_ada', NOW + 1);
+      const live = await store().listGrants('user_ada', NOW + 1, null, 100);
       expect(live).toEqual([]);
     });
   });

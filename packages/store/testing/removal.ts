@@ -64,7 +64,7 @@ export function describeAccountRemoval(store: StoreOfTest): void {
 
       expect(await findAll(one)).toEqual(before.map(() => null));
       expect(await store().countRecoveryCodes(one.account.id)).toBe(0);
-      expect(await store().listGrants(one.account.id, NOW)).toEqual([]);
+      expect(await store().listGrants(one.account.id, NOW, null, 100)).toEqual([]);
       expect(await store().isAccessTokenLive('token', one.grant.id)).toBe(false);
       const rotated = store().rotateRefreshToken(one.grant.id, one.token.hash, newRefreshToken(), null);
       expect(await rotated).toBe('conflict');

@@ -1,8 +1,8 @@
 /** The page behind an account link: choose a password or a passkey. */
 import { html } from 'hono/html';
-import { hiddenFields, type Layout, renderPage } from '../ui/layout.ts';
+import { hiddenFields, type Layout, pageScript, renderPage } from '../ui/layout.ts';
 import type { Markup } from '../ui/markup.ts';
-import { passkeyForm, passkeyScript } from '../ui/passkey-form.ts';
+import { passkeyForm } from '../ui/passkey-form.ts';
 import { type NewPasswordFields, newPasswordFields } from '../users/new-password.ts';
 
 export interface AccountLinkPage {
@@ -52,7 +52,7 @@ ${
   })
 }
 </div>
-${page.passkeyOptions !== null && passkeyScript(layout)}`,
+${pageScript(layout)}`,
     `/${page.purpose}?${new URLSearchParams({ token: page.token })}`,
   );
 }

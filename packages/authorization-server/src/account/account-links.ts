@@ -76,7 +76,7 @@ export function createAccountLinkRoutes(
       passkeyOptions: passkeys?.creationOptions(account, [], bindingOf(link)) ?? null,
     });
     const status = wrong === null && trouble === null ? 200 : 400;
-    return respondPage(page, { status, script: passkeys !== null });
+    return respondPage(page, { status, script: true });
   };
 
   const use = async (

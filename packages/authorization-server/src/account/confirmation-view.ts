@@ -2,9 +2,9 @@
 import { html } from 'hono/html';
 import { mfaCodeField } from '../login/mfa-view.ts';
 import { accountPaths, accountTabs } from '../ui/account-tabs.ts';
-import { formField, hiddenFields, type Layout, renderPage } from '../ui/layout.ts';
+import { formField, hiddenFields, type Layout, pageScript, renderPage } from '../ui/layout.ts';
 import type { Markup } from '../ui/markup.ts';
-import { type PasskeyForm, passkeyForm, passkeyScript } from '../ui/passkey-form.ts';
+import { type PasskeyForm, passkeyForm } from '../ui/passkey-form.ts';
 import type { TextName } from '../ui/texts/texts.ts';
 
 /** A change that needs a credential. */
@@ -55,7 +55,7 @@ ${confirmationForm(layout, page, fields, passwordField(layout, page, errorOf('pa
 ${
   passkeyOptions !== null &&
   html`${passkeyForm(layout, { kind: 'get', action: change.action, options: passkeyOptions, fields, label: layout.text('passkey.instead') })}
-${passkeyScript(layout)}`
+${pageScript(layout)}`
 }
 </div>
 <a class="button" href="${accountPaths.account}">${layout.text('passkey.cancel')}</a>`,

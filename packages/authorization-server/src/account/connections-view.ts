@@ -1,14 +1,19 @@
-/** Views of the connections page: the list of grants, and the question before revoking. */
+/** Views of the connections page: the grants of a user by app, and the question before revoking. */
 import { html } from 'hono/html';
+import { shortIdOf } from '../consent/consent-view.ts';
 import { accountPaths, accountTabs, statusMessage } from '../ui/account-tabs.ts';
-import { hiddenFields, keyIcon, type Layout, renderPage } from '../ui/layout.ts';
+import { hiddenFields, type Layout, pageScript, renderPage } from '../ui/layout.ts';
+import { monogram } from '../ui/marks.ts';
 import type { Markup } from '../ui/markup.ts';
 import { dateAndTime, describeDuration, timeAgo } from '../ui/times.ts';
 
 /** A grant as users see it: a connection of an app. */
 export interface ListedGrant {
   readonly id: string;
+  readonly clientId: string;
   readonly appName: string;
+  /** Who verified the app's name. */
+  readonly publisher: 'operator' | { readonly host: string } | 'unverified';
   readonly server: { readonly name: string; readonly address: string };
   /** A sentence for each scope. */
   readonly permissions: readonly string[];
@@ -35,56 +40,119 @@ interface LinkedProvider {
 export interface ConnectionsPage {
   readonly email: string;
   readonly connections: readonly ListedGrant[];
+  /** Path of the next page; `null`: there is none. */
+  readonly nextPath: string | null;
+  /** Whether this is not the first page. */
+  readonly isLater: boolean;
+  /** Empty: all connections. */
+  readonly search: string;
   /** Epoch seconds. */
   readonly now: number;
   readonly ended: 'one' | 'all' | null;
 }
 
+/** From this number of connections on, a page has a search field. */
+const WORTH_SEARCHING = 6;
+
 export function connectionsPage(layout: Layout, page: ConnectionsPage): Markup {
-  const { connections } = page;
+  const { connections, search, nextPath, isLater } = page;
+  const isAll = search === '' && !isLater;
+  const hasSearch = !isAll || nextPath !== null || connections.length >= WORTH_SEARCHING;
   return renderPage(
     layout,
     layout.text('tabs.connections'),
-    html`${accountTabs(layout, 'connections')}
-<div class="head">
+    html`<div class="head">
 <h1>${layout.text('connections.heading')}</h1>
 <p class="fact">${layout.say('consent.signed-in', { email: html`<bdi>${page.email}</bdi>` })}</p>
 </div>
+${accountTabs(layout, 'connections')}
 ${statusMessage(page.ended === null ? null : layout.text(`connections.ended.${page.ended}`))}
-${connections.length === 0 ? html`<p>${layout.text('connections.none')}</p>` : html`<ul class="rows cards">${connections.map((one) => row(layout, one, page.now, hasLookalike(one, connections)))}</ul>`}
-${connections.length > 1 && html`<p class="apart"><a class="button grave" href="/connections/end">${layout.text('connections.end-all')}</a></p>`}`,
+${hasSearch && searchForm(layout, search)}
+${connections.length === 0 ? html`<p>${layout.text(isAll ? 'connections.none' : 'connections.not-found')}</p>` : html`<ul class="apps">${groupByApp(connections).map((group) => appRow(layout, group, page.now))}</ul>`}
+${(nextPath !== null || !isAll) && pageLinks(layout, page)}
+${isAll && connections.length > 1 && html`<p class="apart"><a class="button grave" href="/connections/end">${layout.text('connections.end-all')}</a></p>`}
+${pageScript(layout)}`,
+    undefined,
+    'wide',
   );
+}
+
+function searchForm(layout: Layout, search: string): Markup {
+  return html`<form class="search" method="get" action="${accountPaths.connections}" role="search">
+<input type="search" name="q" value="${search}" maxlength="100" aria-label="${layout.text('connections.search')}" placeholder="${layout.text('connections.search')}">
+<button class="button">${layout.text('connections.find')}</button>
+</form>`;
+}
+
+function pageLinks(layout: Layout, { nextPath, isLater, search }: ConnectionsPage): Markup {
+  return html`<p class="beside">${
+    isLater || search !== ''
+      ? html`<a href="${accountPaths.connections}">${layout.text('connections.all')}</a>`
+      : html`<span></span>`
+  }${nextPath !== null && html`<a rel="next" href="${nextPath}">${layout.text('connections.more')}</a>`}</p>`;
+}
+
+/** Connections of apps with the same name and publisher, in the order of the first. */
+function groupByApp(connections: readonly ListedGrant[]): readonly (readonly ListedGrant[])[] {
+  const groups = Map.groupBy(connections, ({ appName, publisher }) => JSON.stringify([appName, publisher]));
+  return [...groups.values()];
+}
+
+function appMark({ appName, publisher, clientId }: ListedGrant): Markup {
+  return monogram(appName, typeof publisher === 'object' ? publisher.host : clientId);
+}
+
+/** One connection opens to its details; several of the same app open to one line each. */
+function appRow(layout: Layout, group: readonly ListedGrant[], now: number): Markup {
+  const [first] = group;
+  if (first === undefined) return html``;
+  if (group.length === 1) return html`<li>${connectionDetails(layout, first, group, now)}</li>`;
+  const time = timeAgo(layout, first.lastUsedAt, now);
+  return html`<li><details class="app">
+<summary>${appMark(first)}<span><strong class="name"><bdi>${first.appName}</bdi></strong>
+<span class="fact">${layout.text('connections.number', { number: group.length })} · ${layout.say('connections.used', { time })}</span></span></summary>
+<ul class="apps">${group.map((one) => html`<li>${connectionDetails(layout, one, group, now)}</li>`)}</ul>
+</details></li>`;
 }
 
 /** Whether another connection looks the same up to the minute, so that users need seconds to tell them apart. */
-function hasLookalike(one: ListedGrant, all: readonly ListedGrant[]): boolean {
+function hasLookalike(one: ListedGrant, group: readonly ListedGrant[]): boolean {
   const minuteOf = ({ allowedAt: since }: ListedGrant) => Math.floor(since / 60);
-  return all.some(
+  return group.some(
     (other) =>
-      other.id !== one.id &&
-      other.appName === one.appName &&
-      other.server.address === one.server.address &&
-      minuteOf(other) === minuteOf(one),
+      other.id !== one.id && other.server.address === one.server.address && minuteOf(other) === minuteOf(one),
   );
 }
 
-function row(layout: Layout, connection: ListedGrant, now: number, isExact: boolean): Markup {
-  const { id, appName, lastUsedFrom } = connection;
-  const time = timeAgo(layout, connection.lastUsedAt, now);
-  return html`<li class="row">
-<div>
-<h2 class="name"><bdi>${appName}</bdi></h2>
-<p class="fact">${layout.say('connections.on', { server: html`<bdi>${connection.server.name}</bdi>` })} · <code>${connection.server.address}</code></p>
-</div>
-${permissionList(connection)}
+function connectionDetails(
+  layout: Layout,
+  connection: ListedGrant,
+  group: readonly ListedGrant[],
+  now: number,
+): Markup {
+  const { id, appName, server, lastUsedFrom, allowedAt, lastUsedAt, permissions } = connection;
+  const used = layout.say('connections.used', { time: timeAgo(layout, lastUsedAt, now) });
+  const from =
+    lastUsedFrom !== null &&
+    html` ${layout.say('account.from', { address: html`<code>${lastUsedFrom}</code>` })}`;
+  return html`<details class="app">
+<summary>${appMark(connection)}<span><strong class="name"><bdi>${appName}</bdi></strong>
+<span class="fact">${layout.say('connections.on', { server: html`<bdi>${server.name}</bdi>` })} · ${used}${from}</span></span></summary>
+<div class="opened">
+<p class="fact"><code>${server.address}</code> · ${publisher(layout, connection)}</p>
+${permissionList(permissions)}
 ${connection.identityProvider !== null && html`<p class="fact">${describeLinkedProvider(layout, connection.identityProvider)}</p>`}
-<p class="fact">${
-    lastUsedFrom === null
-      ? layout.say('connections.used', { time })
-      : layout.say('connections.used-from', { time, address: html`<code>${lastUsedFrom}</code>` })
-  } · ${layout.say('connections.allowed-on', { time: dateAndTime(layout, connection.allowedAt, isExact) })}</p>
+<p class="fact">${layout.say('connections.allowed-on', { time: dateAndTime(layout, allowedAt, hasLookalike(connection, group)) })}</p>
 <a class="button" href="/connections/end?connection=${encodeURIComponent(id)}" aria-label="${layout.text('connections.end-of', { app: appName })}">${layout.text('connections.end')}</a>
-</li>`;
+</div>
+</details>`;
+}
+
+function publisher(layout: Layout, { publisher: by, clientId }: ListedGrant): Markup {
+  if (by === 'operator') return html`${layout.text('connections.by-operator')}`;
+  return by === 'unverified'
+    ? layout.say('connections.unverified', { id: html`<code>${shortIdOf(clientId)}</code>` })
+    : layout.say('connections.by-host', { host: html`<code>${by.host}</code>` });
 }
 
 function describeLinkedProvider(layout: Layout, { name, as, scopes }: LinkedProvider): Markup {
@@ -108,13 +176,15 @@ function identityProvidersOf(connections: readonly ListedGrant[]): readonly stri
   ];
 }
 
-function permissionList({ permissions: powers }: ListedGrant): Markup {
-  return html`<ul class="powers">${powers.map((power) => html`<li>${keyIcon}<span>${power}</span></li>`)}</ul>`;
+function permissionList(permissions: readonly string[]): Markup {
+  return html`<ul class="permissions">${permissions.map((sentence) => html`<li>${sentence}</li>`)}</ul>`;
 }
 
 export interface RevokePage {
-  /** What is to be revoked. */
+  /** What is to be revoked: one connection, or the first page of all. */
   readonly connections: readonly ListedGrant[];
+  /** Whether there are more connections than these. */
+  readonly hasMore: boolean;
   readonly all: boolean;
   readonly token: string;
 }
@@ -135,11 +205,11 @@ ${hiddenFields({ token: page.token, connection: id, all: id === null ? 'yes' : n
 </div>
 ${
   all
-    ? html`<ul class="plain">${connections.map((one) => html`<li><bdi>${one.appName}</bdi> <span class="fact">${layout.say('connections.on', { server: html`<bdi>${one.server.name}</bdi>` })}</span></li>`)}</ul>`
+    ? connectionNames(layout, page)
     : connections.map(
         (one) =>
           html`<p class="fact">${layout.say('end.allowed-on', { time: dateAndTime(layout, one.allowedAt, true) })}</p>
-<section><h2>${layout.say('end.permissions', { address: html`<code>${one.server.address}</code>` })}</h2>${permissionList(one)}</section>`,
+<section class="head"><h2>${layout.say('end.permissions', { address: html`<code>${one.server.address}</code>` })}</h2>${permissionList(one.permissions)}</section>`,
       )
 }
 ${revocationEffects(layout, connections)}
@@ -147,8 +217,22 @@ ${revocationEffects(layout, connections)}
 <a class="button" href="${accountPaths.connections}">${layout.text('consent.deny')}</a>
 <button class="button danger">${layout.text(all ? 'end.submit-all' : 'end.submit')}</button>
 </div>
-</form>`,
+</form>
+${pageScript(layout)}`,
   );
+}
+
+/** The connections that end, by name: those of the same app on the same server in one line. */
+export function connectionNames(
+  layout: Layout,
+  { connections, hasMore }: Pick<RevokePage, 'connections' | 'hasMore'>,
+): Markup {
+  const lines = Map.groupBy(connections, ({ appName, server }) => JSON.stringify([appName, server.name]));
+  return html`<ul class="plain">${[...lines.values()].map(
+    ([one, ...more]) =>
+      one !== undefined &&
+      html`<li><bdi>${one.appName}</bdi> <span class="fact">${layout.say('connections.on', { server: html`<bdi>${one.server.name}</bdi>` })}${more.length > 0 && html` · ${layout.text('connections.number', { number: more.length + 1 })}`}</span></li>`,
+  )}${hasMore && html`<li class="fact">${layout.text('end.more')}</li>`}</ul>`;
 }
 
 /** Says when a revocation takes effect, also at identity providers. */

@@ -1,37 +1,91 @@
-/** Lists the grants of an account with the names of their apps, servers and permissions. */
+/** Lists the grants of an account page by page, with the names of their apps, servers and permissions. */
 import { isUsable } from '../authorization/remembered-consent.ts';
 import type { ResolvedClient } from '../clients/client.ts';
-import { describeResource } from '../consent/describe-consent.ts';
+import { describeResource, verifierOf } from '../consent/describe-consent.ts';
 import { clientDisplayName } from '../display-name.ts';
 import type { ServerOptions } from '../options.ts';
 import type { PageContext } from '../page-context.ts';
-import type { GrantRecord, ProviderTokensRecord } from '../store/index.ts';
+import type { GrantPosition, GrantRecord, ProviderTokensRecord } from '../store/index.ts';
 import type { Layout } from '../ui/layout.ts';
 import type { ListedGrant } from './connections-view.ts';
 
-/** Most recently used first. */
+/** Connections of a page. */
+const PAGE = 50;
+/** Grants that one request reads, however few of them match a search. */
+const MAX_READ = 500;
+
+/** Which connections a page shows. */
+export interface ConnectionsQuery {
+  /** The end of the previous page. */
+  readonly after: GrantPosition | null;
+  /** Part of the name of an app or server; empty: all. */
+  readonly search: string;
+}
+
+export interface ConnectionList {
+  /** Most recently used first. */
+  readonly connections: readonly ListedGrant[];
+  /** Where the next page begins; `null`: there is none. */
+  readonly next: GrantPosition | null;
+}
+
+/** At most a page of connections, found by an index, whatever number the account has. */
 export async function listConnections(
   context: PageContext,
   accountId: string,
-): Promise<readonly ListedGrant[]> {
-  const { findClient, layout, store, clock } = context;
-  const { lifetimes, identityProviders } = context.options;
+  { after, search }: ConnectionsQuery = { after: null, search: '' },
+): Promise<ConnectionList> {
+  const { store, clock } = context;
   const now = clock();
-  const [grants, providerTokens] = await Promise.all([
-    store.listGrants(accountId, now),
-    identityProviders.size === 0 ? [] : store.listProviderTokens(accountId),
-  ]);
-  const providerTokensOf = new Map(providerTokens.map((tokens) => [tokens.grantId, tokens]));
+  const found: ListedGrant[] = [];
+  let [position, read] = [after, 0];
+  while (read < MAX_READ) {
+    const grants = await store.listGrants(accountId, now, position, PAGE + 1);
+    const batch = grants.slice(0, PAGE - found.length);
+    const listed = await Promise.all(batch.map((grant) => listGrant(context, grant, now)));
+    found.push(...listed.filter((one) => one !== null).filter((one) => matches(one, search)));
+    position = batch.at(-1) ?? position;
+    read += batch.length;
+    if (batch.length === grants.length) return { connections: byLastUse(found), next: null };
+    if (found.length >= PAGE) break;
+  }
+  return { connections: byLastUse(found), next: position };
+}
+
+/** One connection of an account; `null` when it has none with this identifier. */
+export async function findConnection(
+  context: PageContext,
+  accountId: string,
+  id: string,
+): Promise<ListedGrant | null> {
+  const found = await context.store.findGrant(id);
+  const now = context.clock();
+  if (found === null || found.grant.accountId !== accountId) return null;
+  if (found.grant.revokedAt !== null || found.grant.expiresAt <= now) return null;
+  return listGrant(context, found.grant, now);
+}
+
+function byLastUse(connections: readonly ListedGrant[]): readonly ListedGrant[] {
+  return connections.toSorted((one, other) => other.lastUsedAt - one.lastUsedAt);
+}
+
+function matches({ appName, publisher, server }: ListedGrant, search: string): boolean {
+  const host = typeof publisher === 'object' ? publisher.host : '';
+  const words = `${appName} ${host} ${server.name} ${server.address}`.toLocaleLowerCase();
+  return words.includes(search.toLocaleLowerCase());
+}
+
+/** `null` when no token of the grant can be used. */
+async function listGrant(context: PageContext, grant: GrantRecord, now: number): Promise<ListedGrant | null> {
+  const { findClient, layout, store, options } = context;
   // A client whose metadata document is unavailable still has access.
-  const clients = await Promise.all(
-    grants.map(({ clientId }) => findClient(clientId, 'resume').catch(() => null)),
-  );
-  return grants.flatMap((grant, index) => {
-    const client = clients[index] ?? null;
-    if (!isUsable(grant, client, lifetimes, now)) return [];
-    const identityProvider = describeLinkedIdentity(context.options, providerTokensOf.get(grant.id));
-    return [{ ...describeGrant(context.options, layout, grant, client), identityProvider }];
-  });
+  const client = await findClient(grant.clientId, 'resume').catch(() => null);
+  if (!isUsable(grant, client, options.lifetimes, now)) return null;
+  const tokens = options.identityProviders.size === 0 ? null : await store.findProviderTokens(grant.id);
+  return {
+    ...describeGrant(options, layout, grant, client),
+    identityProvider: tokens === null ? null : describeLinkedIdentity(options, tokens),
+  };
 }
 
 function describeGrant(
@@ -45,7 +99,9 @@ function describeGrant(
   const { name, address, permissions } = describeResource(definition, resource, grant.scopes, layout);
   return {
     id: grant.id,
+    clientId: grant.clientId,
     appName: client === null ? layout.text('app.gone') : clientDisplayName(client, layout),
+    publisher: client === null ? 'unverified' : verifierOf(client),
     server: { name, address },
     permissions,
     allowedAt: grant.createdAt,
@@ -58,12 +114,7 @@ function describeGrant(
 /** The linked identity of a grant. A removed identity provider is shown by its identifier. */
 function describeLinkedIdentity(
   { identityProviders }: ServerOptions,
-  providerTokens: ProviderTokensRecord | undefined,
+  { identityProvider, name, scopes }: ProviderTokensRecord,
 ): ListedGrant['identityProvider'] {
-  if (providerTokens === undefined) return null;
-  return {
-    name: identityProviders.get(providerTokens.identityProvider)?.name ?? providerTokens.identityProvider,
-    as: providerTokens.name,
-    scopes: providerTokens.scopes,
-  };
+  return { name: identityProviders.get(identityProvider)?.name ?? identityProvider, as: name, scopes };
 }

@@ -83,8 +83,8 @@ export function mfaSection(layout: Layout, recoveryCodes: number | null, token: 
   }
   return html`<p class="fact">${layout.text('code.is-on', { number: recoveryCodes })}</p>
 <a class="button" href="/account/codes/recovery">${layout.text('code.renew')}</a>
-<div class="answers">
-<a class="button" href="/account/codes">${layout.text('code.set-up-again')}</a>
-<form class="once" method="post" action="/account/codes/off">${hiddenFields({ token })}<button class="button">${layout.text('code.off')}</button></form>
+<div class="lesser fact">
+<a href="/account/codes">${layout.text('code.set-up-again')}</a>
+<form class="once" method="post" action="/account/codes/off">${hiddenFields({ token })}<button class="link">${layout.text('code.off')}</button></form>
 </div>`;
 }

@@ -1,7 +1,7 @@
 /** View of the account page: login methods, sessions, deletion, and notices about what has just changed. */
 import { html } from 'hono/html';
 import { accountPaths, accountTabs, statusMessage } from '../ui/account-tabs.ts';
-import { hiddenFields, type Layout, renderPage } from '../ui/layout.ts';
+import { hiddenFields, type Layout, pageScript, renderPage } from '../ui/layout.ts';
 import type { Markup } from '../ui/markup.ts';
 import { dateAndTime } from '../ui/times.ts';
 import { mfaSection } from './mfa-view.ts';
@@ -56,14 +56,14 @@ export function accountPage(layout: Layout, page: AccountPage): Markup {
   return renderPage(
     layout,
     layout.text('tabs.account'),
-    html`${accountTabs(layout, 'account')}
-<div class="head">
+    html`<div class="head">
 <h1>${layout.text('account.heading')}</h1>
-<p class="fact"><bdi>${page.email}</bdi></p>
+<p class="fact">${layout.say('consent.signed-in', { email: html`<bdi>${page.email}</bdi>` })}</p>
 </div>
+${accountTabs(layout, 'account')}
 ${statusMessage(page.notice === null ? null : layout.text(`account.notice.${page.notice}`))}
 ${page.login !== null && signInSections(layout, page.login, page)}
-<section class="head">
+<section class="panel">
 <h2>${layout.text('account.sessions')}</h2>
 <ul class="rows close">${page.sessions.map((browser, index) => row(layout, browser, index, page))}</ul>
 ${
@@ -74,10 +74,14 @@ ${hiddenFields({ token: page.token, session: 'others' })}
 </form>`
 }
 </section>
-<section class="beside">
+<section class="panel destructive">
 <h2>${layout.text('account.remove')}</h2>
-<a class="button" href="/account/remove" aria-label="${layout.text('account.remove')}">${layout.text('remove.submit')}</a>
-</section>`,
+<p class="fact">${layout.text('account.remove-why')}</p>
+<a class="button grave" href="/account/remove">${layout.text('account.remove')}</a>
+</section>
+${pageScript(layout)}`,
+    undefined,
+    'wide',
   );
 }
 
@@ -86,18 +90,20 @@ function signInSections(
   { passkeys, recoveryCodes }: LoginSettings,
   page: AccountPage,
 ): Markup {
-  return html`<section class="beside">
+  return html`<section class="panel">
+<div class="beside">
 <h2>${layout.text('account.password')}</h2>
 <a class="button" href="/account/password" aria-label="${layout.text('password.change')}">${layout.text('password.submit')}</a>
+</div>
 </section>
 ${
   passkeys !== null &&
-  html`<section class="head">
+  html`<section class="panel">
 <h2>${layout.text('account.passkeys')}</h2>
 ${passkeyList(layout, passkeys, page.token, page.now)}
 </section>`
 }
-<section class="head">
+<section class="panel">
 <h2>${layout.text('account.codes')}</h2>
 ${mfaSection(layout, recoveryCodes, page.token)}
 </section>`;

@@ -52,7 +52,7 @@ export function createAccountOverviewRoutes(
         logoutToken: csrfTokens.issue('logout', user.sessionHash),
         token: routes.csrfToken(user),
       });
-      return respondPage(page);
+      return respondPage(page, { script: true });
     }),
 
     routes.form('/account/sessions', async ({ user, parameters }) => {

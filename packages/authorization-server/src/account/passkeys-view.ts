@@ -1,9 +1,9 @@
 /** Views of the passkey pages: the list of passkeys, and the page that adds one. */
 import { html } from 'hono/html';
 import { accountTabs } from '../ui/account-tabs.ts';
-import { hiddenFields, type Layout, renderPage } from '../ui/layout.ts';
+import { hiddenFields, type Layout, pageScript, renderPage } from '../ui/layout.ts';
 import type { Markup } from '../ui/markup.ts';
-import { type PasskeyForm, passkeyForm, passkeyScript } from '../ui/passkey-form.ts';
+import { type PasskeyForm, passkeyForm } from '../ui/passkey-form.ts';
 import { timeAgo } from '../ui/times.ts';
 
 export interface ListedPasskey {
@@ -77,6 +77,6 @@ ${passkeyForm(layout, {
   main: true,
 })}
 <a class="button" href="/account">${layout.text('passkey.cancel')}</a>
-${passkeyScript(layout)}`,
+${pageScript(layout)}`,
   );
 }

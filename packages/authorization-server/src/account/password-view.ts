@@ -1,7 +1,7 @@
 /** View of the password page. */
 import { html } from 'hono/html';
 import { accountPaths, accountTabs } from '../ui/account-tabs.ts';
-import { formField, hiddenFields, type Layout, renderPage } from '../ui/layout.ts';
+import { formField, hiddenFields, type Layout, pageScript, renderPage } from '../ui/layout.ts';
 import type { Markup } from '../ui/markup.ts';
 import { type NewPasswordFields, newPasswordFields } from '../users/new-password.ts';
 
@@ -47,6 +47,7 @@ ${newPasswordFields(layout, { errors: wrong, first: isNewWrong, label: 'password
 <a class="button" href="${accountPaths.account}">${layout.text('passkey.cancel')}</a>
 <button class="button main">${layout.text('password.submit')}</button>
 </div>
-</form>`,
+</form>
+${pageScript(layout)}`,
   );
 }

@@ -37,7 +37,10 @@ export function createPasswordRoutes(pages: PageRouter, change: ChangePassword):
       endOthers: true,
       ...errors,
     };
-    return respondPage(passwordPage(layout, { ...page, token: routes.csrfToken(user) }), pageOptions);
+    return respondPage(passwordPage(layout, { ...page, token: routes.csrfToken(user) }), {
+      ...pageOptions,
+      script: true,
+    });
   };
 
   const changeIt = async (context: PageContext, user: User, form: Parameters, origin: LoginSource) => {

@@ -11,7 +11,7 @@ import { respondPage } from '../ui/respond-page.ts';
 import { createAccountRoutes } from './account-routes.ts';
 import type { Confirmation } from './confirmation.ts';
 import type { ConfirmedChange } from './confirmation-view.ts';
-import { type ListedGrant, revocationEffects } from './connections-view.ts';
+import { connectionNames, type ListedGrant, revocationEffects } from './connections-view.ts';
 import { listConnections } from './list-connections.ts';
 
 const REMOVE: ConfirmedChange = {
@@ -31,9 +31,10 @@ export function createAccountRemovalRoutes(
   const routes = createAccountRoutes(pages, 'account', 'recent');
   return [
     routes.page(REMOVE.action, async ({ context, user }) => {
-      const connections = await listConnections(context, user.account.id);
+      const { connections, next } = await listConnections(context, user.account.id);
       const { email } = user.account;
-      return respondPage(removalPage(context.layout, { email, connections, token: routes.csrfToken(user) }));
+      const about = { email, connections, hasMore: next !== null, token: routes.csrfToken(user) };
+      return respondPage(removalPage(context.layout, about));
     }),
 
     routes.form(REMOVE.action, async (visit) => {
@@ -57,12 +58,13 @@ export function createAccountRemovalRoutes(
 
 interface RemovalPage {
   readonly email: string;
-  /** Revoked with the account. */
+  /** Revoked with the account: the first page of all. */
   readonly connections: readonly ListedGrant[];
+  readonly hasMore: boolean;
   readonly token: string;
 }
 
-function removalPage(layout: Layout, { email, connections, token }: RemovalPage): Markup {
+function removalPage(layout: Layout, { email, connections, hasMore, token }: RemovalPage): Markup {
   return renderPage(
     layout,
     layout.text('account.remove'),
@@ -78,7 +80,7 @@ ${
   connections.length > 0 &&
   html`<section class="head">
 <h2>${layout.text('remove.apps')}</h2>
-<ul class="plain">${connections.map((one) => html`<li><bdi>${one.appName}</bdi> <span class="fact">${layout.say('connections.on', { server: html`<bdi>${one.server.name}</bdi>` })}</span></li>`)}</ul>
+${connectionNames(layout, { connections, hasMore })}
 </section>
 ${revocationEffects(layout, connections)}`
 }

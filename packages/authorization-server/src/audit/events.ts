@@ -106,7 +106,12 @@ export type AuthorizationEvent = EventContext &
           | 'second_factor.recovery_codes_renewed';
       }
     | { readonly type: 'passkey.added' | 'passkey.removed' | 'passkey.clone_detected' }
-    | { readonly type: 'grant.revoked' | 'session.ended'; readonly count: number }
+    | {
+        readonly type: 'grant.revoked' | 'session.ended';
+        readonly count: number;
+        /** The user has too many grants for this client. */
+        readonly reason?: 'surplus';
+      }
     | { readonly type: 'metadata.read'; readonly path: string; readonly version: string | null }
     | {
         readonly type: 'authorization.started';

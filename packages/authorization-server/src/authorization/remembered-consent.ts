@@ -97,6 +97,8 @@ export interface ExistingConsents {
   readonly workspaces: readonly Workspace[];
   /** Grants in workspaces that still exist, or without a workspace where there are none. Most recently used first. */
   readonly grants: readonly GrantRecord[];
+  /** Whether the user has any connection of the client, also to another resource. */
+  readonly isKnownClient: boolean;
 }
 
 /** @throws OAuthError `temporarily_unavailable` when the store or the operator's workspaces are unavailable */
@@ -113,14 +115,14 @@ export async function findExistingConsents(
   } = context;
   const now = clock();
   const [grants, workspaces] = await Promise.all([
-    store.listGrants(accountId, now),
+    store.listClientGrants(accountId, client.id, now),
     findWorkspaces(context.options, accountId, resource),
   ]);
   return {
     workspaces,
+    isKnownClient: grants.length > 0,
     grants: grants.filter(
       (grant) =>
-        grant.clientId === client.id &&
         grant.resources.includes(resource) &&
         isUsable(grant, client, lifetimes, now) &&
         isInWorkspaces(grant, workspaces),
@@ -143,7 +145,10 @@ export function isUsable(
 }
 
 /** The scopes that a client has in a workspace. */
-export function grantedScopesIn(workspace: string | null, { grants }: ExistingConsents): Scopes {
+export function grantedScopesIn(
+  workspace: string | null,
+  { grants }: Pick<ExistingConsents, 'grants'>,
+): Scopes {
   return grants
     .filter((grant) => grant.workspace === workspace)
     .reduce<Scopes>((held, { scopes }) => unionScopes(held, scopes), []);

@@ -10,6 +10,8 @@ export interface ResolvedClient {
   readonly secretHash: string | null;
   /** Base64url SHA-256 of its validated metadata document; `null` without one. Remembered consent is bound to it. */
   readonly digest: string | null;
+  /** Epoch seconds at which it registered itself; `null`: it is from the configuration or a metadata document. */
+  readonly registeredAt: number | null;
   /** Epoch seconds of its last recorded token. */
   readonly lastUsedAt: number | null;
 }

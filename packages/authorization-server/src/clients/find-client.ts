@@ -42,8 +42,8 @@ export function createFindClient(
     const record = await store.findClient(id);
     if (record !== null) {
       if (record.disabledAt !== null || (purpose === 'start' && isExpired(record, clock()))) return null;
-      const { origin, metadata, secretHash, lastUsedAt } = record;
-      return { id: record.id, origin, metadata, secretHash, digest: null, lastUsedAt };
+      const { origin, metadata, secretHash, lastUsedAt, createdAt: registeredAt } = record;
+      return { id: record.id, origin, metadata, secretHash, digest: null, registeredAt, lastUsedAt };
     }
     return resolveDocumentClient === null || !looksLikeUrl(id)
       ? null
@@ -57,7 +57,15 @@ function isExpired({ lastUsedAt, expiresAt }: ClientRecord, now: number): boolea
 }
 
 function resolveConfigured({ id, metadata, secretHash }: ConfiguredClient): ResolvedClient {
-  return { id, origin: 'configured', metadata, secretHash, digest: null, lastUsedAt: null };
+  return {
+    id,
+    origin: 'configured',
+    metadata,
+    secretHash,
+    digest: null,
+    registeredAt: null,
+    lastUsedAt: null,
+  };
 }
 
 /** No identifier that this server issues is a URL. `validateDocumentUrl` decides whether it may be fetched. */

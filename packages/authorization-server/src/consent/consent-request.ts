@@ -11,6 +11,7 @@ import type { AuthorizationTransaction } from '../authorization/transactions.ts'
 import type { ServerContext } from '../context.ts';
 import type { Workspace } from '../options.ts';
 import type { ResourceDefinition } from '../resource-options.ts';
+import { type DescribedAccess, describeAccess } from './scope-access.ts';
 
 export interface ConsentRequest {
   /** As configured; without scopes when the resource has been removed from the configuration. */
@@ -22,6 +23,8 @@ export interface ConsentRequest {
   readonly choices: readonly Workspace[];
   /** Whether the user could switch to another workspace than the one that the client has access to. */
   readonly hasOthers: boolean;
+  /** Whether the user has no connection of this client. */
+  readonly isFirstUse: boolean;
 }
 
 /** Scopes as a consent page asks for them. */
@@ -33,7 +36,7 @@ export interface ConsentScopes {
   readonly isKnown: boolean;
 }
 
-interface RequestedScope {
+interface RequestedScope extends DescribedAccess {
   readonly scope: string;
   /** Whether it is added to scopes that the client already has. */
   readonly isNew: boolean;
@@ -44,7 +47,7 @@ interface RequestedScope {
 }
 
 /** What the scope rules need to know of a resource. */
-export type ScopeRules = Pick<ResourceDefinition, 'scopes' | 'hierarchy' | 'requiredScopes'>;
+export type ScopeRules = Pick<ResourceDefinition, 'scopes' | 'hierarchy' | 'requiredScopes' | 'access'>;
 
 /** @param afresh whether the user wants another workspace than the one that the client has access to */
 export async function createConsentRequest(
@@ -59,7 +62,7 @@ export async function createConsentRequest(
   // A user whom the identity provider will identify later has no consents yet.
   const existing =
     accountId === null
-      ? { workspaces: [], grants: [] }
+      ? { workspaces: [], grants: [], isKnownClient: false }
       : await findExistingConsents(context, accountId, client, uri);
   const { workspaces, grants } = existing;
   const bound = afresh ? undefined : workspaces.find(({ id }) => id === grants[0]?.workspace);
@@ -72,6 +75,7 @@ export async function createConsentRequest(
     workspace,
     choices: mustChoose ? workspaces : [],
     hasOthers: bound !== undefined && workspaces.length > 1,
+    isFirstUse: !existing.isKnownClient,
   };
 }
 
@@ -95,6 +99,7 @@ function resolveConsentScopes(requested: Scopes, granted: Scopes, rules: ScopeRu
       isNew: isStepUp,
       isOptional: offered.length > 1 && rules.requiredScopes?.includes(scope) !== true,
       includes: intersectScopes(offered, impliedBy(scope, rules)),
+      ...describeAccess(scope, rules),
     })),
     kept: isStepUp ? unionScopes(stillOffered(granted, rules), missingScopes(requested, added)) : [],
     isKnown: granted.length > 0 && !isStepUp,

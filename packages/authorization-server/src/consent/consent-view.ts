@@ -1,10 +1,16 @@
 /** The consent page: the app, the requested permissions, the account, the redirect target, and the decision. */
 import { html } from 'hono/html';
-import { hiddenFields, keyIcon, type Layout, renderPage } from '../ui/layout.ts';
+import { hiddenFields, type Layout, renderPage } from '../ui/layout.ts';
+import { accessIcon, monogram } from '../ui/marks.ts';
 import type { Markup } from '../ui/markup.ts';
+import { timeAgo } from '../ui/times.ts';
+import { type DescribedAccess, isDestructive } from './scope-access.ts';
 
 export interface ConsentPage {
   readonly appName: string;
+  readonly clientId: string;
+  /** Epoch seconds; `null`: the app did not register itself. */
+  readonly registeredAt: number | null;
   /** Who verified the app's name: the operator, or the host of its metadata document. */
   readonly verifiedBy: 'operator' | { readonly host: string } | 'unverified';
   readonly server: NamedServer;
@@ -14,6 +20,8 @@ export interface ConsentPage {
   readonly alreadyGranted: readonly string[];
   /** Whether all requested permissions were allowed before. */
   readonly isKnown: boolean;
+  /** Whether the user has no connection of this app yet. */
+  readonly isFirstUse: boolean;
   readonly workspace: WorkspaceChoice;
   /** Path for choosing another workspace; `null`: none. */
   readonly othersPath: string | null;
@@ -27,14 +35,16 @@ export interface ConsentPage {
   readonly redirectsElsewhere: boolean;
   /** What was missing in the previous decision. */
   readonly error: 'nothing' | 'no-workspace' | null;
-  /** The previous choice; `null`: none, so everything is on. */
+  /** The previous choice; `null`: none, so everything is on, except what is off by default. */
   readonly chosen: { readonly scopes: readonly string[]; readonly workspace: string } | null;
+  /** Epoch seconds. */
+  readonly now: number;
   /** Hidden form fields. */
   readonly fields: Readonly<Record<string, string | null>>;
 }
 
 /** A permission: one scope in words. */
-interface RequestedPermission {
+interface RequestedPermission extends DescribedAccess {
   readonly scope: string;
   /** As users read it. */
   readonly sentence: string;
@@ -86,6 +96,7 @@ export function consentPage(layout: Layout, page: ConsentPage): Markup {
     html`<form class="stack once consent" method="post" action="/consent">
 ${hiddenFields(page.fields)}
 <div class="head">
+${marks(page)}
 <h1>${layout.say(page.alreadyGranted.length > 0 ? 'consent.heading-more' : 'consent.heading', { app, server })}</h1>
 <p class="fact">${publisher(layout, page)}</p>
 <p class="fact">${account(layout, page)}</p>
@@ -111,11 +122,28 @@ function transactionQuery({ fields: { flow, afresh } }: ConsentPage): URLSearchP
   return new URLSearchParams({ ...(flow != null && { flow }), ...(afresh != null && { afresh }) });
 }
 
-/** The scopes that this server will get at the identity provider. */
+/** Scopes that say who the user is: in words, not by name. */
+const IDENTITY_SCOPES = [
+  'openid',
+  'profile',
+  'email',
+  'read:user',
+  'user:email',
+  'read_user',
+  'offline_access',
+];
+
+/** What this server will get at the identity provider. */
 function upstreamScopes(layout: Layout, { identityProvider }: ConsentPage): Markup {
   if (identityProvider === undefined || identityProvider.scopes.length === 0) return html``;
-  const rights = html`${identityProvider.scopes.map((scope, index) => html`${index > 0 && ', '}${code(scope)}`)}`;
-  return html`<p class="fact">${layout.say('consent.provider-scopes', { provider: html`<bdi>${identityProvider.name}</bdi>`, rights })}</p>`;
+  const { name, scopes } = identityProvider;
+  const others = scopes.filter((scope) => !IDENTITY_SCOPES.includes(scope));
+  const rights = html`${others.map((scope, index) => html`${index > 0 && ', '}${code(scope)}`)}`;
+  const provider = html`<bdi>${name}</bdi>`;
+  const sharesEmail = scopes.some((scope) => scope.includes('email'));
+  return html`<p class="fact">${layout.text(sharesEmail ? 'consent.share-email' : 'consent.share')}${
+    others.length > 0 && html` ${layout.say('consent.provider-scopes', { provider, rights })}`
+  }</p>`;
 }
 
 /** The account of the session, or the identity provider of the coming login. */
@@ -137,17 +165,33 @@ function code(text: string): Markup {
   return html`<code>${text}</code>`;
 }
 
+/** The app and the server, as pictures. */
+function marks({ appName, clientId, verifiedBy, server }: ConsentPage): Markup {
+  const key = typeof verifiedBy === 'object' ? verifiedBy.host : clientId;
+  return html`<p class="marks">${monogram(appName, key)}<svg width="20" height="20" viewBox="0 0 20 20" fill="none" stroke="currentColor" stroke-width="1.5" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><path d="M3 7h13m-3-3 3 3-3 3M17 13H4m3-3-3 3 3 3"/></svg>${monogram(server.name, server.address, 'server')}</p>`;
+}
+
 function permissions(
   layout: Layout,
   { requested, chosen, alreadyGranted: kept, isKnown, server, error: wrong }: ConsentPage,
 ): Markup {
   const canChoose = requested.some(({ isOptional }) => isOptional);
+  const item = (one: RequestedPermission) =>
+    permissionItem(layout, one, chosen === null ? !one.isOffByDefault : chosen.scopes.includes(one.scope));
+  const harmless = requested.filter(({ access }) => !isDestructive(access));
+  const destructive = requested.filter(({ access }) => isDestructive(access));
   return html`<section class="head">
 <h2 id="powers">${layout.say('consent.permissions', { address: code(server.address) })}</h2>
 ${wrong === 'nothing' && html`<p class="wrong" role="alert">${layout.text('consent.error.nothing')}</p>`}
-<ul class="powers" aria-labelledby="powers">
-${requested.length === 0 ? html`<li>${keyIcon}<span>${layout.text('consent.in-your-name')}</span></li>` : requested.map((one) => permissionItem(layout, one, chosen === null || chosen.scopes.includes(one.scope)))}
-</ul>
+${requested.length === 0 && html`<ul class="powers" aria-labelledby="powers"><li>${accessIcon('other')}<span>${layout.text('consent.in-your-name')}</span></li></ul>`}
+${harmless.length > 0 && html`<ul class="powers" aria-labelledby="powers">${harmless.map(item)}</ul>`}
+${
+  destructive.length > 0 &&
+  html`<div class="risky">
+<h3 id="risky">${layout.text('consent.destructive')}</h3>
+<ul class="powers" aria-labelledby="risky">${destructive.map(item)}</ul>
+</div>`
+}
 ${canChoose && html`<p class="fact choose">${layout.text('consent.choose')}</p>`}
 ${isKnown && html`<p class="fact">${layout.text('consent.known')}</p>`}
 ${kept.length > 0 && html`<p class="fact">${layout.text('consent.already-granted', { sentences: kept.join(' · ') })}</p>`}
@@ -156,7 +200,7 @@ ${kept.length > 0 && html`<p class="fact">${layout.text('consent.already-granted
 
 function permissionItem(
   layout: Layout,
-  { scope, sentence, isNew, isOptional, includes }: RequestedPermission,
+  { scope, sentence, isNew, isOptional, includes, access }: RequestedPermission,
   isOn: boolean,
 ): Markup {
   const text = html`<span>${sentence}${isNew && html` <em class="new">${layout.text('consent.new')}</em>`}${
@@ -165,8 +209,8 @@ function permissionItem(
     html`<small class="fact">${layout.text('consent.includes', { sentences: includes.join(' · ') })}</small>`
   }</span>`;
   return isOptional
-    ? html`<li><label class="power">${keyIcon}${text}<input type="checkbox" role="switch" name="scope" value="${scope}"${isOn && html` checked`}></label></li>`
-    : html`<li>${keyIcon}${text}${hiddenFields({ scope })}</li>`;
+    ? html`<li><label class="power">${accessIcon(access)}${text}<input type="checkbox" role="switch" name="scope" value="${scope}"${isOn && html` checked`}></label></li>`
+    : html`<li>${accessIcon(access)}${text}${hiddenFields({ scope })}</li>`;
 }
 
 function workspace(
@@ -191,25 +235,39 @@ ${isWrong && html`<p class="wrong" id="workspace-wrong" role="alert">${layout.te
 }
 
 /** Who verified the app. A host verifies only itself: the name is still the app's own choice. */
-function publisher(layout: Layout, { verifiedBy }: ConsentPage): Markup {
+function publisher(layout: Layout, { verifiedBy, registeredAt, clientId, now }: ConsentPage): Markup {
   if (verifiedBy === 'operator')
     return layout.say('consent.by-operator', { operator: html`<bdi>${layout.serverName}</bdi>` });
-  return verifiedBy === 'unverified'
-    ? layout.say('consent.unverified', {})
-    : layout.say('consent.by-host', { host: code(verifiedBy.host) });
+  if (verifiedBy !== 'unverified') return layout.say('consent.by-host', { host: code(verifiedBy.host) });
+  // Two apps may have the same name: the registration tells them apart.
+  const registration =
+    registeredAt !== null &&
+    html` ${layout.say('consent.registered', { time: timeAgo(layout, registeredAt, now), id: code(shortIdOf(clientId)) })}`;
+  return html`${layout.say('consent.unverified', {})}${registration}`;
+}
+
+/** The end of a client identifier: enough to tell two apps of the same name apart. */
+export function shortIdOf(clientId: string): string {
+  return clientId.slice(-6);
 }
 
 /**
- * The warning that a user needs: `here`, any local program could impersonate the app; `elsewhere`, the redirect goes to another
+ * The warning that a user needs: `here`, any local program could impersonate the app that the user connects for the first time;
+ * `elsewhere`, the redirect goes to another
  * host than that of the app's metadata document.
  */
 export function findConsentWarning({
   verifiedBy,
   returnTo,
   redirectsElsewhere: isElsewhere,
-}: Pick<ConsentPage, 'verifiedBy' | 'returnTo' | 'redirectsElsewhere'>): 'here' | 'elsewhere' | null {
+  isFirstUse,
+}: Pick<ConsentPage, 'verifiedBy' | 'returnTo' | 'redirectsElsewhere' | 'isFirstUse'>):
+  | 'here'
+  | 'elsewhere'
+  | null {
   if (verifiedBy === 'operator') return null;
-  if (returnTo.kind !== 'https') return 'here';
+  // Warnings that are shown every time are not read.
+  if (returnTo.kind !== 'https') return isFirstUse ? 'here' : null;
   return isElsewhere ? 'elsewhere' : null;
 }
 

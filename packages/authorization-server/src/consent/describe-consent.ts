@@ -9,12 +9,15 @@ import type { ConsentRequest } from './consent-request.ts';
 import type { ConsentPage, DescribedResource } from './consent-view.ts';
 
 /** The parts that the page and the API have in common. */
-export type DescribedConsent = Omit<ConsentPage, 'account' | 'othersPath' | 'error' | 'chosen' | 'fields'>;
+export type DescribedConsent = Omit<
+  ConsentPage,
+  'account' | 'othersPath' | 'error' | 'chosen' | 'fields' | 'now'
+>;
 
 export function describeConsent(
   layout: Layout,
   clientRequest: DescribedClientRequest,
-  { resource, scopes, workspace, choices }: ConsentRequest,
+  { resource, scopes, workspace, choices, isFirstUse }: ConsentRequest,
 ): DescribedConsent {
   const { name, address } = describeResource(resource, resource.resource, [], layout);
   const descriptions = translate(resource, layout.language).scopes;
@@ -22,6 +25,7 @@ export function describeConsent(
   return {
     ...describeClient(layout, clientRequest),
     server: { name, address },
+    isFirstUse,
     requested: scopes.requested.map((requested) => ({
       ...requested,
       sentence: describe(requested.scope),
@@ -41,10 +45,15 @@ interface DescribedClientRequest {
 export function describeClient(
   layout: Layout,
   { client, target }: DescribedClientRequest,
-): Pick<ConsentPage, 'appName' | 'verifiedBy' | 'returnTo' | 'redirectsElsewhere'> {
+): Pick<
+  ConsentPage,
+  'appName' | 'clientId' | 'registeredAt' | 'verifiedBy' | 'returnTo' | 'redirectsElsewhere'
+> {
   const verifiedBy = verifierOf(client);
   return {
     appName: clientDisplayName(client, layout),
+    clientId: client.id,
+    registeredAt: client.registeredAt,
     verifiedBy,
     returnTo: target,
     redirectsElsewhere: typeof verifiedBy === 'object' && isOtherHost(target, verifiedBy.host),
@@ -56,7 +65,7 @@ function named({ id, name }: { readonly id: string; readonly name: string }): { 
 }
 
 /** Who verified the client's name: the operator, the host of its metadata document, or only the client itself. */
-function verifierOf(client: ResolvedClient): ConsentPage['verifiedBy'] {
+export function verifierOf(client: ResolvedClient): ConsentPage['verifiedBy'] {
   if (isTrustedClient(client)) return 'operator';
   return client.origin === 'metadata-document' ? { host: new URL(client.id).host } : 'unverified';
 }

@@ -160,6 +160,7 @@ function show(
       },
     }),
     ...before,
+    now: context.clock(),
     othersPath: consentRequest.hasOthers ? `${pagePath('consent', record.id)}&afresh=yes` : null,
     fields: {
       flow: record.id,

@@ -2,6 +2,7 @@
 import type { HttpRequest, HttpResponse } from '@portcullis/http';
 import type { Parameters } from '@portcullis/protocol';
 import { continueTransaction } from '../authorization/continue-transaction.ts';
+import { denyConsent } from '../authorization/issue-code.ts';
 import { startFederatedLogin } from '../authorization/start-federated-login.ts';
 import { findTransaction, pagePath, TRANSACTION_PARAMETER } from '../authorization/transactions.ts';
 import { clientDisplayName } from '../display-name.ts';
@@ -11,6 +12,7 @@ import { hashSecret, newSecret } from '../secrets.ts';
 import { type AccountSection, accountPaths, loginPath } from '../ui/account-tabs.ts';
 import type { ErrorPage } from '../ui/error-pages.ts';
 import { respondRedirect } from '../ui/respond-page.ts';
+import { translate } from '../ui/translations.ts';
 import type { LoginPurpose } from './login-view.ts';
 
 /** What this browser logs in for. */
@@ -35,6 +37,8 @@ export interface LoginTarget {
   resume(): Promise<HttpResponse>;
   /** Continues for a user who has just logged in. @param cookies `Set-Cookie` values, among them the new session's */
   resumeAs(accountId: string, cookies: readonly string[]): Promise<HttpResponse>;
+  /** Ends the transaction: the client is told that the user declined. An account page has nothing to cancel. */
+  cancel(): Promise<HttpResponse>;
   /** Continues at an identity provider that the user chose. */
   startFederatedLogin(identityProvider: IdentityProvider): Promise<HttpResponse>;
 }
@@ -62,7 +66,10 @@ async function findTransactionTarget(
   const { id, forceLogin } = transaction.record;
   const again = parameters.one('again') !== undefined;
   return {
-    purpose: { appName: clientDisplayName(transaction.client, context.layout) },
+    purpose: {
+      appName: clientDisplayName(transaction.client, context.layout),
+      serverName: serverNameOf(context, transaction.record.resources),
+    },
     transactionId: id,
     fields: { [TRANSACTION_PARAMETER]: id },
     binding: transaction.csrfBinding,
@@ -72,6 +79,7 @@ async function findTransactionTarget(
     restartPath: pagePath('login', id),
     cookies: [],
     resume: () => continueTransaction(context, transaction),
+    cancel: () => denyConsent(context, transaction),
     async resumeAs(accountId, cookies) {
       await context.store.setTransactionAccount(id, accountId);
       return continueTransaction(context, { ...transaction, identityProvider: null, accountId }, cookies);
@@ -81,6 +89,11 @@ async function findTransactionTarget(
       return continueTransaction(context, { ...transaction, identityProvider, accountId: null });
     },
   };
+}
+
+function serverNameOf({ options, layout }: PageContext, [resource = '']: readonly string[]): string {
+  const definition = options.resources.get(resource);
+  return definition === undefined ? resource : translate(definition, layout.language).name;
 }
 
 /** Seconds after a login in which a user may change credentials without logging in again. */
@@ -111,6 +124,7 @@ async function findAccountPageTarget(
     restartPath: path,
     cookies: carried === null ? [transactionCookie.write(cookie, options.lifetimes.transaction)] : [],
     resume: async () => respondRedirect(accountPaths[to]),
+    cancel: async () => respondRedirect(path),
     resumeAs: async (_accountId, set) => respondRedirect(accountPaths[to], set),
     startFederatedLogin(identityProvider) {
       const loginTarget = {

@@ -1,9 +1,17 @@
 /** The login page: e-mail and password, passkey and identity providers, and what the user logs in for. */
 import { html } from 'hono/html';
 import type { AccountSection } from '../ui/account-tabs.ts';
-import { formField, hiddenFields, type Layout, renderPage } from '../ui/layout.ts';
+import {
+  formField,
+  hiddenFields,
+  type Layout,
+  pageScript,
+  renderPage,
+  revealPasswords,
+} from '../ui/layout.ts';
 import type { Markup } from '../ui/markup.ts';
-import { passkeyForm, passkeyScript } from '../ui/passkey-form.ts';
+import { passkeyForm } from '../ui/passkey-form.ts';
+import { providerMark } from '../ui/provider-logos.ts';
 
 /** An identity provider on the login page. */
 interface LoginProvider {
@@ -11,10 +19,14 @@ interface LoginProvider {
   readonly id: string;
   /** As users know it. */
   readonly name: string;
+  /** A URL; its host selects the logo. */
+  readonly issuer: string;
 }
 
 /** `once-more`: the user has a session but needs a recent login. */
-export type LoginPurpose = { readonly appName: string } | { readonly to: AccountSection | 'once-more' };
+export type LoginPurpose =
+  | { readonly appName: string; readonly serverName: string }
+  | { readonly to: AccountSection | 'once-more' };
 
 export interface LoginPage {
   /** What the user logs in for. */
@@ -49,7 +61,8 @@ ${page.otherError !== null && html`<p class="wrong" role="alert">${page.otherErr
 ${page.hasLocalLogin && localLoginForms(layout, page)}
 ${page.hasLocalLogin && page.providers.length > 0 && html`<p class="or fact">${layout.text('sign-in.or')}</p>`}
 ${page.providers.length > 0 && providerForm(layout, page)}
-${page.hasLocalLogin && page.passkeyOptions !== null && passkeyScript(layout)}`,
+${'appName' in page.purpose && backToApp(layout, page, page.purpose.appName)}
+${page.hasLocalLogin && pageScript(layout)}`,
     `/login?${new URLSearchParams(page.fields)}`,
   );
 }
@@ -59,6 +72,14 @@ function describePurpose(layout: Layout, about: LoginPurpose): Markup | string {
     return layout.say('sign-in.for-app', { app: html`<strong><bdi>${about.appName}</bdi></strong>` });
   }
   return layout.text(about.to === 'once-more' ? 'sign-in.once-more' : `sign-in.for-${about.to}`);
+}
+
+/** Ends the request: the app is told that the user declined. */
+function backToApp(layout: Layout, { fields, token }: LoginPage, app: string): Markup {
+  return html`<form class="once" method="post" action="/login/cancel">
+${hiddenFields({ ...fields, token })}
+<button class="link fact">${layout.say('sign-in.back', { app: html`<bdi>${app}</bdi>` })}</button>
+</form>`;
 }
 
 function localLoginForms(layout: Layout, page: LoginPage): Markup {
@@ -82,6 +103,7 @@ ${formField({
   error: page.passwordError,
   focus: page.email !== '',
 })}
+<p class="beside">${revealPasswords(layout)}<a class="fact" href="/login/forgotten?${new URLSearchParams(page.fields)}">${layout.text('sign-in.forgotten')}</a></p>
 </div>
 <button class="button main">${layout.text('sign-in.submit')}</button>
 </form>
@@ -100,7 +122,28 @@ function providerForm(
 ${hiddenFields({ ...fields, token })}
 ${all.map(
   (provider) =>
-    html`<button class="button provider${!isLocal && all.length === 1 && ' main'}" formaction="${pathOf(provider)}"><span class="initial" aria-hidden="true">${[...provider.name][0] ?? ''}</span><span>${layout.say('sign-in.continue-with', { provider: html`<bdi>${provider.name}</bdi>` })}</span></button>`,
+    html`<button class="button provider${!isLocal && all.length === 1 && ' main'}" formaction="${pathOf(provider)}">${providerMark(provider.name, provider.issuer)}<span>${layout.say('sign-in.continue-with', { provider: html`<bdi>${provider.name}</bdi>` })}</span></button>`,
 )}
 </form>`;
+}
+
+export interface ForgottenPasswordPage {
+  /** The login page. */
+  readonly restartPath: string;
+}
+
+/** Says who can help: this server sends no mail, and a link that an administrator makes is worth as much as a password. */
+export function forgottenPasswordPage(layout: Layout, { restartPath }: ForgottenPasswordPage): Markup {
+  const command = 'portcullis users reset';
+  return renderPage(
+    layout,
+    layout.text('forgotten.heading'),
+    html`<div class="head">
+<h1>${layout.text('forgotten.heading')}</h1>
+<p>${layout.text('forgotten.ask')}</p>
+</div>
+<p class="fact">${layout.say('forgotten.command', { command: html`<code>${command} ${layout.text('forgotten.address')}</code>` })}</p>
+<a class="button" href="${restartPath}">${layout.text('forgotten.back')}</a>`,
+    `/login/forgotten?${restartPath.split('?')[1] ?? ''}`,
+  );
 }

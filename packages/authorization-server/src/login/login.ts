@@ -6,13 +6,13 @@ import type { PageContext, PageRouter } from '../page-context.ts';
 import { networkOf } from '../rate-limit/policies.ts';
 import { type FormError, formErrorOptions, tooManyAttempts } from '../ui/form-error.ts';
 import type { Layout } from '../ui/layout.ts';
-import { redirectByPage } from '../ui/message-page.ts';
+import { type MessagePage, redirectByPage } from '../ui/message-page.ts';
 import { respondPage } from '../ui/respond-page.ts';
 import type { Passkeys } from '../users/passkeys.ts';
 import type { CompleteLogin } from './complete-login.ts';
 import { readLoginForm } from './login-form.ts';
 import { findLoginTarget, type LoginTarget } from './login-target.ts';
-import { loginPage } from './login-view.ts';
+import { forgottenPasswordPage, type LoginPurpose, loginPage } from './login-view.ts';
 import type { AuthenticateByPassword } from './password.ts';
 
 /** Errors of a failed login. */
@@ -37,7 +37,11 @@ export function createLoginRoutes(
   { authenticate, passkeys, completeLogin }: LoginDependencies,
 ): readonly Route[] {
   const { chargeAuthorizationRequest, options, csrfTokens } = pages;
-  const providers = [...options.identityProviders.values()].map(({ id, name }) => ({ id, name }));
+  const providers = [...options.identityProviders.values()].map(({ id, name, provider }) => ({
+    id,
+    name,
+    issuer: provider.issuer,
+  }));
 
   const show = (
     { layout }: PageContext,
@@ -58,7 +62,7 @@ export function createLoginRoutes(
     return respondPage(page, {
       ...formErrorOptions(formError),
       cookies: loginTarget.cookies,
-      script: options.localAccounts && passkeys !== null,
+      script: options.localAccounts,
     });
   };
 
@@ -70,6 +74,22 @@ export function createLoginRoutes(
       const loginTarget = await findLoginTarget(context, request, readParameters(queryOf(request)));
       if ('missing' in loginTarget) return context.errors.show('/login', loginTarget.missing);
       return loginTarget.isSignedIn ? loginTarget.resume() : show(context, loginTarget, null);
+    }),
+
+    pages.route('GET', '/login/forgotten', async (context, request) => {
+      const loginTarget = await findLoginTarget(context, request, readParameters(queryOf(request)));
+      if ('missing' in loginTarget) return context.errors.show('/login', loginTarget.missing);
+      const page = forgottenPasswordPage(context.layout, { restartPath: loginTarget.restartPath });
+      return respondPage(page, { cookies: loginTarget.cookies });
+    }),
+
+    pages.route('POST', '/login/cancel', async (context, request) => {
+      const found = await readLoginForm(context, request, '/login/cancel');
+      if ('rejection' in found) return found.rejection;
+      const { purpose, cancel } = found.loginTarget;
+      return 'appName' in purpose
+        ? redirectByPage(context.layout, await cancel(), describeCancelled(context.layout, purpose))
+        : cancel();
     }),
 
     ...[...options.identityProviders.values()].map((identityProvider) =>
@@ -129,6 +149,13 @@ function describeLoginError(
 
 /** Shows the login page with an error. */
 type ShowLogin = (context: PageContext, loginTarget: LoginTarget, formError: string) => Promise<HttpResponse>;
+
+function describeCancelled(
+  { text }: Layout,
+  { appName: app, serverName: server }: Extract<LoginPurpose, { readonly appName: string }>,
+): Pick<MessagePage, 'heading' | 'sentences'> {
+  return { heading: text('declined.heading', { app }), sentences: [text('declined.why', { server })] };
+}
 
 function createPasskeyLoginRoute(
   pages: PageRouter,

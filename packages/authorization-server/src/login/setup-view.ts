@@ -1,7 +1,7 @@
 /** The setup page, which creates the first account, and the page shown when an account is ready. */
 import { html } from 'hono/html';
 import { accountPaths } from '../ui/account-tabs.ts';
-import { formField, hiddenFields, type Layout, renderPage } from '../ui/layout.ts';
+import { formField, hiddenFields, type Layout, pageScript, renderPage } from '../ui/layout.ts';
 import type { Markup } from '../ui/markup.ts';
 import type { TextName } from '../ui/texts/texts.ts';
 import { newPasswordFields } from '../users/new-password.ts';
@@ -48,7 +48,8 @@ ${newPasswordFields(layout, {
 })}
 </div>
 <button class="button main">${layout.text('setup.submit')}</button>
-</form>`,
+</form>
+${pageScript(layout)}`,
     `/setup?${new URLSearchParams({ token: page.token })}`,
   );
 }

@@ -38,6 +38,7 @@ export function createSetupRoutes(
   ): Promise<HttpResponse> => {
     const status = wrong === NO_ERRORS ? 200 : 400;
     return respondPage(setupPage(layout, { token, email, errors: wrong }), {
+      script: true,
       status,
     });
   };

@@ -55,6 +55,9 @@ export interface GrantRecord {
   readonly lastUsedFrom: string | null;
 }
 
+/** Where a grant is in the list of its account: by client, then by creation. */
+export interface GrantPosition extends Pick<GrantRecord, 'clientId' | 'createdAt' | 'id'> {}
+
 /**
  * The live refresh token of a grant. Its predecessors are identified by their generation, so a refresh token family stays one
  * record however often it is rotated.
@@ -137,8 +140,23 @@ export interface GrantStore {
     from: string | null,
   ): Promise<'rotated' | 'conflict'>;
 
-  /** The live grants of an account, most recently used first. */
-  listGrants(accountId: string, now: number): Promise<readonly GrantRecord[]>;
+  /**
+   * A page of the live grants of an account, in the order of their positions (keyset pagination).
+   * @param after the position of the last grant of the previous page; `null`: the first page
+   */
+  listGrants(
+    accountId: string,
+    now: number,
+    after: GrantPosition | null,
+    limit: number,
+  ): Promise<readonly GrantRecord[]>;
+  /** The live grants of an account for one client, most recently used first. */
+  listClientGrants(accountId: string, clientId: string, now: number): Promise<readonly GrantRecord[]>;
+  /**
+   * Revokes the live grants of an account for one client, except the `keep` most recently used. Atomic.
+   * @returns how many were revoked
+   */
+  revokeSurplusGrants(accountId: string, clientId: string, keep: number, at: number): Promise<number>;
   /** The newest live grant of this account, client and consent digest. */
   findNewestRememberedConsent(
     accountId: string,

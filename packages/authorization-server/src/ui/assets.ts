@@ -18,6 +18,8 @@ export interface Assets {
   readonly script: string;
   /** Path of the operator's logo; `null`: none. */
   readonly logo: string | null;
+  /** Path of the operator's logo, or of ours, as an icon. */
+  readonly favicon: string;
   /** Serves everything below `/assets/`. */
   respond(path: string): HttpResponse;
 }
@@ -29,14 +31,20 @@ export function createAssets(brand: Brand): Assets {
     files.set(path, file);
     return path;
   };
+  const logo =
+    brand.logo === null ? null : keep({ type: brand.logo.type, body: brand.logo.bytes }, brand.logo.ending);
   return {
     stylesheet: keep({ type: 'text/css; charset=utf-8', body: STYLE + brand.style }, 'css'),
     script: keep({ type: 'text/javascript; charset=utf-8', body: SCRIPT }, 'js'),
-    logo:
-      brand.logo === null ? null : keep({ type: brand.logo.type, body: brand.logo.bytes }, brand.logo.ending),
+    logo,
+    favicon: logo ?? keep({ type: 'image/svg+xml', body: FAVICON }, 'svg'),
     respond: (path) => respondFile(files.get(path)),
   };
 }
+
+/** The portcullis icon, in the accent colours of the stylesheet. */
+const FAVICON =
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 20 20" fill="none" stroke-width="2" stroke-linecap="round" stroke-linejoin="round"><style>path{stroke:#1c4fc4}@media(prefers-color-scheme:dark){path{stroke:#8fb2ff}}</style><path d="M2.75 17.25V9a7.25 7.25 0 0 1 14.5 0v8.25M7.5 15.5V2.4M12.5 15.5V2.4M2.75 8h14.5M2.75 12.5h14.5"/></svg>';
 
 /** The policy keeps an SVG that is opened directly from running or loading anything. */
 function respondFile(file: File | undefined): HttpResponse {

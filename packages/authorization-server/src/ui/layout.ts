@@ -20,11 +20,16 @@ export interface Layout {
   readonly script: string;
   /** Path of the operator's logo; `null`: the portcullis icon. */
   readonly logo: string | null;
+  /** Path of the icon that browsers show in tabs. */
+  readonly favicon: string;
   readonly links: readonly Link[];
 }
 
 /** What is the same in all languages. */
-export type LayoutOptions = Pick<Layout, 'serverName' | 'stylesheet' | 'script' | 'logo' | 'links'>;
+export type LayoutOptions = Pick<
+  Layout,
+  'serverName' | 'stylesheet' | 'script' | 'logo' | 'favicon' | 'links'
+>;
 
 export function createLayout(
   mounting: LayoutOptions,
@@ -46,8 +51,15 @@ export function createLayout(
  * Renders an HTML document.
  * @param title shown before the server's name
  * @param here path for the language switch if the page is a response to a form; `null`: the page cannot be loaded again
+ * @param width `wide` for pages with lists
  */
-export function renderPage(layout: Layout, title: string, content: Markup, here?: string | null): Markup {
+export function renderPage(
+  layout: Layout,
+  title: string,
+  content: Markup,
+  here?: string | null,
+  width: 'narrow' | 'wide' = 'narrow',
+): Markup {
   return html`<!doctype html>
 <html lang="${layout.language}">
 <head>
@@ -55,9 +67,10 @@ export function renderPage(layout: Layout, title: string, content: Markup, here?
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
 <title>${title} · ${layout.serverName}</title>
+<link rel="icon" href="${layout.favicon}">
 <link rel="stylesheet" href="${layout.stylesheet}">
 </head>
-<body>
+<body${width === 'wide' && html` class="wide"`}>
 <main>
 <p class="mark">${layout.logo === null ? gateIcon : html`<img src="${layout.logo}" alt="" height="20">`}<bdi>${layout.serverName}</bdi></p>
 <div class="stack">
@@ -82,8 +95,10 @@ ${here !== null && others.map(({ tag, name }) => html`<a href="/language?to=${ta
 /** The portcullis icon. */
 const gateIcon = html`<svg width="20" height="20" viewBox="0 0 20 20" fill="none" stroke="currentColor" stroke-width="1.5" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><path d="M2.75 17.25V9a7.25 7.25 0 0 1 14.5 0v8.25M7.5 15.5V2.4M12.5 15.5V2.4M2.75 8h14.5M2.75 12.5h14.5"/></svg>`;
 
-/** The icon of a permission. */
-export const keyIcon: Markup = html`<svg width="20" height="20" viewBox="0 0 20 20" fill="none" stroke="currentColor" stroke-width="1.75" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><circle cx="6.5" cy="13.5" r="3.5"/><path d="m9 11 7.5-7.5M13 7l2.5 2.5"/></svg>`;
+/** The script of the pages; respond with the option `script`. */
+export function pageScript({ script }: Layout): Markup {
+  return html`<script src="${script}" defer></script>`;
+}
 
 /** An input with its label, error and hint; both are announced with the field. */
 export interface FormField {
@@ -103,16 +118,22 @@ export function formField(about: FormField): Markup {
     ...(wrong === null ? [] : [`${name}-wrong`]),
     ...(hint === undefined ? [] : [`${name}-hint`]),
   ];
-  return html`<div class="field">
-<label for="${name}">${label}</label>
-<input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}" value="${value}" required${
+  const input = html`<input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}" value="${value}" required${
     type === 'email' && html` autocapitalize="none" spellcheck="false"`
   }${wrong !== null && html` aria-invalid="true"`}${
     notes.length > 0 && html` aria-describedby="${notes.join(' ')}"`
-  }${focus && html` autofocus`}>
+  }${focus && html` autofocus`}>`;
+  return html`<div class="field">
+<label for="${name}">${label}</label>
+${input}
 ${wrong !== null && html`<p class="wrong" id="${name}-wrong" role="alert">${wrong}</p>`}
 ${hint !== undefined && html`<p class="hint" id="${name}-hint">${hint}</p>`}
 </div>`;
+}
+
+/** Shows the passwords of its form. Hidden until the script of the page makes it work. */
+export function revealPasswords({ text }: Layout): Markup {
+  return html`<label class="reveal" data-reveal hidden><input type="checkbox">${text('password.reveal')}</label>`;
 }
 
 /** Hidden form fields; `null` values are left out. */

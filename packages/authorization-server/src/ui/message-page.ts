@@ -47,13 +47,20 @@ ${reference !== undefined && html`<p class="reference">${layout.say('message.ref
 /**
  * Replaces a redirect to another origin after a form by a page that redirects. Chromium applies the `form-action` of the form's
  * page to redirects, and login pages allow this origin only.
+ * @param about what happened
  */
-export function redirectByPage(layout: Layout, response: HttpResponse): HttpResponse | Promise<HttpResponse> {
+export function redirectByPage(
+  layout: Layout,
+  response: HttpResponse,
+  about: Pick<MessagePage, 'heading' | 'sentences'> = {
+    heading: layout.text('redirect.heading'),
+    sentences: [layout.text('redirect.why')],
+  },
+): HttpResponse | Promise<HttpResponse> {
   const location = response.headers['location'];
   if (location === undefined) return response;
   const page = messagePage(layout, {
-    heading: layout.text('redirect.heading'),
-    sentences: [layout.text('redirect.why')],
+    ...about,
     action: { label: layout.text('redirect.go'), href: location },
   });
   return respondPage(page, { cookies: response.cookies, headers: { refresh: `0; url=${location}` } });

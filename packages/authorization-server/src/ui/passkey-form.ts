@@ -29,8 +29,3 @@ ${content ?? ''}
 <button class="button${main && ' main'}">${label}</button>
 </form>`;
 }
-
-/** Needed on every page with a passkey form; respond with the option `script`. */
-export function passkeyScript({ script }: Layout): Markup {
-  return html`<script src="${script}" defer></script>`;
-}

@@ -1,8 +1,30 @@
-/** The only script of the pages: runs WebAuthn and submits the passkey forms. Everything else works without JavaScript. */
+/**
+ * The only script of the pages: runs WebAuthn and submits the passkey forms, shows passwords, and shows times in the reader's time
+ * zone. Everything else works without JavaScript.
+ */
 
 /** Plain JavaScript as browsers get it: no library, no other origin, no user-visible text. */
 export const SCRIPT: string = `'use strict';
 (() => {
+  const page = document.documentElement.lang;
+  const reader = navigator.language;
+  const locale = reader.split('-')[0] === page.split('-')[0] ? reader : page;
+  for (const time of document.querySelectorAll('time[data-time]')) {
+    const styles = { dateStyle: 'long', timeStyle: time.dataset.time };
+    time.textContent = new Intl.DateTimeFormat(locale, styles).format(new Date(time.dateTime));
+  }
+
+  for (const label of document.querySelectorAll('[data-reveal]')) {
+    const box = label.querySelector('input');
+    const form = box.form;
+    const fields = [...form.querySelectorAll('[type=password]')];
+    const show = () => { for (const field of fields) field.type = box.checked ? 'text' : 'password'; };
+    box.addEventListener('change', show);
+    // A password manager looks for password fields when the form is submitted.
+    form.addEventListener('submit', () => { box.checked = false; show(); });
+    label.hidden = false;
+  }
+
   const api = window.PublicKeyCredential;
   if (!api || !api.parseRequestOptionsFromJSON || !api.parseCreationOptionsFromJSON) return;
   const KNOWN = 'portcullis-passkey';

@@ -65,17 +65,19 @@ body {
   overflow-wrap: anywhere;
   hyphens: auto;
 }
+body.wide { grid-template-columns: minmax(0, 640px); align-content: start; }
 main {
   padding: 24px;
   background: var(--card);
   border: 1px solid var(--edge);
   border-radius: 16px;
 }
-h1, h2, p, ul, form, dl, dd { margin: 0; padding: 0; }
+h1, h2, h3, p, ul, form, dl, dd { margin: 0; padding: 0; }
 h1 { font-size: 22px; line-height: 1.3; font-weight: 600; letter-spacing: -0.01em; text-wrap: balance; }
 h1 strong { font-weight: 700; }
 p, li { text-wrap: pretty; }
-h2 { font-size: 13px; line-height: 1.5; font-weight: 600; color: var(--quiet); }
+h2, h3 { font-size: 13px; line-height: 1.5; font-weight: 600; color: var(--quiet); }
+.panel > h2, .panel > .beside > h2 { font-size: 16px; color: var(--ink); }
 code { font: 13px/1.5 ui-monospace, "SF Mono", "Cascadia Mono", Menlo, Consolas, "Liberation Mono", monospace; }
 a { color: var(--accent); text-underline-offset: 3px; }
 svg { display: block; flex: none; }
@@ -113,9 +115,38 @@ bdi, code { hyphens: none; }
   font-size: 13px;
 }
 
-.tabs { display: flex; gap: 24px; font-size: 13px; font-weight: 600; }
-.tabs a { display: inline-block; padding: 4px 0; text-decoration: none; color: var(--quiet); }
+.tabs { display: flex; gap: 24px; font-weight: 600; border-bottom: 1px solid var(--edge); }
+.tabs a { display: inline-block; padding: 8px 0; text-decoration: none; color: var(--quiet); }
 .tabs a[aria-current] { color: var(--ink); box-shadow: 0 2px 0 var(--accent); }
+.panel { display: grid; gap: 12px; padding: 16px; border: 1px solid var(--edge); border-radius: 12px; }
+.panel > .button { justify-self: start; width: auto; padding: 8px 16px; }
+.panel form .button { width: auto; padding: 8px 16px; }
+.destructive { border-color: var(--bad); }
+.lesser { display: flex; flex-wrap: wrap; gap: 8px 24px; }
+
+.monogram { width: 40px; height: 40px; font-size: 15px; font-weight: 600; letter-spacing: 0.02em; }
+.marks { display: flex; gap: 12px; align-items: center; margin-bottom: 8px; color: var(--quiet); }
+.marks .monogram { width: 48px; height: 48px; }
+.apps { display: grid; list-style: none; }
+.apps > li { border-bottom: 1px solid var(--edge); }
+.apps > li:last-child { border-bottom: 0; }
+.app > summary { display: flex; gap: 12px; align-items: center; padding: 12px 0; cursor: pointer; list-style: none; border-radius: 8px; }
+.app > summary::-webkit-details-marker { display: none; }
+.app > summary > span { flex: 1; min-width: 0; display: grid; }
+.app > summary::after { content: ""; flex: none; width: 8px; height: 8px; margin-inline-end: 4px; border: solid var(--quiet); border-width: 0 2px 2px 0; transform: rotate(45deg); transition: transform 120ms; }
+.app[open] > summary::after { transform: rotate(225deg); }
+.app > summary:hover .name { text-decoration: underline; text-underline-offset: 3px; }
+.opened, .app > .apps { margin-inline-start: 52px; padding-bottom: 16px; }
+.app .app .monogram { width: 24px; height: 24px; }
+.app .app > summary { padding: 8px 0; }
+.app .app .opened { margin-inline-start: 36px; }
+.opened { display: grid; gap: 12px; }
+.opened .button { justify-self: start; width: auto; padding: 8px 16px; }
+.permissions { padding-inline-start: 20px; }
+.search { display: flex; gap: 8px; }
+.search .button { width: auto; padding: 8px 16px; }
+.search input { flex: 1; min-width: 0; }
+.reveal { display: flex; gap: 8px; align-items: center; min-height: 24px; font-weight: 400; cursor: pointer; }
 .rows, .plain { display: grid; gap: 16px; list-style: none; }
 .rows { gap: 32px; }
 .rows:is(.close, .cards) { gap: 16px; }
@@ -123,6 +154,7 @@ bdi, code { hyphens: none; }
 .row { display: grid; gap: 16px; }
 .cards > .row { padding: 16px; border: 1px solid var(--edge); border-radius: 12px; }
 .apart { padding-top: 24px; border-top: 1px solid var(--edge); }
+body.wide .apart .button { width: auto; padding: 8px 16px; }
 .name { font-size: 16px; color: var(--ink); }
 .beside { display: flex; gap: 16px; align-items: center; justify-content: space-between; }
 .beside form { flex: none; }
@@ -134,6 +166,11 @@ h2 + .powers { margin-top: 8px; }
 .head > h2 + .powers { margin-top: 0; }
 .powers li { display: flex; gap: 8px; align-items: flex-start; }
 .powers svg { margin-top: 2px; color: var(--accent); }
+.powers .read { color: var(--quiet); }
+.powers .delete { color: var(--bad); }
+.powers .administer { color: var(--warn-ink); }
+.risky { display: grid; gap: 8px; padding: 12px; border: 1px solid var(--bad); border-radius: 8px; }
+.risky h3 { color: var(--bad); }
 .power { display: flex; flex: 1; gap: 8px; align-items: flex-start; font: inherit; cursor: pointer; }
 .power span, .powers li > span { flex: 1; }
 .powers small { display: block; }
@@ -144,6 +181,7 @@ h2 + .powers { margin-top: 8px; }
   color: var(--accent-ink);
   font: 600 13px/1.5 system-ui, sans-serif;
 }
+input[type=checkbox]:not([role=switch]) { width: 18px; height: 18px; margin: 0; accent-color: var(--accent); }
 input[role=switch] {
   appearance: none;
   flex: none;
@@ -166,17 +204,6 @@ input[role=switch]:checked {
 .codes { display: grid; grid-template-columns: repeat(auto-fill, minmax(168px, 1fr)); gap: 8px; list-style: none; }
 .ways, .providers { display: grid; gap: 16px; }
 .providers { gap: 8px; }
-.provider { gap: 12px; justify-content: flex-start; padding: 8px 16px; text-align: start; }
-.initial { text-align: center; }
-.initial {
-  flex: none;
-  width: 24px;
-  border: 1px solid;
-  border-radius: 50%;
-  font-size: 13px;
-  line-height: 22px;
-  text-transform: uppercase;
-}
 .or { display: flex; gap: 16px; align-items: center; margin: -8px 0; }
 .or::before, .or::after { content: ""; flex: 1; border-top: 1px solid var(--edge); }
 /* The buttons and the redirect target stay visible however long the page is. */
@@ -190,7 +217,7 @@ footer a { padding: 4px 0; color: var(--quiet); }
 label { font-size: 13px; font-weight: 600; }
 .hint { font-size: 13px; color: var(--quiet); }
 .wrong { font-size: 13px; font-weight: 600; color: var(--bad); }
-input:not([type=hidden], [role=switch]), select {
+input:not([type=hidden], [type=checkbox]), select {
   width: 100%;
   min-height: 44px;
   padding: 8px 12px;
@@ -221,6 +248,9 @@ input:not([type=hidden], [role=switch]), select {
   transition: background-color 120ms, opacity 120ms;
 }
 .button:hover, .button:active { background: var(--plain-pressed); }
+.button.provider { gap: 12px; justify-content: flex-start; padding: 8px 16px; text-align: start; border-color: var(--field-edge); background: var(--card); color: var(--ink); font-weight: 500; }
+.button.provider:hover, .button.provider:active { background: var(--plain); }
+.provider svg { width: 20px; height: 20px; }
 .main { background: var(--accent); color: var(--accent-ink); }
 .main:hover, .main:active { background: var(--accent-pressed); }
 .danger { background: var(--bad); color: var(--bad-ink); }

@@ -15,7 +15,7 @@ export function timeAgo(layout: Layout, at: number, now: number): Markup {
 }
 
 /**
- * `21 November 2026 at 08:00 UTC`. Epoch seconds.
+ * `21 November 2026 at 08:00 UTC`; the script of the page shows it in the reader's time zone. Epoch seconds.
  * @param isExact with seconds
  */
 export function dateAndTime({ language }: Layout, at: number, isExact = false): Markup {
@@ -24,7 +24,7 @@ export function dateAndTime({ language }: Layout, at: number, isExact = false): 
     timeStyle: isExact ? 'medium' : 'short',
     timeZone: 'UTC',
   }).format(at * 1000);
-  return html`<time datetime="${new Date(at * 1000).toISOString()}">${words} UTC</time>`;
+  return html`<time datetime="${new Date(at * 1000).toISOString()}" data-time="${isExact ? 'medium' : 'short'}">${words} UTC</time>`;
 }
 
 /** Completes "used …". Never in the future, even if the clock was set back. */

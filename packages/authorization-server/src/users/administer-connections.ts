@@ -48,7 +48,7 @@ export function createConnectionAdministration({
       const account = await findNamedAccount(store, named);
       if (account === null) return null;
       const [grants, providerTokens] = await Promise.all([
-        store.listGrants(account.id, clock()),
+        listAllGrants(store, account.id, clock()),
         store.listProviderTokens(account.id),
       ]);
       const providerTokensOf = new Map(providerTokens.map((tokens) => [tokens.grantId, tokens]));
@@ -70,6 +70,23 @@ export function createConnectionAdministration({
       return count;
     },
   };
+}
+
+/** Grants by query. */
+const PAGE = 500;
+
+/** Most recently used first. */
+async function listAllGrants(
+  store: ConnectionAdministrationContext['store'],
+  accountId: string,
+  now: number,
+): Promise<readonly GrantRecord[]> {
+  const grants: GrantRecord[] = [];
+  for (let page: readonly GrantRecord[] | null = null; page === null || page.length === PAGE; ) {
+    page = await store.listGrants(accountId, now, grants.at(-1) ?? null, PAGE);
+    grants.push(...page);
+  }
+  return grants.sort((one, other) => other.lastUsedAt - one.lastUsedAt);
 }
 
 function describeConnection(

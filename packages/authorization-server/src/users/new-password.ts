@@ -1,7 +1,7 @@
 /** The two form fields for choosing a password, and their validation. */
 import type { Parameters } from '@portcullis/protocol';
 import { html } from 'hono/html';
-import { formField, type Layout } from '../ui/layout.ts';
+import { formField, type Layout, revealPasswords } from '../ui/layout.ts';
 import type { Markup } from '../ui/markup.ts';
 import type { TextName } from '../ui/texts/texts.ts';
 import { findPasswordIssue, MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from './password-rules.ts';
@@ -51,5 +51,6 @@ ${formField({
   autocomplete: 'new-password',
   error: say(wrong.passwordAgain),
   focus: wrong.passwordAgain !== null && wrong.password === null,
-})}`;
+})}
+${revealPasswords(layout)}`;
 }

@@ -42,6 +42,7 @@ export function createGrantStore(database: Database): GrantStore {
   return {
     ...createAuthorizationCodeStore(database),
     ...createConsentStore(database),
+    ...createGrantLists(database),
     async findGrant(id) {
       return readFound(
         await database.read<FoundRow>(
@@ -62,15 +63,6 @@ export function createGrantStore(database: Database): GrantStore {
           WHERE id = ${grantId} AND refresh_token_hash = ${currentHash} AND revoked_at IS NULL RETURNING 1 AS one`,
       );
       return rotated.length > 0 ? 'rotated' : 'conflict';
-    },
-    async listGrants(accountId, now) {
-      const rows = await database.read<GrantRow>(
-        sql`SELECT id AS grant_id, client_id, account_id, scopes, resources, workspace, consent_digest, created_at, expires_at AS ends_at,
-            last_used_at, last_used_from
-          FROM grants WHERE account_id = ${accountId} AND revoked_at IS NULL AND expires_at > ${now}
-          ORDER BY last_used_at DESC, id`,
-      );
-      return rows.map(readGrant);
     },
     async revokeAccountGrants(accountId, grantId, at) {
       if (grantId === null) {
@@ -105,6 +97,45 @@ export function createGrantStore(database: Database): GrantStore {
           : sql`SELECT 1 AS one FROM grants WHERE id = ${grantId} AND revoked_at IS NULL
               AND NOT EXISTS (SELECT 1 FROM revoked_access_tokens WHERE id = ${tokenId})`;
       return (await database.read(live)).length > 0;
+    },
+  };
+}
+
+type GrantLists = Pick<GrantStore, 'listGrants' | 'listClientGrants' | 'revokeSurplusGrants'>;
+
+/** More rows than any account has: both dialects need a limit before an offset. */
+const ALL_ROWS = 1_000_000_000;
+
+/** The index by account, client and creation finds all of these. */
+function createGrantLists(database: Database): GrantLists {
+  return {
+    async listGrants(accountId, now, after, limit) {
+      const rows = await database.read<GrantRow>(
+        sql`SELECT id AS grant_id, client_id, account_id, scopes, resources, workspace, consent_digest, created_at, expires_at AS ends_at,
+            last_used_at, last_used_from
+          FROM grants WHERE account_id = ${accountId} AND revoked_at IS NULL AND expires_at > ${now}
+            AND (client_id, created_at, id) > (${after?.clientId ?? ''}, ${after?.createdAt ?? 0}, ${after?.id ?? ''})
+          ORDER BY client_id, created_at, id LIMIT ${limit}`,
+      );
+      return rows.map(readGrant);
+    },
+    async listClientGrants(accountId, clientId, now) {
+      const rows = await database.read<GrantRow>(
+        sql`SELECT id AS grant_id, client_id, account_id, scopes, resources, workspace, consent_digest, created_at, expires_at AS ends_at,
+            last_used_at, last_used_from
+          FROM grants WHERE account_id = ${accountId} AND client_id = ${clientId} AND revoked_at IS NULL AND expires_at > ${now}
+          ORDER BY last_used_at DESC, id`,
+      );
+      return rows.map(readGrant);
+    },
+    async revokeSurplusGrants(accountId, clientId, keep, at) {
+      const revoked = await database.write(
+        sql`UPDATE grants SET revoked_at = ${at} WHERE revoked_at IS NULL AND id IN (
+            SELECT id FROM grants WHERE account_id = ${accountId} AND client_id = ${clientId} AND revoked_at IS NULL
+            ORDER BY last_used_at DESC, id LIMIT ${ALL_ROWS} OFFSET ${keep}
+          ) RETURNING 1 AS one`,
+      );
+      return revoked.length;
     },
   };
 }

@@ -140,7 +140,8 @@ function toResolvedClient({
   digest,
   lastUsedAt,
 }: ClientMetadataDocumentRecord): ResolvedClient {
-  return { id: url, origin: 'metadata-document', metadata, secretHash: null, digest, lastUsedAt };
+  const origin = 'metadata-document';
+  return { id: url, origin, metadata, secretHash: null, digest, registeredAt: null, lastUsedAt };
 }
 
 function readValidators(headers: Headers): Pick<ClientMetadataDocumentRecord, 'etag' | 'lastModified'> {

@@ -28,7 +28,7 @@ const RESERVED_PARAMETERS = [
 ]; // biome-ignore format: one list
 
 /** Pages below `/login/`. */
-const RESERVED = ['code', 'passkey'];
+const RESERVED = ['code', 'passkey', 'cancel', 'forgotten'];
 
 /** What the rules need to know about the other options. */
 interface OtherOptions {

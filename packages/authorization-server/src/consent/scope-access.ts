@@ -1,0 +1,70 @@
+/** What scopes allow: as the operator marked them, or as their names suggest. Pure. */
+import { impliedScopes } from '@portcullis/protocol';
+import type { ResourceDefinition, ScopeAccess } from '../resource-options.ts';
+
+/** From the greatest risk to the least: the first that matches counts. */
+const WORDS: readonly (readonly [ScopeAccess, ReadonlySet<string>])[] = [
+  ['read', new Set(['readonly'])],
+  [
+    'administer',
+    new Set(['admin', 'administer', 'administration', 'manage', 'owner', 'impersonate', 'root']),
+  ],
+  ['delete', new Set(['delete', 'remove', 'destroy', 'purge', 'erase', 'wipe', 'drop', 'trash'])],
+  [
+    'write',
+    new Set(
+      'write add append change create draw edit import modify post publish put save send share submit update upload'.split(
+        ' ',
+      ),
+    ),
+  ],
+  [
+    'read',
+    new Set([
+      'read',
+      'list',
+      'view',
+      'see',
+      'get',
+      'search',
+      'find',
+      'export',
+      'download',
+      'openid',
+      'profile',
+      'email',
+    ]),
+  ],
+];
+
+export interface DescribedAccess {
+  /** `other`: neither marked nor evident from the name. */
+  readonly access: ScopeAccess | 'other';
+  /** Whether the consent page offers it switched off: the operator marked it, or a scope that it implies, as destructive. */
+  readonly isOffByDefault: boolean;
+}
+
+/** What a scope allows, together with the scopes that it implies: the greatest risk counts. */
+export function describeAccess(
+  scope: string,
+  { access: marked = {}, hierarchy = {} }: Pick<ResourceDefinition, 'access' | 'hierarchy'>,
+): DescribedAccess {
+  const scopes = [scope, ...impliedScopes([scope], hierarchy)];
+  const kinds = scopes.map((one) => (Object.hasOwn(marked, one) ? marked[one] : accessByName(one)));
+  return {
+    access:
+      (['administer', 'delete', 'write', 'read'] as const).find((kind) => kinds.includes(kind)) ?? 'other',
+    isOffByDefault: scopes.some((one) => Object.hasOwn(marked, one) && isDestructive(marked[one])),
+  };
+}
+
+/** Whether a kind of access can do harm that is hard to undo. */
+export function isDestructive(access: ScopeAccess | 'other' | undefined): boolean {
+  return access === 'delete' || access === 'administer';
+}
+
+/** The words of `notes:read`, `drive.readonly` and `deleteNotes`. */
+function accessByName(scope: string): ScopeAccess | undefined {
+  const words = (scope.match(/[A-Z]?[a-z]+|[A-Z]+/g) ?? []).map((word) => word.toLowerCase());
+  return WORDS.find(([, known]) => words.some((word) => known.has(word)))?.[0];
+}

@@ -1,0 +1,74 @@
+/** Marks drawn by this server: monograms of apps and servers, and icons of permissions by kind of access. */
+import { html } from 'hono/html';
+import type { ScopeAccess } from '../resource-options.ts';
+import type { Markup } from './markup.ts';
+
+/** Backgrounds of monograms. White text on each has a contrast of at least 4.5. @see WCAG 2.2 §1.4.3 */
+export const MONOGRAM_COLOURS: readonly string[] = [
+  '#1c4fc4',
+  '#0b6b8a',
+  '#0f7355',
+  '#3d7a1c',
+  '#7d6608',
+  '#a8500b',
+  '#b3341b',
+  '#b0235f',
+  '#9031a3',
+  '#6a3fc0',
+  '#4d5a73',
+  '#7a4b35',
+];
+
+/** The same for the same text, on every machine (FNV-1a). */
+function colourOf(key: string): string {
+  let digest = 0x811c9dc5;
+  for (const byte of new TextEncoder().encode(key)) digest = Math.imul(digest ^ byte, 0x01000193) >>> 0;
+  return MONOGRAM_COLOURS[((digest ^ (digest >>> 15)) >>> 0) % MONOGRAM_COLOURS.length] ?? '';
+}
+
+/** The first letters of the first and the last word. */
+function initialsOf(name: string): string {
+  const words = name.match(/[\p{L}\p{N}][\p{L}\p{M}\p{N}]*/gu) ?? [];
+  const [first = '', last = ''] = [words[0], words.length > 1 ? words.at(-1) : ''].map(
+    (word = '') => [...word][0] ?? '',
+  );
+  const isWide = /\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Katakana}|\p{Script=Hangul}/u.test(first);
+  return (isWide ? first : first + last).toLocaleUpperCase('en') || '?';
+}
+
+/**
+ * A monogram with a stable colour.
+ * @param key what it stands for: the host that published an app, or the identifier of a client or resource
+ * @param shape apps are round, servers are square
+ */
+export function monogram(name: string, key: string, shape: 'app' | 'server' = 'app'): Markup {
+  return html`<svg class="monogram" viewBox="0 0 40 40" width="40" height="40" aria-hidden="true"><rect width="40" height="40" rx="${shape === 'app' ? 20 : 10}" fill="${colourOf(key)}"/><text x="20" y="20.5" text-anchor="middle" dominant-baseline="central" fill="#fff">${initialsOf(name)}</text></svg>`;
+}
+
+const icon = (kind: string, content: Markup): Markup =>
+  html`<svg class="access ${kind}" width="20" height="20" viewBox="0 0 20 20" fill="none" stroke="currentColor" stroke-width="1.6" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true">${content}</svg>`;
+
+const ICONS: Readonly<Record<ScopeAccess | 'other', Markup>> = {
+  read: icon(
+    'read',
+    html`<path d="M1.8 10S4.8 4.6 10 4.6 18.2 10 18.2 10 15.2 15.4 10 15.4 1.8 10 1.8 10z"/><circle cx="10" cy="10" r="2.4"/>`,
+  ),
+  write: icon(
+    'write',
+    html`<path d="m3.4 16.6.8-3.6L13.6 3.6a1.6 1.6 0 0 1 2.3 0l.5.5a1.6 1.6 0 0 1 0 2.3L7 15.8zM11.8 5.4l2.8 2.8"/>`,
+  ),
+  delete: icon(
+    'delete',
+    html`<path d="M3.4 5.6h13.2M7.6 5.4V3.2h4.8v2.2M5 5.8l.8 11h8.4l.8-11M8.4 9v4.6M11.6 9v4.6"/>`,
+  ),
+  administer: icon(
+    'administer',
+    html`<path d="M10 2.2 16.4 4.6v4.6c0 4-2.7 7-6.4 8.6-3.7-1.6-6.4-4.6-6.4-8.6V4.6zM7.4 9.8l1.9 1.9 3.5-3.6"/>`,
+  ),
+  other: icon('other', html`<circle cx="6.5" cy="13.5" r="3.5"/><path d="m9 11 7.5-7.5M13 7l2.5 2.5"/>`),
+};
+
+/** The icon of a permission. */
+export function accessIcon(access: ScopeAccess | 'other'): Markup {
+  return ICONS[access];
+}
