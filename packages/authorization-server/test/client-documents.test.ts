@@ -3,7 +3,7 @@ import { createServer as createPlainServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createServer, type Server } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { createOutboundFetch, OutboundError } from '@portcullis/http/outbound';
+import { createOutboundFetch, OutboundError, type OutboundErrorReason } from '@portcullis/http/outbound';
 import { openStore } from '@portcullis/store';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createFetchBudget } from '../src/clients/metadata-document/fetch-budget.ts';
@@ -361,7 +361,7 @@ describe('SSRF protection of document fetches', () => {
         outbound: { fetch: createOutboundFetch({ resolve: async () => addresses }) },
       });
       const sight = await expectRefused(t, ask(`https://rebound.example:${port}/client.json`));
-      expect(textOf(sight)).toContain('it could not be fetched');
+      expect(textOf(sight)).toContain('This server found no client metadata document at the client_id');
       expect(textOf(sight)).not.toMatch(/address|private|network/);
       expect(connections()).toBe(0);
     },
@@ -391,12 +391,23 @@ describe('SSRF protection of document fetches', () => {
     });
     const port = await listen(server);
     const t = await setScene({ outbound: { allowLoopback: true } });
-    await expectRefused(t, ask(`http://127.0.0.1:${port}/endless`), /larger than 5120 bytes/);
+    await expectRefused(t, ask(`http://127.0.0.1:${port}/endless`), /found no client metadata document/);
+    expect(JSON.stringify(t.events)).toContain('it is larger than 5120 bytes');
     const hasty = await setScene({ outbound: { allowLoopback: true, timeout: 200 } });
-    await expectRefused(hasty, ask(`http://127.0.0.1:${port}/slow`), /did not respond in time/);
+    await expectRefused(hasty, ask(`http://127.0.0.1:${port}/slow`), /found no client metadata document/);
+    expect(JSON.stringify(hasty.events)).toContain('its host did not respond in time');
     await expect.poll(() => open).toBe(0);
   });
 });
+
+/** The only error outside, whatever a document's host did. */
+const ONE_ERROR =
+  /could not be identified This server could not reach app\.example, or found no valid description of the app there\. .* contact your administrator.* This server found no client metadata document at the client_id: app\.example must respond to it within seconds, with status 200, as application\/json, and with the client_id as its client_id\./;
+
+function fail(reason: OutboundErrorReason, code?: string): Promise<never> {
+  const cause = code === undefined ? undefined : Object.assign(new Error(code), { code });
+  return Promise.reject(new OutboundError(reason, 'A failure.', cause));
+}
 
 describe('responses to a document fetch', () => {
   const body = JSON.stringify(documentOf());
@@ -440,8 +451,11 @@ describe('responses to a document fetch', () => {
     ['an array', () => respond([documentOf()]), /not a JSON object/],
     ['null', () => respond(null), /not a JSON object/],
     ['a text', () => respond('x'), /not a JSON object/],
-    ['an outage', () => Promise.reject(new OutboundError('unreachable', 'The server could not be reached.')), /could not be fetched/],
-    ['an encoded body', () => Promise.reject(new OutboundError('encoding', 'It is encoded.')), /could not be fetched/],
+    ['an outage', () => Promise.reject(new OutboundError('unreachable', 'The server could not be reached.')), /unreachable: /],
+    ['a refused connection', () => fail('unreachable', 'ECONNREFUSED'), /ECONNREFUSED/],
+    ['a private address', () => fail('address'), /address: /],
+    ['a time limit of the connection', () => fail('timeout'), /timeout: /],
+    ['an encoded body', () => Promise.reject(new OutboundError('encoding', 'It is encoded.')), /encoding: /],
   ];
 
   it.each(answers)(
@@ -449,11 +463,14 @@ describe('responses to a document fetch', () => {
     async (_what, answer, words) => {
       const t = await setStage(createDocumentHost({ [APP]: answer }), {});
       const u = await setStage(t.host, { outbound: { fetch: t.host.fetch, timeout: 500 } });
-      await expectRefused(u, ask(), words);
+      const sight = await expectRefused(u, ask(), ONE_ERROR);
+      // The cause is for the audit log only, or this server could be used to scan ports.
+      expect(textOf(sight)).not.toMatch(words);
       expect(u.events).toContainEqual(
         expect.objectContaining({
           type: 'client_metadata_document.rejected',
           clientId: APP,
+          reason: expect.stringMatching(words),
           lastGoodCopy: false,
         }),
       );
@@ -480,13 +497,13 @@ describe('contents of a metadata document', () => {
 
   // biome-ignore format: a table
   const refused: readonly (readonly [string, object, RegExp])[] = [
-    ['another client_id', { client_id: 'https://app.example/other.json' }, /client_id is not the URL/],
-    ['its client_id with a slash', { client_id: `${APP}/` }, /client_id is not the URL/],
-    ['its client_id in capitals', { client_id: APP.replace('client', 'Client') }, /client_id is not the URL/],
-    ['its client_id with the port', { client_id: APP.replace('.example', '.example:443') }, /client_id is not the URL/],
-    ['its client_id percent-encoded', { client_id: APP.replace('client', '%63lient') }, /client_id is not the URL/],
-    ['no client_id', { client_id: undefined }, /client_id is not the URL/],
-    ['a client_id that is no text', { client_id: [APP] }, /client_id is not the URL/],
+    ['another client_id', { client_id: 'https://app.example/other.json' }, ONE_ERROR],
+    ['its client_id with a slash', { client_id: `${APP}/` }, ONE_ERROR],
+    ['its client_id in capitals', { client_id: APP.replace('client', 'Client') }, ONE_ERROR],
+    ['its client_id with the port', { client_id: APP.replace('.example', '.example:443') }, ONE_ERROR],
+    ['its client_id percent-encoded', { client_id: APP.replace('client', '%63lient') }, ONE_ERROR],
+    ['no client_id', { client_id: undefined }, ONE_ERROR],
+    ['a client_id that is no text', { client_id: [APP] }, ONE_ERROR],
     ['no name', { client_name: undefined }, /client_name/],
     ['a blank name', { client_name: '  ' }, /client_name/],
     ['a name that is no text', { client_name: 7 }, /client_name/],
@@ -524,6 +541,30 @@ describe('contents of a metadata document', () => {
       await expectConsentPage(t);
     },
   );
+
+  it('[AS-CIMD-62] a server without a network responds 503 to a new client, and known clients continue', async () => {
+    const t = await setStage();
+    const { refresh_token } = await getTokens(t);
+    const other = 'https://other.example/c';
+    t.host.pages.set(other, () => fail('egress', 'EAI_AGAIN'));
+    t.host.pages.set(APP, () => fail('egress', 'EAI_AGAIN'));
+    t.clock.now += 300;
+    const before = t.snapshot();
+    const sight = await t.newVisitor().open(ask(other));
+    expect([sight.status, sight.headers.get('retry-after'), sight.left]).toEqual([503, '5', null]);
+    expect(textOf(sight)).toMatch(/could not reach other\.example, .*contact your administrator/);
+    expect(textOf(sight)).toContain('This server has no network connection to other.example at present.');
+    expect(textOf(sight)).not.toContain('remove this connection');
+    const { status, body, headers } = await t.post('/token', refreshing('x', other));
+    expect([status, body['error'], headers.get('retry-after')]).toEqual([
+      503,
+      'temporarily_unavailable',
+      '5',
+    ]);
+    expect(t.snapshot()).toBe(before);
+    await expectConsentPage(t);
+    expect((await t.post('/token', refreshing(refresh_token, APP))).status).toBe(200);
+  });
 
   it('T051: members named like prototypes do no harm in a metadata document', async () => {
     const text = JSON.stringify(documentOf()).replace(

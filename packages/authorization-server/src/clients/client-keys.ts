@@ -1,10 +1,5 @@
 /** Public keys of clients: registered (`jwks`), or fetched from their `jwks_uri` on demand and cached. */
-import {
-  type ClientKeySet,
-  type ClientMetadata,
-  OAuthError,
-  temporarilyUnavailable,
-} from '@portcullis/protocol';
+import { type ClientKeySet, type ClientMetadata, OAuthError } from '@portcullis/protocol';
 import { createLruCache } from '../lru-cache.ts';
 import { RENEWAL_PAUSE } from '../rate-limit/policies.ts';
 import { createSingleFlight } from '../single-flight.ts';
@@ -32,10 +27,13 @@ export interface ClientKeys {
    * The keys of a client.
    * @param wanted `newest`: the cached keys did not verify, so they are fetched again unless they were just fetched
    * @param network that causes the fetch, for its budget
-   * @throws OAuthError `invalid_client`, or `temporarily_unavailable` when their host is down
+   * @throws OAuthError `temporarily_unavailable` when they cannot be fetched
    */
   find(metadata: ClientMetadata, wanted: 'any' | 'newest', network: string | null): Promise<ClientKeySet>;
 }
+
+const UNAVAILABLE =
+  'This server found no key set at the jwks_uri: it must respond within seconds, with status 200, as application/json.';
 
 interface Copy {
   readonly keys: ClientKeySet;
@@ -88,11 +86,11 @@ export function createClientKeys(fetchJson: FetchJson, clock: () => number, time
       if (copy !== undefined && mayUseLastGood(copy, error)) {
         return error.issue === 'budget' ? copy : keep(url, { ...copy, askedAt: clock() });
       }
-      if (error.issue === 'outage' || error.issue === 'budget') {
-        throw temporarilyUnavailable(`client keys: ${error.reason}`, error.retryAfter, error);
-      }
-      throw new OAuthError('invalid_client', `The keys at jwks_uri cannot be used: ${error.message}.`, {
+      // One error for every cause, or this server could be used to scan ports (SSRF). It is no failed authentication: nothing is
+      // known about the proof.
+      throw new OAuthError('temporarily_unavailable', UNAVAILABLE, {
         reason: `client keys: ${error.reason}`,
+        retryAfter: error.retryAfter,
       });
     }
   }

@@ -7,6 +7,7 @@ import { type ErrorPage, errorPages } from '../ui/error-pages.ts';
 import type { Layout } from '../ui/layout.ts';
 import { type MessagePage, messagePage } from '../ui/message-page.ts';
 import { respondPage } from '../ui/respond-page.ts';
+import { ClientDocumentError } from './client-document-error.ts';
 
 /** What the page shows besides its text. */
 type Details = Pick<MessagePage, 'action' | 'forDevelopers'> & {
@@ -50,10 +51,21 @@ export function createPageErrors({ events }: ServerContext, layout: Layout): Pag
     return show(errorPage, reference, errorPages[errorPage].status, details);
   };
 
+  const showUnreachable = (
+    reference: string,
+    { host, description, status, retryAfter }: ClientDocumentError,
+  ) =>
+    show('app-not-found', reference, status === 401 ? 400 : status, {
+      values: { host },
+      forDevelopers: description,
+      ...(retryAfter !== undefined && { retryAfter }),
+    });
+
   const showOAuthError = (endpoint: string, error: OAuthError) => {
     const reference = newReference();
     const reason = error.reason ?? error.description;
     events({ type: 'request.rejected', endpoint, error: error.code, reason, reference });
+    if (error instanceof ClientDocumentError) return showUnreachable(reference, error);
     if (error.status >= 500 || error.retryAfter !== undefined) {
       return show('busy', reference, error.status, { retryAfter: error.retryAfter ?? 5 });
     }

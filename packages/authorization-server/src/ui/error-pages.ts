@@ -3,6 +3,7 @@ import type { TextName } from './texts/texts.ts';
 
 export type ErrorPage =
   | 'unknown-app'
+  | 'app-not-found'
   | 'bad-request'
   | 'no-transaction'
   | 'gone'
@@ -34,6 +35,11 @@ export const errorPages: Readonly<Record<ErrorPage, ErrorPageContent>> = {
     status: 400,
     heading: 'error.unknown-app',
     sentences: ['error.unknown-app.1', 'error.unknown-app.2'],
+  },
+  'app-not-found': {
+    status: 400,
+    heading: 'error.app-not-found',
+    sentences: ['error.app-not-found.1', 'error.app-not-found.2'],
   },
   'bad-request': {
     status: 400,

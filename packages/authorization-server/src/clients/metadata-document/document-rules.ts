@@ -8,6 +8,7 @@ import {
   readClientMetadata,
 } from '@portcullis/protocol';
 import { clientAssertionAlgorithms } from '../read-client-credentials.ts';
+import { FetchJsonError } from './fetch-json.ts';
 
 /** A public document cannot contain a shared secret, so no other methods are allowed. */
 const METHODS: readonly ClientAuthenticationMethod[] = ['none', 'private_key_jwt'];
@@ -18,7 +19,8 @@ const PAGES = ['client_uri', 'logo_uri', 'tos_uri', 'policy_uri'] as const;
 /**
  * Validates a document. Its client gets the same rights as one that registers.
  * @param url where it was fetched
- * @throws OAuthError `invalid_client`, telling the client's developer what to fix
+ * @throws FetchJsonError if it is no document of this client
+ * @throws OAuthError `invalid_client`, telling the client's developer what to fix: only about documents that name their own URL
  * @see draft-ietf-oauth-client-id-metadata-document §4.1
  */
 export function readClientDocument(
@@ -29,7 +31,7 @@ export function readClientDocument(
   const document = readObject(json);
   // MUST match by simple string comparison: otherwise a file on one host could impersonate another's client.
   if (document['client_id'] !== url)
-    throw invalidDocument('its client_id is not the URL that it was fetched from');
+    throw new FetchJsonError('unusable', 'its client_id is not the URL that it was fetched from');
   checkSecrets(document);
   const methods = readMethods(document);
   const metadata = readMetadata(
@@ -49,7 +51,7 @@ export function readClientDocument(
 
 function readObject(json: unknown): Readonly<Record<string, unknown>> {
   if (typeof json !== 'object' || json === null || Array.isArray(json))
-    throw invalidDocument('it is not a JSON object');
+    throw new FetchJsonError('unusable', 'it is not a JSON object');
   return json as Readonly<Record<string, unknown>>;
 }
 

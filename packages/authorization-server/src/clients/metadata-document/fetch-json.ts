@@ -1,6 +1,11 @@
 /** Fetches JSON from a URL that a client named: with the SSRF guard, limits of size and time, and a fetch budget. */
 import { parseStrictJson } from '@portcullis/http';
-import { beforeAbort, OutboundError, type OutboundFetch } from '@portcullis/http/outbound';
+import {
+  beforeAbort,
+  OutboundError,
+  type OutboundErrorReason,
+  type OutboundFetch,
+} from '@portcullis/http/outbound';
 import { outboundFetches } from '../../rate-limit/policies.ts';
 import { createFetchBudget } from './fetch-budget.ts';
 
@@ -27,12 +32,12 @@ export type FetchJsonResult =
   | { readonly kind: 'unchanged'; readonly headers: Headers };
 
 /**
- * Why a fetch failed: the budget is exhausted (`budget`), the host is down (`outage`), it withdrew the document (`gone`), or the
- * URL or response is invalid (`unusable`).
+ * Why a fetch failed: the budget is exhausted (`budget`), this server has no network (`egress`), the host is down (`outage`), it
+ * withdrew the document (`gone`), or the URL or response is invalid (`unusable`).
  */
-export type RemoteIssue = 'budget' | 'outage' | 'gone' | 'unusable';
+export type RemoteIssue = 'budget' | 'egress' | 'outage' | 'gone' | 'unusable';
 
-/** A failed fetch. The message is for the client's developer; details about this server's network are only in the reason. */
+/** A failed fetch. The reason is for the audit log only. */
 export class FetchJsonError extends Error {
   override readonly name: string = 'RemoteError';
   readonly issue: RemoteIssue;
@@ -40,11 +45,11 @@ export class FetchJsonError extends Error {
   /** Seconds until the budget allows another fetch. */
   readonly retryAfter: number;
 
-  constructor(issue: RemoteIssue, message: string, more: { reason?: string; retryAfter?: number } = {}) {
-    super(message);
+  constructor(issue: RemoteIssue, reason: string, retryAfter = 5) {
+    super(reason);
     this.issue = issue;
-    this.reason = more.reason ?? message;
-    this.retryAfter = more.retryAfter ?? 5;
+    this.reason = reason;
+    this.retryAfter = retryAfter;
   }
 }
 
@@ -68,7 +73,7 @@ export function createFetchJson({ fetch, timeout, clock }: FetchDependencies): F
       ? renewals.take(url, network)
       : newFetches.take(new URL(url).origin, network);
     if (retryAfter > 0) {
-      throw new FetchJsonError('budget', 'too many documents are being fetched', { retryAfter });
+      throw new FetchJsonError('budget', 'too many documents are being fetched', retryAfter);
     }
     const signal = AbortSignal.timeout(timeout);
     try {
@@ -166,10 +171,21 @@ function toFetchJsonError(error: unknown, signal: AbortSignal): FetchJsonError {
   if (error instanceof TypeError && error.message.includes('encoded data')) {
     return new FetchJsonError('unusable', 'it is not encoded in UTF-8');
   }
-  const reason = error instanceof OutboundError ? `${error.reason}: ${error.message}` : String(error);
-  // An address that the SSRF guard blocks is indistinguishable from one that does not respond.
-  const isUnusable =
-    error instanceof OutboundError && (error.reason === 'address' || error.reason === 'encoding');
-  const message = signal.aborted ? 'its host did not respond in time' : 'it could not be fetched';
-  return new FetchJsonError(isUnusable ? 'unusable' : 'outage', message, { reason });
+  if (signal.aborted) return new FetchJsonError('outage', 'its host did not respond in time');
+  if (!(error instanceof OutboundError)) return new FetchJsonError('outage', String(error));
+  return new FetchJsonError(
+    ISSUES[error.reason] ?? 'outage',
+    `${error.reason}: ${error.message}${codeOf(error)}`,
+  );
+}
+
+const ISSUES: Readonly<Partial<Record<OutboundErrorReason, RemoteIssue>>> = {
+  address: 'unusable',
+  encoding: 'unusable',
+  egress: 'egress',
+};
+
+/** The system's code, such as ECONNREFUSED. */
+function codeOf({ cause }: OutboundError): string {
+  return cause instanceof Error && 'code' in cause ? ` (${cause.code})` : '';
 }

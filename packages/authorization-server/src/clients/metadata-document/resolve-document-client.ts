@@ -7,6 +7,7 @@ import { RENEWAL_PAUSE } from '../../rate-limit/policies.ts';
 import { createSingleFlight } from '../../single-flight.ts';
 import type { ClientMetadataDocumentRecord } from '../../store/index.ts';
 import type { ResolvedClient } from '../client.ts';
+import { toClientDocumentError } from './document-error.ts';
 import { readClientDocument } from './document-rules.ts';
 import { type DocumentTrustPolicy, validateDocumentUrl } from './document-url.ts';
 import { type FetchJson, FetchJsonError, type FetchJsonResult } from './fetch-json.ts';
@@ -80,7 +81,7 @@ export function createResolveDocumentClient(
       if (copy !== null && copy.digest !== renewed.digest) events({ type: 'client.changed', clientId: url });
       return renewed;
     } catch (error) {
-      const rejection = toOAuthError(error);
+      const rejection = toOAuthError(error, url);
       const reason = rejection.reason ?? rejection.description;
       const usesLastGoodCopy = copy !== null && mayUseLastGoodCopy(copy, error);
       // Nothing was fetched, so there is nothing to audit: anyone could cause such events without limit.
@@ -156,7 +157,7 @@ function readValidator(text: string | null): string | null {
   return text !== null && /^[\x20-\x7e]{1,200}$/.test(text) ? text : null;
 }
 
-function toOAuthError(error: unknown): OAuthError {
+function toOAuthError(error: unknown, url: string): OAuthError {
   if (!(error instanceof FetchJsonError)) {
     if (error instanceof OAuthError) return error;
     throw error;
@@ -168,7 +169,5 @@ function toOAuthError(error: unknown): OAuthError {
       { reason: error.reason, retryAfter: error.retryAfter },
     );
   }
-  return new OAuthError('invalid_client', `The document at the client_id cannot be used: ${error.message}.`, {
-    reason: `client document: ${error.reason}`,
-  });
+  return toClientDocumentError(url, error);
 }
