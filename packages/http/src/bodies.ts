@@ -1,10 +1,10 @@
 /** Reads request bodies: forms and strict JSON, of the expected content type and of limited size. */
 import {
-  checkJsonMembers,
   OAuthError,
   type OAuthErrorCode,
   type Parameters,
   readParameters,
+  readStrictJson,
 } from '@portcullis/protocol';
 import type { HttpRequest } from './http-request.ts';
 
@@ -108,17 +108,15 @@ function bodyTooLargeError(code: OAuthErrorCode): OAuthError {
   return new OAuthError(code, `Send a body of at most ${MAX_BODY_BYTES} bytes.`, { status: 413 });
 }
 
-/** How deep objects and arrays may nest. */
-const MAX_DEPTH = 16;
+/** Several times what documents of OAuth need. */
+const JSON_LIMITS = { depth: 16, members: 2000, values: 20_000 };
 
 /**
- * Parses JSON strictly: bounded depth, no duplicate members, no member names in disguise.
- * @throws SyntaxError if the text is malformed, nests more than 16 levels deep, repeats a member of an object, or
- * escapes a member name needlessly
+ * Parses JSON strictly: bounded, no duplicate members, no member names in disguise.
+ * @throws SyntaxError if the text is malformed, nests more than 16 levels deep, has more than 2,000 members or 20,000
+ * values, repeats a member of an object, or escapes a member name needlessly
  * @see RFC 8259 §4
  */
 export function parseStrictJson(text: string): unknown {
-  const value: unknown = JSON.parse(text);
-  checkJsonMembers(text, value, MAX_DEPTH);
-  return value;
+  return readStrictJson(text, JSON_LIMITS);
 }

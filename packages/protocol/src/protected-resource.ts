@@ -23,7 +23,7 @@ export {
   protectedResourceMetadata,
 } from './metadata/protected-resource-metadata.ts';
 export { ConfigurationError, type OptionNames, unknownOptionIssues } from './option-names.ts';
-export { checkJsonMembers } from './parsing/json-members.ts';
+export { type JsonLimits, readStrictJson } from './parsing/strict-json.ts';
 export { isLoopbackHost, isSecureUrl, readUrl, readWebUrl } from './parsing/web-url.ts';
 export { combineProfiles, type Profile, profiles } from './profiles.ts';
 export { canonicalResource } from './resource.ts';

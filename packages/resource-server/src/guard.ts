@@ -1,6 +1,7 @@
 /** The guard: authorizes requests to protected servers, or responds to them itself. */
 import { createProofOfPossession } from './dpop/proof-of-possession.ts';
 import { authorizeRequest, type GuardDecision } from './guard/authorize-request.ts';
+import { createBodyBudget } from './guard/body-budget.ts';
 import { createErrorResponses } from './guard/error-responses.ts';
 import { createPublicResponses } from './guard/public-responses.ts';
 import { createTokenAuthenticator } from './guard/verified-token.ts';
@@ -53,7 +54,16 @@ export function createGuard(options: GuardOptions): Guard {
   const errorResponses = createErrorResponses(settings);
   const publicResponses = createPublicResponses(settings, errorResponses);
   const proofOfPossession = dpop && createProofOfPossession(dpop, clock);
-  const services = { settings, authenticator, proofOfPossession, errorResponses, publicResponses };
+  const { bodyBudget, bodyLimit } = settings;
+  const chargeBody = bodyBudget === null ? null : createBodyBudget(bodyBudget, bodyLimit);
+  const services = {
+    settings,
+    authenticator,
+    proofOfPossession,
+    chargeBody,
+    errorResponses,
+    publicResponses,
+  };
   return {
     resources: resources.map(({ resource }) => resource),
     publicResponse: publicResponses.find,

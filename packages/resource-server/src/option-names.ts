@@ -18,7 +18,15 @@ const SETTINGS: OptionNames<SharedGuardOptions> = {
     clockTolerance: true,
     tokenCacheSize: true,
   },
-  ...{ dpop: true, certificates: true, bodyLimit: true, streams: true, events: true, clock: true },
+  ...{
+    dpop: true,
+    certificates: true,
+    bodyLimit: true,
+    bodyBudget: true,
+    streams: true,
+    events: true,
+    clock: true,
+  },
 };
 
 const DPOP: OptionNames<DpopOptions> = {

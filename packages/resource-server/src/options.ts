@@ -60,8 +60,13 @@ export interface SharedGuardOptions {
   readonly dpop?: DpopOptions;
   /** Accepts certificate-bound tokens (mutual TLS); rejected by default. @see RFC 8705 */
   readonly certificates?: CertificateOptions;
-  /** The maximum body size in bytes that is read for its operations; 4 MiB by default. */
+  /** The maximum body size in bytes that is read for its operations; 1 MiB by default. */
   readonly bodyLimit?: number;
+  /**
+   * The bytes per second that are read for the operations of one user, with four times as many at once; 1 MiB by
+   * default, `false` for no limit. Bodies up to 16 KiB are not counted.
+   */
+  readonly bodyBudget?: number | false;
   /** How long event streams may outlive their token; `false` for no limit. */
   readonly streams?: StreamOptions | false;
   readonly events?: GuardEventSink;

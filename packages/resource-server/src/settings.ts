@@ -54,6 +54,8 @@ export interface GuardSettings {
   readonly clockTolerance: number;
   readonly tokenCacheSize: number;
   readonly bodyLimit: number;
+  /** Bytes per second and user; `null` for no limit. */
+  readonly bodyBudget: number | null;
   readonly dpop: DpopOptions | null;
   readonly certificates: CertificateOptions | null;
   /** `null` if streams may outlive their token. */
@@ -61,6 +63,8 @@ export interface GuardSettings {
   readonly events: GuardEventSink;
   readonly clock: () => number;
 }
+
+const MEBIBYTE = 1024 * 1024;
 
 const defaultStreamOptions: Required<StreamOptions> = { grace: 300, every: 10 };
 
@@ -82,7 +86,10 @@ export function defineGuardSettings(options: GuardOptions): GuardSettings {
     issues.push('certificates.from must be tls or field');
   const clockTolerance = whole('clockTolerance', options.clockTolerance ?? 5);
   const tokenCacheSize = whole('tokenCacheSize', options.tokenCacheSize ?? 10_000);
-  const bodyLimit = whole('bodyLimit', options.bodyLimit ?? 4 * 1024 * 1024);
+  const bodyLimit = whole('bodyLimit', options.bodyLimit ?? MEBIBYTE);
+  const bodyBudget =
+    options.bodyBudget === false ? null : whole('bodyBudget', options.bodyBudget ?? MEBIBYTE);
+  if (bodyBudget === 0) issues.push('bodyBudget must be bytes per second; false means no limit');
   const streams = options.streams === false ? null : { ...defaultStreamOptions, ...options.streams };
   if (streams !== null) validateStreams(streams, issues);
   const [first, ...rest] = resources;
@@ -99,6 +106,7 @@ export function defineGuardSettings(options: GuardOptions): GuardSettings {
     clockTolerance,
     tokenCacheSize,
     bodyLimit,
+    bodyBudget,
     dpop: options.dpop ?? null,
     certificates: options.certificates ?? null,
     streams,

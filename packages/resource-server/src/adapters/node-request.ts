@@ -4,7 +4,13 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { OAuthError } from '@portcullis/protocol/protected-resource';
-import { bodyTooLarge, checkPlainEncoding, concatChunks, type ReadBody } from '../guard/required-scopes.ts';
+import {
+  bodyTooLarge,
+  checkAnnouncedLength,
+  checkPlainEncoding,
+  concatChunks,
+  type ReadBody,
+} from '../guard/required-scopes.ts';
 import type { RequestInfo } from '../guard.ts';
 import type { GuardResponse } from '../guard-response.ts';
 
@@ -135,6 +141,7 @@ function nodeBodyReader(request: WithBody, parsed: unknown): ReadBody {
     if (known !== undefined && !isUnread) return known;
     if (hasNoBody(request)) return '';
     if (!isUnread) throw new Error('the body was consumed before the guard, and not kept');
+    checkAnnouncedLength(request.headers['content-length'], limit);
     checkPlainEncoding(request.headers['content-type'], request.headers['content-encoding']);
     return readAndRestore(request, limit);
   };

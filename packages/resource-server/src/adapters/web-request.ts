@@ -1,5 +1,11 @@
 /** Reads standard requests, removes their tokens, and converts the guard's responses. */
-import { bodyTooLarge, checkPlainEncoding, concatChunks, type ReadBody } from '../guard/required-scopes.ts';
+import {
+  bodyTooLarge,
+  checkAnnouncedLength,
+  checkPlainEncoding,
+  concatChunks,
+  type ReadBody,
+} from '../guard/required-scopes.ts';
 import { NO_HEADERS } from '../guard/verified-token.ts';
 import type { GuardResponse } from '../guard-response.ts';
 import type { RequestInfo } from '../request-info.ts';
@@ -46,6 +52,7 @@ export function toWebResponse({ status, headers, body }: GuardResponse, method: 
 export function webBodyReader(request: Request): ReadBody {
   return async (limit) => {
     if (request.method === 'GET' || request.method === 'HEAD') return '';
+    checkAnnouncedLength(request.headers.get('content-length'), limit);
     const reader = request.clone().body?.getReader();
     const chunks: Uint8Array[] = [];
     let length = 0;

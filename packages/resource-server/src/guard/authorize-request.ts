@@ -5,6 +5,7 @@ import { type GuardResponse, jsonResponse } from '../guard-response.ts';
 import type { RequestInfo } from '../request-info.ts';
 import { findProtectedResource, hasQueryToken, requestPath } from '../request-path.ts';
 import type { GuardSettings, ProtectedResource } from '../settings.ts';
+import type { ChargeBody } from './body-budget.ts';
 import { checkClientCertificate } from './client-certificate.ts';
 import { corsHeaders, type ErrorResponses, isPresent } from './error-responses.ts';
 import type { PublicResponses } from './public-responses.ts';
@@ -26,6 +27,8 @@ export interface AuthorizationServices {
   readonly authenticator: TokenAuthenticator;
   /** `null` if DPoP is not enabled. */
   readonly proofOfPossession: ProofOfPossession | null;
+  /** `null` for no limit. */
+  readonly chargeBody: ChargeBody | null;
   readonly errorResponses: ErrorResponses;
   readonly publicResponses: PublicResponses;
 }
@@ -89,11 +92,14 @@ async function authorizeAsync(
   { resource, found, isProven }: PendingAuthorization,
   requestInfo: RequestInfo,
 ): Promise<GuardDecision> {
-  const { settings, proofOfPossession } = services;
+  const { settings, proofOfPossession, chargeBody } = services;
   try {
     const verifiedToken = await found;
     if (!isProven) await checkStillValid(services, resource, verifiedToken, requestInfo);
-    const needed = await requiredScopes(resource, requestInfo.scopes, requestInfo.body, settings.bodyLimit);
+    const needed = await requiredScopes(resource, requestInfo, {
+      limit: settings.bodyLimit,
+      charge: (bytes) => chargeBody?.(verifiedToken.principal, bytes, settings.clock()),
+    });
     checkScopes(settings, verifiedToken, needed);
     const headers = corsHeaders(settings.origins, requestInfo);
     const isNonceDue = typeof verifiedToken.binding?.key === 'string' && proofOfPossession !== null;

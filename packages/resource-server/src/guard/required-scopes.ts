@@ -3,9 +3,9 @@
  * body.
  */
 import {
-  checkJsonMembers,
   isScope,
   OAuthError,
+  readStrictJson,
   type Scopes,
   unionScopes,
 } from '@portcullis/protocol/protected-resource';
@@ -21,6 +21,11 @@ export function bodyTooLarge(limit: number): OAuthError {
     status: 413,
     reason: 'body is too long',
   });
+}
+
+/** Rejects a body that is announced to be too long before it is read. @throws OAuthError 413 */
+export function checkAnnouncedLength(length: string | null | undefined, limit: number): void {
+  if (Number(length ?? 0) > limit) throw bodyTooLarge(limit);
 }
 
 /**
@@ -55,28 +60,36 @@ export function staticScopes(resource: ProtectedResource, routeScopes: Scopes | 
   return routeScopes === undefined ? resource.scopes : unionScopes(resource.scopes, routeScopes);
 }
 
+/** How much of a body is read, in bytes. */
+interface BodyLimits {
+  readonly limit: number;
+  /** Charges its length to the user. @throws OAuthError 429 */
+  charge(bytes: number): void;
+}
+
 /**
  * Returns all scopes that a request requires, so that one step-up suffices.
- * @throws OAuthError `invalid_request` if the body is not JSON
+ * @throws OAuthError `invalid_request` if the body is not JSON or too long, 429 if the user sends too much
  */
 export async function requiredScopes(
   resource: ProtectedResource,
-  routeScopes: Scopes | undefined,
-  readBody: ReadBody | undefined,
-  bodyLimit: number,
+  request: { readonly scopes?: Scopes | undefined; readonly body?: ReadBody | undefined },
+  { limit, charge }: BodyLimits,
 ): Promise<Scopes> {
-  const known = staticScopes(resource, routeScopes);
-  if (resource.scopesFor === null || readBody === undefined) return known;
-  return scopesOfBody(resource.scopesFor, readBody(bodyLimit), known);
+  const known = staticScopes(resource, request.scopes);
+  if (resource.scopesFor === null || request.body === undefined) return known;
+  const body = await request.body(limit);
+  if (typeof body === 'string' || body instanceof Uint8Array) charge(body.length);
+  return scopesOfBody(resource.scopesFor, body, known);
 }
 
-async function scopesOfBody(
+function scopesOfBody(
   scopesFor: NonNullable<ProtectedResource['scopesFor']>,
-  body: Promise<unknown>,
+  body: unknown,
   known: Scopes,
-): Promise<Scopes> {
+): Scopes {
   const needed = new Set(known);
-  for (const operation of readOperations(parse(await body))) {
+  for (const operation of readOperations(parse(body))) {
     for (const scope of scopesFor(operation)) needed.add(scope);
   }
   const wrong = [...needed].find((scope) => !isScope(scope));
@@ -85,8 +98,8 @@ async function scopesOfBody(
   return [...needed];
 }
 
-/** The maximum nesting of a body. */
-const MAX_DEPTH = 500;
+/** Limits of a body, so that none stalls other requests. */
+const JSON_LIMITS = { depth: 500, members: 10_000, values: 100_000 };
 
 /** Parses a body: empty, or JSON in UTF-8 without ambiguous member names. */
 function parse(body: unknown): unknown {
@@ -94,9 +107,7 @@ function parse(body: unknown): unknown {
   if (body.length === 0) return undefined;
   try {
     const text = typeof body === 'string' ? body : new TextDecoder('utf-8', { fatal: true }).decode(body);
-    const value: unknown = JSON.parse(text);
-    checkJsonMembers(text, value, MAX_DEPTH);
-    return value;
+    return readStrictJson(text, JSON_LIMITS);
   } catch {
     throw unreadableBody();
   }
@@ -105,7 +116,7 @@ function parse(body: unknown): unknown {
 function unreadableBody(): OAuthError {
   return new OAuthError(
     'invalid_request',
-    'The body must be JSON in UTF-8, not compressed, without repeated members.',
+    'The body must be JSON in UTF-8, not compressed, without repeated members, with at most 10,000 members and 100,000 values.',
     {
       reason: 'body could not be read as JSON',
     },
