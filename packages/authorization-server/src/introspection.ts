@@ -99,8 +99,8 @@ function checkConfidential(client: AuthenticatedClient): AuthenticatedClient {
 
 function isActive({ number, family, grant }: FoundRefreshToken, now: number): boolean {
   return (
-    number === family.generation &&
-    family.expiresAt > now &&
+    number >= family.generation &&
+    (family.expiresAt > now || number > family.generation) &&
     grant.revokedAt === null &&
     grant.expiresAt > now
   );

@@ -61,6 +61,7 @@ export interface ParsedOptions {
   readonly identityProviders: readonly IdentityProviderEntry[];
   readonly localAccounts: boolean;
   readonly lifetimes: Lifetimes;
+  readonly acceptNewerRefreshTokens: boolean;
   readonly privateUseSchemes: readonly string[] | false;
   readonly rateLimits: RateLimitPolicies | false;
   readonly auditRetention: number | false;
@@ -185,6 +186,13 @@ export const optionDefinitions: { readonly [K in OptionName]: OptionDefinition<P
     default: defaultLifetimes,
     description: 'lifetimes in seconds',
     defaultText: 'as below',
+  },
+  acceptNewerRefreshTokens: {
+    schema: lazy(boolean),
+    default: true,
+    description:
+      'whether a genuine refresh token that is newer than the store is accepted, as after restoring a backup',
+    note: 'With `false`, restoring a backup or losing the last seconds in a failover ends every session that was refreshed since.',
   },
   privateUseSchemes: {
     schema: lazy(() => falseOr(list(schemeSchema()), 'an array of schemes, or false')),

@@ -79,6 +79,8 @@ export interface AuthorizationServerOptions {
   readonly localAccounts?: boolean;
   /** Lifetimes in seconds; `defaultLifetimes` for those left out. */
   readonly lifetimes?: Partial<Lifetimes>;
+  /** Whether a genuine refresh token that is newer than the store is accepted, as after restoring a backup; `true` by default. */
+  readonly acceptNewerRefreshTokens?: boolean;
   /**
    * Private-use URI schemes that redirect URIs may have, beside the redirect URIs of well-known hosts. `false`: not even those.
    * @see RFC 8252 §7.1
@@ -121,6 +123,7 @@ export interface ServerOptions {
   /** `null`: this server shows every page itself. */
   readonly externalUi: ExternalUiRules | null;
   readonly lifetimes: Lifetimes;
+  readonly acceptNewerRefreshTokens: boolean;
   /** `null`: no rate limits. */
   readonly rateLimits: RateLimitPolicies | null;
   readonly auditRetention: number | false;

@@ -26,14 +26,14 @@ export function validateOptions(
   const report = createOptionReport();
   const parsed = parseOptions({ ...options }, report);
   const { issuer, name, masterKey, previousMasterKeys, profiles, metadata, localAccounts } = parsed;
-  const { statusLists, lifetimes, workspaces, rateLimits, auditRetention } = parsed;
+  const { statusLists, lifetimes, acceptNewerRefreshTokens, workspaces, rateLimits, auditRetention } = parsed;
   const servesUsers = readCapabilities(options.store).has('users');
   for (const { option, message } of checkCapabilities(options, options.store)) report.add([option], message);
   const validated = applyRules(parsed, report, servesUsers);
   throwIssues(report);
   return Object.freeze<ServerOptions>({
     ...{ issuer, masterKey, previousMasterKeys, profiles, metadata, localAccounts, statusLists },
-    ...{ lifetimes, auditRetention, servesUsers },
+    ...{ lifetimes, acceptNewerRefreshTokens, auditRetention, servesUsers },
     ...validated,
     name: name ?? new URL(issuer).host,
     workspaces: workspaces ?? (async () => []),

@@ -9,6 +9,7 @@ describe('the state of a refresh token, until its successor is used', () => {
   const family = { generation: 12, rotations: '[[11,100]]' };
   it.each([
     { description: 'the live token, at any time', number: 12, now: 9999, expect: 'live' },
+    { description: 'a token that the store has lost', number: 15, now: 100, expect: 'ahead' },
     { description: 'its predecessor, at once', number: 11, now: 100, expect: 'retried' },
     { description: 'its predecessor, after an hour', number: 11, now: 3700, expect: 'retried' },
     { description: 'its predecessor, by a clock that went back', number: 11, now: 1, expect: 'retried' },
@@ -68,7 +69,7 @@ describe('the record of rotations', () => {
           let now = 1_800_000_000;
           for (const wait of waits) {
             now += wait;
-            family = rotateFamily(family, now, grace);
+            family = rotateFamily(family.generation, family, now, grace);
             rotatedAt.push(now);
           }
           now += later;
@@ -86,7 +87,7 @@ describe('the record of rotations', () => {
   it('the record of rotations stays short, however often a token is rotated', () => {
     let family = { generation: 0, rotations: '' };
     for (let step = 0; step < 20_000; step += 1) {
-      family = rotateFamily(family, 1_800_000_000 + Math.floor(step / 60), GRACE);
+      family = rotateFamily(family.generation, family, 1_800_000_000 + Math.floor(step / 60), GRACE);
     }
     expect(JSON.parse(family.rotations)).toHaveLength(GRACE + 1);
   });
@@ -95,7 +96,7 @@ describe('the record of rotations', () => {
     const families = [100, 101, 101, 140].reduce(
       (rotated, now) => [
         ...rotated,
-        rotateFamily(rotated.at(-1) ?? { generation: 0, rotations: '' }, now, null),
+        rotateFamily(rotated.length, rotated.at(-1) ?? { rotations: '' }, now, null),
       ],
       [] as ReturnType<typeof rotateFamily>[],
     );

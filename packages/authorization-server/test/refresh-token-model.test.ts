@@ -27,6 +27,8 @@ interface State {
   readonly requests: readonly Request[];
   /** How many rotations of the other holder each has missed since its last response. */
   readonly missed: { readonly client: number; readonly attacker: number };
+  /** Whether an older backup may still be restored. */
+  readonly isRestorable: boolean;
   /** What went wrong, for the invariant. */
   readonly errors: readonly string[];
 }
@@ -40,6 +42,8 @@ interface Scope {
   readonly unlimitedDelay?: boolean;
   /** A client may use a token that it has not saved. */
   readonly careless?: boolean;
+  /** A backup is restored at some time, once. */
+  readonly restore?: boolean;
 }
 
 /** How much of the model is visited: enough for each kind of step to follow each other. */
@@ -63,12 +67,14 @@ function createModel(scope: Scope): Model<State> {
       attacker: scope.stolen === null ? null : { stolen: scope.stolen, newest: scope.stolen },
       requests: [],
       missed: { client: 0, attacker: 0 },
+      isRestorable: scope.restore === true,
       errors: [],
     },
     *steps(state) {
       if (state.family.generation > boundsOf(scope).generations) return;
       yield* clientSteps(state, scope);
       yield* attackerSteps(state);
+      yield* restoreSteps(state);
       for (const request of state.requests) yield* serverSteps(state, request, scope);
     },
     violation: ({ errors }) => errors[0] ?? null,
@@ -105,6 +111,15 @@ function* attackerSteps(state: State): Generator<Step<State>> {
   if (attacker === null || requests.some(({ by }) => by === 'attacker')) return;
   for (let number = attacker.stolen; number <= attacker.newest; number += 1) {
     yield [`attacker sends ${number}`, addRequest(state, 'attacker', number)];
+  }
+}
+
+/** The store loses its latest rotations: a restored backup, or a failover to a replica that lagged behind. */
+function* restoreSteps(state: State): Generator<Step<State>> {
+  if (!state.isRestorable) return;
+  for (let generation = 0; generation < state.family.generation; generation += 1) {
+    const family = { generation, rotations: '' };
+    yield [`restore of ${generation}`, { ...state, family, isRevoked: false, isRestorable: false }];
   }
 }
 
@@ -145,8 +160,8 @@ function* decide(
     return;
   }
   const found = refreshTokenState(request.number, family, now, grace);
-  if (found === 'live') {
-    const rotation = { over: family.generation, family: rotateFamily(family, now, grace) };
+  if (found === 'live' || found === 'ahead') {
+    const rotation = { over: family.generation, family: rotateFamily(request.number, family, now, grace) };
     yield [`${name} is live at ${now}`, replaceRequest(state, request, { ...request, rotation })];
   } else if (found === 'retried') {
     yield [`${name} is answered again at ${now}`, respond(state, request)];
@@ -215,6 +230,11 @@ describe('one client', () => {
   it('T138 no lost response, crash, race or clock ends the session of one client', () => {
     const { violation, states } = checkModel(createModel({ grace: null, stolen: null }));
     expect([violation, states]).toEqual([null, 7018]);
+  });
+
+  it('no restored backup or failover ends the session of one client, whatever else happens', () => {
+    const { violation, states } = checkModel(createModel({ grace: null, stolen: null, restore: true }));
+    expect([violation, states]).toEqual([null, 56_656]);
   });
 
   it.each([

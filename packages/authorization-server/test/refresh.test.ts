@@ -9,6 +9,7 @@ import {
   claimsOf,
   FILES,
   NOTES,
+  redemption,
   refreshing,
   type ServerUnderTest,
   startServer,
@@ -286,24 +287,119 @@ describe('a family', () => {
     expect((await refresh(after, body['refresh_token'])).error).toBe('invalid_grant');
     expect((await refresh(after, second.token)).status).toBe(200);
   });
+});
 
-  it('a family continues from a restored backup: later tokens are unknown, and revoke nothing', async () => {
+/** Refreshes so many times. @returns all tokens, from the given one to the newest */
+async function refreshTimes(t: ServerUnderTest, token: string, times: number): Promise<string[]> {
+  const tokens = [token];
+  for (let n = 0; n < times; n += 1) tokens.push((await refresh(t, tokens[n])).token);
+  return tokens;
+}
+
+const FAMILY_COLUMNS = ['hash', 'generation', 'seed', 'issued_at', 'expires_at', 'rotations']
+  .map((name) => `refresh_token_${name}`)
+  .join();
+
+const backUp = (t: ServerUnderTest) => t.execute('CREATE TABLE backup AS SELECT * FROM grants');
+const restore = (t: ServerUnderTest) =>
+  t.execute(
+    `UPDATE grants SET (${FAMILY_COLUMNS}) = (SELECT ${FAMILY_COLUMNS} FROM backup WHERE backup.id = grants.id)`,
+    'DROP TABLE backup',
+  );
+
+describe('a store that lost rotations', () => {
+  it('a token that is newer than a restored backup is genuine, and moves its family forward', async () => {
     const { t, token } = await started();
-    const family = ['hash', 'generation', 'seed', 'issued_at', 'expires_at', 'rotations'].map(
-      (name) => `refresh_token_${name}`,
-    );
-    t.execute('CREATE TABLE backup AS SELECT * FROM grants');
-    const lost = await refresh(t, token);
-    t.execute(
-      `UPDATE grants SET (${family.join()}) = (SELECT ${family.join()} FROM backup)`,
-      'DROP TABLE backup',
-    );
+    backUp(t);
+    const tokens = await refreshTimes(t, token, 3);
+    restore(t);
+    const next = await refresh(t, tokens[3]);
+    expect(next.status).toBe(200);
+    expect(t.events.slice(-2)).toMatchObject([
+      { type: 'refresh_token.ahead_of_store', clientId: 'desktop', accountId: ACCOUNT },
+      { type: 'refresh_token.rotated' },
+    ]);
+    expect(await refresh(t, tokens[3])).toMatchObject({ status: 200, token: next.token });
+    expect((await refresh(t, next.token)).status).toBe(200);
+    expect((await refresh(t, tokens[2])).error).toBe('invalid_grant');
+    expect(t.events.map(({ type }) => type)).toContain('refresh_token.reuse_detected');
+  });
+
+  it('a client that lost the last response before the backup was restored gets a successor', async () => {
+    const { t, token } = await started();
+    const [, kept = ''] = await refreshTimes(t, token, 1);
+    backUp(t);
+    await refresh(t, kept);
+    restore(t);
+    const next = await refresh(t, kept);
+    expect((await refresh(t, next.token)).status).toBe(200);
+  });
+
+  it('fifty concurrent uses of a token that is newer than the store get one successor', async () => {
+    const { t, token } = await started();
+    backUp(t);
+    const newest = (await refreshTimes(t, token, 2)).at(-1);
+    restore(t);
+    const answers = await Promise.all(Array.from({ length: 50 }, () => refresh(t, newest)));
+    expect(new Set(answers.map((answer) => `${answer.status} ${answer.token}`)).size).toBe(1);
+    expect((await refresh(t, answers[0]?.token)).status).toBe(200);
+  });
+
+  it('a token that is newer than the store is valid beyond the idle timeout of its stored predecessor', async () => {
+    const { t, token } = await started();
+    backUp(t);
+    t.clock.now += 20 * DAY;
+    const [, newest = ''] = await refreshTimes(t, token, 1);
+    restore(t);
+    t.clock.now += 11 * DAY;
     const before = t.snapshot();
-    expect((await refresh(t, lost.token)).error).toBe('invalid_grant');
+    expect((await refresh(t, token)).error).toBe('invalid_grant');
+    expect(t.snapshot()).toBe(before);
+    expect((await refresh(t, newest)).status).toBe(200);
+  });
+
+  it('a token that is newer than the store can be introspected and revoked by its client', async () => {
+    const t = await startServer();
+    const client = { client_id: 'web', client_secret: 'web-secret' };
+    const { body } = await t.post('/token', {
+      ...(await codeOf(t, client.client_id)),
+      ...client,
+    });
+    backUp(t);
+    const { body: next } = await t.post('/token', { ...refreshing(body['refresh_token']), ...client });
+    restore(t);
+    const about = { token: String(next['refresh_token']), ...client };
+    expect((await t.post('/introspect', about)).body['active']).toBe(true);
+    await t.post('/revoke', about);
+    expect((await t.post('/introspect', about)).body['active']).toBe(false);
+  });
+
+  it('forged numbers that are newer than the store change nothing', async () => {
+    const { t, token } = await started();
+    const before = t.snapshot();
+    for (const number of ['1', '2', 'zz']) {
+      expect((await refresh(t, token.replace('~0~', `~${number}~`))).error).toBe('invalid_grant');
+    }
+    expect(t.snapshot()).toBe(before);
+    expect((await refresh(t, token)).status).toBe(200);
+  });
+
+  it('newer tokens are refused where the options say so, and revoke nothing', async () => {
+    const { t, token } = await started({ acceptNewerRefreshTokens: false });
+    backUp(t);
+    const [, newest] = await refreshTimes(t, token, 1);
+    restore(t);
+    const before = t.snapshot();
+    expect((await refresh(t, newest)).error).toBe('invalid_grant');
     expect(t.snapshot()).toBe(before);
     expect((await refresh(t, token)).status).toBe(200);
   });
 });
+
+async function codeOf(t: ServerUnderTest, clientId: string): Promise<Record<string, string>> {
+  const { code, verifier } = await t.issueCode({ clientId, redirectUri: CALLBACK });
+  return { ...redemption(code, verifier, clientId), redirect_uri: CALLBACK };
+}
 
 describe('a rejected refresh', () => {
   it.each([

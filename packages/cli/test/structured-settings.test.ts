@@ -65,6 +65,7 @@ describe('the page', () => {
       identityProviders: 'identityProviders',
       localAccounts: 'localAccounts',
       lifetimes: 'lifetimes',
+      acceptNewerRefreshTokens: 'acceptNewerRefreshTokens',
       privateUseSchemes: 'privateUseSchemes',
       rateLimits: 'rateLimits',
       auditRetention: 'auditRetention',

@@ -27,6 +27,8 @@ type EventContext = {
 /** What a client did with a refresh token. */
 export type RefreshTokenUse =
   | { readonly type: 'refresh_token.rotated' | 'refresh_token.reuse_detected' }
+  /** The store lost rotations, and the token moved its family forward: a backup was restored, or a failover lost writes. */
+  | { readonly type: 'refresh_token.ahead_of_store' }
   | {
       readonly type: 'refresh_token.retried';
       /** Few after a parallel request, more after a lost response, and always many where two parties hold the token. */

@@ -9,6 +9,8 @@ import type { FoundGrant, GrantRecord, RefreshTokenRecord } from '../store/index
 export type RefreshTokenState =
   /** It is the newest of its family and may be rotated. */
   | 'live'
+  /** It is genuine and newer than the store, which lost rotations: a restored backup, or an asynchronous failover. It may be rotated. */
+  | 'ahead'
   /** It was rotated, and its successor was not used yet: the request is a retry and gets the same successor. */
   | 'retried'
   /** It was rotated before that: it may have been stolen. */
@@ -32,19 +34,24 @@ export function refreshTokenState(
   now: number,
   grace: number | null,
 ): RefreshTokenState {
-  if (number >= family.generation) return 'live';
+  if (number > family.generation) return 'ahead';
+  if (number === family.generation) return 'live';
   if (grace === null) return number === family.generation - 1 ? 'retried' : 'reused';
   const rotatedAt = parseRotations(family.rotations).findLast(([from]) => from <= number)?.[1];
   return rotatedAt !== undefined && grace > 0 && now <= rotatedAt + grace ? 'retried' : 'reused';
 }
 
-/** A family whose live token is rotated now. Rotations past the grace period are dropped. */
+/**
+ * A family whose live token is rotated now, or one ahead of it. Rotations past the grace period are dropped.
+ * @param number of the token that is rotated
+ */
 export function rotateFamily(
-  { generation, rotations }: FamilyRotations,
+  number: number,
+  { rotations }: Pick<FamilyRotations, 'rotations'>,
   now: number,
   grace: number | null,
 ): FamilyRotations {
-  return { generation: generation + 1, rotations: recordRotation(generation, rotations, now, grace ?? 0) };
+  return { generation: number + 1, rotations: recordRotation(number, rotations, now, grace ?? 0) };
 }
 
 function recordRotation(number: number, rotations: string, now: number, grace: number): string {
@@ -78,7 +85,7 @@ export interface RefreshTokens {
   first(grant: Pick<GrantRecord, 'id' | 'expiresAt'>, now: number): IssuedRefreshToken;
   /** Finds the family of a token; `null` for any text that this server did not issue. */
   find(text: string): Promise<FoundRefreshToken | null>;
-  /** The token that replaces the live one. */
+  /** The token that replaces the live one, or one ahead of it. */
   next(found: FoundRefreshToken, now: number): IssuedRefreshToken;
   /**
    * The token that replaced a rotated one: always the same, so that a retry or a concurrent request gets it again although it is
@@ -93,7 +100,7 @@ const GRANT_PREFIX = 'grant_';
 
 export function createRefreshTokens({
   store,
-  options: { masterKey, previousMasterKeys, lifetimes },
+  options: { masterKey, previousMasterKeys, lifetimes, acceptNewerRefreshTokens },
 }: ServerContext): RefreshTokens {
   const key = deriveFamilyKey(masterKey);
   const keys = [key, ...previousMasterKeys.map(deriveFamilyKey)];
@@ -117,10 +124,12 @@ export function createRefreshTokens({
       if (stored?.token == null) return null;
       const number = Number.parseInt(digits, 36);
       const found = { text, number, grant: stored.grant, family: stored.token };
+      if (number > stored.token.generation && !acceptNewerRefreshTokens) return null;
       return isGenuine(found, keys) ? found : null;
     },
-    next({ grant, family }, now) {
-      return issue(grant, { ...rotateFamily(family, now, lifetimes.refreshGrace), seed: family.seed }, now);
+    next({ grant, number, family }, now) {
+      const rotated = rotateFamily(number, family, now, lifetimes.refreshGrace);
+      return issue(grant, { ...rotated, seed: family.seed }, now);
     },
     successorOf({ grant, number, family }) {
       const [own = '', ...others] = keys.map((one) => computeToken(grant.id, number + 1, family.seed, one));
@@ -131,10 +140,9 @@ export function createRefreshTokens({
   };
 }
 
-/** The live token is compared with its hash, whatever the master key is now; an older one is computed again. */
+/** The live token is compared with its hash, whatever the master key is now; an older or newer one is computed again. */
 function isGenuine({ text, number, grant, family }: FoundRefreshToken, keys: readonly KeyObject[]): boolean {
   if (number === family.generation) return matchesSecret(text, family.hash);
-  if (number > family.generation) return false;
   return keys.some((key) => equalInConstantTime(text, computeToken(grant.id, number, family.seed, key)));
 }
 

@@ -43,6 +43,7 @@ export function createRefreshGrant({
     const response = await issueAccessToken(holder, access, now);
     const { state, latest, successor } = await rotate(found, client, connection.address ?? null, now);
     if (state === 'reused') await revokeFamily(latest, now);
+    if (state === 'ahead') emit({ type: 'refresh_token.ahead_of_store' }, latest, access);
     emit(describe(state, latest, now), latest, access);
     return { ...response, refresh_token: successor };
   };
@@ -60,7 +61,8 @@ export function createRefreshGrant({
     let latest = found;
     for (let tries = 0; tries < 2; tries += 1) {
       const state = stateOf(latest, now);
-      if (state !== 'live') return { state, latest, successor: refreshTokens.successorOf(latest) };
+      if (state === 'retried' || state === 'reused')
+        return { state, latest, successor: refreshTokens.successorOf(latest) };
       const { text, record } = refreshTokens.next(latest, now);
       // Point of no return: the successor replaces the token.
       const outcome = await store.rotateRefreshToken(latest.grant.id, latest.family.hash, record, from);
@@ -101,8 +103,8 @@ interface Rotation {
 
 /** The audit event of a use of a refresh token. */
 function describe(state: RefreshTokenState, { family }: FoundRefreshToken, now: number): RefreshTokenUse {
-  if (state === 'live') return { type: 'refresh_token.rotated' };
   if (state === 'reused') return { type: 'refresh_token.reuse_detected' };
+  if (state !== 'retried') return { type: 'refresh_token.rotated' };
   return { type: 'refresh_token.retried', secondsSinceRotation: Math.max(0, now - family.issuedAt) };
 }
 
@@ -113,13 +115,14 @@ function checkRefreshToken(
   now: number,
 ): FoundRefreshToken {
   if (found === null) throw invalid('unknown');
-  const { family, grant } = found;
+  const { number, family, grant } = found;
   if (grant.clientId !== client.id) throw invalid(`issued to ${grant.clientId}`);
   if (grant.revokedAt !== null) throw invalid('grant revoked');
   if (grant.expiresAt <= now) throw invalid('grant expired');
   // Disabling the account after this check revokes the grant too, so the rotation fails.
   if (!grant.hasAccount) throw invalid('account disabled or removed');
-  if (family.expiresAt <= now) throw invalid('idle for too long');
+  // When a token ahead of the store was issued is unknown: after its predecessor, whose idle timeout does not apply.
+  if (family.expiresAt <= now && number <= family.generation) throw invalid('idle for too long');
   return found;
 }
 

@@ -18,6 +18,7 @@ import { issuerOf, type Tools, withStore } from './with-store.ts';
 type Flags = Readonly<Partial<Record<SettingName, string>>> & {
   readonly json?: true;
   readonly all?: true;
+  readonly since?: string;
   readonly identityProvider?: string;
 };
 
@@ -35,7 +36,10 @@ interface Task extends Tools {
 type Act = (task: Task) => Promise<string>;
 
 export function defineConnections(program: Command, processContext: ProcessContext): void {
-  const group = program.command('connections').summary('list and end the access of apps to users’ accounts');
+  const group = program
+    .command('connections')
+    .alias('grants')
+    .summary('list and end the access of apps to users’ accounts');
   const define = (name: string, act: Act, summary: string, more?: string) => {
     const command = addSubcommand(group, name, summary, undefined, more);
     return command.action(() => perform(command, processContext, act));
@@ -47,12 +51,16 @@ export function defineConnections(program: Command, processContext: ProcessConte
   define(
     'end',
     end,
-    'end connections of an account immediately',
-    'Their provider tokens are revoked at the identity provider.',
+    'end connections of an account immediately, or after restoring a backup',
+    'Their provider tokens are revoked at the identity provider. A restored backup brings back connections that were ended after it: --since ends those that were not used since. Run it before the server starts to end them all.',
   )
-    .argument('<account>', 'email address or ID of the account')
+    .argument('[account]', 'email address or ID of the account')
     .argument('[connection]', 'ID of the connection, as listed')
-    .option('--all', 'all of them');
+    .option('--all', 'all of them')
+    .option(
+      '--since <time>',
+      'those of every account that were not used since this time, such as 2026-03-01T04:00Z',
+    );
 }
 
 async function perform(command: Command, processContext: ProcessContext, act: Act): Promise<void> {
@@ -143,8 +151,11 @@ function describeProviderTokens({ identityProvider, name, subject, scopes }: Lis
   return `${identityProvider}, as ${name ?? subject}${scopes.length > 0 ? `: ${scopes.join(' ')}` : ''}`;
 }
 
-async function end({ connections, flags, named, command }: Task): Promise<string> {
-  const [account = '', connection] = named;
+async function end(task: Task): Promise<string> {
+  const { connections, flags, named, command } = task;
+  const [account, connection] = named;
+  if (flags.since !== undefined) return endUnusedSince(flags.since, task);
+  if (account === undefined) throw new Error('Name an account, or pass --since after restoring a backup');
   if ((connection === undefined) === (flags.all === undefined)) {
     throw new Error(`Name one connection, as listed by ${command} connections list, or pass --all`);
   }
@@ -155,6 +166,22 @@ async function end({ connections, flags, named, command }: Task): Promise<string
     );
   }
   return `Ended ${count} ${count === 1 ? 'connection' : 'connections'}.\n`;
+}
+
+/** Ends connections of every account that may have been ended after the backup that was restored. */
+async function endUnusedSince(time: string, task: Task): Promise<string> {
+  const { connections, flags, named } = task;
+  const since = Date.parse(time) / 1000;
+  if (Number.isNaN(since)) throw new Error('--since must be a time such as 2026-03-01T04:00Z');
+  if (since > Date.now() / 1000) throw new Error('--since must be in the past: it is the time of the backup');
+  if (named.length > 0 || flags.all) throw new Error('--since ends connections of every account: name none');
+  let count = 0;
+  for (const list of await listAll(task)) {
+    for (const { id, account, lastUsedAt } of list ?? []) {
+      if (lastUsedAt < since) count += (await connections.end(account.id, id)) ?? 0;
+    }
+  }
+  return `Ended ${count} ${count === 1 ? 'connection' : 'connections'} not used since ${timeOf(since)}.\n`;
 }
 
 function refuseAccount(account: string | undefined): never {

@@ -113,6 +113,7 @@ export function serverOptions(
   const { name, externalUi, clients, identityProviders, profiles, brand, registration, metadataDocuments } =
     settings;
   const { localAccounts, metadata, outbound, lifetimes, keys, statusLists, rateLimits } = settings;
+  const { acceptNewerRefreshTokens } = settings;
   const { privateUseSchemes, auditRetention, resources } = settings;
   return {
     issuer,
@@ -120,7 +121,15 @@ export function serverOptions(
     resources: [...(application === null ? [] : [applicationResource(application, issuer)]), ...resources],
     identityProviders: identityProviders as NonNullable<AuthorizationServerOptions['identityProviders']>,
     ...{ clients, profiles, brand, registration, metadataDocuments, localAccounts, metadata, outbound },
-    ...{ lifetimes, keys, statusLists, rateLimits, privateUseSchemes, auditRetention },
+    ...{
+      lifetimes,
+      acceptNewerRefreshTokens,
+      keys,
+      statusLists,
+      rateLimits,
+      privateUseSchemes,
+      auditRetention,
+    },
     ...(externalUi !== null && externalUi !== undefined && { externalUi }),
     ...(findWorkspaces !== null && { workspaces: findWorkspaces }),
   };
