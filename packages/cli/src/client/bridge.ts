@@ -8,6 +8,8 @@ import { createStreamableHttp } from './streamable-http.ts';
 export interface BridgeOptions {
   readonly url: string;
   readonly fetch: Fetch;
+  /** Receives the message endpoint that an HTTP+SSE server names: `fetch` has to send the token there too. */
+  readonly acceptEndpoint?: (endpoint: URL) => void;
   readonly input: NodeJS.ReadableStream;
   /** Receives MCP messages only. */
   readonly output: NodeJS.WritableStream;
@@ -17,10 +19,10 @@ export interface BridgeOptions {
 }
 
 /** Runs until the input ends, the output fails, or the signal aborts. */
-export async function bridge({ url, fetch, input, output, tell, signal }: BridgeOptions): Promise<void> {
+export async function bridge(options: BridgeOptions): Promise<void> {
+  const { input, output, tell, signal } = options;
   const wire = createStreamableHttp({
-    url,
-    fetch,
+    ...options,
     receive: (message) => void output.write(`${JSON.stringify(message)}\n`),
     complain: (error) => tell(error instanceof Error ? error.message : 'The request to the server failed.'),
   });

@@ -39,7 +39,7 @@ function commonOptions(
     resourceIndicators: Object.fromEntries(indicators),
     ...createFetches({ serverUrl, trustedOrigins, environment }),
     ...(flags.dpop !== undefined && { dpop: flags.dpop }),
-    ...(flags.sendTokenTo !== undefined && { sendTokenTo: flags.sendTokenTo }),
+    ...(flags.wholeOrigin && { sendTokenTo: 'origin' }),
     ...(flags.revision !== undefined && { revision: flags.revision }),
   };
 }

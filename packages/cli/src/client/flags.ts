@@ -14,7 +14,7 @@ export interface ClientFlags {
   readonly issuerAlias?: readonly Pair[];
   readonly resourceFor?: readonly Pair[];
   readonly dpop?: 'when-required' | 'when-offered' | 'never';
-  readonly sendTokenTo?: 'resource' | 'origin';
+  readonly wholeOrigin?: true;
   readonly json?: true;
 }
 
@@ -69,11 +69,9 @@ export function addClientOptions(command: Command): Command {
         'bind tokens to a key on this computer; when-offered: where the metadata of the server offers it too',
       ).choices(['when-required', 'when-offered', 'never']),
     )
-    .addOption(
-      new Option(
-        '--send-token-to <where>',
-        'send the token below the path of the resource only (default), or to the whole origin of the server',
-      ).choices(['resource', 'origin']),
+    .option(
+      '--whole-origin',
+      'send the token to the whole origin of the server, not only below the path of its resource',
     )
     .addHelpText('after', `\n${exitCodeHelp}`);
 }

@@ -1,6 +1,9 @@
 /** MCP requests with the official MCP client, loaded on first use, over the authorized fetch: for `call`, `tools` and `doctor`. */
+import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import type { Fetch } from '@portcullis/client';
 import { isObject, parseJson } from '../json.ts';
+import type { Message } from './json-rpc.ts';
+import { connectSse, maySpeakSse } from './legacy-sse.ts';
 import { contentType, HttpResponseError, NOT_A_MESSAGE, readResponseError } from './responses.ts';
 
 /** A JSON-RPC error. */
@@ -43,6 +46,8 @@ export interface McpConnectOptions {
   readonly version: string;
   /** Declared in the client capabilities. */
   readonly extensions?: Readonly<Record<string, object>>;
+  /** Receives the message endpoint that an HTTP+SSE server names: `fetch` has to send the token there too. */
+  readonly acceptEndpoint?: (endpoint: URL) => void;
   /** Offers this revision in a session, and no other; by default the newest common revision is negotiated. */
   readonly offer?: string;
 }
@@ -63,17 +68,17 @@ export async function connectMcp(options: McpConnectOptions): Promise<McpConnect
   );
   const failures = recordFailures(options.fetch);
   const transport = new StreamableHTTPClientTransport(new URL(url), { fetch: failures.fetch });
-  const client = new Client(
-    { name: 'portcullis', version },
-    {
-      capabilities:
-        Object.keys(extensions).length === 0 ? {} : { extensions: { ...extensions } as JsonObjects },
-      ...(offer === undefined
-        ? { versionNegotiation: { mode: 'auto' } }
-        : { supportedProtocolVersions: [offer] }),
-    },
-  );
-  await attempt(() => client.connect(transport));
+  const createMcpClient = (negotiates: boolean) =>
+    new Client(
+      { name: 'portcullis', version },
+      {
+        capabilities:
+          Object.keys(extensions).length === 0 ? {} : { extensions: { ...extensions } as JsonObjects },
+        ...(negotiates && { versionNegotiation: { mode: 'auto' } }),
+        ...(offer !== undefined && { supportedProtocolVersions: [offer] }),
+      },
+    );
+  const client = await connectOrFallBack();
   return {
     revision: client.getNegotiatedProtocolVersion() ?? '',
     listed: client.getDiscoverResult()?.supportedVersions ?? [],
@@ -85,11 +90,28 @@ export async function connectMcp(options: McpConnectOptions): Promise<McpConnect
     },
   };
 
+  /** A server that refuses Streamable HTTP may be one of revision 2024-11-05. */
+  async function connectOrFallBack() {
+    const client = createMcpClient(offer === undefined);
+    try {
+      await attempt(() => client.connect(transport));
+      return client;
+    } catch (error) {
+      if (!(error instanceof HttpResponseError) || !maySpeakSse(error.status)) throw error;
+      const legacy = await createSseTransport(options, failures.record);
+      if (legacy === null) throw error;
+      const older = createMcpClient(false);
+      await attempt(() => older.connect(legacy));
+      return older;
+    }
+  }
+
   async function attempt<T>(act: () => Promise<T>): Promise<T> {
     failures.clear();
     try {
       return await act();
     } catch (error) {
+      if (failures.recorded() !== null) throw failures.recorded();
       // The cause in the transport says more than the error that the MCP client makes of it.
       if (error instanceof ProtocolError) {
         const { code, message, data } = error;
@@ -102,13 +124,41 @@ export async function connectMcp(options: McpConnectOptions): Promise<McpConnect
   }
 }
 
+/** HTTP+SSE as a transport of the MCP client; `null` if the server does not speak it. */
+async function createSseTransport(
+  { url, fetch, acceptEndpoint }: McpConnectOptions,
+  complain: (error: unknown) => void,
+): Promise<Transport | null> {
+  const wire = await connectSse({
+    ...{ url, fetch, complain },
+    ...(acceptEndpoint !== undefined && { acceptEndpoint }),
+    receive: (message) => transport.onmessage?.(message as JSONRPCMessage),
+  });
+  const transport: Transport = {
+    start: async () => undefined,
+    send: async (message) => void wire?.send(message as Message).catch((error) => transport.onerror?.(error)),
+    async close() {
+      await wire?.close();
+      transport.onclose?.();
+    },
+  };
+  return wire === null ? null : transport;
+}
+
 /** A `fetch` that keeps its latest failure: an exception, or an HTTP error response. */
 function recordFailures(fetch: Fetch) {
   let latest: unknown = null;
+  let recorded: unknown = null;
   return {
     latest: () => latest,
+    /** The error behind an error response that was created here. */
+    recorded: () => recorded,
+    record(error: unknown) {
+      recorded = error;
+    },
     clear() {
       latest = null;
+      recorded = null;
     },
     async fetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
       try {

@@ -1,15 +1,18 @@
 /** An MCP connection for one command: opened, closed, and its errors reported with what to do about them. */
-import type { Client } from '@portcullis/client';
 import type { ProcessContext } from '../process-context.ts';
 import { cleanLine } from '../terminal/clean.ts';
 import { adviceForApplication, adviceForUser, CommandFailure, exitCodeOf, exitCodes } from './exit-codes.ts';
 import type { SignInFlags } from './flags.ts';
 import { connectMcp, type McpRequest, ServerError } from './mcp-client.ts';
+import type { OpenClient } from './open-client.ts';
 import { HttpResponseError } from './responses.ts';
 
 /** Opens a connection for `act`, and closes it. @throws ClientError, or CommandFailure with advice. */
 export async function withMcpConnection<T>(
-  { server: url, fetch, extensions, session }: Pick<Client, 'server' | 'fetch' | 'extensions' | 'session'>,
+  {
+    client: { server: url, fetch, extensions, session },
+    acceptEndpoint,
+  }: Pick<OpenClient, 'client' | 'acceptEndpoint'>,
   {
     account,
     application,
@@ -20,7 +23,7 @@ export async function withMcpConnection<T>(
   act: (request: McpRequest) => Promise<T>,
 ): Promise<T> {
   try {
-    const connection = await connectMcp({ url, fetch, version, extensions });
+    const connection = await connectMcp({ url, fetch, version, extensions, acceptEndpoint });
     try {
       return await act(connection.request);
     } finally {

@@ -12,11 +12,14 @@ import { clientOptions, quietOptions } from './client-options.ts';
 import { credentialsPath } from './credentials-path.ts';
 import { signInCommand } from './exit-codes.ts';
 import type { ClientFlags, ProgramFlags, SignInFlags } from './flags.ts';
+import { createMessageEndpoint } from './message-endpoint.ts';
 
 /** What a client command works with. */
 export interface OpenClient {
   readonly client: Client;
   readonly terminal: Terminal;
+  /** Lets the token go to the message endpoint that an HTTP+SSE server names. */
+  readonly acceptEndpoint: (endpoint: URL) => void;
 }
 
 /** Runs a function with the open credential store. */
@@ -49,8 +52,10 @@ export function withClient<T>(
   more: Partial<NodeClientOptions> = {},
 ): Promise<T> {
   return withCredentialStore(flags, processContext, async (store, terminal) => {
+    const { isCurrent: sendTokenTo, accept: acceptEndpoint } = createMessageEndpoint();
     const options = await clientOptions(serverUrl, flags, processContext, terminal);
-    return act({ client: createNodeClient({ ...options, store, ...more }), terminal });
+    const client = createNodeClient({ sendTokenTo, ...options, store, ...more });
+    return act({ client, terminal, acceptEndpoint });
   });
 }
 
@@ -59,7 +64,7 @@ export function withQuietClient<T>(
   serverUrl: string,
   flags: ProgramFlags,
   processContext: ProcessContext,
-  act: (opened: OpenClient) => Promise<T>,
+  act: (opened: Omit<OpenClient, 'acceptEndpoint'>) => Promise<T>,
 ): Promise<T> {
   return withCredentialStore(flags, processContext, async (store, terminal) => {
     const options = await quietOptions(serverUrl, flags, processContext);

@@ -1,5 +1,4 @@
-/** Streamable HTTP for the stdio bridge, with sessions (up to 2025-11-25) and stateless (from 2026-07-28). */
-import type { Fetch } from '@portcullis/client';
+/** Streamable HTTP for the stdio bridge, with sessions (up to 2025-11-25) and stateless (from 2026-07-28); HTTP+SSE for older servers. */
 import { createHttpSession } from './http-session.ts';
 import {
   failureResponse,
@@ -11,32 +10,12 @@ import {
   type RequestMessage,
   statelessVersion,
 } from './json-rpc.ts';
+import { connectSse, maySpeakSse } from './legacy-sse.ts';
 import { followResponse, followServerMessages } from './message-streams.ts';
-import { contentType, readMessages } from './responses.ts';
+import type { MessageTransport, MessageTransportOptions } from './message-transport.ts';
+import { contentType, HttpResponseError, readMessages } from './responses.ts';
 
-export interface StreamableHttpOptions {
-  readonly url: string;
-  /** Authorized fetch for every request. */
-  readonly fetch: Fetch;
-  /** Receives every message of the server, in order. */
-  readonly receive: (message: Message) => void;
-  /** Receives errors that no message can report. */
-  readonly complain?: (error: unknown) => void;
-  /** Waits for a number of milliseconds. */
-  readonly sleep?: (milliseconds: number) => Promise<void>;
-}
-
-export interface StreamableHttp {
-  /**
-   * Sends a message. Resolves when the server has accepted it; for a request, when its response has been received.
-   * Every request gets a response: an error created here if the server sends none.
-   */
-  send(message: Message): Promise<void>;
-  /** Ends the session at the server, and all pending requests. */
-  close(): Promise<void>;
-}
-
-export function createStreamableHttp(options: StreamableHttpOptions): StreamableHttp {
+export function createStreamableHttp(options: MessageTransportOptions): MessageTransport {
   const { url, fetch, receive, complain = () => undefined } = options;
   const sleep =
     options.sleep ?? ((milliseconds) => new Promise((done) => setTimeout(done, milliseconds).unref()));
@@ -46,9 +25,12 @@ export function createStreamableHttp(options: StreamableHttpOptions): Streamable
     followServerMessages({ session, receive, sleep, complain }, closing.signal);
   /** Pending requests, so that a cancellation can end their streams. */
   const pending = new Map<Id, { readonly stateless: boolean; readonly controller: AbortController }>();
+  /** Replaces everything else for a server that speaks HTTP+SSE only. */
+  let legacy: MessageTransport | null = null;
 
   return {
     async send(message) {
+      if (legacy !== null) return legacy.send(message);
       if (isRequest(message)) return request(message);
       if (cancelStream(message)) return;
       await session.post(message, closing.signal);
@@ -56,6 +38,7 @@ export function createStreamableHttp(options: StreamableHttpOptions): Streamable
     },
     async close() {
       closing.abort();
+      await legacy?.close();
       await session.end();
     },
   };
@@ -75,7 +58,7 @@ export function createStreamableHttp(options: StreamableHttpOptions): Streamable
     const signal = AbortSignal.any([controller.signal, closing.signal]);
     pending.set(message.id, { stateless: statelessVersion(message) !== null, controller });
     try {
-      if (!(await exchange(message, signal)) && !signal.aborted)
+      if (!(await exchangeOrFallBack(message, signal)) && !signal.aborted)
         receive(failureResponse(message.id, 'The connection ended before the response was complete.'));
     } catch (error) {
       if (signal.aborted) return;
@@ -88,6 +71,20 @@ export function createStreamableHttp(options: StreamableHttpOptions): Streamable
       );
     } finally {
       pending.delete(message.id);
+    }
+  }
+
+  /** A server that refuses `initialize` may be one of revision 2024-11-05. @see MCP transports, backwards compatibility */
+  async function exchangeOrFallBack(message: RequestMessage, signal: AbortSignal): Promise<boolean> {
+    try {
+      return await exchange(message, signal);
+    } catch (error) {
+      if (message.method !== 'initialize' || !(error instanceof HttpResponseError)) throw error;
+      if (!maySpeakSse(error.status)) throw error;
+      legacy = await connectSse(options);
+      if (legacy === null) throw error;
+      await legacy.send(message);
+      return true;
     }
   }
 

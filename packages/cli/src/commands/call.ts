@@ -43,9 +43,9 @@ function call(
   flags: Flags,
   processContext: ProcessContext,
 ): Promise<void> {
-  return withClient(serverUrl, flags, processContext, async ({ client, terminal }) => {
+  return withClient(serverUrl, flags, processContext, async ({ terminal, ...opened }) => {
     terminal.during('Waiting for the server');
-    const result = await withMcpConnection(client, flags, processContext, async (request) => {
+    const result = await withMcpConnection(opened, flags, processContext, async (request) => {
       try {
         return await request('tools/call', { name: tool, arguments: input });
       } catch (error) {

@@ -37,8 +37,8 @@ async function connect(serverUrl: string, flags: SignInFlags, processContext: Pr
     // Standard input carries MCP messages: never ask questions there.
     { ...flags, browser: true },
     processContext,
-    ({ client }) =>
-      bridge({ url: client.server, fetch: client.fetch, input, output, tell, signal: stopping.signal }),
+    ({ client: { server: url, fetch }, acceptEndpoint }) =>
+      bridge({ url, fetch, acceptEndpoint, input, output, tell, signal: stopping.signal }),
     {
       browser: {
         async open(url) {

@@ -19,9 +19,9 @@ export function defineTools(program: Command, processContext: ProcessContext): v
     .description('Lists the tools of a protected server, signing in first if necessary.')
     .argument('<server-url>', 'URL of the protected server');
   addJsonOption(addSignInOptions(command)).action((serverUrl: string, flags: SignInFlags) =>
-    withClient(serverUrl, flags, processContext, async ({ client, terminal }) => {
+    withClient(serverUrl, flags, processContext, async ({ terminal, ...opened }) => {
       terminal.during('Waiting for the server');
-      const tools = await withMcpConnection(client, flags, processContext, listTools);
+      const tools = await withMcpConnection(opened, flags, processContext, listTools);
       terminal.print(flags.json ? `${cleanJson({ tools })}\n` : describe(tools, terminal.styles));
     }),
   );

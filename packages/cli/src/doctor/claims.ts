@@ -1,7 +1,6 @@
 /** Determines which revisions a server supports: as stated to a signed-in client, otherwise as inferred from its metadata. */
-import type { Fetch } from '@portcullis/client';
 import { findProfile, type Profile, profileA, profileD, profiles } from '@portcullis/protocol';
-import { probeMcp } from './mcp-probe.ts';
+import { type ProbeTarget, probeMcp } from './mcp-probe.ts';
 
 /** The revisions whose rules apply to a server. */
 export interface Claims {
@@ -44,8 +43,8 @@ export function inferClaims({ discovery }: Pick<Profile, 'discovery'>): Claims {
  * Asks the server which revisions it supports: `server/discover` for the stateless ones, and a session for each older one.
  * @returns `null` if it supports none that is known here
  */
-export async function probeClaims(url: string, fetch: Fetch, version: string): Promise<Claims | null> {
-  const newest = await probeMcp({ url, fetch, version });
+export async function probeClaims(target: ProbeTarget): Promise<Claims | null> {
+  const newest = await probeMcp(target);
   await newest.close();
   const claimed = new Set([newest.revision, ...newest.listed]);
   for (const { revision } of profiles) {
@@ -57,7 +56,7 @@ export async function probeClaims(url: string, fetch: Fetch, version: string): P
 
   async function supports(revision: string): Promise<boolean> {
     try {
-      const older = await probeMcp({ url, fetch, version, offer: revision });
+      const older = await probeMcp({ ...target, offer: revision });
       await older.close();
       return older.revision === revision;
     } catch {

@@ -6,6 +6,7 @@ import {
   type NodeClientOptions,
   toClientError,
 } from '@portcullis/client/node';
+import { createMessageEndpoint } from '../client/message-endpoint.ts';
 import { isServerMetadata, partyIn } from './read-exchanges.ts';
 import { createRecorder } from './recorder.ts';
 import { removeRegisteredClients, trackRegistrations } from './registered-clients.ts';
@@ -58,7 +59,9 @@ function prepare(
 ): ExaminationContext {
   const server = readServerUrl(options.serverUrl);
   const report = createReportBuilder(options.revision, (step) => begin?.(step));
-  const recorder = createRecorder(partyIn(server), ({ href }) =>
+  const { isCurrent: sendTokenTo, accept: acceptEndpoint } = createMessageEndpoint();
+  const partyOf = partyIn(server, sendTokenTo);
+  const recorder = createRecorder(partyOf, ({ href }) =>
     report.current() === 'resource metadata' && isServerMetadata(href)
       ? 'authorization server'
       : report.current(),
@@ -70,14 +73,14 @@ function prepare(
   );
   const events: ClientEvent[] = [];
   const client = createNodeClient({
-    ...options,
+    ...{ sendTokenTo, ...options },
     ...{ store, fetch, oauthFetch, mapFetchError: toClientError },
     onEvent(event) {
       events.push(event);
       options.onEvent?.(event);
     },
   });
-  return { server, client, options, events, fetch, oauthFetch, recorder, report, version };
+  return { server, client, options, events, fetch, oauthFetch, acceptEndpoint, recorder, report, version };
 }
 
 async function runSteps(context: ExaminationContext, isSignedIn: boolean): Promise<void> {

@@ -9,12 +9,15 @@ import {
   readRpcError,
   ServerError,
 } from '../client/mcp-client.ts';
+import type { MessageTransport } from '../client/message-transport.ts';
 import { HttpResponseError } from '../client/responses.ts';
-import { createStreamableHttp, type StreamableHttp } from '../client/streamable-http.ts';
+import { createStreamableHttp } from '../client/streamable-http.ts';
 import { isObject } from '../json.ts';
 
 const CLIENT_INFO_KEY = 'io.modelcontextprotocol/clientInfo';
 const CAPABILITIES_KEY = 'io.modelcontextprotocol/clientCapabilities';
+
+export type ProbeTarget = Omit<McpConnectOptions, 'extensions'>;
 
 /** Connects by the stateless revision where the server lists it, else within a session. @throws as `McpRequest` */
 export async function probeMcp({
@@ -22,8 +25,9 @@ export async function probeMcp({
   fetch,
   version,
   offer,
-}: Omit<McpConnectOptions, 'extensions'>): Promise<McpConnection> {
-  const { wire, request } = createRawRequests(url, fetch);
+  acceptEndpoint,
+}: ProbeTarget): Promise<McpConnection> {
+  const { wire, request } = createRawRequests({ url, fetch, acceptEndpoint });
   const { close } = wire;
   const clientInfo = { name: 'portcullis', version };
   const stateless = addMetadata(request, clientInfo);
@@ -63,14 +67,23 @@ function readRevision(initialized: unknown): string | null {
   return typeof revision === 'string' ? revision : null;
 }
 
+interface RawOptions {
+  readonly url: string;
+  readonly fetch: Fetch;
+  readonly acceptEndpoint: McpConnectOptions['acceptEndpoint'];
+}
+
 /** Requests one after the other; requests of the server are rejected. */
-function createRawRequests(url: string, fetch: Fetch): { wire: StreamableHttp; request: McpRequest } {
+function createRawRequests({ url, fetch, acceptEndpoint }: RawOptions): {
+  wire: MessageTransport;
+  request: McpRequest;
+} {
   const waiting = new Map<Id, (response: Message) => void>();
   let failure: unknown = null;
   let count = 0;
   const wire = createStreamableHttp({
-    url,
-    fetch,
+    ...{ url, fetch },
+    ...(acceptEndpoint !== undefined && { acceptEndpoint }),
     complain(error) {
       failure = error;
     },

@@ -2,12 +2,17 @@
 import { isObject, parseJson } from '../json.ts';
 import type { Exchange, Party } from './report.ts';
 
-/** Both servers may share an origin: the server's own path and its metadata belong to the server. */
-export function partyIn(server: string): (url: URL) => Party {
+/**
+ * Both servers may share an origin: the server's own path and its metadata belong to the server.
+ * @param isEndpoint whether a URL is the message endpoint of an HTTP+SSE server
+ */
+export function partyIn(server: string, isEndpoint: (url: URL) => boolean): (url: URL) => Party {
   const own = new URL(server);
   return (url) =>
     url.origin === own.origin &&
-    (url.pathname === own.pathname || url.pathname.startsWith('/.well-known/oauth-protected-resource'))
+    (url.pathname === own.pathname ||
+      isEndpoint(url) ||
+      url.pathname.startsWith('/.well-known/oauth-protected-resource'))
       ? 'server'
       : 'authorization server';
 }

@@ -46,6 +46,8 @@ export interface ExaminationContext {
   readonly fetch: Fetch;
   /** For requests to authorization servers. */
   readonly oauthFetch: Fetch;
+  /** Lets the token go to the message endpoint that an HTTP+SSE server names. */
+  readonly acceptEndpoint: (endpoint: URL) => void;
   readonly recorder: Recorder;
   readonly report: ReportBuilder;
   /** This program's version. */
@@ -180,13 +182,14 @@ export async function examineTokens(
 }
 
 export async function examineCall(context: ExaminationContext, discovery: DiscoveryResult): Promise<void> {
-  const { client, report, options, recorder, server, version } = context;
+  const { client, report, options, recorder, server, version, acceptEndpoint } = context;
+  const target = { url: server, fetch: client.fetch, version, acceptEndpoint };
   report.startStep('call');
   const since = recorder.exchanges.length;
   try {
-    const connection = await probeMcp({ url: server, fetch: client.fetch, version });
+    const connection = await probeMcp(target);
     const { revision } = connection;
-    const claims = options.revision === undefined ? await probeClaims(server, client.fetch, version) : null;
+    const claims = options.revision === undefined ? await probeClaims(target) : null;
     if (claims !== null) report.setClaims(claims);
     report.addDecisions({
       about: 'MCP revision',
@@ -195,7 +198,8 @@ export async function examineCall(context: ExaminationContext, discovery: Discov
     });
     await connection.request('tools/list');
     await connection.close();
-    report.summarize('call', `tools/list succeeded, with MCP revision ${revision}`);
+    const transport = isLegacy(recorder.exchanges.slice(since), server) ? ' over HTTP+SSE' : '';
+    report.summarize('call', `tools/list succeeded${transport}, with MCP revision ${revision}`);
   } catch (error) {
     const refused = recorder.exchanges.slice(since).find(({ status }) => status === 401);
     if (refused !== undefined) {
@@ -215,6 +219,13 @@ export async function examineCall(context: ExaminationContext, discovery: Discov
       remedy: 'The authorization works: check the server.',
     });
   }
+}
+
+/** Whether messages went to another URL than the server's: only HTTP+SSE has one. */
+function isLegacy(exchanges: readonly Exchange[], server: string): boolean {
+  return exchanges.some(
+    ({ party, method, url }) => party === 'server' && method === 'POST' && url !== new URL(server).href,
+  );
 }
 
 /** Sends an MCP request, with or without a token. */

@@ -20,8 +20,7 @@ export interface RepeatableRequest {
  */
 export type SendWithTokens = (request: RepeatableRequest, tokens: Tokens | null) => Promise<Response>;
 
-const ORIGIN_ADVICE =
-  ' If the token is meant for the whole origin, allow that: sendTokenTo, --send-token-to origin.';
+const ORIGIN_ADVICE = ' If the token is meant for the whole origin, allow that: sendTokenTo, --whole-origin.';
 
 const MAX_REDIRECTS = 5;
 

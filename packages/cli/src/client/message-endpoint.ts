@@ -1,0 +1,36 @@
+/** The message endpoint of an HTTP+SSE server: read from its stream, on the server's own origin, and allowed to receive the token. */
+import { ClientError } from '@portcullis/client';
+import { cleanLine } from '../terminal/clean.ts';
+
+/** The one path besides the resource that the server's token is sent to. Each stream has its own query, the session ID. */
+export interface MessageEndpoint {
+  /** For the client's option `sendTokenTo`. */
+  readonly isCurrent: (url: URL) => boolean;
+  /** Replaces the endpoint, when a stream names one. */
+  readonly accept: (url: URL) => void;
+}
+
+/** Creates it without a path. */
+export function createMessageEndpoint(): MessageEndpoint {
+  let current: string | null = null;
+  return {
+    isCurrent: ({ pathname }) => pathname === current,
+    accept({ pathname }) {
+      current = pathname;
+    },
+  };
+}
+
+/**
+ * Reads the URL of an `endpoint` event. Messages and the token go there, so it must be on the origin of the server.
+ * @throws ClientError `endpoint_refused`
+ */
+export function readMessageEndpoint(text: string, server: string): URL {
+  const url = URL.parse(text, server);
+  if (url !== null && url.origin === new URL(server).origin && url.username === '' && url.password === '')
+    return url;
+  throw new ClientError(
+    'endpoint_refused',
+    `The server names the message endpoint ${cleanLine(text).slice(0, 200)}, which is not on its own origin. Nothing was sent there.`,
+  );
+}
