@@ -10,7 +10,7 @@ const { PORT = '3000', ISSUER = 'http://localhost:8484' } = process.env;
 const guard = createGuard({
   resource: `http://localhost:${PORT}/mcp`,
   defaultScopes: ['greet'],
-  scopesFor: ({ tool }) => (tool === 'greet' ? ['greet'] : []),
+  scopesFor: ({ tool }) => (tool === null ? [] : ['greet']),
   verifier: jwtVerifier({ issuer: ISSUER }),
 });
 

@@ -20,8 +20,8 @@ export const app: ProtectedApplication = {
       scopes: { 'notes:read': 'Ihre Notizen lesen', 'notes:write': 'Notizen hinzufügen und löschen' },
     },
   },
-  // Any token may list tools and call whoami.
-  scopesFor: ({ tool }) => (tool === null ? [] : (scopesOfTools.get(tool) ?? [])),
+  // Any token may list tools and call whoami. A tool that is not listed needs every scope.
+  scopesFor: ({ tool }) => (tool === null ? [] : (scopesOfTools.get(tool) ?? ['notes:read', 'notes:write'])),
 
   async create({ dataFolder }) {
     const notes = openNotes(dataFolder === null ? ':memory:' : join(dataFolder, 'notes.db'));

@@ -6,6 +6,7 @@ import type { Notes } from './notes.ts';
 
 /** The scopes of each tool. The guard rejects calls without them before they reach the server below. */
 export const scopesOfTools: ReadonlyMap<string, readonly string[]> = new Map([
+  ['whoami', []],
   ['list_notes', ['notes:read']],
   ['add_note', ['notes:write']],
   ['delete_note', ['notes:write']],

@@ -129,7 +129,8 @@ it.each<[Partial<McpOperation>, readonly string[]]>([
   [{ method: 'tools/call', tool: 'add_note' }, ['notes:write']],
   [{ method: 'tools/call', tool: 'delete_note' }, ['notes:write']],
   [{ method: 'tools/call', tool: 'whoami' }, []],
-  [{ method: 'tools/call', tool: 'constructor' }, []],
+  [{ method: 'tools/call', tool: 'added_later' }, ['notes:read', 'notes:write']],
+  [{ method: 'tools/call', tool: 'constructor' }, ['notes:read', 'notes:write']],
   [{ method: 'tools/list' }, []],
 ])('%j needs %j', (operation, scopes) => {
   const whole = { method: '', tool: null, prompt: null, resource: null, ...operation };
