@@ -55,13 +55,24 @@ describe('the login throttle', () => {
     expect(await fail('bob', '192.0.2.99')).toBe('verified');
   });
 
-  it('T075: throttles guesses at many accounts from one network, an IPv6 /64 being one', async () => {
-    for (const address of [() => '192.0.2.1', (n: number) => `2001:db8:0:1::${n.toString(16)}`]) {
+  it('T075: throttles guesses at many accounts from one site, however many networks it has', async () => {
+    for (const address of [() => '192.0.2.1', (n: number) => `2001:db8:0:${(n % 60).toString(16)}::${n}`]) {
       const { fail } = start();
       const kinds = await Promise.all(Array.from({ length: 300 }, (_, n) => fail(`user${n}`, address(n))));
       expect(countVerified(kinds)).toBe(100);
-      expect(await fail('ada', '2001:db8:0:2::1')).toBe('verified');
+      expect(await fail('ada', '2001:db8:1::1')).toBe('verified');
     }
+  });
+
+  it('a user who signed in before is not affected by the failures of other networks of the site', async () => {
+    const { fail, succeed } = start();
+    expect(await succeed('ada', '2001:db8:0:1::1')).toBe('verified');
+    const kinds = await Promise.all(
+      Array.from({ length: 160 }, (_, n) => fail(`user${n}`, `2001:db8:0:${(n % 60).toString(16)}::5`)),
+    );
+    expect(countVerified(kinds)).toBe(100);
+    expect(await succeed('bob', '2001:db8:0:2::1')).toBe('throttled');
+    expect(await succeed('ada', '2001:db8:0:1::2')).toBe('verified');
   });
 
   it('a whole university can log in behind one address although one user keeps mistyping', async () => {

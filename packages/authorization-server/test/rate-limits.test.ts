@@ -354,7 +354,7 @@ describe('rate limits of registrations', () => {
 });
 
 describe('authorization requests', () => {
-  it('authorization requests before sign-in are limited by network, store few rows, and lock no other network out', async () => {
+  it('authorization requests before sign-in are limited by site, store few rows, and lock no other site out', async () => {
     const t = await setScene({ rateLimits: { authorizations: { burst: 3, perMinute: 6 } } });
     const known = t.newVisitor('192.0.2.7');
     await known.signIn(requestOf());
@@ -369,6 +369,39 @@ describe('authorization requests', () => {
     expect((await t.newVisitor('192.0.2.8').open(requestOf())).path).toMatch(/^\/login/);
     t.clock.now += 10;
     expect((await flood.open(requestOf())).path).toMatch(/^\/login/);
+  });
+});
+
+describe('the sites of authorization requests', () => {
+  it('all networks of an IPv6 /48 share one limit of authorization requests, and other sites have their own', async () => {
+    const t = await setScene();
+    const open = async (address: string) => (await t.newVisitor(address).open(requestOf())).status;
+    const statuses: number[] = [];
+    for (let n = 0; n < 700; n++) statuses.push(await open(`2001:db8:0:${(n % 60).toString(16)}::1`));
+    const served = statuses.filter((status) => status === 200).length;
+    expect(statuses.indexOf(429)).toBe(served);
+    expect(served).toBeGreaterThan(590);
+    expect(served).toBeLessThanOrEqual(600);
+    const before = t.snapshot();
+    expect(await open('2001:db8:0:ffff::1')).toBe(429);
+    expect(t.snapshot()).toBe(before);
+    for (const address of ['2001:db8:1::1', '192.0.2.1', '::ffff:192.0.2.2', '64:ff9b::192.0.2.3'])
+      expect(await open(address)).toBe(200);
+  });
+
+  it('wrong secrets from many networks of an IPv6 /48 are counted together', async () => {
+    const t = await setScene();
+    const guess = (n: number) =>
+      postFrom(
+        t,
+        `2001:db8:0:${n.toString(16)}::1`,
+        '/token',
+        { grant_type: 'client_credentials' },
+        basic('nightly', 'x'),
+      );
+    const statuses: number[] = [];
+    for (let n = 0; n < 20; n++) statuses.push((await guess(n)).status);
+    expect(statuses).toEqual([...Array(10).fill(401), ...Array(10).fill(429)]);
   });
 });
 

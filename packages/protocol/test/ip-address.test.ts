@@ -161,6 +161,7 @@ describe('siteOf', () => {
   it.each([
     { given: ['192.0.2.1', '::ffff:192.0.2.1', '::FFFF:c000:201'], expected: '192.0.2.1' },
     { given: ['192.0.2.2'], expected: '192.0.2.2' },
+    { given: ['2002:c000:202::1', '2002:c000:202:ffff::9', '64:ff9b::192.0.2.2', '64:ff9b:1::c000:202'], expected: '192.0.2.2' },
     { given: ['2001:db8:7::1', '2001:DB8:7:ffff:1:2:3:4', '2001:0db8:0007:1::', '2001:db8:7:1::5%eth0'], expected: '2001:db8:7::/48' },
     { given: ['2001:db8:8::1'], expected: '2001:db8:8::/48' },
     { given: ['::1', '::'], expected: '0:0:0::/48' },
@@ -177,6 +178,8 @@ describe('siteOf', () => {
     '::1',
     'fe80::1%eth0',
     '1:2:3:4:5:6:7:8',
+    '2002:c000:202:7::9',
+    '64:ff9b::192.0.2.2',
   ])('T043 sitePrefixOf gives the network prefix of %s the same site as the address', (address) => {
     expect(sitePrefixOf(networkPrefixOf(address) ?? '')).toBe(sitePrefixOf(address));
   });
@@ -184,7 +187,7 @@ describe('siteOf', () => {
 
 describe('a block of addresses', () => {
   it.each([
-    { block: '10.0.0.0/8', inside: ['10.0.0.0', '10.255.255.255', '::ffff:10.1.1.1'], outside: ['11.0.0.0', '::10.0.0.1', 'x'] },
+    { block: '10.0.0.0/8', inside: ['10.0.0.0', '10.255.255.255', '::ffff:10.1.1.1'], outside: ['11.0.0.0', '::10.0.0.1', '2002:a00:1::1', '64:ff9b::10.0.0.1', 'x'] },
     { block: '192.0.2.7', inside: ['192.0.2.7'], outside: ['192.0.2.8'] },
     { block: '0.0.0.0/0', inside: ['1.2.3.4'], outside: ['::1'] },
     { block: '2001:db8::/33', inside: ['2001:db8:7fff::1'], outside: ['2001:db8:8000::1', '1.2.3.4'] },

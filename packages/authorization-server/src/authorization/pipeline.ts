@@ -3,7 +3,7 @@ import { type ConnectionInfo, type HttpRequest, type HttpResponse, queryOf } fro
 import { checkRedirectUri, readParameters } from '@portcullis/protocol';
 import type { Route } from '../http/router.ts';
 import type { PageContext, PageRouter } from '../page-context.ts';
-import { networkOf } from '../rate-limit/policies.ts';
+import { siteOf } from '../rate-limit/policies.ts';
 import { checkPromptNone, checkRequest } from './check-request.ts';
 import { continueTransaction } from './continue-transaction.ts';
 import { type ClientRequest, rejectRequest } from './error-response.ts';
@@ -36,7 +36,7 @@ async function authorize(
   const target = checkRedirectUri(client.metadata.redirect_uris, requestedUri, options.redirects);
   const clientRequest: ClientRequest = { client, target, ...readErrorResponse(parameters) };
   const user = await sessions.find(request).catch(() => null);
-  await chargeAuthorizationRequest(user?.account.id ?? networkOf(connection));
+  await chargeAuthorizationRequest(user?.account.id ?? siteOf(connection));
   try {
     return await startTransaction(context, request, { ...clientRequest, parameters, user });
   } catch (error) {

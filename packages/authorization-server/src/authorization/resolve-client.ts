@@ -3,7 +3,7 @@ import type { ConnectionInfo } from '@portcullis/http';
 import { OAuthError, type Parameters } from '@portcullis/protocol';
 import type { ResolvedClient } from '../clients/client.ts';
 import type { PageContext } from '../page-context.ts';
-import { networkOf } from '../rate-limit/policies.ts';
+import { siteOf } from '../rate-limit/policies.ts';
 
 /**
  * @throws OAuthError `invalid_client` for an unknown `client_id`, shown on a page: there is no redirect URI to trust yet
@@ -14,7 +14,7 @@ export async function resolveClient(
   parameters: Parameters,
   connection: ConnectionInfo,
 ): Promise<ResolvedClient> {
-  const client = await findClient(parameters.required('client_id'), 'start', networkOf(connection));
+  const client = await findClient(parameters.required('client_id'), 'start', siteOf(connection));
   if (client !== null) return client;
   throw new OAuthError('invalid_client', 'The client_id is unknown: register the client first.');
 }

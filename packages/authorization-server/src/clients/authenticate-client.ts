@@ -1,10 +1,10 @@
-/** Client authentication with brute-force protection: failures are rate-limited by client and network, and by network. */
+/** Client authentication with brute-force protection: failures are rate-limited by client and site, and by site. */
 import type { ConnectionInfo, HttpRequest } from '@portcullis/http';
 import { OAuthError, type Parameters, tooManyRequests } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
 import { createLruCache } from '../lru-cache.ts';
 import { createFailureLimiter, createTokenBuckets, type FailureLimiter } from '../rate-limit/limiter.ts';
-import { networkOf, type RateLimit, type RateLimitPolicies } from '../rate-limit/policies.ts';
+import { type RateLimit, type RateLimitPolicies, siteOf } from '../rate-limit/policies.ts';
 import { hashSecret } from '../secrets.ts';
 import { type ClientCredentials, readClientCredentials } from './read-client-credentials.ts';
 import type { AuthenticatedClient, VerifyClientCredentials } from './verify-client-credentials.ts';
@@ -29,20 +29,20 @@ export function createAuthenticateClient(
   const limitFailures = createLimitFailures(context, rateLimits, verify);
   return (request, form, connection) => {
     const credentials = read(request, form);
-    const network = networkOf(connection);
+    const site = siteOf(connection);
     // A public client has no secret that could be guessed.
-    return credentials.method === 'none' ? verify(credentials, network) : limitFailures(credentials, network);
+    return credentials.method === 'none' ? verify(credentials, site) : limitFailures(credentials, site);
   };
 }
 
-/** Pairs of client and network that have authenticated: the last ones are remembered. */
+/** Pairs of client and site that have authenticated: the last ones are remembered. */
 const MAX_KNOWN = 50_000;
 
 /**
  * The authorization server MUST protect a client that uses a secret against brute force. Only short secrets of pre-registered
- * clients can be guessed: after too many failures of the same client and network nothing is verified, right or wrong. In all
+ * clients can be guessed: after too many failures of the same client and site nothing is verified, right or wrong. In all
  * other cases every request is verified, the right client gets in, and failures beyond the limit get 429 instead of 401: a
- * platform with all its clients may be one network, and an attacker may share its address.
+ * platform with all its clients may be one site, and an attacker may share its address.
  * @see OAuth 2.1 draft 13 §2.4.1
  */
 function createLimitFailures(
@@ -52,43 +52,37 @@ function createLimitFailures(
 ): VerifyClientCredentials {
   const createLimiter = (name: string, limit: RateLimit) =>
     createFailureLimiter(context, name, createTokenBuckets(limit, context.clock), limit);
-  const guessesByPair = createLimiter('client secret guesses by client and network', clientFailures);
-  const failuresByPair = createLimiter(
-    'client authentication failures by client and network',
-    clientFailures,
-  );
-  const byNetwork = createLimiter('client authentication failures by network', networkFailures);
+  const guessesByPair = createLimiter('client secret guesses by client and site', clientFailures);
+  const failuresByPair = createLimiter('client authentication failures by client and site', clientFailures);
+  const bySite = createLimiter('client authentication failures by site', networkFailures);
   const knownPairs = createLruCache<true>(MAX_KNOWN);
 
-  return async (credentials, network) => {
-    const pair = pairKey(network, credentials);
+  return async (credentials, site) => {
+    const pair = pairKey(site, credentials);
     const isKnown = knownPairs.get(pair) === true;
     const isGuessable = hasGuessableSecret(credentials);
     // Without an address a limit by client alone must be generous, or anyone could lock the client out.
-    const byPair = !isGuessable ? failuresByPair : network === null ? byNetwork : guessesByPair;
+    const byPair = !isGuessable ? failuresByPair : site === null ? bySite : guessesByPair;
     if (isGuessable) rejectIf(await begin(byPair, pair));
 
-    let wait = network === null || isKnown ? 0 : await begin(byNetwork, network);
-    if (!isGuessable && wait === 0) wait = network === null ? byPair.waitOf(pair) : await begin(byPair, pair);
-    // Made-up client identifiers must not fill the store: beyond the limit of a network they are counted in memory only.
-    const isNetworkCounted = network !== null && wait === 0;
-    const isPairCounted = isGuessable || isNetworkCounted;
+    let wait = site === null || isKnown ? 0 : await begin(bySite, site);
+    if (!isGuessable && wait === 0) wait = site === null ? byPair.waitOf(pair) : await begin(byPair, pair);
+    // Made-up client identifiers must not fill the store: beyond the limit of a site they are counted in memory only.
+    const isSiteCounted = site !== null && wait === 0;
+    const isPairCounted = isGuessable || isSiteCounted;
     try {
-      const client = await verify(credentials, network);
+      const client = await verify(credentials, site);
       // Of many guesses at once, those after the last one allowed must not succeed either.
       if (isGuessable && !isKnown) rejectIf(byPair.waitOf(pair));
       knownPairs.set(pair, true);
       if (isPairCounted) byPair.succeeded(pair);
-      if (isNetworkCounted) byNetwork.succeeded(network);
+      if (isSiteCounted) bySite.succeeded(site);
       return client;
     } catch (error) {
       if (!(error instanceof OAuthError && error.code === 'invalid_client')) throw error;
       byPair.take(pair);
-      if (isNetworkCounted) byNetwork.take(network);
-      await Promise.all([
-        isPairCounted && byPair.failed(pair),
-        isNetworkCounted && byNetwork.failed(network),
-      ]);
+      if (isSiteCounted) bySite.take(site);
+      await Promise.all([isPairCounted && byPair.failed(pair), isSiteCounted && bySite.failed(site)]);
       rejectIf(wait);
       throw error;
     }
@@ -109,8 +103,8 @@ function begin(limiter: FailureLimiter, key: string): number | Promise<number> {
 const MAX_KEY_LENGTH = 100;
 
 /** The text itself, or its hash if it is too long. */
-function pairKey(network: string | null, { candidates: [first] }: ClientCredentials): string {
-  const key = `${network} ${first?.clientId}`;
+function pairKey(site: string | null, { candidates: [first] }: ClientCredentials): string {
+  const key = `${site} ${first?.clientId}`;
   return key.length > MAX_KEY_LENGTH ? hashSecret(key) : key;
 }
 

@@ -15,7 +15,7 @@ const TOLERANCE = 30;
 export type ValidateClientAssertion = (
   client: ResolvedClient,
   assertion: string,
-  network: string | null,
+  site: string | null,
 ) => Promise<string | null>;
 
 /** @see RFC 7523 §3, draft-ietf-oauth-rfc7523bis §4 */
@@ -24,12 +24,12 @@ export function createValidateClientAssertion(
   clientKeys: ClientKeys,
 ): ValidateClientAssertion {
   let verifier: Promise<VerifyClientAssertion> | null = null;
-  return async (client, assertion, network) => {
+  return async (client, assertion, site) => {
     if (!authenticationMethodsOf(client.metadata).includes('private_key_jwt'))
       return 'private_key_jwt is not registered';
     if (assertion.length > MAX_ASSERTION_LENGTH) return 'assertion: too long';
     verifier ??= loadVerifier();
-    const verified = await (await verifier)(client, assertion, network);
+    const verified = await (await verifier)(client, assertion, site);
     if ('issue' in verified) return `assertion: ${verified.issue}`;
     const issue = issueOf(verified.payload);
     if (issue !== null) return `assertion: ${issue}`;

@@ -26,10 +26,10 @@ export interface ClientKeys {
   /**
    * The keys of a client.
    * @param wanted `newest`: the cached keys did not verify, so they are fetched again unless they were just fetched
-   * @param network that causes the fetch, for its budget
+   * @param site that causes the fetch, for its budget
    * @throws OAuthError `temporarily_unavailable` when they cannot be fetched
    */
-  find(metadata: ClientMetadata, wanted: 'any' | 'newest', network: string | null): Promise<ClientKeySet>;
+  find(metadata: ClientMetadata, wanted: 'any' | 'newest', site: string | null): Promise<ClientKeySet>;
 }
 
 const UNAVAILABLE =
@@ -54,22 +54,22 @@ export function createClientKeys(fetchJson: FetchJson, clock: () => number, time
   const singleFlight = createSingleFlight<Copy>(timeout);
 
   return {
-    async find({ jwks, jwks_uri: url }, wanted, network) {
+    async find({ jwks, jwks_uri: url }, wanted, site) {
       if (url === undefined) return { keys: (jwks ?? NONE).keys.filter(isBearable) };
       const copy = copies.get(url);
       const now = clock();
       const isEnough =
         copy !== undefined && (wanted === 'any' ? now < copy.freshUntil : now < copy.fetchedAt + PAUSE);
-      return (isEnough ? copy : await singleFlight.run(url, () => renew(url, copy, network))).keys;
+      return (isEnough ? copy : await singleFlight.run(url, () => renew(url, copy, site))).keys;
     },
   };
 
-  async function renew(url: string, copy: Copy | undefined, network: string | null): Promise<Copy> {
+  async function renew(url: string, copy: Copy | undefined, site: string | null): Promise<Copy> {
     try {
       const result = await fetchJson({
         url,
         limit: LARGEST,
-        network,
+        site,
         isRenewal: copy !== undefined,
         validators: null,
       });

@@ -14,13 +14,13 @@ type Purpose = 'start' | 'authenticate' | 'resume';
  * Finds a client; `null` when it is unknown, disabled or expired.
  * @param purpose `start`: a new authorization; `resume`: one that has started, for which an earlier copy of its metadata
  *   document is enough; `authenticate`: also to complete an authorization that started before an unused client expired
- * @param network of the request, for the budget of outbound fetches
+ * @param site of the request, for the budget of outbound fetches
  * @throws OAuthError `invalid_client` when its metadata document cannot be used
  */
 export type FindClient = (
   id: string,
   purpose?: Purpose,
-  network?: string | null,
+  site?: string | null,
 ) => Promise<ResolvedClient | null>;
 
 /** @param resolveDocumentClient `null`: metadata documents are disabled */
@@ -31,12 +31,12 @@ export function createFindClient(
   const configured = new Map(
     [...clients.values()].map((client) => [client.id, Promise.resolve(resolveConfigured(client))]),
   );
-  return (id, purpose = 'start', network = null) => configured.get(id) ?? findOther(id, purpose, network);
+  return (id, purpose = 'start', site = null) => configured.get(id) ?? findOther(id, purpose, site);
 
   async function findOther(
     id: string,
     purpose: Purpose,
-    network: string | null,
+    site: string | null,
   ): Promise<ResolvedClient | null> {
     if (id === '' || id.length > MAX_ID_LENGTH) return null;
     const record = await store.findClient(id);
@@ -47,7 +47,7 @@ export function createFindClient(
     }
     return resolveDocumentClient === null || !looksLikeUrl(id)
       ? null
-      : resolveDocumentClient(id, purpose === 'resume' ? purpose : 'start', network);
+      : resolveDocumentClient(id, purpose === 'resume' ? purpose : 'start', site);
   }
 }
 

@@ -13,7 +13,7 @@ export interface VerifiedClientAssertion {
 export type VerifyClientAssertion = (
   client: ResolvedClient,
   assertion: string,
-  network: string | null,
+  site: string | null,
 ) => Promise<VerifiedClientAssertion | { readonly issue: string }>;
 
 /** Requirements of every assertion. */
@@ -34,9 +34,9 @@ export function createVerifyClientAssertion(
   clock: () => number,
   clientKeys: ClientKeys,
 ): VerifyClientAssertion {
-  return async (client, assertion, network) => {
+  return async (client, assertion, site) => {
     try {
-      return { payload: await verify(client, assertion, network) };
+      return { payload: await verify(client, assertion, site) };
     } catch (error) {
       if (error instanceof errors.JOSEError) return { issue: error.message };
       throw error;
@@ -44,18 +44,14 @@ export function createVerifyClientAssertion(
   };
 
   /** An unknown key may be a new one, so the keys are fetched again. */
-  async function verify(
-    client: ResolvedClient,
-    assertion: string,
-    network: string | null,
-  ): Promise<JWTPayload> {
+  async function verify(client: ResolvedClient, assertion: string, site: string | null): Promise<JWTPayload> {
     try {
-      return await verifyWith(client, assertion, 'any', network);
+      return await verifyWith(client, assertion, 'any', site);
     } catch (error) {
       const isUnknownKey =
         error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWSSignatureVerificationFailed;
       if (!isUnknownKey || client.metadata.jwks_uri === undefined) throw error;
-      return verifyWith(client, assertion, 'newest', network);
+      return verifyWith(client, assertion, 'newest', site);
     }
   }
 
@@ -63,11 +59,11 @@ export function createVerifyClientAssertion(
     client: ResolvedClient,
     assertion: string,
     wanted: 'any' | 'newest',
-    network: string | null,
+    site: string | null,
   ): Promise<JWTPayload> {
     // Called after the algorithm was checked, so that no other causes a fetch.
     const keys: JWTVerifyGetKey = async (header, jws) => {
-      const set = await clientKeys.find(client.metadata, wanted, network);
+      const set = await clientKeys.find(client.metadata, wanted, site);
       return createLocalJWKSet(structuredClone(set as never))(header, jws);
     };
     const { token_endpoint_auth_signing_alg: only } = client.metadata;

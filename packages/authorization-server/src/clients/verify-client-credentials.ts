@@ -17,13 +17,13 @@ export interface AuthenticatedClient extends ResolvedClient {
 
 /**
  * Authenticates a client by a method that it registered, and by no other.
- * @param network of the request; `null` when it is unknown
+ * @param site of the request; `null` when it is unknown
  * @throws OAuthError `invalid_client` or `invalid_request`. An unknown client and a wrong secret are indistinguishable.
  * @see OAuth 2.1 draft 13 §2.4 and §3.2.2
  */
 export type VerifyClientCredentials = (
   presented: ClientCredentials,
-  network: string | null,
+  site: string | null,
 ) => Promise<AuthenticatedClient>;
 
 /** Compared when a client is unknown or has no secret, so that every rejection takes the same time. */
@@ -33,13 +33,13 @@ export function createVerifyClientCredentials(
   findClient: FindClient,
   checkAssertion: ValidateClientAssertion,
 ): VerifyClientCredentials {
-  return async ({ method, candidates }, network) => {
+  return async ({ method, candidates }, site) => {
     let reason = 'unknown client';
     for (const { clientId, proof } of candidates) {
-      const client = await findClient(clientId, 'authenticate', network);
+      const client = await findClient(clientId, 'authenticate', site);
       const issue =
         method === 'private_key_jwt'
-          ? await assertionIssue(client, proof ?? '', network)
+          ? await assertionIssue(client, proof ?? '', site)
           : secretIssue(client, method, proof);
       if (client !== null && issue === null) {
         return { ...client, authenticationMethod: method } as AuthenticatedClient;
@@ -53,9 +53,9 @@ export function createVerifyClientCredentials(
   async function assertionIssue(
     client: ResolvedClient | null,
     assertion: string,
-    network: string | null,
+    site: string | null,
   ): Promise<string | null> {
-    return client === null ? 'unknown client' : checkAssertion(client, assertion, network);
+    return client === null ? 'unknown client' : checkAssertion(client, assertion, site);
   }
 }
 

@@ -3,7 +3,7 @@ import { type HttpResponse, queryOf } from '@portcullis/http';
 import { readParameters } from '@portcullis/protocol';
 import type { Route } from '../http/router.ts';
 import type { PageContext, PageRouter } from '../page-context.ts';
-import { networkOf } from '../rate-limit/policies.ts';
+import { siteOf } from '../rate-limit/policies.ts';
 import { type FormError, formErrorOptions, tooManyAttempts } from '../ui/form-error.ts';
 import type { Layout } from '../ui/layout.ts';
 import { type MessagePage, redirectByPage } from '../ui/message-page.ts';
@@ -97,7 +97,7 @@ export function createLoginRoutes(
         const found = await readLoginForm(context, request, `/login/${identityProvider.id}`);
         if ('rejection' in found) return found.rejection;
         // Without a session, a federated login is rate limited like an authorization request.
-        if (!found.loginTarget.isSignedIn) await chargeAuthorizationRequest(networkOf(connection));
+        if (!found.loginTarget.isSignedIn) await chargeAuthorizationRequest(siteOf(connection));
         const response = await found.loginTarget.startFederatedLogin(identityProvider);
         return response.headers['location']?.startsWith('/')
           ? response

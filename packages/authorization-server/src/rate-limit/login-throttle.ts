@@ -12,7 +12,7 @@ import {
   type FailureLimiter,
   toStoredRateLimit,
 } from './limiter.ts';
-import { loginFailures, networkOf, type RateLimit } from './policies.ts';
+import { loginFailures, networkOf, type RateLimit, siteOf } from './policies.ts';
 
 interface LoginAttempt {
   readonly account: string;
@@ -45,12 +45,7 @@ export function createLoginThrottle(
     clock,
     options: { rateLimits },
   } = context;
-  const {
-    pair: pairPolicy,
-    account: accountPolicy,
-    network: networkPolicy,
-    device: devicePolicy,
-  } = loginFailures;
+  const { pair: pairPolicy, account: accountPolicy, site: sitePolicy, device: devicePolicy } = loginFailures;
   const limitFailures = (key: string, counter: Counter, shared: RateLimit) =>
     createFailureLimiter(context, `failed ${factor} by ${key}`, counter, rateLimits && shared);
   const byPair = createLockout(pairPolicy, clock);
@@ -59,11 +54,7 @@ export function createLoginThrottle(
     createLockout(accountPolicy.process, clock),
     accountPolicy.shared,
   );
-  const byNetwork = limitFailures(
-    'network',
-    createTokenBuckets(networkPolicy.process, clock),
-    networkPolicy.shared,
-  );
+  const bySite = limitFailures('site', createTokenBuckets(sitePolicy.process, clock), sitePolicy.shared);
   const byDevice = limitFailures('device', createTokenBuckets(devicePolicy, clock), devicePolicy);
   // Each attempt is charged at the store, so that a restart forgets none and processes together allow exactly the rate.
   const chargeSignIn = async (key: string): Promise<number> =>
@@ -79,13 +70,14 @@ export function createLoginThrottle(
   const throttle: LoginThrottle = async ({ account, connection, device = null }, verify) => {
     // An address that cannot be parsed counts as a network of its own.
     const network = networkOf(connection) ?? connection.address ?? null;
+    const site = siteOf(connection) ?? network;
     const pair = `${network ?? ''} ${account}`;
     const isDeviceKnown = device !== null && byDevice.waitOf(device) === 0;
     const isKnown = isDeviceKnown || knownPairs.get(pair) === true;
     const limits: (readonly [FailureLimiter, string])[] = [];
     if (isDeviceKnown) limits.push([byDevice, device]);
     if (!isKnown) limits.push([byAccount, account]);
-    if (!isKnown && network !== null) limits.push([byNetwork, network]);
+    if (!isKnown && site !== null) limits.push([bySite, site]);
 
     const wait = Math.max(
       isDeviceKnown ? 0 : byPair.waitOf(pair),

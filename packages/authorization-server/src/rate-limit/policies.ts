@@ -1,10 +1,10 @@
 /**
  * Rate limits on one page: what is limited, by which key, how much, and why.
  *
- * What succeeds is limited by what it is for (a grant, a client, an account), never by network: a hosted platform sends the
- * traffic of all its users from a few addresses. A network is limited only in what it can make this server keep or fetch.
- * Failures (brute force) are limited by client or account *and* network, so that attackers elsewhere cannot lock the owner out, and
- * by network alone against those who try many names. Codes and refresh tokens are not limited: 256 bits are not guessed.
+ * What succeeds is limited by what it is for (a grant, a client, an account), never by site: a hosted platform sends the traffic
+ * of all its users from a few addresses. A site is limited only in what it can make this server keep or fetch. Failures (brute
+ * force) are limited by client or account *and* site (of a sign-in: network), so that attackers elsewhere cannot lock the owner
+ * out, and by site alone against those who try many names. Codes and refresh tokens are not limited: 256 bits are not guessed.
  * An exceeded limit is 429 with `Retry-After`, in pages as in JSON. See docs/decisions/0042-rate-limits.md.
  */
 import type { ConnectionInfo } from '@portcullis/http';
@@ -35,15 +35,15 @@ export interface RateLimitOptions {
   /** Token exchanges for an identity provider's token, by grant. */
   readonly exchanges?: RateLimit;
   /**
-   * Failed client authentications, by client and network. A client that authenticates is only held to it if its
+   * Failed client authentications, by client and site. A client that authenticates is only held to it if its
    * pre-registered secret is short enough to be guessed.
    */
   readonly clientFailures?: RateLimit;
-  /** Failed client authentications, by network. A client that authenticates is not held to it. */
+  /** Failed client authentications, by site. A client that authenticates is not held to it. */
   readonly networkFailures?: RateLimit;
   /** Client registrations, by site: each keeps a row. */
   readonly registrations?: RateLimit;
-  /** Authorization requests, by account, or by network before sign-in: each keeps a row. */
+  /** Authorization requests, by account, or by site before sign-in: each keeps a row. */
   readonly authorizations?: RateLimit;
   /** Redirects to an identity provider, by account or authorization request: it counts them as this server's. */
   readonly federatedLogins?: RateLimit;
@@ -81,7 +81,7 @@ export const fixedRateLimits: Readonly<Record<'registrationUpdates' | 'untrusted
 export const loginFailures: {
   readonly pair: Lockout;
   readonly account: { readonly process: Lockout; readonly shared: RateLimit };
-  readonly network: { readonly process: RateLimit; readonly shared: RateLimit };
+  readonly site: { readonly process: RateLimit; readonly shared: RateLimit };
   readonly device: RateLimit;
 } = {
   /** By account and network: always. */
@@ -91,8 +91,8 @@ export const loginFailures: {
     process: { free: 30, firstPause: 15, maxPause: 900, forgetAfter: 3600 },
     shared: { burst: 100, perMinute: 4 },
   },
-  /** By network, likewise. A rate and no pauses: behind one address may be a whole university. */
-  network: { process: { burst: 100, perMinute: 30 }, shared: { burst: 300, perMinute: 60 } },
+  /** By site, likewise. A rate and no pauses: behind one address may be a whole university. */
+  site: { process: { burst: 100, perMinute: 30 }, shared: { burst: 300, perMinute: 60 } },
   /** By device cookie, instead of all others: a thief of the cookie gets five guesses, and one more a day. */
   device: { burst: 5, perMinute: 60 / 86_400 },
 };
@@ -126,12 +126,12 @@ export const passwordHashing = { running: 2, waiting: 32 } as const;
 /** Characters of a client secret that cannot be guessed: 128 bits in base64url. */
 export const MIN_UNGUESSABLE_SECRET = 22;
 
-/** The network of a connection as a key: an IPv4 address or an IPv6 /64; `null` when its address is unknown. */
+/** The network of a connection as a key: an IPv4 address or an IPv6 /64, where a user may be known; `null` when its address is unknown. */
 export function networkOf({ address }: ConnectionInfo): string | null {
   return address === undefined ? null : networkPrefixOf(address);
 }
 
-/** The site of a connection as a key: an IPv4 address or an IPv6 /48, since one subscriber often has 65,536 networks. */
+/** The site of a connection as a key for limits: an IPv4 address or an IPv6 /48, since one subscriber often has 65,536 networks. */
 export function siteOf({ address }: ConnectionInfo): string | null {
   return address === undefined ? null : sitePrefixOf(address);
 }

@@ -27,12 +27,15 @@ export const rateLimitsSchema: () => z.ZodType<RateLimitPolicies | false> = lazy
       refreshes: rateLimit('refreshes', 'refreshes per grant'),
       clientTokens: rateLimit('clientTokens', 'client credentials tokens per client'),
       exchanges: rateLimit('exchanges', 'token exchanges per grant'),
-      clientFailures: rateLimit('clientFailures', 'failed authentications per client and network'),
-      networkFailures: rateLimit('networkFailures', 'failed authentications per network'),
-      registrations: rateLimit('registrations', 'registrations per network'),
+      clientFailures: rateLimit(
+        'clientFailures',
+        'failed authentications per client and site (an IPv4 address, an IPv6 /48)',
+      ),
+      networkFailures: rateLimit('networkFailures', 'failed authentications per site'),
+      registrations: rateLimit('registrations', 'registrations per site'),
       authorizations: rateLimit(
         'authorizations',
-        'authorization requests per account, or per network without a session',
+        'authorization requests per account, or per site without a session',
       ),
       federatedLogins: rateLimit(
         'federatedLogins',

@@ -103,19 +103,17 @@ function begins(address: Bytes, block: Bytes | null, length: number): boolean {
 const PLAIN_IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/;
 
 /**
- * The network of one subscriber: an IPv4 address itself, or the first 64 bits of an IPv6 address, whatever its
- * spelling. A zone is ignored. `null` if the text is not an address.
+ * The network of one subscriber: an IPv4 address itself, also if it is mapped or embedded (6to4, NAT64), or the first 64
+ * bits of an IPv6 address, whatever its spelling. A zone is ignored. `null` if the text is not an address.
  */
 export function networkPrefixOf(address: string): string | null {
   // Most addresses are already in normal form.
   if (PLAIN_IPV4.test(address)) return address;
-  const bytes = readAddress(address);
-  if (bytes === null) return null;
-  return bytes.length === 4 ? bytes.join('.') : `${toHex(bytes.slice(0, 8))}::/64`;
+  return formatPrefix(address, 8);
 }
 
 /**
- * The network of one site: an IPv4 address itself, or the first 48 bits of an IPv6 address. A site may have 65,536
+ * The network of one site: an IPv4 address itself, as in `networkPrefixOf`, or the first 48 bits of an IPv6 address. A site may have 65,536
  * subscriber networks, so shared limits count it as one.
  * @param address an address, or the result of `networkPrefixOf`
  * @returns `null` if the text is neither
@@ -123,9 +121,27 @@ export function networkPrefixOf(address: string): string | null {
  */
 export function sitePrefixOf(address: string): string | null {
   if (PLAIN_IPV4.test(address)) return address;
-  const bytes = readAddress(address.replace(/::\/64$/, '::'));
-  if (bytes === null) return null;
-  return bytes.length === 4 ? bytes.join('.') : `${toHex(bytes.slice(0, 6))}::/48`;
+  return formatPrefix(address.replace(/::\/64$/, '::'), 6);
+}
+
+/** The IPv4 address that an address is or stands for, or the first bytes of an IPv6 address. */
+function formatPrefix(address: string, length: 6 | 8): string | null {
+  const bytes = readAddress(address);
+  const ipv4 = bytes === null ? null : embeddedIpv4(bytes);
+  if (bytes === null || ipv4 !== null) return ipv4?.join('.') ?? null;
+  return `${toHex(bytes.slice(0, length))}::/${length * 8}`;
+}
+
+/**
+ * The IPv4 address of the party that has an address: by 6to4 it has a /48, and by NAT64 all IPv4 addresses share one /96.
+ * @see RFC 3056 §2, RFC 6052 §2.1, RFC 8215
+ */
+function embeddedIpv4(address: Bytes): Bytes | null {
+  if (address.length === 4) return address;
+  if (begins(address, readIpv6('2002::'), 16)) return address.slice(2, 6);
+  const isTranslated =
+    begins(address, readIpv6('64:ff9b::'), 96) || begins(address, readIpv6('64:ff9b:1::'), 48);
+  return isTranslated ? address.slice(12) : null;
 }
 
 /** A CIDR block: all addresses with the same prefix. */

@@ -1,5 +1,4 @@
 /** The budget of outbound fetches that clients cause: by target, in all, and for each site that asks a fair share of both. */
-import { sitePrefixOf } from '@portcullis/protocol';
 import { createTokenBuckets } from '../../rate-limit/limiter.ts';
 import { MAX_SHARE_OF_REST, type RateLimit } from '../../rate-limit/policies.ts';
 
@@ -7,10 +6,10 @@ export interface FetchBudget {
   /**
    * Charges one fetch.
    * @param target what is limited by itself: an origin or a URL
-   * @param network that names the URL; `null` when it is unknown
+   * @param site that names the URL; `null` when it is unknown
    * @returns 0, or the seconds to wait
    */
-  take(target: string, network: string | null): number;
+  take(target: string, site: string | null): number;
 }
 
 /** The key of the total budget. */
@@ -24,8 +23,7 @@ export function createFetchBudget(
   const targets = createSharedBuckets(limits.target, clock);
   const total = createSharedBuckets(limits.total, clock);
   return {
-    take(target, network) {
-      const site = network === null ? null : sitePrefixOf(network);
+    take(target, site) {
       const wait = Math.max(total.waitOf(ALL, site), targets.waitOf(target, site));
       // A refusal costs nothing and evicts nothing.
       if (wait > 0) return wait;

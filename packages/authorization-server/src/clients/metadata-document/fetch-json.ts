@@ -13,8 +13,8 @@ interface RemoteRequest {
   readonly url: string;
   /** Maximum bytes of the response. */
   readonly limit: number;
-  /** The network that causes the fetch; `null` when it is unknown. */
-  readonly network: string | null;
+  /** The site that causes the fetch; `null` when it is unknown. */
+  readonly site: string | null;
   /** Whether an earlier fetch of this URL succeeded: renewals have a budget of their own. */
   readonly isRenewal: boolean;
   /** Of the cached copy; `null` without one. */
@@ -68,10 +68,8 @@ interface FetchDependencies {
 export function createFetchJson({ fetch, timeout, clock }: FetchDependencies): FetchJson {
   const newFetches = createFetchBudget(clock, outboundFetches.new);
   const renewals = createFetchBudget(clock, outboundFetches.renewal);
-  return async ({ url, limit, network, isRenewal, validators }) => {
-    const retryAfter = isRenewal
-      ? renewals.take(url, network)
-      : newFetches.take(new URL(url).origin, network);
+  return async ({ url, limit, site, isRenewal, validators }) => {
+    const retryAfter = isRenewal ? renewals.take(url, site) : newFetches.take(new URL(url).origin, site);
     if (retryAfter > 0) {
       throw new FetchJsonError('budget', 'too many documents are being fetched', retryAfter);
     }

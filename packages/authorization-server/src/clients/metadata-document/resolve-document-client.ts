@@ -32,7 +32,7 @@ const UNUSED_LIFETIME = 3600;
 export type ResolveDocumentClient = (
   id: string,
   purpose: 'start' | 'resume',
-  network: string | null,
+  site: string | null,
 ) => Promise<ResolvedClient>;
 
 /** @param trust hosts whose documents are accepted */
@@ -53,25 +53,25 @@ export function createResolveDocumentClient(
   const isWithdrawn = (url: string) => askedInVain.get(url)?.isWithdrawn === true;
   const singleFlight = createSingleFlight<ClientMetadataDocumentRecord>(outbound.timeout);
 
-  return async (id, purpose, network) => {
+  return async (id, purpose, site) => {
     const validated = validateDocumentUrl(id, trust);
     if ('issue' in validated) throw new OAuthError('invalid_client', validated.issue);
     const copy = await store.findClientMetadataDocument(id);
     const isFresh = copy !== null && (purpose === 'resume' || clock() < copy.freshUntil);
-    return toResolvedClient(isFresh ? copy : await singleFlight.run(id, () => renew(id, copy, network)));
+    return toResolvedClient(isFresh ? copy : await singleFlight.run(id, () => renew(id, copy, site)));
   };
 
   /** Fetches the document. Errors and invalid documents are not cached; the last good copy is used for a while instead. */
   async function renew(
     url: string,
     copy: ClientMetadataDocumentRecord | null,
-    network: string | null,
+    site: string | null,
   ): Promise<ClientMetadataDocumentRecord> {
     try {
       const result = await fetchJson({
         url,
         limit: LARGEST,
-        network,
+        site,
         isRenewal: copy !== null,
         validators: copy,
       });
