@@ -50,7 +50,9 @@ describe('a brand', () => {
       },
     });
     const sight = await t.visitor.signIn(requestOf());
-    expect(textOf(sight)).toMatch(/No, thanks Allow access Imprint & more Deutsch$/);
+    expect(textOf(sight)).toMatch(
+      /No, thanks Allow access Imprint & more Deutsch Français Español 日本語 简体中文$/,
+    );
     expect(sight.html).toContain('<a href="https://as.example/imprint">');
     const style = await t.visitor.open(/<link rel="stylesheet" href="([^"]+)">/.exec(sight.html)?.[1] ?? '');
     expect(style.html).toContain('--accent:#7a1fa2;--accent-pressed:#621982;--accent-ink:#ffffff');
@@ -64,7 +66,7 @@ describe('a brand', () => {
     ['a colour too light for light pages', { accent: { light: '#ffcc00' } }, /^brand\.accent\.light has a contrast of 1\.\d/],
     ['a colour too dark for dark pages', { accent: { dark: '#1c4fc4' } }, /^brand\.accent\.dark has a contrast of/],
     ['what is no colour', { accent: { light: 'red;}body{display:none' } }, /^brand\.accent\.light must be a colour/],
-    ['a language that there is not', { texts: { fr: {} } as object }, /^brand\.texts\.fr: unknown key/],
+    ['a language that there is not', { texts: { xx: {} } as object }, /^brand\.texts\.xx: unknown key/],
     ['a text that there is not', { texts: { en: { 'consent.maybe': 'Maybe' } as object } }, /consent\.maybe: unknown text/],
     ['a text without its places', { texts: { en: { 'consent.heading': 'Hello' } } }, /must have the placeholders \{app\}, \{server\}/],
     ['an empty text', { texts: { en: { 'consent.deny': ' ' } } }, /consent\.deny must not be empty/],

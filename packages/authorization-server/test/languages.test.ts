@@ -16,7 +16,7 @@ import {
 
 /** Follows the language switch of a page, sending a referrer. */
 function switchOn(visitor: Visitor, { html, path }: Sight): Promise<Sight> {
-  const link = /<a href="([^"]+)" lang="\w+" hreflang/.exec(html)?.[1] ?? '';
+  const link = /<a href="([^"]+)" lang="(?:de|en)" hreflang/.exec(html)?.[1] ?? '';
   return visitor.open(link.replaceAll('&amp;', '&'), { headers: { referer: `${ISSUER}${path}` } });
 }
 
@@ -34,12 +34,15 @@ describe('the texts', () => {
     },
   );
 
-  it('German texts differ from English ones, except names', () => {
-    const same = Object.keys(languages.en).filter(
-      (name) => languages.en[name as TextName] === languages.de[name as TextName],
-    );
-    expect(same.toSorted()).toEqual(['account.passkeys', 'code.label']);
-  });
+  it.each(languageTags.filter((language) => language !== 'en'))(
+    'the texts in %s are translated, except a few words that are the same',
+    (language) => {
+      const same = Object.keys(languages.en).filter(
+        (name) => languages.en[name as TextName] === languages[language][name as TextName],
+      );
+      expect(same.filter((name) => !['account.passkeys', 'code.label'].includes(name))).toEqual([]);
+    },
+  );
 });
 
 describe('the language that a browser prefers', () => {
@@ -51,8 +54,12 @@ describe('the language that a browser prefers', () => {
     ['en-GB,de;q=0.9', 'en'],
     ['de;q=0.5,en;q=0.9', 'en'],
     ['en;q=0.5,de;q=0.5', 'en'],
-    ['fr,es;q=0.9', 'en'],
-    ['fr,de;q=0.1', 'de'],
+    ['fr,es;q=0.9', 'fr'],
+    ['es-MX,fr;q=0.9', 'es'],
+    ['ja', 'ja'],
+    ['zh-Hans-CN,en;q=0.1', 'zh'],
+    ['it,nl;q=0.9', 'en'],
+    ['it,de;q=0.1', 'de'],
     ['*', 'en'],
     ['de;q=0', 'en'],
     ['de;q=2', 'en'],
@@ -109,6 +116,35 @@ describe('pages in another language', () => {
     expect(textOf(await t.visitor.open('/connections'))).toMatch(/auf Notizen .*Ihre Notizen lesen/);
     t.visitor.headers = {};
     expect(textOf(await t.visitor.open('/connections'))).toMatch(/on Notes .*Read your notes/);
+  });
+
+  it.each([
+    ['fr-CA de', 'fr'],
+    ['nl ja', 'ja'],
+    ['nl', 'de'],
+    ['', 'de'],
+  ])('the app asks for pages in the languages "%s": they are in %s', async (ui_locales, language) => {
+    const t = await setScene();
+    t.visitor.headers = german;
+    const login = await t.visitor.open(requestOf({ ui_locales }));
+    expect([login.path.split('?')[0], /<html lang="(\w+)"/.exec(login.html)?.[1]]).toEqual([
+      '/login',
+      language,
+    ]);
+    const consent = await t.visitor.submit(login, { email: EMAIL, password: PASSWORD });
+    expect(consent.html).toContain(`<html lang="${language}">`);
+    const refused = await t
+      .newVisitor()
+      .open(requestOf({ client_id: 'unknown', ui_locales }), { headers: german });
+    expect(refused.html).toContain(`<html lang="${language}">`);
+  });
+
+  it('a language that the user chose counts more than the one that the app asks for', async () => {
+    const t = await setScene();
+    await t.visitor.open('/language?to=es');
+    const login = await t.visitor.open(requestOf({ ui_locales: 'fr' }));
+    expect(login.html).toContain('<html lang="es">');
+    expect(t.visitor.cookies.get('portcullis-language')).toBe('es');
   });
 
   it('the language switch leads back to the page and is remembered', async () => {

@@ -1,6 +1,7 @@
 /** The authorization endpoint on one page: from the parameters of GET /authorize to a page, a redirect or a code. */
 import { type ConnectionInfo, type HttpRequest, type HttpResponse, queryOf } from '@portcullis/http';
 import { checkRedirectUri, readParameters } from '@portcullis/protocol';
+import { uiLocaleCookies } from '../http/language.ts';
 import type { Route } from '../http/router.ts';
 import type { PageContext, PageRouter } from '../page-context.ts';
 import { siteOf } from '../rate-limit/policies.ts';
@@ -84,5 +85,6 @@ async function startTransaction(
     accountId,
     decision,
   });
-  return continueTransaction(context, transaction, cookies);
+  const uiLocale = uiLocaleCookies(request, options.issuer, options.lifetimes.transaction);
+  return continueTransaction(context, transaction, [...cookies, ...uiLocale]);
 }

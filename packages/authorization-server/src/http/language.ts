@@ -4,7 +4,7 @@ import { readParameters } from '@portcullis/protocol';
 import type { PageRouter } from '../page-context.ts';
 import { messagePage } from '../ui/message-page.ts';
 import { respondPage, respondRedirect } from '../ui/respond-page.ts';
-import { type Language, preferredLanguage, readLanguage } from '../ui/texts/languages.ts';
+import { type Language, preferredLanguage, readLanguage, requestedLanguage } from '../ui/texts/languages.ts';
 import type { Route } from './router.ts';
 
 /** Not a secret and used for no decision, so it needs no `__Host-` prefix. */
@@ -12,11 +12,36 @@ const COOKIE = 'portcullis-language';
 /** Seconds: a year. */
 const COOKIE_LIFETIME = 31_536_000;
 
-/** The language of a request: the cookie of the language switch, else `Accept-Language`. */
-export function languageOf({ headers }: HttpRequest): Language {
+/** The language of a request: the cookie of the language switch, else `ui_locales`, else `Accept-Language`. */
+export function languageOf(request: HttpRequest): Language {
+  return (
+    chosenLanguage(request) ??
+    uiLocaleOf(request) ??
+    preferredLanguage(request.headers.get('accept-language'))
+  );
+}
+
+/** What the language switch has set in this browser. */
+function chosenLanguage({ headers }: HttpRequest): Language | null {
   const sent = headers.get('cookie')?.split(';') ?? [];
-  const chosen = sent.map((pair) => pair.trim().split('=')).find(([name]) => name === COOKIE)?.[1];
-  return readLanguage(chosen) ?? preferredLanguage(headers.get('accept-language'));
+  return readLanguage(sent.map((pair) => pair.trim().split('=')).find(([name]) => name === COOKIE)?.[1]);
+}
+
+function uiLocaleOf(request: HttpRequest): Language | null {
+  return request.url.includes('ui_locales=')
+    ? requestedLanguage(readParameters(queryOf(request)).one('ui_locales'))
+    : null;
+}
+
+/** Keeps the `ui_locales` of an authorization request for its pages, unless the user chose a language. @param seconds lifetime */
+export function uiLocaleCookies(request: HttpRequest, issuer: string, seconds: number): readonly string[] {
+  const language = chosenLanguage(request) === null ? uiLocaleOf(request) : null;
+  return language === null ? [] : [languageCookie(language, issuer, seconds)];
+}
+
+function languageCookie(language: Language, issuer: string, seconds: number): string {
+  const secure = issuer.startsWith('https:') ? '; Secure' : '';
+  return `${COOKIE}=${language}; Max-Age=${seconds}; Path=/; HttpOnly; SameSite=Lax${secure}`;
 }
 
 const LANGUAGE_PATH = '/language';
@@ -24,11 +49,10 @@ const LANGUAGE_PATH = '/language';
 /** Sets the language cookie, and redirects back to the page of the link: the one that it names, else the referrer. */
 export function createLanguageSwitch(pages: PageRouter): Route {
   const { options } = pages;
-  const isSecure = options.issuer.startsWith('https:');
   return pages.route('GET', LANGUAGE_PATH, async ({ layout }, request) => {
     const parameters = readParameters(queryOf(request));
     const chosen = readLanguage(parameters.one('to')) ?? 'en';
-    const cookie = `${COOKIE}=${chosen}; Max-Age=${COOKIE_LIFETIME}; Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
+    const cookie = languageCookie(chosen, options.issuer, COOKIE_LIFETIME);
     const back = sameOriginPath(refererOf(parameters.one('back'), request, options.issuer), options.issuer);
     if (back !== null) return respondRedirect(back, [cookie]);
     const page = messagePage(layout, {

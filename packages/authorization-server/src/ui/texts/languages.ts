@@ -4,14 +4,25 @@
  */
 import german from './de.json' with { type: 'json' };
 import english from './en.json' with { type: 'json' };
+import spanish from './es.json' with { type: 'json' };
+import french from './fr.json' with { type: 'json' };
+import japanese from './ja.json' with { type: 'json' };
 import type { Texts } from './texts.ts';
+import chinese from './zh.json' with { type: 'json' };
 
 /** A language tag. English is the default. */
-export type Language = 'en' | 'de';
+export type Language = 'en' | 'de' | 'fr' | 'es' | 'ja' | 'zh';
 
-export const languages: Readonly<Record<Language, Texts>> = { en: english, de: german };
+export const languages: Readonly<Record<Language, Texts>> = {
+  en: english,
+  de: german,
+  fr: french,
+  es: spanish,
+  ja: japanese,
+  zh: chinese,
+};
 
-export const languageTags: readonly Language[] = ['en', 'de'];
+export const languageTags: readonly Language[] = ['en', 'de', 'fr', 'es', 'ja', 'zh'];
 
 export function readLanguage(text: string | null | undefined): Language | null {
   return languageTags.find((tag) => tag === text) ?? null;
@@ -26,12 +37,21 @@ const MAX_HEADER_LENGTH = 500;
  * @see RFC 9110 §12.5.4
  */
 export function preferredLanguage(header: string | null): Language {
+  return findLanguage(header) ?? 'en';
+}
+
+/** The language of `ui_locales`, a list separated by spaces; `null`: none that is supported. @see OpenID Connect Core §3.1.2.1 */
+export function requestedLanguage(uiLocales: string | null | undefined): Language | null {
+  return findLanguage(uiLocales?.replaceAll(' ', ',') ?? null);
+}
+
+function findLanguage(header: string | null): Language | null {
   const ranges = (header ?? '')
     .slice(0, MAX_HEADER_LENGTH)
     .split(',')
     .flatMap((range, index) => readLanguageRange(range, index));
   ranges.sort((first, second) => second.quality - first.quality || first.index - second.index);
-  return ranges[0]?.language ?? 'en';
+  return ranges[0]?.language ?? null;
 }
 
 interface LanguageRange {
