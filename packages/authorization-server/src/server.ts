@@ -20,6 +20,7 @@ import type { ServerContext } from './context.ts';
 import { createFederation } from './federation/federation.ts';
 import type { ProviderToken, ProviderTokenRequest } from './federation/provider-tokens.ts';
 import { createRevocationTrigger } from './federation/revocation-jobs.ts';
+import { createRejectForeignHost } from './http/foreign-host.ts';
 import { createRouter, type Route } from './http/router.ts';
 import { createIntrospection } from './introspection.ts';
 import { createJwksEndpoint, toJwks } from './jwks.ts';
@@ -146,7 +147,10 @@ export async function createAuthorizationServer<S extends CoreStore>(
   ];
   const routes = [...served, ...createMetadata(context, served)];
   const router = createRouter(routes, events, isHttps);
+  const rejectForeignHost = createRejectForeignHost(issuer, events);
   const handleHttp: AuthorizationServer['handleHttp'] = (request, connection = {}) => {
+    const rejected = rejectForeignHost(request, connection);
+    if (rejected !== null) return Promise.resolve(withSecurityHeaders(rejected, isHttps));
     const refreshing = keys.refresh();
     const work = () => router.handle(request, connection);
     return withRequestContext(connection, refreshing === null ? work : () => refreshing.then(work));
@@ -166,9 +170,15 @@ export async function createAuthorizationServer<S extends CoreStore>(
     initialAccessTokens: createInitialAccessTokenAdministration(context),
     accounts: createAccountAdministration({ ...context, issuer }),
     frontPage: async (request, connection = {}) =>
-      withSecurityHeaders(await pages.frontPage(request, connection), isHttps),
+      withSecurityHeaders(
+        rejectForeignHost(request, connection) ?? (await pages.frontPage(request, connection)),
+        isHttps,
+      ),
     missingPage: async (request, connection = {}) =>
-      withSecurityHeaders(await pages.missingPage(request, connection), isHttps),
+      withSecurityHeaders(
+        rejectForeignHost(request, connection) ?? (await pages.missingPage(request, connection)),
+        isHttps,
+      ),
     setupLink: pages.setupLink,
     bootstrap: pages.bootstrap,
     async close() {

@@ -46,6 +46,73 @@ describe('methods', () => {
   });
 });
 
+describe('a server on this computer', () => {
+  const LOCAL = 'http://localhost:8080';
+
+  async function startLocal(issuer = LOCAL) {
+    const t = await startServer({ issuer });
+    const ask = async (
+      host: string,
+      { method, path }: { method: string; path: string },
+      address?: string,
+    ) => {
+      const init = {
+        method,
+        ...(method === 'POST' && { body: '{}', headers: { 'content-type': 'application/json' } }),
+      };
+      const url = `${host}${path.replace('*', 'x')}`;
+      return t.server.handle(new Request(url, init), address === undefined ? {} : { address });
+    };
+    return { ...t, ask };
+  }
+
+  it('T100 refuses requests for other hosts on every route, which pages send by DNS rebinding', async () => {
+    const { server, ask, events, snapshot } = await startLocal();
+    const before = snapshot();
+    expect(server.routes.length).toBeGreaterThan(20);
+    for (const host of [
+      'http://evil.example:8080',
+      'http://localhost.evil.example:8080',
+      'http://127.0.0.1.nip.io',
+    ])
+      for (const address of [undefined, '127.0.0.1', '::1'])
+        for (const route of [
+          ...server.routes,
+          { method: 'GET', path: '/nothing' },
+          { method: 'OPTIONS', path: '/register' },
+        ]) {
+          const response = await ask(host, route, address);
+          expect([route.path, response.status]).toEqual([route.path, 403]);
+          expect(response.headers.get('access-control-allow-origin')).toBeNull();
+          expect(response.headers.get('set-cookie')).toBeNull();
+        }
+    expect(snapshot()).toBe(before);
+    expect(events).toContainEqual(
+      expect.objectContaining({ type: 'request.rejected', reason: 'possible DNS rebinding' }),
+    );
+  });
+
+  it.each([LOCAL, 'http://127.0.0.1:8080', 'http://[::1]:9', 'http://localhost'])(
+    'T100 answers requests for this computer: %s',
+    async (host) => {
+      const { ask } = await startLocal();
+      for (const path of ['/login', '/jwks', OAUTH])
+        expect((await ask(host, { method: 'GET', path }, '127.0.0.1')).status).toBe(200);
+    },
+  );
+
+  it('answers other computers under any name, such as containers beside it, and a public server any name', async () => {
+    const { ask } = await startLocal();
+    expect((await ask('http://issuer:8080', { method: 'GET', path: '/jwks' }, '172.18.0.3')).status).toBe(
+      200,
+    );
+    const remote = await startLocal('https://as.example');
+    expect((await remote.ask('http://10.0.0.7', { method: 'GET', path: '/jwks' }, '127.0.0.1')).status).toBe(
+      200,
+    );
+  });
+});
+
 it('a failing page for a wrong method is an internal error', async () => {
   const events: string[] = [];
   const refuseMethod = () => Promise.reject(new Error('the page of an operator'));

@@ -16,6 +16,8 @@ export interface RequestInfo {
   readonly requestedMethod?: string | null | undefined;
   /** The `DPoP` header; repeated ones joined by commas. */
   readonly dpop?: string | null | undefined;
+  /** The remote address of the client, with which it shares requests for introspection with others. */
+  readonly address?: string | null | undefined;
   /** The socket, for the client certificate. */
   readonly socket?: unknown;
   /** The `Client-Cert` header. */

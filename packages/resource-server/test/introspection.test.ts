@@ -1,5 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ConfigurationError, createGuard, introspectionVerifier } from '../src/index.ts';
+import {
+  ConfigurationError,
+  createGuard,
+  type IntrospectionVerifierOptions,
+  introspectionVerifier,
+} from '../src/index.ts';
 import { goodClaims, ISSUER, NOW, RESOURCE } from './support/issuer.ts';
 import {
   answering,
@@ -164,6 +169,85 @@ describe('introspection', () => {
     expect(answers.filter((status) => status === 200).length).toBe(256);
     expect(answers.filter((status) => status === 503).length).toBe(44);
     expect(await ask('afterwards')).toBe(200);
+  });
+
+  /** A guard whose issuer answers when it is told to. */
+  function guardOfSlowIssuer(options: Partial<IntrospectionVerifierOptions> = {}) {
+    const waiting: (() => void)[] = [];
+    let isSlow = true;
+    const fetch = async (_url: string, { body }: RequestInit): Promise<Response> => {
+      if (isSlow) await new Promise<void>((resolve) => waiting.push(resolve));
+      const isGood = new URLSearchParams(String(body)).get('token')?.startsWith('opaque.') === true;
+      return Response.json(isGood ? { active: true, ...goodClaims(ISSUER) } : { active: false });
+    };
+    const verifier = introspectionVerifier({
+      ...{
+        issuer: ISSUER,
+        endpoint: `${ISSUER}/introspect`,
+        clientId: 'guard',
+        clientSecret: 'secret',
+        fetch,
+      },
+      ...options,
+    });
+    const guard = createGuard({ resource: RESOURCE, verifier, clock: () => now, events: () => {} });
+    const ask = async (token: string, address?: string): Promise<number> => {
+      const decision = await guard.authorize({
+        ...{ method: 'GET', url: '/mcp', authorization: `Bearer ${token}` },
+        ...(address !== undefined && { address }),
+      });
+      return decision.authorized ? 200 : decision.response.status;
+    };
+    const finish = (): void => {
+      isSlow = false;
+      for (const release of waiting.splice(0)) release();
+    };
+    return { ask, finish, waiting, setSlow: (slow: boolean) => (isSlow = slow) };
+  }
+
+  it('T093 shares its requests by remote address, so that junk from some leaves room for all others', async () => {
+    const { ask, finish, waiting } = guardOfSlowIssuer();
+    const junk = (from: string) =>
+      Array.from({ length: 300 }, (_, index) => ask(`junk-${from}-${index}`, from));
+    const flood = [...junk('192.0.2.1'), ...junk('192.0.2.2')];
+    const own = ['192.0.2.3', '192.0.2.4', '192.0.2.5'].map((from) => ask(`opaque.${from}`, from));
+    expect(waiting.length).toBe(128 + 64 + 3);
+    finish();
+    expect(await Promise.all(own)).toEqual([200, 200, 200]);
+    const statuses = await Promise.all(flood);
+    expect(statuses.filter((status) => status === 401).length).toBe(128 + 64);
+    expect(await ask('opaque.later', '192.0.2.1')).toBe(200);
+  });
+
+  it('T093 leaves half of its requests to tokens that look like those of the issuer', async () => {
+    const { ask, finish, waiting, setSlow } = guardOfSlowIssuer();
+    setSlow(false);
+    expect(await ask('opaque.first')).toBe(200);
+    setSlow(true);
+    const flood = Array.from({ length: 300 }, (_, index) => ask(`junk-${index}-`.padEnd(40, 'x')));
+    expect(waiting.length).toBe(128);
+    const own = ask('opaque.second');
+    finish();
+    expect(await own).toBe(200);
+    expect(new Set(await Promise.all(flood))).toEqual(new Set([401, 503]));
+  });
+
+  it('refuses without a request to the issuer what cannot be a token of it', async () => {
+    const { ask, waiting, setSlow } = guardOfSlowIssuer({ tokenPattern: /^opaque\.[\w-]+$|^ey/ });
+    const jwt = (claims: object): string =>
+      ['{"alg":"ES256"}', JSON.stringify(claims), 'x'].map((part) => btoa(part).replace(/=+$/, '')).join('.');
+    const junk = [
+      'junk',
+      'opaque.',
+      jwt({ iss: 'https://other.example' }),
+      jwt({ iss: ISSUER, exp: NOW - 60 }),
+    ];
+    for (const token of junk) expect(await ask(token)).toBe(401);
+    expect(waiting.length).toBe(0);
+    setSlow(false);
+    expect(await ask('opaque.good')).toBe(200);
+    expect(() => guardOfSlowIssuer({ tokenPattern: /x/g })).toThrow('tokenPattern');
+    expect(() => guardOfSlowIssuer({ tokenPattern: 'x' as never })).toThrow('tokenPattern');
   });
 
   it('blocks later requests only until the deadline if an introspection request was aborted', async () => {

@@ -73,6 +73,11 @@ class NodeRequestInfo implements RequestInfo {
     return this.request.socket;
   }
 
+  /** Express sets `ip`, by its setting `trust proxy`. */
+  get address(): string | undefined {
+    return (this.request as { readonly ip?: string }).ip ?? this.request.socket?.remoteAddress;
+  }
+
   get clientCertificate(): string | undefined {
     return this.request.headers['client-cert']?.toString();
   }

@@ -62,7 +62,7 @@ function authorizeCached(
   if (resource === null) return { authorized: false, response: NOT_FOUND };
   checkTokenTransport(requestInfo);
   const known = findEarlierToken(resource, requestInfo);
-  const verifiedToken = known ?? authenticator.authenticate(resource, requestInfo.authorization);
+  const verifiedToken = known ?? authenticator.authenticate(resource, requestInfo);
   if (verifiedToken === null)
     return { authorized: false, response: errorResponses.challenge(resource, requestInfo) };
   if (verifiedToken instanceof Promise || needsAsyncCheck(resource, verifiedToken, requestInfo)) {

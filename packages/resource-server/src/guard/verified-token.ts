@@ -8,9 +8,10 @@ import {
 } from '@portcullis/protocol/protected-resource';
 import { createBoundedLruCache } from '../lru-cache.ts';
 import { createPrincipal, type Principal, sourceOf, type VerifiedClaims } from '../principal.ts';
+import type { RequestInfo } from '../request-info.ts';
 import type { GuardSettings, ProtectedResource } from '../settings.ts';
-import type { VerificationResult } from '../verifiers/token-verifier.ts';
-import { type AuthorizationField, readRequestToken } from './request-token.ts';
+import type { TokenExpectation, VerificationResult } from '../verifiers/token-verifier.ts';
+import { readRequestToken } from './request-token.ts';
 import { bindingError, checkTokenBinding, type TokenBinding } from './token-binding.ts';
 
 /** The decision to let a request pass. */
@@ -62,6 +63,9 @@ interface TokenScopes {
   readonly effective: ReadonlySet<string>;
 }
 
+/** The part of a request that presents its token. */
+type TokenRequest = Pick<RequestInfo, 'authorization' | 'address'>;
+
 export interface TokenAuthenticator {
   /**
    * Authenticates the token in an Authorization header; `null` if there is none. Synchronous for a cached token.
@@ -69,7 +73,7 @@ export interface TokenAuthenticator {
    */
   authenticate(
     resource: ProtectedResource,
-    authorization: AuthorizationField,
+    request: TokenRequest,
   ): VerifiedToken | null | Promise<VerifiedToken>;
   /**
    * Verifies a token again: epoch seconds until which the result is fresh, `null` if the token is no longer valid.
@@ -102,8 +106,9 @@ export function createTokenAuthenticator(settings: GuardSettings): TokenAuthenti
 
   function authenticate(
     resource: ProtectedResource,
-    authorization: AuthorizationField,
+    request: TokenRequest,
   ): ReturnType<TokenAuthenticator['authenticate']> {
+    const { authorization } = request;
     const field =
       typeof authorization === 'string' && authorization.length <= MAX_HEADER_LENGTH ? authorization : null;
     const now = clock();
@@ -124,7 +129,7 @@ export function createTokenAuthenticator(settings: GuardSettings): TokenAuthenti
         cache.set(field, verifiedToken);
       return verifiedToken;
     };
-    const verified = verify(resource, requestToken.token, now);
+    const verified = verify(resource, requestToken.token, { now, request });
     return verified instanceof Promise ? verified.then(keep) : keep(verified);
   }
 
@@ -137,7 +142,7 @@ export function createTokenAuthenticator(settings: GuardSettings): TokenAuthenti
     const now = clock();
     try {
       if (resource.verifier.isLive !== undefined) await checkNotRevoked(resource, claims);
-      return now < freshUntil ? freshUntil : (await verify(resource, token, now)).freshUntil;
+      return now < freshUntil ? freshUntil : (await verify(resource, token, { now })).freshUntil;
     } catch (error) {
       return error instanceof OAuthError && error.code === 'temporarily_unavailable' ? freshUntil : null;
     }
@@ -146,10 +151,10 @@ export function createTokenAuthenticator(settings: GuardSettings): TokenAuthenti
   function verify(
     resource: ProtectedResource,
     token: string,
-    now: number,
+    known: Pick<TokenExpectation, 'now' | 'request'>,
   ): VerificationResult | Promise<VerificationResult> {
     try {
-      const expectation = { resource: resource.resource, now, clockTolerance, provesPossession: true };
+      const expectation = { resource: resource.resource, clockTolerance, provesPossession: true, ...known };
       const verified = resource.verifier.verify(token, expectation);
       return verified instanceof Promise ? verified.catch(rethrowUnavailable) : verified;
     } catch (error) {

@@ -63,11 +63,16 @@ export function parseCompactJws(
 
 /** Returns the issuer that a token names; `null` if it is not a JWT. Unverified. */
 export function readUnverifiedIssuer(token: string): string | null {
+  const iss = readUnverifiedClaims(token)?.['iss'];
+  return typeof iss === 'string' ? iss : null;
+}
+
+/** Returns the claims of a token; `null` if it is not a JWT. Unverified. */
+export function readUnverifiedClaims(token: string): Readonly<Record<string, unknown>> | null {
   const segments = token.length > LONGEST_TOKEN ? [] : token.split('.');
   if (segments.length !== 3) return null;
   try {
-    const { iss } = parseJsonSegment(segments[1] ?? '');
-    return typeof iss === 'string' ? iss : null;
+    return parseJsonSegment(segments[1] ?? '');
   } catch {
     return null;
   }

@@ -1,18 +1,20 @@
 /**
- * Calls an introspection endpoint (RFC 7662): single-flight per token, with a concurrency limit and a cool-down after
- * failures.
+ * Calls an introspection endpoint (RFC 7662): single-flight per token, with a concurrency limit that clients share, and
+ * a cool-down after failures.
  */
 import { temporarilyUnavailable } from '@portcullis/protocol/protected-resource';
 import { type FetchLimits, fetchWithoutRedirect, readTextBody, withDeadline } from './fetch-json.ts';
+import { createTokenShapes, hasFreeSlot, type SlotClaim } from './introspection-slots.ts';
 
 /** The introspection response. */
 type Introspection = Readonly<Record<string, unknown>>;
 
-/** Introspects a token. @throws OAuthError `temporarily_unavailable` if the endpoint cannot be used now */
-export type Introspect = (token: string, now: number) => Promise<Introspection>;
-
-/** The maximum number of concurrent requests; more would only wait for each other. */
-const MAX_CONCURRENT = 256;
+/**
+ * Introspects a token.
+ * @param address the remote address of its client; `null` if it is unknown
+ * @throws OAuthError `temporarily_unavailable` if the endpoint cannot be used now
+ */
+export type Introspect = (token: string, now: number, address: string | null) => Promise<Introspection>;
 
 /** Seconds of cool-down after a failure, and its maximum if the endpoint sends `Retry-After`. */
 const COOLDOWN = 1;
@@ -24,7 +26,7 @@ const LONGEST_COOLDOWN = 60;
  */
 const PER_TOKEN_STATUSES: ReadonlySet<number> = new Set([400, 413, 414, 422, 431, 500]);
 
-interface PendingIntrospection {
+interface PendingIntrospection extends SlotClaim {
   readonly response: Promise<Introspection>;
   /** Epoch seconds after which the request counts as lost. */
   readonly abandonedAt: number;
@@ -55,6 +57,7 @@ export function createIntrospectionClient(
   const authorization = `Basic ${btoa(`${encode(client.id)}:${encode(client.secret)}`)}`;
   const inFlight = new Map<string, PendingIntrospection>();
   const abandonedAfter = Math.ceil(limits.timeout / 1000) + 1;
+  const shapes = createTokenShapes();
   let pausedUntil = 0;
 
   async function send(token: string): Promise<Introspection> {
@@ -66,16 +69,17 @@ export function createIntrospectionClient(
     if (response.status !== 200) throw await toFailure(response);
     const body: unknown = JSON.parse(await readTextBody(response));
     if (!isIntrospection(body)) throw new Error('the response does not say whether the token is active');
+    if (body['active'] === true) shapes.add(token);
     return body;
   }
 
-  function start(token: string, now: number): PendingIntrospection {
+  function start(token: string, now: number, claim: SlotClaim): PendingIntrospection {
     const response = send(token).catch((error: unknown) => {
       const pause = error instanceof IntrospectionFailure ? error.pause : COOLDOWN;
       pausedUntil = Math.max(pausedUntil, now + pause);
       throw temporarilyUnavailable('introspection failed', Math.max(pause, COOLDOWN), error);
     });
-    const pending = { response, abandonedAt: now + abandonedAfter };
+    const pending = { ...claim, response, abandonedAt: now + abandonedAfter };
     const end = (): void => {
       if (inFlight.get(token) === pending) inFlight.delete(token);
     };
@@ -89,15 +93,16 @@ export function createIntrospectionClient(
     for (const [token, { abandonedAt }] of inFlight) if (now >= abandonedAt) inFlight.delete(token);
   }
 
-  return async (token, now) => {
+  return async (token, now, address) => {
     let question = inFlight.get(token);
     if (question === undefined || now >= question.abandonedAt) {
       if (now < pausedUntil)
         throw temporarilyUnavailable('introspection failed a moment ago', pausedUntil - now);
-      if (inFlight.size >= MAX_CONCURRENT) dropAbandoned(now);
-      if (inFlight.size >= MAX_CONCURRENT)
+      const claim = { address, isFamiliar: shapes.has(token) };
+      if (!hasFreeSlot(inFlight.values(), claim)) dropAbandoned(now);
+      if (!hasFreeSlot(inFlight.values(), claim))
         throw temporarilyUnavailable('too many concurrent introspection requests', COOLDOWN);
-      question = start(token, now);
+      question = start(token, now, claim);
     }
     return withDeadline(question.response, limits.timeout + 1000);
   };

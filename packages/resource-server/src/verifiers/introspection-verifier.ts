@@ -9,6 +9,7 @@ import {
 import { createBoundedLruCache } from '../lru-cache.ts';
 import { numberIssues } from '../number-issues.ts';
 import { checkClaims, type TokenCompatibilityOptions } from './check-claims.ts';
+import { readUnverifiedClaims } from './compact-jws.ts';
 import { defaultFetchLimits, type FetchFunction, isSecureEndpoint } from './fetch-json.ts';
 import { createIntrospectionClient } from './introspection-client.ts';
 import type { TokenExpectation, TokenVerifier, VerificationResult } from './token-verifier.ts';
@@ -21,6 +22,11 @@ export interface IntrospectionVerifierOptions extends TokenCompatibilityOptions 
   /** The guard's client identifier there, for HTTP Basic. */
   readonly clientId: string;
   readonly clientSecret: string;
+  /**
+   * The form of the issuer's tokens, such as `/^opaque\.[\w-]{54,}$/` for Portcullis: others are rejected without a
+   * request to the issuer.
+   */
+  readonly tokenPattern?: RegExp;
   /** Seconds for which a response is cached, the maximum delay of revocation; 10 by default. */
   readonly freshness?: number;
   readonly fetch?: FetchFunction;
@@ -30,6 +36,7 @@ export interface IntrospectionVerifierOptions extends TokenCompatibilityOptions 
 
 const OPTIONS: OptionNames<IntrospectionVerifierOptions> = {
   ...{ issuer: true, endpoint: true, clientId: true, clientSecret: true, freshness: true },
+  ...{ tokenPattern: true },
   ...{ fetch: true, timeout: true, allowMultipleAudiences: true, mapClaims: true },
 };
 
@@ -61,7 +68,8 @@ export function introspectionVerifier(options: IntrospectionVerifierOptions): To
   async function verify(token: string, expectation: TokenExpectation): Promise<VerificationResult> {
     const { now } = expectation;
     if (now < (inactive.get(token) ?? 0)) throw inactiveToken();
-    const response = await ask(token, now);
+    checkShape(token, expectation);
+    const response = await ask(token, now, expectation.request?.address ?? null);
     if (response['active'] !== true) {
       inactive.set(token, now + INACTIVE_SECONDS);
       throw inactiveToken();
@@ -69,6 +77,14 @@ export function introspectionVerifier(options: IntrospectionVerifierOptions): To
     const answered = completeClaims(response, issuer, now);
     const { claims, checked } = checkClaims(answered, issuers, expectation, options);
     return { claims, freshUntil: Math.min(checked.exp, now + freshness) };
+  }
+
+  /** Refuses without asking what cannot be a token of the issuer. */
+  function checkShape(token: string, { now, clockTolerance }: TokenExpectation): void {
+    if (options.tokenPattern?.test(token) === false) throw invalidToken('token has another form');
+    const { iss, exp } = readUnverifiedClaims(token) ?? {};
+    if (iss !== undefined && iss !== issuer) throw invalidToken('token names another issuer');
+    if (typeof exp === 'number' && exp <= now - clockTolerance) throw invalidToken('token has expired');
   }
 
   return { issuers, opaque: true, verify };
@@ -83,7 +99,14 @@ function validateOptions(given: IntrospectionVerifierOptions): void {
   if (!isSecureEndpoint(endpoint)) issues.push('endpoint must be an absolute https URL');
   if (!clientId) issues.push('clientId is empty');
   if (!clientSecret) issues.push('clientSecret is empty');
+  if (options.tokenPattern !== undefined && !isStatelessPattern(options.tokenPattern))
+    issues.push('tokenPattern must be a regular expression without the flags g and y');
   if (issues.length > 0) throw new ConfigurationError(issues);
+}
+
+/** With the flags `g` and `y` an expression remembers where it matched last. */
+function isStatelessPattern(pattern: unknown): boolean {
+  return pattern instanceof RegExp && !pattern.global && !pattern.sticky;
 }
 
 /**
@@ -99,7 +122,9 @@ function completeClaims(
 }
 
 function inactiveToken(): OAuthError {
-  return new OAuthError('invalid_token', 'The access token is not valid here.', {
-    reason: 'token is not active',
-  });
+  return invalidToken('token is not active');
+}
+
+function invalidToken(reason: string): OAuthError {
+  return new OAuthError('invalid_token', 'The access token is not valid here.', { reason });
 }

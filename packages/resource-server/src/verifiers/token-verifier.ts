@@ -11,6 +11,8 @@ export interface TokenExpectation {
   readonly clockTolerance: number;
   /** Whether the caller verifies proof of possession; bound tokens are rejected otherwise. */
   readonly provesPossession?: boolean;
+  /** The request, for its remote address, if a request presents the token. */
+  readonly request?: { readonly address?: string | null | undefined };
 }
 
 /** The result for a valid token. */
