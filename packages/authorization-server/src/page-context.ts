@@ -9,6 +9,7 @@ import type { CsrfTokens } from './http/csrf.ts';
 import type { PageErrors } from './http/error-pages.ts';
 import type { Route } from './http/router.ts';
 import type { RateLimitCheck } from './rate-limit/limiter.ts';
+import type { SiteQuota } from './rate-limit/site-quota.ts';
 import type { Layout } from './ui/layout.ts';
 import type { Sessions } from './users/sessions.ts';
 
@@ -23,6 +24,8 @@ export interface PageServices extends ServerContext {
   readonly transactionCookie: Cookie;
   /** Rate limit of authorization requests and federated logins. */
   readonly chargeAuthorizationRequest: RateLimitCheck;
+  /** The quota of open transactions without a signed-in user; `null`: rate limits are disabled. */
+  readonly transactionQuota: SiteQuota | null;
   readonly federation: Federation;
 }
 

@@ -4,6 +4,7 @@ import { createLocalAccounts } from './account/local-accounts.ts';
 import { createAccountOverviewRoutes } from './account/overview.ts';
 import { createAccountRemovalRoutes } from './account/remove-account.ts';
 import { createAuthorizationRoutes } from './authorization/pipeline.ts';
+import { createTransactionQuota } from './authorization/transactions.ts';
 import { createConsentRoutes } from './consent/endpoint.ts';
 import type { ServerContext } from './context.ts';
 import { createEncryptor } from './encryption/encryptor.ts';
@@ -59,6 +60,7 @@ export function createPages(
     encryptor: createEncryptor(context.options.masterKey, context.options.previousMasterKeys),
     transactionCookie: defineCookie(issuer, 'browser'),
     chargeAuthorizationRequest: createRateLimitCheck(context, 'authorizations'),
+    transactionQuota: context.options.rateLimits === null ? null : createTransactionQuota(context),
   };
   const contextIn = createPageContexts(services, {
     serverName,

@@ -259,7 +259,7 @@ describe('registration floods', () => {
       ]);
       expect(t.snapshot()).toBe(before);
       expect(t.events.at(-1)).toMatchObject({
-        reason: 'registration: 50 of 50 unused clients belong to one network',
+        reason: 'registration: unused clients: 50 of 50 belong to one site',
       });
       // The next network gets a share of what is left then, and there is always something left.
       expect(await flood(t, () => '192.0.2.1')).toBe(10);

@@ -389,6 +389,84 @@ describe('the sites of authorization requests', () => {
       expect(await open(address)).toBe(200);
   });
 
+  describe('when nearly as many authorization requests are open as may be', () => {
+    /** All but a hundred are taken, in shares of other sites. */
+    async function startNearlyFull() {
+      const t = await setScene({ rateLimits: { authorizations: { burst: 10_000, perMinute: 10_000 } } });
+      const columns = `browser_hash, client_id, redirect_uri, redirect_uri_sent, code_challenge, state, scopes, resources,
+        approved_scopes, force_login, created_at`;
+      await t.visitor.signIn(requestOf());
+      await t.newVisitor().open(requestOf());
+      t.execute(`INSERT INTO authorization_transactions (id, expires_at, network, ${columns})
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 19899)
+        SELECT 'flow_' || i, expires_at, 'site-' || (i % 50), ${columns} FROM n,
+          (SELECT * FROM authorization_transactions WHERE network IS NOT NULL LIMIT 1)`);
+      t.clock.now += 10;
+      const open = async (address: string) => {
+        const sight = await t.newVisitor(address).open(requestOf());
+        return sight.path.startsWith('/login') ? 'open' : sight.left?.searchParams.get('error');
+      };
+      return { t, open };
+    }
+
+    it('a site gets a share of what is left, and displaces no other', async () => {
+      const { t, open } = await startNearlyFull();
+      const outcomes: unknown[] = [];
+      for (let n = 0; n < 60; n++) outcomes.push(await open(`2001:db8:0:${n.toString(16)}::1`));
+      expect(outcomes.filter((outcome) => outcome === 'open')).toHaveLength(20);
+      const before = t.snapshot();
+      expect(await open('2001:db8:0:ffff::1')).toBe('temporarily_unavailable');
+      expect(t.snapshot()).toBe(before);
+      expect(t.events.at(-1)).toMatchObject({
+        type: 'request.rejected',
+        reason: 'authorization requests without a user: 20 of 19920 belong to one site',
+      });
+      for (const address of ['2001:db8:1::1', '192.0.2.1', '192.0.2.2', '192.0.2.2']) {
+        expect(await open(address)).toBe('open');
+      }
+      // A signed-in user needs no share.
+      expect((await t.visitor.open(requestOf())).path).toMatch(/^\/consent/);
+    });
+
+    it('refuses more than there may be in all, until some end', async () => {
+      const { t, open } = await startNearlyFull();
+      t.execute(`UPDATE authorization_transactions SET network = 'x' WHERE network IS NULL`);
+      for (let n = 0; n < 100; n++) await open(`192.0.2.${n}`);
+      const path = requestOf({
+        client_id: await t.registerClient({ redirect_uris: ['https://a.example/cb'] }),
+        redirect_uri: 'https://a.example/cb',
+      });
+      const before = t.snapshot();
+      const refused = await t.newVisitor('198.51.100.1').open(path);
+      expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '60']);
+      expect(t.snapshot()).toBe(before);
+      expect((await t.visitor.open(requestOf())).path).toMatch(/^\/consent/);
+      t.clock.now += 600;
+      expect(await open('198.51.100.1')).toBe('open');
+    });
+
+    it('a transaction no longer counts once its user has signed in', async () => {
+      const { t } = await startNearlyFull();
+      const before = await t.store.countAnonymousTransactions(t.clock.now);
+      const ada = t.newVisitor('203.0.113.7');
+      const login = await ada.open(requestOf());
+      expect(await t.store.countAnonymousTransactions(t.clock.now)).toBe(before + 1);
+      await ada.submit(login, { email: EMAIL, password: PASSWORD });
+      expect(await t.store.countAnonymousTransactions(t.clock.now)).toBe(before);
+    });
+  });
+
+  it('bounds what one authorization request stores', async () => {
+    const t = await setScene();
+    const fits = requestOf({ state: 's'.repeat(4096) });
+    expect((await t.newVisitor().open(fits)).path).toMatch(/^\/login/);
+    const before = t.snapshot();
+    const { left } = await t.newVisitor().open(requestOf({ state: '\u00e9'.repeat(4096) }));
+    expect(left?.searchParams.get('error')).toBe('invalid_request');
+    expect(left?.searchParams.get('error_description')).toContain('5120 octets');
+    expect(t.snapshot()).toBe(before);
+  });
+
   it('wrong secrets from many networks of an IPv6 /48 are counted together', async () => {
     const t = await setScene();
     const guess = (n: number) =>

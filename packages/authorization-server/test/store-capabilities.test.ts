@@ -20,6 +20,8 @@ const coreMethods = {
   removeClient: true,
   consumeClientAssertion: true,
   openTransaction: true,
+  countAnonymousTransactions: true,
+  countAnonymousTransactionsByNetwork: true,
   findTransaction: true,
   setTransactionAccount: true,
   completeTransaction: true,

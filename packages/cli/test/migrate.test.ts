@@ -89,7 +89,8 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('a database on %s that is behin
     const environment = { PORTCULLIS_DATABASE: place };
     expect(await runHere(['users', 'list'], { environment, folder })).toMatchObject({ code: 0, errors: '' });
     // As if this version were a later one, whose schema has one migration more.
-    (migrations as Migration[]).push({ number: 2, name: 'later', statements: () => [] });
+    const number = (migrations.at(-1)?.number ?? 0) + 1;
+    (migrations as Migration[]).push({ number, name: 'later', statements: () => [] });
     onTestFinished(() => {
       (migrations as Migration[]).pop();
     });

@@ -141,6 +141,8 @@ async function callEveryMethod(whole: AuthorizationStore): Promise<void> {
   await store.recordClientMetadataDocumentUse(copy.url, NOW, NOW);
   await store.consumeClientAssertion('assertion', NOW);
   await store.openTransaction(newTransaction());
+  await store.countAnonymousTransactions(NOW);
+  await store.countAnonymousTransactionsByNetwork(NOW);
   await store.listSigningKeys();
   const [key] = await store.addSigningKey(newKey(), null);
   await store.reencryptSigningKeys(new Map([[key?.id ?? '', new Uint8Array(1)]]));

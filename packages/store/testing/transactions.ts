@@ -41,6 +41,32 @@ export function describeTransactions(store: StoreOfTest): void {
       expect(await store().findTransaction('flow_unknown', NOW)).toBeNull();
     });
 
+    it('T043: counts transactions without a signed-in user, also by the network that opened them', async () => {
+      const [signedIn, linked, declined, old] = [
+        newTransaction(),
+        newTransaction(),
+        newTransaction(),
+        newTransaction({ expiresAt: NOW + 9 }),
+      ];
+      const counts = async (now: number) => [
+        await store().countAnonymousTransactions(now),
+        Object.fromEntries(await store().countAnonymousTransactionsByNetwork(now)),
+      ];
+      expect(await counts(NOW)).toEqual([0, {}]);
+      for (const one of [signedIn, linked, declined, old, newTransaction()])
+        await store().openTransaction(one, 'network-1');
+      await store().openTransaction(newTransaction(), '');
+      await store().openTransaction(newTransaction(), null);
+      await store().openTransaction(newTransaction());
+      expect(await counts(NOW)).toEqual([6, { 'network-1': 5, '': 1 }]);
+      expect(await counts(NOW + 9)).toEqual([5, { 'network-1': 4, '': 1 }]);
+      await store().setTransactionAccount(signedIn.id, 'user_1');
+      await store().completeTransaction(declined.id, null);
+      expect(await counts(NOW + 9)).toEqual([3, { 'network-1': 2, '': 1 }]);
+      // The network is not part of the record.
+      expect(await store().findTransaction(linked.id, NOW)).toEqual(linked);
+    });
+
     it('completes a transaction once and issues its code', async () => {
       const [transaction, code] = [newTransaction(), newCode({ redirectUri: null })];
       await store().openTransaction(transaction);

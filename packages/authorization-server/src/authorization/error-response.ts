@@ -51,7 +51,8 @@ export async function rejectRequest(
     forDevelopers: error.description,
     reference,
   });
-  const headers = error.status === 503 ? { 'retry-after': String(error.retryAfter ?? 5) } : {};
+  const retryAfter = error.retryAfter ?? (error.status === 503 ? 5 : null);
+  const headers = retryAfter === null ? {} : { 'retry-after': String(retryAfter) };
   return respondPage(notice, { status: error.status, headers });
 }
 

@@ -39,7 +39,7 @@ async function authorize(
   const user = await sessions.find(request).catch(() => null);
   await chargeAuthorizationRequest(user?.account.id ?? siteOf(connection));
   try {
-    return await startTransaction(context, request, { ...clientRequest, parameters, user });
+    return await startTransaction(context, request, connection, { ...clientRequest, parameters, user });
   } catch (error) {
     return rejectRequest(context, clientRequest, user, error);
   }
@@ -55,6 +55,7 @@ async function authorize(
 async function startTransaction(
   context: PageContext,
   request: HttpRequest,
+  connection: ConnectionInfo,
   attempt: AuthorizationAttempt,
 ): Promise<HttpResponse> {
   const { options, federation } = context;
@@ -78,6 +79,7 @@ async function startTransaction(
   checkPromptNone(prompt, user, decision);
   const { transaction, cookies } = await openTransaction(context, request, {
     ...attempt,
+    connection,
     authorizationRequest,
     resource: resource.resource,
     scopes,

@@ -1,16 +1,20 @@
 /** Authorization transactions: opened by GET /authorize, kept in the store, and found again by the browser that opened them. */
-import type { HttpRequest } from '@portcullis/http';
+import type { ConnectionInfo, HttpRequest } from '@portcullis/http';
 import {
   type AuthorizationRequest,
   checkRedirectUri,
+  OAuthError,
   type Parameters,
   type RedirectTarget,
   type Scopes,
 } from '@portcullis/protocol';
 import type { ResolvedClient } from '../clients/client.ts';
+import type { ServerContext } from '../context.ts';
 import { DecryptionError, stateContext } from '../encryption/encryptor.ts';
 import type { IdentityProvider } from '../federation/provider/identity-provider.ts';
 import type { PageContext } from '../page-context.ts';
+import { MAX_OPEN_TRANSACTIONS, MAX_TRANSACTION_OCTETS } from '../rate-limit/policies.ts';
+import { createSiteQuota, type SiteQuota } from '../rate-limit/site-quota.ts';
 import { hashSecret, matchesSecret, newIdentifier, newSecret } from '../secrets.ts';
 import type { AuthorizationTransactionRecord } from '../store/index.ts';
 import type { ErrorPage } from '../ui/error-pages.ts';
@@ -62,24 +66,40 @@ interface CheckedRequest extends Pick<ClientRequest, 'client' | 'target'> {
   /** The signed-in account, if it may act here. */
   readonly accountId: string | null;
   readonly decision: ConsentDecision | null;
+  readonly connection: ConnectionInfo;
+}
+
+/** Transactions in which no user has signed in: anyone can open them, and each keeps a row until it expires. */
+export function createTransactionQuota(context: ServerContext): SiteQuota {
+  const { store, clock } = context;
+  return createSiteQuota(context, {
+    max: MAX_OPEN_TRANSACTIONS,
+    purpose: 'networks of authorization requests',
+    count: () => store.countAnonymousTransactions(clock()),
+    countBySite: () => store.countAnonymousTransactionsByNetwork(clock()),
+    rows: 'authorization requests without a user',
+    exhausted: 'Too many users are signing in. Try again later.',
+    retryAfter: 60,
+  });
 }
 
 /**
  * Opens a transaction, bound to this browser by a cookie. With a remembered consent it ends within this request: then
  * neither a record nor a cookie is kept.
+ * @throws OAuthError `invalid_request` if it is too large, 429 or 503 if too many are open
  */
 export async function openTransaction(
   context: PageContext,
   request: HttpRequest,
   { client, target, identityProvider, decision, ...checked }: CheckedRequest,
 ): Promise<{ readonly transaction: AuthorizationTransaction; readonly cookies: readonly string[] }> {
-  const { store, events, options, transactionCookie } = context;
+  const { events, options, transactionCookie } = context;
   const secret = transactionCookie.read(request) ?? newSecret();
   const record = createRecord(context, { client, target, ...checked }, hashSecret(secret));
   const { state } = checked.authorizationRequest;
   if (decision === null) {
     const encryptedState = state === undefined ? null : encryptState(context, record.id, state);
-    await store.openTransaction({ ...record, encryptedState });
+    await save(context, { ...record, encryptedState }, checked);
   }
   const { resource, scopes } = checked;
   events({
@@ -95,6 +115,29 @@ export async function openTransaction(
     transaction: { record, state, client, target, identityProvider, accountId, decision },
     cookies: decision === null ? [cookie] : [],
   };
+}
+
+/** Stores a transaction, of a browser without a session within the quota of its site. */
+async function save(
+  { store, transactionQuota }: PageContext,
+  record: AuthorizationTransactionRecord,
+  {
+    user,
+    connection,
+    authorizationRequest: { state = '' },
+  }: Omit<CheckedRequest, 'client' | 'target' | 'identityProvider' | 'decision'>,
+): Promise<void> {
+  if (Buffer.byteLength(record.clientId + record.redirectUri + state) > MAX_TRANSACTION_OCTETS) {
+    const description = `client_id, redirect_uri and state may have ${MAX_TRANSACTION_OCTETS} octets together.`;
+    throw new OAuthError('invalid_request', description);
+  }
+  if (user !== null || transactionQuota === null) return store.openTransaction(record, null);
+  const { site, settle } = await transactionQuota.reserve(connection);
+  await store.openTransaction(record, site ?? '').catch((error: unknown) => {
+    settle(false);
+    throw error;
+  });
+  settle(true);
 }
 
 function createRecord(

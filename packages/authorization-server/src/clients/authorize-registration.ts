@@ -1,22 +1,16 @@
 /** Authorizes a registration: checks the initial access token, or reserves a place in the quota of unused clients. */
-import { createHmac } from 'node:crypto';
 import type { ConnectionInfo, HttpRequest } from '@portcullis/http';
-import { OAuthError, readAuthorizationHeader, sitePrefixOf } from '@portcullis/protocol';
+import { OAuthError, readAuthorizationHeader } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
-import { deriveKey } from '../encryption/encryptor.ts';
-import { createLruCache } from '../lru-cache.ts';
-import { createUnusedClientQuota, type SettleReservation } from '../rate-limit/unused-client-quota.ts';
+import { createSiteQuota, type QuotaReservation } from '../rate-limit/site-quota.ts';
 import { hashSecret, matchesSecret } from '../secrets.ts';
 import type { AuthorizationStore, InitialAccessTokenRecord } from '../store/index.ts';
 import type { RegistrationRules } from './registration-options.ts';
 
-export interface RegistrationAuthorization {
+/** `settle` has to be called with whether the client was stored. */
+export interface RegistrationAuthorization extends QuotaReservation {
   /** The unused initial access token of the request; `null`: none was required, or it is one from the configuration. */
   readonly initialAccessToken: InitialAccessTokenRecord | null;
-  /** The site of the request as the store counts it; `null` when it is unknown. */
-  readonly network: string | null;
-  /** Has to be called with whether the client was stored. */
-  readonly settle: SettleReservation;
 }
 
 /** Throws `OAuthError` when the request may not register a client. */
@@ -26,35 +20,25 @@ export type AuthorizeRegistration = (
 ) => Promise<RegistrationAuthorization>;
 
 export function createAuthorizeRegistration(
-  { store, clock, options: { masterKey } }: Pick<ServerContext, 'store' | 'clock' | 'options'>,
+  context: Pick<ServerContext, 'store' | 'clock' | 'options'>,
   rules: RegistrationRules,
 ): AuthorizeRegistration {
-  const quota = createUnusedClientQuota(store, clock, rules.maxUnusedClients);
-  const networkOfConnection = createNameNetwork(masterKey);
+  const { store, clock } = context;
+  const quota = createSiteQuota(context, {
+    max: rules.maxUnusedClients,
+    purpose: 'networks of registrations',
+    count: () => store.countUnusedClients(),
+    countBySite: () => store.countUnusedClientsByNetwork(),
+    rows: 'registration: unused clients',
+    exhausted: 'Too many clients have registered and wait for their first use. Try again later.',
+    // When the first registrations expire, there is space again.
+    retryAfter: 600,
+  });
   return async (request, connection) => {
     const initialAccessToken = await checkInitialAccess(request, rules, store, clock());
     // An administrator's initial access token needs no place in the quota: others cannot exhaust it.
-    if (initialAccessToken !== null) return { initialAccessToken, network: null, settle: () => {} };
-    const network = networkOfConnection(connection);
-    return { initialAccessToken, network, settle: await quota.reserve(network) };
-  };
-}
-
-/** Base64url characters: 66 bits under a key, so that no two sites collide. */
-const NAME_LENGTH = 11;
-
-/** Names a site by a keyed hash: the same in all processes, and meaningless to a reader of the store. */
-function createNameNetwork(masterKey: Uint8Array): (connection: ConnectionInfo) => string | null {
-  const key = deriveKey(masterKey, 'networks of registrations');
-  const names = createLruCache<string>(1000);
-  return ({ address }) => {
-    const site = address === undefined ? null : sitePrefixOf(address);
-    if (site === null) return null;
-    const known = names.get(site);
-    if (known !== undefined) return known;
-    const name = createHmac('sha256', key).update(site).digest('base64url').slice(0, NAME_LENGTH);
-    names.set(site, name);
-    return name;
+    if (initialAccessToken !== null) return { initialAccessToken, site: null, settle: () => {} };
+    return { initialAccessToken, ...(await quota.reserve(connection)) };
   };
 }
 

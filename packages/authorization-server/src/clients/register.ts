@@ -79,15 +79,15 @@ export function createRegistrationEndpoint(context: ServerContext, rules: Regist
   async function save(
     client: ClientRecord,
     connection: ConnectionInfo,
-    { initialAccessToken, network }: RegistrationAuthorization,
+    { initialAccessToken, site }: RegistrationAuthorization,
   ): Promise<void> {
     if (initialAccessToken !== null) {
       // The initial access token is consumed in the same atomic operation, and replaces the rate limit.
       if (await store.registerClientWithInitialAccessToken(client, initialAccessToken.hash)) return;
       throw invalidInitialAccessToken('used');
     }
-    const wait = await store.registerClient(client, chargeOf(connection), network);
-    if (wait > 0) throw tooManyRequests('too many registrations from one network', wait);
+    const wait = await store.registerClient(client, chargeOf(connection), site);
+    if (wait > 0) throw tooManyRequests('too many registrations from one site', wait);
   }
 
   /** What the store charges when it stores the client; `null`: nothing. */

@@ -120,6 +120,15 @@ export const RENEWAL_PAUSE = 60;
  */
 export const MAX_SHARE_OF_REST = 0.25;
 
+/**
+ * Authorization requests of users who are not signed in that are stored at a time, in all. The rate limit of a site allows a
+ * fifth of them within the lifetime of a request.
+ */
+export const MAX_OPEN_TRANSACTIONS = 20_000;
+
+/** Octets of client identifier, redirect URI and state that one authorization request may keep. Honest ones have a tenth of it. */
+export const MAX_TRANSACTION_OCTETS = 5120;
+
 /** Password hashes (60 ms and 46 MiB each) that run at once, and that wait in each of the two queues. */
 export const passwordHashing = { running: 2, waiting: 32 } as const;
 

@@ -40,8 +40,15 @@ export interface AuthorizationTransactionRecord {
 
 /** Authorization transactions, and the codes they end with. @see RFC 6749 §4.1 */
 export interface TransactionStore {
-  /** Stores a new transaction. */
-  openTransaction(transaction: AuthorizationTransactionRecord): Promise<void>;
+  /**
+   * Stores a new transaction.
+   * @param network a keyed hash of the site that opened it without a session, empty when unknown; `null` (default): it has one
+   */
+  openTransaction(transaction: AuthorizationTransactionRecord, network?: string | null): Promise<void>;
+  /** The number of open transactions in which no user has signed in. */
+  countAnonymousTransactions(now: number): Promise<number>;
+  /** The same for each network that has any. Scans them all: call it when there are many. */
+  countAnonymousTransactionsByNetwork(now: number): Promise<ReadonlyMap<string, number>>;
   /** The transaction, unless it has expired. */
   findTransaction(id: string, now: number): Promise<AuthorizationTransactionRecord | null>;
   /** Records who signed in. Does nothing when the transaction is gone. */

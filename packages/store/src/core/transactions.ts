@@ -30,8 +30,21 @@ interface TransactionRow {
 
 export function createTransactionStore(database: Database): TransactionStore {
   return {
-    async openTransaction(transaction) {
-      await database.write(insertTransaction(transaction));
+    async openTransaction(transaction, network = null) {
+      await database.write(insertTransaction(transaction, network));
+    },
+    async countAnonymousTransactions(now) {
+      const [row] = await database.read<{ readonly open: number }>(
+        sql`SELECT COUNT(*) AS open FROM authorization_transactions WHERE network IS NOT NULL AND expires_at > ${now}`,
+      );
+      return row?.open ?? 0;
+    },
+    async countAnonymousTransactionsByNetwork(now) {
+      const rows = await database.read<{ readonly network: string; readonly open: number }>(
+        sql`SELECT network, COUNT(*) AS open FROM authorization_transactions
+          WHERE network IS NOT NULL AND expires_at > ${now} GROUP BY network`,
+      );
+      return new Map(rows.map(({ network, open }) => [network, open]));
     },
     async findTransaction(id, now) {
       return readTransaction(
@@ -44,7 +57,7 @@ export function createTransactionStore(database: Database): TransactionStore {
     },
     async setTransactionAccount(id, accountId) {
       await database.write(
-        sql`UPDATE authorization_transactions SET account_id = ${accountId} WHERE id = ${id}`,
+        sql`UPDATE authorization_transactions SET account_id = ${accountId}, network = NULL WHERE id = ${id}`,
       );
     },
     async issueCode(code) {
@@ -80,15 +93,15 @@ function completeInOneStatement(id: string, code: AuthorizationCodeRecord | null
     ) SELECT id FROM ended`;
 }
 
-function insertTransaction(transaction: AuthorizationTransactionRecord): Query {
+function insertTransaction(transaction: AuthorizationTransactionRecord, network: string | null): Query {
   const { id, browserHash, clientId, redirectUri, encryptedState, codeChallenge, accountId, approvedScopes } =
     transaction;
   return sql`INSERT INTO authorization_transactions (id, browser_hash, client_id, redirect_uri, redirect_uri_sent, state, code_challenge,
-      scopes, resources, account_id, approved_scopes, force_login, identity_provider, linked_grant_id, created_at, expires_at)
+      scopes, resources, account_id, approved_scopes, force_login, identity_provider, linked_grant_id, created_at, expires_at, network)
     VALUES (${id}, ${browserHash}, ${clientId}, ${redirectUri}, ${Number(transaction.redirectUriSent)}, ${JSON.stringify(encryptedState)},
       ${codeChallenge}, ${JSON.stringify(transaction.scopes)}, ${JSON.stringify(transaction.resources)}, ${accountId},
       ${JSON.stringify(approvedScopes)}, ${Number(transaction.forceLogin)}, ${transaction.identityProvider}, ${transaction.linkedGrantId},
-      ${transaction.createdAt}, ${transaction.expiresAt})`;
+      ${transaction.createdAt}, ${transaction.expiresAt}, ${network})`;
 }
 
 function readTransaction([row]: readonly TransactionRow[]): AuthorizationTransactionRecord | null {

@@ -107,7 +107,7 @@ function createProviderTokensOperations(database: Database): ProviderTokensOpera
 
 function* save(transactionId: string, tokens: ProviderTokensRecord): Steps<boolean> {
   const linked =
-    yield sql`UPDATE authorization_transactions SET account_id = ${tokens.accountId}, identity_provider = ${tokens.identityProvider},
+    yield sql`UPDATE authorization_transactions SET account_id = ${tokens.accountId}, network = NULL, identity_provider = ${tokens.identityProvider},
       linked_grant_id = ${tokens.grantId}
     WHERE id = ${transactionId} RETURNING 1 AS one`;
   if (linked.length === 0) return false;

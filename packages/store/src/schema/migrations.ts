@@ -11,4 +11,13 @@ export interface Migration {
 
 export const migrations: readonly Migration[] = [
   { number: 1, name: 'initial schema', statements: createSchema },
+  {
+    number: 2,
+    name: 'networks of authorization requests',
+    statements: ({ text }) => [
+      `ALTER TABLE authorization_transactions ADD COLUMN network ${text}`,
+      `CREATE INDEX authorization_transactions_anonymous ON authorization_transactions (expires_at, network)
+        WHERE network IS NOT NULL`,
+    ],
+  },
 ];
