@@ -60,10 +60,10 @@ const machineFields = {
 const machineRequest = form('/token', { grant_type: 'client_credentials', scope: SCOPE }, machineFields);
 
 /** The program as published; requires `npm run build`. */
-export const BUILT = 'packages/cli/dist/bin.js';
+export const BUILT = 'packages/cli/bin.js';
 
 export function isBuilt(): boolean {
-  return existsSync(new URL(`../../${BUILT}`, import.meta.url));
+  return existsSync(new URL('../../packages/cli/dist/main.js', import.meta.url));
 }
 
 /** Options of an instance. */
@@ -101,7 +101,7 @@ export async function startPortcullis(instance: Instance = {}): Promise<Server> 
     config,
     JSON.stringify({ clients: [MACHINE, APP], rateLimits: LIMITS, registration: REGISTRATION }),
   );
-  const [node, ...words] = nodeCommand(instance.main ?? 'packages/cli/from-sources.js', 'up');
+  const [node, ...words] = nodeCommand(instance.main ?? 'packages/cli/bin.js', 'up');
   // The build depends on builds.
   const rest = words.filter((word) => instance.main === undefined || !word.startsWith('--conditions'));
   const [, , typed = ''] = nodeCommand('bench/servers/application.ts');

@@ -136,7 +136,7 @@ async function command(portcullis: Portcullis, ...args: readonly string[]): Prom
   const environment = { PORTCULLIS_DATABASE: portcullis.database, PORTCULLIS_PUBLIC_URL: portcullis.url };
   const child = spawn(
     process.execPath,
-    ['--conditions=portcullis-source', file('packages/cli/from-sources.js'), ...args],
+    ['--conditions=portcullis-source', file('packages/cli/bin.js'), ...args],
     {
       env: { PATH: process.env['PATH'], ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],

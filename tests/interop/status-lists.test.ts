@@ -22,7 +22,7 @@ const notes = {
   grant_types: ['authorization_code', 'refresh_token'],
   token_endpoint_auth_method: 'none',
 };
-const script = fileURLToPath(new URL('../../packages/cli/from-sources.js', import.meta.url));
+const script = fileURLToPath(new URL('../../packages/cli/bin.js', import.meta.url));
 
 /** A remote protected server that knows only its issuer. */
 interface Elsewhere {

@@ -10,7 +10,7 @@ import { launchChromium } from '../support/browser.ts';
 import { type Callback, openCallback } from '../support/callback.ts';
 import { type Portcullis, startPortcullis } from '../support/portcullis.ts';
 
-const main = fileURLToPath(new URL('../../packages/cli/from-sources.js', import.meta.url));
+const main = fileURLToPath(new URL('../../packages/cli/bin.js', import.meta.url));
 
 let server: Portcullis;
 let browser: Browser;

@@ -1,8 +1,10 @@
-#!/usr/bin/env node
 /** The command `portcullis`. */
 import { readFileSync } from 'node:fs';
+import { limitMemoryGrowth } from './memory-limits.ts';
 import type { ProcessContext } from './process-context.ts';
 import { run } from './program.ts';
+
+limitMemoryGrowth(process.env, process.execArgv);
 
 const manifest: { readonly version: string } = JSON.parse(
   readFileSync(new URL('../package.json', import.meta.url), 'utf8'),

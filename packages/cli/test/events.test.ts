@@ -11,7 +11,7 @@ import { createMetricsHandler } from '../src/server/metrics-handler.ts';
 import { respondNotFound } from '../src/server/path-handler.ts';
 import { runHere } from './support/in-process.ts';
 
-const main = fileURLToPath(new URL('../from-sources.js', import.meta.url));
+const main = fileURLToPath(new URL('../bin.js', import.meta.url));
 const command = ['--conditions=portcullis-source', main, 'events'];
 
 let portcullis: Portcullis;

@@ -268,7 +268,7 @@ describe('metadata: false', () => {
   });
 });
 
-const main = fileURLToPath(new URL('../from-sources.js', import.meta.url));
+const main = fileURLToPath(new URL('../bin.js', import.meta.url));
 const app = fileURLToPath(new URL('../../../examples/notes/src/app.ts', import.meta.url));
 
 interface Spawned {

@@ -1,5 +1,7 @@
 /** Password hashing: argon2id, constant-time verification, and a semaphore that bounds memory. */
-import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
+// Not by name: on an older Node without argon2, the import itself would be a SyntaxError.
+import crypto, { randomBytes, timingSafeEqual } from 'node:crypto';
+import { ConfigurationError } from '@portcullis/protocol';
 import {
   createPasswordHashingSemaphore,
   type HashRequester,
@@ -48,7 +50,13 @@ export interface Passwords {
   isOutdated(phc: string): boolean;
 }
 
+/** @throws ConfigurationError when this Node has no argon2 */
 export function createPasswords(): Passwords {
+  if (crypto.argon2 === undefined) {
+    throw new ConfigurationError([
+      `passwords need Node 24.7 or later, and this is Node ${process.versions.node}: it has no crypto.argon2`,
+    ]);
+  }
   const semaphore = createPasswordHashingSemaphore(passwordHashing);
   const absent: Hash = { cost: CURRENT_COST, salt: randomBytes(SALT_BYTES), tag: randomBytes(TAG_BYTES) };
   const derive = (password: string, { cost, salt, tag }: Hash, asker: HashRequester) =>
@@ -75,7 +83,7 @@ export function unusableHash(): string {
 function deriveTag(password: string, cost: Cost, salt: Buffer, tagLength: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const parameters = { message: password, nonce: salt, tagLength, ...cost };
-    argon2('argon2id', parameters, (error, tag) => (error === null ? resolve(tag) : reject(error)));
+    crypto.argon2('argon2id', parameters, (error, tag) => (error === null ? resolve(tag) : reject(error)));
   });
 }
 

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import type { User } from '../../../../tests/support/user.ts';
 import { runHere } from './in-process.ts';
 
-export const main: string = fileURLToPath(new URL('../../from-sources.js', import.meta.url));
+export const main: string = fileURLToPath(new URL('../../bin.js', import.meta.url));
 
 export interface Ended {
   readonly code: number | null;
