@@ -2,9 +2,11 @@
 import { DatabaseSync } from 'node:sqlite';
 import type { AuthorizationStore } from '@portcullis/authorization-server/store';
 import { openStore } from '@portcullis/store';
-import { Client, Pool, types } from 'pg';
+import { Client, types } from 'pg';
 import { describe, expect, it } from 'vitest';
-import { createPostgresDatabase, runStepsAsync } from '../src/postgres/postgres-database.ts';
+import { createConnections } from '../src/postgres/connections.ts';
+import { migratePostgres } from '../src/postgres/migrate-postgres.ts';
+import { createPostgresDatabase } from '../src/postgres/postgres-database.ts';
 import { postgresDialect, sqliteDialect } from '../src/schema/dialect.ts';
 import { migrate, pendingMigrations } from '../src/schema/migrate.ts';
 import { type Migration, migrations } from '../src/schema/migrations.ts';
@@ -21,6 +23,7 @@ import {
   newKey,
   newSession,
   successorOf,
+  times,
 } from '../testing/samples.ts';
 import { postgresDatabases, queryPostgres, sqliteFiles } from './databases.ts';
 
@@ -68,19 +71,13 @@ async function migrateSqlite(location: string, known: readonly Migration[]): Pro
   }
 }
 
-async function migratePostgres(location: string, known: readonly Migration[]): Promise<void> {
+const upgradePostgres = (location: string, known: readonly Migration[]) =>
+  migratePostgres(() => connectPostgres(location), known);
+
+async function connectPostgres(location: string): Promise<Client> {
   const client = new Client({ connectionString: location });
   await client.connect();
-  try {
-    await client.query('BEGIN');
-    await runStepsAsync(
-      migrate(postgresDialect, NOW, known),
-      async ({ template, values }) => (await client.query(template.postgres, [...values])).rows,
-    );
-    await client.query('COMMIT');
-  } finally {
-    await client.end();
-  }
+  return client;
 }
 
 function openSqlitePastCheck(location: string): AuthorizationStore {
@@ -92,7 +89,9 @@ function openPostgresPastCheck(location: string): AuthorizationStore {
   const getTypeParser: typeof types.getTypeParser = (oid: number, format?: 'text' | 'binary') =>
     oid === 20 ? Number : types.getTypeParser(oid, format);
   return createStore(
-    createPostgresDatabase(new Pool({ connectionString: location, types: { getTypeParser } })),
+    createPostgresDatabase(
+      createConnections({ connectionString: location, types: { getTypeParser } }, 5_000),
+    ),
   );
 }
 
@@ -146,7 +145,7 @@ describe.each([
     name: 'PostgreSQL',
     places: postgresDatabases(),
     schema: POSTGRES_SCHEMA,
-    upgrade: migratePostgres,
+    upgrade: upgradePostgres,
     openPastCheck: openPostgresPastCheck,
     run: queryPostgres,
   },
@@ -208,4 +207,81 @@ describe('a database that another process migrates between two reads', () => {
     expect(look([], ROW, [])).toThrow('tables of another program');
     expect(look([], [])()).toEqual(migrations);
   });
+});
+
+describe('migrations of a PostgreSQL database in use', () => {
+  const places = postgresDatabases();
+  const GRANTS = 20_000;
+  const indexed: Migration = {
+    number: NEXT,
+    name: 'grants by label',
+    indexes: { grants_by_label: 'grants (last_used_at)' },
+  };
+  const column: Migration = {
+    number: NEXT,
+    name: 'label',
+    statements: () => ['ALTER TABLE grants ADD COLUMN label TEXT'],
+  };
+  const insert = `INSERT INTO grants (id, client_id, account_id, scopes, resources, created_at, expires_at, last_used_at, consent_digest)
+    SELECT 'grant_' || n, 'client', 'user', '[]', '[]', n, n, n, '' FROM generate_series(1, ${GRANTS}) n`;
+
+  async function filled(): Promise<string> {
+    const location = await places();
+    await (await openStore(location)).close();
+    await queryPostgres(location, insert);
+    return location;
+  }
+
+  it('builds an index while a write under way holds its table, without blocking other writes', async () => {
+    const location = await filled();
+    const writer = await connectPostgres(location);
+    await writer.query("BEGIN; UPDATE grants SET last_used_at = 1 WHERE id = 'grant_1'");
+    let isDone = false;
+    const upgrade = upgradePostgres(location, [...migrations, indexed]).then(() => {
+      isDone = true;
+    });
+    const building = "SELECT 1 AS one FROM pg_class WHERE relname = 'grants_by_label'";
+    await expect.poll(() => queryPostgres(location, building)).toEqual([{ one: 1 }]);
+    // Behind the build, which waits for the first writer.
+    const other = await connectPostgres(location);
+    await other.query("SET lock_timeout = 1000; UPDATE grants SET last_used_at = 2 WHERE id = 'grant_2'");
+    expect(isDone).toBe(false);
+    await writer.query('COMMIT');
+    await upgrade;
+    await Promise.all([writer.end(), other.end()]);
+    expect(await queryPostgres(location, VALID)).toEqual([{ is_valid: true }]);
+  });
+
+  const VALID = `SELECT indisvalid AS is_valid FROM pg_index WHERE indexrelid = to_regclass('grants_by_label')`;
+
+  it('builds an index once more whose build was interrupted, and once when processes race', async () => {
+    const location = await filled();
+    await queryPostgres(location, 'CREATE INDEX grants_by_label ON grants (last_used_at)');
+    await queryPostgres(
+      location,
+      `UPDATE pg_index SET indisvalid = false WHERE indexrelid = to_regclass('grants_by_label')`,
+    );
+    await Promise.all(times(3, () => upgradePostgres(location, [...migrations, indexed])));
+    expect(await queryPostgres(location, VALID)).toEqual([{ is_valid: true }]);
+  });
+
+  it('lets writes pass while a change of a table waits for a long statement', async () => {
+    const location = await filled();
+    const reader = await connectPostgres(location);
+    await reader.query('BEGIN; SELECT count(*) FROM grants');
+    const upgrade = upgradePostgres(location, [...migrations, column]);
+    const writer = await connectPostgres(location);
+    await expect.poll(() => queryPostgres(location, QUEUED), { interval: 5 }).toEqual([{ one: 1 }]);
+    const before = performance.now();
+    await writer.query("UPDATE grants SET last_used_at = 2 WHERE id = 'grant_2'");
+    expect(performance.now() - before).toBeLessThan(1000);
+    await reader.query('COMMIT');
+    await upgrade;
+    await Promise.all([reader.end(), writer.end()]);
+    expect(await queryPostgres(location, "SELECT label FROM grants WHERE id = 'grant_2'")).toEqual([
+      { label: null },
+    ]);
+  });
+
+  const QUEUED = `SELECT 1 AS one FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND NOT granted AND relation = to_regclass('grants')`;
 });

@@ -193,6 +193,72 @@ async function hold(location: string, statement: string, key: string) {
 const WAITING = `SELECT count(*)::int AS waiting FROM pg_stat_activity
   WHERE datname = current_database() AND wait_event_type = 'Lock'`;
 
+describe('PostgreSQL that stalls', () => {
+  const POOL = 4;
+  const BACKENDS = `SELECT pid, state = 'active' AS is_active FROM pg_stat_activity
+    WHERE datname = current_database() AND application_name = 'portcullis'`;
+  const outage = { code: 'temporarily_unavailable', status: 503 };
+
+  it('leaves nothing behind to be committed later when statements wait for a lock', async () => {
+    const location = await databases();
+    const store = await openStore(location, { busyTimeout: 1, poolSize: POOL });
+    const { grant, token } = await createGrant(store);
+    const stall = new Client({ connectionString: location });
+    await stall.connect();
+    await stall.query('BEGIN; LOCK TABLE grants IN ACCESS EXCLUSIVE MODE');
+    for (let round = 0; round < 3; round += 1) {
+      const refused = await Promise.allSettled(
+        times(POOL * 2, () => store.rotateRefreshToken(grant.id, token.hash, newRefreshToken(), null)),
+      );
+      for (const one of refused) expect(one).toMatchObject({ status: 'rejected', reason: outage });
+      const backends = await queryPostgres(location, BACKENDS);
+      expect(backends.length).toBeLessThanOrEqual(POOL);
+      expect(backends.filter(({ is_active: isActive }) => isActive)).toEqual([]);
+    }
+    await stall.end();
+    expect((await store.findGrant(grant.id))?.token).toEqual(token);
+    expect(await store.rotateRefreshToken(grant.id, token.hash, newRefreshToken(), null)).toBe('rotated');
+    await store.close();
+  });
+
+  it('opens no more connections than its pool has when the processes of PostgreSQL hang, and recovers', async () => {
+    const location = await databases();
+    const store = await openStore(location, { busyTimeout: 1, poolSize: POOL });
+    const { grant, token } = await createGrant(store);
+    await Promise.all(times(POOL, () => store.ping()));
+    const hung = (await queryPostgres(location, BACKENDS)).map(({ pid }) => Number(pid));
+    for (const pid of hung) process.kill(pid, 'SIGSTOP');
+    try {
+      for (let round = 0; round < 3; round += 1) {
+        const refused = await Promise.allSettled(
+          times(POOL, () => store.rotateRefreshToken(grant.id, token.hash, newRefreshToken(), null)),
+        );
+        for (const one of refused) expect(one).toMatchObject({ status: 'rejected', reason: outage });
+        expect((await queryPostgres(location, BACKENDS)).length).toBeLessThanOrEqual(POOL);
+      }
+    } finally {
+      for (const pid of hung) process.kill(pid, 'SIGCONT');
+    }
+    await expect.poll(() => store.ping().then(() => 'served', String), { timeout: 10_000 }).toBe('served');
+    expect((await store.findGrant(grant.id))?.token).not.toBeNull();
+    await store.close();
+  });
+
+  it('closes at once although abandoned queries have not ended', async () => {
+    const location = await databases();
+    const store = await openStore(location, { busyTimeout: 1, poolSize: 1 });
+    await store.ping();
+    const [backend] = await queryPostgres(location, BACKENDS);
+    process.kill(Number(backend?.['pid']), 'SIGSTOP');
+    try {
+      await expect(store.ping()).rejects.toMatchObject(outage);
+      await store.close();
+    } finally {
+      process.kill(Number(backend?.['pid']), 'SIGCONT');
+    }
+  });
+});
+
 describe('PostgreSQL with serializable isolation by default', () => {
   it('keeps every guarantee under serializable isolation by retrying conflicting transactions', async () => {
     const location = await databases();

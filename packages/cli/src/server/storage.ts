@@ -22,23 +22,25 @@ export interface Storage {
  * Opens the store and creates missing folders.
  * @throws SettingsError naming the setting
  */
-export async function openStorage({ database }: Settings, folder: string, nameOf: NameOf): Promise<Storage> {
-  const { path, place, isServer, isFile } = locate({ database }, folder);
+export async function openStorage(settings: Settings, folder: string, nameOf: NameOf): Promise<Storage> {
+  const { path, place, isServer, isFile } = locate(settings, folder);
   const dataFolder = isFile ? dirname(path) : isServer ? resolve(folder, DEFAULT_FOLDER) : null;
-  return { store: await openLocated({ path, place, folder: dataFolder }, nameOf), dataFolder, place };
+  const store = await openLocated({ path, place, folder: dataFolder }, settings, nameOf);
+  return { store, dataFolder, place };
 }
 
 /**
  * Opens the store for a command, which needs no data folder.
  * @throws SettingsError naming the setting
  */
-export async function openDatabase({ database }: Settings, folder: string): Promise<AuthorizationStore> {
-  const { path, place, isFile } = locate({ database }, folder);
-  return openLocated({ path, place, folder: isFile ? dirname(path) : null }, titleOf);
+export async function openDatabase(settings: Settings, folder: string): Promise<AuthorizationStore> {
+  const { path, place, isFile } = locate(settings, folder);
+  return openLocated({ path, place, folder: isFile ? dirname(path) : null }, settings, titleOf);
 }
 
 async function openLocated(
   { path, place, folder }: { readonly path: string; readonly place: string; readonly folder: string | null },
+  { databaseTimeout: busyTimeout, databasePoolSize: poolSize }: Settings,
   nameOf: NameOf,
 ): Promise<AuthorizationStore> {
   try {
@@ -46,7 +48,7 @@ async function openLocated(
       await createFolder(folder);
       await checkFolderWriters(folder);
     }
-    return await openStore(path);
+    return await openStore(path, { busyTimeout, poolSize });
   } catch (cause) {
     throw new SettingsError([`${nameOf('database')} is ${place}, which cannot be used: ${reasonOf(cause)}`], {
       cause,

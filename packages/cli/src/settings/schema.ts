@@ -32,6 +32,8 @@ interface ProgramSettings {
   readonly tlsKey: string | null;
   readonly trustedProxies: readonly string[];
   readonly database: string;
+  readonly databaseTimeout: number;
+  readonly databasePoolSize: number;
   readonly key: Uint8Array | null;
   readonly keyFile: string | null;
   readonly previousKey: Uint8Array | null;
@@ -161,6 +163,20 @@ export const settingDefinitions: Readonly<Record<SettingName, SettingDefinition>
     placeholder: 'location',
     note: 'A password that the URL leaves out is taken from the variable `PGPASSWORD`.',
   },
+  databaseTimeout: {
+    schema: lazy(() => wholeNumber(1, 60, 'a whole number of seconds')),
+    default: 5,
+    description: 'how long an operation waits for a locked or silent database before it is answered with 503',
+    placeholder: 'seconds',
+    note: 'PostgreSQL itself gives up after four fifths of it (`statement_timeout`), so that nothing is committed after its request has failed.',
+  },
+  databasePoolSize: {
+    schema: lazy(() => wholeNumber(1, 1000)),
+    default: 10,
+    description: 'the most PostgreSQL connections that this process opens',
+    placeholder: 'number',
+    note: 'All processes together, and one for each command, must stay below `max_connections`.',
+  },
   key: {
     schema: masterKey,
     description: 'master key: 32 random bytes in base64url',
@@ -258,7 +274,6 @@ export const headings: Readonly<Partial<Record<SettingName, string>>> = {
   localAccounts: 'Sign-in',
   clients: 'Clients',
   lifetimes: 'Tokens',
-  acceptNewerRefreshTokens: 'Tokens',
   name: 'Pages',
   rateLimits: 'Operation',
   profiles: 'Protocol',

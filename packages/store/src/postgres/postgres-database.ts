@@ -1,15 +1,16 @@
 /** PostgreSQL as a database: a connection pool, one round trip for nearly every operation, retries, and outages. */
 import { hash } from 'node:crypto';
 import { OAuthError, temporarilyUnavailable } from '@portcullis/protocol';
-import type { Pool, PoolClient } from 'pg';
 import type { Database, InTransaction, Operation, Steps } from '../database.ts';
 import type { Query, Template } from '../sql.ts';
+import type { Connections, RunQuery } from './connections.ts';
 
 /** How often a statement that conflicts with another transaction is tried in all. */
 const TRIES = 5;
 
-export function createPostgresDatabase(pool: Pool): Database {
+export function createPostgresDatabase(connections: Connections): Database {
   const run = createRunner();
+  const runAlone = (query: Query) => connections.use((connection) => run(connection, query));
   const pending = new Set<Promise<unknown>>();
   let closing = false;
 
@@ -28,17 +29,17 @@ export function createPostgresDatabase(pool: Pool): Database {
   }
 
   return {
-    read: <Row>(query: Query) => track(() => read(pool, run, query)) as Promise<readonly Row[]>,
+    read: <Row>(query: Query) => track(() => read(runAlone, query)) as Promise<readonly Row[]>,
     readCached: <Row, T>(_table: string, query: Query, make: (rows: readonly Row[]) => T | null) =>
-      track(async () => make((await read(pool, run, query)) as readonly Row[])),
+      track(async () => make((await read(runAlone, query)) as readonly Row[])),
     write: <Row>(query: Query) =>
-      track(() => retryConflicts(() => run(pool, query))) as Promise<readonly Row[]>,
+      track(() => retryConflicts(() => runAlone(query))) as Promise<readonly Row[]>,
     transact: <T>({ steps, postgres }: Operation<T>) =>
       track(() =>
         retryConflicts(async () =>
           'lock' in postgres
-            ? inTransaction(pool, run, postgres.lock, steps())
-            : postgres.read(await run(pool, postgres.query())),
+            ? inTransaction(connections, run, postgres.lock, steps())
+            : postgres.read(await runAlone(postgres.query())),
         ),
       ),
     beforeCommit(call, within) {
@@ -47,24 +48,27 @@ export function createPostgresDatabase(pool: Pool): Database {
     async close() {
       closing = true;
       await Promise.allSettled(pending);
-      if (!pool.ending) await pool.end();
+      await connections.close();
     },
   };
 }
 
 /** No row contains U+0000: PostgreSQL cannot store it, and would reject the query. */
-async function read(pool: Pool, run: Run, query: Query): Promise<readonly unknown[]> {
+async function read(
+  run: (query: Query) => Promise<readonly unknown[]>,
+  query: Query,
+): Promise<readonly unknown[]> {
   if (query.values.some((value) => typeof value === 'string' && value.includes('\0'))) return [];
   try {
-    return await run(pool, query);
+    return await run(query);
   } catch (error) {
     // A read may be repeated.
-    if (isConnectionLost(error)) return await run(pool, query);
+    if (isConnectionLost(error)) return await run(query);
     throw error;
   }
 }
 
-type Run = (connection: Pool | PoolClient, query: Query) => Promise<readonly unknown[]>;
+type Run = (connection: RunQuery, query: Query) => Promise<readonly unknown[]>;
 
 /** Runs queries as named statements, which each connection prepares once. */
 function createRunner(): Run {
@@ -76,35 +80,24 @@ function createRunner(): Run {
       name = `portcullis_${hash('sha256', template.postgres, 'base64url').slice(0, 22)}`;
       names.set(template, name);
     }
-    const { rows } = await connection.query<Record<string, unknown>>({
-      name,
-      text: template.postgres,
-      values: [...values],
-    });
-    return rows;
+    return (await connection({ name, text: template.postgres, values: [...values] })).rows;
   };
 }
 
-async function inTransaction<T>(
-  pool: Pool,
+/** Closing the connection rolls back. */
+function inTransaction<T>(
+  connections: Connections,
   run: Run,
   table: InTransaction['lock'],
   steps: Steps<T>,
 ): Promise<T> {
-  const connection = await pool.connect();
-  // A connection lost between two statements shows at the next one.
-  let failed = true;
-  try {
-    await connection.query('BEGIN');
-    if (table !== null) await connection.query(`LOCK TABLE ${table} IN SHARE ROW EXCLUSIVE MODE`);
+  return connections.use(async (connection) => {
+    await connection('BEGIN');
+    if (table !== null) await connection(`LOCK TABLE ${table} IN SHARE ROW EXCLUSIVE MODE`);
     const outcome = await runStepsAsync(steps, (query) => run(connection, query));
-    await connection.query('COMMIT');
-    failed = false;
+    await connection('COMMIT');
     return outcome;
-  } finally {
-    // Closing the connection rolls back.
-    connection.release(failed);
-  }
+  });
 }
 
 export async function runStepsAsync<T>(

@@ -46,7 +46,25 @@ export function* migrate(
   known: readonly Migration[] = migrations,
 ): Steps<void> {
   const pending = yield* pendingMigrations(dialect, known);
-  if (pending.length === 0) return;
+  for (const migration of pending) yield* applyMigration(dialect, now, migration);
+}
+
+/** Applies one migration, in one transaction. */
+export function* applyMigration(dialect: Dialect, now: number, migration: Migration): Steps<void> {
+  for (const statement of statementsOf(dialect, migration)) yield literal(statement);
+  yield* recordMigration(dialect, now, migration);
+}
+
+function statementsOf(dialect: Dialect, migration: Migration): readonly string[] {
+  if ('statements' in migration) return migration.statements(dialect);
+  return Object.entries(migration.indexes).map(([name, on]) => `CREATE INDEX ${name} ON ${on}`);
+}
+
+export function* recordMigration(
+  dialect: Dialect,
+  now: number,
+  { number, name }: Pick<Migration, 'number' | 'name'>,
+): Steps<void> {
   yield literal(
     `CREATE TABLE IF NOT EXISTS portcullis_migrations (
       number ${dialect.integer} PRIMARY KEY NOT NULL,
@@ -54,10 +72,7 @@ export function* migrate(
       applied_at ${dialect.integer} NOT NULL
     ) ${dialect.table}`,
   );
-  for (const { number, name, statements } of pending) {
-    for (const statement of statements(dialect)) yield literal(statement);
-    yield sql`INSERT INTO portcullis_migrations (number, name, applied_at) VALUES (${number}, ${name}, ${now})`;
-  }
+  yield sql`INSERT INTO portcullis_migrations (number, name, applied_at) VALUES (${number}, ${name}, ${now})`;
 }
 
 function newestNumber(): Query {

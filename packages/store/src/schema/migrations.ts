@@ -2,12 +2,24 @@
 import type { Dialect } from './dialect.ts';
 import { createSchema } from './schema.ts';
 
-export interface Migration {
+interface NumberedMigration {
   /** Ascending. */
   readonly number: number;
   readonly name: string;
+}
+
+/** Statements of one transaction, none of which takes long on a large table. */
+interface SchemaMigration extends NumberedMigration {
   readonly statements: (dialect: Dialect) => readonly string[];
 }
+
+/** Indexes on tables that may be large. PostgreSQL builds them while writes continue, and not in a transaction. */
+export interface IndexMigration extends NumberedMigration {
+  /** By name, such as `grants (client_id) WHERE revoked_at IS NULL`. */
+  readonly indexes: Readonly<Record<string, string>>;
+}
+
+export type Migration = SchemaMigration | IndexMigration;
 
 export const migrations: readonly Migration[] = [
   { number: 1, name: 'initial schema', statements: createSchema },

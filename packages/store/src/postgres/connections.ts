@@ -1,0 +1,162 @@
+/** Connections to PostgreSQL: a pool whose queries end in time on both sides, so that no stall leaves work behind or uses up the server. */
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { PoolClient, PoolConfig, Pool as PostgresPool, QueryConfig, QueryResult } from 'pg';
+import { Pool } from 'pg';
+
+/** Runs a query on one connection. @throws Error when there is no result in time */
+export type RunQuery = (query: QueryConfig | string) => Promise<QueryResult>;
+
+export interface Connections {
+  /** Runs work on a connection of its own, which is closed when the work fails. */
+  use<T>(work: (run: RunQuery) => Promise<T>): Promise<T>;
+  /** Closes all connections. */
+  close(): Promise<void>;
+}
+
+/** Milliseconds between attempts to cancel an abandoned query. */
+const CANCEL_INTERVAL = 1_000;
+/** Milliseconds after which an abandoned connection is given up although the server does not say that its query has ended. */
+const MOST_ABANDONED = 300_000;
+
+/** @param timeout milliseconds to wait for a connection, and for a result */
+export function createConnections(config: PoolConfig, timeout: number): Connections {
+  const pool = new Pool({ ...config, onConnect: (client) => limitSession(client as PoolClient, timeout) });
+  // An idle connection was lost. The pool has dropped it; unhandled, the event would end the process.
+  pool.on('error', () => {});
+  // A connection may be lost between two uses: for that moment it has no other listener.
+  pool.on('connect', (client) => client.on('error', () => {}));
+  const acquire = createAcquire(pool);
+  const closing = new AbortController();
+
+  return {
+    async use(work) {
+      const client = await acquire();
+      let abandoned: Promise<unknown> | null = null;
+      let failed = true;
+      try {
+        const outcome = await work((query) => {
+          const result = client.query(query as QueryConfig);
+          return limitTime(result, timeout, () => {
+            abandoned = result;
+          });
+        });
+        failed = false;
+        return outcome;
+      } finally {
+        if (abandoned === null) client.release(failed);
+        else void cancel(client, abandoned, closing.signal).finally(() => client.release(true));
+      }
+    },
+    async close() {
+      closing.abort();
+      if (!pool.ending) await pool.end();
+    },
+  };
+}
+
+/**
+ * PostgreSQL gives up before this process does. Otherwise a statement that waits for a lock is committed long after the request was
+ * answered with an error.
+ */
+function limitSession(client: PoolClient, timeout: number): Promise<void> {
+  const settings = {
+    lock_timeout: Math.floor(timeout * 0.75),
+    statement_timeout: Math.floor(timeout * 0.8),
+    // A process that vanished in a transaction holds its locks no longer.
+    idle_in_transaction_session_timeout: timeout,
+  };
+  const statements = Object.entries(settings).map(([name, value]) => `SET ${name} = ${value}`);
+  const set = client.query(statements.join('; '));
+  return limitTime(set, timeout, () => {}).then(() => undefined);
+}
+
+/** @param onTimeout called when there was no result within `timeout` milliseconds */
+function limitTime<T>(result: Promise<T>, timeout: number, onTimeout: () => void): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      onTimeout();
+      reject(new Error(`no result within ${timeout} ms`));
+    }, timeout);
+    result.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}
+
+/**
+ * Takes a connection from the pool. While the server accepts none, one attempt is made at a time: each that is given up may leave a
+ * process at the server behind.
+ */
+function createAcquire(pool: PostgresPool): () => Promise<PoolClient> {
+  let isSilent = false;
+  let attempt: Promise<void> | null = null;
+
+  const connectOnce = async () => {
+    const client = await pool.connect();
+    isSilent = false;
+    client.release();
+  };
+  return async () => {
+    if (isSilent) {
+      attempt ??= connectOnce().finally(() => {
+        attempt = null;
+      });
+      await attempt;
+    }
+    try {
+      return await pool.connect();
+    } catch (error) {
+      isSilent ||= error instanceof Error && /connection timeout|no result within/.test(error.message);
+      throw error;
+    }
+  };
+}
+
+/**
+ * Cancels an abandoned query, and waits until the server says that it has ended: until then the connection counts against the pool, so
+ * a server that hangs is never asked to run more queries than the pool has connections.
+ */
+async function cancel(client: PoolClient, query: Promise<unknown>, closing: AbortSignal): Promise<void> {
+  const settled = query.then(
+    () => true,
+    () => true,
+  );
+  const since = performance.now();
+  while (performance.now() - since < MOST_ABANDONED && (await sendCancelRequest(client))) {
+    const pause = sleep(CANCEL_INTERVAL, false, { signal: closing, ref: false }).catch(() => true);
+    if (await Promise.race([settled, pause])) return;
+  }
+}
+
+/** What the driver knows of a connection; its types do not say so. */
+interface ConnectionInternals {
+  readonly processID: number;
+  readonly secretKey: number;
+  readonly connection: {
+    readonly stream: { readonly remoteAddress?: string; readonly remotePort?: number };
+  };
+}
+
+/** The code of a CancelRequest. @see PostgreSQL, Message Formats */
+const CANCEL_REQUEST = 80_877_102;
+
+/** Asks the server of this very connection to cancel its query. @returns whether it could be reached */
+function sendCancelRequest(client: PoolClient): Promise<boolean> {
+  const { processID, secretKey, connection } = client as unknown as ConnectionInternals;
+  const { remoteAddress: host, remotePort: port } = connection.stream;
+  if (host === undefined || port === undefined) return Promise.resolve(false);
+  const message = Buffer.alloc(16);
+  for (const [index, value] of [16, CANCEL_REQUEST, processID, secretKey].entries()) {
+    message.writeInt32BE(value, index * 4);
+  }
+  return new Promise((resolve) => {
+    let isReached = false;
+    const socket = connect({ host, port, timeout: CANCEL_INTERVAL }, () => {
+      isReached = true;
+      socket.end(message);
+    });
+    socket.once('timeout', () => socket.destroy());
+    socket.on('error', () => {});
+    socket.once('close', () => resolve(isReached));
+    socket.resume();
+  });
+}
