@@ -23,6 +23,8 @@ const [, ...command] = scripts.start
 export const owner: Account = { email: 'ada@example.com', password: 'correct horse battery staple' };
 
 export interface Portcullis {
+  /** The port on which it listens. */
+  readonly port: number;
   /** Origin and issuer. */
   readonly url: string;
   /** The protected server. */
@@ -71,10 +73,12 @@ export async function startPortcullis(
     }),
   };
   // The same port after a restart.
-  const settings = { ...environment, PORTCULLIS_PORT: String(await reservePort()) };
+  const port = await reservePort();
+  const settings = { ...environment, PORTCULLIS_PORT: String(port) };
   let running = await run(folder, args, settings);
   const { url } = running;
   return {
+    port,
     url,
     resource: `${url}/mcp`,
     configHome: folder,

@@ -1,0 +1,87 @@
+/** Agent command lines that install from npm, with their own OAuth code and a mock language model. */
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { FileConfiguration } from '@portcullis/cli';
+import { expect, it, onTestFinished } from 'vitest';
+import { installPackages } from '../../support/install.ts';
+import { owner, type Portcullis, startPortcullis } from '../../support/portcullis.ts';
+import { reservePort } from '../../support/ports.ts';
+import { createUser } from '../../support/user.ts';
+import { type Agent, agents, openedUrls, prepare, type Sandbox, start, stop } from './agents.ts';
+import { type LossyProxy, startLossyProxy } from './lossy-proxy.ts';
+import { type MockModel, startMockModel } from './mock-model.ts';
+
+const folder = fileURLToPath(new URL('.', import.meta.url));
+const { modules, missing } = await installPackages(folder);
+if (missing !== undefined) console.warn(`skipped: ${missing}`);
+
+let server: Portcullis;
+let proxy: LossyProxy;
+
+/** Starts a server behind a proxy; with short lives, agents refresh an access token before each call. */
+async function startServer(lifetimes: FileConfiguration['lifetimes'] = {}): Promise<void> {
+  const port = await reservePort();
+  const publicUrl = `http://localhost:${port}`;
+  server = await startPortcullis({ publicUrl, metadataDocuments: false, lifetimes });
+  proxy = await startLossyProxy(port, server.port);
+  onTestFinished(async () => {
+    await proxy[Symbol.asyncDispose]();
+    expect(await server.stop()).toBe(0);
+  });
+}
+
+it.skipIf(missing).each(agents)(
+  '$name signs a user in by itself and calls a tool',
+  async (agent) => {
+    await startServer();
+    const { sandbox, model } = await signIn(agent);
+    const ask = start(agent, sandbox, agent.ask);
+    expect(await ask.ended(), ask.output()).toBe(0);
+    expect(model.toolResults.join()).toContain(server.url);
+  },
+  120_000,
+);
+
+it.skipIf(missing).each(agents.filter(({ refreshesEarly }) => refreshesEarly))(
+  '$name stays signed in when it ends before it has saved a refresh response',
+  async (agent) => {
+    await startServer({ accessToken: 30 });
+    const { sandbox, model } = await signIn(agent);
+    const lost = proxy.loseNextRefresh();
+    const interrupted = start(agent, sandbox, agent.ask);
+    await lost;
+    stop(interrupted, 'SIGTERM');
+    await interrupted.ended();
+    const ask = start(agent, sandbox, agent.ask);
+    expect(await ask.ended(), ask.output()).toBe(0);
+    expect(model.toolResults.join()).toContain(server.url);
+    expect(server.output()).toContain('refresh_token.retried');
+    expect(await openedUrls(sandbox)).toHaveLength(1);
+  },
+  120_000,
+);
+
+/** Signs the first user in with a new home folder. */
+async function signIn(agent: Agent): Promise<{ readonly sandbox: Sandbox; readonly model: MockModel }> {
+  const model = await startMockModel('whoami');
+  const home = await mkdtemp(join(tmpdir(), 'portcullis-agent-'));
+  onTestFinished(async () => {
+    await model[Symbol.asyncDispose]();
+    await rm(home, { recursive: true, force: true, maxRetries: 5 });
+  });
+  const bin = join(modules, '.bin');
+  const sandbox: Sandbox = { home, bin, resource: server.resource, model: model.url };
+  await prepare(agent, sandbox);
+  const run = start(agent, sandbox, agent.signIn);
+  await expect.poll(() => openedUrls(sandbox), { message: run.output() }).toHaveLength(1);
+  const [url = ''] = await openedUrls(sandbox);
+  const callback = await createUser(owner).authorize(url);
+  expect((await fetch(callback)).ok).toBe(true);
+  const { saves } = agent.signIn;
+  if (saves === undefined) expect(await run.ended(), run.output()).toBe(0);
+  else await expect.poll(async () => (await readdir(home, { recursive: true })).join('\n')).toMatch(saves);
+  stop(run);
+  return { sandbox, model };
+}

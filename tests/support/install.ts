@@ -1,0 +1,40 @@
+/** Packages that only one exhaustive test needs: installed on demand, in the exact versions of a package.json beside that test. */
+import { execFile } from 'node:child_process';
+import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+const CACHE = fileURLToPath(new URL('../../node_modules/.cache', import.meta.url));
+
+export interface Installation {
+  /** Their `node_modules`. */
+  readonly modules: string;
+  /** Why they are missing: no registry, no space, no package for this platform. */
+  readonly missing: string | undefined;
+}
+
+/**
+ * Installs what the package.json of a test folder names, unless exactly that is installed.
+ * @param folder the name of a cache folder is its last segment
+ */
+export async function installPackages(folder: string): Promise<Installation> {
+  const cwd = join(CACHE, basename(folder));
+  const modules = join(cwd, 'node_modules');
+  const marker = join(modules, '.installed.json');
+  const wanted = await readFile(join(folder, 'package.json'), 'utf8');
+  const installed = await readFile(marker, 'utf8').catch(() => undefined);
+  if (installed === wanted) return { modules, missing: undefined };
+  await mkdir(cwd, { recursive: true });
+  await cp(join(folder, 'package.json'), join(cwd, 'package.json'));
+  try {
+    await promisify(execFile)('npm', INSTALL, { cwd, timeout: 300_000 });
+  } catch (error) {
+    return { modules, missing: `npm install failed for ${folder}: ${String(error)}` };
+  }
+  await writeFile(marker, wanted);
+  return { modules, missing: undefined };
+}
+
+// Without a lock file, because not every registry holds the packages of every platform.
+const INSTALL = ['install', '--no-package-lock', '--no-audit', '--no-fund', '--fetch-retries=1'];
