@@ -2,8 +2,7 @@
 import type { Profile, RedirectPolicy } from '@portcullis/protocol';
 import type { EventSink } from './audit/events.ts';
 import type { ConfiguredClient } from './clients/client.ts';
-import type { DocumentOptions } from './clients/metadata-document/document-options.ts';
-import type { DocumentTrustPolicy } from './clients/metadata-document/document-url.ts';
+import type { DocumentOptions, DocumentPolicy } from './clients/metadata-document/document-options.ts';
 import type { Outbound, OutboundSettings } from './clients/metadata-document/outbound-settings.ts';
 import type { RegistrationOptions, RegistrationRules } from './clients/registration-options.ts';
 import type { ExternalUiOptions, ExternalUiRules } from './external-ui/external-ui-options.ts';
@@ -111,7 +110,7 @@ export interface ServerOptions {
   /** `null`: registration is off. */
   readonly registration: RegistrationRules | null;
   /** Which client ID metadata documents are trusted; `null`: none. */
-  readonly metadataDocuments: DocumentTrustPolicy | null;
+  readonly metadataDocuments: DocumentPolicy | null;
   readonly outbound: Outbound;
   readonly workspaces: FindWorkspaces;
   /** By their identifiers. */

@@ -79,7 +79,7 @@ export function applyRules(options: RuledOptions, report: OptionReport, servesUs
     : null;
   const clients = validateClients(options.clients, redirects, scopes, report);
   checkNamedClients(definitions, clients, report);
-  const outbound = createOutbound(options.outbound);
+  const outbound = createOutbound(options.outbound, namedHosts(options.metadataDocuments));
   const externalUi = validateExternalUi(options.externalUi, report);
   if (externalUi !== null && externalUi.loginUrl !== null && options.identityProviders.length > 0) {
     report.add(['externalUi', 'loginUrl'], 'must not be combined with identityProviders');
@@ -89,7 +89,11 @@ export function applyRules(options: RuledOptions, report: OptionReport, servesUs
     resources,
     clients,
     registration: validateRegistration(options.registration, report),
-    metadataDocuments: validateDocuments(options.metadataDocuments, outbound.loopback, report),
+    metadataDocuments: validateDocuments(
+      options.metadataDocuments,
+      { redirects, loopback: outbound.loopback },
+      report,
+    ),
     outbound,
     brand: createBrand(options.brand, report),
     externalUi,
@@ -100,6 +104,11 @@ export function applyRules(options: RuledOptions, report: OptionReport, servesUs
     ),
     redirects,
   };
+}
+
+/** Hosts of metadata documents that the operator named. */
+function namedHosts(documents: RuledOptions['metadataDocuments']): readonly string[] {
+  return typeof documents === 'boolean' ? [] : (documents.hosts ?? []);
 }
 
 /** A status is kept for a day after its token expired. */

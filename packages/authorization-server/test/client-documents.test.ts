@@ -367,6 +367,29 @@ describe('SSRF protection of document fetches', () => {
     },
   );
 
+  it('[AS-CIMD-65] fetches through the egress proxy, which resolves the names of configured hosts only', async () => {
+    const connected: (string | undefined)[] = [];
+    const proxy = createPlainServer().on('connect', ({ url }, socket) => {
+      connected.push(url);
+      socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n');
+    });
+    const url = `http://127.0.0.1:${await listen(proxy)}`;
+    const t = await setScene({
+      outbound: { proxy: url },
+      metadataDocuments: { hosts: ['app.example', '*.tools.example'] },
+    });
+    await expectRefused(t, ask(), ONE_ERROR);
+    await expectRefused(t, ask('https://a.tools.example/c'), /found no client metadata document/);
+    expect(connected).toEqual(['app.example:443', 'a.tools.example:443']);
+    expect(JSON.stringify(t.events)).toContain('The egress proxy did not connect (502).');
+    const direct = await setScene({
+      outbound: { proxy: url, noProxy: ['app.example'], timeout: 500 },
+      metadataDocuments: { hosts: ['app.example'] },
+    });
+    expect((await direct.newVisitor().open(ask())).status).toBeGreaterThanOrEqual(400);
+    expect(connected).toHaveLength(2);
+  });
+
   it('fetches from loopback where the configuration allows it for development', async () => {
     const server = createPlainServer((_request, response) => {
       response.setHeader('content-type', 'application/json');
@@ -718,6 +741,42 @@ describe('caching of metadata documents', () => {
     const { left } = await decide(t.visitor, ask());
     expect(left?.searchParams.has('code')).toBe(true);
     expect(t.host.asked).toHaveLength(1);
+  });
+});
+
+describe('pinned documents', () => {
+  const pin = (changes: object = {}, more: Partial<AuthorizationServerOptions> = {}) => ({
+    metadataDocuments: { hosts: ['other.example'], pinned: [documentOf(APP, changes)] },
+    ...more,
+  });
+
+  it('[AS-CIMD-20] a pinned document is used as it is, and nothing is fetched', async () => {
+    const t = await setStage(createDocumentHost(), pin());
+    const { refresh_token } = await getTokens(t);
+    expect((await t.post('/token', refreshing(refresh_token, APP))).status).toBe(200);
+    t.clock.now += 8 * 86_400;
+    await expectConsentPage(t);
+    expect(t.host.asked).toEqual([]);
+    await expectRefused(t, ask('https://app.example/other.json'));
+    await expectRefused(t, ask(APP, 'https://evil.example/callback'));
+  });
+
+  it('[AS-CIMD-64] consent names the host of a pinned document, and is bound to its contents', async () => {
+    const t = await setStage(createDocumentHost(), pin());
+    expect(textOf(await t.visitor.signIn(ask()))).toContain('app.example');
+    await getTokens(t);
+    const changed = await setScene({ ...pin({ client_name: 'Another name' }), store: sharing(t.store) });
+    const again = await changed.visitor.signIn(ask());
+    expect(textOf(again)).toContain('Another name wants to use');
+  });
+
+  it.each([
+    ['another scheme', { client_id: 'http://app.example/c' }, 'The client_id must use https.'],
+    ['no client_id', { client_id: undefined }, 'The client_id must be a well-formed https URL'],
+    ['a secret', { client_secret: 'x' }, 'client_secret must not be included'],
+    ['no name', { client_name: '' }, 'client_name is missing'],
+  ])('a pinned document with %s is refused at startup', async (_what, changes, words) => {
+    await expect(setStage(createDocumentHost(), pin(changes))).rejects.toThrow(words);
   });
 });
 

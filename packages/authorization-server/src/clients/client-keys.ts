@@ -3,7 +3,8 @@ import { type ClientKeySet, type ClientMetadata, OAuthError } from '@portcullis/
 import { createLruCache } from '../lru-cache.ts';
 import { RENEWAL_PAUSE } from '../rate-limit/policies.ts';
 import { createSingleFlight } from '../single-flight.ts';
-import { type FetchJson, FetchJsonError } from './metadata-document/fetch-json.ts';
+import type { FetchJson } from './metadata-document/fetch-json.ts';
+import { FetchJsonError } from './metadata-document/fetch-json-error.ts';
 import { type FreshnessPolicy, freshnessLifetime } from './metadata-document/http-cache-freshness.ts';
 
 /** Bytes. */

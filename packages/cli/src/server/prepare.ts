@@ -16,6 +16,7 @@ import { loadWorkspaces } from '../settings/modules.ts';
 import { formatIssues, type ResolvedSettings, readSettings, type Sources } from '../settings/resolve.ts';
 import { type NameOf, type Settings, titleOf } from '../settings/schema.ts';
 import { loadApplication, type ProtectedApplication } from './application.ts';
+import { withEgressProxy } from './egress.ts';
 import { findExistingKey, findPreviousKeys } from './master-key.ts';
 import { readCertificate } from './transport.ts';
 
@@ -32,7 +33,7 @@ export interface Prepared {
 
 /** @throws SettingsError with every issue */
 export async function prepare(sources: Sources): Promise<Prepared> {
-  const resolved = await readSettings(sources);
+  const resolved = withEgressProxy(await readSettings(sources), sources.environment);
   const { settings, report, nameOf, configFile } = resolved;
   const { folder } = sources;
   const issues: string[] = [];

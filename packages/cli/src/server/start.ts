@@ -1,10 +1,12 @@
 /** Starts the program: first the listener, then the store, then everything else; stops in reverse order. */
 import { redirectUriOf } from '@portcullis/authorization-server';
 import { type HttpHandler, type ListeningServer, listen, type TlsCertificate } from '@portcullis/http/node';
+import { isLoopbackHost } from '@portcullis/protocol';
 import { reasonOf, SettingsError } from '../errors.ts';
 import type { ProcessContext } from '../process-context.ts';
 import { flagOf, type NameOf, type Settings } from '../settings/schema.ts';
 import { type Composition, compose, type Parts } from './compose.ts';
+import { checkEgress } from './egress.ts';
 import { createLineBatch } from './line-batch.ts';
 import { createLog, type Log } from './log.ts';
 import { findMasterKey, findPreviousKeys, keyFileOf } from './master-key.ts';
@@ -100,7 +102,10 @@ export async function start(prepared: Prepared, processContext: ProcessContext):
   processContext.write(text);
 
   // Runs in the background: it neither delays nor fails the start. Without a public URL there is no proxy to check.
-  if (settings.publicUrl !== null) void reportSelf(composition, issuer, processContext, log);
+  if (settings.publicUrl !== null) {
+    void reportSelf(composition, issuer, processContext, log);
+    if (!isLoopbackHost(new URL(issuer).hostname)) void reportEgress(settings, processContext, log);
+  }
 
   const everything = opened.move();
   return {
@@ -143,6 +148,12 @@ async function reportSelf(
   const issues = await checkSelf({ issuer, resource, documents });
   log({ type: issues.length === 0 ? 'self_check.passed' : 'self_check.failed', count: issues.length });
   for (const issue of issues) complain(`self-check: ${issue}`);
+}
+
+async function reportEgress(settings: Settings, { complain }: ProcessContext, log: Log): Promise<void> {
+  const issue = await checkEgress(settings);
+  log({ type: issue === null ? 'egress_check.passed' : 'egress_check.failed' });
+  if (issue !== null) complain(`egress: ${issue}`);
 }
 
 /** Creates the first account from the settings, or a link with which a user creates it. */

@@ -1,7 +1,7 @@
 /** Resolves host names that clients choose: by this server's name servers, each name apart, in limited time. */
 import { lookup, Resolver } from 'node:dns/promises';
 import { isLoopbackHost } from '@portcullis/protocol';
-import { OutboundError } from './pinned-request.ts';
+import { OutboundError } from './outbound-error.ts';
 
 /** Resolves a host name to addresses. @throws the system's error, or OutboundError `egress` */
 export type ResolveHost = (hostname: string) => Promise<readonly string[]>;

@@ -1,10 +1,19 @@
 /** A `fetch` with an SSRF guard, for URLs from untrusted sources such as client metadata and discovery documents. */
+import { type EgressProxy, usesProxy } from './egress-proxy.ts';
 import { type ResolveHost, resolveBySystem } from './name-servers.ts';
-import { beforeAbort, OutboundError, sendPinnedRequest, toOutboundError } from './pinned-request.ts';
-import { areAddressesAllowed, checkOutboundUrl, type OutboundPolicy } from './ssrf-guard.ts';
+import { OutboundError } from './outbound-error.ts';
+import { beforeAbort, sendPinnedRequest, toOutboundError } from './pinned-request.ts';
+import {
+  areAddressesAllowed,
+  checkOutboundUrl,
+  type OutboundDestination,
+  type OutboundPolicy,
+} from './ssrf-guard.ts';
 
+export type { EgressProxy } from './egress-proxy.ts';
 export { createNameServerResolver } from './name-servers.ts';
-export { beforeAbort, OutboundError, type OutboundErrorReason } from './pinned-request.ts';
+export { OutboundError, type OutboundErrorReason } from './outbound-error.ts';
+export { beforeAbort } from './pinned-request.ts';
 export { checkOutboundUrl, type OutboundPolicy } from './ssrf-guard.ts';
 
 /** Limits of an outbound request. */
@@ -15,6 +24,8 @@ export interface OutboundOptions extends OutboundPolicy {
   readonly maxBytes?: number;
   /** Certificate authorities in PEM, instead of those of the system. */
   readonly certificateAuthorities?: readonly string[];
+  /** Sends https requests through a proxy, except those to loopback hosts. */
+  readonly proxy?: EgressProxy;
   /** Resolves a host name to addresses; uses the system's resolver by default. */
   readonly resolve?: ResolveHost;
 }
@@ -44,31 +55,60 @@ export function createOutboundFetch(options: OutboundOptions = {}): OutboundFetc
     if (destination.kind === 'blocked') {
       throw new OutboundError('address', `The address may not be contacted: ${destination.reason}.`);
     }
-    const { url, kind } = destination;
+    const { url } = destination;
     const request = new Request(input, init);
     const body = request.body === null ? null : new Uint8Array(await request.arrayBuffer());
     const caller = init?.signal ?? (input instanceof Request ? input.signal : null);
     const signal = limitTime(timeout, caller);
     try {
-      const addresses = await beforeAbort(resolveHost(url, resolve), signal);
-      if (!areAddressesAllowed(kind, addresses)) {
-        throw new OutboundError(
-          'address',
-          'The address may not be contacted: its name resolves to a private network.',
-        );
-      }
+      const proxy = findProxy(destination, options.proxy);
+      const addresses =
+        proxy?.resolves === true
+          ? [withoutBrackets(url)]
+          : await resolveAllowed(destination, resolve, signal);
       const { method, headers } = request;
       const authorities = options.certificateAuthorities;
-      return await sendPinnedRequest({ url, addresses, method, headers, body, signal, limit, authorities });
+      return await sendPinnedRequest({
+        url, addresses, proxy: proxy?.url ?? null, method, headers, body, signal, limit, authorities,
+      }); // biome-ignore format: one list
     } catch (error) {
       throw toOutboundError(error, signal);
     }
   };
 }
 
+type Allowed = Exclude<OutboundDestination, { readonly kind: 'blocked' }>;
+
+/** The proxy for a destination, and whether it resolves the name: only names that the operator chose. */
+function findProxy(
+  { kind, url }: Allowed,
+  proxy: EgressProxy | undefined,
+): { readonly url: string; readonly resolves: boolean } | null {
+  if (proxy === undefined || kind === 'loopback' || !usesProxy(url.hostname, proxy)) return null;
+  return { url: proxy.url, resolves: kind === 'private' || proxy.mayResolve?.(url.hostname) === true };
+}
+
+function withoutBrackets({ hostname }: URL): string {
+  return hostname.replace(/^\[|\]$/g, '');
+}
+
+/** @throws OutboundError `address` if the SSRF guard blocks an address of the host */
+async function resolveAllowed(
+  { kind, url }: Allowed,
+  resolve: ResolveHost,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const addresses = await beforeAbort(resolveHost(url, resolve), signal);
+  if (areAddressesAllowed(kind, addresses)) return addresses;
+  throw new OutboundError(
+    'address',
+    'The address may not be contacted: its name resolves to a private network.',
+  );
+}
+
 /** Resolves a host; an IP address resolves to itself. */
 async function resolveHost(url: URL, resolve: ResolveHost): Promise<readonly string[]> {
-  if (url.hostname.startsWith('[')) return [url.hostname.slice(1, -1)];
+  if (url.hostname.startsWith('[')) return [withoutBrackets(url)];
   return /^[\d.]+$/.test(url.hostname) ? [url.hostname] : resolve(url.hostname);
 }
 

@@ -4,15 +4,19 @@
  */
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { RequestOptions } from 'node:https';
-import { isIP, type LookupFunction } from 'node:net';
+import { isIP, type LookupFunction, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { loadNodeHttps, nodeHttp } from '../node/node-http.ts';
+import { openTunnel } from './egress-proxy.ts';
+import { OutboundError } from './outbound-error.ts';
 
 /** The request, and the addresses to connect to. */
 export interface PinnedRequest {
   readonly url: URL;
-  /** The addresses that were allowed; the connection goes to one of these only. */
+  /** The addresses that were allowed; the connection goes to one of these only. With a proxy also a name. */
   readonly addresses: readonly string[];
+  /** URL of the proxy that connects; `null`: this server does. */
+  readonly proxy: string | null;
   readonly method: string;
   readonly headers: Headers;
   readonly body: Uint8Array | null;
@@ -48,9 +52,10 @@ export async function sendPinnedRequest(request: PinnedRequest): Promise<Respons
   return new Response(boundedBody(message, request), { status, headers });
 }
 
-function send({
+async function send({
   url,
   addresses,
+  proxy,
   method,
   headers,
   body,
@@ -58,6 +63,8 @@ function send({
   authorities,
 }: PinnedRequest): Promise<IncomingMessage> {
   const host = url.hostname.replace(/^\[|\]$/g, '');
+  const [target = host] = addresses;
+  const tunnel = proxy === null ? null : await openTunnel(proxy, target, url.port || '443', signal);
   const options: RequestOptions = {
     method,
     host,
@@ -75,6 +82,8 @@ function send({
     lookup: pinnedLookup(addresses),
     ...(authorities !== undefined && { ca: [...authorities] }),
     ...(isIP(host) === 0 && { servername: host }),
+    // TLS with the host itself inside the tunnel: the proxy sees neither request nor response.
+    ...(tunnel !== null && { socket: tunnel as Socket }),
   };
   return new Promise((resolve, reject) => {
     const request: ClientRequest =
@@ -179,33 +188,4 @@ const NO_EGRESS: ReadonlySet<string> = new Set(['EAI_AGAIN', 'ENETUNREACH', 'ENE
 function isWithoutEgress(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.length > 0 && error.errors.every(isWithoutEgress);
   return error instanceof Error && 'code' in error && NO_EGRESS.has(String(error.code));
-}
-
-/** Why an outbound request failed. */
-export type OutboundErrorReason =
-  /** The SSRF guard blocked the URL or an address that its name resolves to. */
-  | 'address'
-  /** The name does not resolve, or the server does not respond. */
-  | 'unreachable'
-  /** This side has no name server that responds, no route, or no egress proxy: the other side was not even asked. */
-  | 'egress'
-  /** Request and response together took too long. */
-  | 'timeout'
-  /** The response is too large. */
-  | 'size'
-  /** The response has a content encoding that was not requested. */
-  | 'encoding';
-
-/**
- * Thrown by outbound requests. The message contains no address, so that it reveals nothing about the internal
- * network.
- */
-export class OutboundError extends Error {
-  override readonly name: string = 'OutboundError';
-  readonly reason: OutboundErrorReason;
-
-  constructor(reason: OutboundErrorReason, message: string, cause?: unknown) {
-    super(message, cause === undefined ? undefined : { cause });
-    this.reason = reason;
-  }
 }

@@ -1,6 +1,6 @@
 /** The error of a client metadata document that could not be fetched: the same for every cause that depends on its host. */
 import { ClientDocumentError } from '../../http/client-document-error.ts';
-import type { FetchJsonError } from './fetch-json.ts';
+import type { FetchJsonError } from './fetch-json-error.ts';
 
 /**
  * Status, content, time-out, connection and address are one error outside, or this server could be used to scan ports (SSRF). That

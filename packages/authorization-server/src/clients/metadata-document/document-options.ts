@@ -1,7 +1,19 @@
 /** Options of client ID metadata documents: the hosts whose documents are accepted. */
+import { type ClientMetadata, OAuthError, type RedirectPolicy } from '@portcullis/protocol';
 import type * as z from 'zod';
-import { booleanOr, lazy, list, type OptionReport, object, optional, text } from '../../option-schema.ts';
-import { type DocumentTrustPolicy, isHostPattern } from './document-url.ts';
+import {
+  booleanOr,
+  custom,
+  lazy,
+  list,
+  type OptionReport,
+  object,
+  optional,
+  record,
+  text,
+} from '../../option-schema.ts';
+import { readClientDocument } from './document-rules.ts';
+import { type DocumentTrustPolicy, isHostPattern, validateDocumentUrl } from './document-url.ts';
 
 /** Hosts whose client metadata documents are accepted. @see draft-ietf-oauth-client-id-metadata-document */
 export interface DocumentOptions {
@@ -9,6 +21,17 @@ export interface DocumentOptions {
   readonly hosts?: readonly string[];
   /** Never these. */
   readonly refusedHosts?: readonly string[];
+  /** Documents by value, which are used as they are and never fetched. */
+  readonly pinned?: readonly PinnedDocument[];
+}
+
+/** The members of a client metadata document; `client_id` is its URL. */
+export type PinnedDocument = Readonly<Record<string, unknown>>;
+
+/** Validated options. */
+export interface DocumentPolicy extends DocumentTrustPolicy {
+  /** Metadata of pinned documents, by URL. */
+  readonly pinned: ReadonlyMap<string, ClientMetadata>;
 }
 
 export const documentsSchema: () => z.ZodType<boolean | DocumentOptions> = lazy(() => {
@@ -17,6 +40,15 @@ export const documentsSchema: () => z.ZodType<boolean | DocumentOptions> = lazy(
     object<DocumentOptions>({
       hosts: optional(hosts(), 'only documents on these hosts', { defaultText: 'any host' }),
       refusedHosts: optional(hosts(), 'no documents on these hosts'),
+      pinned: optional(
+        list(
+          record(
+            custom('a JSON value', () => true),
+            'a client metadata document',
+          ),
+        ),
+        'documents that are used as they are and never fetched, for servers that cannot reach their hosts',
+      ),
     }),
   );
 });
@@ -24,11 +56,11 @@ export const documentsSchema: () => z.ZodType<boolean | DocumentOptions> = lazy(
 /** @returns `null`: no document is accepted */
 export function validateDocuments(
   options: boolean | DocumentOptions,
-  loopback: boolean,
+  rules: { readonly redirects: RedirectPolicy; readonly loopback: boolean },
   report: OptionReport,
-): DocumentTrustPolicy | null {
+): DocumentPolicy | null {
   if (options === false) return null;
-  const { hosts = null, refusedHosts = [] } = options === true ? {} : options;
+  const { hosts = null, refusedHosts = [], pinned = [] } = options === true ? {} : options;
   for (const [name, patterns] of Object.entries({ hosts: hosts ?? [], refusedHosts })) {
     if (report.isUnread('metadataDocuments', name)) continue;
     for (const pattern of patterns.filter((one) => !isHostPattern(one))) {
@@ -38,5 +70,33 @@ export function validateDocuments(
       );
     }
   }
-  return Object.freeze<DocumentTrustPolicy>({ hosts, refusedHosts, loopback });
+  const { loopback } = rules;
+  return Object.freeze<DocumentPolicy>({
+    hosts,
+    refusedHosts,
+    loopback,
+    pinned: validatePinned(pinned, rules, report),
+  });
+}
+
+function validatePinned(
+  documents: readonly PinnedDocument[],
+  rules: { readonly redirects: RedirectPolicy; readonly loopback: boolean },
+  report: OptionReport,
+): DocumentPolicy['pinned'] {
+  const pinned = new Map<string, ClientMetadata>();
+  for (const [index, document] of documents.entries()) {
+    const url = String(document['client_id']);
+    try {
+      const validated = validateDocumentUrl(url, { hosts: null, refusedHosts: [], loopback: rules.loopback });
+      if ('issue' in validated) throw new OAuthError('invalid_client', validated.issue);
+      if (pinned.has(url))
+        throw new OAuthError('invalid_client', `Another document has the client_id ${url}.`);
+      pinned.set(url, readClientDocument(url, document, rules));
+    } catch (error) {
+      if (!(error instanceof OAuthError)) throw error;
+      report.add(['metadataDocuments', 'pinned', String(index)], error.description);
+    }
+  }
+  return pinned;
 }

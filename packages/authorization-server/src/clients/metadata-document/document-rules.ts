@@ -8,7 +8,7 @@ import {
   readClientMetadata,
 } from '@portcullis/protocol';
 import { clientAssertionAlgorithms } from '../read-client-credentials.ts';
-import { FetchJsonError } from './fetch-json.ts';
+import { FetchJsonError } from './fetch-json-error.ts';
 
 /** A public document cannot contain a shared secret, so no other methods are allowed. */
 const METHODS: readonly ClientAuthenticationMethod[] = ['none', 'private_key_jwt'];

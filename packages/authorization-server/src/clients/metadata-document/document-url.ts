@@ -48,7 +48,8 @@ function isTrusted(host: string, { hosts, refusedHosts }: DocumentTrustPolicy): 
   return !named(refusedHosts) && (hosts === null || named(hosts));
 }
 
-function matchesHost(pattern: string, host: string): boolean {
+/** Whether a host matches a pattern: `app.example` exactly, or `*.app.example`. */
+export function matchesHost(pattern: string, host: string): boolean {
   return pattern.startsWith('*.') ? host.endsWith(pattern.slice(1)) : host === pattern;
 }
 

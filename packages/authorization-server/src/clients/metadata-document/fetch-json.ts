@@ -8,6 +8,7 @@ import {
 } from '@portcullis/http/outbound';
 import { outboundFetches } from '../../rate-limit/policies.ts';
 import { createFetchBudget } from './fetch-budget.ts';
+import { FetchJsonError, type RemoteIssue } from './fetch-json-error.ts';
 
 interface RemoteRequest {
   readonly url: string;
@@ -30,28 +31,6 @@ export type FetchJsonResult =
   | { readonly kind: 'found'; readonly json: unknown; readonly headers: Headers }
   /** The cached copy is still valid (304). */
   | { readonly kind: 'unchanged'; readonly headers: Headers };
-
-/**
- * Why a fetch failed: the budget is exhausted (`budget`), this server has no network (`egress`), the host is down (`outage`), it
- * withdrew the document (`gone`), or the URL or response is invalid (`unusable`).
- */
-export type RemoteIssue = 'budget' | 'egress' | 'outage' | 'gone' | 'unusable';
-
-/** A failed fetch. The reason is for the audit log only. */
-export class FetchJsonError extends Error {
-  override readonly name: string = 'RemoteError';
-  readonly issue: RemoteIssue;
-  readonly reason: string;
-  /** Seconds until the budget allows another fetch. */
-  readonly retryAfter: number;
-
-  constructor(issue: RemoteIssue, reason: string, retryAfter = 5) {
-    super(reason);
-    this.issue = issue;
-    this.reason = reason;
-    this.retryAfter = retryAfter;
-  }
-}
 
 /** @throws FetchJsonError */
 export type FetchJson = (request: RemoteRequest) => Promise<FetchJsonResult>;

@@ -1,6 +1,6 @@
 /** Resolves clients by their Client ID Metadata Document: from the cached copy or by a fetch, as a single flight. */
 import { hash } from 'node:crypto';
-import { OAuthError } from '@portcullis/protocol';
+import { type ClientMetadata, OAuthError } from '@portcullis/protocol';
 import type { ServerContext } from '../../context.ts';
 import { createLruCache } from '../../lru-cache.ts';
 import { RENEWAL_PAUSE } from '../../rate-limit/policies.ts';
@@ -8,9 +8,11 @@ import { createSingleFlight } from '../../single-flight.ts';
 import type { ClientMetadataDocumentRecord } from '../../store/index.ts';
 import type { ResolvedClient } from '../client.ts';
 import { toClientDocumentError } from './document-error.ts';
+import type { DocumentPolicy } from './document-options.ts';
 import { readClientDocument } from './document-rules.ts';
-import { type DocumentTrustPolicy, validateDocumentUrl } from './document-url.ts';
-import { type FetchJson, FetchJsonError, type FetchJsonResult } from './fetch-json.ts';
+import { validateDocumentUrl } from './document-url.ts';
+import type { FetchJson, FetchJsonResult } from './fetch-json.ts';
+import { FetchJsonError } from './fetch-json-error.ts';
 import { type FreshnessPolicy, freshnessLifetime } from './http-cache-freshness.ts';
 
 /** Bytes. A document SHOULD NOT be larger. @see draft-ietf-oauth-client-id-metadata-document §6.6 */
@@ -35,7 +37,7 @@ export type ResolveDocumentClient = (
   site: string | null,
 ) => Promise<ResolvedClient>;
 
-/** @param trust hosts whose documents are accepted */
+/** @param trust hosts whose documents are accepted, and pinned documents */
 export function createResolveDocumentClient(
   {
     store,
@@ -43,7 +45,7 @@ export function createResolveDocumentClient(
     events,
     options: { redirects, outbound },
   }: Pick<ServerContext, 'store' | 'clock' | 'events' | 'options'>,
-  trust: DocumentTrustPolicy,
+  trust: DocumentPolicy,
   fetchJson: FetchJson,
 ): ResolveDocumentClient {
   /** Documents whose last fetch by this process failed. */
@@ -54,6 +56,8 @@ export function createResolveDocumentClient(
   const singleFlight = createSingleFlight<ClientMetadataDocumentRecord>(outbound.timeout);
 
   return async (id, purpose, site) => {
+    const pinned = trust.pinned.get(id);
+    if (pinned !== undefined) return toResolvedClient(pinnedCopy(id, pinned));
     const validated = validateDocumentUrl(id, trust);
     if ('issue' in validated) throw new OAuthError('invalid_client', validated.issue);
     const copy = await store.findClientMetadataDocument(id);
@@ -126,8 +130,7 @@ export function createResolveDocumentClient(
     if (result.kind === 'unchanged' && copy !== null) return { ...copy, ...times };
     const json = result.kind === 'found' ? result.json : null;
     const metadata = readClientDocument(url, json, { redirects, loopback: trust.loopback });
-    const digest = hash('sha256', JSON.stringify(metadata), 'base64url');
-    return { url, metadata, digest, ...readValidators(result.headers), ...times };
+    return { url, metadata, digest: digestOf(metadata), ...readValidators(result.headers), ...times };
   }
 }
 
@@ -135,12 +138,21 @@ function isGone(error: unknown): boolean {
   return error instanceof FetchJsonError && error.issue === 'gone';
 }
 
+function digestOf(metadata: ClientMetadata): string {
+  return hash('sha256', JSON.stringify(metadata), 'base64url');
+}
+
+/** A pinned document has no row in the store, so its use is recorded nowhere. */
+function pinnedCopy(url: string, metadata: ClientMetadata) {
+  return { url, metadata, digest: digestOf(metadata), lastUsedAt: Number.POSITIVE_INFINITY };
+}
+
 function toResolvedClient({
   url,
   metadata,
   digest,
   lastUsedAt,
-}: ClientMetadataDocumentRecord): ResolvedClient {
+}: Pick<ClientMetadataDocumentRecord, 'url' | 'metadata' | 'digest' | 'lastUsedAt'>): ResolvedClient {
   const origin = 'metadata-document';
   return { id: url, origin, metadata, secretHash: null, digest, registeredAt: null, lastUsedAt };
 }

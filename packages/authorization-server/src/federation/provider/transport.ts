@@ -108,6 +108,7 @@ function createProviderFetch(
     allowLoopback: urls.some(({ hostname }) => isLoopbackHost(hostname)),
     allowedPrivateOrigins: urls.map(({ origin }) => origin),
     timeout: outbound.timeout,
+    ...(outbound.proxy !== null && { proxy: outbound.proxy }),
     maxBytes: MAX_RESPONSE_BYTES,
   });
   return async (input, init) => {

@@ -1,0 +1,81 @@
+/** Egress proxy: tunnels by CONNECT, to addresses that were checked here, or to names that the operator allows. */
+import type { IncomingMessage } from 'node:http';
+import { isIP } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { loadNodeHttps, nodeHttp } from '../node/node-http.ts';
+import { OutboundError } from './outbound-error.ts';
+
+/** The way out of a network without direct egress. Loopback hosts are never reached through it. */
+export interface EgressProxy {
+  /** `http:` or `https:`, with user and password if it asks for them. */
+  readonly url: string;
+  /** Hosts that are reached without it, with their subdomains, as in `NO_PROXY`: `internal.example`, `.example`, or `*` for all. */
+  readonly bypass?: readonly string[];
+  /**
+   * Whether the proxy may resolve a host name. Names that untrusted sources chose must not be: one that resolves to a private
+   * address of the proxy's network would bypass the SSRF guard. Names of `allowedPrivateOrigins` always may be.
+   */
+  readonly mayResolve?: (hostname: string) => boolean;
+}
+
+/** Whether requests to a host go through the proxy. */
+export function usesProxy(hostname: string, { bypass = [] }: EgressProxy): boolean {
+  return !bypass.some((pattern) => {
+    const domain = pattern.toLowerCase().replace(/^\*?\./, '');
+    return domain === '*' || hostname === domain || hostname.endsWith(`.${domain}`);
+  });
+}
+
+/**
+ * Opens a tunnel. That the proxy itself cannot be reached, or refuses this server, is `egress`; that it does not reach the target is
+ * `unreachable`.
+ * @param target a host name, or an address
+ * @throws OutboundError
+ */
+export async function openTunnel(
+  proxy: string,
+  target: string,
+  port: string,
+  signal: AbortSignal,
+): Promise<Duplex> {
+  const { protocol, hostname, port: proxyPort, username, password } = new URL(proxy);
+  const authority = `${isIP(target) === 6 ? `[${target}]` : target}:${port}`;
+  const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  const options = {
+    method: 'CONNECT',
+    host: hostname.replace(/^\[|\]$/g, ''),
+    port: proxyPort || (protocol === 'https:' ? 443 : 80),
+    path: authority,
+    headers: {
+      host: authority,
+      ...(username !== '' && {
+        'proxy-authorization': `Basic ${Buffer.from(credentials).toString('base64')}`,
+      }),
+    },
+    agent: false,
+    signal,
+  } as const;
+  const request = protocol === 'https:' ? loadNodeHttps().request(options) : nodeHttp.request(options);
+  return new Promise((resolve, reject) => {
+    const fail = (cause?: unknown) =>
+      reject(new OutboundError('egress', 'The egress proxy could not be reached.', cause));
+    request.once('connect', ({ statusCode = 0 }: IncomingMessage, socket: Duplex, head: Buffer) => {
+      // Node gives the socket away with this event, so an abort has to end it here.
+      signal.addEventListener('abort', () => socket.destroy(), { once: true });
+      const issue = tunnelIssue(statusCode);
+      if (issue === null && head.length === 0) return resolve(socket);
+      socket.destroy();
+      reject(issue ?? new OutboundError('unreachable', 'The egress proxy sent data before the target.'));
+    });
+    request.once('error', fail);
+    request.once('close', () => fail());
+    request.end();
+  });
+}
+
+function tunnelIssue(status: number): OutboundError | null {
+  if (status >= 200 && status < 300) return null;
+  return status === 407
+    ? new OutboundError('egress', 'The egress proxy asks for other credentials (407).')
+    : new OutboundError('unreachable', `The egress proxy did not connect (${status}).`);
+}
