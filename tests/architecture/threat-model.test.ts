@@ -1,4 +1,4 @@
-/** Every row of the threat model names an existing test. */
+/** Every row of the threat model, and every promise, names an existing test. */
 import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { findUnshown } from './threat-rows.ts';
@@ -10,7 +10,7 @@ const PLACES = [
   'docs/mutation.md',
 ];
 
-describe('docs/threat-model.md', () => {
+describe('docs/threat-model.md and SECURITY.md', () => {
   const tests = PLACES.flatMap((place) => globSync(place)).map((path) => ({
     path,
     text: readFileSync(path, 'utf8'),
@@ -19,6 +19,12 @@ describe('docs/threat-model.md', () => {
   it('names tests that there are, for every threat', () => {
     expect(tests.length).toBeGreaterThan(200);
     expect(findUnshown(readFileSync('docs/threat-model.md', 'utf8'), tests)).toEqual([]);
+  });
+
+  it('names tests that there are, for every promise', () => {
+    const page = readFileSync('SECURITY.md', 'utf8');
+    expect(page.match(/^\| (?!promise)[^|]+\|/gm)?.length).toBeGreaterThan(6);
+    expect(findUnshown(page, tests)).toEqual([]);
   });
 });
 

@@ -23,6 +23,9 @@ export function findUnshown(page: string, tests: readonly TestFile[]): readonly 
   });
 }
 
+/** First cells of the heads of tables. */
+const HEADS: readonly string[] = ['threat', 'promise'];
+
 /** The rows of tables of three columns, without their heads. */
 function rowsOf(page: string): readonly (readonly string[])[] {
   return page
@@ -30,7 +33,7 @@ function rowsOf(page: string): readonly (readonly string[])[] {
     .filter((line) => line.startsWith('|'))
     .map((line) => line.split(/(?<!\\)\|/).slice(1, -1))
     .map((cells) => cells.map((cell) => cell.trim()))
-    .filter(([first = '']) => first !== 'threat' && !/^-+$/.test(first));
+    .filter(([first = '']) => !HEADS.includes(first) && !/^-+$/.test(first));
 }
 
 /** `file`: title, title; `file` and `file`: title. A command is a claim without files. */

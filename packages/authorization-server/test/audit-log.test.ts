@@ -3,7 +3,7 @@ import { openStore } from '@portcullis/store';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createAuditLog } from '../src/audit/audit-log.ts';
 import { basic, CLIENTS, redemption, refreshing } from './server-under-test.ts';
-import { CHALLENGE, EMAIL, PASSWORD, requestOf, setScene, VERIFIER } from './visitor.ts';
+import { CHALLENGE, decide, EMAIL, PASSWORD, requestOf, setScene, VERIFIER } from './visitor.ts';
 
 afterEach(() => {
   vi.useRealTimers();
@@ -85,7 +85,13 @@ describe('the audit log', () => {
 
   it('[S-STORE-1] the audit log and the event stream hold no secret, whatever happened', async () => {
     const t = await setScene();
-    const secrets = new Set<string>([PASSWORD, VERIFIER, 'wrong password here', 'guessed-secret']);
+    const secrets = new Set<string>([
+      PASSWORD,
+      VERIFIER,
+      'state-canary',
+      'wrong password here',
+      'guessed-secret',
+    ]);
     for (const { client_secret: secret } of CLIENTS as { client_secret?: string }[]) {
       if (secret !== undefined) secrets.add(secret);
     }
@@ -112,6 +118,13 @@ describe('the audit log', () => {
     for (const name of ['client_secret', 'registration_access_token']) {
       if (registered[name] !== undefined) secrets.add(String(registered[name]));
     }
+    const second = (await decide(t.visitor, requestOf())).left?.searchParams.get('code') ?? '';
+    const mistaken = { ...redemption(second, VERIFIER, 'web'), client_secret: 'web-secret' };
+    await t.post('/token', { ...mistaken, client_id: 'nightly', client_secret: 'nightly-secret' });
+    await t.post('/token', { ...mistaken, redirect_uri: 'https://other.example/cb' });
+    await t.post('/token', { ...mistaken, code_verifier: `not-${VERIFIER}` });
+    secrets.add(second);
+    for (const cookie of t.visitor.cookies.values()) secrets.add(cookie);
     await t.send(`/authorize?client_id=${code}&code_challenge=${CHALLENGE}`);
 
     const log = JSON.stringify([await logOf(t), t.events]);

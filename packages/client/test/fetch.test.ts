@@ -10,24 +10,28 @@ describe('where the token goes', () => {
   it('[C-TOK-1 C-TOK-5] sends the token to the server and to no other origin', async () => {
     const world = await createWorld();
     const other = await openParty();
-    other.on('GET /', { body: 'hello' });
     const client = world.client();
     await client.fetch(world.serverUrl);
-    expect(await (await client.fetch(`${other.origin}/`)).text()).toBe('hello');
-    expect(other.log[0]?.headers.has('authorization')).toBe(false);
+    // The same path at another origin is another server.
+    for (const path of ['/', '/mcp', '/mcp/tools']) {
+      other.on(`GET ${path}`, { body: 'hello' });
+      expect(await (await client.fetch(`${other.origin}${path}`)).text()).toBe('hello');
+    }
+    expect(other.log.map(({ headers }) => headers.has('authorization'))).toEqual([false, false, false]);
     expect(authorizations(world)).toEqual([false, true]);
   });
 
   it('[C-BEAR-60] follows no redirect to another origin, neither with the token nor without it', async () => {
     const world = await createWorld();
     const other = await openParty();
-    other.on('/', { body: 'caught' });
-    world.server.on('/mcp/away', { status: 307, headers: { location: `${other.origin}/` } });
     const client = world.client();
     await client.fetch(world.serverUrl);
-    expect(
-      await codeOf(client.fetch(`${world.server.origin}/mcp/away`, { method: 'POST', body: 'private' })),
-    ).toBe('redirected');
+    for (const path of ['/', '/mcp']) {
+      other.on(path, { body: 'caught' });
+      world.server.on('/mcp/away', { status: 307, headers: { location: `${other.origin}${path}` } });
+      const sent = client.fetch(`${world.server.origin}/mcp/away`, { method: 'POST', body: 'private' });
+      expect(await codeOf(sent)).toBe('redirected');
+    }
     expect(other.log).toEqual([]);
   });
 
