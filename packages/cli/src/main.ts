@@ -1,5 +1,6 @@
 /** The command `portcullis`. */
 import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { limitMemoryGrowth } from './memory-limits.ts';
 import type { ProcessContext } from './process-context.ts';
 import { run } from './program.ts';
@@ -10,6 +11,8 @@ const manifest: { readonly version: string } = JSON.parse(
   readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
 );
 
+const isSource = import.meta.url.endsWith('.ts');
+
 const processContext: ProcessContext = {
   environment: process.env,
   folder: process.cwd(),
@@ -18,8 +21,15 @@ const processContext: ProcessContext = {
   complain: (line) => process.stderr.write(`portcullis: ${line}\n`),
   styled: process.stdout.isTTY && process.stdout.hasColors(),
   version: manifest.version,
-  // From sources it is an npm script of the clone; built, an installed command.
-  command: import.meta.url.endsWith('.ts') ? 'npm run portcullis --' : 'npx portcullis',
+  // From sources it is an npm script of the clone, without npm's own lines; built, an installed command.
+  command: isSource ? 'npm run -s portcullis --' : 'npx portcullis',
+  launch: isSource
+    ? [
+        process.execPath,
+        '--conditions=portcullis-source',
+        fileURLToPath(new URL('../bin.js', import.meta.url)),
+      ]
+    : ['npx', '-y', '@portcullis/cli'],
 };
 
 endQuietly(process.stdout);

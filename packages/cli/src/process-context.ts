@@ -1,4 +1,5 @@
 /** The parts of the process that commands use. */
+import type { LaunchCommand } from './client/host-configuration.ts';
 import type { Streams } from './terminal/terminal.ts';
 
 export interface ProcessContext {
@@ -13,6 +14,8 @@ export interface ProcessContext {
   /** Whether output goes to a terminal with colours. */
   readonly styled: boolean;
   readonly version: string;
-  /** How to run this program again. */
+  /** How a user runs this program again, from its folder. */
   readonly command: string;
+  /** How another program starts it, from any folder and with nothing else on standard output. */
+  readonly launch: LaunchCommand;
 }

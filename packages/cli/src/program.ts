@@ -45,7 +45,7 @@ export async function run(args: readonly string[], processContext: ProcessContex
     if (error instanceof CommanderError) return error.exitCode;
     // Loaded only on failure, so that a server does not load client code at startup.
     const { exitCodeOf, hintFor } = await import('./client/exit-codes.ts');
-    const lines = error instanceof SettingsError ? error.issues : [reasonOf(error), hintFor(error)];
+    const lines = error instanceof SettingsError ? error.issues : [reasonOf(error), hintFor(error, args)];
     for (const line of lines.filter((line) => line !== '')) processContext.complain(line);
     return exitCodeOf(error);
   }

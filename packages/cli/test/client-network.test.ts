@@ -183,7 +183,7 @@ it('T149 tools says why it starts a sign-in', async () => {
   expect(errors).toContain(`Signing in at ${world.issuer}, because there is no session yet.`);
   expect(errors).not.toContain('--new-registration');
   const again = await computer.run(['login', world.serverUrl]);
-  expect(again.errors).toContain(`npm run portcullis -- login ${world.serverUrl} --new-registration`);
+  expect(again.errors).toContain(`npm run -s portcullis -- login ${world.serverUrl} --new-registration`);
   world.tokens.clear();
   world.refreshTokens.clear();
   const ended = (await computer.run(['tools', world.serverUrl])).errors;

@@ -178,5 +178,6 @@ it('login --no-browser suggests other options when no valid URL is pasted', asyn
     input: 'x\nx\nx\n',
   });
   expect(code).toBe(3);
-  expect(errors).toContain('Run it again with --no-browser if no browser can be opened, or with --device');
+  expect(errors).toContain('Run it again with --device to sign in on another device');
+  expect(errors).not.toContain('with --no-browser');
 });

@@ -96,7 +96,7 @@ describe('a session', () => {
     expect([refused.code, refused.output]).toEqual([2, '']);
     expect(refused.errors).toContain('The server requires additional scopes: notes:write.');
     expect(refused.errors).toContain(
-      `The call requires notes:write: run this again with --step-up, or sign in with npm run portcullis -- login ${server.resource} --account work --scope notes:read notes:write`,
+      `The call requires notes:write: run this again with --step-up, or sign in with npm run -s portcullis -- login ${server.resource} --account work --scope notes:read notes:write`,
     );
     expect(computer.opened()).toHaveLength(before);
 
@@ -173,7 +173,7 @@ describe('a session', () => {
     );
     const gone = await run(['token', server.resource, '--account', 'work']);
     expect([gone.code, gone.output]).toEqual([3, '']);
-    expect(gone.errors).toContain(`npm run portcullis -- login ${server.resource} --account work`);
+    expect(gone.errors).toContain(`npm run -s portcullis -- login ${server.resource} --account work`);
     expect((await run(['token', server.resource])).code).toBe(0);
   });
 });
@@ -279,7 +279,7 @@ describe('with a scripted server', () => {
     expect(errors).toContain(`There is no MCP server at ${world.server.origin}${path}${hint}\n`);
   });
 
-  it('call suggests --scope when a scope is invalid', async () => {
+  it('call says that the scopes of --scope are the problem when one is invalid', async () => {
     const secret = { PORTCULLIS_CLIENT_SECRET: 'kept-in-a-file-and-nowhere-else-0123456789' };
     const words = ['call', server.resource, 'whoami', '--application', '--client-id', 'report'];
     const ask = (scope: string) =>
@@ -287,7 +287,7 @@ describe('with a scripted server', () => {
     const { code, errors } = await ask('nothing');
     expect([code, errors]).toEqual([
       3,
-      expect.stringContaining('Request scopes that this client is registered for with --scope'),
+      expect.stringContaining('This client is not registered for the scopes of --scope: request others'),
     ]);
     expect((await ask('notes:read')).code).toBe(0);
   });
@@ -459,7 +459,7 @@ describe('exit codes', () => {
       'revision must be',
     ],
     ['an unreachable server', ['login', 'http://127.0.0.1:9/mcp'], 4, 'could not be reached'],
-    ['a missing session', ['token', 'https://example.com/mcp'], 3, 'Sign in: npm run portcullis -- login'],
+    ['a missing session', ['token', 'https://example.com/mcp'], 3, 'Sign in: npm run -s portcullis -- login'],
     ['an invalid port', ['login', 'https://example.com/mcp', '--port', '99999'], 1, 'must be a port'],
   ])('a command reports %s in one line with its exit code', async (_what, args, code, words) => {
     const ended = await run(args);

@@ -1,6 +1,9 @@
 /** `portcullis connect`, the stdio bridge, between official MCP clients and a protected server, real or scripted. */
+import { spawn } from 'node:child_process';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { text } from 'node:stream/consumers';
 import * as two from '@modelcontextprotocol/client';
 import { StdioClientTransport as TransportTwo } from '@modelcontextprotocol/client/stdio';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
@@ -8,14 +11,15 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { owner, type Portcullis, startPortcullis } from '../../../tests/support/portcullis.ts';
 import { createUser } from '../../../tests/support/user.ts';
-import { type Computer, createComputer, main } from './support/command.ts';
+import { createWorld } from '../../client/test/support/world.ts';
+import { type Computer, createComputer, followRedirects, main } from './support/command.ts';
 import { bridgeTransport, startBridge } from './support/in-process-bridge.ts';
 
 const info = { name: 'test', version: '1.0.0' };
 const computers: Computer[] = [];
 
-function newComputer(): Computer {
-  const computer = createComputer(createUser(owner));
+function newComputer(user = createUser(owner)): Computer {
+  const computer = createComputer(user);
   computers.push(computer);
   return computer;
 }
@@ -110,12 +114,48 @@ describe('with a real server', () => {
       {
         jsonrpc: '2.0',
         id: 'first',
-        error: { code: -32000, message: expect.stringContaining('npm run portcullis -- login') },
+        error: { code: -32000, message: expect.stringContaining('npm run -s portcullis -- login') },
       },
     ]);
     expect(errors).toContain('is not an MCP message');
     expect([code, computer.opened().length]).toEqual([0, 0]);
   });
+});
+
+it('the configuration of `connect --help` starts a bridge from any folder, with nothing but JSON-RPC on standard output', async () => {
+  const { url } = await script((seen, response) => begin(seen, response, 's1'));
+  const { output: help } = await newComputer().runProcess(['connect', '--help']);
+  const { mcpServers } = JSON.parse(help.slice(help.indexOf('\n{')));
+  const { command, args } = mcpServers.example;
+  const child = spawn(command, [...args.slice(0, -1), url], {
+    cwd: tmpdir(),
+    env: newComputer().environment,
+    stdio: ['pipe', 'pipe', 'ignore'],
+  });
+  const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: info };
+  child.stdin.end(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params })}\n`);
+  expect(JSON.parse(await text(child.stdout))).toMatchObject({
+    id: 1,
+    result: { serverInfo: { name: 'scripted' } },
+  });
+});
+
+it('connect --no-browser names the scopes that the session lacks, and the sign-in that adds them', async () => {
+  const world = await createWorld({ challengeScopes: 'notes:read' });
+  const computer = newComputer(followRedirects);
+  await computer.run(['login', world.serverUrl]);
+  world.server.on('/mcp', {
+    status: 403,
+    headers: { 'www-authenticate': 'Bearer error="insufficient_scope", scope="notes:write"' },
+  });
+  const { output } = await computer.runProcess(['connect', world.serverUrl, '--no-browser'], {
+    input: '{"jsonrpc":"2.0","id":7,"method":"tools/list"}\n',
+  });
+  const { message } = JSON.parse(output).error;
+  expect(message).toContain('The session lacks notes:write');
+  expect(message).toMatch(/login \S+ --scope notes:read notes:write$/);
+  expect(message).not.toMatch(/no session|--no-browser|--step-up/);
+  expect(computer.opened()).toHaveLength(1);
 });
 
 interface Seen {

@@ -190,6 +190,11 @@ it('doctor reports no success for steps after the user denies access', async () 
   ]);
 });
 
+function textOf(report: Report): string {
+  const plain = (text: string) => text;
+  return reportText(report, { bold: plain, faint: plain, good: plain, bad: plain, doubtful: plain });
+}
+
 /** The errors, as requirement and owner. */
 function issues({ findings }: Report): readonly string[] {
   return findings
@@ -392,6 +397,102 @@ describe('with a scripted server', () => {
     },
   );
 
+  const mcpResult = { jsonrpc: '2.0', id: 1, result: { protocolVersion: '2025-11-25', capabilities: {} } };
+  const page = { headers: { 'content-type': 'text/html; charset=utf-8' }, body: '<h1>Welcome</h1>' };
+  const withoutMetadata: WorldSettings = { resourceMetadata: false, serverMetadata: false };
+
+  it.each([
+    {
+      description: 'an open MCP server',
+      change: ({ server }: World) => server.on('/mcp', { body: mcpResult }),
+      message: 'This is an MCP server without authorization: it answers requests without a token.',
+      remedy: 'Leave it as it is if everybody may use it.',
+      owner: 'server',
+    },
+    {
+      description: 'an open MCP server that refuses the first message with a JSON-RPC error',
+      change: ({ server }: World) =>
+        server.on('/mcp', {
+          status: 400,
+          body: { jsonrpc: '2.0', id: null, error: { code: -32000, message: 'x' } },
+        }),
+      message: 'This is an MCP server without authorization',
+      remedy: '',
+      owner: 'server',
+    },
+    {
+      description: 'a web page',
+      change: ({ server }: World) => server.on('/mcp', page),
+      message: 'This is a web page, not an MCP server.',
+      remedy: 'Check the path, which is often /mcp.',
+      owner: 'you',
+    },
+    {
+      description: 'a mistyped path beside a protected server',
+      path: '/mpc',
+      change: () => undefined,
+      message: 'There is no MCP server at this address: it answered with status 404.',
+      remedy: '/mcp?',
+      owner: 'you',
+    },
+    {
+      description: 'a mistyped path beside an open server',
+      path: '/',
+      change: ({ server }: World) => server.on('/mcp', { body: mcpResult }),
+      message: 'There is no MCP server at this address: it answered with status 404.',
+      remedy: '/mcp?',
+      owner: 'you',
+    },
+    {
+      description: 'a redirect to another address',
+      change: ({ server }: World) => server.on('/mcp', { status: 308, headers: { location: '/v2/mcp' } }),
+      message: '/v2/mcp, which clients do not follow',
+      remedy: 'Pass the address of the MCP server itself.',
+      owner: 'you',
+    },
+    {
+      description: 'another API',
+      change: ({ server }: World) => server.on('/mcp', { body: { hello: 'there' } }),
+      message: 'There is no MCP server at this address: it answered with application/json.',
+      remedy: 'Check the path',
+      owner: 'you',
+    },
+  ])('doctor recognizes $description and examines nothing else', async ({ change, path, ...expected }) => {
+    const world = await createWorld(withoutMetadata);
+    change(world);
+    const client = { serverUrl: `${world.server.origin}${path ?? '/mcp'}` };
+    const report = await examine({ client, signIn: false, version: '1' });
+    expect(report.findings).toMatchObject([
+      {
+        severity: 'error',
+        requirement: null,
+        owner: expected.owner,
+        message: expect.stringContaining(expected.message),
+        remedy: expect.stringContaining(expected.remedy),
+      },
+    ]);
+    expect(report.steps.map(({ state }) => state)).toEqual(['failed', ...Array(6).fill('skipped')]);
+    expect(world.as.log).toEqual([]);
+    const text = textOf(report);
+    expect(text.indexOf(expected.message)).toBeGreaterThan(-1);
+    expect(text.indexOf(expected.message)).toBeLessThan(text.indexOf('ERROR request'));
+    expect(text.indexOf(expected.message)).toBeLessThan(text.indexOf('Decisions'));
+  });
+
+  it('doctor calls a server out of order temporary', async () => {
+    const world = await createWorld();
+    world.server.on('/mcp', { status: 503 });
+    const report = await look(world);
+    expect(report.findings).toMatchObject([{ temporary: true, owner: 'server', requirement: null }]);
+  });
+
+  it('doctor prints each error before its requirement, and all before its steps and decisions', async () => {
+    const world = await createWorld({ metadata: { issuer: 'https://elsewhere.example' } });
+    const text = textOf(await look(world));
+    expect(text).toMatch(/^http\S+\n\nErrors\n {2}The metadata of \S+ says .*\[AS-META-60/);
+    expect(text.indexOf('Warnings')).toBeLessThan(text.indexOf('ok    request'));
+  });
+
   it('doctor blames the network for an unreachable server', async () => {
     const client = { serverUrl: 'http://127.0.0.1:9/mcp' };
     const report = await examine({ client, signIn: false, version: '1' });
@@ -449,8 +550,7 @@ describe('with a scripted server', () => {
       headers: { 'www-authenticate': 'Bearer error="<script>alert(1)</script>"' },
     });
     const report = await look(world);
-    const plain = (text: string) => text;
-    const text = reportText(report, { bold: plain, faint: plain, good: plain, bad: plain, doubtful: plain });
+    const text = textOf(report);
     expect(text.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u);
     const page = reportHtml(report);
     expect(page.replaceAll('\n', '')).not.toMatch(/<script|<img|[\p{Cc}\p{Cf}]/u);

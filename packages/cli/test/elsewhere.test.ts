@@ -98,7 +98,9 @@ describe('for two servers elsewhere', () => {
       `${greeter}  (Greeter)`,
       `${files}  (Files)`,
       `${issuer}/connections`,
-      `npm run portcullis -- connect ${greeter}`,
+      `npm run -s portcullis -- tools ${greeter}`,
+      `"${greeter}"`,
+      `"${files}"`,
     ]) {
       expect(announced()).toContain(text);
     }

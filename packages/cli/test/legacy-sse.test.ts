@@ -2,9 +2,8 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { afterEach, expect, it } from 'vitest';
-import { createUser } from '../../../tests/support/user.ts';
 import type { Report } from '../src/doctor/report.ts';
-import { type Computer, createComputer, main } from './support/command.ts';
+import { type Computer, createComputer, followRedirects, main } from './support/command.ts';
 import { bridgeTransport, startBridge } from './support/in-process-bridge.ts';
 import { type SseServer, type SseServerSettings, startSseServer } from './support/sse-server.ts';
 
@@ -19,13 +18,8 @@ async function start(settings?: SseServerSettings): Promise<SseServer> {
   return server;
 }
 
-/** A user's computer whose browser follows every redirect at once. */
 function newComputer(): Computer {
-  const computer = createComputer({
-    ...createUser({ email: '', password: '' }),
-    authorize: async (url) =>
-      new URL((await fetch(url, { redirect: 'manual' })).headers.get('location') ?? ''),
-  } as Parameters<typeof createComputer>[0]);
+  const computer = createComputer(followRedirects);
   opened.push(computer);
   return computer;
 }

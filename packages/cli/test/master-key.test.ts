@@ -8,7 +8,7 @@ import { type FoundKey, findMasterKey } from '../src/server/master-key.ts';
 import { resolveSettings } from '../src/settings/resolve.ts';
 import type { SettingName } from '../src/settings/schema.ts';
 
-const COMMAND = 'npm run portcullis --';
+const COMMAND = 'npm run -s portcullis --';
 
 /** A store without keys. */
 const NOTHING_ENCRYPTED = { listSigningKeys: async () => [] };
@@ -87,7 +87,7 @@ describe('a lost key file', () => {
     const settings = await resolveSettings({ flags: { keyFile: 'my.key' }, environment: {}, folder });
     const encrypted = { listSigningKeys: async () => [{} as SigningKeyRecord] };
     await expect(findMasterKey(settings, { folder, command: COMMAND }, encrypted)).rejects.toThrow(
-      /^PORTCULLIS_KEY_FILE \(--key-file\) is my\.key, which is missing, though .* restore it from your backup.*, npm run portcullis -- keys discard /,
+      /^PORTCULLIS_KEY_FILE \(--key-file\) is my\.key, which is missing, though .* restore it from your backup.*, npm run -s portcullis -- keys discard /,
     );
     expect(readdirSync(folder)).toEqual([]);
     const { bytes } = await find({ keyFile: 'my.key' });

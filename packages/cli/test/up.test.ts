@@ -88,6 +88,12 @@ async function callTool(
   });
 }
 
+/** An entry of `mcpServers`. */
+interface Entry {
+  readonly command: string;
+  readonly args: readonly string[];
+}
+
 describe('a running server', () => {
   let portcullis: Portcullis;
   /** What it said before anybody asked it for anything. */
@@ -110,6 +116,10 @@ describe('a running server', () => {
     ]) {
       expect(output).toContain(text);
     }
+    const snippet = /^ {2}\{\n[\s\S]*?^ {2}\}$/m.exec(output)?.[0] ?? '';
+    const [entry] = Object.values<Entry>(JSON.parse(snippet).mcpServers);
+    expect(entry?.args.slice(-2)).toEqual(['connect', `${portcullis.url}/mcp`]);
+    expect(entry?.args.join(' ')).not.toContain('npm');
     expect(output).toMatch(new RegExp(`\nready ${portcullis.url}\n$`));
     expect(output).not.toContain('\x1b');
     // Without an identity provider there is nothing to register.
@@ -341,6 +351,7 @@ async function tryStart(
       styled: false,
       version: '0.0.0',
       command: 'portcullis',
+      launch: ['portcullis'],
     });
     await running.stop(0);
   } catch (error) {

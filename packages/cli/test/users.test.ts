@@ -117,7 +117,7 @@ describe('portcullis users', () => {
     const refusals: readonly (readonly [readonly string[], string])[] = [
       [
         ['add', 'ada@example.com'],
-        'There is already an account for ada@example.com. For another link, run npm run portcullis -- users reset ada@example.com',
+        'There is already an account for ada@example.com. For another link, run npm run -s portcullis -- users reset ada@example.com',
       ],
       [['add', 'ada'], 'must be an address'],
       [['disable', 'eve@example.com'], 'There is no account for eve@example.com'],

@@ -73,12 +73,14 @@ interface AdvisedUser {
   readonly command: string;
   /** Scopes of the session. */
   readonly scopes: Scopes;
+  /** Whether --step-up was given. */
+  readonly stepUp: boolean;
 }
 
 /** What a user can do about an HTTP error of the server. */
 export function adviceForUser(
   { status, message, missing }: HttpResponseError,
-  { server, account, command, scopes }: AdvisedUser,
+  { server, account, command, scopes, stepUp }: AdvisedUser,
 ): string {
   const code = exitCodeOfStatus(status);
   const reason = message.replace(/\.$/, '');
@@ -86,7 +88,10 @@ export function adviceForUser(
   if (code === exitCodes.signIn) return `${reason}, although you are signed in. Sign in again: ${signIn}`;
   if (code === exitCodes.toolFailed && missing.length > 0) {
     const all = unionScopes(scopes, missing).map(cleanLine).join(' ');
-    return `${reason}. The call requires ${missing.map(cleanLine).join(' ')}: run this again with --step-up, or sign in with ${signIn} --scope ${all}`;
+    const again = stepUp
+      ? 'the authorization server did not grant it with --step-up. Sign in'
+      : 'run this again with --step-up, or sign in';
+    return `${reason}. The call requires ${missing.map(cleanLine).join(' ')}: ${again} with ${signIn} --scope ${all}`;
   }
   return generalAdvice(code, reason, server);
 }
@@ -97,12 +102,14 @@ interface AdvisedApplication {
   readonly clientId: string;
   /** Scopes of --scope; `null` for those that the server names. */
   readonly named: Scopes | null;
+  /** Whether --step-up was given. */
+  readonly stepUp: boolean;
 }
 
 /** What the operator of an application can do, whose scopes depend on its registration rather than on a sign-in. */
 export function adviceForApplication(
   { status, message, missing }: HttpResponseError,
-  { server, clientId, named }: AdvisedApplication,
+  { server, clientId, named, stepUp }: AdvisedApplication,
 ): string {
   const code = exitCodeOfStatus(status);
   const reason = message.replace(/\.$/, '');
@@ -112,7 +119,7 @@ export function adviceForApplication(
   if (code !== exitCodes.toolFailed || missing.length === 0) return generalAdvice(code, reason, server);
   const lacks = missing.map(cleanLine).join(' ');
   const forgotten = named !== null && missing.some((scope) => !named.includes(scope));
-  const name = forgotten ? `Add it to --scope, or use --step-up. ` : '';
+  const name = forgotten ? `Add it to --scope${stepUp ? '' : ', or use --step-up'}. ` : '';
   const registration = `${forgotten ? 'If that is refused, the' : 'The'} registration of ${who} at the authorization server must allow ${lacks}`;
   return `${reason}. The token of ${who} lacks ${lacks}. ${name}${registration}`;
 }
@@ -125,14 +132,23 @@ function generalAdvice(code: ExitCode, reason: string, server: string): string {
   return `${reason}. There is no MCP server at ${server}${path}`;
 }
 
-/** A hint printed after an error; empty if there is none. */
-export function hintFor(error: unknown): string {
+/**
+ * A hint printed after an error; empty if there is none. It advises no option that was just given.
+ * @param args the command line
+ */
+export function hintFor(error: unknown, args: readonly string[]): string {
   if (!(error instanceof ClientError)) return '';
+  const isGiven = (option: string): boolean =>
+    args.some((arg) => arg === option || arg.startsWith(`${option}=`));
   if (error.oauthError === 'invalid_scope')
-    return 'Request scopes that this client is registered for with --scope, or change its registration';
-  if (error.code === 'cancelled')
-    return 'Run it again with --no-browser if no browser can be opened, or with --device to sign in on another device';
-  return '';
+    return isGiven('--scope')
+      ? 'This client is not registered for the scopes of --scope: request others, or change its registration'
+      : 'Request scopes that this client is registered for with --scope, or change its registration';
+  if (error.code !== 'cancelled' || isGiven('--device')) return '';
+  const device = '--device to sign in on another device';
+  return isGiven('--no-browser')
+    ? `Run it again with ${device}`
+    : `Run it again with --no-browser if no browser can be opened, or with ${device}`;
 }
 
 /** The table of exit codes in help texts. */

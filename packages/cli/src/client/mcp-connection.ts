@@ -18,10 +18,12 @@ export async function withMcpConnection<T>(
     application,
     clientId,
     scope,
-  }: Pick<SignInFlags, 'account' | 'application' | 'clientId' | 'scope'>,
+    stepUp: isStepUp,
+  }: Pick<SignInFlags, 'account' | 'application' | 'clientId' | 'scope' | 'stepUp'>,
   { version, command }: Pick<ProcessContext, 'version' | 'command'>,
   act: (request: McpRequest) => Promise<T>,
 ): Promise<T> {
+  const stepUp = isStepUp === true;
   try {
     const connection = await connectMcp({ url, fetch, version, extensions, acceptEndpoint });
     try {
@@ -33,8 +35,8 @@ export async function withMcpConnection<T>(
     if (error instanceof HttpResponseError) {
       const { scopes = [] } = (await session()) ?? {};
       const advice = application
-        ? adviceForApplication(error, { server: url, clientId: clientId ?? '', named: scope ?? null })
-        : adviceForUser(error, { server: url, account, command, scopes });
+        ? adviceForApplication(error, { server: url, clientId: clientId ?? '', named: scope ?? null, stepUp })
+        : adviceForUser(error, { server: url, account, command, scopes, stepUp });
       throw new CommandFailure(exitCodeOf(error), advice);
     }
     if (error instanceof ServerError)

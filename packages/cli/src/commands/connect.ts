@@ -1,16 +1,22 @@
 /** `portcullis connect`: bridges a protected server to a stdio-only MCP host. */
+import { ClientError } from '@portcullis/client';
+import type { Scopes } from '@portcullis/protocol';
 import type { Command } from 'commander';
 import { bridge } from '../client/bridge.ts';
 import { openBrowser } from '../client/client-options.ts';
+import { signInCommand } from '../client/exit-codes.ts';
 import { addSignInOptions, type SignInFlags } from '../client/flags.ts';
-import { signInNeeded, withClient } from '../client/open-client.ts';
+import { hostConfiguration } from '../client/host-configuration.ts';
+import { withClient } from '../client/open-client.ts';
 import type { ProcessContext } from '../process-context.ts';
 import { untilStopSignal } from '../server/stop-signal.ts';
 import { cleanLine } from '../terminal/clean.ts';
 
 /** Standard input carries MCP messages, so no URL can be pasted. */
 const NO_BROWSER =
-  'never open a browser: without a session, requests fail with an error that says how to sign in';
+  'never open a browser: requests that need a sign-in fail with an error that says how to sign in';
+
+const EXAMPLE = { name: 'example', url: 'https://mcp.example.com/mcp' };
 
 export function defineConnect(program: Command, processContext: ProcessContext): void {
   const command = program
@@ -18,19 +24,22 @@ export function defineConnect(program: Command, processContext: ProcessContext):
     .summary('bridge a protected server to a stdio-only MCP host')
     .description(
       'Bridges a protected server to a stdio-only MCP host: passes every message between standard input and output and the server.\n' +
-        'Use it as the server command in the configuration of the host. Any number of bridges may run at the same time: ' +
+        'Use it as the server command in the configuration of the host (below). Any number of bridges may run at the same time: ' +
         `one signs in, and the others wait for it. With --no-browser, sign in first with ${processContext.command} login.`,
     )
     .argument('<server-url>', 'URL of the protected server');
-  addSignInOptions(command, NO_BROWSER).action((serverUrl: string, flags: SignInFlags) =>
-    connect(serverUrl, flags, processContext),
+  addSignInOptions(command, NO_BROWSER).addHelpText(
+    'after',
+    `\nConfiguration of a host, such as Claude Desktop:\n${hostConfiguration(processContext.launch, [EXAMPLE])}`,
   );
+  command.action((serverUrl: string, flags: SignInFlags) => connect(serverUrl, flags, processContext));
 }
 
 async function connect(serverUrl: string, flags: SignInFlags, processContext: ProcessContext): Promise<void> {
   const stopping = new AbortController();
   void untilStopSignal({}).then(() => stopping.abort());
   const { input, output, errors } = processContext.streams;
+  let added: Scopes = [];
   const tell = (line: string): void => void errors.write(`portcullis: ${cleanLine(line)}\n`);
   await withClient(
     serverUrl,
@@ -42,17 +51,39 @@ async function connect(serverUrl: string, flags: SignInFlags, processContext: Pr
     {
       browser: {
         async open(url) {
-          if (!flags.browser) throw signInNeeded(serverUrl, flags.account, processContext);
+          if (!flags.browser) throw signInElsewhere(serverUrl, flags, processContext, url, added);
           tell(`Sign in in your browser. If it does not open, visit this URL: ${url}`);
           await openBrowser(url, processContext.environment);
         },
       },
       // Additional scopes are reported here and confirmed on the consent page.
-      async confirmStepUp(added) {
-        tell(`The server requires additional scopes: ${added.join(', ')}`);
+      async confirmStepUp(scopes) {
+        tell(`The server requires additional scopes: ${scopes.join(', ')}`);
+        added = scopes;
         return true;
       },
     },
   );
   process.exit(0);
+}
+
+/** With --no-browser this process cannot sign in; another one can, and this one uses its session. */
+function signInElsewhere(
+  serverUrl: string,
+  { account }: SignInFlags,
+  { command }: ProcessContext,
+  authorizationUrl: string,
+  added: Scopes,
+): ClientError {
+  const signIn = signInCommand(serverUrl, account, command);
+  if (added.length === 0)
+    return new ClientError(
+      'sign_in_needed',
+      `There is no session, and no browser is opened here. Sign in: ${signIn}`,
+    );
+  const requested = cleanLine(new URL(authorizationUrl).searchParams.get('scope') ?? added.join(' '));
+  return new ClientError(
+    'sign_in_needed',
+    `The session lacks ${cleanLine(added.join(' '))}, and no browser is opened here. Sign in: ${signIn} --scope ${requested}`,
+  );
 }

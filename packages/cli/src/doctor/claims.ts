@@ -18,11 +18,11 @@ export function pinnedClaims(revision: string): Claims {
   return { revisions: [revision], by: 'pinned', reason: 'pinned by --revision' };
 }
 
-/** For a server that has not responded yet. */
+/** Before discovery. */
 export const unknownClaims: Claims = {
   revisions: profiles.map(({ revision }) => revision),
   by: 'evidence',
-  reason: 'unknown, because the server has not responded',
+  reason: 'unknown, because discovery was not reached',
 };
 
 /** Infers the supported revisions from how discovery succeeded. */

@@ -7,13 +7,13 @@ import {
   toClientError,
 } from '@portcullis/client/node';
 import { createMessageEndpoint } from '../client/message-endpoint.ts';
+import type { ExaminationContext } from './examination-context.ts';
 import { isServerMetadata, partyIn } from './read-exchanges.ts';
 import { createRecorder } from './recorder.ts';
 import { removeRegisteredClients, trackRegistrations } from './registered-clients.ts';
 import type { Report, StepName } from './report.ts';
 import { createReportBuilder, ExaminationStopped } from './report-builder.ts';
 import {
-  type ExaminationContext,
   examineAuthorization,
   examineCall,
   examineDiscovery,

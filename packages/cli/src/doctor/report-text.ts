@@ -1,4 +1,4 @@
-/** Renders a report for a terminal; untrusted text is cleaned of control characters. */
+/** Renders a report for a terminal, errors first; untrusted text is cleaned of control characters. */
 import { cleanLine } from '../terminal/clean.ts';
 import type { Styles } from '../terminal/terminal.ts';
 import { type Finding, hasIssues, type Report, type Step } from './report.ts';
@@ -9,17 +9,6 @@ export function reportText(report: Report, styles: Styles): string {
   const warnings = findings.filter(({ severity }) => severity === 'warning');
   return [
     styles.bold(cleanLine(server)),
-    describeRevisions(report),
-    '',
-    ...steps.map((step) => stepLine(step, styles)),
-    ...section(
-      'Decisions',
-      decisions.flatMap(({ about, choice, reason }) => [
-        cleanLine(`${about}: ${choice}`),
-        styles.faint(`  ${cleanLine(reason)}`),
-      ]),
-      styles,
-    ),
     ...section(
       'Errors',
       errors.flatMap((finding) => findingLines(finding, styles)),
@@ -31,6 +20,17 @@ export function reportText(report: Report, styles: Styles): string {
       styles,
     ),
     '',
+    ...steps.map((step) => stepLine(step, styles)),
+    ...section(
+      'Decisions',
+      decisions.flatMap(({ about, choice, reason }) => [
+        cleanLine(`${about}: ${choice}`),
+        styles.faint(`  ${cleanLine(reason)}`),
+      ]),
+      styles,
+    ),
+    '',
+    describeRevisions(report),
     hasIssues(report)
       ? styles.bad(`${errors.length} ${errors.length === 1 ? 'error' : 'errors'}.`)
       : styles.good('No errors.'),
@@ -64,7 +64,7 @@ function findingLines(finding: Finding, styles: Styles): readonly string[] {
   const { requirement, message, remedy, revisions } = finding;
   const name = requirement === null ? '' : ` [${[requirement, ...revisions].join(', ')}]`;
   return [
-    cleanLine(message) + styles.bold(name),
+    styles.bold(cleanLine(message)) + styles.faint(name),
     styles.faint(`  ${describeOwner(finding)}: ${cleanLine(remedy)}`),
   ];
 }

@@ -1,12 +1,5 @@
 /** The steps of an examination, as a client takes them; each checks the recorded responses against the rules. */
-import {
-  type Client,
-  type ClientEvent,
-  type DiscoveryResult,
-  type Fetch,
-  planScopes,
-} from '@portcullis/client';
-import type { NodeClientOptions } from '@portcullis/client/node';
+import { type DiscoveryResult, planScopes } from '@portcullis/client';
 import { parseChallenges, profileD, serverMetadataUrls } from '@portcullis/protocol';
 import { ServerError } from '../client/mcp-client.ts';
 import { HttpResponseError } from '../client/responses.ts';
@@ -22,7 +15,10 @@ import {
 } from './checks.ts';
 import { inferClaims, probeClaims } from './claims.ts';
 import { explainDiscovery, explainRegistration, explainScopes } from './decisions.ts';
+import type { ExaminationContext } from './examination-context.ts';
 import { probeMcp } from './mcp-probe.ts';
+import { REQUEST_TIMEOUT, sendMcpRequest } from './mcp-request.ts';
+import { findObstacle, sendOrStream } from './no-challenge.ts';
 import {
   describeMetadata,
   isServerMetadata,
@@ -30,46 +26,36 @@ import {
   refusalOnPage,
   refusalsIn,
 } from './read-exchanges.ts';
-import type { Recorder } from './recorder.ts';
 import type { Exchange } from './report.ts';
-import { ExaminationStopped, type ReportBuilder } from './report-builder.ts';
+import { ExaminationStopped } from './report-builder.ts';
 
-/** What the steps share. */
-export interface ExaminationContext {
-  readonly server: string;
-  readonly client: Client;
-  /** The client's options. */
-  readonly options: NodeClientOptions;
-  /** Events of the client so far. */
-  readonly events: readonly ClientEvent[];
-  /** For requests to the server. */
-  readonly fetch: Fetch;
-  /** For requests to authorization servers. */
-  readonly oauthFetch: Fetch;
-  /** Lets the token go to the message endpoint that an HTTP+SSE server names. */
-  readonly acceptEndpoint: (endpoint: URL) => void;
-  readonly recorder: Recorder;
-  readonly report: ReportBuilder;
-  /** This program's version. */
-  readonly version: string;
-}
-
-/** Milliseconds per request. */
-const TIMEOUT = 15_000;
 /** Nothing listens there, and no browser is redirected there. */
 const UNUSED_REDIRECT_URI = 'http://127.0.0.1:47471/callback';
 
 /** @returns the metadata URL in the challenge */
 export async function examineRequest(context: ExaminationContext): Promise<string | null> {
-  const { report } = context;
+  const { report, server } = context;
   report.startStep('request');
-  const exchange = await send(context, null);
+  const exchange = await sendOrStream(context, server);
+  if (exchange.status !== 401) await stopAtObstacle(context, exchange);
   report.addViolations('request', checkChallenge(exchange));
-  if (exchange.status === 401)
-    report.addViolations('request', checkInvalidToken(await send(context, 'portcullis-doctor')));
+  if (exchange.status === 401) {
+    const method = exchange.method === 'GET' ? 'GET' : 'POST';
+    const rejected = await sendMcpRequest(context, { method, token: 'portcullis-doctor' });
+    report.addViolations('request', checkInvalidToken(rejected));
+  }
   report.summarize('request', `a request without a token is answered with status ${exchange.status}`);
   const challenges = parseChallenges(exchange.headers['www-authenticate']);
   return challenges.map(({ parameters }) => parameters.get('resource_metadata')).find(Boolean) ?? null;
+}
+
+async function stopAtObstacle(context: ExaminationContext, exchange: Exchange): Promise<void> {
+  const { report } = context;
+  const found = await findObstacle(context, exchange);
+  if (found === null) return;
+  report.addFinding({ ...found, step: 'request', requirement: null, severity: 'error', revisions: [] });
+  report.summarize('request', `a request without a token is answered with status ${exchange.status}`);
+  throw new ExaminationStopped();
 }
 
 export async function examineDiscovery(
@@ -138,7 +124,7 @@ export async function examineAuthorization(
 
   report.startStep('authorization');
   const page = await attempt(() =>
-    oauthFetch(started.value, { redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT) }),
+    oauthFetch(started.value, { redirect: 'manual', signal: AbortSignal.timeout(REQUEST_TIMEOUT) }),
   );
   if ('failure' in page) return report.fail('authorization', page.failure);
   const shown = await attempt(() => page.value.text());
@@ -226,39 +212,4 @@ function isLegacy(exchanges: readonly Exchange[], server: string): boolean {
   return exchanges.some(
     ({ party, method, url }) => party === 'server' && method === 'POST' && url !== new URL(server).href,
   );
-}
-
-/** Sends an MCP request, with or without a token. */
-async function send(
-  { fetch, report, recorder, server, version }: ExaminationContext,
-  token: string | null,
-): Promise<Exchange> {
-  const body = {
-    jsonrpc: '2.0',
-    id: 1,
-    method: 'initialize',
-    params: {
-      protocolVersion: '2025-11-25',
-      capabilities: {},
-      clientInfo: { name: 'portcullis-doctor', version },
-    },
-  };
-  const sent = await attempt(() =>
-    fetch(server, {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        accept: 'application/json, text/event-stream',
-        ...(token !== null && { authorization: `Bearer ${token}` }),
-      },
-      body: JSON.stringify(body),
-      redirect: 'manual',
-      signal: AbortSignal.timeout(TIMEOUT),
-    }),
-  );
-  if ('failure' in sent) return report.fail('request', sent.failure);
-  await sent.value.body?.cancel();
-  const exchange = recorder.exchanges.at(-1);
-  if (exchange === undefined) throw new TypeError('Every request is recorded.');
-  return exchange;
 }

@@ -76,6 +76,7 @@ export async function start(prepared: Prepared, processContext: ProcessContext):
     {
       version: processContext.version,
       command: processContext.command,
+      launch: processContext.launch,
       url: new URL(issuer).origin,
       address: `${settings.host}, port ${listener.port}`,
       servers: composition.servers,

@@ -1,4 +1,5 @@
 /** The startup banner: addresses, how to create the first account, and how to connect a client. */
+import { hostConfiguration, type LaunchCommand } from '../client/host-configuration.ts';
 import type { ProtectedServer } from './protected-servers.ts';
 
 /** The state of the first account. */
@@ -21,8 +22,10 @@ export interface Callback {
 
 export interface StartupFacts {
   readonly version: string;
-  /** How to run this program. */
+  /** How a user runs this program. */
   readonly command: string;
+  /** How a host starts it. */
+  readonly launch: LaunchCommand;
   /** The public origin, as configured. */
   readonly url: string;
   /** The address it listens on. */
@@ -72,6 +75,12 @@ export function startupBanner(started: StartupFacts, styled: boolean): string {
     bold('Connect a client'),
     ...rows(clientRows(started.command, first?.url ?? url)),
     '',
+    bold('Connect a host that starts its servers as commands, such as Claude Desktop'),
+    ...hostConfiguration(started.launch, servers)
+      .split('\n')
+      .map((line) => `  ${line}`),
+    `  Without Portcullis on that computer: npx mcp-remote ${first?.url ?? url}`,
+    '',
     `ready ${url}`,
     '',
   ].join('\n');
@@ -98,7 +107,6 @@ function accountLines({ firstAccount: account, command }: StartupFacts): readonl
 function clientRows(command: string, server: string): readonly Row[] {
   return [
     ['command line', `${command} tools ${server}`],
-    ['stdio hosts', `${command} connect ${server}   (or: npx mcp-remote ${server})`],
     ['Inspector', `npx @modelcontextprotocol/inspector   (transport: Streamable HTTP, URL: ${server})`],
     [
       'SDK',

@@ -41,6 +41,11 @@ export interface Computer {
   close(): void;
 }
 
+/** A user of a stub server, whose pages redirect at once. */
+export const followRedirects: User = {
+  authorize: async (url) => new URL((await fetch(url, { redirect: 'manual' })).headers.get('location') ?? ''),
+};
+
 /** @param user signs in on the pages that the browser opens; without one they stay open */
 export function createComputer(user?: User): Computer {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-computer-'));

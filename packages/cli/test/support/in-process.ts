@@ -39,7 +39,8 @@ export async function runHere(
     complain: (line) => void streams.errors.write(`portcullis: ${line}\n`),
     styled: false,
     version: '0.0.0',
-    command: 'npm run portcullis --',
+    command: 'npm run -s portcullis --',
+    launch: ['node', 'bin.js'],
   });
   return { code: code ?? 0, ...written };
 }

@@ -1,0 +1,37 @@
+/** The configuration that a stdio-only MCP host needs to start the bridge to a server. */
+
+/** How another program starts this one: the program and its first arguments. */
+export type LaunchCommand = readonly [program: string, ...args: string[]];
+
+/** A server as a host lists it. */
+interface ListedServer {
+  readonly name: string;
+  readonly url: string;
+}
+
+/**
+ * Formats the `mcpServers` member that Claude Desktop, Cursor, Windsurf and most other hosts read.
+ * @returns a complete JSON document
+ */
+export function hostConfiguration(
+  [program, ...args]: LaunchCommand,
+  servers: readonly ListedServer[],
+): string {
+  const mcpServers: Record<string, object> = {};
+  for (const { name, url } of servers)
+    mcpServers[freeName(name, mcpServers)] = { command: program, args: [...args, 'connect', url] };
+  return JSON.stringify({ mcpServers }, null, 2);
+}
+
+/** Hosts build the names of tools from it, and accept few characters there. */
+function freeName(name: string, used: Readonly<Record<string, object>>): string {
+  const plain = name
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-+|-+$/g, '')
+    .slice(0, 40);
+  const base = plain === '' ? 'server' : plain;
+  let free = base;
+  for (let number = 2; Object.hasOwn(used, free); number += 1) free = `${base}-${number}`;
+  return free;
+}
