@@ -191,8 +191,8 @@ export const scenes: readonly Scene[] = [
     async open(page, _context, gallery) {
       await ask(page, gallery, { client_id: 'desk' });
       await page.goto(`${gallery.issuer}/connections`);
-      await page.locator('.app').last().click();
-      await page.locator('.app[open] a.button').first().click();
+      const link = await page.locator('.app a.button').first().getAttribute('href');
+      await page.goto(`${gallery.issuer}${link}`);
       await page.waitForSelector('form[action="/connections/end"]');
     },
   },

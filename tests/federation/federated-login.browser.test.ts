@@ -73,6 +73,7 @@ describe.each([
     expect(listed).toContain('GitHub');
     expect(listed).toContain('repo');
     expect(listed).toContain('ada');
+    await page.locator('summary').first().click();
     await page
       .getByRole('link', { name: /^Remove access/ })
       .first()

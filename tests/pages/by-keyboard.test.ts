@@ -94,7 +94,9 @@ describe('by the keyboard alone', { timeout: 60_000 }, () => {
 
     await page.goto(`${gallery.issuer}/connections`);
     await on(page, 'Apps with access');
-    expect(await page.locator('.powers li').allTextContents()).toEqual([
+    const summary = (await page.locator('summary').textContent())?.trim() ?? '';
+    await press(page, summary);
+    expect(await page.locator('.permissions li').allTextContents()).toEqual([
       'Read your notes',
       'Add and change your notes',
     ]);
@@ -102,6 +104,7 @@ describe('by the keyboard alone', { timeout: 60_000 }, () => {
     await on(page, 'Remove access for Writing Desk?');
     await press(page, 'Cancel');
     await on(page, 'Apps with access');
+    await press(page, (await page.locator('summary').textContent())?.trim() ?? '');
     await press(page, 'Remove access');
     await on(page, 'Remove access for Writing Desk?');
     await press(page, 'Remove access');
@@ -140,6 +143,10 @@ describe('by the keyboard alone', { timeout: 60_000 }, () => {
 
     await press(page, 'Set up an authenticator app');
     await on(page, 'Two-step verification');
+    await type(page, 'password', `${PASSWORD} and more`);
+    await press(page, 'Continue');
+    await page.locator('.picture').waitFor();
+    await on(page, 'Two-step verification');
     const secret = ((await page.locator('p code').textContent()) ?? '').replaceAll(' ', '');
     await type(page, 'code', gallery.codeOf(secret));
     await press(page, 'Turn on');
@@ -168,6 +175,9 @@ describe('by the keyboard alone', { timeout: 60_000 }, () => {
     await page.keyboard.press('Enter');
     await on(page, 'Your account');
     await press(page, 'Turn off');
+    await on(page, 'Two-step verification');
+    await type(page, 'password', `${PASSWORD} and more`);
+    await page.keyboard.press('Enter');
     await page.getByText('Two-step verification is off.').waitFor();
   });
 
@@ -178,7 +188,7 @@ describe('by the keyboard alone', { timeout: 60_000 }, () => {
     const page = await enter();
     await page.goto(isForApp ? both.url({ client_id: 'desk' }) : `${both.issuer}/login?to=account`);
     await on(page, 'Sign in');
-    await tabTo(page, 'HContinue with Harbour Hub');
+    await tabTo(page, 'HHContinue with Harbour Hub');
     // Nothing listens there; the browser tries, and no policy prevents it.
     const left = page.waitForRequest((request) => request.url().startsWith('https://hub.example/authorize?'));
     await page.keyboard.press('Enter');

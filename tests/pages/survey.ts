@@ -51,7 +51,7 @@ async function inspect(page: Page, checked: readonly Look[]): Promise<readonly S
 }
 
 /** What a user can act on, in page order; and the position and focus ring of the focused element. */
-const REACHABLE = `[...document.querySelectorAll('a[href], button, input:not([type=hidden]), select')]
+const REACHABLE = `[...document.querySelectorAll('a[href], button, input:not([type=hidden]), select, summary')]
   .filter((element) => element.checkVisibility())`;
 const FOCUSED = `(() => {
   const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement);

@@ -5,6 +5,7 @@ import { createAccountOverviewRoutes } from './account/overview.ts';
 import { createAccountRemovalRoutes } from './account/remove-account.ts';
 import { createAuthorizationRoutes } from './authorization/pipeline.ts';
 import { createTransactionQuota } from './authorization/transactions.ts';
+import { createClientLogoRoute } from './consent/client-logos.ts';
 import { createConsentRoutes } from './consent/endpoint.ts';
 import type { ServerContext } from './context.ts';
 import { createEncryptor } from './encryption/encryptor.ts';
@@ -85,6 +86,7 @@ export function createPages(
   const userRoutes = () => [
     ...createAuthorizationRoutes(pages),
     ...(confirmation === null ? (externalLogin ?? []) : local.routes(pages, confirmation)),
+    createClientLogoRoute(pages),
     ...createConsentRoutes(pages, externalUi?.redirectToConsent ?? null),
     ...createFederatedCallbacks(pages),
     ...createConnectionRoutes(pages),

@@ -3,7 +3,7 @@ import { html } from 'hono/html';
 import { shortIdOf } from '../consent/consent-view.ts';
 import { accountPaths, accountTabs, statusMessage } from '../ui/account-tabs.ts';
 import { hiddenFields, type Layout, pageScript, renderPage } from '../ui/layout.ts';
-import { monogram } from '../ui/marks.ts';
+import { appMark } from '../ui/marks.ts';
 import type { Markup } from '../ui/markup.ts';
 import { dateAndTime, describeDuration, timeAgo } from '../ui/times.ts';
 
@@ -12,6 +12,8 @@ export interface ListedGrant {
   readonly id: string;
   readonly clientId: string;
   readonly appName: string;
+  /** Path of its logo; `null`: a monogram. */
+  readonly logoPath: string | null;
   /** Who verified the app's name. */
   readonly publisher: 'operator' | { readonly host: string } | 'unverified';
   readonly server: { readonly name: string; readonly address: string };
@@ -98,8 +100,8 @@ function groupByApp(connections: readonly ListedGrant[]): readonly (readonly Lis
   return [...groups.values()];
 }
 
-function appMark({ appName, publisher, clientId }: ListedGrant): Markup {
-  return monogram(appName, typeof publisher === 'object' ? publisher.host : clientId);
+function markOf({ appName, publisher, clientId, logoPath }: ListedGrant): Markup {
+  return appMark(appName, typeof publisher === 'object' ? publisher.host : clientId, logoPath);
 }
 
 /** One connection opens to its details; several of the same app open to one line each. */
@@ -109,7 +111,7 @@ function appRow(layout: Layout, group: readonly ListedGrant[], now: number): Mar
   if (group.length === 1) return html`<li>${connectionDetails(layout, first, group, now)}</li>`;
   const time = timeAgo(layout, first.lastUsedAt, now);
   return html`<li><details class="app">
-<summary>${appMark(first)}<span><strong class="name"><bdi>${first.appName}</bdi></strong>
+<summary>${markOf(first)}<span><strong class="name"><bdi>${first.appName}</bdi></strong>
 <span class="fact">${layout.text('connections.number', { number: group.length })} · ${layout.say('connections.used', { time })}</span></span></summary>
 <ul class="apps">${group.map((one) => html`<li>${connectionDetails(layout, one, group, now)}</li>`)}</ul>
 </details></li>`;
@@ -136,7 +138,7 @@ function connectionDetails(
     lastUsedFrom !== null &&
     html` ${layout.say('account.from', { address: html`<code>${lastUsedFrom}</code>` })}`;
   return html`<details class="app">
-<summary>${appMark(connection)}<span><strong class="name"><bdi>${appName}</bdi></strong>
+<summary>${markOf(connection)}<span><strong class="name"><bdi>${appName}</bdi></strong>
 <span class="fact">${layout.say('connections.on', { server: html`<bdi>${server.name}</bdi>` })} · ${used}${from}</span></span></summary>
 <div class="opened">
 <p class="fact"><code>${server.address}</code> · ${publisher(layout, connection)}</p>

@@ -1,6 +1,7 @@
 /** Lists the grants of an account page by page, with the names of their apps, servers and permissions. */
 import { isUsable } from '../authorization/remembered-consent.ts';
 import type { ResolvedClient } from '../clients/client.ts';
+import { clientLogoPath } from '../consent/client-logos.ts';
 import { describeResource, verifierOf } from '../consent/describe-consent.ts';
 import { clientDisplayName } from '../display-name.ts';
 import type { ServerOptions } from '../options.ts';
@@ -101,6 +102,7 @@ function describeGrant(
     id: grant.id,
     clientId: grant.clientId,
     appName: client === null ? layout.text('app.gone') : clientDisplayName(client, layout),
+    logoPath: client === null ? null : clientLogoPath(client),
     publisher: client === null ? 'unverified' : verifierOf(client),
     server: { name, address },
     permissions,

@@ -81,7 +81,7 @@ export function clientsSchema(minimumSecret = 1): z.ZodType<readonly ClientDefin
       ),
       jwks_uri: url('URL of its public keys'),
       client_uri: url('home page'),
-      logo_uri: url('logo; no page of this server loads it'),
+      logo_uri: url('logo: PNG, JPEG or WebP of at most 64 KiB, which this server fetches and shows'),
       tos_uri: url('terms of service'),
       policy_uri: url('privacy policy'),
       contacts: optional(list(text()), 'contacts'),

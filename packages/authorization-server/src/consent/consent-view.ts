@@ -1,13 +1,15 @@
 /** The consent page: the app, the requested permissions, the account, the redirect target, and the decision. */
 import { html } from 'hono/html';
 import { hiddenFields, type Layout, renderPage } from '../ui/layout.ts';
-import { accessIcon, monogram } from '../ui/marks.ts';
+import { accessIcon, appMark, monogram } from '../ui/marks.ts';
 import type { Markup } from '../ui/markup.ts';
 import { timeAgo } from '../ui/times.ts';
 import { type DescribedAccess, isDestructive } from './scope-access.ts';
 
 export interface ConsentPage {
   readonly appName: string;
+  /** Path of its logo; `null`: a monogram. */
+  readonly logoPath: string | null;
   readonly clientId: string;
   /** Epoch seconds; `null`: the app did not register itself. */
   readonly registeredAt: number | null;
@@ -166,9 +168,9 @@ function code(text: string): Markup {
 }
 
 /** The app and the server, as pictures. */
-function marks({ appName, clientId, verifiedBy, server }: ConsentPage): Markup {
+function marks({ appName, logoPath, clientId, verifiedBy, server }: ConsentPage): Markup {
   const key = typeof verifiedBy === 'object' ? verifiedBy.host : clientId;
-  return html`<p class="marks">${monogram(appName, key)}<svg width="20" height="20" viewBox="0 0 20 20" fill="none" stroke="currentColor" stroke-width="1.5" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><path d="M3 7h13m-3-3 3 3-3 3M17 13H4m3-3-3 3 3 3"/></svg>${monogram(server.name, server.address, 'server')}</p>`;
+  return html`<p class="marks">${appMark(appName, key, logoPath)}<svg width="20" height="20" viewBox="0 0 20 20" fill="none" stroke="currentColor" stroke-width="1.5" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><path d="M3 7h13m-3-3 3 3-3 3M17 13H4m3-3-3 3 3 3"/></svg>${monogram(server.name, server.address, 'server')}</p>`;
 }
 
 function permissions(

@@ -5,6 +5,7 @@ import { clientDisplayName, displayName } from '../display-name.ts';
 import type { ResourceDefinition } from '../resource-options.ts';
 import type { Layout } from '../ui/layout.ts';
 import { translate } from '../ui/translations.ts';
+import { clientLogoPath } from './client-logos.ts';
 import type { ConsentRequest } from './consent-request.ts';
 import type { ConsentPage, DescribedResource } from './consent-view.ts';
 
@@ -47,11 +48,12 @@ export function describeClient(
   { client, target }: DescribedClientRequest,
 ): Pick<
   ConsentPage,
-  'appName' | 'clientId' | 'registeredAt' | 'verifiedBy' | 'returnTo' | 'redirectsElsewhere'
+  'appName' | 'logoPath' | 'clientId' | 'registeredAt' | 'verifiedBy' | 'returnTo' | 'redirectsElsewhere'
 > {
   const verifiedBy = verifierOf(client);
   return {
     appName: clientDisplayName(client, layout),
+    logoPath: clientLogoPath(client),
     clientId: client.id,
     registeredAt: client.registeredAt,
     verifiedBy,

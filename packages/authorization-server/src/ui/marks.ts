@@ -45,6 +45,13 @@ export function monogram(name: string, key: string, shape: 'app' | 'server' = 'a
   return html`<svg class="monogram" viewBox="0 0 40 40" width="40" height="40" aria-hidden="true"><rect width="40" height="40" rx="${shape === 'app' ? 20 : 10}" fill="${colourOf(key)}"/><text x="20" y="20.5" text-anchor="middle" dominant-baseline="central" fill="#fff">${initialsOf(name)}</text></svg>`;
 }
 
+/** The mark of an app. @param logoPath of this server; `null`: a monogram */
+export function appMark(name: string, key: string, logoPath: string | null): Markup {
+  return logoPath === null
+    ? monogram(name, key)
+    : html`<img class="monogram" src="${logoPath}" alt="" width="40" height="40">`;
+}
+
 const icon = (kind: string, content: Markup): Markup =>
   html`<svg class="access ${kind}" width="20" height="20" viewBox="0 0 20 20" fill="none" stroke="currentColor" stroke-width="1.6" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true">${content}</svg>`;
 

@@ -124,6 +124,7 @@ bdi, code { hyphens: none; }
 .destructive { border-color: var(--bad); }
 .lesser { display: flex; flex-wrap: wrap; gap: 8px 24px; }
 
+img.monogram { border-radius: 8px; object-fit: contain; }
 .monogram { width: 40px; height: 40px; font-size: 15px; font-weight: 600; letter-spacing: 0.02em; }
 .marks { display: flex; gap: 12px; align-items: center; margin-bottom: 8px; color: var(--quiet); }
 .marks .monogram { width: 48px; height: 48px; }
@@ -248,6 +249,7 @@ input:not([type=hidden], [type=checkbox]), select {
   transition: background-color 120ms, opacity 120ms;
 }
 .button:hover, .button:active { background: var(--plain-pressed); }
+.link.fact { font-size: 13px; }
 .button.provider { gap: 12px; justify-content: flex-start; padding: 8px 16px; text-align: start; border-color: var(--field-edge); background: var(--card); color: var(--ink); font-weight: 500; }
 .button.provider:hover, .button.provider:active { background: var(--plain); }
 .provider svg { width: 20px; height: 20px; }
@@ -286,10 +288,15 @@ input:not([type=hidden], [type=checkbox]), select {
 }
 @media (max-width: 480px) {
   main:has(.consent) { padding: 16px; }
-  main:has(.consent) .mark { margin-bottom: 16px; }
+  main:has(.consent) > .mark { margin-bottom: 12px; }
   main:has(.consent) h1 { font-size: 20px; }
   .consent { gap: 12px; }
   .consent .head { gap: 4px; }
+  main:has(.consent) { position: relative; }
+  .consent .marks { position: absolute; top: 12px; inset-inline-end: 16px; gap: 4px; }
+  .consent .marks .monogram { width: 28px; height: 28px; }
+  .consent .risky { margin-inline: -8px; padding: 4px 7px; gap: 0; }
+  .consent .choose { display: none; }
   .consent .powers { gap: 4px; font-size: 15px; }
   .answers { gap: 8px; }
   .answers.long { grid-template-columns: 1fr; }
