@@ -26,7 +26,7 @@ export interface DocumentOptions {
 }
 
 /** The members of a client metadata document; `client_id` is its URL. */
-export type PinnedDocument = Readonly<Record<string, unknown>>;
+type PinnedDocument = Readonly<Record<string, unknown>>;
 
 /** Validated options. */
 export interface DocumentPolicy extends DocumentTrustPolicy {

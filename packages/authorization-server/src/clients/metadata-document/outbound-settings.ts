@@ -83,7 +83,7 @@ const LARGEST = 65_536;
 const SHARE_OF_NAMES = 0.6;
 
 /** What is wrong with the URL of a proxy; `null`: nothing. */
-export function proxyIssue(value: string): string | null {
+function proxyIssue(value: string): string | null {
   const url = URL.parse(value);
   const isProxy = url !== null && /^https?:$/.test(url.protocol) && url.pathname === '/' && url.search === '';
   return isProxy ? null : 'must be an http or https URL without a path, such as http://proxy.internal:3128';
