@@ -1,7 +1,7 @@
 /** Provider tokens: grants live while they do; they are refreshed once for all processes, and revoked with their grant. */
 import type { AccessTokenClaims } from '@portcullis/protocol';
 import { openStore } from '@portcullis/store';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { startGithub } from '../../../tests/support/identity-providers/github.ts';
 import { startMisbehaving } from '../../../tests/support/identity-providers/misbehaving.ts';
 import { startPostgres } from '../../../tests/support/postgres.ts';
@@ -352,6 +352,7 @@ describe('refreshing provider tokens', () => {
     const files = await startFiles();
     files.tokenLifetime = 100;
     const { t, claims, refreshToken } = await signIn(openId(files));
+    const lease = vi.spyOn(t.store, 'leaseProviderTokens');
     t.clock.now += 120;
     const tokens = await Promise.all(
       Array.from({ length: 10 }, () => t.server.upstreamToken({ ...claims, exp: t.clock.now + 60 })),
@@ -362,6 +363,8 @@ describe('refreshing provider tokens', () => {
     const refreshed = await Promise.all(Array.from({ length: 10 }, () => refresh(t, refreshToken)));
     expect(refreshed.map(({ status }) => status)).toEqual(Array(10).fill(200));
     expect(files.renewals()).toBe(2);
+    // The requests joined one refresh: only that asked for the lease, which other processes respect.
+    expect(lease).toHaveBeenCalledTimes(2);
   });
 
   it('T084 [GW-3P-12] refreshes once for ten requests in three processes', async () => {

@@ -113,6 +113,25 @@ describe('a retry', () => {
     expect(t.events.map(({ type }) => type)).not.toContain('refresh_token.reuse_detected');
   });
 
+  it('a retry is answered by a process whose clock is an hour behind or ahead', async () => {
+    for (const step of [-3600, 3600]) {
+      const { t, token } = await started();
+      const first = await refresh(t, token);
+      t.clock.now += step;
+      expect(await refresh(t, token)).toMatchObject({ status: 200, token: first.token });
+      expect((await refresh(t, first.token)).status).toBe(200);
+    }
+  });
+
+  it('a rate limit that was used up before the clock went back by an hour blocks no client for that hour', async () => {
+    const { t, token } = await started({ rateLimits: { refreshes: { burst: 10, perMinute: 6 } } });
+    const statuses: number[] = [];
+    for (let n = 0; n < 11; n += 1) statuses.push((await refresh(t, token)).status);
+    expect([statuses[9], statuses[10]]).toEqual([200, 429]);
+    t.clock.now -= 3600;
+    expect((await refresh(t, token)).status).toBe(200);
+  });
+
   it('fifty concurrent refreshes get one successor', async () => {
     const { t, token } = await started();
     const answers = await Promise.all(Array.from({ length: 50 }, () => refresh(t, token)));
@@ -470,6 +489,26 @@ describe('a rejected refresh', () => {
     expect([last.status, last.body['expires_in']]).toEqual([200, 60]);
     t.clock.now += 60;
     expect(await refresh(t, last.token)).toMatchObject({ status: 400, error: 'invalid_grant' });
+  });
+
+  it('[AS-REF-68 AS-TTL-3] no refresh token outlives its grant, neither as stored nor when it is newer than the store', async () => {
+    const { t, token, accessToken } = await started({ lifetimes: { grant: 40 * DAY } });
+    const end = t.clock.now + 40 * DAY;
+    const id = String(claimsOf(accessToken)['grant_id']);
+    backUp(t);
+    t.clock.now += 20 * DAY;
+    const [, second = '', newest = ''] = await refreshTimes(t, token, 2);
+    expect((await t.store.findGrant(id))?.token?.expiresAt).toBe(end);
+    // Whatever is stored of the token, its grant has the last word.
+    t.execute(`UPDATE grants SET refresh_token_expires_at = ${end + DAY}`);
+    t.clock.now = end;
+    const before = t.snapshot();
+    for (const one of [second, newest]) expect((await refresh(t, one)).error).toBe('invalid_grant');
+    expect(t.snapshot()).toBe(before);
+    restore(t);
+    expect((await refresh(t, newest)).error).toBe('invalid_grant');
+    t.clock.now = end - 1;
+    expect((await refresh(t, newest)).status).toBe(200);
   });
 
   it('[AS-REF-69] rejects a refresh token of a revoked grant', async () => {

@@ -38,6 +38,23 @@ describe('refreshing', () => {
     expect(world.user.opened).toHaveLength(1);
   });
 
+  it('[C-REF-61] fifty concurrent calls join one refresh, which locks the shared store once', async () => {
+    const store = createMemoryStore();
+    const locks: string[] = [];
+    const counting: CredentialStore = {
+      ...store,
+      lock: (name) => {
+        locks.push(name);
+        return store.lock(name);
+      },
+    };
+    const { world, client } = await signedIn({}, counting);
+    world.advance(3_600_000);
+    locks.length = 0;
+    await Promise.all(Array.from({ length: 50 }, () => client.fetch(world.serverUrl)));
+    expect(locks.filter((name) => name.startsWith('refresh '))).toHaveLength(1);
+  });
+
   it('[C-REF-61] T124 refreshes once for fifty concurrent calls that are rejected', async () => {
     const { world, client } = await signedIn();
     world.tokens.clear();

@@ -9,6 +9,8 @@ import { fileURLToPath } from 'node:url';
 import type { AuthorizationStore } from '@portcullis/authorization-server/store';
 import { openStore, StoreError } from '@portcullis/store';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { sql } from '../src/sql.ts';
+import { openSqlite } from '../src/sqlite/open.ts';
 import { grantOf, issueSampleCode, NOW, newClient, newEvent, times } from '../testing/samples.ts';
 import { sqliteFiles } from './databases.ts';
 
@@ -56,6 +58,19 @@ describe('opening a SQLite file', () => {
     expect([content(file), statSync(file).mode & 0o777]).toEqual([before, 0o666]);
     chmodSync(file, 0o600);
     await (await openStore(file)).close();
+  });
+
+  it('waits for the disk at each commit (synchronous=FULL), also of a file that it opens again', async () => {
+    const file = await files();
+    for (let times = 0; times < 2; times += 1) {
+      const database = await openSqlite(file, 1);
+      const [settings] = await database.read<{ readonly synchronous: number; readonly journal_mode: string }>(
+        sql`SELECT s.synchronous, j.journal_mode FROM pragma_synchronous s, pragma_journal_mode j`,
+      );
+      // 2 is FULL: with NORMAL, which is 1, a loss of power takes back what clients were told.
+      expect([settings?.synchronous, settings?.journal_mode]).toEqual([2, 'wal']);
+      await database.close();
+    }
   });
 
   it('opens the file in WAL mode', async () => {

@@ -18,6 +18,16 @@ export function describeRateLimits(store: StoreOfTest): void {
       expect(await take(100)).toBe(10);
     });
 
+    it('does not block a key for longer than its burst takes after a clock went back', async () => {
+      const key = newHash();
+      const take = (at: number) => store().chargeRateLimit(key, LIMIT, NOW + at);
+      for (const _ of times(3, () => null)) await take(3600);
+      expect(await take(3600)).toBe(10);
+      expect([await take(0), await take(0), await take(0)]).toEqual([0, 0, 0]);
+      expect(await take(0)).toBe(10);
+      expect(await take(10)).toBe(0);
+    });
+
     it('limits each key separately', async () => {
       const [one, other] = [newHash(), newHash()];
       for (const _ of times(3, () => null)) await store().chargeRateLimit(one, LIMIT, NOW);

@@ -13,6 +13,9 @@ type StoreAndClock = Pick<ServerContext, 'store' | 'clock'>;
 const MAX_KEYS = 50_000;
 const MAX_FAILING_KEYS = 20_000;
 
+/** Seconds by which sums of fractions may be off. */
+const ROUNDING = 0.001;
+
 /** What a limit counts in this process. */
 export interface Counter {
   /** Seconds to wait; 0 when the key is within its limit. Charges nothing. */
@@ -29,6 +32,15 @@ export interface TokenBuckets extends Counter {
 }
 
 /**
+ * Seconds until a time that was at most `most` seconds ahead when it was recorded. When it is farther ahead, the clock went back
+ * since, and how long ago it was is unknown: it has passed.
+ */
+function secondsUntil(time: number, now: number, most: number): number {
+  const seconds = time - now;
+  return seconds > most ? 0 : Math.max(0, seconds);
+}
+
+/**
  * Token buckets of this process. A bucket is stored as the time at which it will be full again.
  * @see the generic cell rate algorithm, ITU-T I.371
  */
@@ -36,15 +48,17 @@ export function createTokenBuckets({ burst, perMinute }: RateLimit, clock: () =>
   const interval = 60 / perMinute;
   const tolerance = interval * (burst - 1);
   const fullAt = createLruCache<number>(MAX_KEYS);
-  const wait = (full: number, now: number) => Math.max(0, Math.ceil(full - now - tolerance));
+  const secondsToFull = (key: string, now: number) =>
+    secondsUntil(fullAt.get(key) ?? 0, now, tolerance + interval + ROUNDING);
+  const wait = (full: number) => Math.max(0, Math.ceil(full - tolerance));
   return {
-    waitOf: (key) => wait(fullAt.get(key) ?? 0, clock()),
-    available: (key) => burst - Math.max(0, (fullAt.get(key) ?? 0) - clock()) / interval,
+    waitOf: (key) => wait(secondsToFull(key, clock())),
+    available: (key) => burst - secondsToFull(key, clock()) / interval,
     take(key) {
       const now = clock();
-      const full = Math.max(fullAt.get(key) ?? 0, now);
-      const seconds = wait(full, now);
-      if (seconds === 0) fullAt.set(key, full + interval);
+      const full = secondsToFull(key, now);
+      const seconds = wait(full);
+      if (seconds === 0) fullAt.set(key, now + full + interval);
       return seconds;
     },
     refund(key) {
@@ -73,10 +87,8 @@ export function createLockout(
     waitOf(key) {
       const { failures, last } = find(key);
       if (failures < free) return 0;
-      return Math.max(
-        0,
-        last + Math.min(firstPause * 2 ** Math.min(failures - free, 30), maxPause) - clock(),
-      );
+      const pause = Math.min(firstPause * 2 ** Math.min(failures - free, 30), maxPause);
+      return secondsUntil(last + pause, clock(), pause);
     },
     take(key) {
       counters.set(key, { failures: find(key).failures + 1, last: clock() });
@@ -106,6 +118,16 @@ export interface RateLimiter {
   take(key: string): number | Promise<number>;
 }
 
+/** The store said how long to wait. */
+interface Block {
+  readonly until: number;
+  readonly seconds: number;
+}
+
+function secondsBlocked(block: Block | null | undefined, now: number): number {
+  return block == null ? 0 : secondsUntil(block.until, now, block.seconds);
+}
+
 /** Batches per burst: a key that stays below a tenth of its burst costs the store nothing. */
 const BATCHES = 10;
 
@@ -123,20 +145,20 @@ export function createRateLimiter(context: StoreAndClock, name: string, limit: R
   const batches = { burst: Math.max(1, Math.floor(burst / batch)), perMinute: perMinute / batch };
   const settleBatch = createStoredBuckets(context, name, toStoredRateLimit(batches));
   const unsettled = createLruCache<number>(MAX_KEYS);
-  const blockedUntil = createLruCache<number>(MAX_KEYS);
+  const blocks = createLruCache<Block>(MAX_KEYS);
 
   async function settle(key: string): Promise<number> {
     const wait = await settleBatch(key);
     if (wait === 0) return 0;
     // The batch stays unsettled: the next request tries again.
     unsettled.set(key, batch - 1);
-    blockedUntil.set(key, clock() + wait);
+    blocks.set(key, { until: clock() + wait, seconds: wait });
     return wait;
   }
 
   return {
     take(key) {
-      const blocked = (blockedUntil.get(key) ?? 0) - clock();
+      const blocked = secondsBlocked(blocks.get(key), clock());
       if (blocked > 0) return blocked;
       const wait = buckets.take(key);
       if (wait > 0) return wait;
@@ -173,17 +195,17 @@ export function createFailureLimiter(
 ): FailureLimiter {
   const { clock } = context;
   const chargeStore = shared && createStoredBuckets(context, name, toStoredRateLimit(shared));
-  const failing = createLruCache<{ blockedUntil: number; prepaid: number }>(MAX_FAILING_KEYS);
+  const failing = createLruCache<{ block: Block | null; prepaid: number }>(MAX_FAILING_KEYS);
 
-  async function charge(key: string, state: { blockedUntil: number }): Promise<number> {
+  async function charge(key: string, state: { block: Block | null }): Promise<number> {
     const wait = chargeStore === null ? 0 : await chargeStore(key);
-    if (wait > 0) state.blockedUntil = clock() + wait;
+    if (wait > 0) state.block = { until: clock() + wait, seconds: wait };
     return wait;
   }
 
   return {
     ...counter,
-    waitOf: (key) => Math.max(counter.waitOf(key), (failing.get(key)?.blockedUntil ?? 0) - clock()),
+    waitOf: (key) => Math.max(counter.waitOf(key), secondsBlocked(failing.get(key)?.block, clock())),
     prepay(key) {
       const state = failing.get(key);
       if (state === undefined) return 0;
@@ -193,7 +215,7 @@ export function createFailureLimiter(
       });
     },
     async failed(key) {
-      const state = failing.get(key) ?? { blockedUntil: 0, prepaid: 0 };
+      const state = failing.get(key) ?? { block: null, prepaid: 0 };
       failing.set(key, state);
       if (state.prepaid > 0) state.prepaid -= 1;
       else await charge(key, state);

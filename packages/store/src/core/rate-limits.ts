@@ -17,13 +17,18 @@ export function createRateLimitStore(database: Database): RateLimitStore {
   };
 }
 
-/** Takes a token: returns a row when there was one. @see the generic cell rate algorithm, ITU-T I.371 */
+/**
+ * Takes a token: returns a row when there was one. A bucket that would be full later than an empty one was charged by a clock that
+ * was ahead: it is taken for full.
+ * @see the generic cell rate algorithm, ITU-T I.371
+ */
 export function chargeRateLimit({ key, limit, now }: RateLimitCharge): Query {
   const { interval } = limit;
+  const last = now + bucketDepth(limit);
   return sql`INSERT INTO rate_limits (key, full_at) VALUES (${key}, ${now + interval})
     ON CONFLICT (key) DO UPDATE SET full_at =
-      CASE WHEN rate_limits.full_at > ${now} THEN rate_limits.full_at + ${interval} ELSE ${now + interval} END
-    WHERE rate_limits.full_at <= ${now + bucketDepth(limit)} RETURNING 1 AS one`;
+      CASE WHEN rate_limits.full_at > ${now} AND rate_limits.full_at <= ${last} THEN rate_limits.full_at + ${interval} ELSE ${now + interval} END
+    WHERE rate_limits.full_at <= ${last} OR rate_limits.full_at > ${last + interval} RETURNING 1 AS one`;
 }
 
 /** The seconds until a bucket that was found empty has a token. */
