@@ -1,7 +1,7 @@
 /** Step-up authorization: what each client does when it needs more scopes. */
 import { fileURLToPath } from 'node:url';
 import { Client, StreamableHTTPClientTransport, UnauthorizedError } from '@modelcontextprotocol/client';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { owner, type Portcullis, startPortcullis } from '../support/portcullis.ts';
 import { createUser } from '../support/user.ts';
 import { createRecorder, type Exchange } from './exchanges.ts';
@@ -71,6 +71,28 @@ it('[S-ERR-403] @modelcontextprotocol/sdk 1.x keeps the scopes it had', async ()
   expect(refusals).toHaveLength(2);
   for (const refusal of refusals) expectRefusal(refusal);
   expect(await session.call('list_notes')).toEqual(notes);
+  await session.close();
+});
+
+it('@modelcontextprotocol/sdk 1.x gets more scopes at sign-in where the consent page offers them', async () => {
+  const notes = fileURLToPath(new URL('./read-first-notes.ts', import.meta.url));
+  const offering = await startPortcullis({ offerOtherScopes: true }, notes);
+  onTestFinished(async () => void (await offering.stop()));
+  /** Switches writing on, on the consent page. */
+  const switchOn = async (request: Request) => {
+    if (request.method !== 'POST' || new URL(request.url).pathname !== '/consent') return fetch(request);
+    const form = new URLSearchParams(await request.text());
+    form.append('scope', 'notes:write');
+    return fetch(
+      new Request(request.url, { method: 'POST', headers: request.headers, body: form, redirect: 'manual' }),
+    );
+  };
+  const provider = createMemoryProvider({ redirectUrl });
+  await sdkOne.signIn(offering.resource, provider, createUser(owner, switchOn));
+  expect(provider.opened().searchParams.get('scope')).toBe('notes:read');
+  const session = await sdkOne.connect(offering.resource, provider);
+  expect(await session.call('add_note', { text: 'Allowed' })).toMatchObject({ text: 'Allowed' });
+  expect(await session.call('whoami')).toMatchObject({ scopes: ['notes:read', 'notes:write'] });
   await session.close();
 });
 

@@ -58,6 +58,7 @@ export interface ParsedOptions {
   readonly brand: BrandOptions;
   readonly externalUi: ExternalUiOptions | undefined;
   readonly workspaces: FindWorkspaces | undefined;
+  readonly offerOtherScopes: boolean;
   readonly identityProviders: readonly IdentityProviderEntry[];
   readonly localAccounts: boolean;
   readonly lifetimes: Lifetimes;
@@ -167,6 +168,13 @@ export const optionDefinitions: { readonly [K in OptionName]: OptionDefinition<P
     description:
       'module that lists the workspaces a user can pick on the consent page; exports findWorkspaces',
     defaultText: 'no workspaces',
+  },
+  offerOtherScopes: {
+    schema: lazy(boolean),
+    default: false,
+    description:
+      'whether the consent page also offers the scopes of the resource that a client did not request, switched off',
+    note: 'For hosts that cannot request more scopes later, such as those built on the official TypeScript SDK up to 1.32.',
   },
   identityProviders: {
     schema: identityProvidersSchema,

@@ -72,6 +72,11 @@ export interface AuthorizationServerOptions {
   readonly externalUi?: ExternalUiOptions;
   /** Lists the workspaces that users pick on the consent page. */
   readonly workspaces?: FindWorkspaces;
+  /**
+   * Whether the consent page also offers, switched off, the scopes of the resource that a client did not request: for hosts that
+   * cannot request more scopes later. `false` by default.
+   */
+  readonly offerOtherScopes?: boolean;
   /** External identity providers users can sign in with; their tokens are linked to the resulting grants. */
   readonly identityProviders?: readonly (IdentityProviderOptions | PresetReference)[];
   /** `false`: no local accounts, identity providers are the only way to sign in. `true` by default. */
@@ -113,6 +118,7 @@ export interface ServerOptions {
   readonly metadataDocuments: DocumentPolicy | null;
   readonly outbound: Outbound;
   readonly workspaces: FindWorkspaces;
+  readonly offerOtherScopes: boolean;
   /** By their identifiers. */
   readonly identityProviders: ReadonlyMap<string, IdentityProvider>;
   readonly localAccounts: boolean;

@@ -37,6 +37,7 @@ export function validateOptions(
     ...validated,
     name: name ?? new URL(issuer).host,
     workspaces: workspaces ?? (async () => []),
+    offerOtherScopes: parsed.offerOtherScopes,
     rateLimits: rateLimits === false ? null : rateLimits,
   });
 }

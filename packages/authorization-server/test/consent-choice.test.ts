@@ -4,6 +4,7 @@ import type { AuthorizationServerOptions } from '../src/index.ts';
 import { hashSecret } from '../src/secrets.ts';
 import {
   ACCOUNT,
+  CLIENTS,
   claimsOf,
   FILES,
   ISSUER,
@@ -74,6 +75,65 @@ async function expectUnchanged(t: Scene, status: number, act: () => Promise<Sigh
 
 const board = (scope: string): Fields => ({ resource: BOARD.resource, scope });
 const withBoard = { resources: [...RESOURCES, BOARD] };
+
+describe('scopes that the client did not request', () => {
+  const offering = { ...withBoard, offerOtherScopes: true };
+  const switchOf = (scope: string, isOn: boolean) =>
+    `role="switch" name="scope" value="${scope}"${isOn ? ' checked' : ''}>`;
+
+  it('are offered switched off, and granted only if the user switches them on', async () => {
+    const t = await setScene(offering);
+    const consent = await t.visitor.signIn(requestOf(board('see draw')));
+    expect(textOf(consent)).toContain('The app did not ask for these');
+    for (const scope of ['share', 'wipe']) expect(consent.html).toContain(switchOf(scope, false));
+    expect(consent.html).toContain(switchOf('draw', true));
+    const unchanged = await t.visitor.submit(consent, { decision: 'allow' });
+    expect((await tokens(t, unchanged))['scope']).toBe('see draw');
+
+    const again = await t.visitor.open(requestOf(board('see draw')));
+    const more = await t.visitor.submit(again, { decision: 'allow', scope: ['see', 'draw', 'share'] });
+    const body = await tokens(t, more);
+    expect(body['scope']).toBe('see draw share');
+    expect((await grantsOf(t)).map(({ scopes }) => scopes.join(' ')).sort()).toEqual([
+      'see draw',
+      'see draw share',
+    ]);
+  });
+
+  it('are not offered by default', async () => {
+    const t = await setScene(withBoard);
+    const consent = await t.visitor.signIn(requestOf(board('see draw')));
+    expect(consent.html).not.toMatch(/share|wipe|did not ask/);
+    await expectUnchanged(t, 400, () =>
+      t.visitor.submit(consent, { decision: 'allow', scope: ['see', 'draw', 'share'] }),
+    );
+  });
+
+  it('are offered again at the next sign-in, and never beyond the maximum scope of the client', async () => {
+    const clients = CLIENTS.map((client) => ({ ...client, scope: 'see share notes:read' }));
+    const t = await setScene({ ...offering, clients });
+    await connect(t, board('see'), { scope: ['see', 'share'] });
+    const consent = await t.visitor.open(requestOf(board('see')));
+    expect(consent.html).toContain(switchOf('share', false));
+    expect(consent.html).not.toMatch(/draw|wipe/);
+    await expectUnchanged(t, 400, () =>
+      t.visitor.submit(consent, { decision: 'allow', scope: ['see', 'wipe'] }),
+    );
+    // The only scope that was requested stays fixed.
+    expect(consent.html).toContain('<input type="hidden" name="scope" value="see">');
+  });
+
+  it('are set apart from new scopes of a step-up', async () => {
+    const t = await setScene(offering);
+    await connect(t, board('see'));
+    const consent = await t.visitor.open(requestOf(board('see draw')));
+    expect(textOf(consent)).toMatch(
+      /Draw on the board new .*did not ask for these.* Show the board to others (?!new)/,
+    );
+    const { left } = await t.visitor.submit(consent, { decision: 'allow', scope: ['draw', 'share'] });
+    expect((await tokens(t, { left } as Sight))['scope']).toBe('see draw share');
+  });
+});
 
 describe('granting fewer scopes', () => {
   it('[AS-MIN-40] grants the scopes left switched on, and tells the client', async () => {

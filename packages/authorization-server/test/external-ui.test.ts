@@ -114,6 +114,7 @@ describe('an external UI', () => {
           optional: true,
           includes: [],
           access: 'read',
+          extra: false,
           off_by_default: false,
         },
         {
@@ -123,6 +124,7 @@ describe('an external UI', () => {
           optional: true,
           includes: ['Read your notes'],
           access: 'write',
+          extra: false,
           off_by_default: false,
         },
       ],

@@ -62,6 +62,7 @@ describe('the page', () => {
       brand: 'brand',
       externalUi: 'externalUi',
       workspaces: 'workspaces',
+      offerOtherScopes: 'offerOtherScopes',
       identityProviders: 'identityProviders',
       localAccounts: 'localAccounts',
       lifetimes: 'lifetimes',

@@ -7,6 +7,7 @@ import {
   unionScopes,
 } from '@portcullis/protocol';
 import { findExistingConsents, grantedScopesIn } from '../authorization/remembered-consent.ts';
+import { maximumScopeOf } from '../authorization/resolve-scopes.ts';
 import type { AuthorizationTransaction } from '../authorization/transactions.ts';
 import type { ServerContext } from '../context.ts';
 import type { Workspace } from '../options.ts';
@@ -40,6 +41,8 @@ interface RequestedScope extends DescribedAccess {
   readonly scope: string;
   /** Whether it is added to scopes that the client already has. */
   readonly isNew: boolean;
+  /** Whether the client did not request it, and may be unable to do so later. */
+  readonly isExtra: boolean;
   /** Whether the user may switch it off. */
   readonly isOptional: boolean;
   /** Other requested scopes that it implies, chosen or not. */
@@ -58,7 +61,8 @@ export async function createConsentRequest(
 ): Promise<ConsentRequest> {
   const [uri = ''] = record.resources;
   const removed = { resource: uri, name: new URL(uri).host, scopes: {} };
-  const resource = context.options.resources.get(uri) ?? removed;
+  const { options } = context;
+  const resource = options.resources.get(uri) ?? removed;
   // A user whom the identity provider will identify later has no consents yet.
   const existing =
     accountId === null
@@ -68,10 +72,13 @@ export async function createConsentRequest(
   const bound = afresh ? undefined : workspaces.find(({ id }) => id === grants[0]?.workspace);
   const workspace = bound ?? (workspaces.length === 1 ? (workspaces[0] ?? null) : null);
   const mustChoose = workspace === null && workspaces.length > 0;
+  const extras = options.offerOtherScopes
+    ? otherScopes(resource, maximumScopeOf(client, options.registration?.scope ?? 'hint'))
+    : [];
   const granted: Scopes = mustChoose ? [] : grantedScopesIn(workspace?.id ?? null, existing);
   return {
     resource,
-    scopes: resolveConsentScopes(record.scopes, granted, resource),
+    scopes: resolveConsentScopes(record.scopes, granted, extras, resource),
     workspace,
     choices: mustChoose ? workspaces : [],
     hasOthers: bound !== undefined && workspaces.length > 1,
@@ -88,22 +95,43 @@ export function serializeConsentRequest({ scopes, workspace, choices }: ConsentR
  * Step-up: when the client already has scopes, only new ones are offered, and the others stay. When nothing is new, the
  * client gets what it requests and no more.
  * @param granted the scopes of its live grants
+ * @param possible what it could request besides
  */
-function resolveConsentScopes(requested: Scopes, granted: Scopes, rules: ScopeRules): ConsentScopes {
+function resolveConsentScopes(
+  requested: Scopes,
+  granted: Scopes,
+  possible: Scopes,
+  rules: ScopeRules,
+): ConsentScopes {
   const added = missingScopes(requested, granted, rules.hierarchy);
   const isStepUp = granted.length > 0 && added.length > 0;
-  const offered = isStepUp ? added : requested;
+  const wanted = isStepUp ? added : requested;
+  const kept = isStepUp ? unionScopes(stillOffered(granted, rules), missingScopes(requested, added)) : [];
+  const extras = missingScopes(possible, unionScopes(wanted, kept), rules.hierarchy);
+  const offered = [...wanted, ...extras];
   return {
-    requested: offered.map((scope) => ({
-      scope,
-      isNew: isStepUp,
-      isOptional: offered.length > 1 && rules.requiredScopes?.includes(scope) !== true,
-      includes: intersectScopes(offered, impliedBy(scope, rules)),
-      ...describeAccess(scope, rules),
-    })),
-    kept: isStepUp ? unionScopes(stillOffered(granted, rules), missingScopes(requested, added)) : [],
+    requested: offered.map((scope) => {
+      const isExtra = extras.includes(scope);
+      const { access, isOffByDefault } = describeAccess(scope, rules);
+      return {
+        scope,
+        isNew: isStepUp && !isExtra,
+        isExtra,
+        isOptional: isExtra || (wanted.length > 1 && rules.requiredScopes?.includes(scope) !== true),
+        includes: intersectScopes(offered, impliedBy(scope, rules)),
+        access,
+        isOffByDefault: isExtra || isOffByDefault,
+      };
+    }),
+    kept,
     isKnown: granted.length > 0 && !isStepUp,
   };
+}
+
+/** The scopes of a resource that a client could request. */
+function otherScopes({ scopes }: ScopeRules, maximum: Scopes | null): Scopes {
+  const offered = Object.keys(scopes);
+  return maximum === null ? offered : intersectScopes(offered, maximum);
 }
 
 function impliedBy(scope: string, { hierarchy = {} }: ScopeRules): Scopes {

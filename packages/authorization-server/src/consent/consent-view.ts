@@ -52,6 +52,8 @@ interface RequestedPermission extends DescribedAccess {
   readonly sentence: string;
   /** Whether the app already has other permissions. */
   readonly isNew: boolean;
+  /** Whether the app did not ask for it. */
+  readonly isExtra: boolean;
   readonly isOptional: boolean;
   /** Implied permissions, a sentence each. */
   readonly includes: readonly string[];
@@ -180,8 +182,10 @@ function permissions(
   const canChoose = requested.some(({ isOptional }) => isOptional);
   const item = (one: RequestedPermission) =>
     permissionItem(layout, one, chosen === null ? !one.isOffByDefault : chosen.scopes.includes(one.scope));
-  const harmless = requested.filter(({ access }) => !isDestructive(access));
-  const destructive = requested.filter(({ access }) => isDestructive(access));
+  const asked = requested.filter(({ isExtra }) => !isExtra);
+  const extras = requested.filter(({ isExtra }) => isExtra);
+  const harmless = asked.filter(({ access }) => !isDestructive(access));
+  const destructive = asked.filter(({ access }) => isDestructive(access));
   return html`<section class="head">
 <h2 id="powers">${layout.say('consent.permissions', { address: code(server.address) })}</h2>
 ${wrong === 'nothing' && html`<p class="wrong" role="alert">${layout.text('consent.error.nothing')}</p>`}
@@ -192,6 +196,13 @@ ${
   html`<div class="risky">
 <h3 id="risky">${layout.text('consent.destructive')}</h3>
 <ul class="powers" aria-labelledby="risky">${destructive.map(item)}</ul>
+</div>`
+}
+${
+  extras.length > 0 &&
+  html`<div class="head">
+<h3 id="extras">${layout.text('consent.extras')}</h3>
+<ul class="powers" aria-labelledby="extras">${extras.map(item)}</ul>
 </div>`
 }
 ${canChoose && html`<p class="fact choose">${layout.text('consent.choose')}</p>`}

@@ -80,10 +80,11 @@ export function describeChallengedConsent(
       resource: consentRequest.resource.resource,
     },
     scopes: page.requested.map(
-      ({ scope, sentence, isNew, isOptional, includes, access, isOffByDefault }) => ({
+      ({ scope, sentence, isNew, isExtra, isOptional, includes, access, isOffByDefault }) => ({
         scope,
         sentence,
         new: isNew,
+        extra: isExtra,
         optional: isOptional,
         includes,
         access,

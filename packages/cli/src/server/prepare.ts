@@ -114,7 +114,7 @@ export function serverOptions(
   const { name, externalUi, clients, identityProviders, profiles, brand, registration, metadataDocuments } =
     settings;
   const { localAccounts, metadata, outbound, lifetimes, keys, statusLists, rateLimits } = settings;
-  const { acceptNewerRefreshTokens } = settings;
+  const { acceptNewerRefreshTokens, offerOtherScopes } = settings;
   const { privateUseSchemes, auditRetention, resources } = settings;
   return {
     issuer,
@@ -125,6 +125,7 @@ export function serverOptions(
     ...{
       lifetimes,
       acceptNewerRefreshTokens,
+      offerOtherScopes,
       keys,
       statusLists,
       rateLimits,

@@ -223,6 +223,7 @@ export const settingDefinitions: Readonly<Record<SettingName, SettingDefinition>
   metadataDocuments: optionDefinitions.metadataDocuments,
   privateUseSchemes: optionDefinitions.privateUseSchemes,
   outbound: optionDefinitions.outbound,
+  offerOtherScopes: optionDefinitions.offerOtherScopes,
   lifetimes: optionDefinitions.lifetimes,
   acceptNewerRefreshTokens: optionDefinitions.acceptNewerRefreshTokens,
   keys: optionDefinitions.keys,
