@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import { text } from 'node:stream/consumers';
 import * as two from '@modelcontextprotocol/client';
 import { StdioClientTransport as TransportTwo } from '@modelcontextprotocol/client/stdio';
@@ -138,6 +138,48 @@ it('the configuration of `connect --help` starts a bridge from any folder, with 
     id: 1,
     result: { serverInfo: { name: 'scripted' } },
   });
+});
+
+describe('the name that a command registers', () => {
+  const on = ` on ${hostname().split('.')[0]}`;
+  const initialize = (clientInfo: object) =>
+    `${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo } })}\n`;
+  const discover = (clientInfo: object) =>
+    `${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'server/discover', params: { _meta: { 'io.modelcontextprotocol/clientInfo': clientInfo } } })}\n`;
+
+  it.each([
+    [
+      'connect',
+      [],
+      initialize({ name: 'claude-ai', version: '1' }),
+      `Portcullis connect (Claude Desktop${on})`,
+    ],
+    [
+      'connect',
+      [],
+      initialize({ name: 'x', title: 'Ada’s Host', version: '1' }),
+      `Portcullis connect (Ada’s Host${on})`,
+    ],
+    [
+      'connect',
+      [],
+      discover({ name: 'inspector-client', version: '1' }),
+      `Portcullis connect (MCP Inspector${on})`,
+    ],
+    ['connect', ['--client-name', 'My bridge'], initialize({ name: 'claude-ai', version: '1' }), 'My bridge'],
+    ['login', [], '', `Portcullis${on}`],
+    ['login', ['--client-name', 'Ada at work'], '', 'Ada at work'],
+    ['doctor', [], '', `Portcullis doctor${on}`],
+  ])(
+    '%s %j is that of the host that it serves and of the computer',
+    async (command, options, input, expected) => {
+      const world = await createWorld();
+      await newComputer(followRedirects).runProcess([command, world.serverUrl, ...options], { input });
+      expect(JSON.parse(world.as.asked('/register')[0]?.body ?? '{}')).toMatchObject({
+        client_name: expected,
+      });
+    },
+  );
 });
 
 it('connect --no-browser names the scopes that the session lacks, and the sign-in that adds them', async () => {

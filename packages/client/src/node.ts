@@ -6,6 +6,7 @@ export {
   type StartProcess,
   type SystemBrowserOptions,
 } from './node/browser.ts';
+export { type ClientNameParts, composeClientName } from './node/client-name.ts';
 export { credentialsFromEnvironment } from './node/environment.ts';
 export { type FileStore, type FileStoreOptions, openFileStore } from './node/file-store.ts';
 export { createGuardedFetch, type GuardedFetchOptions, toClientError } from './node/guarded-fetch.ts';

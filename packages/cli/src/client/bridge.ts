@@ -10,6 +10,8 @@ export interface BridgeOptions {
   readonly fetch: Fetch;
   /** Receives the message endpoint that an HTTP+SSE server names: `fetch` has to send the token there too. */
   readonly acceptEndpoint?: (endpoint: URL) => void;
+  /** Receives each message of the host before it is sent. */
+  readonly observe?: (message: Message) => void;
   readonly input: NodeJS.ReadableStream;
   /** Receives MCP messages only. */
   readonly output: NodeJS.WritableStream;
@@ -20,7 +22,7 @@ export interface BridgeOptions {
 
 /** Runs until the input ends, the output fails, or the signal aborts. */
 export async function bridge(options: BridgeOptions): Promise<void> {
-  const { input, output, tell, signal } = options;
+  const { input, output, tell, signal, observe = () => undefined } = options;
   const wire = createStreamableHttp({
     ...options,
     receive: (message) => void output.write(`${JSON.stringify(message)}\n`),
@@ -46,6 +48,7 @@ export async function bridge(options: BridgeOptions): Promise<void> {
   await wire.close();
 
   async function pass(message: Message): Promise<void> {
+    observe(message);
     const sent = wire.send(message).catch((error: unknown) => {
       tell(error instanceof Error ? error.message : 'A message did not reach the server.');
     });

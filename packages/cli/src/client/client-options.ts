@@ -16,6 +16,7 @@ import { reasonOf, SettingsError } from '../errors.ts';
 import type { ProcessContext } from '../process-context.ts';
 import { cleanLine } from '../terminal/clean.ts';
 import type { Terminal } from '../terminal/terminal.ts';
+import { nameOfCommand } from './client-name.ts';
 import { createFetches } from './fetches.ts';
 import type { ClientFlags, ProgramFlags, SignInFlags } from './flags.ts';
 import { activityAfter, noticeFor } from './progress-messages.ts';
@@ -86,7 +87,7 @@ export async function clientOptions(
     ...grantOptions(flags, terminal),
     ...browserOptions(flags, terminal, processContext.environment, hint),
     registration: {
-      clientName: 'Portcullis',
+      clientName: () => nameOfCommand(flags, 'Portcullis'),
       ...(clientMetadataUrl !== undefined && { metadataDocumentUrl: clientMetadataUrl }),
       ...configured,
       ...(terminal.interactive && { ask: (question) => askForClient(question, terminal) }),

@@ -31,6 +31,7 @@ export interface SignInFlags extends ProgramFlags {
   readonly browser: boolean;
   readonly device?: true;
   readonly clientMetadataUrl?: string;
+  readonly clientName?: string;
   readonly port?: number;
   readonly scope?: readonly string[];
   readonly stepUp?: true;
@@ -94,6 +95,11 @@ export function addSignInOptions(command: Command, noBrowser: string = PASTE): C
       .option('--device', 'sign in on another device with a short code'),
   )
     .option('--client-metadata-url <url>', 'URL of the client ID metadata document to identify with')
+    .option(
+      '--client-name <name>',
+      'name to register with, instead of the command, the host that runs it and this computer',
+      readName,
+    )
     .option('--port <number>', 'local port for the redirect URI', readPort)
     .option('--scope <scopes...>', 'request these scopes instead of those that the server names')
     .option('--step-up', 'request additional scopes without confirmation here; the consent page still asks');

@@ -48,6 +48,9 @@ export function parameter(message: Message, ...path: readonly string[]): unknown
   return value;
 }
 
+/** Metadata key that names the client of a stateless request. */
+export const CLIENT_INFO_KEY = 'io.modelcontextprotocol/clientInfo';
+
 /** Metadata key that holds the revision of a stateless request. */
 export const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion';
 

@@ -54,7 +54,8 @@ export function withClient<T>(
   return withCredentialStore(flags, processContext, async (store, terminal) => {
     const { isCurrent: sendTokenTo, accept: acceptEndpoint } = createMessageEndpoint();
     const options = await clientOptions(serverUrl, flags, processContext, terminal);
-    const client = createNodeClient({ sendTokenTo, ...options, store, ...more });
+    const registration = { ...options.registration, ...more.registration };
+    const client = createNodeClient({ sendTokenTo, ...options, store, ...more, registration });
     return act({ client, terminal, acceptEndpoint });
   });
 }

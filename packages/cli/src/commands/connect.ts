@@ -3,6 +3,7 @@ import { ClientError } from '@portcullis/client';
 import type { Scopes } from '@portcullis/protocol';
 import type { Command } from 'commander';
 import { bridge } from '../client/bridge.ts';
+import { hostOf, nameOfCommand } from '../client/client-name.ts';
 import { openBrowser } from '../client/client-options.ts';
 import { signInCommand } from '../client/exit-codes.ts';
 import { addSignInOptions, type SignInFlags } from '../client/flags.ts';
@@ -40,6 +41,7 @@ async function connect(serverUrl: string, flags: SignInFlags, processContext: Pr
   void untilStopSignal({}).then(() => stopping.abort());
   const { input, output, errors } = processContext.streams;
   let added: Scopes = [];
+  let host: string | null = null;
   const tell = (line: string): void => void errors.write(`portcullis: ${cleanLine(line)}\n`);
   await withClient(
     serverUrl,
@@ -47,8 +49,14 @@ async function connect(serverUrl: string, flags: SignInFlags, processContext: Pr
     { ...flags, browser: true },
     processContext,
     ({ client: { server: url, fetch }, acceptEndpoint }) =>
-      bridge({ url, fetch, acceptEndpoint, input, output, tell, signal: stopping.signal }),
+      bridge({
+        ...{ url, fetch, acceptEndpoint, input, output, tell, signal: stopping.signal },
+        observe(message) {
+          host ??= hostOf(message);
+        },
+      }),
     {
+      registration: { clientName: () => nameOfCommand(flags, 'Portcullis connect', host) },
       browser: {
         async open(url) {
           if (!flags.browser) throw signInElsewhere(serverUrl, flags, processContext, url, added);

@@ -2,6 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import { nameOfCommand } from '../client/client-name.ts';
 import { clientOptions } from '../client/client-options.ts';
 import { CommandFailure, exitCodes } from '../client/exit-codes.ts';
 import { addJsonOption, addSignInOptions, type SignInFlags } from '../client/flags.ts';
@@ -36,8 +37,10 @@ export function defineDoctor(program: Command, processContext: ProcessContext): 
 async function doctor(serverUrl: string, flags: Flags, processContext: ProcessContext): Promise<void> {
   const terminal = createTerminal(processContext.streams, processContext.environment);
   try {
+    const client = await clientOptions(serverUrl, flags, processContext, terminal);
+    const clientName = nameOfCommand(flags, 'Portcullis doctor');
     const report = await examine({
-      client: await clientOptions(serverUrl, flags, processContext, terminal),
+      client: { ...client, registration: { ...client.registration, clientName } },
       signIn: flags.signIn === true,
       version: processContext.version,
       begin: (step) => terminal.during(`Checking: ${step}`),

@@ -1,7 +1,7 @@
 /** MCP requests of the doctor over the raw wire: it has to examine servers that the official MCP client would reject. */
 import { ClientError, type Fetch } from '@portcullis/client';
 import { profileC, profileD } from '@portcullis/protocol';
-import { type Id, isResponse, type Message, VERSION_KEY } from '../client/json-rpc.ts';
+import { CLIENT_INFO_KEY, type Id, isResponse, type Message, VERSION_KEY } from '../client/json-rpc.ts';
 import {
   type McpConnection,
   type McpConnectOptions,
@@ -14,7 +14,6 @@ import { HttpResponseError } from '../client/responses.ts';
 import { createStreamableHttp } from '../client/streamable-http.ts';
 import { isObject } from '../json.ts';
 
-const CLIENT_INFO_KEY = 'io.modelcontextprotocol/clientInfo';
 const CAPABILITIES_KEY = 'io.modelcontextprotocol/clientCapabilities';
 
 export type ProbeTarget = Omit<McpConnectOptions, 'extensions'>;

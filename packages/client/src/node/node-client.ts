@@ -4,6 +4,7 @@ import { type Client, createClient } from '../client.ts';
 import { ClientError } from '../errors.ts';
 import { type ClientOptions, defaultClientLimits } from '../options.ts';
 import { createSystemBrowser } from './browser.ts';
+import { defaultClientName } from './client-name.ts';
 import { createGuardedFetch, toClientError } from './guarded-fetch.ts';
 import { createLoopbackReceiver, type LoopbackOptions } from './loopback-receiver.ts';
 
@@ -17,7 +18,8 @@ const LOOPBACK: OptionNames<LoopbackOptions> = { path: true, port: true, timeout
 
 /**
  * Creates a client with the system's browser, a loopback receiver, and guarded requests to OAuth endpoints, unless the
- * options replace them. A custom `fetch` sends every request.
+ * options replace them. A custom `fetch` sends every request. Without `registration.clientName`, it registers under the
+ * name of the program and of this computer.
  * @throws ClientError `server_url_invalid` or `configuration_invalid`
  * @see RFC 8252 §6 and §7.3
  */
@@ -34,6 +36,7 @@ export function createNodeClient(options: NodeClientOptions): Client {
         oauthFetch: createGuardedFetch({ serverUrl, trustedOrigins, timeout, maxBytes }),
         mapFetchError: toClientError,
       }),
+    registration: { clientName: () => defaultClientName(), ...options.registration },
     browser: options.browser ?? createSystemBrowser(),
     receiver: options.receiver ?? createLoopbackReceiver(loopback),
   });

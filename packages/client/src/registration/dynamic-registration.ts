@@ -49,8 +49,9 @@ function registrationBody(
   metadata: AuthorizationServerMetadata,
   redirectUris: readonly string[],
 ): RegistrationBody {
+  const { clientName = 'Portcullis client' } = settings;
   return {
-    client_name: settings.clientName ?? 'Portcullis client',
+    client_name: typeof clientName === 'function' ? clientName() : clientName,
     ...(settings.clientUri !== undefined && { client_uri: settings.clientUri }),
     ...(settings.softwareId !== undefined && { software_id: settings.softwareId }),
     ...(settings.softwareVersion !== undefined && { software_version: settings.softwareVersion }),

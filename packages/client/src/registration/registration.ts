@@ -40,8 +40,8 @@ export interface RegistrationSettings {
   readonly metadataDocumentUrl?: string;
   /** The private key for a metadata document with public keys: authenticates the client where servers support it. */
   readonly metadataDocumentKey?: ClientSigningKey;
-  /** Shown to users on the consent page. */
-  readonly clientName?: string;
+  /** Shown to users on the consent page; a function is called when the client registers. */
+  readonly clientName?: string | (() => string);
   readonly clientUri?: string;
   readonly softwareId?: string;
   readonly softwareVersion?: string;
