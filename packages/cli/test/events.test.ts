@@ -74,6 +74,39 @@ describe('portcullis events', () => {
     );
   });
 
+  it('`events --reference` explains a rejected redirect URI, and an expired authorization request', async () => {
+    const redirect_uris = ['https://app.example/callback', 'https://app.example/other'];
+    const registered = await fetch(`${portcullis.url}/register`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ redirect_uris, token_endpoint_auth_method: 'none' }),
+    });
+    const { client_id: clientId } = (await registered.json()) as { client_id: string };
+    const query = (redirectUri: string) =>
+      new URLSearchParams({
+        ...{ response_type: 'code', client_id: clientId, redirect_uri: redirectUri, state: 'state' },
+        ...{ code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM', code_challenge_method: 'S256' },
+      });
+    const referenceOn = async (response: Response) =>
+      /<code>([2-9A-Z]{4}-[2-9A-Z]{4})<\/code>/.exec(await response.text())?.[1] ?? '';
+    const wrong = await fetch(`${portcullis.url}/authorize?${query('https://app.example/wrong')}`);
+    const reference = await referenceOn(wrong);
+    await expect.poll(() => run('--reference', reference)).toContain(`clientId=${clientId}`);
+    const explained = await run('--reference', reference);
+    for (const uri of ['https://app.example/wrong', ...redirect_uris]) expect(explained).toContain(uri);
+
+    const started = await fetch(`${portcullis.url}/authorize?${query(redirect_uris[0] ?? '')}`, {
+      redirect: 'manual',
+    });
+    const location = new URL(started.headers.get('location') ?? '', portcullis.url);
+    // Without its cookie, as in another browser.
+    const other = await referenceOn(await fetch(location));
+    await expect.poll(() => run('--reference', other)).toContain('request.rejected');
+    expect(await run('--reference', other)).toMatch(
+      /authorization\.started [^\n]*clientId=client_[^\n]*\n[^\n]*request\.rejected [^\n]*did not send the cookie/,
+    );
+  });
+
   it('`events --follow` prints new events', async () => {
     const args = [...command, '--database', portcullis.database, '--follow', '--json', '--last', '0'];
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });

@@ -145,10 +145,12 @@ function describe(event: AuthorizationEvent, now: number, retention: number): Au
 
 /** The event with its texts cut to a readable length. */
 function shorten<T extends object>(event: T): T {
-  const cut = (value: unknown) =>
+  const cut = (value: unknown): unknown =>
     typeof value === 'string' && value.length > MAX_TEXT_LENGTH
       ? `${value.slice(0, MAX_TEXT_LENGTH)}…`
-      : value;
+      : Array.isArray(value)
+        ? value.map(cut)
+        : value;
   return Object.fromEntries(Object.entries(event).map(([name, value]) => [name, cut(value)])) as T;
 }
 

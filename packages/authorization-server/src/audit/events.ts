@@ -9,6 +9,15 @@ export interface MetadataDiscovery {
   readonly before: number;
 }
 
+/** What explains a rejected request to the operator, beside its reason. It may come from an unauthenticated request. */
+export interface RejectionFacts {
+  readonly clientId?: string;
+  readonly transactionId?: string;
+  readonly requestedRedirectUri?: string;
+  /** At most ten. */
+  readonly registeredRedirectUris?: readonly string[];
+}
+
 /** Members that every event may have. Never a token, code, secret or cookie. */
 type EventContext = {
   readonly clientId?: string;
@@ -137,6 +146,8 @@ export type AuthorizationEvent = EventContext &
         readonly endpoint: string;
         readonly error: string;
         readonly reason: string;
+        readonly requestedRedirectUri?: string;
+        readonly registeredRedirectUris?: readonly string[];
       }
     | { readonly type: 'request.failed'; readonly endpoint: string; readonly reason: string }
   );

@@ -1,6 +1,6 @@
 /** The authorization endpoint on one page: from the parameters of GET /authorize to a page, a redirect or a code. */
 import { type ConnectionInfo, type HttpRequest, type HttpResponse, queryOf } from '@portcullis/http';
-import { checkRedirectUri, readParameters } from '@portcullis/protocol';
+import { readParameters } from '@portcullis/protocol';
 import { uiLocaleCookies } from '../http/language.ts';
 import type { Route } from '../http/router.ts';
 import type { PageContext, PageRouter } from '../page-context.ts';
@@ -10,7 +10,7 @@ import { continueTransaction } from './continue-transaction.ts';
 import { type ClientRequest, rejectRequest } from './error-response.ts';
 import { type AuthorizationAttempt, readErrorResponse, repeatAsGet } from './read-request.ts';
 import { findRememberedConsent } from './remembered-consent.ts';
-import { resolveClient } from './resolve-client.ts';
+import { resolveClient, resolveRedirectTarget } from './resolve-client.ts';
 import { maximumScopeOf, resolveScopes } from './resolve-scopes.ts';
 import { openTransaction } from './transactions.ts';
 
@@ -20,7 +20,7 @@ export function createAuthorizationRoutes(pages: PageRouter): readonly Route[] {
 
 /**
  * ```
- * readParameters → resolveClient → checkRedirectUri ⇒ RedirectTarget    before it, errors are pages
+ * readParameters → resolveClient → resolveRedirectTarget ⇒ RedirectTarget    before it, errors are pages
  *                                                    └▶ startTransaction    after it, errors redirect with iss
  * ```
  * @see OAuth 2.1 draft 13 §4.1.1 and §4.1.2.1, RFC 6749 §4.1.1
@@ -34,7 +34,7 @@ async function authorize(
   const parameters = readParameters(queryOf(request));
   const client = await resolveClient(context, parameters, connection);
   const requestedUri = parameters.one('redirect_uri');
-  const target = checkRedirectUri(client.metadata.redirect_uris, requestedUri, options.redirects);
+  const target = resolveRedirectTarget(client, requestedUri, options.redirects);
   const clientRequest: ClientRequest = { client, target, ...readErrorResponse(parameters) };
   const user = await sessions.find(request).catch(() => null);
   await chargeAuthorizationRequest(user?.account.id ?? siteOf(connection));

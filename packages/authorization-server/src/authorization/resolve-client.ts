@@ -1,7 +1,14 @@
-/** Finds the client of an authorization request: configured, registered, or named by its metadata document. */
+/** Finds the client of an authorization request (configured, registered, or named by its metadata document) and its redirect URI. */
 import type { ConnectionInfo } from '@portcullis/http';
-import { OAuthError, type Parameters } from '@portcullis/protocol';
+import {
+  checkRedirectUri,
+  OAuthError,
+  type Parameters,
+  type RedirectPolicy,
+  type RedirectTarget,
+} from '@portcullis/protocol';
 import type { ResolvedClient } from '../clients/client.ts';
+import { RejectedClientRequest } from '../http/rejected-client-request.ts';
 import type { PageContext } from '../page-context.ts';
 import { siteOf } from '../rate-limit/policies.ts';
 
@@ -14,7 +21,44 @@ export async function resolveClient(
   parameters: Parameters,
   connection: ConnectionInfo,
 ): Promise<ResolvedClient> {
-  const client = await findClient(parameters.required('client_id'), 'start', siteOf(connection));
+  const clientId = parameters.required('client_id');
+  const client = await findClient(clientId, 'start', siteOf(connection));
   if (client !== null) return client;
-  throw new OAuthError('invalid_client', 'The client_id is unknown: register the client first.');
+  const description = 'The client_id is unknown: register the client first.';
+  const facts = CLIENT_ID.test(clientId) ? { clientId } : {};
+  throw new RejectedClientRequest('invalid_client', description, { facts });
+}
+
+/** Of a registered client, or the URL of a metadata document. Anything else that is sent as `client_id` may be a secret. */
+const CLIENT_ID = /^client_[\w-]{20,40}$|^https:\/\/[\w.:-]+\/[^?#@]*$/;
+
+/** Registered redirect URIs in an event. */
+const MAX_LISTED = 10;
+
+/**
+ * The redirect URI that the client registered.
+ * @throws OAuthError `invalid_request`, shown on a page: there is nowhere to redirect to
+ * @see OAuth 2.1 draft 13 §4.1.2.1
+ */
+export function resolveRedirectTarget(
+  { id: clientId, metadata: { redirect_uris: registered } }: ResolvedClient,
+  requested: string | undefined,
+  redirects: RedirectPolicy,
+): RedirectTarget {
+  try {
+    return checkRedirectUri(registered, requested, redirects);
+  } catch (cause) {
+    if (!(cause instanceof OAuthError)) throw cause;
+    const facts = {
+      clientId,
+      ...(requested !== undefined && { requestedRedirectUri: withoutPassword(requested) }),
+      registeredRedirectUris: registered.slice(0, MAX_LISTED),
+    };
+    throw new RejectedClientRequest(cause.code, cause.description, { facts, cause });
+  }
+}
+
+/** A URI as sent, without user information. */
+function withoutPassword(uri: string): string {
+  return uri.replace(/\/\/[^/?#]*@/, '//…@');
 }

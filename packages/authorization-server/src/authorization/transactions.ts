@@ -2,7 +2,6 @@
 import type { ConnectionInfo, HttpRequest } from '@portcullis/http';
 import {
   type AuthorizationRequest,
-  checkRedirectUri,
   OAuthError,
   type Parameters,
   type RedirectTarget,
@@ -12,16 +11,17 @@ import type { ResolvedClient } from '../clients/client.ts';
 import type { ServerContext } from '../context.ts';
 import { DecryptionError, stateContext } from '../encryption/encryptor.ts';
 import type { IdentityProvider } from '../federation/provider/identity-provider.ts';
+import type { MissingTransaction } from '../http/error-pages.ts';
 import type { PageContext } from '../page-context.ts';
 import { MAX_OPEN_TRANSACTIONS, MAX_TRANSACTION_OCTETS } from '../rate-limit/policies.ts';
 import { createSiteQuota, type SiteQuota } from '../rate-limit/site-quota.ts';
 import { hashSecret, matchesSecret, newIdentifier, newSecret } from '../secrets.ts';
 import type { AuthorizationTransactionRecord } from '../store/index.ts';
-import type { ErrorPage } from '../ui/error-pages.ts';
 import type { User } from '../users/sessions.ts';
 import { requiresFreshLogin } from './check-request.ts';
 import type { ClientRequest } from './error-response.ts';
 import { actingAccountOf, type ConsentDecision } from './next-step.ts';
+import { resolveRedirectTarget } from './resolve-client.ts';
 
 /** An authorization transaction: its record with everything that was proven about it. */
 export interface AuthorizationTransaction {
@@ -46,7 +46,7 @@ export interface BrowserTransaction extends AuthorizationTransaction {
   readonly csrfBinding: readonly string[];
 }
 
-export type FoundTransaction = BrowserTransaction | { readonly missing: ErrorPage };
+export type FoundTransaction = BrowserTransaction | MissingTransaction;
 
 /** The query and form parameter that names a transaction. */
 export const TRANSACTION_PARAMETER = 'flow';
@@ -168,6 +168,9 @@ function createRecord(
   };
 }
 
+/** As `createRecord` generates them. */
+const TRANSACTION_ID = /^flow_[\w-]{20,40}$/;
+
 /**
  * Finds the transaction that a request names. It is bound to the browser that opened it, so that a link sent to another
  * user (session fixation) reveals nothing and decides nothing.
@@ -178,18 +181,22 @@ export async function findTransaction(
   request: HttpRequest,
   parameters: Parameters,
 ): Promise<FoundTransaction> {
-  const { store, clock, transactionCookie, sessions, federation } = context;
+  const { store, clock, options, transactionCookie, sessions, federation } = context;
   const id = parameters.one(TRANSACTION_PARAMETER);
   if (id === undefined) return { missing: 'no-transaction' };
   const record = await store.findTransaction(id, clock());
   const restored = record === null ? null : decryptState(context, record);
-  if (record === null || restored === null) return { missing: 'gone' };
+  if (record === null || restored === null) {
+    const reason = `the authorization transaction was completed, or expired after ${options.lifetimes.transaction} seconds`;
+    return { missing: 'gone', reason, ...(TRANSACTION_ID.test(id) && { facts: { transactionId: id } }) };
+  }
+  const facts = { transactionId: record.id, clientId: record.clientId };
   const secret = transactionCookie.read(request);
-  if (secret === null) return { missing: 'no-cookie' };
-  if (!matchesSecret(secret, record.browserHash)) return { missing: 'other-browser' };
+  if (secret === null) return { missing: 'no-cookie', facts };
+  if (!matchesSecret(secret, record.browserHash)) return { missing: 'other-browser', facts };
 
   const clientRequest = await restoreClientRequest(context, record);
-  if (clientRequest === null) return { missing: 'unknown-app' };
+  if (clientRequest === null) return { missing: 'unknown-app', facts };
   const user = await sessions.find(request);
   const { identityProvider, isSatisfied } = await federation.resolveLoginMethod(
     record.identityProvider,
@@ -228,7 +235,7 @@ async function restoreClientRequest(
 ): Promise<Pick<ClientRequest, 'client' | 'target'> | null> {
   const client = await findClient(clientId, 'resume');
   if (client === null) return null;
-  return { client, target: checkRedirectUri(client.metadata.redirect_uris, redirectUri, options.redirects) };
+  return { client, target: resolveRedirectTarget(client, redirectUri, options.redirects) };
 }
 
 /** Some clients put tokens or addresses into their state, so it is not stored in clear. */

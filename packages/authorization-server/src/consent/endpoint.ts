@@ -42,7 +42,7 @@ export function createConsentRoutes(
     pages.route('GET', '/consent', async (context, request) => {
       const parameters = readParameters(queryOf(request));
       const transaction = await findTransaction(context, request, parameters);
-      if ('missing' in transaction) return context.errors.show('/consent', transaction.missing);
+      if ('missing' in transaction) return context.errors.showMissing('/consent', transaction);
       if (!canAsk(transaction)) return continueTransaction(context, transaction);
       const pending = await loadPendingConsent(context, transaction, parameters);
       const { user } = pending;
@@ -56,7 +56,7 @@ export function createConsentRoutes(
       const { csrfTokens, options, errors } = context;
       const form = await readFormBody(request);
       const transaction = await findTransaction(context, request, form);
-      if ('missing' in transaction) return errors.show('/consent', transaction.missing);
+      if ('missing' in transaction) return errors.showMissing('/consent', transaction);
       // The CSRF token is bound to the session, so one user's decision is never taken for another's.
       const isOurs = csrfTokens.matches(form.one('token'), 'consent', ...transaction.csrfBinding);
       if (!canAsk(transaction) || !isOurs || isCrossSiteForm(request, options.issuer)) {

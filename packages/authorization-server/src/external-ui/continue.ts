@@ -59,7 +59,7 @@ async function continueLogin(
   const { errors, store, events, sessions } = context;
   const { request, connection, challenge, consume } = brought;
   const loginTarget = await findLoginTarget(context, request, loginTargetOf(challenge));
-  if ('missing' in loginTarget) return errors.show(PATH, loginTarget.missing);
+  if ('missing' in loginTarget) return errors.showMissing(PATH, loginTarget);
   // Login CSRF: a result for one browser does not sign in another.
   if (digestOf(loginTarget.binding) !== challenge.csrfBinding) return rejectStale(context, challenge);
   // Point of no return: the result is used.
@@ -86,7 +86,7 @@ async function cancelLogin(
   if (challenge.loginTarget[TRANSACTION_PARAMETER] !== undefined) {
     const transaction = await findTransaction(context, request, loginTargetOf(challenge));
     return 'missing' in transaction
-      ? errors.show(PATH, transaction.missing)
+      ? errors.showMissing(PATH, transaction)
       : denyConsent(context, transaction);
   }
   const page = messagePage(layout, {
@@ -105,7 +105,7 @@ async function continueConsent(
   const { errors } = context;
   const { request, challenge, consume } = brought;
   const transaction = await findTransaction(context, request, loginTargetOf(challenge));
-  if ('missing' in transaction) return errors.show(PATH, transaction.missing);
+  if ('missing' in transaction) return errors.showMissing(PATH, transaction);
   // Consent fixation: the decision is for this browser, this session and the account that was asked.
   if (
     digestOf(transaction.csrfBinding) !== challenge.csrfBinding ||

@@ -51,7 +51,7 @@ function createExternalLoginRoutes(
 ): readonly Route[] {
   const logIn = async (context: PageContext, request: HttpRequest): Promise<HttpResponse> => {
     const loginTarget = await findLoginTarget(context, request, readParameters(queryOf(request)));
-    if ('missing' in loginTarget) return context.errors.show('/login', loginTarget.missing);
+    if ('missing' in loginTarget) return context.errors.showMissing('/login', loginTarget);
     if (loginTarget.isSignedIn) return loginTarget.resume();
     const challenge = challenges.encryptChallenge({
       kind: 'login',

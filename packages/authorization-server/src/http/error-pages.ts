@@ -2,12 +2,14 @@
 import { randomInt } from 'node:crypto';
 import type { HttpResponse } from '@portcullis/http';
 import { OAuthError } from '@portcullis/protocol';
+import type { RejectionFacts } from '../audit/events.ts';
 import type { ServerContext } from '../context.ts';
 import { type ErrorPage, errorPages } from '../ui/error-pages.ts';
 import type { Layout } from '../ui/layout.ts';
 import { type MessagePage, messagePage } from '../ui/message-page.ts';
 import { respondPage } from '../ui/respond-page.ts';
 import { ClientDocumentError } from './client-document-error.ts';
+import { RejectedClientRequest } from './rejected-client-request.ts';
 
 /** What the page shows besides its text. */
 type Details = Pick<MessagePage, 'action' | 'forDevelopers'> & {
@@ -17,11 +19,34 @@ type Details = Pick<MessagePage, 'action' | 'forDevelopers'> & {
   readonly retryAfter?: number;
   /** For the audit log only; the name of the page by default. */
   readonly reason?: string;
+  /** For the audit log only. */
+  readonly facts?: RejectionFacts;
 };
+
+/** Reasons in the audit log, of pages that do not have one of their own. */
+const reasons: Readonly<Partial<Record<ErrorPage, string>>> = {
+  'no-transaction': 'the request names no authorization transaction',
+  'no-cookie': 'the browser did not send the cookie of the authorization transaction',
+  'other-browser': 'another browser began the authorization transaction',
+  'stale-form': 'the form was sent by another site, or its CSRF token does not match or has expired',
+  'used-link': 'the link was used, has expired, or was replaced by a newer one',
+  'unknown-app': 'the client was removed or disabled meanwhile',
+};
+
+/** What a request names is not there, or not for this browser. */
+export interface MissingTransaction {
+  readonly missing: ErrorPage;
+  /** For the audit log only. */
+  readonly reason?: string;
+  /** For the audit log only. */
+  readonly facts?: RejectionFacts;
+}
 
 export interface PageErrors {
   /** Shows an error page, and records it as an event. */
   show(endpoint: string, errorPage: ErrorPage, details?: Details): Promise<HttpResponse>;
+  /** Shows why a transaction cannot continue, and records it as an event. */
+  showMissing(endpoint: string, transaction: MissingTransaction): Promise<HttpResponse>;
   /** Shows the error page of a thrown error, and records it as an event. */
   respond(endpoint: string, error: unknown): Promise<HttpResponse>;
   /** A new reference, for a page and its event. */
@@ -31,7 +56,7 @@ export interface PageErrors {
 export function createPageErrors({ events }: ServerContext, layout: Layout): PageErrors {
   const show = (errorPage: ErrorPage, reference: string, status: number, details: Details = {}) => {
     const { heading, sentences } = errorPages[errorPage];
-    const { values, retryAfter, reason: _reason, ...more } = details;
+    const { values, retryAfter, reason: _reason, facts: _facts, ...more } = details;
     const headers = retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) };
     return respondPage(
       messagePage(layout, {
@@ -46,8 +71,8 @@ export function createPageErrors({ events }: ServerContext, layout: Layout): Pag
 
   const showError: PageErrors['show'] = (endpoint, errorPage, details) => {
     const reference = newReference();
-    const reason = details?.reason ?? errorPage;
-    events({ type: 'request.rejected', endpoint, error: errorPage, reason, reference });
+    const reason = details?.reason ?? reasons[errorPage] ?? errorPage;
+    events({ type: 'request.rejected', endpoint, error: errorPage, reason, reference, ...details?.facts });
     return show(errorPage, reference, errorPages[errorPage].status, details);
   };
 
@@ -64,7 +89,8 @@ export function createPageErrors({ events }: ServerContext, layout: Layout): Pag
   const showOAuthError = (endpoint: string, error: OAuthError) => {
     const reference = newReference();
     const reason = error.reason ?? error.description;
-    events({ type: 'request.rejected', endpoint, error: error.code, reason, reference });
+    const facts = error instanceof RejectedClientRequest ? error.facts : {};
+    events({ type: 'request.rejected', endpoint, error: error.code, reason, reference, ...facts });
     if (error instanceof ClientDocumentError) return showUnreachable(reference, error);
     if (error.status >= 500 || error.retryAfter !== undefined) {
       return show('busy', reference, error.status, { retryAfter: error.retryAfter ?? 5 });
@@ -83,6 +109,7 @@ export function createPageErrors({ events }: ServerContext, layout: Layout): Pag
 
   return {
     show: showError,
+    showMissing: (endpoint, { missing, ...details }) => showError(endpoint, missing, details),
     newReference,
     respond: (endpoint, error) =>
       error instanceof OAuthError ? showOAuthError(endpoint, error) : fail(endpoint, error),

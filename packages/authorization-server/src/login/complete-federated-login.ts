@@ -48,7 +48,7 @@ export async function completeFederatedLogin(
   const transaction = await orDiscard(context, account.id, result, findWaitingTransaction(context, callback));
   if (transaction !== null && 'missing' in transaction) {
     await upstream.discard(account.id, result);
-    return context.errors.show(`/callback/${identityProvider.id}`, transaction.missing);
+    return context.errors.showMissing(`/callback/${identityProvider.id}`, transaction);
   }
   const cookie = await orDiscard(
     context,

@@ -62,6 +62,8 @@ async function repeatAsGet(
   return response ?? errors.show(path, 'response-too-long', { values: { provider } });
 }
 
+const ENDED = 'the federated login was completed, or has expired';
+
 async function handleCallback(
   context: PageContext,
   request: HttpRequest,
@@ -73,7 +75,7 @@ async function handleCallback(
   const state = readParameters(queryOf(request)).one('state');
   if (state === undefined) return context.errors.show(endpoint, 'gone');
   const login = await logins.find(request, identityProvider, state);
-  if (login === 'unknown') return context.errors.show(endpoint, 'gone');
+  if (login === 'unknown') return context.errors.show(endpoint, 'gone', { reason: ENDED });
   // A response that this browser did not request (login CSRF) is not used.
   if (typeof login === 'string') return context.errors.show(endpoint, login);
   const response = await processCallback(context, { request, connection, state, identityProvider, login });
@@ -86,9 +88,9 @@ async function processCallback(context: PageContext, callback: FederatedCallback
   // Client and redirect URI are checked before the state is consumed, and again before the last redirect.
   const transaction = await findWaitingTransaction(context, callback);
   if (transaction !== null && 'missing' in transaction)
-    return context.errors.show(endpoint, transaction.missing);
+    return context.errors.showMissing(endpoint, transaction);
   const secrets = await context.federation.logins.consume(login);
-  if (secrets === null) return context.errors.show(endpoint, 'gone');
+  if (secrets === null) return context.errors.show(endpoint, 'gone', { reason: ENDED });
   try {
     const result = await redeemCode(context, callback, secrets);
     return await completeFederatedLogin(context, callback, result);

@@ -19,7 +19,7 @@ export async function readLoginTargetForm(
 ): Promise<LoginForm | { readonly rejection: Promise<HttpResponse> }> {
   const form = await readFormBody(request);
   const loginTarget = await findLoginTarget(context, request, form);
-  if ('missing' in loginTarget) return { rejection: context.errors.show(path, loginTarget.missing) };
+  if ('missing' in loginTarget) return { rejection: context.errors.showMissing(path, loginTarget) };
   const isForeign = isCrossSiteForm(request, context.options.issuer);
   return isForeign ? { rejection: rejectStaleForm(context, path, loginTarget) } : { form, loginTarget };
 }

@@ -7,10 +7,10 @@ import { startFederatedLogin } from '../authorization/start-federated-login.ts';
 import { findTransaction, pagePath, TRANSACTION_PARAMETER } from '../authorization/transactions.ts';
 import { clientDisplayName } from '../display-name.ts';
 import type { IdentityProvider } from '../federation/provider/identity-provider.ts';
+import type { MissingTransaction } from '../http/error-pages.ts';
 import type { PageContext } from '../page-context.ts';
 import { hashSecret, newSecret } from '../secrets.ts';
 import { type AccountSection, accountPaths, loginPath } from '../ui/account-tabs.ts';
-import type { ErrorPage } from '../ui/error-pages.ts';
 import { respondRedirect } from '../ui/respond-page.ts';
 import { translate } from '../ui/translations.ts';
 import type { LoginPurpose } from './login-view.ts';
@@ -43,7 +43,7 @@ export interface LoginTarget {
   startFederatedLogin(identityProvider: IdentityProvider): Promise<HttpResponse>;
 }
 
-export type FoundLoginTarget = LoginTarget | { readonly missing: ErrorPage };
+export type FoundLoginTarget = LoginTarget | MissingTransaction;
 
 /** Finds the login target in the query or form: a transaction (`flow`), or else an account page (`to`). */
 export async function findLoginTarget(

@@ -72,13 +72,13 @@ export function createLoginRoutes(
   return [
     pages.route('GET', '/login', async (context, request) => {
       const loginTarget = await findLoginTarget(context, request, readParameters(queryOf(request)));
-      if ('missing' in loginTarget) return context.errors.show('/login', loginTarget.missing);
+      if ('missing' in loginTarget) return context.errors.showMissing('/login', loginTarget);
       return loginTarget.isSignedIn ? loginTarget.resume() : show(context, loginTarget, null);
     }),
 
     pages.route('GET', '/login/forgotten', async (context, request) => {
       const loginTarget = await findLoginTarget(context, request, readParameters(queryOf(request)));
-      if ('missing' in loginTarget) return context.errors.show('/login', loginTarget.missing);
+      if ('missing' in loginTarget) return context.errors.showMissing('/login', loginTarget);
       const page = forgottenPasswordPage(context.layout, { restartPath: loginTarget.restartPath });
       return respondPage(page, { cookies: loginTarget.cookies });
     }),

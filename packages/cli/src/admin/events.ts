@@ -35,7 +35,10 @@ export function defineEvents(program: Command, processContext: ProcessContext): 
   command
     .option('--last <number>', 'number of events to show', readCount, 50)
     .option('--flow <id>', 'all events of one authorization transaction, by their transactionId')
-    .option('--reference <code>', 'a reference code shown on an error page')
+    .option(
+      '--reference <code>',
+      'a reference code shown on an error page, with the other events of its authorization transaction',
+    )
     .option('--follow', 'keep printing new events until stopped')
     .option('--json', 'one JSON object per line')
     .action((flags: Flags) => show(flags, processContext));
@@ -100,9 +103,20 @@ async function findReference(
   for (let after = ''; ; ) {
     const page = await store.listEvents(after, MAX_EVENTS);
     found.push(...page.filter(({ details }) => details['reference'] === reference));
-    if (page.length < MAX_EVENTS) return found;
+    if (page.length < MAX_EVENTS) return withTransactions(store, found);
     after = page.at(-1)?.id ?? '';
   }
+}
+
+/** The events, each after the others of its transaction: what the client requested, and how far it came. */
+async function withTransactions(
+  store: AuthorizationStore,
+  found: readonly AuditEventRecord[],
+): Promise<readonly AuditEventRecord[]> {
+  const ids = new Set(found.map(({ transactionId }) => transactionId).filter((id) => id !== null));
+  const related = await Promise.all([...ids].map((id) => store.listTransactionEvents(id, MAX_EVENTS)));
+  const before = related.flat().filter(({ id }) => !found.some((one) => one.id === id));
+  return [...before, ...found];
 }
 
 function isWanted({ transactionId, details }: AuditEventRecord, { flow, reference }: Flags): boolean {
