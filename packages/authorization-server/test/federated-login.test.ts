@@ -1088,6 +1088,12 @@ describe('T082 the identity of a federated user', () => {
       may: false,
     },
     {
+      description: 'the address is that of another user',
+      claims: { email: undefined },
+      members: { sub: 'another', email: 'x@corp.example', email_verified: true },
+      may: false,
+    },
+    {
       description: 'the same address is verified in one of two places',
       claims: { email: 'x@corp.example' },
       members: { email: 'x@corp.example', email_verified: true },
