@@ -42,7 +42,10 @@ async function startEndpoint(answer: (socket: Socket) => unknown) {
   });
   const address = server.address();
   const port = typeof address === 'object' && address !== null ? address.port : 0;
-  return { url: `http://127.0.0.1:${port}/x`, serve: (served: unknown) => void (document = served) };
+  const serve = (served: unknown): void => {
+    document = served;
+  };
+  return { url: `http://127.0.0.1:${port}/x`, serve };
 }
 
 it.each(hostile)('a guard survives an issuer that %s', async (_what, answer) => {
