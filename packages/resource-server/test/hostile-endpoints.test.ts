@@ -8,7 +8,8 @@ const TIMEOUT = 300;
 const OK = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n';
 const SWITCH = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n';
 
-function repeat(text: string, socket: Socket): void {
+function repeat(text: string, socket: Socket, first = ''): void {
+  if (first !== '') socket.write(first);
   const timer = setInterval(() => socket.write(text), 10);
   socket.once('close', () => clearInterval(timer));
 }
@@ -17,7 +18,7 @@ const hostile: readonly (readonly [string, (socket: Socket) => unknown])[] = [
   ['switches protocols', (socket) => socket.write(SWITCH)],
   ['never responds', () => {}],
   ['stalls within the body', (socket) => socket.write(`${OK}Content-Length: 100\r\n\r\n{`)],
-  ['drips the body', (socket) => repeat('1\r\n \r\n', (socket.write(`${OK}Transfer-Encoding: chunked\r\n\r\n`), socket))],
+  ['drips the body', (socket) => repeat(`1\r\n \r\n`, socket, `${OK}Transfer-Encoding: chunked\r\n\r\n`)],
   ['sends endless 103 responses', (socket) => repeat('HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n', socket)],
   ['closes within the body', (socket) => socket.end(`${OK}Content-Length: 100\r\n\r\n{`)],
 ]; // biome-ignore format: one table
