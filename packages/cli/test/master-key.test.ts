@@ -62,7 +62,7 @@ describe('a key file', () => {
         /^PORTCULLIS_KEY_FILE \(--key-file\) is my\.key, which every user .* could read\. This access was removed/,
       ),
     });
-    expect(statSync(join(folder, 'my.key')).mode & 0o777).toBe(0o640);
+    expect(statSync(join(folder, 'my.key')).mode & 0o777).toBe(0o600);
     expect((await find({ keyFile: 'my.key' })).warning).toBeNull();
   });
 

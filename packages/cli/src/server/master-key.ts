@@ -170,7 +170,7 @@ async function checkMode(path: string, place: string, title: string): Promise<st
   const { mode } = await stat(path);
   if ((mode & WRITABLE_BY_OTHERS) !== 0) throw new SettingsError(['others can write: chmod 600 it']);
   if ((mode & READABLE_BY_OTHERS) === 0) return null;
-  const isRestricted = await chmod(path, mode & 0o770).then(
+  const isRestricted = await chmod(path, 0o600).then(
     () => true,
     () => false,
   );

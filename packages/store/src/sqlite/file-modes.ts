@@ -17,8 +17,8 @@ export function checkFileWriters(location: string, mode: number): void {
 }
 
 /**
- * Takes the access of others from an existing database and its WAL and shared-memory files, and says so: a restored backup
- * often has it. The group keeps its access, which an operator may have granted.
+ * Takes all access but the owner's from an existing database that every user can read, and from its WAL and shared-memory
+ * files, and says so: a restored backup often has it. Access of the group alone is left: an operator has granted it.
  * @throws StoreError if the mode cannot be changed
  */
 export async function restrictToOwner(location: string): Promise<void> {
@@ -27,7 +27,7 @@ export async function restrictToOwner(location: string): Promise<void> {
   for (const path of [location, `${location}-wal`, `${location}-shm`]) {
     const mode = await modeOf(path);
     if (mode === null || (mode & OTHERS) === 0) continue;
-    await chmod(path, mode & ~OTHERS).catch(() => {});
+    await chmod(path, 0o600).catch(() => {});
     if ((((await modeOf(path)) ?? 0) & OTHERS) !== 0) {
       throw new StoreError(`Every user of this computer can read the SQLite file ${path}: chmod 600 it.`);
     }
