@@ -280,7 +280,7 @@ export const scenes: readonly Scene[] = [
     async open(page, _context, gallery) {
       await ask(page, gallery, { client_id: 'desk' });
       await page.goto(`${gallery.issuer}/setup`);
-      await page.click('button');
+      await page.click('form[action="/logout"] button');
       await page.waitForURL('**/logout');
     },
   },

@@ -210,7 +210,7 @@ describe('the consent page', () => {
       'as.example web wants to use Notes This app was set up by the administrators of as.example . ' +
         `Signed in as ${EMAIL} · not you? On mcp.example/notes it will be able to Read your notes Change your notes ` +
         'Includes: Read your notes Turn off anything you do not want to allow. ' +
-        'You will return to app.example Cancel Allow access Deutsch',
+        'You will return to app.example Cancel Allow access Deutsch Français Español 日本語 简体中文',
     );
   });
 

@@ -52,6 +52,22 @@ describe('the login page', () => {
     ]);
   });
 
+  it('after the account was created, the page has the address of the server and what hosts need', async () => {
+    const t = await setScene();
+    await t.visitor.signIn(requestOf());
+    const ready = await t.visitor.open('/setup');
+    expect(textOf(ready)).toContain('Server address Notes https://mcp.example/notes');
+    const snippets = [...ready.html.matchAll(/data-copy="([^"]*)"/g)].map(([, text = '']) =>
+      text.replaceAll('&quot;', '"'),
+    );
+    expect(snippets).toContain('claude mcp add --transport http notes https://mcp.example/notes');
+    const files = snippets.filter((text) => text.startsWith('{')).map((text) => JSON.parse(text));
+    expect(files).toEqual([
+      { mcpServers: { notes: { url: 'https://mcp.example/notes' } } },
+      { servers: { notes: { type: 'http', url: 'https://mcp.example/notes' } } },
+    ]);
+  });
+
   it('the login page says who can help with a forgotten password, and leads back', async () => {
     const t = await setScene();
     const login = await t.visitor.open(requestOf());

@@ -124,7 +124,7 @@ describe('from the setup link to the app', () => {
     await page.fill('[name=email]', EMAIL);
     await page.fill('[name=password]', PASSWORD);
     await page.fill('[name=password_again]', PASSWORD);
-    await page.click('button');
+    await page.click('.button.main');
     await on(page, 'Your account is ready');
     await page.getByText('sign out').click();
     await on(page, 'You are signed out');

@@ -356,9 +356,11 @@ it('T126 no event, error or foreign URL contains a secret', async () => {
   }
 });
 
-it('shows the user the outcome of the sign-in', async () => {
+it('shows the user the outcome of the sign-in, with the app and the server', async () => {
   const world = await createWorld();
-  await world.client().fetch(world.serverUrl);
-  expect(world.user.read).toEqual(['You are signed in. You can close this page.']);
+  await world.client({ registration: { clientName: 'Notes CLI' } }).fetch(world.serverUrl);
+  const { host, pathname } = new URL(world.serverUrl);
+  const server = `${host}${pathname === '/' ? '' : pathname}`;
+  expect(world.user.read).toEqual([`Notes CLI is connected to ${server}. You can close this page.`]);
   expect(calls(world)).toHaveLength(2);
 });

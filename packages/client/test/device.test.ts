@@ -145,7 +145,9 @@ describe('a pasted address', () => {
     const world = await createWorld();
     const { client, told } = pasting(world, (arrived) => ` ${arrived}\n`);
     expect((await client.fetch(world.serverUrl)).status).toBe(200);
-    expect(told).toEqual(['You are signed in. You can close this page.']);
+    expect(told).toEqual([
+      expect.stringMatching(/^The app is connected to 127.0.0.1:\d+\/mcp. You can close/),
+    ]);
   });
 
   it('[C-STATE-2] T115 asks again, a few times, for a pasted URL that matches no authorization', async () => {

@@ -5,6 +5,7 @@ import { formField, hiddenFields, type Layout, pageScript, renderPage } from '..
 import type { Markup } from '../ui/markup.ts';
 import type { TextName } from '../ui/texts/texts.ts';
 import { newPasswordFields } from '../users/new-password.ts';
+import { type ConnectableServer, connectSections } from './connect-view.ts';
 
 export interface SetupPage {
   /** Token of the one-time link. */
@@ -58,6 +59,7 @@ export interface ReadyPage {
   readonly email: string;
   /** Whether this user can add a passkey. */
   readonly offersPasskey: boolean;
+  readonly servers: readonly ConnectableServer[];
   /** CSRF token of the logout form. */
   readonly token: string;
 }
@@ -71,9 +73,13 @@ export function readyPage(layout: Layout, page: ReadyPage): Markup {
 <p>${layout.say('ready.next', { connections: html`<a href="${accountPaths.connections}">${layout.text('tabs.connections')}</a>` })}</p>
 ${page.offersPasskey && html`<p>${layout.say('ready.passkey', { account: html`<a href="${accountPaths.account}">${layout.text('tabs.account')}</a>` })}</p>`}
 </div>
+${connectSections(layout, page.servers)}
 <form class="fact" method="post" action="/logout">
 ${hiddenFields({ token: page.token })}
 ${layout.say('consent.signed-in', { email: html`<bdi>${page.email}</bdi>` })} · <button class="link">${layout.text('sign-out')}</button>
-</form>`,
+</form>
+${pageScript(layout)}`,
+    undefined,
+    'wide',
   );
 }

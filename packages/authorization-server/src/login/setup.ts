@@ -6,6 +6,7 @@ import type { Route } from '../http/router.ts';
 import type { PageContext, PageRouter } from '../page-context.ts';
 import { loginPath } from '../ui/account-tabs.ts';
 import { respondPage, respondRedirect } from '../ui/respond-page.ts';
+import { translate } from '../ui/translations.ts';
 import { emailKey } from '../users/accounts.ts';
 import type { DeviceCookies } from '../users/device-cookie.ts';
 import type { FirstAccountSetup } from '../users/first-account.ts';
@@ -58,7 +59,12 @@ export function createSetupRoutes(
         const signOutToken = csrfTokens.issue('logout', user.sessionHash);
         const offersPasskey = hasPasskeys && (await hasLocalLogin(context, user));
         const { email } = user.account;
-        return respondPage(readyPage(context.layout, { email, offersPasskey, token: signOutToken }));
+        const servers = [...options.resources.values()].map((resource) => ({
+          name: translate(resource, context.layout.language).name,
+          url: resource.resource,
+        }));
+        const page = readyPage(context.layout, { email, offersPasskey, servers, token: signOutToken });
+        return respondPage(page, { script: true });
       }
       const isOpen = token !== undefined && (await firstAccount.isValidToken(token));
       return isOpen ? show(context, token, '', NO_ERRORS) : rejectToken(context);

@@ -25,6 +25,15 @@ export const SCRIPT: string = `'use strict';
     label.hidden = false;
   }
 
+  for (const button of document.querySelectorAll('[data-copy]')) {
+    if (!navigator.clipboard) break;
+    button.addEventListener('click', async () => {
+      await navigator.clipboard.writeText(button.dataset.copy);
+      button.textContent = button.dataset.copied;
+    });
+    button.hidden = false;
+  }
+
   const api = window.PublicKeyCredential;
   if (!api || !api.parseRequestOptionsFromJSON || !api.parseCreationOptionsFromJSON) return;
   const KNOWN = 'portcullis-passkey';

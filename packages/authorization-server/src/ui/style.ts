@@ -144,6 +144,11 @@ img.monogram { border-radius: 8px; object-fit: contain; }
 .opened { display: grid; gap: 12px; }
 .opened .button { justify-self: start; width: auto; padding: 8px 16px; }
 .permissions { padding-inline-start: 20px; }
+.copyable { display: flex; gap: 8px; align-items: start; }
+.copyable pre { flex: 1; min-width: 0; margin: 0; padding: 10px 12px; border-radius: 8px; background: var(--plain); white-space: pre-wrap; }
+.copyable .button { flex: none; width: auto; min-width: 80px; padding: 8px 12px; }
+.host > summary .name { flex: 1; }
+.steps { padding-bottom: 16px; }
 .search { display: flex; gap: 8px; }
 .search .button { width: auto; padding: 8px 16px; }
 .search input { flex: 1; min-width: 0; }

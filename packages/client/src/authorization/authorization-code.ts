@@ -50,11 +50,17 @@ export interface AuthorizationCodeGrant {
 
 /** Creates the authorization code grant of a client. */
 export function createCodeGrant(
-  settings: Pick<ClientSettings, 'store' | 'browser' | 'receiver' | 'clock' | 'random' | 'account'>,
+  settings: Pick<
+    ClientSettings,
+    'store' | 'browser' | 'receiver' | 'clock' | 'random' | 'account' | 'server' | 'registration'
+  >,
   context: TokenEndpointContext,
   registrations: RegistrationSource,
 ): AuthorizationCodeGrant {
   const { store, browser, receiver, clock, random, account } = settings;
+  const app = settings.registration.clientName ?? 'The app';
+  const { host, pathname } = new URL(settings.server);
+  const server = `${host}${pathname === '/' ? '' : pathname}`;
 
   return {
     async signIn(input) {
@@ -116,11 +122,11 @@ export function createCodeGrant(
   async function completeAndRespond({ query, respond }: ReceivedRedirect): Promise<Tokens> {
     try {
       const tokens = await complete(await takePendingAuthorization(store, query, null, clock()), query);
-      await respond({ ok: true, message: 'You are signed in. You can close this page.' });
+      await respond({ ok: true, message: `${app} is connected to ${server}. You can close this page.` });
       return tokens;
     } catch (error) {
-      const message = error instanceof ClientError ? error.message : 'An error occurred in the application.';
-      await respond({ ok: false, message });
+      const cause = error instanceof ClientError ? error.message : 'An error occurred in the application.';
+      await respond({ ok: false, message: `${app} was not connected to ${server}. ${cause}` });
       throw error;
     }
   }
