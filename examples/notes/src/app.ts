@@ -14,6 +14,8 @@ export const app: ProtectedApplication = {
     'notes:read': 'Read your notes',
     'notes:write': 'Add and delete notes',
   },
+  // What the server learns about the user, to greet them.
+  claims: ['email', 'name'],
   translations: {
     de: {
       name: 'Notizen',

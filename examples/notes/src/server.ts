@@ -73,9 +73,13 @@ export function createNotesServer(notes: Notes, principal: Principal): McpServer
       annotations: { readOnlyHint: true },
     },
     () => {
-      const { subject, issuer, clientId, scopes } = principal;
+      const { subject, issuer, clientId, scopes, name, email } = principal;
       const me = { subject, issuer, clientId, scopes: [...scopes] };
-      return say(`You are ${subject} of ${issuer}, here by ${clientId} with: ${scopes.join(' ')}`, me);
+      const greeting = `Hello ${name ?? email ?? subject}!`;
+      return say(
+        `${greeting} You are ${subject} of ${issuer}, here by ${clientId} with: ${scopes.join(' ')}`,
+        me,
+      );
     },
   );
 

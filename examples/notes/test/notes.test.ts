@@ -22,6 +22,9 @@ function principalOf(subject: string, issuer = 'https://as.example'): Principal 
     resource: 'https://notes.example/mcp',
     grantId: 'grant_x',
     expiresAt: 0,
+    email: null,
+    name: null,
+    groups: [],
     claims: {},
   };
 }
@@ -90,6 +93,17 @@ describe.each(Object.keys(wires) as (keyof typeof wires)[])('on %s', (wire) => {
       scopes: ['notes:read', 'notes:write'],
     });
   });
+});
+
+it('greets by name, by email address, or by identifier', async () => {
+  const running = await start();
+  const greet = async (known: Partial<Principal>): Promise<string> => {
+    const client = await connect(running, { ...principalOf('ada'), ...known });
+    return JSON.stringify((await call(client, 'whoami')).content);
+  };
+  expect(await greet({ name: 'Ada Lovelace', email: 'ada@example.org' })).toContain('Hello Ada Lovelace!');
+  expect(await greet({ email: 'ada@example.org' })).toContain('Hello ada@example.org!');
+  expect(await greet({})).toContain('Hello ada!');
 });
 
 it('notes belong to who wrote them, by subject and issuer', async () => {

@@ -22,6 +22,9 @@ import {
 } from './option-schema.ts';
 import { checkTranslations, type Translations, translationsSchema } from './ui/translations.ts';
 
+/** A claim about the user. @see OpenID Connect Core 1.0 §5.1, RFC 9068 §2.2.3.1 */
+export type UserClaim = 'email' | 'name' | 'groups';
+
 /** What a scope allows, from the least to the greatest risk. */
 export type ScopeAccess = 'read' | 'write' | 'delete' | 'administer';
 
@@ -46,6 +49,10 @@ export interface ResourceDefinition {
   readonly access?: Readonly<Record<string, ScopeAccess>>;
   /** Narrower scopes that a broad scope includes. */
   readonly hierarchy?: ScopeHierarchy;
+  /** Claims about the user in all its access tokens; none by default. */
+  readonly claims?: readonly UserClaim[];
+  /** Further claims about the user in access tokens with a scope: `{ profile: ['name'] }`. */
+  readonly scopeClaims?: Readonly<Record<string, readonly UserClaim[]>>;
   /** Format of access tokens: JWTs that the guard verifies (`jwt`, the default), or `opaque` tokens for introspection. */
   readonly accessTokens?: 'jwt' | 'opaque';
   /** Confidential clients that may introspect its access tokens. @see RFC 7662 §2.1 */
@@ -62,6 +69,7 @@ export interface ResourceDefinition {
 export const resourcesSchema: () => z.ZodType<readonly ResourceDefinition[]> = lazy(() => {
   const scopes = (): z.ZodType<Scopes> => list(text('a scope'));
   const clientIds = () => list(text('a `client_id`'));
+  const userClaim = () => oneOf('email', 'name', 'groups');
   return list(
     object<ResourceDefinition>({
       resource: required(
@@ -91,6 +99,16 @@ export const resourcesSchema: () => z.ZodType<readonly ResourceDefinition[]> = l
       translations: optional(
         translationsSchema(),
         'name and descriptions in other languages: `{ "de": { "name": …, "scopes": { … } } }`',
+      ),
+      claims: optional(
+        list(userClaim()),
+        'claims about the user in its access tokens: `email`, `name`, `groups`; the consent page shows it',
+        { defaultText: 'none' },
+      ),
+      scopeClaims: optional(
+        record(list(userClaim()), 'an object, a list of claims for each scope'),
+        'further claims in access tokens with a scope: `{ "profile": ["name"] }`',
+        { defaultText: 'none' },
       ),
       accessTokens: optional(
         oneOf('jwt', 'opaque'),
@@ -170,7 +188,14 @@ function checkIdentifier(
 }
 
 function checkScopes(
-  { scopes, defaultScopes = [], requiredScopes = [], access = {}, hierarchy = {} }: ResourceDefinition,
+  {
+    scopes,
+    defaultScopes = [],
+    requiredScopes = [],
+    access = {},
+    hierarchy = {},
+    scopeClaims = {},
+  }: ResourceDefinition,
   path: readonly string[],
   report: OptionReport,
 ): void {
@@ -179,7 +204,10 @@ function checkScopes(
     report.add([...path, 'scopes'], `invalid scope ${JSON.stringify(scope)}`);
   }
   const hierarchyScopes = Object.entries(hierarchy).flat(2);
-  const named = { defaultScopes, requiredScopes, access: Object.keys(access), hierarchy: hierarchyScopes };
+  const named = {
+    ...{ defaultScopes, requiredScopes, access: Object.keys(access), hierarchy: hierarchyScopes },
+    scopeClaims: Object.keys(scopeClaims),
+  };
   for (const [member, names] of Object.entries(named)) {
     for (const scope of names.filter((name) => !known.includes(name))) {
       report.add(

@@ -119,7 +119,7 @@ export async function createAuthorizationServer<S extends CoreStore>(
     events,
   );
   const issueAccessToken = limitByProviderTokens(
-    createIssueAccessToken(context.options, accessTokens, statusLists?.assignStatus ?? null),
+    createIssueAccessToken(context, accessTokens, statusLists?.assignStatus ?? null),
     providerTokens,
   );
   const refreshTokens = createRefreshTokens(context);

@@ -61,6 +61,24 @@ describe('portcullis users', () => {
     expect((await fetch(output.trim().split('\n').at(-1) ?? '')).status).toBe(200);
   });
 
+  it('`users describe` sets the name and groups of an account, for servers that ask for them', async () => {
+    expect(
+      await users('describe', owner.email, '--name', 'Ada Lovelace', '--groups', 'engineers, admins'),
+    ).toEqual({
+      code: 0,
+      output: `The account of ${owner.email} is updated.\n`,
+      errors: '',
+    });
+    expect(await users('describe', owner.email)).toMatchObject({
+      code: 1,
+      errors: expect.stringContaining('Add --name, --groups or both'),
+    });
+    expect(await users('describe', 'unknown@example.com', '--name', 'x')).toMatchObject({
+      code: 1,
+      errors: expect.stringContaining('There is no account for unknown@example.com'),
+    });
+  });
+
   it('`users --json` prints JSON', async () => {
     const added = JSON.parse((await users('add', 'dora@example.com', '--json')).output);
     expect(added).toEqual({

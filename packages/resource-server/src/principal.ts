@@ -21,6 +21,12 @@ export interface Principal {
   readonly grantId: string | null;
   /** Epoch seconds. */
   readonly expiresAt: number;
+  /** The user's email address; `null` if the token has none, because the resource does not ask for it. */
+  readonly email: string | null;
+  /** The user's name; `null` if the token has none. */
+  readonly name: string | null;
+  /** The user's groups; empty if the token has none. */
+  readonly groups: readonly string[];
   /** All claims of the token, by their names on the wire. */
   readonly claims: Readonly<Record<string, unknown>>;
 }
@@ -37,6 +43,9 @@ class GuardPrincipal implements Principal {
   readonly resource: string;
   readonly grantId: string | null;
   readonly expiresAt: number;
+  readonly email: string | null;
+  readonly name: string | null;
+  readonly groups: readonly string[];
   readonly claims: VerifiedClaims;
   readonly #grounds: object;
 
@@ -48,6 +57,9 @@ class GuardPrincipal implements Principal {
     this.resource = resource;
     this.grantId = typeof claims.grant_id === 'string' ? claims.grant_id : null;
     this.expiresAt = claims.exp;
+    this.email = textOrNull(claims.email);
+    this.name = textOrNull(claims.name);
+    this.groups = groupsOf(claims.groups);
     this.claims = freezeDeep(claims);
     this.#grounds = source;
     // Shared by all requests with the same token.
@@ -85,6 +97,18 @@ export function sourceOf(principal: Principal): object | undefined {
 /** Whether a value is a principal created by a guard. */
 export function isPrincipal(value: unknown): value is Principal {
   return GuardPrincipal.isInstance(value);
+}
+
+/** Other issuers may write other types. */
+function textOrNull(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
+}
+
+const NO_GROUPS: readonly string[] = Object.freeze([]);
+
+function groupsOf(value: unknown): readonly string[] {
+  if (!Array.isArray(value)) return NO_GROUPS;
+  return Object.freeze(value.filter((group): group is string => typeof group === 'string'));
 }
 
 function freezeDeep<Value>(value: Value): Value {

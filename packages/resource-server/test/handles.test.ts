@@ -9,6 +9,9 @@ const alice: Principal = {
   resource: 'https://api.example/mcp',
   grantId: null,
   expiresAt: 0,
+  email: null,
+  name: null,
+  groups: [],
   claims: {},
 };
 

@@ -205,7 +205,7 @@ describe('introspection', () => {
     return { ask, finish, waiting, setSlow: (slow: boolean) => (isSlow = slow) };
   }
 
-  it('T093 shares its requests by remote address, so that junk from some leaves room for all others', async () => {
+  it('T093 shares its requests by remote address, so that junk from some does not displace others', async () => {
     const { ask, finish, waiting } = guardOfSlowIssuer();
     const junk = (from: string) =>
       Array.from({ length: 300 }, (_, index) => ask(`junk-${from}-${index}`, from));

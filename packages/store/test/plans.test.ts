@@ -81,6 +81,8 @@ async function callEveryMethod(whole: AuthorizationStore): Promise<void> {
   await store.createFirstAccount(account, 'link');
   await store.findAccount(account.id);
   await store.findAccountByEmail(account.emailKey);
+  await store.saveProfile(account.id, { email: null, name: 'Ada', groups: ['engineers'] });
+  await store.findProfile(account.id);
   await store.replacePasswordHash(account.id, account.passwordHash, account.passwordHash);
   await store.changePassword(account.id, account.passwordHash, account.passwordHash, 'session');
   await store.saveSession(newSession(account.id, { hash: 'session' }));

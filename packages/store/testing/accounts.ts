@@ -28,6 +28,22 @@ export function describeAccounts(store: StoreOfTest): void {
       expect(await store().findAccount(account.id.toUpperCase())).toBeNull();
     });
 
+    it('keeps the newest profile of an account until the account is removed', async () => {
+      const account = newAccount();
+      await store().createFirstAccount(account, null);
+      expect(await store().findProfile(account.id)).toBeNull();
+      const first = { email: 'ada@example.org', name: 'Ada Lovelace', groups: ['engineers', 'größe'] };
+      const second = { email: null, name: null, groups: [] };
+      for (const profile of [first, second, first]) {
+        expect(await store().saveProfile(account.id, profile)).toBe(true);
+        expect(await store().findProfile(account.id)).toEqual(profile);
+      }
+      expect(await store().saveProfile('user_unknown', first)).toBe(false);
+      expect(await store().findProfile('user_unknown')).toBeNull();
+      await store().removeAccount(account.id, NOW);
+      expect(await store().findProfile(account.id)).toBeNull();
+    });
+
     it('refuses to create a second first account', async () => {
       const [first, second] = [newAccount(), newAccount()];
       await store().createFirstAccount(first, null);

@@ -75,7 +75,7 @@ function createCodeRecord(
     scopes,
     resources: record.resources,
     workspace,
-    consentDigest: consentDigestOf(client, target),
+    consentDigest: consentDigestOf(client, target, options.resources.get(record.resources[0] ?? '')),
     issuedAt,
     expiresAt: issuedAt + options.lifetimes.code,
   };

@@ -15,6 +15,7 @@ import type { ServerOptions, Workspace } from '../options.ts';
 import type { ResourceDefinition } from '../resource-options.ts';
 import { hashSecret } from '../secrets.ts';
 import type { GrantRecord, RememberedConsent } from '../store/index.ts';
+import { serializeClaimRules } from '../users/user-claims.ts';
 import type { ConsentDecision } from './next-step.ts';
 
 /** A checked request of a signed-in user. */
@@ -76,7 +77,7 @@ async function findMatchingConsent(
     options: { lifetimes },
   } = context;
   const now = clock();
-  const digest = consentDigestOf(client, target);
+  const digest = consentDigestOf(client, target, resource);
   const [newest, workspaces] = await Promise.all([
     store.findNewestRememberedConsent(accountId, client.id, digest, now),
     findWorkspaces(context.options, accountId, resource.resource),
@@ -174,7 +175,15 @@ async function findWorkspaces(
   }
 }
 
-/** A digest of the redirect URI and the client's metadata: when either changes, the consent no longer applies. */
-export function consentDigestOf({ digest, metadata }: ResolvedClient, { uri }: RedirectTarget): string {
-  return hashSecret(JSON.stringify([uri, digest ?? metadata]));
+/**
+ * A digest of the redirect URI, the client's metadata and the claims about the user that the resource asks for: when any of them
+ * changes, the consent no longer applies.
+ */
+export function consentDigestOf(
+  { digest, metadata }: ResolvedClient,
+  { uri }: RedirectTarget,
+  resource: ResourceDefinition | undefined,
+): string {
+  const claims = resource === undefined ? null : serializeClaimRules(resource);
+  return hashSecret(JSON.stringify([uri, digest ?? metadata, ...(claims === null ? [] : [claims])]));
 }

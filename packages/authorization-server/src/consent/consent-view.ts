@@ -1,5 +1,6 @@
 /** The consent page: the app, the requested permissions, the account, the redirect target, and the decision. */
 import { html } from 'hono/html';
+import type { UserClaim } from '../resource-options.ts';
 import { hiddenFields, type Layout, renderPage } from '../ui/layout.ts';
 import { accessIcon, appMark, monogram } from '../ui/marks.ts';
 import type { Markup } from '../ui/markup.ts';
@@ -24,6 +25,8 @@ export interface ConsentPage {
   readonly isKnown: boolean;
   /** Whether the user has no connection of this app yet. */
   readonly isFirstUse: boolean;
+  /** What the server learns about the user. */
+  readonly sharedClaims: readonly UserClaim[];
   readonly workspace: WorkspaceChoice;
   /** Path for choosing another workspace; `null`: none. */
   readonly othersPath: string | null;
@@ -108,6 +111,7 @@ ${marks(page)}
 ${warningNote(layout, page)}
 ${workspace(layout, page)}
 ${permissions(layout, page)}
+${sharedClaims(layout, page)}
 ${upstreamScopes(layout, page)}
 <div class="head foot">
 <p class="fact">${layout.say(`consent.return.${page.returnTo.kind}`, { target: code(page.returnTo.display) })}</p>
@@ -136,6 +140,14 @@ const IDENTITY_SCOPES = [
   'read_user',
   'offline_access',
 ];
+
+/** What the protected server learns about the user. */
+function sharedClaims(layout: Layout, { sharedClaims: claims, server }: ConsentPage): Markup {
+  if (claims.length === 0) return html``;
+  const names = (['identity', ...claims] as const).map((claim) => layout.text(`consent.claim.${claim}`));
+  const listed = new Intl.ListFormat(layout.language).format(names);
+  return html`<p class="fact">${layout.say('consent.share-claims', { server: html`<bdi>${server.name}</bdi>`, claims: listed })}</p>`;
+}
 
 /** What this server will get at the identity provider. */
 function upstreamScopes(layout: Layout, { identityProvider }: ConsentPage): Markup {

@@ -5,6 +5,7 @@ import { clientDisplayName, displayName } from '../display-name.ts';
 import type { ResourceDefinition } from '../resource-options.ts';
 import type { Layout } from '../ui/layout.ts';
 import { translate } from '../ui/translations.ts';
+import { claimsToRelease } from '../users/user-claims.ts';
 import { clientLogoPath } from './client-logos.ts';
 import type { ConsentRequest } from './consent-request.ts';
 import type { ConsentPage, DescribedResource } from './consent-view.ts';
@@ -34,6 +35,7 @@ export function describeConsent(
     })),
     alreadyGranted: scopes.kept.map(describe),
     isKnown: scopes.isKnown,
+    sharedClaims: claimsToRelease(resource, [...scopes.kept, ...scopes.requested.map(({ scope }) => scope)]),
     workspace: workspace === null ? { choices: choices.map(named) } : { chosen: named(workspace) },
   };
 }

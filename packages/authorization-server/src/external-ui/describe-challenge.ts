@@ -92,6 +92,7 @@ export function describeChallengedConsent(
       }),
     ),
     kept: page.alreadyGranted,
+    ...(page.sharedClaims.length > 0 && { shared_claims: page.sharedClaims }),
     known: page.isKnown,
     workspace: 'chosen' in page.workspace ? page.workspace.chosen : null,
     workspaces: 'choices' in page.workspace ? page.workspace.choices : [],

@@ -10,12 +10,13 @@ import {
   TRANSACTION_PARAMETER,
 } from '../authorization/transactions.ts';
 import type { FederatedLoginResult } from '../federation/federation.ts';
-import { isUserAllowed } from '../federation/provider/federated-user.ts';
+import { isUserAllowed, readProfile } from '../federation/provider/federated-user.ts';
 import { coveredScopes, type IdentityProvider } from '../federation/provider/identity-provider.ts';
 import type { PageContext } from '../page-context.ts';
 import type { AccountRecord, FederatedLoginRecord } from '../store/index.ts';
 import { type AccountSection, accountPaths } from '../ui/account-tabs.ts';
 import { respondRedirect } from '../ui/respond-page.ts';
+import { serializeClaimRules } from '../users/user-claims.ts';
 
 /** An identity provider's response, in the browser that was sent there. */
 export interface FederatedCallback {
@@ -92,11 +93,24 @@ async function resolveAccount(context: PageContext, result: FederatedLoginResult
   const account = isUserAllowed(identityProvider.allowedUsers, user)
     ? await orDiscard(context, null, result, context.federation.linkedUsers.resolve(user, identityProvider))
     : null;
-  if (account !== null && account.disabledAt === null) return account;
+  if (account !== null && account.disabledAt === null) {
+    await saveProfile(context, account.id, result);
+    return account;
+  }
   await context.federation.discard(account?.id ?? null, result);
   throw new OAuthError('access_denied', 'This user is not allowed to log in here.', {
     reason: account === null ? 'not among the allowed users' : 'the account is disabled',
   });
+}
+
+/** At each login, so that claims follow the identity provider; nothing is kept that no resource asks for. */
+async function saveProfile(
+  { store, options }: PageContext,
+  accountId: string,
+  { user, identityProvider }: FederatedLoginResult,
+): Promise<void> {
+  if ([...options.resources.values()].every((resource) => serializeClaimRules(resource) === null)) return;
+  await store.saveProfile(accountId, readProfile(user, identityProvider.userClaims));
 }
 
 interface CompletedLogin {

@@ -45,6 +45,8 @@ const absentResults: { readonly [C in StoreCapability]: AbsentResults<StoreCapab
     hasLocalAccounts: false,
     findAccount: null,
     findAccountByEmail: null,
+    findProfile: null,
+    saveProfile: false,
     saveSetupLink: UNAVAILABLE,
     isSetupLink: false,
     createFirstAccount: UNAVAILABLE,

@@ -15,6 +15,14 @@ export interface AccountRecord {
   readonly disabledAt: number | null;
 }
 
+/** What is known of a user besides their sign-in. */
+export interface UserProfile {
+  /** The address that the identity provider verified; `null` for a local account, or if there is none. */
+  readonly email: string | null;
+  readonly name: string | null;
+  readonly groups: readonly string[];
+}
+
 /** A signed-in browser. Only the hash of its cookie is stored. */
 export interface SessionRecord {
   /** Base64url SHA-256 of the cookie's value. */
@@ -51,6 +59,11 @@ export interface UserStore {
   hasLocalAccounts(): Promise<boolean>;
   findAccount(id: string): Promise<AccountRecord | null>;
   findAccountByEmail(emailKey: string): Promise<AccountRecord | null>;
+
+  /** The profile of an account; `null` when none was saved. */
+  findProfile(accountId: string): Promise<UserProfile | null>;
+  /** Saves the profile in place of the one before. @returns `false` when there is no such account */
+  saveProfile(accountId: string, profile: UserProfile): Promise<boolean>;
 
   /** Saves the hash of a setup link. Several may be valid until the first account is created. */
   saveSetupLink(hash: string, createdAt: number): Promise<void>;

@@ -1,9 +1,10 @@
 /** Issues access tokens: builds the claims of a grant's access, signs or encrypts them, and writes the token response. */
 import { accessTokenClaims, type StatusReference, type TokenResponse } from '@portcullis/protocol';
+import type { ServerContext } from '../context.ts';
 import type { ProviderTokens } from '../federation/provider-tokens.ts';
 import type { AccessTokenFormat } from '../keys/access-token-format.ts';
-import type { ServerOptions } from '../options.ts';
 import { newIdentifier } from '../secrets.ts';
+import { claimsToRelease, readUserClaims } from '../users/user-claims.ts';
 import type { DownscopedAccess } from './downscope.ts';
 
 /** For whom a token is issued, and what it depends on. */
@@ -35,7 +36,7 @@ export type AssignStatus = (
  * @see OAuth 2.1 draft 13 §3.2.3, RFC 6749 §5.1: `scope` MUST be included if it is not what was requested, so it always is
  */
 export function createIssueAccessToken(
-  { issuer, lifetimes, resources }: ServerOptions,
+  { store, options: { issuer, lifetimes, resources } }: Pick<ServerContext, 'store' | 'options'>,
   { sign, encrypt }: AccessTokenFormat,
   assignStatus: AssignStatus | null,
 ): IssueAccessToken {
@@ -50,6 +51,8 @@ export function createIssueAccessToken(
     // A resource server that introspects each token needs no status list.
     const assigned =
       assignStatus === null || isOpaque ? null : await assignStatus({ grantId, clientId }, now);
+    const definition = grantId === null ? undefined : resources.get(resource);
+    const wanted = definition === undefined ? [] : claimsToRelease(definition, scopes);
     const claims = accessTokenClaims({
       issuer,
       subject,
@@ -62,6 +65,7 @@ export function createIssueAccessToken(
       issuedAt: now,
       tokenId: assigned?.tokenId ?? newIdentifier('token'),
       status: assigned?.status ?? null,
+      ...(wanted.length > 0 && { user: await readUserClaims(store, subject, wanted) }),
     });
     return {
       access_token: isOpaque ? encrypt(claims) : await sign(claims),

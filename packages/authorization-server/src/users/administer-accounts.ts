@@ -5,6 +5,7 @@ import { hashSecret, newSecret } from '../secrets.ts';
 import type { AccountLinkRecord, AccountRecord } from '../store/index.ts';
 import { createAccountRecord, emailKey } from './accounts.ts';
 import { unusableHash } from './passwords.ts';
+import { claimGroups, claimText } from './user-claims.ts';
 
 /** Lifetimes of one-time links, in seconds. */
 const LINK_LIFETIMES = { invitation: 7 * 86_400, reset: 86_400 } as const;
@@ -19,6 +20,14 @@ export interface AccountLink {
 /** An account as administrators see it. */
 export type ListedAccount = Pick<AccountRecord, 'id' | 'email' | 'emailKey' | 'createdAt' | 'disabledAt'>;
 
+/** What servers may learn of the owner of a local account. */
+export interface AccountProfile {
+  /** Display name; empty: none. */
+  readonly name?: string;
+  /** Empty: none. */
+  readonly groups?: readonly string[];
+}
+
 /** What administration needs: a store, but no running server. */
 export type AccountAdministrationContext = Pick<ServerContext, 'store' | 'clock' | 'events'> &
   Pick<ServerOptions, 'issuer'>;
@@ -29,6 +38,11 @@ export interface AccountAdministration {
   add(email: string): Promise<AccountLink | { readonly refused: 'no-address' | 'exists' }>;
   /** Accounts ordered by key, after the e-mail address or `emailKey` in `after`, at most `limit`. */
   list(after?: string, limit?: number): Promise<readonly ListedAccount[]>;
+  /**
+   * Sets name and groups of a local account, for servers that ask for them; what is left out stays. Accounts of identity
+   * providers get theirs at each login. @returns `false` for an unknown account
+   */
+  describe(account: string, profile: AccountProfile): Promise<boolean>;
   /** Ends the sessions and revokes the grants and tokens of an account; it cannot log in until it is enabled. @returns `false` for an unknown account */
   disable(account: string): Promise<boolean>;
   /** Allows logins again. Revoked grants and ended sessions stay so. @returns `false` for an unknown account */
@@ -71,7 +85,17 @@ export function createAccountAdministration({
     async list(after = '', limit = 100) {
       // Users of identity providers have no e-mail key.
       const accounts = await store.listAccounts(emailKey(after) ?? after, limit);
-      return accounts.map(describe);
+      return accounts.map(listed);
+    },
+    async describe(named, { name, groups }) {
+      const account = await find(named);
+      if (account === null || !account.emailKey.includes('@')) return false;
+      const before = await store.findProfile(account.id);
+      return store.saveProfile(account.id, {
+        email: null,
+        name: name === undefined ? (before?.name ?? null) : claimText(name),
+        groups: groups === undefined ? (before?.groups ?? []) : claimGroups(groups),
+      });
     },
     async disable(email) {
       const account = await find(email);
@@ -118,6 +142,6 @@ export async function findNamedAccount(
   return key === null ? null : store.findAccountByEmail(key);
 }
 
-function describe({ id, email, emailKey, createdAt, disabledAt }: AccountRecord): ListedAccount {
+function listed({ id, email, emailKey, createdAt, disabledAt }: AccountRecord): ListedAccount {
   return { id, email, emailKey, createdAt, disabledAt };
 }

@@ -21,6 +21,7 @@ type Action = (
   email: string,
   asJson: boolean,
   command: string,
+  flags: Flags,
 ) => Promise<string>;
 
 interface UsersCommand {
@@ -31,6 +32,8 @@ interface UsersCommand {
   readonly more?: string;
   /** Whether it supports `--json`. */
   readonly json?: true;
+  /** Options of its own. */
+  readonly options?: readonly (readonly [flags: string, description: string])[];
   readonly act: Action;
 }
 
@@ -41,6 +44,17 @@ const commands: readonly UsersCommand[] = [
     summary: 'create an account and a one-time sign-in link for its owner',
     json: true,
     act: add,
+  },
+  {
+    name: 'describe',
+    takes: 'email',
+    summary: 'set the name and groups of a local account, for servers that ask for them',
+    more: 'What you leave out stays as it is; an empty text removes it. Access tokens issued from then on contain them.',
+    options: [
+      ['--name <name>', 'name of the owner'],
+      ['--groups <list>', 'groups of the owner, separated by commas'],
+    ],
+    act: describeAccount,
   },
   { name: 'list', takes: 'nothing', summary: 'list the accounts', json: true, act: list },
   {
@@ -74,16 +88,21 @@ const commands: readonly UsersCommand[] = [
   },
 ];
 
-type Flags = Readonly<Partial<Record<SettingName, string>>> & { readonly json?: true };
+type Flags = Readonly<Partial<Record<SettingName, string>>> & {
+  readonly json?: true;
+  readonly name?: string;
+  readonly groups?: string;
+};
 
 export function defineUsers(program: Command, processContext: ProcessContext): void {
   const group = program
     .command('users')
     .summary('add, list, disable, enable, remove and reset user accounts');
-  for (const { name, takes, summary, more, json, act } of commands) {
+  for (const { name, takes, summary, more, json, options = [], act } of commands) {
     const command = addSubcommand(group, name, summary, ADMIN_SETTINGS, more);
     if (takes === 'email') command.argument('<email>', 'email address or ID of the account');
     if (json) command.option('--json', 'as JSON');
+    for (const [option, description] of options) command.option(option, description);
     command.action(async () => {
       const flags: Flags = command.opts();
       const installation = await findInstallation(flags, processContext);
@@ -95,6 +114,7 @@ export function defineUsers(program: Command, processContext: ProcessContext): v
             command.args[0] ?? '',
             flags.json === true,
             processContext.command,
+            flags,
           ),
         ),
       );
@@ -120,6 +140,22 @@ async function add(
   throw new Error(
     `There is already an account for ${email}. For another link, run ${command} users reset ${email}`,
   );
+}
+
+async function describeAccount(
+  accounts: AccountAdministration,
+  email: string,
+  _asJson: boolean,
+  _command: string,
+  { name, groups }: Flags,
+): Promise<string> {
+  if (name === undefined && groups === undefined) throw new Error('Add --name, --groups or both');
+  const named = groups?.split(',').map((group) => group.trim());
+  const isFound = await accounts.describe(email, {
+    ...(name !== undefined && { name }),
+    ...(named !== undefined && { groups: named }),
+  });
+  return confirm(isFound, email, 'is updated');
 }
 
 async function reset(accounts: AccountAdministration, email: string, asJson: boolean): Promise<string> {

@@ -21,6 +21,8 @@ export interface ProtectedApplication {
   readonly defaultScopes?: Scopes;
   /** Scopes that a user cannot deselect on the consent page; none by default. At least one scope must be granted. */
   readonly requiredScopes?: Scopes;
+  /** Claims about the user that the principal contains, as the consent page shows; none by default. */
+  readonly claims?: NonNullable<ResourceDefinition['claims']>;
   /** Scopes that include others. */
   readonly hierarchy?: ScopeHierarchy;
   /** The scopes required by an operation; none by default, so any valid token suffices. */

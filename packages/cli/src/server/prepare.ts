@@ -139,7 +139,16 @@ export function serverOptions(
 
 /** The application in this process: its guard asks the server itself, so that a revocation takes effect at once. */
 function applicationResource(
-  { name, path, scopes, translations, defaultScopes, requiredScopes, hierarchy }: ProtectedApplication,
+  {
+    name,
+    path,
+    scopes,
+    translations,
+    defaultScopes,
+    requiredScopes,
+    hierarchy,
+    claims,
+  }: ProtectedApplication,
   issuer: string,
 ): ResourceDefinition {
   return {
@@ -150,6 +159,7 @@ function applicationResource(
     ...(defaultScopes && { defaultScopes }),
     ...(requiredScopes && { requiredScopes }),
     ...(hierarchy && { hierarchy }),
+    ...(claims && { claims }),
     revocationDelay: 0,
   };
 }

@@ -29,6 +29,12 @@ export interface AccessTokenClaims {
   readonly grant_id?: string;
   /** The workspace that the grant is bound to, if any. */
   readonly workspace?: string;
+  /** The user's email address, if the resource asks for it. */
+  readonly email?: string;
+  /** The user's name, if the resource asks for it. */
+  readonly name?: string;
+  /** The user's groups, if the resource asks for them. @see RFC 9068 §2.2.3.1 */
+  readonly groups?: readonly string[];
   /** The status list entry of the token, if it has one. */
   readonly status?: { readonly status_list: StatusReference };
 }
@@ -44,6 +50,8 @@ export interface AccessTokenInput {
   readonly grantId: string | null;
   /** None by default. */
   readonly workspace?: string | null;
+  /** Claims about the user; none by default. */
+  readonly user?: Pick<AccessTokenClaims, 'email' | 'name' | 'groups'>;
   /** The status list entry; none by default. */
   readonly status?: StatusReference | null;
   readonly issuedAt: number;
@@ -63,6 +71,7 @@ export function accessTokenClaims(facts: AccessTokenInput): AccessTokenClaims {
     ...(facts.scopes.length > 0 && { scope: formatScopes(facts.scopes) }),
     ...(facts.grantId !== null && { grant_id: facts.grantId }),
     ...(typeof facts.workspace === 'string' && { workspace: facts.workspace }),
+    ...facts.user,
     ...(facts.status != null && { status: { status_list: facts.status } }),
   };
 }

@@ -1,4 +1,4 @@
-/** Shares the concurrent introspection requests, so that junk tokens of some clients leave room for all others. */
+/** Shares the concurrent introspection requests, so that junk tokens of some clients cannot displace those of others. */
 
 /** The maximum number of concurrent requests; more would only wait for each other. */
 const MAX_CONCURRENT = 256;

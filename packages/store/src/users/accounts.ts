@@ -6,6 +6,7 @@ import { defineQuery, sql } from '../sql.ts';
 import { type AccountLinkOperations, createAccountLinkOperations, insertLink } from './account-links.ts';
 import { ACCOUNT_COLUMNS, type AccountRow, insertAccount, readAccount } from './account-rows.ts';
 import { createFirstAccountOperations, type FirstAccountOperations } from './first-account.ts';
+import { createProfileOperations, type ProfileOperations } from './profiles.ts';
 import { createSessionOperations, type SessionOperations } from './sessions.ts';
 
 const accountById = defineQuery(`SELECT ${ACCOUNT_COLUMNS} FROM accounts WHERE id = ?`);
@@ -21,6 +22,7 @@ export function createUserStore(database: Database): UserStore {
     ...createPasswordOperations(database),
     ...createAccountLinkOperations(database),
     ...createSessionOperations(database),
+    ...createProfileOperations(database),
   };
 }
 
@@ -31,6 +33,7 @@ type AccountOperations = Omit<
   | keyof PasswordOperations
   | keyof AccountLinkOperations
   | keyof SessionOperations
+  | keyof ProfileOperations
 >;
 
 function createAccountOperations(database: Database): AccountOperations {

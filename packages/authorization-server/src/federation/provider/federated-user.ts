@@ -1,6 +1,9 @@
 /** Federated users: who a user is at an identity provider, and whether they may sign in. */
+
+import type { UserProfile } from '../../store/index.ts';
+import { claimGroups, claimText } from '../../users/user-claims.ts';
 import { IdentityProviderError } from './error.ts';
-import type { AllowedUsers, UserinfoClaims } from './options.ts';
+import type { AllowedUsers, UserClaimNames, UserinfoClaims } from './options.ts';
 import { isJsonObject } from './response-formats.ts';
 
 /** A user that the identity provider has authenticated. */
@@ -10,7 +13,7 @@ export interface FederatedUser {
   readonly subject: string;
   /** The user's name at the provider; `null` if unknown. */
   readonly name: string | null;
-  /** All claims; used only to check `allowedUsers`. */
+  /** All claims; used only to check `allowedUsers`, and for the user's profile. */
   readonly claims: Readonly<Record<string, unknown>>;
 }
 
@@ -76,6 +79,18 @@ function memberOf(claims: Readonly<Record<string, unknown>>, path: string): unkn
       (value, name) => (isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined),
       claims,
     );
+}
+
+/** What servers may learn of a user. An email address counts only if the provider has verified it. */
+export function readProfile(
+  { claims }: FederatedUser,
+  { name = 'name', groups }: UserClaimNames,
+): UserProfile {
+  return {
+    email: claims['email_verified'] === true ? claimText(claims['email']) : null,
+    name: claimText(memberOf(claims, name)),
+    groups: groups === undefined ? [] : claimGroups(memberOf(claims, groups)),
+  };
 }
 
 /** Whether a user satisfies `allowedUsers`: all of its conditions must hold. */

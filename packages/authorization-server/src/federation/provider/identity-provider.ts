@@ -2,7 +2,7 @@
 import type { Scopes } from '@portcullis/protocol';
 import type { ProviderClientAuthentication } from './client-authentication.ts';
 import type { ProviderClientKey } from './client-key.ts';
-import type { AllowedUsers, PlainProvider, StatusMethod, UserinfoClaims } from './options.ts';
+import type { AllowedUsers, PlainProvider, StatusMethod, UserClaimNames, UserinfoClaims } from './options.ts';
 
 export interface IdentityProvider {
   readonly id: string;
@@ -20,6 +20,7 @@ export interface IdentityProvider {
   readonly provider: ProviderProtocol;
   readonly parameters: Readonly<Record<string, string>>;
   readonly allowedUsers: AllowedUsers;
+  readonly userClaims: UserClaimNames;
   /** `null`: the best method that the provider supports. */
   readonly status: StatusMethod | null;
   readonly statusCheckInterval: number;

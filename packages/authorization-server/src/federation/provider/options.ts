@@ -38,6 +38,8 @@ export interface IdentityProviderOptions {
   readonly parameters?: Readonly<Record<string, string>>;
   /** Users that may sign in. Default: every user of the provider. */
   readonly allowedUsers?: AllowedUsers;
+  /** Where the provider's claims hold what servers may ask for about the user. Default: `email` if verified, and `name`; no groups. */
+  readonly userClaims?: UserClaimNames;
   /** How the status of provider tokens is checked. Default: the best method that the provider supports. */
   readonly status?: StatusMethod;
   /** Seconds within which a revocation at the provider takes effect here. Default: 60. */
@@ -76,6 +78,14 @@ export interface UserinfoClaims {
   readonly subject: string;
   /** Display name. */
   readonly name?: string;
+}
+
+/** Members of the ID token or the userinfo response. Nested members are written with dots. */
+export interface UserClaimNames {
+  /** Display name. Default: `name`. */
+  readonly name?: string;
+  /** A list of groups or roles, such as `groups` or `realm_access.roles`. Default: none. */
+  readonly groups?: string;
 }
 
 /** All conditions must hold. */

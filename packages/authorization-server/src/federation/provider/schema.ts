@@ -18,7 +18,13 @@ import {
   text,
 } from '../../option-schema.ts';
 import type { ClientKeyOptions } from './client-key.ts';
-import type { AllowedUsers, IdentityProviderOptions, PlainProvider, UserinfoClaims } from './options.ts';
+import type {
+  AllowedUsers,
+  IdentityProviderOptions,
+  PlainProvider,
+  UserClaimNames,
+  UserinfoClaims,
+} from './options.ts';
 import {
   auth0,
   github,
@@ -187,6 +193,16 @@ export const identityProvidersSchema: () => z.ZodType<readonly IdentityProviderE
       }),
       'users who may sign in; all conditions must hold',
       { defaultText: 'every user of the provider' },
+    ),
+    userClaims: optional(
+      object<UserClaimNames>({
+        name: optional(text(), 'display name', { defaultText: '`name`' }),
+        groups: optional(text(), 'a list of groups, such as `groups` or `realm_access.roles`', {
+          defaultText: 'none',
+        }),
+      }),
+      "members of the provider's claims for the `claims` of resources; dots reach nested members. Addresses count only if `email_verified` is true",
+      { defaultText: '`name`, and no groups' },
     ),
     status: optional(
       oneOf('introspection', 'userinfo', 'expiry'),

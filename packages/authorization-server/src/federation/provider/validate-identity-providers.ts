@@ -147,6 +147,7 @@ function validateProvider(options: IdentityProviderOptions, context: ProviderCon
     provider,
     parameters: options.parameters ?? {},
     allowedUsers: options.allowedUsers ?? {},
+    userClaims: options.userClaims ?? {},
     status: options.status ?? null,
     statusCheckInterval: options.statusCheckInterval ?? 60,
     revocationEnds: options.revocationEnds ?? 'grant',

@@ -1,0 +1,83 @@
+/** Claims about users in access tokens: which a resource asks for, and what is known of a user. */
+import type { Scopes } from '@portcullis/protocol';
+import type { ResourceDefinition, UserClaim } from '../resource-options.ts';
+import type { AccountRecord, AuthorizationStore, UserProfile } from '../store/index.ts';
+
+const USER_CLAIMS: readonly UserClaim[] = ['email', 'name', 'groups'];
+
+/** The claims of a token, by their names on the wire. */
+export interface ReleasedClaims {
+  readonly email?: string;
+  readonly name?: string;
+  readonly groups?: readonly string[];
+}
+
+type ClaimRules = Pick<ResourceDefinition, 'claims' | 'scopeClaims'>;
+
+/** The claims that tokens with these scopes contain: those of the resource, and those of each scope. */
+export function claimsToRelease(
+  { claims = [], scopeClaims = {} }: ClaimRules,
+  scopes: Scopes,
+): readonly UserClaim[] {
+  const wanted = new Set([
+    ...claims,
+    ...scopes.flatMap((scope) => (Object.hasOwn(scopeClaims, scope) ? (scopeClaims[scope] ?? []) : [])),
+  ]);
+  return USER_CLAIMS.filter((claim) => wanted.has(claim));
+}
+
+/** The configured claims as text, so that consent is asked for again when they change; `null`: none. */
+export function serializeClaimRules({ claims = [], scopeClaims = {} }: ClaimRules): string | null {
+  const isEmpty = claims.length === 0 && Object.keys(scopeClaims).length === 0;
+  return isEmpty ? null : JSON.stringify([claims.toSorted(), Object.entries(scopeClaims).toSorted()]);
+}
+
+/** Reads claims about a user; unknown ones are left out. */
+export async function readUserClaims(
+  store: AuthorizationStore,
+  accountId: string,
+  wanted: readonly UserClaim[],
+): Promise<ReleasedClaims> {
+  if (wanted.length === 0) return {};
+  const [account, profile] = await Promise.all([store.findAccount(accountId), store.findProfile(accountId)]);
+  if (account === null) return {};
+  const { name = null, groups = [] } = profile ?? {};
+  const email = emailOf(account, profile);
+  return {
+    ...(wanted.includes('email') && email !== null && { email }),
+    ...(wanted.includes('name') && name !== null && { name }),
+    ...(wanted.includes('groups') && groups.length > 0 && { groups }),
+  };
+}
+
+/** The `email` of a federated account is only a label: its address is the one that the identity provider verified. */
+function emailOf({ email, emailKey }: AccountRecord, profile: UserProfile | null): string | null {
+  return emailKey.includes('@') ? email : (profile?.email ?? null);
+}
+
+const MAX_LENGTH = 200;
+const MAX_GROUPS = 100;
+/** Of all groups together, so that tokens fit into a header. */
+const MAX_GROUP_CHARACTERS = 4000;
+
+/** A text that can be a claim: printable and of limited length; `null` for any other value. */
+export function claimText(value: unknown): string | null {
+  if (typeof value !== 'string') return null;
+  const text = value.replace(/[\p{C}\s]+/gu, ' ').trim();
+  return text === '' || text.length > MAX_LENGTH ? null : text;
+}
+
+/** The groups that can be claims: at most 100, with 4,000 characters in all. Others are left out, and never shortened. */
+export function claimGroups(value: unknown): readonly string[] {
+  const given: readonly unknown[] = Array.isArray(value) ? value : [value];
+  const groups: string[] = [];
+  let characters = 0;
+  for (const one of given) {
+    const group = claimText(one);
+    if (group === null || group !== one || groups.includes(group)) continue;
+    characters += group.length;
+    if (groups.length >= MAX_GROUPS || characters > MAX_GROUP_CHARACTERS) break;
+    groups.push(group);
+  }
+  return groups;
+}
