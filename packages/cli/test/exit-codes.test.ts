@@ -2,7 +2,7 @@
 import { ClientError } from '@portcullis/client';
 import { expect, it } from 'vitest';
 import { adviceForUser, hintFor } from '../src/client/exit-codes.ts';
-import { HttpResponseError } from '../src/client/responses.ts';
+import { HttpResponseError } from '../src/client/transport/responses.ts';
 
 const cancelled = new ClientError('cancelled', 'The sign-in was not completed.');
 const invalidScope = new ClientError('authorization_failed', 'No.', { oauthError: 'invalid_scope' });

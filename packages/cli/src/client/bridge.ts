@@ -2,8 +2,8 @@
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { Fetch } from '@portcullis/client';
-import { isRequest, type Message, readMessage } from './json-rpc.ts';
-import { createStreamableHttp } from './streamable-http.ts';
+import { isRequest, type Message, readMessage } from './transport/json-rpc.ts';
+import { createStreamableHttp } from './transport/streamable-http.ts';
 
 export interface BridgeOptions {
   readonly url: string;

@@ -2,7 +2,7 @@
 import { ClientError, type ClientErrorCode } from '@portcullis/client';
 import { type Scopes, unionScopes } from '@portcullis/protocol';
 import { cleanLine } from '../terminal/clean.ts';
-import { HttpResponseError } from './responses.ts';
+import { HttpResponseError } from './transport/responses.ts';
 
 /** In the order of the help text. */
 export const exitCodes = {

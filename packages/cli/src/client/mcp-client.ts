@@ -2,9 +2,9 @@
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import type { Fetch } from '@portcullis/client';
 import { isObject, parseJson } from '../json.ts';
-import type { Message } from './json-rpc.ts';
-import { connectSse, maySpeakSse } from './legacy-sse.ts';
-import { contentType, HttpResponseError, NOT_A_MESSAGE, readResponseError } from './responses.ts';
+import type { Message } from './transport/json-rpc.ts';
+import { connectSse, maySpeakSse } from './transport/legacy-sse.ts';
+import { contentType, HttpResponseError, NOT_A_MESSAGE, readResponseError } from './transport/responses.ts';
 
 /** A JSON-RPC error. */
 export interface RpcError {

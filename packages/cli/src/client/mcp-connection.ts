@@ -5,7 +5,7 @@ import { adviceForApplication, adviceForUser, CommandFailure, exitCodeOf, exitCo
 import type { SignInFlags } from './flags.ts';
 import { connectMcp, type McpRequest, ServerError } from './mcp-client.ts';
 import type { OpenClient } from './open-client.ts';
-import { HttpResponseError } from './responses.ts';
+import { HttpResponseError } from './transport/responses.ts';
 
 /** Opens a connection for `act`, and closes it. @throws ClientError, or CommandFailure with advice. */
 export async function withMcpConnection<T>(

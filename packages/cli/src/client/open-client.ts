@@ -12,7 +12,7 @@ import { clientOptions, quietOptions } from './client-options.ts';
 import { credentialsPath } from './credentials-path.ts';
 import { signInCommand } from './exit-codes.ts';
 import type { ClientFlags, ProgramFlags, SignInFlags } from './flags.ts';
-import { createMessageEndpoint } from './message-endpoint.ts';
+import { createMessageEndpoint } from './transport/message-endpoint.ts';
 
 /** What a client command works with. */
 export interface OpenClient {

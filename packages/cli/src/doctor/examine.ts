@@ -6,7 +6,7 @@ import {
   type NodeClientOptions,
   toClientError,
 } from '@portcullis/client/node';
-import { createMessageEndpoint } from '../client/message-endpoint.ts';
+import { createMessageEndpoint } from '../client/transport/message-endpoint.ts';
 import type { ExaminationContext } from './examination-context.ts';
 import { isServerMetadata, partyIn } from './read-exchanges.ts';
 import { createRecorder } from './recorder.ts';

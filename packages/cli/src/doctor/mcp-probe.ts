@@ -1,7 +1,6 @@
 /** MCP requests of the doctor over the raw wire: it has to examine servers that the official MCP client would reject. */
 import { ClientError, type Fetch } from '@portcullis/client';
 import { profileC, profileD } from '@portcullis/protocol';
-import { CLIENT_INFO_KEY, type Id, isResponse, type Message, VERSION_KEY } from '../client/json-rpc.ts';
 import {
   type McpConnection,
   type McpConnectOptions,
@@ -9,9 +8,16 @@ import {
   readRpcError,
   ServerError,
 } from '../client/mcp-client.ts';
-import type { MessageTransport } from '../client/message-transport.ts';
-import { HttpResponseError } from '../client/responses.ts';
-import { createStreamableHttp } from '../client/streamable-http.ts';
+import {
+  CLIENT_INFO_KEY,
+  type Id,
+  isResponse,
+  type Message,
+  VERSION_KEY,
+} from '../client/transport/json-rpc.ts';
+import type { MessageTransport } from '../client/transport/message-transport.ts';
+import { HttpResponseError } from '../client/transport/responses.ts';
+import { createStreamableHttp } from '../client/transport/streamable-http.ts';
 import { isObject } from '../json.ts';
 
 const CAPABILITIES_KEY = 'io.modelcontextprotocol/clientCapabilities';

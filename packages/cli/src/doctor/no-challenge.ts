@@ -1,7 +1,7 @@
 /** What a server is that does not answer a request without a token with a challenge: open, a web page, or at another address. */
 import { sanitizeText } from '@portcullis/client';
 import { coversResource, resourceMetadataUrls } from '@portcullis/protocol';
-import { maySpeakSse } from '../client/legacy-sse.ts';
+import { maySpeakSse } from '../client/transport/legacy-sse.ts';
 import { isObject, parseJson } from '../json.ts';
 import { attempt } from './attempt.ts';
 import type { ExaminationContext } from './examination-context.ts';
@@ -71,7 +71,7 @@ function wrongAddress({ status, headers, url }: Exchange, suggested: string | nu
 }
 
 /** JSON-RPC, or a stream of events. */
-export function speaksMcp({ status, headers, body }: Exchange): boolean {
+function speaksMcp({ status, headers, body }: Exchange): boolean {
   const isStream = (headers['content-type'] ?? '').toLowerCase().startsWith('text/event-stream');
   if (isStream) return status === 200;
   const json = parseJson(body);

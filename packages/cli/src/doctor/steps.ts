@@ -2,7 +2,7 @@
 import { type DiscoveryResult, planScopes } from '@portcullis/client';
 import { parseChallenges, profileD, serverMetadataUrls } from '@portcullis/protocol';
 import { ServerError } from '../client/mcp-client.ts';
-import { HttpResponseError } from '../client/responses.ts';
+import { HttpResponseError } from '../client/transport/responses.ts';
 import { attempt, failureOf } from './attempt.ts';
 import {
   checkAuthorizationResponse,

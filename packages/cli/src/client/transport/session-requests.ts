@@ -1,6 +1,6 @@
 /** Builds the HTTP requests of a session, with the headers for its ID, revision and message. */
 import type { Fetch } from '@portcullis/client';
-import { isObject } from '../json.ts';
+import { isObject } from '../../json.ts';
 import { type Message, type RequestMessage, statelessVersion } from './json-rpc.ts';
 import { createStandardHeaders } from './standard-headers.ts';
 

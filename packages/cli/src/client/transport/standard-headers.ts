@@ -1,5 +1,5 @@
 /** Standard request headers of stateless messages (`Mcp-Method`, `Mcp-Name`, `Mcp-Param-*`), which let intermediaries route without reading bodies. */
-import { isObject } from '../json.ts';
+import { isObject } from '../../json.ts';
 import { type Message, parameter, statelessVersion } from './json-rpc.ts';
 
 /** The parameter that `Mcp-Name` repeats, by method. */

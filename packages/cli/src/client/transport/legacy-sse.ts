@@ -1,6 +1,6 @@
 /** HTTP+SSE, the transport of revision 2024-11-05: one stream of messages from the server, and an endpoint for those to it. */
 import type { Fetch } from '@portcullis/client';
-import { parseJson } from '../json.ts';
+import { parseJson } from '../../json.ts';
 import { readEvents } from './event-stream.ts';
 import {
   failureResponse,

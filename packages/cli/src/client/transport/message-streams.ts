@@ -1,5 +1,5 @@
 /** Follows event streams of messages and resumes broken ones: the response to a request, and messages from the server. */
-import { parseJson } from '../json.ts';
+import { parseJson } from '../../json.ts';
 import { readEvents } from './event-stream.ts';
 import type { HttpSession } from './http-session.ts';
 import { type Id, isResponseTo, type Message, readMessage } from './json-rpc.ts';

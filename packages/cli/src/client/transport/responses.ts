@@ -1,6 +1,6 @@
 /** Reads HTTP responses of an MCP server that are not event streams: JSON-RPC messages, and errors with their reason. */
 import { parseChallenges, readLenientScopes, type Scopes } from '@portcullis/protocol';
-import { isObject, parseJson } from '../json.ts';
+import { isObject, parseJson } from '../../json.ts';
 import { isRequest, type Message, readMessage } from './json-rpc.ts';
 
 /** The server responded with an HTTP error, or with something that is not a JSON-RPC message. */

@@ -1,6 +1,6 @@
 /** The message endpoint of an HTTP+SSE server: read from its stream, on the server's own origin, and allowed to receive the token. */
 import { ClientError } from '@portcullis/client';
-import { cleanLine } from '../terminal/clean.ts';
+import { cleanLine } from '../../terminal/clean.ts';
 
 /** The one path besides the resource that the server's token is sent to. Each stream has its own query, the session ID. */
 export interface MessageEndpoint {

@@ -1,5 +1,5 @@
 /** JSON-RPC messages, validated only as far as the stdio bridge needs to route them. */
-import { isObject, type Json } from '../json.ts';
+import { isObject, type Json } from '../../json.ts';
 
 export type Id = string | number;
 
