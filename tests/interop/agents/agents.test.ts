@@ -37,11 +37,10 @@ it.skipIf(missing).each(agents)(
   async (agent) => {
     await startServer();
     const { sandbox, model } = await signIn(agent);
-    const ask = start(agent, sandbox, agent.ask);
-    expect(await ask.ended(), ask.output()).toBe(0);
+    await callTool(agent, sandbox, model);
     expect(model.toolResults.join()).toContain(server.url);
   },
-  120_000,
+  240_000,
 );
 
 it.skipIf(missing).each(agents.filter(({ refreshesEarly }) => refreshesEarly))(
@@ -54,14 +53,21 @@ it.skipIf(missing).each(agents.filter(({ refreshesEarly }) => refreshesEarly))(
     await lost;
     stop(interrupted, 'SIGTERM');
     await interrupted.ended();
-    const ask = start(agent, sandbox, agent.ask);
-    expect(await ask.ended(), ask.output()).toBe(0);
+    await callTool(agent, sandbox, model);
     expect(model.toolResults.join()).toContain(server.url);
     expect(server.output()).toContain('refresh_token.retried');
     expect(await openedUrls(sandbox)).toHaveLength(1);
   },
-  120_000,
+  240_000,
 );
+
+/** Some agents send the first prompt before they have listed the tools of a slow server, so they are asked again. */
+async function callTool(agent: Agent, sandbox: Sandbox, model: MockModel): Promise<void> {
+  for (let asks = 0; asks < 3 && model.toolResults.length === 0; asks += 1) {
+    const ask = start(agent, sandbox, agent.ask);
+    expect(await ask.ended(), ask.output()).toBe(0);
+  }
+}
 
 /** Signs the first user in with a new home folder. */
 async function signIn(agent: Agent): Promise<{ readonly sandbox: Sandbox; readonly model: MockModel }> {

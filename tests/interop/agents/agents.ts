@@ -40,7 +40,7 @@ interface Command {
   readonly saves?: RegExp;
 }
 
-export const PROMPT = 'Who am I? Call the tool whoami.';
+const PROMPT = 'Who am I? Call the tool whoami.';
 
 const promptGemini = ['--skip-trust', '--yolo', '-m', 'gemini-2.5-flash', '-p', PROMPT];
 
@@ -234,7 +234,7 @@ export function start(agent: Agent, sandbox: Sandbox, { command, terminal, answe
   onTestFinished(() => stop(run));
   const exit = once(child, 'exit');
   const ended = async () => {
-    const code = await Promise.race([exit, sleep(40_000, undefined, { ref: false })]);
+    const code = await Promise.race([exit, sleep(90_000, undefined, { ref: false })]);
     if (code === undefined) throw new Error(`it does not end: ${output}`);
     return code[0] as number | null;
   };

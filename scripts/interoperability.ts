@@ -1,0 +1,163 @@
+/** Runs the interoperability tests and writes docs/interoperability.md from their results. `npm run interop` */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+interface Peer {
+  readonly name: string;
+  /** The package whose version is tested, and the manifest that names it. */
+  readonly package: string;
+  readonly manifest?: string;
+  /** What interoperates, in a few words. */
+  readonly what: string;
+  readonly file: string;
+  /** Full titles of its tests in that file. Default: all. */
+  readonly titles?: RegExp;
+}
+
+const agents = 'tests/interop/agents';
+const frameworks = 'tests/interop/frameworks';
+
+function agent(name: string, packageName: string): Peer {
+  const what = 'signs in with its own OAuth code and calls a tool';
+  const titles = new RegExp(`^${name} `);
+  return { name, package: packageName, manifest: agents, what, file: `${agents}/agents.test.ts`, titles };
+}
+
+function framework(name: string, packageName: string): Peer {
+  const titles = new RegExp(`^the guard in ${name}`);
+  const file = `${frameworks}/frameworks.test.ts`;
+  return { name, package: packageName, manifest: frameworks, what: '11 checks of the guard', file, titles };
+}
+
+const GROUPS: Readonly<Record<string, readonly Peer[]>> = {
+  'Agents with the authorization server': [
+    agent('Claude Code', '@anthropic-ai/claude-code'),
+    agent('Codex CLI', '@openai/codex'),
+    agent('Copilot CLI', '@github/copilot'),
+    agent('Gemini CLI', '@google/gemini-cli'),
+    agent('opencode', 'opencode-ai'),
+    agent('Cline', 'cline'),
+  ],
+  'Client libraries with the authorization server': [
+    {
+      name: 'MCP TypeScript SDK 2.x',
+      package: '@modelcontextprotocol/client',
+      what: 'discovery, registration, sign-in, refresh, step-up',
+      file: 'tests/interop/sdks.test.ts',
+    },
+    {
+      name: 'MCP TypeScript SDK 1.x',
+      package: '@modelcontextprotocol/sdk',
+      what: 'discovery, registration, sign-in, refresh',
+      file: 'tests/interop/sdks.test.ts',
+    },
+    {
+      name: 'mcp-remote',
+      package: 'mcp-remote',
+      what: 'a stdio-only host in front of it',
+      file: 'tests/interop/mcp-remote.test.ts',
+    },
+    {
+      name: 'openid-client',
+      package: 'openid-client',
+      what: 'each grant and client authentication method',
+      file: 'tests/interop/openid-client.test.ts',
+    },
+    {
+      name: 'oauth4webapi',
+      package: 'oauth4webapi',
+      what: 'each endpoint, strictly validated',
+      file: 'tests/interop/oauth4webapi.test.ts',
+    },
+  ],
+  'Authorization servers with the client library': [
+    {
+      name: 'oidc-provider',
+      package: 'oidc-provider',
+      what: 'registration, sign-in, rotation, DPoP, device grant',
+      file: 'packages/client/test/oidc-provider.test.ts',
+    },
+  ],
+  'Frameworks and runtimes with the guard': [
+    framework('Next.js', 'next'),
+    framework('NestJS', '@nestjs/core'),
+    framework('h3', 'h3'),
+    framework('Express 4', 'express4'),
+    framework('Fastify 4', 'fastify4'),
+    framework('Bun', 'bun'),
+    framework('Deno', 'deno'),
+    framework('workerd', 'workerd'),
+    ...[
+      ['Express 5', 'express'],
+      ['Fastify 5', 'fastify'],
+      ['Hono', 'hono'],
+    ].map(([name = '', packageName = '']) => ({
+      name,
+      package: packageName,
+      what: 'the shared suite of the adapters',
+      file: 'packages/resource-server/test/adapters.test.ts',
+      titles: new RegExp(`^behind ${name.replace(/ \d/, '')}`, 'i'),
+    })),
+  ],
+};
+
+interface Result {
+  readonly name: string;
+  readonly assertionResults: readonly { readonly fullName: string; readonly status: string }[];
+}
+
+function runTests(files: readonly string[]): readonly Result[] {
+  const folder = mkdtempSync(join(tmpdir(), 'portcullis-interop-'));
+  const output = join(folder, 'results.json');
+  spawnSync(
+    'vitest',
+    ['run', ...files, '--reporter=default', '--reporter=json', `--outputFile.json=${output}`],
+    {
+      stdio: 'inherit',
+    },
+  );
+  const { testResults } = JSON.parse(readFileSync(output, 'utf8')) as { testResults: readonly Result[] };
+  rmSync(folder, { recursive: true });
+  return testResults;
+}
+
+function versionOf({ package: name, manifest = '.' }: Peer): string {
+  const { dependencies = {}, devDependencies = {} } = JSON.parse(
+    readFileSync(join(manifest, 'package.json'), 'utf8'),
+  ) as Readonly<Record<string, Readonly<Record<string, string>>>>;
+  return (dependencies[name] ?? devDependencies[name] ?? '').replace(/^npm:.*@/, '');
+}
+
+function row(peer: Peer, results: readonly Result[]): string {
+  const tests = results
+    .filter(({ name }) => name.endsWith(peer.file))
+    .flatMap(({ assertionResults }) => assertionResults)
+    .filter(({ fullName }) => peer.titles?.test(fullName) ?? true);
+  const count = (status: string) => tests.filter((test) => test.status === status).length;
+  const [passed, failed] = [count('passed'), count('failed')];
+  const outcome =
+    failed > 0 ? `${failed} of ${passed + failed} fail` : passed > 0 ? `${passed} pass` : 'not run';
+  const link = `[${peer.file.split('/').at(-1)}](../${peer.file})`;
+  return `| ${peer.name} | ${versionOf(peer)} | ${peer.what} | ${outcome} | ${link} |`;
+}
+
+const peers = Object.values(GROUPS).flat();
+const results = runTests([...new Set(peers.map(({ file }) => file))]);
+const sections = Object.entries(GROUPS).map(([title, group]) =>
+  [
+    `## ${title}\n`,
+    '| peer | version | what | tests | file |',
+    '|---|---|---|---|---|',
+    ...group.map((peer) => row(peer, results)),
+  ].join('\n'),
+);
+const page = `# Interoperability
+
+Clients, servers, frameworks and runtimes that are tested with Portcullis, in the versions tested last. \`npm run interop\` runs the tests and writes this page; \`npm run test:full\` includes them. Agents use a mock language model and their own OAuth code.
+
+${sections.join('\n\n')}
+`;
+writeFileSync('docs/interoperability.md', page);
+process.exitCode = /\d fail|not run/.test(page) ? 1 : 0;
