@@ -1,4 +1,4 @@
-/** Takes screenshots of every page at 360 and 1280 px, light and dark, with and without JavaScript, in every language, into the folder `screenshots`. */
+/** Takes screenshots of every page at 360, 768 and 1280 px, light and dark, with and without JavaScript, in every language, into the folder `screenshots`. */
 import { mkdir, rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { launchChromium } from '../tests/support/browser.ts';
@@ -9,9 +9,9 @@ const SCHEMES = ['light', 'dark'] as const;
 
 /** The browsers; the name of each is part of the file names of its screenshots. */
 const BROWSERS = [
-  { where: '', javaScriptEnabled: true, locale: 'en-GB', widths: [360, 1280] },
-  { where: '-no-script', javaScriptEnabled: false, locale: 'en-GB', widths: [360, 1280] },
-  { where: '-german', javaScriptEnabled: true, locale: 'de-DE', widths: [360] },
+  { where: '', javaScriptEnabled: true, locale: 'en-GB', widths: [360, 768, 1280] },
+  { where: '-no-script', javaScriptEnabled: false, locale: 'en-GB', widths: [360, 768, 1280] },
+  { where: '-german', javaScriptEnabled: true, locale: 'de-DE', widths: [360, 1280] },
 ];
 
 await rm(folder, { recursive: true, force: true });
