@@ -1,8 +1,8 @@
 /** Claims about users in access tokens: which resource gets them, where they are from, and what the user is told. */
 import type { RedirectTarget } from '@portcullis/protocol';
-import { createGuard, jwtVerifier } from '@portcullis/resource-server';
 import { describe, expect, it } from 'vitest';
 import { startMisbehaving } from '../../../tests/support/identity-providers/misbehaving.ts';
+import { createGuard, jwtVerifier } from '../../resource-server/src/index.ts';
 import { consentDigestOf } from '../src/authorization/remembered-consent.ts';
 import type { ResolvedClient } from '../src/clients/client.ts';
 import { ConfigurationError, type ResourceDefinition } from '../src/index.ts';

@@ -21,7 +21,7 @@ export interface AccountLink {
 export type ListedAccount = Pick<AccountRecord, 'id' | 'email' | 'emailKey' | 'createdAt' | 'disabledAt'>;
 
 /** What servers may learn of the owner of a local account. */
-export interface AccountProfile {
+interface AccountProfile {
   /** Display name; empty: none. */
   readonly name?: string;
   /** Empty: none. */
