@@ -32,4 +32,16 @@ export const migrations: readonly Migration[] = [
         WHERE network IS NOT NULL`,
     ],
   },
+  {
+    number: 3,
+    name: 'user profiles',
+    statements: ({ text, table }) => [
+      `CREATE TABLE user_profiles (
+        account_id ${text} PRIMARY KEY NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
+        email ${text},
+        name ${text},
+        user_groups ${text} NOT NULL
+      ) ${table}`,
+    ],
+  },
 ];

@@ -31,12 +31,6 @@ function users({ text, integer, table }: Dialect): readonly string[] {
     ) ${table}`,
     // Code redemption and refresh ask whether an account is enabled: this index alone answers.
     'CREATE INDEX accounts_enabled ON accounts (id, disabled_at)',
-    `CREATE TABLE user_profiles (
-      account_id ${text} PRIMARY KEY NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
-      email ${text},
-      name ${text},
-      user_groups ${text} NOT NULL
-    ) ${table}`,
     `CREATE TABLE setup_links (
       hash ${text} PRIMARY KEY NOT NULL,
       created_at ${integer} NOT NULL
