@@ -4,7 +4,9 @@ import { listen } from '@portcullis/http/node';
 import { openStore } from '@portcullis/store';
 import { ACCOUNT, CLIENTS, ISSUER, MASTER_KEY, RESOURCES } from './world.ts';
 
-const [location = '', port = '0', patience = '5', lists] = process.argv.slice(2);
+const [location = '', port = '0', patience = '5', ...more] = process.argv.slice(2);
+/** Seconds by which the clock of this process is ahead. */
+const skew = Number(more.find((one) => one.startsWith('skew='))?.slice('skew='.length) ?? 0);
 
 const store = await openStore(location, { busyTimeout: Number(patience) });
 const server = await createAuthorizationServer({
@@ -13,7 +15,8 @@ const server = await createAuthorizationServer({
   masterKey: MASTER_KEY,
   resources: RESOURCES,
   clients: CLIENTS,
-  statusLists: lists === 'lists',
+  statusLists: more.includes('lists'),
+  clock: () => Math.floor(Date.now() / 1000) + skew,
   // Hundreds of clients register from this computer, and few users send many requests.
   rateLimits: {
     registrations: { burst: 100_000, perMinute: 100_000 },

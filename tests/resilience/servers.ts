@@ -21,13 +21,13 @@ const script = fileURLToPath(new URL('server-process.ts', import.meta.url));
 
 /**
  * @param patience seconds that it waits for its store
- * @param more `lists`: it publishes the status of its tokens
+ * @param more `lists`: it publishes the status of its tokens; `skew=3600`: its clock is an hour ahead
  */
 export async function startProcess(
   location: string,
   atEnd: AtEnd,
   patience = 5,
-  ...more: readonly 'lists'[]
+  ...more: readonly ('lists' | `skew=${number}`)[]
 ): Promise<ServerProcess> {
   const child = spawn(
     process.execPath,

@@ -2,9 +2,18 @@
 
 const isWhole = process.env['RESILIENCE'] === 'whole';
 
-export const sizes: { readonly kills: number; readonly rounds: number } = isWhole
-  ? { kills: 30, rounds: 200 }
-  : { kills: 4, rounds: 10 };
+interface Sizes {
+  readonly kills: number;
+  readonly rounds: number;
+  /** Seconds for which PostgreSQL is stalled, each in a test of its own. */
+  readonly stalls: readonly number[];
+  /** Seconds from a lost response to the next attempt. */
+  readonly restarts: readonly number[];
+}
+
+export const sizes: Sizes = isWhole
+  ? { kills: 30, rounds: 200, stalls: [10, 40, 120], restarts: [1, 35, 300] }
+  : { kills: 4, rounds: 10, stalls: [7], restarts: [1] };
 
 /** Milliseconds that a test may take. */
 export const TIMEOUT: number = isWhole ? 600_000 : 180_000;
