@@ -8,7 +8,9 @@ export const SCRIPT: string = `'use strict';
 (() => {
   const page = document.documentElement.lang;
   const reader = navigator.language;
-  const locale = reader.split('-')[0] === page.split('-')[0] ? reader : page;
+  // A browser may report a language that is no valid tag.
+  let locale = page;
+  try { if (new Intl.Locale(reader).language === page) locale = reader; } catch {}
   for (const time of document.querySelectorAll('time[data-time]')) {
     const styles = { dateStyle: 'long', timeStyle: time.dataset.time };
     time.textContent = new Intl.DateTimeFormat(locale, styles).format(new Date(time.dateTime));
