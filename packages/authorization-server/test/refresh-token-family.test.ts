@@ -1,7 +1,7 @@
 /** Rules of a refresh token family: live, retried or reused (reuse detection). */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { refreshTokenState, rotateFamily } from '../src/token/refresh-token-family.ts';
+import { type FamilyRotations, refreshTokenState, rotateFamily } from '../src/token/refresh-token-family.ts';
 
 const GRACE = 30;
 
@@ -93,13 +93,10 @@ describe('the record of rotations', () => {
   });
 
   it('the record of rotations is the latest one only, where no clock decides', () => {
-    const families = [100, 101, 101, 140].reduce(
-      (rotated, now) => [
-        ...rotated,
-        rotateFamily(rotated.length, rotated.at(-1) ?? { rotations: '' }, now, null),
-      ],
-      [] as ReturnType<typeof rotateFamily>[],
-    );
+    const families: FamilyRotations[] = [];
+    for (const now of [100, 101, 101, 140]) {
+      families.push(rotateFamily(families.length, families.at(-1) ?? { rotations: '' }, now, null));
+    }
     expect(families.map(({ rotations }) => rotations)).toEqual([
       '[[0,100]]',
       '[[1,101]]',
