@@ -80,7 +80,7 @@ describe.skipIf(missing).each(recipes)('the guard in $name', (recipe: Recipe) =>
     expect([response.status, challenge]).toEqual([401, expect.stringContaining(metadata)]);
   });
 
-  it('hands the principal and the unread body to the handler', async () => {
+  it('passes the principal and the unread body to the handler', async () => {
     const response = await post(LIST, await sign());
     expect(response.ok).toBe(true);
     expect(await response.json()).toEqual({ subject: 'alice', body: LIST });
