@@ -31,6 +31,7 @@ import {
 } from '@portcullis/protocol';
 import { readClientDocument } from '../../packages/authorization-server/src/clients/metadata-document/document-rules.ts';
 import { validateDocumentUrl } from '../../packages/authorization-server/src/clients/metadata-document/document-url.ts';
+import { FetchJsonError } from '../../packages/authorization-server/src/clients/metadata-document/fetch-json-error.ts';
 import { freshnessLifetime } from '../../packages/authorization-server/src/clients/metadata-document/http-cache-freshness.ts';
 import { readClientCredentials } from '../../packages/authorization-server/src/clients/read-client-credentials.ts';
 import { createForwardedReader } from '../../packages/http/src/node/forwarded.ts';
@@ -145,7 +146,10 @@ function checkNetwork(input: string): void {
   const network = networkPrefixOf(input);
   if (network === null) return;
   const block = parseCidrBlock(network);
-  must(block !== null && isInCidrBlock(input.replace(/%.*$/, ''), block), 'an address is in its network');
+  if (block === null) throw new Broken('a network is a CIDR block');
+  // An IPv6 address that stands for an IPv4 address has the network of that one.
+  const standsForIpv4 = input.includes(':') && !network.includes(':');
+  must(standsForIpv4 || isInCidrBlock(input.replace(/%.*$/, ''), block), 'an address is in its network');
 }
 
 function readHeaders(input: string): Headers | null {
@@ -218,7 +222,13 @@ function readBasic(input: string): unknown {
 function readDocument(value: unknown): unknown {
   const policy = { redirects: POLICY, loopback: false };
   const named = typeof value === 'object' && value !== null ? { client_id: DOCUMENT, ...value } : value;
-  return readClientDocument(DOCUMENT, named, policy);
+  try {
+    return readClientDocument(DOCUMENT, named, policy);
+  } catch (error) {
+    // What is no document of this client is refused like one that could not be fetched.
+    if (error instanceof FetchJsonError) return null;
+    throw error;
+  }
 }
 
 /** The first line is the header, the second the form. */

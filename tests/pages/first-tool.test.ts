@@ -132,8 +132,8 @@ describe('the reference on a page', () => {
   it.each([
     ['/authorize?client_id=unknown', 'This app is not registered here', /client_id/],
     ['/authorize', 'This request is not valid', /client_id/],
-    ['/login?flow=flow_x', 'This request is no longer open', /gone/],
-    ['/consent', 'Start from your app', /no-transaction/],
+    ['/login?flow=flow_x', 'This request is no longer open', /completed, or expired/],
+    ['/consent', 'Start from your app', /no authorization transaction/],
     ['/setup?token=x', 'The first account already exists', /set-up/],
   ])('is found by the operator in the events: %s', async (path, heading, reason) => {
     const { page } = await enter();

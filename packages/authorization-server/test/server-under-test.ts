@@ -140,7 +140,7 @@ export async function startServer(
   );
 
   const send: ServerUnderTest['send'] = async (path, init) => {
-    const response = await server.handle(new Request(new URL(path, ISSUER), init));
+    const response = await server.handle(new Request(new URL(path, options.issuer ?? ISSUER), init));
     const text = await response.text();
     const isJson = response.headers.get('content-type') === 'application/json';
     return {

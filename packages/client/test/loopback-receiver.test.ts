@@ -202,6 +202,7 @@ it('[C-UA-1] completes a sign-in through the loopback receiver', async () => {
   const pages: Promise<string>[] = [];
   const client = createNodeClient({
     serverUrl: world.serverUrl,
+    registration: { clientName: () => 'Notes on laptop-7' },
     browser: {
       async open(url) {
         const { headers } = await fetch(url, { redirect: 'manual' });
@@ -210,5 +211,7 @@ it('[C-UA-1] completes a sign-in through the loopback receiver', async () => {
     },
   });
   expect((await client.fetch(world.serverUrl)).status).toBe(200);
-  expect(await Promise.all(pages)).toEqual([expect.stringContaining('You are signed in.')]);
+  expect(await Promise.all(pages)).toEqual([
+    expect.stringMatching(/<p>Notes on laptop-7 is connected to 127\.0\.0\.1:\d+\/mcp\. You can close/),
+  ]);
 });

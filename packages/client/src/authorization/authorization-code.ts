@@ -58,7 +58,6 @@ export function createCodeGrant(
   registrations: RegistrationSource,
 ): AuthorizationCodeGrant {
   const { store, browser, receiver, clock, random, account } = settings;
-  const app = settings.registration.clientName ?? 'The app';
   const { host, pathname } = new URL(settings.server);
   const server = `${host}${pathname === '/' ? '' : pathname}`;
 
@@ -120,6 +119,8 @@ export function createCodeGrant(
 
   /** The user sees the outcome only after the tokens were issued. */
   async function completeAndRespond({ query, respond }: ReceivedRedirect): Promise<Tokens> {
+    const { clientName = 'The app' } = settings.registration;
+    const app = typeof clientName === 'function' ? clientName() : clientName;
     try {
       const tokens = await complete(await takePendingAuthorization(store, query, null, clock()), query);
       await respond({ ok: true, message: `${app} is connected to ${server}. You can close this page.` });
