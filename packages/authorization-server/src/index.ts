@@ -8,6 +8,7 @@ export {
   type ClientAdministrationContext,
   createClientAdministration,
   type ListedClient,
+  type RotatedSecret,
 } from './clients/administer.ts';
 export {
   createInitialAccessTokenAdministration,

@@ -318,6 +318,7 @@ async function registered(): Promise<string> {
       application_type: 'native',
     },
     secretHash: null,
+    previousSecret: null,
     managementHash: null,
     disabledAt: null,
     createdAt: 0,

@@ -81,6 +81,110 @@ describe('an added client', () => {
   });
 });
 
+describe('rotating a client secret', () => {
+  const ask = async (t: Awaited<ReturnType<typeof startServer>>, secret: unknown) =>
+    (await t.post('/token', { grant_type: 'client_credentials' }, basic('backup', String(secret)))).status;
+
+  it('accepts the previous secret until the overlap ends, and the new one from now on', async () => {
+    const t = await startServer();
+    const { client_secret: first } = await t.server.clients.add(MACHINE);
+    const rotated = await t.server.clients.rotateSecret('backup', 60);
+    expect(rotated?.previousUntil).toBe(t.clock.now + 60);
+    expect(t.snapshot()).not.toContain(rotated?.secret);
+    expect([await ask(t, first), await ask(t, rotated?.secret)]).toEqual([200, 200]);
+    t.clock.now += 59;
+    expect(await ask(t, first)).toBe(200);
+    t.clock.now += 1;
+    expect([await ask(t, first), await ask(t, rotated?.secret)]).toEqual([401, 200]);
+    expect(t.events).toContainEqual(
+      expect.objectContaining({ type: 'client.secret_rotated', clientId: 'backup' }),
+    );
+    expect(t.events.at(-2)).toMatchObject({ reason: expect.stringContaining('before a rotation') });
+  });
+
+  it('a second rotation within the overlap ends the secret before the previous one', async () => {
+    const t = await startServer();
+    const { client_secret: first } = await t.server.clients.add(MACHINE);
+    const second = (await t.server.clients.rotateSecret('backup', 60))?.secret;
+    const third = (await t.server.clients.rotateSecret('backup', 60))?.secret;
+    expect([await ask(t, first), await ask(t, second), await ask(t, third)]).toEqual([401, 200, 200]);
+  });
+
+  it('rejects a client without a secret, and knows no unknown one', async () => {
+    const t = await startServer();
+    await t.server.clients.add({ client_id: 'open', redirect_uris: [CALLBACK] });
+    const before = t.snapshot();
+    await expect(t.server.clients.rotateSecret('open', 60)).rejects.toThrow(/no secret to rotate/);
+    expect(await t.server.clients.rotateSecret('unknown', 60)).toBeNull();
+    expect(await t.server.clients.rotateSecret('desktop', 60)).toBeNull();
+    expect(t.snapshot()).toBe(before);
+  });
+
+  it('accepts both secrets of a configured client, as long as the configuration names both', async () => {
+    const [current, previous] = ['new-0123456789abcdef-new', 'old-0123456789abcdef-old'];
+    const resources = [
+      { resource: 'https://mcp.example/mcp', name: 'Notes', scopes: { 'notes:read': 'Read your notes' } },
+    ];
+    const configured = { ...MACHINE, client_secret: current };
+    const t = await startServer({
+      resources,
+      clients: [{ ...configured, previous_client_secret: previous }],
+    });
+    expect([await ask(t, current), await ask(t, previous), await ask(t, 'other')]).toEqual([200, 200, 401]);
+    const later = await startServer({ resources, clients: [configured] });
+    expect([await ask(later, current), await ask(later, previous)]).toEqual([200, 401]);
+    const bare = { client_id: 'a', redirect_uris: [CALLBACK], previous_client_secret: previous };
+    await expect(startServer({ resources, clients: [bare] })).rejects.toThrow(/previous_client_secret/);
+  });
+});
+
+describe('updating a client', () => {
+  it('changes what is given, keeps the rest and its secret, and derives what followed from it', async () => {
+    const t = await startServer();
+    const { client_secret: secret } = await t.server.clients.add(MACHINE);
+    const updated = await t.server.clients.update('backup', {
+      client_name: 'Copies',
+      grant_types: ['authorization_code', 'client_credentials'],
+      redirect_uris: ['http://127.0.0.1/callback'],
+    });
+    expect(updated).toMatchObject({
+      client_name: 'Copies',
+      scope: 'notes:read',
+      response_types: ['code'],
+      application_type: 'native',
+    });
+    expect(updated).not.toHaveProperty('client_secret');
+    const form = { grant_type: 'client_credentials' };
+    expect((await t.post('/token', form, basic('backup', String(secret)))).status).toBe(200);
+    expect(t.events).toContainEqual({ type: 'client.changed', clientId: 'backup' });
+  });
+
+  it('a public client that becomes confidential gets a secret, and loses it when it becomes public again', async () => {
+    const t = await startServer();
+    await t.server.clients.add({ client_id: 'open', redirect_uris: [CALLBACK] });
+    const method = (name: string) => t.server.clients.update('open', { token_endpoint_auth_method: name });
+    expect((await method('client_secret_basic'))?.['client_secret']).toMatch(/^[\w-]{43}$/);
+    expect(await method('none')).not.toHaveProperty('client_secret');
+    expect(await t.store.findClient('open')).toMatchObject({ secretHash: null, previousSecret: null });
+  });
+
+  it('rejects invalid metadata and another identifier, and changes nothing', async () => {
+    const t = await startServer();
+    await t.server.clients.add(MACHINE);
+    const before = t.snapshot();
+    for (const changes of [
+      { client_id: 'other' },
+      { redirect_uris: ['javascript:alert(1)'] },
+      { token_endpoint_auth_method: 'none' },
+      { jwks_uri: 'ftp://keys.example' },
+    ]) {
+      await expect(t.server.clients.update('backup', changes)).rejects.toThrow(/invalid_/);
+    }
+    expect(await t.server.clients.update('unknown', { client_name: 'x' })).toBeNull();
+    expect(t.snapshot()).toBe(before);
+  });
+});
+
 describe('the list of clients', () => {
   it('lists registered and added clients, page by page, without hashes', async () => {
     const t = await startServer();

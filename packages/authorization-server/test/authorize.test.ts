@@ -172,6 +172,7 @@ describe('client and redirect URI', () => {
         application_type: 'web',
       },
       secretHash: null,
+      previousSecret: null,
       managementHash: null,
       disabledAt: null,
       lastUsedAt: null,

@@ -136,6 +136,7 @@ describe('only the registered authentication method', () => {
           origin: 'registered',
           metadata: { ...metadata, token_endpoint_auth_method: way },
           secretHash: null,
+          previousSecret: null,
           managementHash: null,
           ...times,
         });

@@ -401,6 +401,7 @@ describe('remembered consent', () => {
       id: client_id,
       origin: 'administered',
       secretHash: null,
+      previousSecret: null,
       managementHash: null,
       disabledAt: null,
     } as const;

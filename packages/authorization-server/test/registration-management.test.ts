@@ -127,6 +127,7 @@ describe('reading a registration', () => {
         application_type: 'web',
       },
       secretHash: null,
+      previousSecret: null,
       managementHash: null,
       createdAt: t.clock.now,
       lastUsedAt: null,

@@ -14,6 +14,7 @@ const coreMethods = {
   findClient: true,
   listClients: true,
   updateClient: true,
+  rotateClientSecret: true,
   recordClientUse: true,
   disableClient: true,
   enableClient: true,

@@ -1,5 +1,5 @@
 /** `portcullis clients` beside a running server on the same database. */
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -307,14 +307,81 @@ describe('the other subcommands', () => {
     }
   });
 
-  it('`clients disable`, `enable` and `remove` reject a configured or unknown client', async () => {
-    for (const verb of ['disable', 'enable', 'remove']) {
-      const fixed = await clients(verb, 'configured');
+  it('`clients update` changes what is given on a running server, and nothing else', async () => {
+    const secret = (
+      await clients('add', '--id', 'changing', '--client-name', 'One', ...MACHINE)
+    ).output.split('\n')[2];
+    const shown = async () => JSON.parse((await clients('show', 'changing', '--json')).output);
+    const before = await shown();
+    const updated = await clients('update', 'changing', '--client-name', 'Two', '--scope', 'notes:write');
+    expect(updated).toEqual({ code: 0, output: 'The client changing is updated.\n', errors: '' });
+    expect(await shown()).toEqual({
+      ...before,
+      metadata: { ...before.metadata, client_name: 'Two', scope: 'notes:write' },
+    });
+    expect(await ask('changing', secret ?? '')).toEqual([200, 'string']);
+    await clients('update', 'changing', '--grant', 'none');
+    expect(await ask('changing', secret ?? '')).toEqual([400, 'unauthorized_client']);
+    expect((await run(['clients', 'update', 'changing', '--metadata', '-'], '{"scope":null}')).code).toBe(0);
+    expect((await shown()).metadata).not.toHaveProperty('scope');
+    expect((await run(['events', '--last', '20'])).output).toContain('client.changed clientId=changing');
+  });
+
+  it.each([
+    ['no change', [], 'Name at least one change, such as --client-name'],
+    ['a script as redirect URI', ['--redirect-uri', 'javascript:alert(1)'], '--redirect-uri'],
+    ['another method than its grant needs', ['--method', 'none'], '--method: client_credentials needs'],
+  ])('`clients update` rejects %s and changes nothing', async (_what, flags, message) => {
+    await clients('add', '--id', 'steady', ...MACHINE);
+    const before = (await clients('show', 'steady', '--json')).output;
+    const { code, output, errors } = await clients('update', 'steady', ...flags);
+    expect([code, output]).toEqual([1, '']);
+    expect(errors).toContain(message);
+    expect((await clients('show', 'steady', '--json')).output).toBe(before);
+  });
+
+  it('`clients rotate-secret` shows a new secret once, and the one before is accepted as long as it says', async () => {
+    const first = (await clients('add', '--id', 'rotating', ...MACHINE)).output.split('\n')[2] ?? '';
+    const rotated = await clients('rotate-secret', 'rotating', '--overlap', '1h');
+    const [about, , second = ''] = rotated.output.split('\n');
+    expect(about).toMatch(
+      /^The client rotating has a new secret; the secret before is accepted until \S+Z\.$/,
+    );
+    for (const secret of [first, second]) expect(await ask('rotating', secret)).toEqual([200, 'string']);
+    expect(JSON.parse((await clients('show', 'rotating', '--json')).output)).toHaveProperty(
+      'previousSecretExpiresAt',
+    );
+    const third = (await clients('rotate-secret', 'rotating', '--overlap', '0')).output.split('\n')[2] ?? '';
+    for (const secret of [first, second]) {
+      expect(await ask('rotating', secret)).toEqual([401, 'invalid_client']);
+    }
+    expect(await ask('rotating', third)).toEqual([200, 'string']);
+    expect((await run(['events', '--last', '20'])).output).toContain(
+      'client.secret_rotated clientId=rotating',
+    );
+  });
+
+  it('`clients rotate-secret` rejects public clients and bad times, and leaves no empty secret file', async () => {
+    const file = ['--secret-file', 'unused.secret'];
+    const publicClient = await clients('rotate-secret', 'taken', ...file);
+    expect([publicClient.code, publicClient.errors]).toEqual([
+      1,
+      expect.stringContaining('so the client has no secret to rotate'),
+    ]);
+    expect(existsSync(join(folder, 'unused.secret'))).toBe(false);
+    const bad = await clients('rotate-secret', 'taken', '--overlap', 'soon');
+    expect([bad.code, bad.errors]).toEqual([expect.any(Number), expect.stringContaining('30m, 12h or 7d')]);
+  });
+
+  it('`clients disable`, `enable`, `remove`, `update` and `rotate-secret` reject a configured or unknown client', async () => {
+    for (const verb of ['disable', 'enable', 'remove', 'update', 'rotate-secret']) {
+      const change = verb === 'update' ? ['--client-name', 'New'] : [];
+      const fixed = await clients(verb, 'configured', ...change);
       expect([fixed.code, fixed.errors]).toEqual([
         1,
         expect.stringContaining('is defined in the configuration'),
       ]);
-      const missing = await clients(verb, 'missing');
+      const missing = await clients(verb, 'missing', ...change);
       expect([missing.code, missing.errors]).toEqual([
         1,
         expect.stringContaining('There is no client "missing"'),

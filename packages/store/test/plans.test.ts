@@ -127,6 +127,7 @@ async function callEveryMethod(whole: AuthorizationStore): Promise<void> {
   await store.countUnusedClients();
   await store.countUnusedClientsByNetwork();
   await store.updateClient(client.id, client);
+  await store.rotateClientSecret(client.id, 'secret', NOW);
   await store.recordClientUse(client.id, NOW, null);
   await store.disableClient(client.id, NOW);
   await store.enableClient(client.id);

@@ -81,6 +81,25 @@ export function describeClients(store: StoreOfTest): void {
       expect(await store().updateClient('client_unknown', change)).toBe(false);
     });
 
+    it('rotates the secret of a client, keeps the one before, and forgets it with the next change of the secret', async () => {
+      const [first, second, third] = [newHash(), newHash(), newHash()];
+      const client = newClient({ secretHash: first });
+      const without = newClient();
+      for (const one of [client, without]) await store().saveClient(one);
+      expect(await store().rotateClientSecret(client.id, second, NOW + 60)).toBe(true);
+      const rotated = { ...client, secretHash: second, previousSecret: { hash: first, expiresAt: NOW + 60 } };
+      expect(await store().findClient(client.id)).toEqual(rotated);
+      expect(await store().updateClient(client.id, { metadata: client.metadata })).toBe(true);
+      expect(await store().findClient(client.id)).toEqual(rotated);
+      expect(await store().rotateClientSecret(client.id, third, NOW)).toBe(true);
+      expect((await store().findClient(client.id))?.previousSecret).toEqual({ hash: second, expiresAt: NOW });
+      await store().updateClient(client.id, { metadata: client.metadata, secretHash: first });
+      expect(await store().findClient(client.id)).toEqual(client);
+      expect(await store().rotateClientSecret(without.id, second, NOW)).toBe(false);
+      expect(await store().findClient(without.id)).toEqual(without);
+      expect(await store().rotateClientSecret('client_unknown', second, NOW)).toBe(false);
+    });
+
     it('counts unused clients that may expire', async () => {
       const [unused, used, kept] = [newClient(), newClient(), newClient({ expiresAt: null })];
       expect(await store().countUnusedClients()).toBe(0);

@@ -101,6 +101,7 @@ export function newClient(changes: Partial<ClientRecord> = {}): ClientRecord {
       application_type: 'native',
     },
     secretHash: null,
+    previousSecret: null,
     managementHash: newHash(),
     createdAt: NOW,
     lastUsedAt: null,

@@ -56,6 +56,8 @@ export type AuthorizationEvent = EventContext &
       }
     | { readonly type: 'client.changed'; readonly droppedRedirectUris?: readonly string[] }
     | { readonly type: 'client.added' | 'client.removed' }
+    /** `previousUntil`: epoch seconds until which the replaced secret is accepted. */
+    | { readonly type: 'client.secret_rotated'; readonly previousUntil: number }
     | { readonly type: 'client.disabled' | 'client.enabled' }
     | {
         readonly type: 'initial_access_token.created' | 'initial_access_token.revoked';

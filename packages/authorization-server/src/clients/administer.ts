@@ -1,14 +1,23 @@
-/** Client administration: adding, listing, disabling and removing clients. */
+/** Client administration: adding, updating, listing, disabling and removing clients. */
 import { OAuthError, type RedirectPolicy } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
 import type { ServerOptions } from '../options.ts';
 import { hashSecret, newIdentifier, newSecret } from '../secrets.ts';
-import type { ClientRecord } from '../store/index.ts';
+import type { ClientRecord, ClientUpdate } from '../store/index.ts';
 import { checkClientId, readPreRegisteredMetadata, usesSecret } from './configured-clients.ts';
 import { createRegistrationResponse } from './registration-metadata.ts';
 
 /** A stored client without its hashes. */
-export type ListedClient = Omit<ClientRecord, 'secretHash' | 'managementHash'>;
+export type ListedClient = Omit<ClientRecord, 'secretHash' | 'previousSecret' | 'managementHash'> & {
+  /** Epoch seconds until which the secret before a rotation is accepted; `null`: there is none. */
+  readonly previousSecretExpiresAt: number | null;
+};
+
+/** A new secret, and until when the one before is accepted, in epoch seconds. */
+export interface RotatedSecret {
+  readonly secret: string;
+  readonly previousUntil: number;
+}
 
 /** Administers the clients of a store. */
 export interface ClientAdministration {
@@ -19,6 +28,20 @@ export interface ClientAdministration {
    * @throws OAuthError `invalid_client_metadata` or `invalid_redirect_uri`
    */
   add(document: object): Promise<Readonly<Record<string, unknown>>>;
+  /**
+   * Changes the metadata of a client. Members that are not given stay; those that are `null` are removed.
+   * @param changes RFC 7591 metadata, validated together with the rest as in `add`
+   * @returns everything registered, with a secret if the client needs one now and had none; `null` when it is unknown
+   * @throws OAuthError `invalid_client_metadata` or `invalid_redirect_uri`: nothing has changed then
+   */
+  update(id: string, changes: object): Promise<Readonly<Record<string, unknown>> | null>;
+  /**
+   * Replaces the secret of a client.
+   * @param overlap seconds that the replaced secret is still accepted beside the new one; one replaced earlier is not any more
+   * @returns the new secret, which cannot be read again; `null` when the client is unknown
+   * @throws OAuthError `invalid_client_metadata` when it does not authenticate by a secret
+   */
+  rotateSecret(id: string, overlap: number): Promise<RotatedSecret | null>;
   /** Registered and added clients, ordered by identifier: at most `limit` after `after`. */
   list(after?: string, limit?: number): Promise<readonly ListedClient[]>;
   /** `null` when the client is unknown. */
@@ -60,6 +83,7 @@ export function createClientAdministration(configuration: ClientAdministrationCo
         origin: 'administered',
         metadata,
         secretHash: secret === null ? null : hashSecret(secret),
+        previousSecret: null,
         managementHash: null,
         createdAt: clock(),
         lastUsedAt: null,
@@ -69,6 +93,27 @@ export function createClientAdministration(configuration: ClientAdministrationCo
       if (!(await store.saveClient(client))) throw identifierTaken();
       events({ type: 'client.added', clientId: id });
       return { ...describeWhole(client, { secret, managementToken: null }) };
+    },
+    async update(id, changes) {
+      const client = await store.findClient(id);
+      if (client === null) return null;
+      const metadata = readPreRegisteredMetadata(mergeMetadata(client, changes), redirects);
+      const needsSecret = usesSecret(metadata);
+      const secret = needsSecret && client.secretHash === null ? newSecret() : null;
+      const secrets = describeChange(client, needsSecret, secret);
+      if (!(await store.updateClient(id, { metadata, ...secrets }))) return null;
+      events({ type: 'client.changed', clientId: id });
+      return { ...describeWhole({ ...client, metadata }, { secret, managementToken: null }) };
+    },
+    async rotateSecret(id, overlap) {
+      const client = await store.findClient(id);
+      if (client === null) return null;
+      if (client.secretHash === null) throw hasNoSecret(client);
+      const secret = newSecret();
+      const previousUntil = clock() + overlap;
+      if (!(await store.rotateClientSecret(id, hashSecret(secret), previousUntil))) return null;
+      events({ type: 'client.secret_rotated', clientId: id, previousUntil });
+      return { secret, previousUntil };
     },
     async list(after = '', limit = 100) {
       const records = await store.listClients(after, limit);
@@ -103,10 +148,44 @@ export function createClientAdministration(configuration: ClientAdministrationCo
 
 function describeClient({
   secretHash: _secret,
+  previousSecret: previous,
   managementHash: _management,
   ...listed
 }: ClientRecord): ListedClient {
-  return listed;
+  return { ...listed, previousSecretExpiresAt: previous?.expiresAt ?? null };
+}
+
+/** The metadata with its changes. Members that were derived from changed ones are derived again. */
+function mergeMetadata({ id, metadata }: ClientRecord, changes: object): object {
+  const { client_id: given = id } = changes as { readonly client_id?: unknown };
+  if (given !== id)
+    throw new OAuthError('invalid_client_metadata', 'client_id: cannot be changed; add another client');
+  const { response_types: responses, application_type: application, ...rest } = metadata;
+  const merged = {
+    ...rest,
+    ...(!('grant_types' in changes) && { response_types: responses }),
+    ...(!('redirect_uris' in changes) && { application_type: application }),
+    ...changes,
+  };
+  return Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== null));
+}
+
+/** What happens to the stored secret; nothing: it stays. */
+function describeChange(
+  client: ClientRecord,
+  needsSecret: boolean,
+  secret: string | null,
+): Pick<ClientUpdate, 'secretHash'> {
+  if (secret !== null) return { secretHash: hashSecret(secret) };
+  return needsSecret || client.secretHash === null ? {} : { secretHash: null };
+}
+
+function hasNoSecret({ metadata }: ClientRecord): OAuthError {
+  const method = metadata.token_endpoint_auth_method;
+  return new OAuthError(
+    'invalid_client_metadata',
+    `token_endpoint_auth_method: is ${method}, so the client has no secret to rotate`,
+  );
 }
 
 function identifierTaken(): OAuthError {

@@ -20,6 +20,8 @@ import { readConfiguredClient } from './configured-clients.ts';
 export interface ClientDefinition {
   readonly client_id: string;
   readonly client_secret?: string;
+  /** The secret before a rotation, accepted beside `client_secret`: remove it when every instance of the client has the new one. */
+  readonly previous_client_secret?: string;
   readonly client_name?: string;
   readonly redirect_uris?: readonly string[];
   readonly grant_types?: readonly string[];
@@ -48,6 +50,10 @@ export function clientsSchema(minimumSecret = 1): z.ZodType<readonly ClientDefin
       client_secret: optional(secret(minimumSecret), 'client secret', {
         defaultText: 'none: a public client',
       }),
+      previous_client_secret: optional(
+        secret(minimumSecret),
+        'client secret before a rotation, accepted beside `client_secret` until you remove it',
+      ),
       client_name: optional(text(), 'display name', { defaultText: 'its identifier' }),
       redirect_uris: optional(list(text('a URI')), 'redirect URIs'),
       grant_types: optional(

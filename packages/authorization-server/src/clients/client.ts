@@ -1,5 +1,6 @@
 /** Types of clients: resolved from any source, and pre-registered in the configuration. */
 import type { ClientAuthenticationMethod, ClientMetadata } from '@portcullis/protocol';
+import type { PreviousSecret } from '../store/index.ts';
 
 export interface ResolvedClient {
   readonly id: string;
@@ -8,6 +9,8 @@ export interface ResolvedClient {
   readonly metadata: ClientMetadata;
   /** Base64url SHA-256 of the secret; `null` for clients without one. */
   readonly secretHash: string | null;
+  /** The secret before a rotation; `null`: none. */
+  readonly previousSecret: PreviousSecret | null;
   /** Base64url SHA-256 of its validated metadata document; `null` without one. Remembered consent is bound to it. */
   readonly digest: string | null;
   /** Epoch seconds at which it registered itself; `null`: it is from the configuration or a metadata document. */
@@ -31,6 +34,8 @@ export interface ConfiguredClient {
   readonly id: string;
   readonly metadata: ClientMetadata;
   readonly secretHash: string | null;
-  /** Whether its secret has less than 128 bits and needs a rate limit against brute force. */
+  /** Accepted until the configuration no longer names it. */
+  readonly previousSecret: PreviousSecret | null;
+  /** Whether one of its secrets has less than 128 bits and needs a rate limit against brute force. */
   readonly hasGuessableSecret: boolean;
 }

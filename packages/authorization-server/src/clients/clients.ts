@@ -39,7 +39,7 @@ export function createClients(context: ServerContext): Clients {
     findClient,
     authenticateClient: createAuthenticateClient(
       context,
-      createVerifyClientCredentials(findClient, checkAssertion),
+      createVerifyClientCredentials(findClient, checkAssertion, clock),
     ),
     recordClientUse: createRecordClientUse(context),
     routes:

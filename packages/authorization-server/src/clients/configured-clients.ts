@@ -29,8 +29,12 @@ export function readPreRegisteredMetadata(document: object, redirects: RedirectP
 
 /** @throws OAuthError `invalid_client_metadata` or `invalid_redirect_uri` */
 export function readConfiguredClient(document: unknown, redirects: RedirectPolicy): ConfiguredClient {
-  const { client_id: id, client_secret: secret } = (document ?? {}) as Record<string, unknown>;
-  const hasSecret = typeof secret === 'string' && secret !== '';
+  const {
+    client_id: id,
+    client_secret: secret,
+    previous_client_secret: previous,
+  } = (document ?? {}) as Record<string, unknown>;
+  const hasSecret = isSecret(secret);
   const given = document as object;
   const metadata = readPreRegisteredMetadata(hasSecret ? given : { ...AS_PUBLIC, ...given }, redirects);
   if (hasSecret !== usesSecret(metadata)) {
@@ -39,12 +43,23 @@ export function readConfiguredClient(document: unknown, redirects: RedirectPolic
       'client_secret goes with client_secret_basic or client_secret_post, and only with them',
     );
   }
+  if (isSecret(previous) && !hasSecret) {
+    throw new OAuthError('invalid_client_metadata', 'previous_client_secret: goes with client_secret');
+  }
+  const secrets = [secret, previous].filter(isSecret);
   return {
     id: checkClientId(id),
     metadata,
     secretHash: hasSecret ? hashSecret(secret) : null,
-    hasGuessableSecret: hasSecret && secret.length < MIN_UNGUESSABLE_SECRET,
+    previousSecret: isSecret(previous)
+      ? { hash: hashSecret(previous), expiresAt: Number.POSITIVE_INFINITY }
+      : null,
+    hasGuessableSecret: secrets.some(({ length }) => length < MIN_UNGUESSABLE_SECRET),
   };
+}
+
+function isSecret(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
 }
 
 /** Whether a client authenticates by a secret. */

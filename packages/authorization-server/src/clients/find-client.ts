@@ -42,8 +42,9 @@ export function createFindClient(
     const record = await store.findClient(id);
     if (record !== null) {
       if (record.disabledAt !== null || (purpose === 'start' && isExpired(record, clock()))) return null;
-      const { origin, metadata, secretHash, lastUsedAt, createdAt: registeredAt } = record;
-      return { id: record.id, origin, metadata, secretHash, digest: null, registeredAt, lastUsedAt };
+      const { origin, metadata, secretHash, previousSecret, lastUsedAt, createdAt: registeredAt } = record;
+      const secrets = { secretHash, previousSecret };
+      return { id: record.id, origin, metadata, ...secrets, digest: null, registeredAt, lastUsedAt };
     }
     return resolveDocumentClient === null || !looksLikeUrl(id)
       ? null
@@ -56,12 +57,13 @@ function isExpired({ lastUsedAt, expiresAt }: ClientRecord, now: number): boolea
   return lastUsedAt === null && expiresAt !== null && expiresAt <= now;
 }
 
-function resolveConfigured({ id, metadata, secretHash }: ConfiguredClient): ResolvedClient {
+function resolveConfigured({ id, metadata, secretHash, previousSecret }: ConfiguredClient): ResolvedClient {
   return {
     id,
     origin: 'configured',
     metadata,
     secretHash,
+    previousSecret,
     digest: null,
     registeredAt: null,
     lastUsedAt: null,

@@ -60,7 +60,7 @@ export function createClientConfigurationEndpoint(context: ServerContext): reado
       const secretHash = secret === null ? (needsSecret ? client.secretHash : null) : hashSecret(secret);
       const changed = { ...client, metadata, secretHash };
       const droppedRedirectUris = findDroppedRedirectUris(json, metadata);
-      if (!isSame(client, changed)) await save(changed, droppedRedirectUris);
+      if (!isSame(client, changed)) await save(client, changed, droppedRedirectUris);
       return respondJson(createResponse(changed, { secret, managementToken, droppedRedirectUris }));
     }),
 
@@ -73,12 +73,14 @@ export function createClientConfigurationEndpoint(context: ServerContext): reado
     }),
   ];
 
+  /** A secret that stays is not written: an administrator may rotate it meanwhile. */
   async function save(
-    { id, metadata, secretHash }: ClientRecord,
+    { id, secretHash: before }: ClientRecord,
+    { metadata, secretHash }: ClientRecord,
     droppedRedirectUris: readonly string[],
   ): Promise<void> {
     await checkRateLimit(id);
-    if (!(await store.updateClient(id, { metadata, secretHash })))
+    if (!(await store.updateClient(id, { metadata, ...(secretHash !== before && { secretHash }) })))
       throw invalidManagementToken('gone meanwhile');
     events({
       type: 'client.changed',

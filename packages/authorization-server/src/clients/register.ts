@@ -52,6 +52,7 @@ export function createRegistrationEndpoint(context: ServerContext, rules: Regist
         origin: 'registered',
         metadata,
         secretHash: hashOf(secret),
+        previousSecret: null,
         managementHash: hashOf(managementToken),
         createdAt: now,
         lastUsedAt: null,

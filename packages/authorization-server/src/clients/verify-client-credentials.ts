@@ -32,6 +32,7 @@ const DUMMY_HASH = hashSecret('');
 export function createVerifyClientCredentials(
   findClient: FindClient,
   checkAssertion: ValidateClientAssertion,
+  clock: () => number,
 ): VerifyClientCredentials {
   return async ({ method, candidates }, site) => {
     let reason = 'unknown client';
@@ -40,7 +41,7 @@ export function createVerifyClientCredentials(
       const issue =
         method === 'private_key_jwt'
           ? await assertionIssue(client, proof ?? '', site)
-          : secretIssue(client, method, proof);
+          : secretIssue(client, method, proof, clock());
       if (client !== null && issue === null) {
         return { ...client, authenticationMethod: method } as AuthenticatedClient;
       }
@@ -59,16 +60,21 @@ export function createVerifyClientCredentials(
   }
 }
 
-/** Why the secret is rejected; `null` when it is valid. A presented secret is always compared, in constant time. */
+/** Why the secret is rejected; `null` when it is valid. A presented secret is always compared twice, in constant time. */
 function secretIssue(
   client: ResolvedClient | null,
   method: ClientCredentials['method'],
   secret: string | null,
+  now: number,
 ): string | null {
-  const matches = secret !== null && matchesSecret(secret, client?.secretHash ?? DUMMY_HASH);
+  const presented = secret ?? '';
+  const isCurrent = matchesSecret(presented, client?.secretHash ?? DUMMY_HASH);
+  const isPrevious = matchesSecret(presented, client?.previousSecret?.hash ?? DUMMY_HASH);
   if (client === null) return 'unknown client';
   const registered = authenticationMethodsOf(client.metadata);
   if (!registered.includes(method)) return `${method} was used, ${registered.join(' or ')} is registered`;
   // A public client has no secret hash: nothing to compare.
-  return method === 'none' || (client.secretHash !== null && matches) ? null : 'wrong secret';
+  if (method === 'none' || (presented !== '' && client.secretHash !== null && isCurrent)) return null;
+  if (presented === '' || client.previousSecret === null || !isPrevious) return 'wrong secret';
+  return now < client.previousSecret.expiresAt ? null : 'secret from before a rotation';
 }

@@ -1,6 +1,14 @@
 /** Clients in the core store: those that registered and those that an administrator added. */
 import type { ClientMetadata } from '@portcullis/protocol';
 
+/** A rotated client secret, which is accepted beside the current one for a while. */
+export interface PreviousSecret {
+  /** Base64url SHA-256 of it. */
+  readonly hash: string;
+  /** Epoch seconds; it is refused from then on. */
+  readonly expiresAt: number;
+}
+
 /** A stored client. Pre-registered clients live in the configuration, never here. Times in epoch seconds. */
 export interface ClientRecord {
   /** The `client_id`. @see RFC 7591 §3.2.1 */
@@ -11,6 +19,8 @@ export interface ClientRecord {
   readonly metadata: ClientMetadata;
   /** Base64url SHA-256 of the client secret; `null` for public clients and those that authenticate with a key. */
   readonly secretHash: string | null;
+  /** The secret before the current one, even an expired one; `null`: none. */
+  readonly previousSecret: PreviousSecret | null;
   /** Base64url SHA-256 of the registration access token (RFC 7592); `null` when the client cannot manage its registration. */
   readonly managementHash: string | null;
   /** Epoch seconds. */
@@ -23,8 +33,8 @@ export interface ClientRecord {
   readonly expiresAt: number | null;
 }
 
-/** The members of a registration that can change. */
-export type ClientUpdate = Pick<ClientRecord, 'metadata' | 'secretHash'>;
+/** An update of a registration. Without `secretHash` the secrets stay; with it, the previous secret ends. */
+export type ClientUpdate = Pick<ClientRecord, 'metadata'> & Partial<Pick<ClientRecord, 'secretHash'>>;
 
 /** Registered and administered clients, and replay detection of client assertions. @see RFC 7591 §2, RFC 7523 §3 */
 export interface ClientStore {
@@ -34,8 +44,15 @@ export interface ClientStore {
   findClient(id: string): Promise<ClientRecord | null>;
   /** A page of clients, ordered by identifier, after the identifier `after`. */
   listClients(after: string, limit: number): Promise<readonly ClientRecord[]>;
-  /** Replaces metadata and secret hash of a client. @returns `false` when there is no such client @see RFC 7592 §2.2 */
+  /** Replaces the metadata of a client, and its secret if one is given. @returns `false` when there is no such client @see RFC 7592 §2.2 */
   updateClient(id: string, update: ClientUpdate): Promise<boolean>;
+  /**
+   * Replaces the secret of a client; the replaced one becomes the previous secret. Atomic: of concurrent rotations each replaces
+   * the secret of another.
+   * @param previousUntil epoch seconds until which the replaced secret is accepted
+   * @returns `false` when there is no such client, or it has no secret: nothing has changed then
+   */
+  rotateClientSecret(id: string, secretHash: string, previousUntil: number): Promise<boolean>;
   /** Records that a client got a token, and its new expiry. Does nothing when it is gone. */
   recordClientUse(id: string, at: number, expiresAt: number | null): Promise<void>;
   /**

@@ -3,9 +3,10 @@ import { createClientAdministration } from '@portcullis/authorization-server';
 import { createRedirectPolicy } from '@portcullis/authorization-server/options';
 import type { Command } from 'commander';
 import type { ProcessContext } from '../process-context.ts';
-import { addClient, addMetadataOptions } from './clients/add.ts';
+import { addClient, addRotationOptions, rotateSecret, updateClient } from './clients/change.ts';
 import { defineInitialAccessTokens } from './clients/initial-access-tokens.ts';
 import { findConfigured, listClients, showClient, unknownClient } from './clients/list.ts';
+import { addMetadataOptions } from './clients/metadata-flags.ts';
 import type { Act, Flags } from './clients/task.ts';
 import { findInstallation } from './installation.ts';
 import { REVOCATION_DELAY_NOTICE } from './revocation-delay-notice.ts';
@@ -15,17 +16,28 @@ import { issuerOf, withStore } from './with-store.ts';
 export function defineClients(program: Command, processContext: ProcessContext): void {
   const group = program
     .command('clients')
-    .summary('add, invite, list, show, disable, enable and remove clients');
+    .summary('add, invite, list, show, update, disable, enable and remove clients');
   const define = (name: string, summary: string, act: Act) => {
     const command = addSubcommand(group, name, summary);
     return command.action(() => perform(command.opts(), command.args[0] ?? '', processContext, act));
   };
-  addMetadataOptions(define('add', 'add a trusted client; its secret is shown only once', addClient));
+  addMetadataOptions(define('add', 'add a trusted client; its secret is shown only once', addClient), true);
   defineInitialAccessTokens(group, processContext);
   define('list', 'list registered, added and configured clients', listClients).option('--json', 'as JSON');
   const one = (name: string, summary: string, act: Act) =>
     define(name, summary, act).argument('<client-id>', 'client ID');
   one('show', 'show everything stored about a client', showClient).option('--json', 'as JSON');
+  addMetadataOptions(
+    one('update', 'change the metadata of a client; what is not given stays', unlessConfigured(updateClient)),
+    false,
+  );
+  addRotationOptions(
+    one(
+      'rotate-secret',
+      'replace the secret of a client; the new one is shown only once',
+      unlessConfigured(rotateSecret, CONFIGURED_SECRET),
+    ),
+  );
   one(
     'disable',
     'revoke all tokens and grants of a client immediately, and reject it',
@@ -57,13 +69,19 @@ async function perform(flags: Flags, id: string, processContext: ProcessContext,
 }
 
 function change(verb: 'disable' | 'enable' | 'remove', what: string, more = ''): Act {
-  return async (task) => {
-    if (findConfigured(task) !== null) {
-      throw new Error(
-        `The client ${task.id} is defined in the configuration: change it there and restart the server`,
-      );
-    }
+  return unlessConfigured(async (task) => {
     if (!(await task.clients[verb](task.id))) throw unknownClient(task);
     return `The client ${task.id} ${what}.\n${more === '' ? '' : `${more}\n`}`;
+  });
+}
+
+const CONFIGURED_SECRET =
+  ': set client_secret to a new value and previous_client_secret to the one before, restart the server, and remove previous_client_secret later';
+
+/** Refuses a client of the configuration. @param advice what to do instead */
+function unlessConfigured(act: Act, advice = ': change it there and restart the server'): Act {
+  return async (task) => {
+    if (findConfigured(task) === null) return act(task);
+    throw new Error(`The client ${task.id} is defined in the configuration${advice}`);
   };
 }

@@ -270,10 +270,11 @@ function checkCombinations(
     report.add(['publicUrl'], `must be https when ${nameOf('tlsCert')} is set`);
   }
   for (const [index, client] of settings.clients.entries()) {
-    const length = client?.client_secret?.length ?? MINIMUM_SECRET;
-    if (length < MINIMUM_SECRET && !report.isUnread('clients', index, 'client_secret')) {
+    for (const name of ['client_secret', 'previous_client_secret'] as const) {
+      const length = client?.[name]?.length ?? MINIMUM_SECRET;
+      if (length >= MINIMUM_SECRET || report.isUnread('clients', index, name)) continue;
       const message = `must have at least ${MINIMUM_SECRET} characters; \`openssl rand -hex 32\` generates one`;
-      report.add(['clients', index, 'client_secret'], message);
+      report.add(['clients', index, name], message);
     }
   }
 }

@@ -9,6 +9,8 @@ interface ClientRow {
   readonly origin: ClientRecord['origin'];
   readonly metadata: string;
   readonly secret_hash: string | null;
+  readonly previous_secret_hash: string | null;
+  readonly previous_secret_expires_at: number | null;
   readonly management_hash: string | null;
   readonly created_at: number;
   readonly last_used_at: number | null;
@@ -17,7 +19,7 @@ interface ClientRow {
 }
 
 const COLUMNS =
-  'id, origin, metadata, secret_hash, management_hash, created_at, last_used_at, disabled_at, expires_at';
+  'id, origin, metadata, secret_hash, previous_secret_hash, previous_secret_expires_at, management_hash, created_at, last_used_at, disabled_at, expires_at';
 
 const clientById = defineQuery(`SELECT ${COLUMNS} FROM clients WHERE id = ?`);
 const clientsAfter = defineQuery(`SELECT ${COLUMNS} FROM clients WHERE id > ? ORDER BY id LIMIT ?`);
@@ -36,10 +38,21 @@ export function createClientStore(database: Database): ClientStore {
     },
     async updateClient(id, { metadata, secretHash }) {
       const changed = await database.write(
-        sql`UPDATE clients SET metadata = ${JSON.stringify(metadata)}, secret_hash = ${secretHash}
-          WHERE id = ${id} RETURNING 1 AS one`,
+        secretHash === undefined
+          ? sql`UPDATE clients SET metadata = ${JSON.stringify(metadata)} WHERE id = ${id} RETURNING 1 AS one`
+          : sql`UPDATE clients SET metadata = ${JSON.stringify(metadata)}, secret_hash = ${secretHash},
+              previous_secret_hash = NULL, previous_secret_expires_at = NULL
+            WHERE id = ${id} RETURNING 1 AS one`,
       );
       return changed.length > 0;
+    },
+    async rotateClientSecret(id, secretHash, previousUntil) {
+      const rotated = await database.write(
+        sql`UPDATE clients SET secret_hash = ${secretHash}, previous_secret_hash = secret_hash,
+            previous_secret_expires_at = ${previousUntil}
+          WHERE id = ${id} AND secret_hash IS NOT NULL RETURNING 1 AS one`,
+      );
+      return rotated.length > 0;
     },
     async recordClientUse(id, at, expiresAt) {
       await database.write(
@@ -103,12 +116,20 @@ function* revokeAll(id: string, at: number): Steps<void> {
   yield sql`UPDATE grants SET revoked_at = ${at} WHERE client_id = ${id} AND revoked_at IS NULL`;
 }
 
+function readPreviousSecret({
+  previous_secret_hash: hash,
+  previous_secret_expires_at: expiresAt,
+}: ClientRow): ClientRecord['previousSecret'] {
+  return hash === null || expiresAt === null ? null : Object.freeze({ hash, expiresAt });
+}
+
 function readClient(row: ClientRow): ClientRecord {
   return {
     id: row.id,
     origin: row.origin,
     metadata: readFrozenJson(row.metadata),
     secretHash: row.secret_hash,
+    previousSecret: readPreviousSecret(row),
     managementHash: row.management_hash,
     createdAt: row.created_at,
     lastUsedAt: row.last_used_at,

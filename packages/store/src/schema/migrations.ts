@@ -44,4 +44,12 @@ export const migrations: readonly Migration[] = [
       ) ${table}`,
     ],
   },
+  {
+    number: 4,
+    name: 'previous secrets of clients',
+    statements: ({ text, integer }) => [
+      `ALTER TABLE clients ADD COLUMN previous_secret_hash ${text}`,
+      `ALTER TABLE clients ADD COLUMN previous_secret_expires_at ${integer}`,
+    ],
+  },
 ];

@@ -154,7 +154,8 @@ function toResolvedClient({
   lastUsedAt,
 }: Pick<ClientMetadataDocumentRecord, 'url' | 'metadata' | 'digest' | 'lastUsedAt'>): ResolvedClient {
   const origin = 'metadata-document';
-  return { id: url, origin, metadata, secretHash: null, digest, registeredAt: null, lastUsedAt };
+  const secrets = { secretHash: null, previousSecret: null };
+  return { id: url, origin, metadata, ...secrets, digest, registeredAt: null, lastUsedAt };
 }
 
 function readValidators(headers: Headers): Pick<ClientMetadataDocumentRecord, 'etag' | 'lastModified'> {

@@ -3,7 +3,7 @@ import type { ListedClient } from '@portcullis/authorization-server';
 import type { Settings } from '../../settings/schema.ts';
 import { cleanJson, cleanLine } from '../../terminal/clean.ts';
 import { columns } from '../../terminal/columns.ts';
-import { timeOrNull } from '../../terminal/times.ts';
+import { timeOf, timeOrNull } from '../../terminal/times.ts';
 import type { Act, Task } from './task.ts';
 
 export const listClients: Act = async ({ clients, settings, flags }) => {
@@ -33,6 +33,8 @@ interface Described {
   readonly lastUsedAt: string | null;
   /** `null`: never. */
   readonly expiresAt: string | null;
+  /** Until when the secret before a rotation is accepted. */
+  readonly previousSecretExpiresAt?: string;
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
@@ -44,12 +46,15 @@ function storedClient({ id, origin, metadata, ...times }: ListedClient): Describ
     createdAt: timeOrNull(times.createdAt),
     lastUsedAt: timeOrNull(times.lastUsedAt),
     expiresAt: timeOrNull(times.expiresAt),
+    ...(times.previousSecretExpiresAt !== null && {
+      previousSecretExpiresAt: timeOf(times.previousSecretExpiresAt),
+    }),
     metadata: { ...metadata },
   };
 }
 
 function configuredClient(document: Settings['clients'][number]): Described {
-  const { client_id: id, client_secret: _secret, ...metadata } = document;
+  const { client_id: id, client_secret: _secret, previous_client_secret: _previous, ...metadata } = document;
   const times = { createdAt: null, lastUsedAt: null, expiresAt: null };
   return { id, origin: 'configured', state: 'enabled', ...times, metadata };
 }

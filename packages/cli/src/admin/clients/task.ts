@@ -13,6 +13,8 @@ export type Flags = Readonly<Partial<Record<SettingName, string>>> & {
   readonly method?: string;
   readonly metadata?: string;
   readonly secretFile?: string;
+  /** Seconds. */
+  readonly overlap?: number;
 };
 
 export interface Task {

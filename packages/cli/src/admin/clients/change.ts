@@ -1,0 +1,85 @@
+/** `portcullis clients add`, `update` and `rotate-secret`; a secret is shown only once. */
+import type { RotatedSecret } from '@portcullis/authorization-server';
+import { type Command, InvalidArgumentError } from 'commander';
+import { timeOf } from '../../terminal/times.ts';
+import { unknownClient } from './list.ts';
+import { explainRejection, readGivenMetadata } from './metadata-flags.ts';
+import { warnOfScopes } from './scopes.ts';
+import { addSecretOptions, showSecretOnce } from './secret-output.ts';
+import type { Act, Task } from './task.ts';
+
+export const addClient: Act = async ({ clients, settings, flags, processContext }) => {
+  const document = await readGivenMetadata(flags, processContext);
+  const warnings = await warnOfScopes(document, settings);
+  return showSecretOnce(flags, processContext, async () => {
+    const registered = await clients.add(document).catch((error: unknown) => {
+      throw explainRejection(error, flags);
+    });
+    for (const warning of warnings) processContext.complain(warning);
+    return { registered, about: `The client ${registered['client_id']} can be used now.` };
+  });
+};
+
+export const updateClient: Act = async (task) => {
+  const { clients, settings, flags, id, processContext } = task;
+  const changes = await readGivenMetadata(flags, processContext);
+  if (Object.keys(changes).length === 0) throw new Error('Name at least one change, such as --client-name');
+  const known = await clients.find(id);
+  if (known === null) throw unknownClient(task);
+  const warnings = await warnOfScopes({ ...known.metadata, ...changes }, settings);
+  return showSecretOnce(flags, processContext, async () => {
+    const registered = await clients.update(id, changes).catch((error: unknown) => {
+      throw explainRejection(error, flags);
+    });
+    if (registered === null) throw unknownClient(task);
+    for (const warning of warnings) processContext.complain(warning);
+    return { registered, about: `The client ${id} is updated.` };
+  });
+};
+
+export function addRotationOptions(command: Command): void {
+  command.option(
+    '--overlap <time>',
+    'how long the replaced secret is still accepted, such as 30m, 12h or 7d; 0: not at all',
+    readDuration,
+    86_400,
+  );
+  addSecretOptions(command);
+}
+
+export const rotateSecret: Act = async (task) => {
+  const { flags, id, processContext } = task;
+  return showSecretOnce(flags, processContext, async () => {
+    const { secret, previousUntil } = await rotate(task);
+    const previous =
+      flags.overlap === 0
+        ? 'the secret before is refused from now on'
+        : `the secret before is accepted until ${timeOf(previousUntil)}`;
+    return {
+      registered: { client_id: id, client_secret: secret, previous_secret_expires_at: previousUntil },
+      about: `The client ${id} has a new secret; ${previous}.`,
+    };
+  });
+};
+
+async function rotate(task: Task): Promise<RotatedSecret> {
+  const { clients, flags, id } = task;
+  const rotated = await clients.rotateSecret(id, flags.overlap ?? 0).catch((error: unknown) => {
+    throw explainRejection(error, flags);
+  });
+  if (rotated === null) throw unknownClient(task);
+  return rotated;
+}
+
+/** Seconds of each unit. */
+const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
+
+/** Seconds of the longest overlap. */
+const MAX_OVERLAP = 90 * 86_400;
+
+function readDuration(value: string): number {
+  const [, count = '', unit = 's'] = /^(\d{1,9})([smhd]?)$/.exec(value) ?? [];
+  const seconds = Number(count) * (UNITS[unit === '' ? 's' : unit] ?? 1);
+  if (count !== '' && seconds <= MAX_OVERLAP) return seconds;
+  throw new InvalidArgumentError('It must be a time such as 30m, 12h or 7d, at most 90d.');
+}
