@@ -32,19 +32,29 @@ const processContext: ProcessContext = {
     : ['npx', '-y', '@portcullis/cli'],
 };
 
-endQuietly(process.stdout);
-endQuietly(process.stderr);
+endWithReader(process.stdout);
+endWithReader(process.stderr);
 
 const code = await run(process.argv.slice(2), processContext);
 if (code !== null) process.exit(code);
 
-/** When the reader closes the pipe, as `head` does, commands with clean-up are stopped gracefully and others exit. */
-function endQuietly(stream: NodeJS.WriteStream): void {
+/**
+ * When the reader closes the pipe, as `head` does, commands with clean-up are stopped gracefully and others exit. A server
+ * continues (`survive`).
+ */
+function endWithReader(stream: NodeJS.WriteStream): void {
   let isStopping = false;
   stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
+    if (error.code !== 'EPIPE') fail(stream, error);
     if (process.listenerCount('SIGTERM') === 0) process.exit(0);
     if (!isStopping) process.kill(process.pid, 'SIGTERM');
     isStopping = true;
   });
+}
+
+/** A full disk, for example: part of the result is missing. */
+function fail(stream: NodeJS.WriteStream, error: Error): never {
+  if (stream === process.stdout)
+    processContext.complain(`standard output cannot be written: ${error.message}`);
+  process.exit(1);
 }

@@ -177,7 +177,7 @@ describe('/metrics', () => {
     issuer = url.startsWith('https:') ? ELSEWHERE : HERE,
   ) =>
     createMetricsHandler(
-      createMetrics('/mcp'),
+      createMetrics('/mcp', () => 0),
       token,
       issuer,
     )(new Request(url, { headers: { host: new URL(url).host, ...headers } }), { security });
@@ -217,7 +217,7 @@ describe('/metrics', () => {
   });
 
   it('/metrics labels known paths and counts all others together', async () => {
-    const metrics = createMetrics('/mcp');
+    const metrics = createMetrics('/mcp', () => 0);
     const answer = metrics.measure(async () => respondJson({}));
     for (const path of ['/token', '/mcp/x', '/status-lists/3', '/.well-known/x', '/a', '/b'])
       await answer(new Request(`${HERE}${path}`), { security: 'loopback' });
@@ -232,7 +232,7 @@ describe('/metrics', () => {
   });
 
   it('/metrics bounds the number of its series', () => {
-    const metrics = createMetrics('/mcp');
+    const metrics = createMetrics('/mcp', () => 0);
     for (let count = 0; count < 5000; count++) metrics.count({ type: 'x', error: `e${count}` });
     expect(metrics.expose().match(/^portcullis_events_total/gm)).toHaveLength(1000);
   });

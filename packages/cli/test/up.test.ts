@@ -336,6 +336,12 @@ async function tryStart(
   let [output, errors] = ['', ''];
   const set = { PORTCULLIS_DATABASE: ':memory:', PORTCULLIS_PORT: '0', ...environment };
   const sink = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const collect = new Writable({
+    write(chunk, _encoding, done) {
+      output += chunk;
+      done();
+    },
+  });
   const complain = (line: string): void => {
     errors += `portcullis: ${line}\n`;
   };
@@ -343,10 +349,8 @@ async function tryStart(
     const running = await start(await prepare({ flags, environment: set, folder }), {
       environment: set,
       folder,
-      streams: { input: Readable.from([]), output: sink, errors: sink },
-      write(text) {
-        output += text;
-      },
+      streams: { input: Readable.from([]), output: collect, errors: sink },
+      write: (text) => void collect.write(text),
       complain,
       styled: false,
       version: '0.0.0',

@@ -29,6 +29,8 @@ export interface Parts {
   readonly previousMasterKeys: readonly Uint8Array[];
   readonly storage: Storage;
   readonly log: Log;
+  /** How many log lines were dropped since the start. */
+  readonly droppedLines: () => number;
 }
 
 /** Everything composed, ready to serve requests. */
@@ -44,7 +46,7 @@ export interface Composition {
 /** @throws SettingsError naming the settings */
 export async function compose(given: Parts): Promise<Composition> {
   const { settings, application } = given.prepared;
-  const metrics = createMetrics(application?.path ?? null);
+  const metrics = createMetrics(application?.path ?? null, given.droppedLines);
   const parts = { ...given, log: counted(given.log, metrics) };
   const servers = protectedServers(given.prepared, given.issuer);
   const authorizationServer = await createServer(parts);

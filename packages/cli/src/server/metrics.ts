@@ -31,8 +31,11 @@ interface PathStatistics {
 
 type StatisticsByPath = Map<string, PathStatistics>;
 
-/** @param applicationPath `null` if no application runs in this process */
-export function createMetrics(applicationPath: string | null): Metrics {
+/**
+ * @param applicationPath `null` if no application runs in this process
+ * @param droppedLines how many log lines were dropped since the start
+ */
+export function createMetrics(applicationPath: string | null, droppedLines: () => number): Metrics {
   const events: Series = new Map();
   const statistics: StatisticsByPath = new Map();
   const delay = monitorEventLoopDelay({ resolution: 20 });
@@ -80,6 +83,12 @@ export function createMetrics(applicationPath: string | null): Metrics {
           'HTTP response time, by path.',
           BUCKET_BOUNDS,
           durationsOf(statistics),
+        ),
+        ...family(
+          'portcullis_log_lines_dropped_total',
+          'counter',
+          'Log lines that could not be written.',
+          new Map([['', droppedLines()]]),
         ),
         ...gauge(
           'process_resident_memory_bytes',

@@ -9,6 +9,7 @@ import { type Composition, compose, type Parts } from './compose.ts';
 import { checkEgress } from './egress.ts';
 import { createLineBatch } from './line-batch.ts';
 import { createLog, type Log } from './log.ts';
+import { createLogOutput, survive } from './log-output.ts';
 import { findMasterKey, findPreviousKeys, keyFileOf } from './master-key.ts';
 import type { Prepared } from './prepare.ts';
 import { type RunningServer, writeRunFile } from './run-file.ts';
@@ -29,9 +30,13 @@ export interface Running {
  */
 export async function start(prepared: Prepared, processContext: ProcessContext): Promise<Running> {
   const { settings, nameOf } = prepared;
-  for (const warning of findWarnings(settings, nameOf)) processContext.complain(warning);
-  const lines = createLineBatch(processContext.write);
+  survive(processContext.streams.errors);
+  const output = createLogOutput(processContext.streams.output, (dropped) =>
+    log({ type: 'log.recovered', dropped }),
+  );
+  const lines = createLineBatch(output.write);
   const log = createLog(settings.log, lines.add);
+  for (const warning of findWarnings(settings, nameOf)) processContext.complain(warning);
   await using opened = new AsyncDisposableStack();
   opened.defer(() => lines.end());
 
@@ -64,6 +69,7 @@ export async function start(prepared: Prepared, processContext: ProcessContext):
     previousMasterKeys,
     storage,
     log,
+    droppedLines: output.dropped,
   };
   const composition = await compose(parts);
   opened.defer(() => composition.close());
@@ -100,7 +106,7 @@ export async function start(prepared: Prepared, processContext: ProcessContext):
     ),
   );
   lines.flush();
-  processContext.write(text);
+  output.write(text);
 
   // Runs in the background: it neither delays nor fails the start. Without a public URL there is no proxy to check.
   if (settings.publicUrl !== null) {
