@@ -773,6 +773,7 @@ describe('pinned documents', () => {
   it.each([
     ['another scheme', { client_id: 'http://app.example/c' }, 'The client_id must use https.'],
     ['no client_id', { client_id: undefined }, 'The client_id must be a well-formed https URL'],
+    ['a list as client_id', { client_id: [APP] }, 'The client_id must be a well-formed https URL'],
     ['a secret', { client_secret: 'x' }, 'client_secret must not be included'],
     ['no name', { client_name: '' }, 'client_name is missing'],
   ])('a pinned document with %s is refused at startup', async (_what, changes, words) => {

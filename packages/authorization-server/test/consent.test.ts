@@ -513,6 +513,8 @@ describe('a forged consent decision', () => {
     await t.store.openTransaction({ ...transaction, id: 'flow_other' });
     const sight = await expectRefused(t, 400, () => t.visitor.open('/consent?flow=flow_other'));
     expect(textOf(sight)).toContain('This request is no longer open');
+    const { reason } = t.events.findLast(({ type }) => type === 'request.rejected') as { reason?: string };
+    expect(reason).toBe('its state cannot be decrypted with the master key or a previous one');
     await expectStillOpen(t, consent);
   });
 });

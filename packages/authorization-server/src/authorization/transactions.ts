@@ -185,12 +185,16 @@ export async function findTransaction(
   const id = parameters.one(TRANSACTION_PARAMETER);
   if (id === undefined) return { missing: 'no-transaction' };
   const record = await store.findTransaction(id, clock());
-  const restored = record === null ? null : decryptState(context, record);
-  if (record === null || restored === null) {
+  if (record === null) {
     const reason = `the authorization transaction was completed, or expired after ${options.lifetimes.transaction} seconds`;
     return { missing: 'gone', reason, ...(TRANSACTION_ID.test(id) && { facts: { transactionId: id } }) };
   }
   const facts = { transactionId: record.id, clientId: record.clientId };
+  const restored = decryptState(context, record);
+  if (restored === null) {
+    const reason = 'its state cannot be decrypted with the master key or a previous one';
+    return { missing: 'gone', reason, facts };
+  }
   const secret = transactionCookie.read(request);
   if (secret === null) return { missing: 'no-cookie', facts };
   if (!matchesSecret(secret, record.browserHash)) return { missing: 'other-browser', facts };

@@ -86,7 +86,9 @@ function validatePinned(
 ): DocumentPolicy['pinned'] {
   const pinned = new Map<string, ClientMetadata>();
   for (const [index, document] of documents.entries()) {
-    const url = String(document['client_id']);
+    const { client_id: clientId } = document;
+    // An array of one URL would pass for it as text.
+    const url = typeof clientId === 'string' ? clientId : '';
     try {
       const validated = validateDocumentUrl(url, { hosts: null, refusedHosts: [], loopback: rules.loopback });
       if ('issue' in validated) throw new OAuthError('invalid_client', validated.issue);

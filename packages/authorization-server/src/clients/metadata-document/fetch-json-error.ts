@@ -8,7 +8,7 @@ export type RemoteIssue = 'budget' | 'egress' | 'outage' | 'gone' | 'unusable';
 
 /** A failed fetch. The reason is for the audit log only. */
 export class FetchJsonError extends Error {
-  override readonly name: string = 'RemoteError';
+  override readonly name: string = 'FetchJsonError';
   readonly issue: RemoteIssue;
   readonly reason: string;
   /** Seconds until the budget allows another fetch. */

@@ -49,10 +49,10 @@ export function createResolveDocumentClient(
   fetchJson: FetchJson,
 ): ResolveDocumentClient {
   /** Documents whose last fetch by this process failed. */
-  const askedInVain = createLruCache<{ readonly at: number; readonly isWithdrawn: boolean }>(
+  const failures = createLruCache<{ readonly at: number; readonly isWithdrawn: boolean }>(
     REMEMBERED_FAILURES,
   );
-  const isWithdrawn = (url: string) => askedInVain.get(url)?.isWithdrawn === true;
+  const isWithdrawn = (url: string) => failures.get(url)?.isWithdrawn === true;
   const singleFlight = createSingleFlight<ClientMetadataDocumentRecord>(outbound.timeout);
 
   return async (id, purpose, site) => {
@@ -80,7 +80,7 @@ export function createResolveDocumentClient(
         validators: copy,
       });
       const renewed = readResult(url, copy, result);
-      askedInVain.delete(url);
+      failures.delete(url);
       await store.saveClientMetadataDocument(renewed);
       if (copy !== null && copy.digest !== renewed.digest) events({ type: 'client.changed', clientId: url });
       return renewed;
@@ -91,7 +91,7 @@ export function createResolveDocumentClient(
       // Nothing was fetched, so there is nothing to audit: anyone could cause such events without limit.
       const wasFetched = !(error instanceof FetchJsonError && error.issue === 'budget');
       if (wasFetched) {
-        askedInVain.set(url, { at: clock(), isWithdrawn: isGone(error) || isWithdrawn(url) });
+        failures.set(url, { at: clock(), isWithdrawn: isGone(error) || isWithdrawn(url) });
         events({
           type: 'client_metadata_document.rejected',
           clientId: url,
@@ -111,8 +111,8 @@ export function createResolveDocumentClient(
   function mayUseLastGoodCopy({ url, fetchedAt }: ClientMetadataDocumentRecord, error: unknown): boolean {
     if (!(error instanceof FetchJsonError || error instanceof OAuthError)) return false;
     if (isGone(error) || isWithdrawn(url) || clock() >= fetchedAt + LAST_GOOD_FOR) return false;
-    const isUnasked = error instanceof FetchJsonError && error.issue === 'budget';
-    return !isUnasked || clock() < Math.max(fetchedAt, askedInVain.get(url)?.at ?? 0) + RENEWAL_PAUSE;
+    const wasNotFetched = error instanceof FetchJsonError && error.issue === 'budget';
+    return !wasNotFetched || clock() < Math.max(fetchedAt, failures.get(url)?.at ?? 0) + RENEWAL_PAUSE;
   }
 
   function readResult(
