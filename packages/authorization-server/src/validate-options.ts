@@ -1,5 +1,4 @@
 /** Validates the options of an authorization server once, at startup, and reports every issue together. */
-
 import { validateClients } from './clients/client-options.ts';
 import { createRedirectPolicy } from './clients/known-hosts.ts';
 import { validateDocuments } from './clients/metadata-document/document-options.ts';

@@ -406,7 +406,7 @@ describe('with a scripted server', () => {
       description: 'an open MCP server',
       change: ({ server }: World) => server.on('/mcp', { body: mcpResult }),
       message: 'This is an MCP server without authorization: it answers requests without a token.',
-      remedy: 'Leave it as it is if everybody may use it.',
+      remedy: 'Leave it as it is if anyone may use it.',
       owner: 'server',
     },
     {

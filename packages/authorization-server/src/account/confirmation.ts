@@ -23,8 +23,8 @@ export interface Confirmation {
   /** The page that asks for a credential and posts it to `change.action`. */
   ask(visit: AccountRequest, change: ConfirmedChange): Promise<HttpResponse>;
   /**
-   * Verifies the `code`, `password` or passkey `credential` of a form of this page, throttled like a login, or the `proof` of
-   * the form that followed it.
+   * Verifies the `code`, `password` or passkey `credential` of a form of this page, throttled like a login. The `proof` is for
+   * the next form of a change of two steps.
    */
   check(visit: AccountRequest, change: ConfirmedChange): Promise<Confirmed>;
   /** Whether the form holds a proof of this user and session for this change. */
@@ -111,7 +111,7 @@ export function createConfirmation(
     isProven,
     async check(visit, change) {
       const { parameters, user, context: { layout } } = visit; // biome-ignore format: one line
-      const field = presentedField(parameters);
+      const field = submittedField(parameters);
       if (field === undefined) return { response: await show(visit, change, null, null) };
       const outcome = await verify(visit, field, parameters.one(field) ?? '', change.action);
       if (outcome === true) return { proof: issueProof(user, change.action) };
@@ -132,6 +132,6 @@ const ERRORS = {
   credential: 'confirm.passkey-refused',
 } as const;
 
-function presentedField(form: Parameters): Field | undefined {
+function submittedField(form: Parameters): Field | undefined {
   return (['code', 'password', 'credential'] as const).find((name) => form.one(name) !== undefined);
 }

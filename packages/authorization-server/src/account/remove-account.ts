@@ -22,7 +22,7 @@ const REMOVE: ConfirmedChange = {
   isDangerous: true,
 };
 
-/** @param confirmation `null`: users log in at the operator's application, so a recent login has to do */
+/** @param confirmation `null`: users log in at the operator's application, so a recent login is enough */
 export function createAccountRemovalRoutes(
   pages: PageRouter,
   confirmation: Confirmation | null,

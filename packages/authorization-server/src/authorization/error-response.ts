@@ -20,7 +20,7 @@ export interface ClientRequest {
 /**
  * Rejects a request. The authorization server MUST NOT be an open redirector to URIs that an unknown party has just registered:
  * it redirects automatically only for pre-registered clients, and for signed-in users where no page may be shown. All others see
- * where the link leads. What the browser says of the link's origin does not matter: it says nothing of a link in a mail.
+ * where the link leads. `Sec-Fetch-Site` is not consulted: a link in an email has no site.
  * @see OAuth 2.1 draft 13 §7.12.2, RFC 9700 §4.11.2, OpenID Connect Core 1.0 §3.1.2.6
  */
 export async function rejectRequest(

@@ -2,7 +2,7 @@
 import { impliedScopes } from '@portcullis/protocol';
 import type { ResourceDefinition, ScopeAccess } from '../resource-options.ts';
 
-/** From the greatest risk to the least: the first that matches counts. */
+/** The first that matches counts: what is `readonly` by name, then from the greatest risk to the least. */
 const WORDS: readonly (readonly [ScopeAccess, ReadonlySet<string>])[] = [
   ['read', new Set(['readonly'])],
   [

@@ -37,7 +37,7 @@ export interface LoginTarget {
   resume(): Promise<HttpResponse>;
   /** Continues for a user who has just logged in. @param cookies `Set-Cookie` values, among them the new session's */
   resumeAs(accountId: string, cookies: readonly string[]): Promise<HttpResponse>;
-  /** Ends the transaction: the client is told that the user declined. An account page has nothing to cancel. */
+  /** Ends the transaction with `access_denied` for the client. An account page has nothing to cancel. */
   cancel(): Promise<HttpResponse>;
   /** Continues at an identity provider that the user chose. */
   startFederatedLogin(identityProvider: IdentityProvider): Promise<HttpResponse>;

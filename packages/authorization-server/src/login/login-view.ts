@@ -74,7 +74,7 @@ function describePurpose(layout: Layout, about: LoginPurpose): Markup | string {
   return layout.text(about.to === 'once-more' ? 'sign-in.once-more' : `sign-in.for-${about.to}`);
 }
 
-/** Ends the request: the app is told that the user declined. */
+/** Ends the request with `access_denied` for the app. */
 function backToApp(layout: Layout, { fields, token }: LoginPage, app: string): Markup {
   return html`<form class="once" method="post" action="/login/cancel">
 ${hiddenFields({ ...fields, token })}

@@ -98,10 +98,10 @@ export const loginFailures: {
 };
 
 /**
- * Documents and keys fetched because a client names their URL, in each process, for documents and keys apart. New ones by
- * origin: few clients of one host are new in a minute. Renewals of known ones by URL, from a reserve of their own: requests
- * that name new URLs must not keep this server from noticing that a known document was withdrawn. In all: what unauthenticated requests
- * can make this server send is small (SSRF, reflection).
+ * Documents and keys fetched because a client names their URL: separate limits for documents and keys, in each process. New ones
+ * by origin: few clients of one host are new in a minute. Renewals of known ones by URL, from a reserve of their own: requests
+ * that name new URLs must not keep this server from noticing that a known document was withdrawn. In all: what unauthenticated
+ * requests can make this server send is small (SSRF, reflection).
  */
 export const outboundFetches: Readonly<
   Record<'new' | 'renewal', Readonly<Record<'target' | 'total', RateLimit>>>

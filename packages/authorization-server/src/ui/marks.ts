@@ -38,7 +38,7 @@ function initialsOf(name: string): string {
 
 /**
  * A monogram with a stable colour.
- * @param key what it stands for: the host that published an app, or the identifier of a client or resource
+ * @param key what it identifies: the host that published an app, or the identifier of a client or resource
  * @param shape apps are round, servers are square
  */
 export function monogram(name: string, key: string, shape: 'app' | 'server' = 'app'): Markup {

@@ -48,7 +48,7 @@ function openServer(): Obstacle {
   return obstacle(
     'server',
     'This is an MCP server without authorization: it answers requests without a token.',
-    'Leave it as it is if everybody may use it. Otherwise put a guard in front of it, which answers such requests with status 401.',
+    'Leave it as it is if anyone may use it. Otherwise put a guard in front of it, which answers such requests with status 401.',
   );
 }
 

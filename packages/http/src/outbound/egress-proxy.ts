@@ -60,7 +60,7 @@ export async function openTunnel(
     const fail = (cause?: unknown) =>
       reject(new OutboundError('egress', 'The egress proxy could not be reached.', cause));
     request.once('connect', ({ statusCode = 0 }: IncomingMessage, socket: Duplex, head: Buffer) => {
-      // Node gives the socket away with this event, so an abort has to end it here.
+      // Node detaches the socket with this event, so an abort has to end it here.
       signal.addEventListener('abort', () => socket.destroy(), { once: true });
       const issue = tunnelIssue(statusCode);
       if (issue === null && head.length === 0) return resolve(socket);

@@ -1,4 +1,4 @@
-/** Resolves host names that clients choose: by this server's name servers, each name apart, in limited time. */
+/** Resolves host names that clients choose: by this server's name servers, each name independently of others, in limited time. */
 import { lookup, Resolver } from 'node:dns/promises';
 import { isLoopbackHost } from '@portcullis/protocol';
 import { OutboundError } from './outbound-error.ts';
@@ -12,7 +12,7 @@ export const resolveBySystem: ResolveHost = async (hostname) => {
   return addresses.map(({ address }) => address);
 };
 
-/** Codes by which a name server says that there is no such name or address; every other one is its own failure. */
+/** Codes of a name server for a name or address that does not exist; every other one is its own failure. */
 const DEFINITE: ReadonlySet<string> = new Set(['ENOTFOUND', 'ENODATA']);
 
 /**

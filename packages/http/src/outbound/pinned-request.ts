@@ -95,7 +95,7 @@ async function send({
       if (informational > MAX_INFORMATIONAL) fail('The server sends informational responses only.');
     });
     request.once('response', resolve);
-    // Node gives the socket away with this event: afterwards neither an error nor an abort reaches it.
+    // Node detaches the socket with this event: afterwards neither an error nor an abort reaches it.
     request.once('upgrade', (message: IncomingMessage, socket: Duplex) => {
       socket.destroy();
       reject(new OutboundError('unreachable', `The server switched protocols (${message.statusCode}).`));

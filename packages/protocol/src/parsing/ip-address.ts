@@ -124,7 +124,7 @@ export function sitePrefixOf(address: string): string | null {
   return formatPrefix(address.replace(/::\/64$/, '::'), 6);
 }
 
-/** The IPv4 address that an address is or stands for, or the first bytes of an IPv6 address. */
+/** The IPv4 address that an address is or embeds, or the first bytes of an IPv6 address. */
 function formatPrefix(address: string, length: 6 | 8): string | null {
   const bytes = readAddress(address);
   const ipv4 = bytes === null ? null : embeddedIpv4(bytes);

@@ -19,7 +19,7 @@ export function createRateLimitStore(database: Database): RateLimitStore {
 
 /**
  * Takes a token: returns a row when there was one. A bucket that would be full later than an empty one was charged by a clock that
- * was ahead: it is taken for full.
+ * was ahead: it counts as full.
  * @see the generic cell rate algorithm, ITU-T I.371
  */
 export function chargeRateLimit({ key, limit, now }: RateLimitCharge): Query {

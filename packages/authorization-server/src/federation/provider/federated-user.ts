@@ -1,5 +1,4 @@
 /** Federated users: who a user is at an identity provider, and whether they may sign in. */
-
 import type { UserProfile } from '../../store/index.ts';
 import { claimGroups, claimText } from '../../users/user-claims.ts';
 import { IdentityProviderError } from './error.ts';
