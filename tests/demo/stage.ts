@@ -14,7 +14,7 @@ export const robot = {
   client_name: 'Nightly report',
   client_secret: 'known to this program and to the server only',
   grant_types: ['client_credentials'],
-  scope: 'notes:read',
+  scope: 'notes:read notes:write',
   token_endpoint_auth_method: 'client_secret_basic',
 } as const;
 
