@@ -18,6 +18,7 @@ const server = await createAuthorizationServer({
   statusLists: more.includes('lists'),
   clock: () => Math.floor(Date.now() / 1000) + skew,
   // Hundreds of clients register from this computer, and few users send many requests.
+  auditLevel: 'full',
   rateLimits: {
     registrations: { burst: 100_000, perMinute: 100_000 },
     authorizations: { burst: 100_000, perMinute: 100_000 },

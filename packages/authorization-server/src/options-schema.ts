@@ -2,6 +2,7 @@
 import { profiles as allProfiles, findProfile, issuerError, type Profile } from '@portcullis/protocol';
 import { findSimilarName, suggestName } from '@portcullis/protocol/option-names';
 import * as z from 'zod';
+import type { AuditLevel } from './audit/audit-log.ts';
 import type { EventSink } from './audit/events.ts';
 import { type ClientDefinition, clientsSchema } from './clients/client-options.ts';
 import { type DocumentOptions, documentsSchema } from './clients/metadata-document/document-options.ts';
@@ -26,6 +27,7 @@ import {
   lazy,
   list,
   type OptionReport,
+  oneOf,
   readOption,
   seconds,
   text,
@@ -66,6 +68,7 @@ export interface ParsedOptions {
   readonly privateUseSchemes: readonly string[] | false;
   readonly rateLimits: RateLimitPolicies | false;
   readonly auditRetention: number | false;
+  readonly auditLevel: AuditLevel;
   readonly events: EventSink | undefined;
   readonly clock: (() => number) | undefined;
 }
@@ -221,6 +224,13 @@ export const optionDefinitions: { readonly [K in OptionName]: OptionDefinition<P
     default: 90 * 86_400,
     description: 'seconds for which audit events are kept in the database; `false` keeps none',
     defaultText: duration(90 * 86_400),
+  },
+  auditLevel: {
+    schema: lazy(() => oneOf('summary', 'full')),
+    default: 'summary',
+    description:
+      'which audit events are kept: `summary` leaves out ordinary refreshes except the first of each authorization; `full` keeps all',
+    note: 'Every refresh is logged and counted all the same, and `portcullis connections list` shows the last use of each connection. Refreshes that are retried or rejected are always kept.',
   },
   events: { schema: lazy(callback<EventSink>) },
   clock: { schema: lazy(callback<() => number>) },

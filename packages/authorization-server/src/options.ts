@@ -1,5 +1,6 @@
 /** Options of an authorization server: as a caller passes them, and as the server uses them after validation. */
 import type { Profile, RedirectPolicy } from '@portcullis/protocol';
+import type { AuditLevel } from './audit/audit-log.ts';
 import type { EventSink } from './audit/events.ts';
 import type { ConfiguredClient } from './clients/client.ts';
 import type { DocumentOptions, DocumentPolicy } from './clients/metadata-document/document-options.ts';
@@ -94,6 +95,11 @@ export interface AuthorizationServerOptions {
   readonly rateLimits?: RateLimitOptions | false;
   /** Seconds that audit events are stored, 90 days by default; `false` stores none. */
   readonly auditRetention?: number | false;
+  /**
+   * `summary`, the default: of ordinary refreshes only the first of each authorization is stored; the grant keeps the last use.
+   * `full`: all are. Every other event is stored with both.
+   */
+  readonly auditLevel?: AuditLevel;
   /** Receives every audit event, whether or not it is stored. */
   readonly events?: EventSink;
   /** Epoch seconds. */
@@ -132,5 +138,6 @@ export interface ServerOptions {
   /** `null`: no rate limits. */
   readonly rateLimits: RateLimitPolicies | null;
   readonly auditRetention: number | false;
+  readonly auditLevel: AuditLevel;
   readonly redirects: RedirectPolicy;
 }

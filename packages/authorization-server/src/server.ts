@@ -101,8 +101,8 @@ export async function createAuthorizationServer<S extends CoreStore>(
 ): Promise<AuthorizationServer> {
   const initial = createServerContext(options);
   const { store, clock } = initial;
-  const { auditRetention, issuer } = initial.options;
-  const auditLog = auditRetention === false ? null : createAuditLog(store, auditRetention, clock);
+  const { auditRetention, auditLevel, issuer } = initial.options;
+  const auditLog = auditRetention === false ? null : createAuditLog(store, auditRetention, clock, auditLevel);
   const correlation = createEventCorrelation(clock);
   const revocationTrigger = createRevocationTrigger();
   const events = withCorrelation(revocationTrigger.watch(createSink(auditLog, initial.events)), correlation);

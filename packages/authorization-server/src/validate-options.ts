@@ -32,7 +32,7 @@ export function validateOptions(
   throwIssues(report);
   return Object.freeze<ServerOptions>({
     ...{ issuer, masterKey, previousMasterKeys, profiles, metadata, localAccounts, statusLists },
-    ...{ lifetimes, acceptNewerRefreshTokens, auditRetention, servesUsers },
+    ...{ lifetimes, acceptNewerRefreshTokens, auditRetention, auditLevel: parsed.auditLevel, servesUsers },
     ...validated,
     name: name ?? new URL(issuer).host,
     workspaces: workspaces ?? (async () => []),

@@ -73,6 +73,36 @@ describe('the audit log', () => {
     expect(joined[0]?.details).toMatchObject({ network: '192.0.2.1' });
   });
 
+  it.each([
+    { level: 'summary' as const, stored: 0 },
+    { level: 'full' as const, stored: 100 },
+  ])(
+    'stores $stored of 100 ordinary refreshes with level $level, and every security event',
+    async ({ level, stored }) => {
+      const store = await openStore(':memory:');
+      const auditLog = createAuditLog(store, 100, () => 1000, level);
+      for (let count = 0; count < 100; count++) {
+        auditLog.record({ type: 'refresh_token.rotated', grantId: `grant_${count}` });
+      }
+      auditLog.record({ type: 'refresh_token.rotated', grantId: 'grant_new', transactionId: 'flow_1' });
+      auditLog.record({ type: 'refresh_token.retried', grantId: 'grant_1', secondsSinceRotation: 9 });
+      auditLog.record({ type: 'refresh_token.ahead_of_store', grantId: 'grant_1' });
+      auditLog.record({ type: 'refresh_token.reuse_detected', grantId: 'grant_1' });
+      auditLog.record({ type: 'grant.revoked', grantId: 'grant_1', count: 1 });
+      await auditLog.close();
+      const types = (await store.listEvents('', 1000)).map(({ type }) => type);
+      expect(types).toHaveLength(stored + 5);
+      expect(types.slice(stored)).toEqual([
+        'refresh_token.rotated',
+        'refresh_token.retried',
+        'refresh_token.ahead_of_store',
+        'refresh_token.reuse_detected',
+        'grant.revoked',
+      ]);
+      await store.close();
+    },
+  );
+
   it('the audit log records rejections with their private reason', async () => {
     const t = await setScene();
     await t.post('/token', { grant_type: 'client_credentials' }, basic('nightly', 'wrong'));

@@ -78,7 +78,7 @@ describe('the correlation of events', () => {
   });
 
   it('a transaction id covers one refresh; the grant joins later ones', async () => {
-    const t = await setScene();
+    const t = await setScene({ auditLevel: 'full' });
     const first = await flow(t);
     const second = await refresh(t, first.refresh);
     const third = await refresh(t, second.refresh);

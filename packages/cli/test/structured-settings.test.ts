@@ -70,6 +70,7 @@ describe('the page', () => {
       privateUseSchemes: 'privateUseSchemes',
       rateLimits: 'rateLimits',
       auditRetention: 'auditRetention',
+      auditLevel: 'auditLevel',
     };
     expect(settingNames).toEqual(
       expect.arrayContaining(Object.values(settingOf).filter((name) => name !== null)),

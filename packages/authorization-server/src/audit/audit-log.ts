@@ -39,12 +39,25 @@ const MAX_TEXT_LENGTH = 300;
 /** Events that change nothing: streamed and counted, but not stored. */
 const NOT_STORED: readonly AuthorizationEvent['type'][] = ['metadata.read'];
 
+/** Which events are stored: `summary` leaves out ordinary refreshes, whose number and last use their grant keeps anyway. */
+export type AuditLevel = 'summary' | 'full';
+
+/** An ordinary refresh. The first that belongs to an authorization transaction completes it, and is always stored. */
+function isRoutine({ type, transactionId }: AuthorizationEvent): boolean {
+  return type === 'refresh_token.rotated' && transactionId === undefined;
+}
+
 /**
  * Creates an audit log that writes to a store; events expire after the retention.
  * @param retention seconds
  * @param clock epoch seconds
  */
-export function createAuditLog(store: AuditStore, retention: number, clock: () => number): AuditLog {
+export function createAuditLog(
+  store: AuditStore,
+  retention: number,
+  clock: () => number,
+  level: AuditLevel = 'summary',
+): AuditLog {
   const allowed = createTokenBuckets(WRITTEN, clock);
   let queue: AuditEventRecord[] = [];
   let dropped = 0;
@@ -62,8 +75,9 @@ export function createAuditLog(store: AuditStore, retention: number, clock: () =
     writeSoon();
   }
 
-  function shouldStore({ type }: AuthorizationEvent): boolean {
-    if (NOT_STORED.includes(type)) return false;
+  function shouldStore(event: AuthorizationEvent): boolean {
+    const { type } = event;
+    if (NOT_STORED.includes(type) || (level === 'summary' && isRoutine(event))) return false;
     if (!RATE_LIMITED.has(type)) return true;
     const isAllowed = allowed.take(type) === 0;
     if (!isAllowed) dropped += 1;

@@ -115,7 +115,7 @@ export function serverOptions(
     settings;
   const { localAccounts, metadata, outbound, lifetimes, keys, statusLists, rateLimits } = settings;
   const { acceptNewerRefreshTokens, offerOtherScopes } = settings;
-  const { privateUseSchemes, auditRetention, resources } = settings;
+  const { privateUseSchemes, auditRetention, auditLevel, resources } = settings;
   return {
     issuer,
     ...(name !== null && name !== undefined && { name }),
@@ -131,6 +131,7 @@ export function serverOptions(
       rateLimits,
       privateUseSchemes,
       auditRetention,
+      auditLevel,
     },
     ...(externalUi !== null && externalUi !== undefined && { externalUi }),
     ...(findWorkspaces !== null && { workspaces: findWorkspaces }),

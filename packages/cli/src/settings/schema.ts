@@ -239,6 +239,7 @@ export const settingDefinitions: Readonly<Record<SettingName, SettingDefinition>
     placeholder: 'format',
   },
   auditRetention: { ...optionDefinitions.auditRetention, placeholder: 'seconds' },
+  auditLevel: { ...optionDefinitions.auditLevel, placeholder: 'level' },
   metricsToken: {
     schema: lazy(() => secret()),
     description:
