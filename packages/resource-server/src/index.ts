@@ -6,7 +6,7 @@ export { createReplayCache, type ReplayCacheLimits, type ReplayStore } from './d
 export type { GuardEvent, GuardEventSink } from './events.ts';
 export type { CertificateOptions } from './guard/client-certificate.ts';
 export { type McpOperation, readOperations } from './guard/operations.ts';
-export type { ReadBody } from './guard/required-scopes.ts';
+export type { ReadBody } from './guard/request-body.ts';
 export { createGuard, type Guard, type GuardDecision, type RequestInfo } from './guard.ts';
 export type { GuardResponse } from './guard-response.ts';
 export {

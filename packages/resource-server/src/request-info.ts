@@ -1,6 +1,6 @@
 /** The request type of the guard, independent of any framework. */
 import type { Scopes } from '@portcullis/protocol/protected-resource';
-import type { ReadBody } from './guard/required-scopes.ts';
+import type { ReadBody } from './guard/request-body.ts';
 import type { Principal } from './principal.ts';
 
 /** What the guard needs to know about a request. Adapters fill it in. */

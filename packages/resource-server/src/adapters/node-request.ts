@@ -10,7 +10,7 @@ import {
   checkPlainEncoding,
   concatChunks,
   type ReadBody,
-} from '../guard/required-scopes.ts';
+} from '../guard/request-body.ts';
 import type { RequestInfo } from '../guard.ts';
 import type { GuardResponse } from '../guard-response.ts';
 

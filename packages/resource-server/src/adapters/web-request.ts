@@ -5,7 +5,7 @@ import {
   checkPlainEncoding,
   concatChunks,
   type ReadBody,
-} from '../guard/required-scopes.ts';
+} from '../guard/request-body.ts';
 import { NO_HEADERS } from '../guard/verified-token.ts';
 import type { GuardResponse } from '../guard-response.ts';
 import type { RequestInfo } from '../request-info.ts';

@@ -2,58 +2,10 @@
  * Determines the scopes that a request requires: those of the resource, of the route, and of every operation in its
  * body.
  */
-import {
-  isScope,
-  OAuthError,
-  readStrictJson,
-  type Scopes,
-  unionScopes,
-} from '@portcullis/protocol/protected-resource';
+import { isScope, type Scopes, unionScopes } from '@portcullis/protocol/protected-resource';
 import type { ProtectedResource } from '../settings.ts';
 import { readOperations } from './operations.ts';
-
-/** Reads a body: text, bytes, or the parsed value. @throws OAuthError 413 beyond the limit in bytes */
-export type ReadBody = (limit: number) => Promise<unknown>;
-
-/** The error for a body beyond the limit. */
-export function bodyTooLarge(limit: number): OAuthError {
-  return new OAuthError('invalid_request', `The body must not exceed ${limit} bytes.`, {
-    status: 413,
-    reason: 'body is too long',
-  });
-}
-
-/** Rejects a body that is announced to be too long before it is read. @throws OAuthError 413 */
-export function checkAnnouncedLength(length: string | null | undefined, limit: number): void {
-  if (Number(length ?? 0) > limit) throw bodyTooLarge(limit);
-}
-
-/**
- * Rejects a body that applications may read differently: some decode any charset that a request names, and
- * decompress.
- * @throws OAuthError `invalid_request`
- */
-export function checkPlainEncoding(
-  type: string | null | undefined,
-  encoding: string | null | undefined,
-): void {
-  const isUtf8 = !/charset/i.test(type ?? '') || CHARSET_UTF8.test(type ?? '');
-  if (!isUtf8 || !/^(?:identity)?$/i.test(encoding ?? '')) throw unreadableBody();
-}
-
-/** A single charset parameter, UTF-8. */
-const CHARSET_UTF8 = /^(?:(?!charset).)*;\s*charset=(?:utf-?8|"utf-?8")\s*(?:;(?:(?!charset).)*)?$/i;
-
-/** Concatenates the chunks of a body of known length. */
-export function concatChunks(chunks: readonly Uint8Array[], length: number): Uint8Array {
-  const body = new Uint8Array(length);
-  let at = 0;
-  for (const chunk of chunks) {
-    body.set(chunk, at);
-    at += chunk.byteLength;
-  }
-  return body;
-}
+import { parseBody, type ReadBody } from './request-body.ts';
 
 /** The scopes that are required whatever the body contains. */
 export function staticScopes(resource: ProtectedResource, routeScopes: Scopes | undefined): Scopes {
@@ -89,36 +41,11 @@ function scopesOfBody(
   known: Scopes,
 ): Scopes {
   const needed = new Set(known);
-  for (const operation of readOperations(parse(body))) {
+  for (const operation of readOperations(parseBody(body))) {
     for (const scope of scopesFor(operation)) needed.add(scope);
   }
   const wrong = [...needed].find((scope) => !isScope(scope));
   if (wrong !== undefined)
     throw new TypeError(`scopesFor returned ${JSON.stringify(wrong)}, which is not a scope`);
   return [...needed];
-}
-
-/** Limits of a body, so that none stalls other requests. */
-const JSON_LIMITS = { depth: 500, members: 10_000, values: 100_000 };
-
-/** Parses a body: empty, or JSON in UTF-8 without ambiguous member names. */
-function parse(body: unknown): unknown {
-  if (typeof body !== 'string' && !(body instanceof Uint8Array)) return body;
-  if (body.length === 0) return undefined;
-  try {
-    const text = typeof body === 'string' ? body : new TextDecoder('utf-8', { fatal: true }).decode(body);
-    return readStrictJson(text, JSON_LIMITS);
-  } catch {
-    throw unreadableBody();
-  }
-}
-
-function unreadableBody(): OAuthError {
-  return new OAuthError(
-    'invalid_request',
-    'The body must be JSON in UTF-8, not compressed, without repeated members, with at most 10,000 members and 100,000 values.',
-    {
-      reason: 'body could not be read as JSON',
-    },
-  );
 }
