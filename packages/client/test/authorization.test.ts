@@ -356,11 +356,17 @@ it('T126 no event, error or foreign URL contains a secret', async () => {
   }
 });
 
-it('shows the user the outcome of the sign-in, with the app and the server', async () => {
-  const world = await createWorld();
-  await world.client({ registration: { clientName: 'Notes CLI' } }).fetch(world.serverUrl);
-  const { host, pathname } = new URL(world.serverUrl);
-  const server = `${host}${pathname === '/' ? '' : pathname}`;
-  expect(world.user.read).toEqual([`Notes CLI is connected to ${server}. You can close this page.`]);
-  expect(calls(world)).toHaveLength(2);
-});
+it.each([
+  { description: 'a text', clientName: 'Notes CLI' },
+  { description: 'a function', clientName: () => 'Notes CLI' },
+])(
+  'shows the user the outcome of the sign-in, with the app named by $description',
+  async ({ clientName }) => {
+    const world = await createWorld();
+    await world.client({ registration: { clientName } }).fetch(world.serverUrl);
+    const { host, pathname } = new URL(world.serverUrl);
+    const server = `${host}${pathname === '/' ? '' : pathname}`;
+    expect(world.user.read).toEqual([`Notes CLI is connected to ${server}. You can close this page.`]);
+    expect(calls(world)).toHaveLength(2);
+  },
+);
