@@ -47,6 +47,7 @@ const coreMethods = {
   reencryptSigningKeys: true,
   chargeRateLimit: true,
   ping: true,
+  checkWritable: true,
   sweep: true,
   close: true,
 } as const satisfies Readonly<Record<keyof CoreStore, true>>;

@@ -43,6 +43,8 @@ export interface Database {
   transact<T>(operation: Operation<T>): Promise<T>;
   /** A commit hook: runs once, right before the next commit, after so many milliseconds at the latest. */
   beforeCommit(call: () => void, within: number): void;
+  /** Checks what queries on open connections may not notice: that a file is still there and readable. */
+  check(): Promise<void>;
   /** Waits for pending operations. */
   close(): Promise<void>;
 }

@@ -3,7 +3,7 @@ import type { AuthorizationStore } from '@portcullis/authorization-server/store'
 import { createAuditStore } from './audit.ts';
 import { createClientStore } from './core/clients.ts';
 import { createGrantStore } from './core/grants.ts';
-import { createRateLimitStore } from './core/rate-limits.ts';
+import { createRateLimitStore, writeProbe } from './core/rate-limits.ts';
 import { createSigningKeyStore } from './core/signing-keys.ts';
 import { createTransactionStore } from './core/transactions.ts';
 import type { Database } from './database.ts';
@@ -29,6 +29,10 @@ export function createStore(database: Database): AuthorizationStore {
     ...createAuditStore(database),
     ...createStatusListStore(database),
     ping: async () => void (await database.read(sql`SELECT 1 AS one`)),
+    async checkWritable(now) {
+      await database.check();
+      await database.write(writeProbe(now));
+    },
     sweep: (now, limit) => sweep(database, now, limit),
     close: () => database.close(),
   };

@@ -185,6 +185,7 @@ async function callEveryMethod(whole: AuthorizationStore): Promise<void> {
   await callFederationMethods(store);
   await store.sweep(NOW, 10);
   await store.ping();
+  await store.checkWritable(NOW);
   const left = Object.keys(whole).filter((name) => !done.has(name));
   // Neither sends a query.
   expect(left).toEqual(['beforeCommit', 'close']);
@@ -245,6 +246,7 @@ function observe(database: Database, report: (query: Query) => void): Database {
     transact: <T>({ steps, postgres }: Operation<T>) =>
       database.transact({ steps: () => observeSteps(steps()), postgres }),
     beforeCommit: (call, within) => database.beforeCommit(call, within),
+    check: () => database.check(),
     close: () => database.close(),
   };
 }

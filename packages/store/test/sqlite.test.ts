@@ -1,7 +1,7 @@
 /** SQLite files alone: folders, files of other programs, locks, a full disk. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -15,6 +15,58 @@ import { grantOf, issueSampleCode, NOW, newClient, newEvent, times } from '../te
 import { sqliteFiles } from './databases.ts';
 
 const files = sqliteFiles();
+
+describe('a SQLite file that changes under an open store', () => {
+  const outage = { code: 'temporarily_unavailable', status: 503 };
+
+  it('a removed file, or one whose WAL was removed, is refused instead of written in vain', async () => {
+    for (const ending of ['', '-wal']) {
+      const file = await files();
+      const store = await openStore(file);
+      await store.saveClient(newClient());
+      rmSync(file + ending);
+      await expect(store.saveClient(newClient())).rejects.toMatchObject(outage);
+      await expect(store.ping()).rejects.toMatchObject(outage);
+      await expect(store.checkWritable(NOW)).rejects.toMatchObject(outage);
+      await store.close();
+    }
+  });
+
+  it('a replaced file is refused, and used again when the one that was opened is back', async () => {
+    const file = await files();
+    const store = await openStore(file);
+    const [kept, refused] = [newClient(), newClient()];
+    await store.saveClient(kept);
+    renameSync(file, `${file}.away`);
+    writeFileSync(file, '');
+    await expect(store.saveClient(refused)).rejects.toMatchObject(outage);
+    await expect(store.findClient(kept.id)).rejects.toMatchObject(outage);
+
+    renameSync(`${file}.away`, file);
+    expect(await store.findClient(kept.id)).toEqual(kept);
+    expect(await store.findClient(refused.id)).toBeNull();
+    await store.checkWritable(NOW);
+    await store.close();
+  });
+
+  it('a file overwritten with other bytes is not writable, although its pages are still in memory', async () => {
+    const file = await files();
+    const store = await openStore(file);
+    await store.checkWritable(NOW);
+    new DatabaseSync(file).exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    writeFileSync(file, Buffer.alloc(statSync(file).size, 'x'), { flag: 'r+' });
+    await expect(store.checkWritable(NOW)).rejects.toMatchObject(outage);
+    await store.close().catch(() => {});
+  });
+
+  it('a check for writing leaves nothing that limits, and is swept', async () => {
+    const file = await files();
+    const store = await openStore(file);
+    await store.checkWritable(NOW);
+    expect(await store.sweep(NOW + 1, 10)).toBe(1);
+    await store.close();
+  });
+});
 
 describe('opening a SQLite file', () => {
   it('creates the file with its WAL and shared-memory files, readable by its owner only', async () => {

@@ -67,6 +67,8 @@ function describeLifecycle(store: StoreOfTest): void {
   describe('the life of a store', () => {
     it('responds to a ping while it is open', async () => {
       await expect(store().ping()).resolves.toBeUndefined();
+      await expect(store().checkWritable(NOW)).resolves.toBeUndefined();
+      await expect(store().checkWritable(NOW)).resolves.toBeUndefined();
     });
 
     it('reads its own writes as soon as they resolve', async () => {
@@ -93,6 +95,7 @@ function describeLifecycle(store: StoreOfTest): void {
       await store().close();
       const refusals = [
         () => store().ping(),
+        () => store().checkWritable(NOW),
         () => store().findGrant(grant.id),
         () => store().saveClient(newClient()),
         () => store().sweep(NOW, 10),

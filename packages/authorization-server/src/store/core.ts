@@ -23,6 +23,13 @@ export interface CoreStore
     RateLimitStore,
     SigningKeyStore,
     TransactionStore {
+  /**
+   * Resolves if the store is whole and a write was committed: neither read-only, full nor removed. It costs a commit, so callers
+   * cache its outcome.
+   * @param now seconds
+   * @throws OAuthError `temporarily_unavailable`
+   */
+  checkWritable(now: number): Promise<void>;
   /** Resolves if the store is available. @throws OAuthError `temporarily_unavailable` */
   ping(): Promise<void>;
   /**

@@ -18,6 +18,7 @@ import { createMetrics, type Metrics } from './metrics.ts';
 import type { PathHandler } from './path-handler.ts';
 import { type Prepared, serverOptions } from './prepare.ts';
 import { type ProtectedServer, protectedServers, resourceOf } from './protected-servers.ts';
+import { createReadiness, type Readiness } from './readiness.ts';
 import { createServiceRoutes } from './service-routes.ts';
 import type { Storage } from './storage.ts';
 
@@ -40,6 +41,8 @@ export interface Composition {
   /** URLs of the published metadata documents. */
   readonly documents: readonly string[];
   readonly authorizationServer: AuthorizationServer;
+  /** @see Readiness */
+  readonly drain: Readiness['drain'];
   close(): Promise<void>;
 }
 
@@ -52,8 +55,10 @@ export async function compose(given: Parts): Promise<Composition> {
   const authorizationServer = await createServer(parts);
   const own = application === null ? null : await createOwn(application, parts, authorizationServer);
   const { metricsToken } = settings;
+  const readiness = createReadiness(parts.storage.store, parts.log);
   const serviceRoutes = createServiceRoutes({
-    ...parts,
+    issuer: parts.issuer,
+    readiness,
     server: authorizationServer,
     servers,
     metrics,
@@ -64,6 +69,7 @@ export async function compose(given: Parts): Promise<Composition> {
     servers,
     documents: publishedDocuments(parts),
     authorizationServer,
+    drain: readiness.drain,
     async close() {
       await own?.close();
       await authorizationServer.close();

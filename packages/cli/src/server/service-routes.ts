@@ -7,10 +7,10 @@ import type { Metrics } from './metrics.ts';
 import { createMetricsHandler } from './metrics-handler.ts';
 import type { PathHandler } from './path-handler.ts';
 import type { ProtectedServer } from './protected-servers.ts';
-import type { Storage } from './storage.ts';
+import type { Readiness } from './readiness.ts';
 
 interface ServiceDependencies {
-  readonly storage: Storage;
+  readonly readiness: Readiness;
   readonly server: AuthorizationServer;
   readonly servers: readonly ProtectedServer[];
   readonly metrics: Metrics;
@@ -20,7 +20,7 @@ interface ServiceDependencies {
 
 /** Creates the handler of all remaining paths. */
 export function createServiceRoutes({
-  storage,
+  readiness,
   server,
   servers,
   metrics,
@@ -30,7 +30,7 @@ export function createServiceRoutes({
   const handlers: Readonly<Record<string, PathHandler>> = {
     '/': (request, connection) => respondFrontPage(request, connection, server, servers),
     '/healthz': async () => respondJson({ status: 'ok' }),
-    '/readyz': () => ready(storage),
+    '/readyz': () => readiness.respond(),
     '/metrics': createMetricsHandler(metrics, metricsToken, issuer),
   };
   return async (request, connection) => {
@@ -47,13 +47,4 @@ export function createServiceRoutes({
 function refuseMethod(): HttpResponse {
   const error = new OAuthError('invalid_request', 'This path supports only GET.', { status: 405 });
   return withHeaders(respondError(error), { allow: 'GET, HEAD' });
-}
-
-async function ready({ store }: Storage): Promise<HttpResponse> {
-  try {
-    await store.ping();
-    return respondJson({ status: 'ok' });
-  } catch {
-    return respondJson({ status: 'unavailable' }, { status: 503, headers: { 'retry-after': '5' } });
-  }
 }

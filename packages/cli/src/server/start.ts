@@ -20,6 +20,8 @@ import { startSweeping } from './sweep-expired.ts';
 import { readCertificate, secure, watchCertificate } from './transport.ts';
 
 export interface Running {
+  /** Is not ready for `milliseconds` but serves: load balancers notice. At once where none asks for readiness. */
+  drain(milliseconds: number): Promise<void>;
   /** Accepts no new connections, lets requests finish within `grace` milliseconds, and closes everything. */
   stop(grace: number): Promise<void>;
 }
@@ -116,6 +118,7 @@ export async function start(prepared: Prepared, processContext: ProcessContext):
 
   const everything = opened.move();
   return {
+    drain: composition.drain,
     async stop(grace) {
       await listener.close(grace);
       await everything.disposeAsync();

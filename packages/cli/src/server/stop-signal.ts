@@ -6,18 +6,20 @@ const NUMBERS = { SIGINT: 2, SIGTERM: 15 } as const;
 /** Milliseconds between checks of the parent process. */
 const POLL_INTERVAL = 250;
 
-/** Resolves at the first SIGTERM or SIGINT, or when npm has exited; a second signal exits immediately. */
-export function untilStopSignal(environment: Readonly<Record<string, string | undefined>>): Promise<void> {
+/** Resolves at the first SIGTERM or SIGINT, or when npm has exited (`null`); a second signal exits immediately. */
+export function untilStopSignal(
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<(typeof SIGNALS)[number] | null> {
   return new Promise((resolve) => {
     let isStopping = false;
     for (const signal of SIGNALS) {
       process.on(signal, () => {
         if (isStopping) process.exit(128 + NUMBERS[signal]);
         isStopping = true;
-        resolve();
+        resolve(signal);
       });
     }
-    if (environment['npm_lifecycle_event'] !== undefined) watchParent(resolve);
+    if (environment['npm_lifecycle_event'] !== undefined) watchParent(() => resolve(null));
   });
 }
 

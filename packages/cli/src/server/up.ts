@@ -14,7 +14,7 @@ import { prepare } from './prepare.ts';
 import { start } from './start.ts';
 import { untilStopSignal } from './stop-signal.ts';
 
-/** Milliseconds for requests in progress to finish when the program stops. */
+/** Milliseconds for draining and for requests in progress to finish when the program stops; half of it for requests in any case. */
 const GRACE = 10_000;
 
 export function defineUp(program: Command, processContext: ProcessContext): void {
@@ -38,9 +38,12 @@ async function up(
   // Files written from here on, also by the application, are readable by this user only.
   process.umask(0o077);
   const { environment, folder } = processContext;
-  const running = await start(await prepare({ flags, environment, folder }), processContext);
-  await stopSignal;
-  await running.stop(GRACE);
+  const prepared = await prepare({ flags, environment, folder });
+  const running = await start(prepared, processContext);
+  const drain = prepared.settings.drain * 1000;
+  // A user at a terminal need not wait: load balancers are behind supervisors, which send SIGTERM.
+  if ((await stopSignal) === 'SIGTERM') await running.drain(drain);
+  await running.stop(Math.max(GRACE - drain, GRACE / 2));
   process.exit(0);
 }
 

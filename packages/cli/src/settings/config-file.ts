@@ -54,7 +54,7 @@ export type FileConfiguration = Omit<Options, 'identityProviders' | 'registratio
 } & {
   readonly [K in
     | 'app' | 'port' | 'host' | 'publicUrl' | 'tlsCert' | 'tlsKey' | 'trustedProxies' | 'database' | 'keyFile'
-    | 'previousKeyFile' | 'bootstrapEmail' | 'log']?: NonNullable<Settings[K]>;
+    | 'previousKeyFile' | 'bootstrapEmail' | 'log' | 'databaseTimeout' | 'databasePoolSize' | 'drain']?: NonNullable<Settings[K]>;
 }; // biome-ignore format: a list of names
 
 /** A configuration file as read, empty if there is none. */

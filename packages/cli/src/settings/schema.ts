@@ -34,6 +34,7 @@ interface ProgramSettings {
   readonly database: string;
   readonly databaseTimeout: number;
   readonly databasePoolSize: number;
+  readonly drain: number;
   readonly key: Uint8Array | null;
   readonly keyFile: string | null;
   readonly previousKey: Uint8Array | null;
@@ -176,6 +177,14 @@ export const settingDefinitions: Readonly<Record<SettingName, SettingDefinition>
     description: 'the most PostgreSQL connections that this process opens',
     placeholder: 'number',
     note: 'All processes together, and one for each command, must stay below `max_connections`.',
+  },
+  drain: {
+    schema: lazy(() => wholeNumber(0, 300, 'a whole number of seconds, at most 300')),
+    default: 3,
+    description:
+      'how long, after SIGTERM, `/readyz` says 503 while everything is still served; only if it was asked in the last minute',
+    placeholder: 'seconds',
+    note: 'At least as long as load balancers take to notice.',
   },
   key: {
     schema: masterKey,

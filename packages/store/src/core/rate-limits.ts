@@ -42,6 +42,12 @@ export async function rateLimitWait(
   return Math.max(1, (row?.full_at ?? now) - now - bucketDepth(limit));
 }
 
+/** Writes a row for the sake of writing: a full bucket that limits nothing. */
+export function writeProbe(now: number): Query {
+  return sql`INSERT INTO rate_limits (key, full_at) VALUES ('write probe', ${now})
+    ON CONFLICT (key) DO UPDATE SET full_at = ${now}`;
+}
+
 /** The seconds that filling an empty bucket takes, less one token. */
 export function bucketDepth({ burst, interval }: StoredRateLimit): number {
   return (burst - 1) * interval;

@@ -45,6 +45,8 @@ export function createPostgresDatabase(connections: Connections): Database {
     beforeCommit(call, within) {
       setTimeout(call, within).unref();
     },
+    // Every query asks the server itself.
+    async check() {},
     async close() {
       closing = true;
       await Promise.allSettled(pending);

@@ -15,9 +15,13 @@ export type Batch = readonly PendingOperation[];
 
 /**
  * Commits batches. Nothing yields between BEGIN and COMMIT, so no other statement slips in.
+ * @param beforeCommit throws if nothing may be committed
  * @returns commits a batch and settles its operations, except those returned: to retry, because another process holds the lock
  */
-export function createBatchCommit(connection: DatabaseSync): (batch: Batch) => Batch {
+export function createBatchCommit(
+  connection: DatabaseSync,
+  beforeCommit: () => void,
+): (batch: Batch) => Batch {
   const begin = connection.prepare('BEGIN IMMEDIATE');
   const end = connection.prepare('COMMIT');
 
@@ -25,6 +29,7 @@ export function createBatchCommit(connection: DatabaseSync): (batch: Batch) => B
     begin.run();
     try {
       const outcomes = batch.map((one) => one.run());
+      beforeCommit();
       end.run();
       for (const resolve of outcomes) resolve();
     } catch (error) {

@@ -14,9 +14,14 @@ export interface GroupCommit {
  * operations. SQLite's own busy handler would block the process: it is off, and a batch that finds the database locked is
  * retried a few milliseconds later.
  * @param busyTimeout seconds that an operation waits for a lock before it is rejected
+ * @param beforeCommit throws if nothing may be committed
  */
-export function createGroupCommit(connection: DatabaseSync, busyTimeout: number): GroupCommit {
-  const commitBatch = createBatchCommit(connection);
+export function createGroupCommit(
+  connection: DatabaseSync,
+  busyTimeout: number,
+  beforeCommit: () => void,
+): GroupCommit {
+  const commitBatch = createBatchCommit(connection, beforeCommit);
   const hooks = createCommitHooks();
   const scheduleFlush = createCommitDelay(() => pending.length, flush);
   let pending: PendingOperation[] = [];

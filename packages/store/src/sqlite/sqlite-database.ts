@@ -2,6 +2,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { Database, Operation } from '../database.ts';
 import type { Query } from '../sql.ts';
+import { createFileCheck } from './file-check.ts';
 import { createGroupCommit } from './group-commit.ts';
 import { createQueryCache } from './query-cache.ts';
 import { createReadBatcher } from './read-batch.ts';
@@ -9,14 +10,19 @@ import { createStatementCache, runSteps } from './statement-cache.ts';
 
 /** @param busyTimeout seconds to wait for a lock that another process holds */
 export function createSqliteDatabase(connection: DatabaseSync, busyTimeout: number): Database {
+  const file = createFileCheck(connection.location());
   const queryCache = createQueryCache(connection);
-  const read = createStatementCache(connection);
+  const run = createStatementCache(connection);
+  const read = (query: Query) => {
+    file.checkIfLost();
+    return run(query);
+  };
   const write = (query: Query) => {
     queryCache.invalidate(query.template);
-    return read(query);
+    return run(query);
   };
   const reads = createReadBatcher(connection, queryCache.revalidate, busyTimeout);
-  const commits = createGroupCommit(connection, busyTimeout);
+  const commits = createGroupCommit(connection, busyTimeout, file.checkIdentity);
   return {
     read: <Row>(query: Query) => reads.read(() => read(query) as readonly Row[]),
     readCached: <Row, T>(table: string, query: Query, make: (rows: readonly Row[]) => T | null) =>
@@ -26,6 +32,7 @@ export function createSqliteDatabase(connection: DatabaseSync, busyTimeout: numb
     write: <Row>(query: Query) => commits.commit(() => write(query) as readonly Row[]),
     transact: <T>({ steps }: Operation<T>) => commits.commit(() => runSteps(steps(), write)),
     beforeCommit: commits.beforeCommit,
+    check: () => reads.read(file.checkContent),
     async close() {
       // An empty operation: when it has committed, so have all before it.
       await commits.commit(() => {}).catch(() => {});

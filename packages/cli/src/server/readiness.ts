@@ -1,0 +1,78 @@
+/** Whether this server should get requests: `/readyz`, and the draining phase before it stops. */
+import type { CoreStore } from '@portcullis/authorization-server/store';
+import { type HttpResponse, respondJson } from '@portcullis/http';
+import { reasonOf } from '../errors.ts';
+import type { Log } from './log.ts';
+
+export interface Readiness {
+  /** The response at `/readyz`: 200 if a write to the store works, else 503. */
+  respond(): Promise<HttpResponse>;
+  /**
+   * From now on it is not ready. Resolves after `milliseconds`, so that load balancers notice; at once if none has asked in the last
+   * minute.
+   */
+  drain(milliseconds: number): Promise<void>;
+}
+
+/** Milliseconds for which the outcome of a write is reused, so that frequent probes cost no commits. */
+const WRITE_REUSED = 2_000;
+/** Milliseconds after the last probe in which another one is expected. */
+const PROBES_EXPECTED = 60_000;
+
+export function createReadiness(store: Pick<CoreStore, 'ping' | 'checkWritable'>, log: Log): Readiness {
+  const checkWrite = createCached(() => store.checkWritable(Math.floor(Date.now() / 1000)));
+  let failure: string | null = null;
+  let isDraining = false;
+  let lastAsked = Number.NEGATIVE_INFINITY;
+
+  function note(reason: string | null): void {
+    if ((reason === null) !== (failure === null)) {
+      log(reason === null ? { type: 'readiness.recovered' } : { type: 'readiness.failed', reason });
+    }
+    failure = reason;
+  }
+
+  async function findFailure(): Promise<string | null> {
+    try {
+      await store.ping();
+      await checkWrite();
+      return null;
+    } catch (error) {
+      return reasonOf(error);
+    }
+  }
+
+  return {
+    async respond() {
+      lastAsked = performance.now();
+      if (isDraining) return respondUnready('draining');
+      const reason = await findFailure();
+      note(reason);
+      return reason === null ? respondJson({ status: 'ok' }) : respondUnready('unavailable');
+    },
+    async drain(milliseconds) {
+      isDraining = true;
+      if (performance.now() - lastAsked > PROBES_EXPECTED) return;
+      await new Promise((resolve) => setTimeout(resolve, milliseconds));
+    },
+  };
+}
+
+function respondUnready(status: 'draining' | 'unavailable'): HttpResponse {
+  return respondJson({ status }, { status: 503, headers: { 'retry-after': '5' } });
+}
+
+/** Shares one outcome among all callers, from its start until it has been known for a while. */
+function createCached(work: () => Promise<void>): () => Promise<void> {
+  let current: Promise<void> | null = null;
+  let settledAt = Number.POSITIVE_INFINITY;
+  return () => {
+    if (current === null || performance.now() - settledAt > WRITE_REUSED) {
+      settledAt = Number.POSITIVE_INFINITY;
+      current = work().finally(() => {
+        settledAt = performance.now();
+      });
+    }
+    return current;
+  };
+}

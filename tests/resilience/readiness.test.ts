@@ -1,0 +1,97 @@
+/** Readiness of the whole command: a full disk, a removed database file, and the draining phase. */
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { type Portcullis, startPortcullis } from '../support/portcullis.ts';
+import { TIMEOUT } from './sizes.ts';
+
+const probe = ({ url }: Portcullis, path = '/readyz'): Promise<number | string> =>
+  fetch(url + path).then(({ status }) => status, String);
+
+const register = async ({ url }: Portcullis): Promise<number> => {
+  const response = await fetch(`${url}/register`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ redirect_uris: ['http://127.0.0.1/callback'] }),
+  });
+  return response.status;
+};
+
+/** A file system of 4 MiB in memory; `null` where this user may not mount one. */
+function mountSmall(atEnd: (work: () => void) => void): string | null {
+  const folder = mkdtempSync(join(tmpdir(), 'portcullis-small-'));
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4m,mode=0700', 'tmpfs', folder], { stdio: 'ignore' });
+  } catch {
+    rmSync(folder, { recursive: true });
+    return null;
+  }
+  atEnd(() => {
+    execFileSync('umount', ['--lazy', folder]);
+    rmSync(folder, { recursive: true });
+  });
+  return folder;
+}
+
+describe('readiness of the command', () => {
+  it(
+    'a full disk makes it unready while it still serves, and it is ready again without a restart',
+    async ({ onTestFinished: atEnd, skip }) => {
+      const folder = mountSmall(atEnd);
+      if (folder === null) return skip('this user may not mount a small file system');
+      const portcullis = await startPortcullis({ database: join(folder, 'portcullis.db'), log: 'json' });
+      atEnd(async () => void (await portcullis.stop()));
+      expect([await probe(portcullis), await register(portcullis)]).toEqual([200, 201]);
+
+      const filler = join(folder, 'filler');
+      try {
+        writeFileSync(filler, Buffer.alloc(8 * 1024 * 1024));
+      } catch {
+        // Full.
+      }
+      await expect.poll(() => probe(portcullis), { timeout: 10_000 }).toBe(503);
+      expect([await register(portcullis), await probe(portcullis, '/healthz')]).toEqual([503, 200]);
+      expect(portcullis.output()).toContain('"type":"readiness.failed"');
+
+      rmSync(filler);
+      await expect.poll(() => probe(portcullis), { timeout: 10_000 }).toBe(200);
+      expect(await register(portcullis)).toBe(201);
+      expect(portcullis.output()).toContain('"type":"readiness.recovered"');
+    },
+    TIMEOUT,
+  );
+
+  it(
+    'a removed database file is refused with 503 at once, by the probe and by what would be lost',
+    async ({ onTestFinished: atEnd }) => {
+      const portcullis = await startPortcullis({ log: 'json' });
+      atEnd(async () => void (await portcullis.stop()));
+      expect([await probe(portcullis), await register(portcullis)]).toEqual([200, 201]);
+      rmSync(portcullis.database);
+      expect(await register(portcullis)).toBe(503);
+      expect(await probe(portcullis)).toBe(503);
+      expect(portcullis.output()).toContain('was removed or replaced');
+    },
+    TIMEOUT,
+  );
+
+  it(
+    'SIGTERM makes it unready first, while it still accepts connections and serves, and it ends with 0',
+    async ({ onTestFinished: atEnd }) => {
+      const portcullis = await startPortcullis({ drain: 2 });
+      let code: number | null = null;
+      atEnd(async () => void (await portcullis.stop()));
+      expect(await probe(portcullis)).toBe(200);
+      const stopped = portcullis.stop().then((exit) => {
+        code = exit;
+      });
+      await expect.poll(() => probe(portcullis), { interval: 20 }).toBe(503);
+      expect(await register(portcullis)).toBe(201);
+      await stopped;
+      expect(code).toBe(0);
+    },
+    TIMEOUT,
+  );
+});
