@@ -1,0 +1,129 @@
+/** The permissions on the consent page: what the app may do, what the server learns about the user, and the scopes at the provider. */
+import { html } from 'hono/html';
+import type { UserClaim } from '../resource-options.ts';
+import { hiddenFields, type Layout } from '../ui/layout.ts';
+import { accessIcon } from '../ui/marks.ts';
+import type { Markup } from '../ui/markup.ts';
+import { type DescribedAccess, isDestructive } from './scope-access.ts';
+
+export interface ConsentPermissions {
+  readonly server: NamedServer;
+  /** Permissions to decide on. */
+  readonly requested: readonly RequestedPermission[];
+  /** Permissions that the app keeps, a sentence each. */
+  readonly alreadyGranted: readonly string[];
+  /** Whether all requested permissions were allowed before. */
+  readonly isKnown: boolean;
+  /** What the server learns about the user. */
+  readonly sharedClaims: readonly UserClaim[];
+  /** The identity provider whose scopes the grant will also cover. */
+  readonly identityProvider?: { readonly name: string; readonly scopes: readonly string[] };
+  /** What was missing in the previous decision. */
+  readonly error: 'nothing' | 'no-workspace' | null;
+  /** The previous choice; `null`: none, so everything is on, except what is off by default. */
+  readonly chosen: { readonly scopes: readonly string[]; readonly workspace: string } | null;
+}
+
+/** A permission: one scope in words. */
+interface RequestedPermission extends DescribedAccess {
+  readonly scope: string;
+  /** As users read it. */
+  readonly sentence: string;
+  /** Whether the app already has other permissions. */
+  readonly isNew: boolean;
+  /** Whether the app did not ask for it. */
+  readonly isExtra: boolean;
+  readonly isOptional: boolean;
+  /** Implied permissions, a sentence each. */
+  readonly includes: readonly string[];
+}
+
+/** A protected server. */
+export interface NamedServer {
+  readonly name: string;
+  /** Host and path. */
+  readonly address: string;
+}
+
+export function permissions(
+  layout: Layout,
+  { requested, chosen, alreadyGranted: kept, isKnown, server, error: wrong }: ConsentPermissions,
+): Markup {
+  const canChoose = requested.some(({ isOptional }) => isOptional);
+  const item = (one: RequestedPermission) =>
+    permissionItem(layout, one, chosen === null ? !one.isOffByDefault : chosen.scopes.includes(one.scope));
+  const asked = requested.filter(({ isExtra }) => !isExtra);
+  const extras = requested.filter(({ isExtra }) => isExtra);
+  const harmless = asked.filter(({ access }) => !isDestructive(access));
+  const destructive = asked.filter(({ access }) => isDestructive(access));
+  return html`<section class="head">
+<h2 id="powers">${layout.say('consent.permissions', { address: html`<code>${server.address}</code>` })}</h2>
+${wrong === 'nothing' && html`<p class="wrong" role="alert">${layout.text('consent.error.nothing')}</p>`}
+${requested.length === 0 && html`<ul class="powers" aria-labelledby="powers"><li>${accessIcon('other')}<span>${layout.text('consent.in-your-name')}</span></li></ul>`}
+${harmless.length > 0 && html`<ul class="powers" aria-labelledby="powers">${harmless.map(item)}</ul>`}
+${
+  destructive.length > 0 &&
+  html`<div class="risky">
+<h3 id="risky">${layout.text('consent.destructive')}</h3>
+<ul class="powers" aria-labelledby="risky">${destructive.map(item)}</ul>
+</div>`
+}
+${
+  extras.length > 0 &&
+  html`<div class="head">
+<h3 id="extras">${layout.text('consent.extras')}</h3>
+<ul class="powers" aria-labelledby="extras">${extras.map(item)}</ul>
+</div>`
+}
+${canChoose && html`<p class="fact choose">${layout.text('consent.choose')}</p>`}
+${isKnown && html`<p class="fact">${layout.text('consent.known')}</p>`}
+${kept.length > 0 && html`<p class="fact">${layout.text('consent.already-granted', { sentences: kept.join(' · ') })}</p>`}
+</section>`;
+}
+
+function permissionItem(
+  layout: Layout,
+  { scope, sentence, isNew, isOptional, includes, access }: RequestedPermission,
+  isOn: boolean,
+): Markup {
+  const text = html`<span>${sentence}${isNew && html` <em class="new">${layout.text('consent.new')}</em>`}${
+    isOptional &&
+    includes.length > 0 &&
+    html`<small class="fact">${layout.text('consent.includes', { sentences: includes.join(' · ') })}</small>`
+  }</span>`;
+  return isOptional
+    ? html`<li><label class="power">${accessIcon(access)}${text}<input type="checkbox" role="switch" name="scope" value="${scope}"${isOn && html` checked`}></label></li>`
+    : html`<li>${accessIcon(access)}${text}${hiddenFields({ scope })}</li>`;
+}
+
+/** Scopes that say who the user is: in words, not by name. */
+const IDENTITY_SCOPES = [
+  'openid',
+  'profile',
+  'email',
+  'read:user',
+  'user:email',
+  'read_user',
+  'offline_access',
+];
+
+/** What the protected server learns about the user. */
+export function sharedClaims(layout: Layout, { sharedClaims: claims, server }: ConsentPermissions): Markup {
+  if (claims.length === 0) return html``;
+  const names = (['identity', ...claims] as const).map((claim) => layout.text(`consent.claim.${claim}`));
+  const listed = new Intl.ListFormat(layout.language).format(names);
+  return html`<p class="fact">${layout.say('consent.share-claims', { server: html`<bdi>${server.name}</bdi>`, claims: listed })}</p>`;
+}
+
+/** What this server will get at the identity provider. */
+export function upstreamScopes(layout: Layout, { identityProvider }: ConsentPermissions): Markup {
+  if (identityProvider === undefined || identityProvider.scopes.length === 0) return html``;
+  const { name, scopes } = identityProvider;
+  const others = scopes.filter((scope) => !IDENTITY_SCOPES.includes(scope));
+  const rights = html`${others.map((scope, index) => html`${index > 0 && ', '}<code>${scope}</code>`)}`;
+  const provider = html`<bdi>${name}</bdi>`;
+  const sharesEmail = scopes.some((scope) => scope.includes('email'));
+  return html`<p class="fact">${layout.text(sharesEmail ? 'consent.share-email' : 'consent.share')}${
+    others.length > 0 && html` ${layout.say('consent.provider-scopes', { provider, rights })}`
+  }</p>`;
+}
