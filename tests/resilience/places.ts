@@ -50,7 +50,7 @@ const postgres: Kind = {
 
 export const kinds: readonly Kind[] = [sqlite, postgres];
 
-async function askPostgres(
+export async function askPostgres(
   location: string,
   query: string,
 ): Promise<readonly Readonly<Record<string, unknown>>[]> {

@@ -2,7 +2,7 @@
 import { createAuthorizationServer } from '@portcullis/authorization-server';
 import { listen } from '@portcullis/http/node';
 import { openStore } from '@portcullis/store';
-import { ACCOUNT, CLIENTS, ISSUER, MASTER_KEY, RESOURCES } from './world.ts';
+import { ACCOUNT, CLIENTS, credentialsOf, ISSUER, MASTER_KEY, RESOURCES } from './world.ts';
 
 const [location = '', port = '0', patience = '5', ...more] = process.argv.slice(2);
 /** Seconds by which the clock of this process is ahead. */
@@ -32,6 +32,30 @@ const listening = await listen(server.handleHttp, {
   host: '127.0.0.1',
 });
 process.stdout.write(`ready ${listening.port}\n`);
+// Refresh tokens of the parent process, which are presented here without a socket, in their order and many at a time.
+process.on('message', async (tokens: readonly string[]) => {
+  const outcomes: string[] = [];
+  const queue = tokens.entries();
+  const present = async () => {
+    for (const [index, token] of queue) outcomes[index] = await refresh(token);
+  };
+  await Promise.all(Array.from({ length: 16 }, present));
+  process.send?.(outcomes);
+});
+
+/** @returns the successor, or what was wrong */
+async function refresh(token: string): Promise<string> {
+  const body = new URLSearchParams({
+    grant_type: 'refresh_token',
+    refresh_token: token,
+    ...credentialsOf('web'),
+  });
+  const response = await server.handle(new Request(`${ISSUER}/token`, { method: 'POST', body }));
+  const text = await response.text();
+  if (response.status !== 200) return `${response.status} ${text}`;
+  return String((JSON.parse(text) as { readonly refresh_token: string }).refresh_token);
+}
+
 // The parent process has gone: stop.
 process.stdin.resume().once('end', () => process.exit(0));
 process.once('SIGTERM', async () => {

@@ -11,6 +11,8 @@ export type AtEnd = (end: () => Promise<void>) => void;
 export interface ServerProcess {
   readonly port: number;
   readonly pid: number;
+  /** Presents each refresh token in the process itself, many at a time. @returns the successor of each, or what was wrong */
+  present(tokens: readonly string[]): Promise<readonly string[]>;
   /** At once, without a chance to tidy up. */
   kill(): Promise<void>;
   /** Answers the exit code. */
@@ -33,21 +35,31 @@ export async function startProcess(
     process.execPath,
     ['--conditions=portcullis-source', script, location, '0', String(patience), ...more],
     {
-      stdio: ['pipe', 'pipe', 'pipe'],
+      stdio: ['pipe', 'pipe', 'pipe', 'ipc'],
     },
   );
   let errors = '';
-  child.stderr.on('data', (chunk) => {
+  const { stdout, stderr } = child;
+  if (stdout === null || stderr === null) throw new Error('no pipes');
+  stderr.on('data', (chunk) => {
     errors += String(chunk);
   });
   atEnd(() => end(child, 'SIGKILL').then(() => undefined));
   const [line] = await Promise.race([
-    once(createInterface(child.stdout), 'line'),
+    once(createInterface(stdout), 'line'),
     once(child, 'exit').then(([code]) => Promise.reject(new Error(`it ended with ${code}: ${errors}`))),
   ]);
   return {
     port: Number(String(line).replace('ready ', '')),
     pid: child.pid ?? 0,
+    async present(tokens) {
+      child.send([...tokens]);
+      const [outcomes] = await Promise.race([
+        once(child, 'message'),
+        once(child, 'exit').then(() => Promise.reject(new Error(`it ended: ${errors}`))),
+      ]);
+      return outcomes as readonly string[];
+    },
     kill: () => end(child, 'SIGKILL').then(() => undefined),
     stop: () => end(child, 'SIGTERM'),
   };

@@ -2,40 +2,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { authorize, redeem, refresh, signIn } from './browser.ts';
-import { kinds, type Place } from './places.ts';
-import { type ServerProcess, startProcess } from './servers.ts';
+import { refresh } from './browser.ts';
+import { kinds } from './places.ts';
+import { send, startProcess } from './servers.ts';
+import { CLIENTS, expectNoReuse, openSessions, refreshAll } from './sessions.ts';
 import { sizes, TIMEOUT } from './sizes.ts';
-
-const CLIENTS = 20;
-
-/** The refresh tokens of so many sessions. */
-async function openSessions(server: ServerProcess): Promise<string[]> {
-  const signedIn = await signIn(server);
-  const tokens: string[] = [];
-  for (let n = 0; n < CLIENTS; n += 1) {
-    const { body } = await redeem(server, await authorize(server, signedIn));
-    tokens.push(String(body['refresh_token']));
-  }
-  return tokens;
-}
-
-/** Refreshes until there is a response: a client tries again after any other status than 200 and 400. @returns the successor */
-async function refreshAtLast(server: ServerProcess, token: string): Promise<string> {
-  for (;;) {
-    const answer = await refresh(server, token).catch(() => null);
-    if (answer?.status === 200) return String(answer.body['refresh_token']);
-    expect(answer?.status ?? 503).toBe(503);
-    await sleep(500);
-  }
-}
-
-const refreshAll = (server: ServerProcess, tokens: readonly string[]) =>
-  Promise.all(tokens.map((token) => refreshAtLast(server, token)));
-
-async function expectNoReuse({ ask }: Place): Promise<void> {
-  expect(await ask('SELECT id FROM grants WHERE revoked_at IS NOT NULL')).toEqual([]);
-}
+import { credentialsOf } from './world.ts';
 
 const postgres = kinds.filter(({ name }) => name === 'PostgreSQL');
 
@@ -117,6 +89,92 @@ describe.each(kinds)('lost responses, clocks and backups on $name', (kind) => {
         "SELECT id FROM audit_events WHERE type = 'refresh_token.ahead_of_store'",
       );
       expect(ahead).toHaveLength(CLIENTS);
+    },
+    TIMEOUT,
+  );
+});
+
+describe.each(kinds)('several server processes on $name', (kind) => {
+  it.each([35, -35, 3600, -3600])(
+    'clients that alternate between two servers whose clocks differ by %i s keep their sessions, and none that was revoked is back',
+    async (skew) => {
+      const atEnd = onTestFinished;
+      const place = await kind.make(atEnd);
+      const servers = [
+        await startProcess(place.location, atEnd),
+        await startProcess(place.location, atEnd, 5, `skew=${skew}`),
+      ] as const;
+      const [revoked = '', ...opened] = await openSessions(servers[0]);
+      let tokens: readonly string[] = opened;
+      for (let turn = 0; turn < 6; turn += 1) {
+        const [one, other] = turn % 2 === 0 ? servers : servers.toReversed();
+        const successors = await refreshAll(one ?? servers[0], tokens);
+        // Their responses were lost: they ask the other server.
+        expect(await refreshAll(other ?? servers[0], tokens)).toEqual(successors);
+        tokens = successors;
+      }
+      await expectNoReuse(place);
+      const form = { token: revoked, ...credentialsOf('web') };
+      expect((await send(servers[0], '/revoke', { form })).status).toBe(200);
+      for (const server of servers) {
+        expect((await refresh(server, revoked)).body['error']).toBe('invalid_grant');
+        await server.stop();
+      }
+    },
+    TIMEOUT,
+  );
+
+  it(
+    'the predecessor is answered by another process until a third one has seen the successor; then it is reuse',
+    async ({ onTestFinished: atEnd }) => {
+      const place = await kind.make(atEnd);
+      const [first, second, third] = await Promise.all(
+        [1, 2, 3].map(() => startProcess(place.location, atEnd)),
+      );
+      if (first === undefined || second === undefined || third === undefined) throw new Error('no server');
+      const [token = ''] = await openSessions(first, 1);
+      const [successor = ''] = await refreshAll(first, [token]);
+      expect(await refreshAll(second, [token, token])).toEqual([successor, successor]);
+      const [next = ''] = await refreshAll(third, [successor]);
+      // The direct predecessor of the newest, at each of them.
+      for (const server of [first, second, third])
+        expect(await refreshAll(server, [successor])).toEqual([next]);
+      await expectNoReuse(place);
+      for (const [server, presented] of [
+        [second, token],
+        [third, next],
+      ] as const) {
+        const answer = await refresh(server, presented);
+        expect([answer.status, answer.body['error']]).toEqual([400, 'invalid_grant']);
+      }
+      for (const server of [first, second, third]) await server.stop();
+      const reuse = "SELECT id FROM audit_events WHERE type = 'refresh_token.reuse_detected'";
+      expect(await place.ask(reuse)).toHaveLength(1);
+    },
+    TIMEOUT,
+  );
+
+  it(
+    'clients whose requests were under way when their process was killed continue at two others',
+    async ({ onTestFinished: atEnd }) => {
+      const place = await kind.make(atEnd);
+      const [second, third] = await Promise.all([2, 3].map(() => startProcess(place.location, atEnd)));
+      if (second === undefined || third === undefined) throw new Error('no server');
+      let tokens: readonly string[] = await openSessions(second);
+      for (let kill = 0; kill < sizes.kills; kill += 1) {
+        const first = await startProcess(place.location, atEnd);
+        const underWay = tokens.map((token) => refresh(first, token).catch(() => null));
+        // Some have their response, others not.
+        await Promise.race(underWay);
+        await first.kill();
+        const answers = await Promise.all(underWay);
+        const successors = await refreshAll(second, tokens);
+        for (const [index, answer] of answers.entries()) {
+          if (answer !== null) expect(answer.body['refresh_token']).toBe(successors[index]);
+        }
+        tokens = await refreshAll(third, successors);
+      }
+      await expectNoReuse(place);
     },
     TIMEOUT,
   );

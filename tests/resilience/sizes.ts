@@ -1,19 +1,38 @@
-/** How much is tried: a part with every run of the tests, all of it by `npm run resilience`. */
-
-const isWhole = process.env['RESILIENCE'] === 'whole';
+/** How much is tried: a part with every run of the tests, all of it by `npm run resilience`, and for hours with `--long`. */
 
 interface Sizes {
+  /** On each store. */
   readonly kills: number;
+  /** Of fifty at once, on each store with one process and with three. */
   readonly rounds: number;
+  /** Rounds in which three processes present the same refresh token, on each store. */
+  readonly contests: number;
   /** Seconds for which PostgreSQL is stalled, each in a test of its own. */
   readonly stalls: readonly number[];
   /** Seconds from a lost response to the next attempt. */
   readonly restarts: readonly number[];
 }
 
-export const sizes: Sizes = isWhole
-  ? { kills: 30, rounds: 200, stalls: [10, 40, 120], restarts: [1, 35, 300] }
-  : { kills: 4, rounds: 10, stalls: [7], restarts: [1] };
+/** What part of the long form is tried. */
+const share = Number(process.env['RESILIENCE_SHARE'] ?? 1);
+
+const waits = { stalls: [10, 40, 120], restarts: [1, 35, 300] } as const;
+
+const forms: Readonly<Record<string, Sizes>> = {
+  whole: { kills: 30, rounds: 200, contests: 10_000, ...waits },
+  // A thousand kills and a million contests: half on each store.
+  long: { kills: Math.ceil(500 * share), rounds: 200, contests: Math.ceil(500_000 * share), ...waits },
+};
+
+const form = process.env['RESILIENCE'] ?? '';
+
+export const sizes: Sizes = forms[form] ?? {
+  kills: 4,
+  rounds: 10,
+  contests: 500,
+  stalls: [7],
+  restarts: [1],
+};
 
 /** Milliseconds that a test may take. */
-export const TIMEOUT: number = isWhole ? 600_000 : 180_000;
+export const TIMEOUT: number = { whole: 600_000, long: 12 * 3_600_000 }[form] ?? 180_000;

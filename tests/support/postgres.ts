@@ -2,7 +2,7 @@
 import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
-import { access, chown, cp, mkdtemp, rm, stat } from 'node:fs/promises';
+import { access, appendFile, chown, cp, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -39,10 +39,16 @@ interface Server {
   readonly url: string;
   /** Stops the server and keeps its data. */
   halt(): Promise<void>;
+  /** Ends all its processes at once, without a chance to send or write anything more. */
+  crash(): Promise<void>;
   /** Starts it again where it was. */
   resume(): Promise<void>;
+  /** A replica, by streaming replication from now on. Ends with this server; restarts this server. */
+  startReplica(): Promise<Running>;
   stop(): Promise<void>;
 }
+
+type Running = Omit<Server, 'stop' | 'startReplica'>;
 
 /**
  * Inside vitest every caller gets the one server that the first of them starts; elsewhere (a benchmark, the
@@ -115,10 +121,46 @@ async function startIn(
   if (owner !== undefined) await chown(folder, owner.uid, owner.gid);
   const binaries = await placeBinaries(folder, owner !== undefined);
   const options = { ...owner, cwd: folder, env: { PATH: process.env['PATH'], LC_ALL: 'C', TZ: 'UTC' } };
+  const installation = { folder, binaries, options };
   const data = join(folder, 'data');
   const dialect = ['--username=postgres', '--auth=trust', '--encoding=UTF8', '--locale=C', '--no-sync'];
   await run(join(binaries, 'initdb'), ['--pgdata', data, ...dialect], options);
+  const server = await runData(installation, data, settings);
+  const replicas: Running[] = [];
+  return {
+    ...server,
+    async halt() {
+      for (const replica of replicas) await replica.crash();
+      await server.halt();
+    },
+    async startReplica() {
+      const copy = join(folder, `replica-${replicas.length}`);
+      await server.halt();
+      await run('cp', ['-a', data, copy]);
+      await server.resume();
+      const { port } = new URL(server.url);
+      const source = `primary_conninfo = 'host=127.0.0.1 port=${port} user=postgres'\n`;
+      await appendFile(join(copy, 'postgresql.auto.conf'), source);
+      await writeFile(join(copy, 'standby.signal'), '');
+      if (owner !== undefined) await chown(join(copy, 'standby.signal'), owner.uid, owner.gid);
+      const replica = await runData(installation, copy, { ...settings, synchronous_standby_names: '' });
+      replicas.push(replica);
+      return replica;
+    },
+  };
+}
 
+interface Installation {
+  readonly folder: string;
+  readonly binaries: string;
+  readonly options: object;
+}
+
+async function runData(
+  { folder, binaries, options }: Installation,
+  data: string,
+  settings: Readonly<Record<string, string>>,
+): Promise<Running> {
   const port = await reservePort();
   const all = {
     listen_addresses: '127.0.0.1',
@@ -137,7 +179,8 @@ async function startIn(
   let end = await runIn(folder, launch, url);
   return {
     url,
-    halt: () => end(),
+    halt: () => end('SIGINT'),
+    crash: () => end('SIGQUIT'),
     async resume() {
       end = await runIn(folder, launch, url);
     },
@@ -145,7 +188,7 @@ async function startIn(
 }
 
 /** Returns the function that stops it. */
-async function runIn(folder: string, launch: () => ChildProcess, url: string): Promise<() => Promise<void>> {
+async function runIn(folder: string, launch: () => ChildProcess, url: string): Promise<End> {
   const server = launch();
   let log = '';
   server.stderr?.on('data', (chunk) => {
@@ -157,14 +200,14 @@ async function runIn(folder: string, launch: () => ChildProcess, url: string): P
   };
   process.once('exit', killWithUs);
 
-  const stop = async () => {
+  const stop: End = async (signal) => {
     process.off('exit', killWithUs);
-    await end(server);
+    await end(server, signal);
   };
   try {
     await untilReady(server, url);
   } catch (cause) {
-    await stop();
+    await stop('SIGINT');
     throw new Error(`PostgreSQL did not start: ${log}`, { cause });
   }
   return stop;
@@ -182,11 +225,13 @@ async function untilReady(server: ChildProcess, url: string): Promise<void> {
   }
 }
 
-/** SIGINT is PostgreSQL's fast shutdown: open transactions are rolled back and connections closed. */
-async function end(server: ChildProcess): Promise<void> {
+/** SIGINT is PostgreSQL's fast shutdown: open transactions are rolled back and connections closed. SIGQUIT makes it crash. */
+type End = (signal: 'SIGINT' | 'SIGQUIT') => Promise<void>;
+
+async function end(server: ChildProcess, signal: 'SIGINT' | 'SIGQUIT'): Promise<void> {
   if (server.exitCode !== null || server.signalCode !== null) return;
   const gone = new Promise((resolve) => server.once('exit', resolve));
-  server.kill('SIGINT');
+  server.kill(signal);
   const last = setTimeout(() => server.kill('SIGKILL'), 10_000);
   await gone;
   clearTimeout(last);
