@@ -5,7 +5,8 @@ import { createGuard, jwtVerifier, type KeySet } from '@portcullis/resource-serv
 import { protect } from '@portcullis/resource-server/fetch';
 import { decodeJwt } from 'jose';
 import { afterEach, expect, it } from 'vitest';
-import { openStage, visit } from '../../client/test/support/oidc-provider.ts';
+import { visit } from '../../../tests/support/visit.ts';
+import { openStage } from '../../client/test/support/oidc-provider.ts';
 import type { Asked, Told } from '../../client/test/support/stub-server.ts';
 import { type Computer, createComputer, main } from './support/command.ts';
 
@@ -61,7 +62,9 @@ async function open(required: boolean) {
   mcp.on('/mcp', route);
   mcp.on('/.well-known/oauth-protected-resource/mcp', route);
   mcp.on('GET /.well-known/oauth-protected-resource/mcp', route);
-  const computer = createComputer({ authorize: async (url) => new URL(await visit(url.toString())) });
+  const computer = createComputer({
+    authorize: async (url) => new URL(await visit(url.toString(), { answers: { login: 'ada' } })),
+  });
   computers.push(computer);
   return { ...stage, accepted, proofs, computer };
 }

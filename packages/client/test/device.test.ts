@@ -71,10 +71,10 @@ describe('a code for another device', () => {
       device_code: 'dc',
       resource: world.serverUrl,
     });
-    expect(JSON.parse(world.as.asked('/register')[0]?.body ?? '{}')).toMatchObject({
-      grant_types: [DEVICE_CODE, 'refresh_token'],
-      redirect_uris: [],
-    });
+    const registered = JSON.parse(world.as.asked('/register')[0]?.body ?? '{}');
+    expect(registered).toMatchObject({ grant_types: [DEVICE_CODE, 'refresh_token'] });
+    // better-auth refuses an empty list.
+    expect(registered).not.toHaveProperty('redirect_uris');
     world.advance(590_000);
     await client.fetch(world.serverUrl);
     expect(world.as.asked('/token').at(-1)?.form.get('grant_type')).toBe('refresh_token');

@@ -1,12 +1,15 @@
 /** Interoperability with oidc-provider, with its own pages, in front of a small protected server. */
 import { expect, it } from 'vitest';
+import { visit } from '../../../tests/support/visit.ts';
 import { createMemoryStore, type DevicePrompt } from '../src/index.ts';
 import { createNodeClient, type NodeClientOptions } from '../src/node.ts';
-import { openStage, visit } from './support/oidc-provider.ts';
+import { openStage } from './support/oidc-provider.ts';
+
+const answers = { login: 'ada' };
 
 const browser: NodeClientOptions['browser'] = {
   async open(url) {
-    const arrived = await visit(url);
+    const arrived = await visit(url, { answers });
     if (!arrived.startsWith('http://127.0.0.1')) throw new Error(arrived.replace(/<[^>]+>/g, ' '));
     void fetch(arrived).catch(() => undefined);
   },
@@ -75,7 +78,7 @@ it('signs in at oidc-provider with device authorization', async () => {
       kind: 'device',
       async show(prompt) {
         prompts.push(prompt);
-        await visit(prompt.verificationUriComplete ?? prompt.verificationUri);
+        await visit(prompt.verificationUriComplete ?? prompt.verificationUri, { answers });
       },
     },
     sleep: () => new Promise((resolve) => setTimeout(resolve, 50)),

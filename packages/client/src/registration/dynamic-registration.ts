@@ -28,7 +28,7 @@ interface RegistrationBody {
   readonly client_uri?: string;
   readonly software_id?: string;
   readonly software_version?: string;
-  readonly redirect_uris: readonly string[];
+  readonly redirect_uris?: readonly string[];
   readonly grant_types: readonly string[];
   readonly response_types: readonly string[];
   readonly token_endpoint_auth_method: ClientAuthenticationMethod;
@@ -37,7 +37,7 @@ interface RegistrationBody {
 
 const BROWSER_GRANTS = { grant_types: ['authorization_code', 'refresh_token'], response_types: ['code'] };
 
-/** Device authorization needs no redirect URI. @see RFC 8628 §3.4 */
+/** Device authorization needs no redirect URI; servers exist that refuse an empty list. @see RFC 8628 §3.4, RFC 7591 §2 */
 const DEVICE_GRANTS = {
   grant_types: ['urn:ietf:params:oauth:grant-type:device_code', 'refresh_token'],
   response_types: [],
@@ -55,8 +55,7 @@ function registrationBody(
     ...(settings.clientUri !== undefined && { client_uri: settings.clientUri }),
     ...(settings.softwareId !== undefined && { software_id: settings.softwareId }),
     ...(settings.softwareVersion !== undefined && { software_version: settings.softwareVersion }),
-    redirect_uris: redirectUris,
-    ...(redirectUris.length > 0 ? BROWSER_GRANTS : DEVICE_GRANTS),
+    ...(redirectUris.length > 0 ? { redirect_uris: redirectUris, ...BROWSER_GRANTS } : DEVICE_GRANTS),
     token_endpoint_auth_method: methodToRegister(metadata),
     application_type: applicationType(redirectUris),
   };

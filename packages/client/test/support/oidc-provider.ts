@@ -1,4 +1,4 @@
-/** oidc-provider with its own pages, in front of a small protected server, and a user who visits the pages. */
+/** oidc-provider with its own pages, in front of a small protected server. */
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createRemoteJWKSet, jwtVerify } from 'jose';
@@ -102,41 +102,4 @@ export async function openStage(features: Settings = {}, settings: Settings = {}
   provider.on('grant.success', (context) => asked.push(String(context.oidc.params?.['grant_type'])));
   quiet.mockClear();
   return { mcp, serverUrl, origin, asked };
-}
-
-/** Goes through the provider's own pages. */
-export async function visit(start: string): Promise<string> {
-  const jar = new Map<string, string>();
-  let url = start;
-  let init: RequestInit = {};
-  const home = new URL(start).origin;
-  for (let step = 0; step < 20; step += 1) {
-    const headers = new Headers(init.headers);
-    headers.set('cookie', [...jar].map(([name, value]) => `${name}=${value}`).join('; '));
-    const response = await fetch(url, { ...init, headers, redirect: 'manual' });
-    for (const cookie of response.headers.getSetCookie()) {
-      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(cookie) ?? [];
-      jar.set(name, value);
-    }
-    const location = response.headers.get('location');
-    if (location !== null) {
-      url = new URL(location, url).href;
-      init = {};
-      if (new URL(url).origin !== home) return url;
-      continue;
-    }
-    const text = await response.text();
-    const form = /<form[^>]*action="([^"]+)"[^>]*>([\s\S]*?)<\/form>/.exec(text);
-    if (form === null) return text;
-    const [, action = '', content = ''] = form;
-    const body = new URLSearchParams();
-    for (const [input] of content.matchAll(/<input[^>]*>/g)) {
-      const [, name = ''] = /name="([^"]*)"/.exec(input) ?? [];
-      const [, value] = /value="([^"]*)"/.exec(input) ?? [];
-      body.set(name, value ?? (name === 'login' ? 'ada' : 'x'));
-    }
-    url = new URL(action, url).href;
-    init = { method: 'POST', body };
-  }
-  throw new Error('The provider goes round in circles.');
 }
