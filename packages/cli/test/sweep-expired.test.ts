@@ -27,7 +27,9 @@ it('a sweep continues while batches are full', async () => {
   await Promise.all(Array.from({ length: 1300 }, (_, index) => open(`flow_${index}`, 100)));
   await open('flow_live', 10_000);
 
-  await sweepAll(store, 5000);
+  const progress = { deleted: 0, caughtUpAt: 0 };
+  await sweepAll(store, () => 5000, progress);
+  expect(progress).toEqual({ deleted: 1300, caughtUpAt: 5000 });
 
   expect(await store.sweep(5000, 10)).toBe(0);
   expect(await store.findTransaction('flow_live', 5000)).not.toBeNull();

@@ -1,8 +1,9 @@
 /** The audit log. */
 import type { AuditEventRecord, AuditStore } from '@portcullis/authorization-server/store';
+import { createDailyAppend } from './audit-days.ts';
 import type { Database, Steps } from './database.ts';
 import { readJson } from './json.ts';
-import { defineQuery, defineRows, type Query, sql, type Template, type Value } from './sql.ts';
+import { defineQuery, defineRows, type Query, type Template, type Value } from './sql.ts';
 
 interface AuditEventRow {
   readonly id: string;
@@ -31,11 +32,13 @@ const eventsOfTransaction = defineQuery(
 export function createAuditStore(database: Database): AuditStore {
   const read = async (query: Query) => (await database.read<AuditEventRow>(query)).map(readEvent);
   return {
-    appendEvents: (events) =>
-      database.transact({
-        steps: () => append(events),
-        postgres: { query: () => appendInOneStatement(events), read: () => undefined },
-      }),
+    appendEvents: database.partitionsEvents
+      ? createDailyAppend(database, createDailyInsert())
+      : (events) =>
+          database.transact({
+            steps: () => append(events),
+            postgres: { lock: null },
+          }),
     beforeCommit: (call, within) => database.beforeCommit(call, within),
     listEvents: (after, limit) => read(eventsAfter(after, limit)),
     async listLatestEvents(limit) {
@@ -86,17 +89,29 @@ function valuesOf(event: AuditEventRecord): readonly Value[] {
 }
 
 /** All rows are one JSON parameter: their number changes neither the statement nor the round trips. */
-function appendInOneStatement(events: readonly AuditEventRecord[]): Query {
+function insertOfTable(table: string): (rows: string) => Query {
+  return defineQuery(`INSERT INTO ${table} (id, at, type, client_id, account_id, grant_id, resource, transaction_id, details, expires_at)
+    SELECT id, at, type, "clientId", "accountId", "grantId", resource, "transactionId", details, "expiresAt"
+    FROM json_to_recordset(?::json) AS event (id text, at bigint, type text, "clientId" text, "accountId" text,
+      "grantId" text, resource text, "transactionId" text, details text, "expiresAt" bigint)
+    ON CONFLICT (id) DO NOTHING`);
+}
+
+/** The statement of the last table is kept, for it is used until the day ends. */
+function createDailyInsert(): (table: string, events: readonly AuditEventRecord[]) => Query {
+  let last: { readonly table: string; readonly insert: (rows: string) => Query } | null = null;
+  return (table, events) => {
+    if (last?.table !== table) last = { table, insert: insertOfTable(table) };
+    return last.insert(rowsOf(events));
+  };
+}
+
+function rowsOf(events: readonly AuditEventRecord[]): string {
   const rows = JSON.stringify(
     events.map(({ details, ...event }) => ({ ...event, details: JSON.stringify(details) })),
   );
   // PostgreSQL's text holds no U+0000.
-  const text = rows.replaceAll('\\u0000', '\\ufffd');
-  return sql`INSERT INTO audit_events (id, at, type, client_id, account_id, grant_id, resource, transaction_id, details, expires_at)
-    SELECT id, at, type, "clientId", "accountId", "grantId", resource, "transactionId", details, "expiresAt"
-    FROM json_to_recordset(${text}::json) AS event (id text, at bigint, type text, "clientId" text, "accountId" text,
-      "grantId" text, resource text, "transactionId" text, details text, "expiresAt" bigint)
-    ON CONFLICT (id) DO NOTHING`;
+  return rows.replaceAll('\\u0000', '\\ufffd');
 }
 
 function readEvent(row: AuditEventRow): AuditEventRecord {

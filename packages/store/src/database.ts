@@ -26,6 +26,8 @@ export interface InTransaction {
 
 /** All methods reject with `temporarily_unavailable` during an outage. Row types are not checked: the schema proves them. */
 export interface Database {
+  /** Whether audit events have a table a day. */
+  readonly partitionsEvents: boolean;
   /** Runs a statement that only reads. */
   read<Row>(query: Query): Promise<readonly Row[]>;
   /**

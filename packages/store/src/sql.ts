@@ -32,11 +32,13 @@ export function sql(strings: TemplateStringsArray, ...values: readonly Value[]):
 
 /** SQLite counts changed rows without it, for half the cost of returning them. */
 const COUNT = /\s*RETURNING 1 AS one$/;
+/** PostgreSQL: the rows of this table alone, without those of tables that inherit from it. */
+const ONLY = /\bONLY (?=audit_events\b)/g;
 
 function parse(strings: readonly string[]): Template {
   const text = strings.join('?');
   return {
-    sqlite: text.replace(COUNT, ''),
+    sqlite: text.replace(COUNT, '').replace(ONLY, ''),
     postgres: strings.reduce((text, part, index) => `${text}$${index}${part}`),
     counts: COUNT.test(text),
   };

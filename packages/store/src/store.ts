@@ -12,7 +12,7 @@ import { createMfaStore } from './mfa/totp.ts';
 import { createRegistrationStore } from './registration/registration.ts';
 import { sql } from './sql.ts';
 import { createStatusListStore } from './status-lists.ts';
-import { sweep } from './sweep.ts';
+import { createSweep } from './sweep.ts';
 import { createUserStore } from './users/accounts.ts';
 
 export function createStore(database: Database): AuthorizationStore {
@@ -33,7 +33,7 @@ export function createStore(database: Database): AuthorizationStore {
       await database.check();
       await database.write(writeProbe(now));
     },
-    sweep: (now, limit) => sweep(database, now, limit),
+    sweep: createSweep(database),
     close: () => database.close(),
   };
 }

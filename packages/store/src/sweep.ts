@@ -1,6 +1,8 @@
 /** Deletes obsolete rows in small steps that never hold a lock for long. */
+import { randomBytes } from 'node:crypto';
+import { dropExpiredDays } from './audit-days.ts';
 import type { Database } from './database.ts';
-import { defineQuery } from './sql.ts';
+import { defineQuery, sql } from './sql.ts';
 
 /** An expired code is kept that long, so that its reuse is still recognized. Seconds. */
 const CODE_KEPT = 600;
@@ -62,7 +64,8 @@ const rules: readonly Rule[] = [
   { table: 'status_indexes', key: 'status_index', column: 'expires_at', where: `owner_kind = 'grant'` },
   { table: 'used_client_assertions', key: 'hash', column: 'expires_at' },
   { table: 'initial_access_tokens', key: 'id', column: 'expires_at' },
-  { table: 'audit_events', key: 'id', column: 'expires_at' },
+  // The tables of days are dropped.
+  { table: 'ONLY audit_events', key: 'id', column: 'expires_at' },
   { table: 'rate_limits', key: 'key', column: 'full_at' },
 ];
 
@@ -71,37 +74,87 @@ function obsolete({ table, key, column, where }: Rule): string {
   return `${key} IN (SELECT ${key} FROM ${table} WHERE ${condition}${column} <= ? ORDER BY ${column} LIMIT ?)`;
 }
 
-const deletions = rules.map((rule) => ({
-  keptFor: rule.keptFor ?? 0,
-  query: defineQuery(
+/** Deletes at most `limit` rows. @returns how many */
+type Deletion = (database: Database, now: number, limit: number) => Promise<number>;
+
+const deletions: readonly Deletion[] = rules.map((rule) => {
+  const query = defineQuery(
     `DELETE FROM ${rule.table} WHERE ${obsolete(rule)}${rule.unless === undefined ? '' : ` AND NOT (${rule.unless})`} RETURNING 1 AS one`,
-  ),
-}));
+  );
+  const { keptFor = 0 } = rule;
+  return async (database, now, limit) => (await database.write(query(now - keptFor, limit))).length;
+});
 
 /**
  * The expiry of a client with a live grant is moved on instead, so that such clients do not stay at the head of the index, to be
  * looked at by every sweep.
  */
-const clientSweeps = clientRules.map((rule) => {
+const clientDeletions: readonly Deletion[] = clientRules.map((rule) => {
   const isHeld = HAS_LIVE_GRANT(`${rule.table}.${rule.key}`);
-  return {
-    keptFor: rule.keptFor ?? 0,
-    extend: defineQuery(`UPDATE ${rule.table} SET expires_at = ? WHERE ${obsolete(rule)} AND ${isHeld}`),
-    remove: defineQuery(
-      `DELETE FROM ${rule.table} WHERE ${obsolete(rule)} AND NOT ${isHeld} RETURNING 1 AS one`,
-    ),
+  const extend = defineQuery(`UPDATE ${rule.table} SET expires_at = ? WHERE ${obsolete(rule)} AND ${isHeld}`);
+  const remove = defineQuery(
+    `DELETE FROM ${rule.table} WHERE ${obsolete(rule)} AND NOT ${isHeld} RETURNING 1 AS one`,
+  );
+  const { keptFor = 0 } = rule;
+  return async (database, now, limit) => {
+    await database.write(extend(now + CLIENT_EXTENSION, now - keptFor, limit, now));
+    return (await database.write(remove(now - keptFor, limit, now))).length;
   };
 });
 
-/** Deletes at most `limit` rows by each rule. @returns how many */
-export async function sweep(database: Database, now: number, limit: number): Promise<number> {
-  let count = 0;
-  for (const { keptFor, query } of deletions) {
-    count += (await database.write(query(now - keptFor, limit))).length;
+const allDeletions: readonly Deletion[] = [...deletions, ...clientDeletions];
+
+/** Seconds that a process which sweeps is alone, unless it says that it has finished. It renews the lease in half that time. */
+const LEASE = 60;
+
+/**
+ * A sweep: deletes at most `limit` rows by each rule, and returns how many. Processes that share the database sweep one at a time:
+ * another gets 0. A call after one that reached the limit only continues where it did.
+ */
+export function createSweep(database: Database): (now: number, limit: number) => Promise<number> {
+  const holder = randomBytes(9).toString('base64url');
+  let leasedAt: number | null = null;
+  let unfinished: readonly Deletion[] = [];
+
+  async function holdLease(now: number): Promise<boolean> {
+    if (leasedAt !== null && Math.abs(now - leasedAt) < LEASE / 2) return true;
+    leasedAt = (await takeLease(database, holder, now)) ? now : null;
+    return leasedAt !== null;
   }
-  for (const { keptFor, extend, remove } of clientSweeps) {
-    await database.write(extend(now + CLIENT_EXTENSION, now - keptFor, limit, now));
-    count += (await database.write(remove(now - keptFor, limit, now))).length;
+
+  async function runOne(now: number, limit: number): Promise<number> {
+    const isFirst = unfinished.length === 0;
+    if (isFirst && database.partitionsEvents) await dropExpiredDays(database, now);
+    const due = isFirst ? allDeletions : unfinished;
+    let count = 0;
+    const full: Deletion[] = [];
+    for (const deletion of due) {
+      const deleted = await deletion(database, now, limit);
+      count += deleted;
+      if (deleted >= limit) full.push(deletion);
+    }
+    unfinished = full;
+    return count;
   }
-  return count;
+
+  return async (now, limit) => {
+    if (!(await holdLease(now))) return 0;
+    const count = await runOne(now, limit);
+    if (unfinished.length === 0) {
+      leasedAt = null;
+      await database.write(sql`DELETE FROM sweep_lease WHERE one = 1 AND holder = ${holder}`);
+    }
+    return count;
+  };
+}
+
+/** A lease that lies further ahead than any is granted was taken by a clock that was wrong. */
+async function takeLease(database: Database, holder: string, now: number): Promise<boolean> {
+  const taken = await database.write(
+    sql`INSERT INTO sweep_lease (one, holder, expires_at) VALUES (1, ${holder}, ${now + LEASE})
+      ON CONFLICT (one) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at
+      WHERE sweep_lease.holder = excluded.holder OR sweep_lease.expires_at <= ${now} OR sweep_lease.expires_at > ${now + LEASE}
+      RETURNING 1 AS one`,
+  );
+  return taken.length > 0;
 }

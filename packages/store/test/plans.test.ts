@@ -240,6 +240,7 @@ function observe(database: Database, report: (query: Query) => void): Database {
     return step.value;
   }
   return {
+    partitionsEvents: false,
     read: (query) => database.read(reported(query)),
     readCached: (table, query, make) => database.readCached(table, reported(query), make),
     write: (query) => database.write(reported(query)),

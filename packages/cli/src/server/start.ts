@@ -16,7 +16,7 @@ import { type RunningServer, writeRunFile } from './run-file.ts';
 import { checkSelf } from './self-check.ts';
 import { type Callback, type FirstAccount, startupBanner } from './startup-banner.ts';
 import { locationOf, openStorage } from './storage.ts';
-import { startSweeping } from './sweep-expired.ts';
+import { type SweepProgress, startSweeping } from './sweep-expired.ts';
 import { readCertificate, secure, watchCertificate } from './transport.ts';
 
 export interface Running {
@@ -57,7 +57,8 @@ export async function start(prepared: Prepared, processContext: ProcessContext):
 
   const storage = await openStorage(settings, processContext.folder, nameOf);
   opened.defer(() => storage.store.close());
-  opened.defer(startSweeping(storage.store, log));
+  const sweeps: SweepProgress = { deleted: 0, caughtUpAt: Math.floor(Date.now() / 1000) };
+  opened.defer(startSweeping(storage.store, log, sweeps));
   const key = await findMasterKey(settings, processContext, storage.store, nameOf);
   if (key.warning !== null) processContext.complain(key.warning);
 

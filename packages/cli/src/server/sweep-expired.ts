@@ -1,5 +1,5 @@
 /** Deletes expired records from the store, in small batches. */
-import { setImmediate as immediate } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { AuthorizationStore } from '@portcullis/authorization-server/store';
 import { reasonOf } from '../errors.ts';
 import type { Log } from './log.ts';
@@ -7,36 +7,68 @@ import type { Log } from './log.ts';
 const INTERVAL = 60_000;
 /** Rows of each kind per batch, so that no sweep delays a request for long. */
 const BATCH_SIZE = 500;
-/** Batches per sweep; the rest waits for the next sweep. */
-const MAX_BATCHES = 200;
 
-/** Sweeps every minute. @returns a function that stops it, after a sweep in progress */
-export function startSweeping(store: AuthorizationStore, log: Log): () => Promise<void> {
+/** Work of the sweeps of this process. */
+export interface SweepProgress {
+  /** Rows deleted since the start. */
+  deleted: number;
+  /** Epoch seconds at which nothing that had expired was left, or another process was sweeping. */
+  caughtUpAt: number;
+}
+
+/** Sweeps every minute. @returns a function that stops it, after a batch in progress */
+export function startSweeping(
+  store: AuthorizationStore,
+  log: Log,
+  progress: SweepProgress,
+): () => Promise<void> {
   let current: Promise<void> | null = null;
+  const stopping = new AbortController();
   const timer = setInterval(() => {
-    current ??= sweepOnce(store, log).finally(() => {
+    current ??= sweepOnce(store, log, progress, stopping.signal).finally(() => {
       current = null;
     });
   }, INTERVAL);
   timer.unref();
   return async () => {
     clearInterval(timer);
+    stopping.abort();
     await current;
   };
 }
 
-async function sweepOnce(store: AuthorizationStore, log: Log): Promise<void> {
+async function sweepOnce(
+  store: AuthorizationStore,
+  log: Log,
+  progress: SweepProgress,
+  stopping: AbortSignal,
+): Promise<void> {
   try {
-    await sweepAll(store, Math.floor(Date.now() / 1000));
+    await sweepAll(store, () => Math.floor(Date.now() / 1000), progress, stopping);
   } catch (error) {
     log({ type: 'sweep.failed', reason: reasonOf(error) });
   }
 }
 
-/** Sweeps in batches, yielding to requests in between, until nothing is left or the maximum is reached. */
-export async function sweepAll(store: Pick<AuthorizationStore, 'sweep'>, now: number): Promise<void> {
-  for (let step = 0; step < MAX_BATCHES; step++) {
-    if ((await store.sweep(now, BATCH_SIZE)) < BATCH_SIZE) return;
-    await immediate();
+/**
+ * Sweeps in batches until nothing is left, however much has expired. It rests for as long as each batch took, so that requests have
+ * half of the database at least.
+ * @param clock epoch seconds
+ */
+export async function sweepAll(
+  store: Pick<AuthorizationStore, 'sweep'>,
+  clock: () => number,
+  progress: SweepProgress,
+  stopping?: AbortSignal,
+): Promise<void> {
+  while (stopping?.aborted !== true) {
+    const start = performance.now();
+    const deleted = await store.sweep(clock(), BATCH_SIZE);
+    progress.deleted += deleted;
+    if (deleted < BATCH_SIZE) {
+      progress.caughtUpAt = clock();
+      return;
+    }
+    await sleep(Math.min(performance.now() - start, 1000));
   }
 }

@@ -29,6 +29,7 @@ export function createPostgresDatabase(connections: Connections): Database {
   }
 
   return {
+    partitionsEvents: true,
     read: <Row>(query: Query) => track(() => read(runAlone, query)) as Promise<readonly Row[]>,
     readCached: <Row, T>(_table: string, query: Query, make: (rows: readonly Row[]) => T | null) =>
       track(async () => make((await read(runAlone, query)) as readonly Row[])),

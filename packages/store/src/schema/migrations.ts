@@ -52,4 +52,15 @@ export const migrations: readonly Migration[] = [
       `ALTER TABLE clients ADD COLUMN previous_secret_expires_at ${integer}`,
     ],
   },
+  {
+    number: 5,
+    name: 'one sweep at a time',
+    statements: ({ text, integer, table }) => [
+      `CREATE TABLE sweep_lease (
+        one ${integer} PRIMARY KEY NOT NULL CHECK (one = 1),
+        holder ${text} NOT NULL,
+        expires_at ${integer} NOT NULL
+      ) ${table}`,
+    ],
+  },
 ];

@@ -24,6 +24,7 @@ export function createSqliteDatabase(connection: DatabaseSync, busyTimeout: numb
   const reads = createReadBatcher(connection, queryCache.revalidate, busyTimeout);
   const commits = createGroupCommit(connection, busyTimeout, file.checkIdentity);
   return {
+    partitionsEvents: false,
     read: <Row>(query: Query) => reads.read(() => read(query) as readonly Row[]),
     readCached: <Row, T>(table: string, query: Query, make: (rows: readonly Row[]) => T | null) =>
       reads.read(() =>

@@ -1,0 +1,93 @@
+/**
+ * Audit events on PostgreSQL are partitioned by time: a table a day, inherited from `audit_events`, which is dropped when all of its
+ * rows have expired. Rows that other versions wrote stay in `audit_events` itself, and are deleted as they expire.
+ */
+import type { AuditEventRecord } from '@portcullis/authorization-server/store';
+import type { Database } from './database.ts';
+import { defineQuery, literal, type Query, sql } from './sql.ts';
+
+/** Retentions beyond that have a table a month. Seconds. */
+const LONG = 400 * 86_400;
+/** Processes whose clocks are slow may still write to the last day. Seconds. */
+const SKEW = 3600;
+
+/** The SQLSTATE of a table that does not exist. @see PostgreSQL, appendix A */
+const UNDEFINED_TABLE = '42P01';
+/** A role that may not change the schema. */
+const INSUFFICIENT_PRIVILEGE = '42501';
+
+const PARENT = 'audit_events';
+
+/**
+ * Appends to the table of the day, which the first batch of a day creates.
+ * @param insertInto builds the statement for a table
+ */
+export function createDailyAppend(
+  database: Database,
+  insertInto: (table: string, events: readonly AuditEventRecord[]) => Query,
+): (events: readonly AuditEventRecord[]) => Promise<void> {
+  let mayCreate = true;
+
+  const append = async (table: string, events: readonly AuditEventRecord[]) =>
+    void (await database.write(insertInto(table, events)));
+
+  async function createDay(table: string): Promise<void> {
+    try {
+      await database.write(
+        literal(
+          `CREATE TABLE IF NOT EXISTS ${table} (LIKE ${PARENT} INCLUDING DEFAULTS INCLUDING INDEXES) INHERITS (${PARENT})`,
+        ),
+      );
+    } catch (error) {
+      if (codeOf(error) === INSUFFICIENT_PRIVILEGE) mayCreate = false;
+      // Another process may have created it at the same moment; otherwise the next statement fails as well.
+    }
+  }
+
+  return async (events) => {
+    const last = events.at(-1);
+    if (last === undefined) return;
+    const table = mayCreate ? tableOf(last) : PARENT;
+    try {
+      await append(table, events);
+    } catch (error) {
+      if (codeOf(error) !== UNDEFINED_TABLE || table === PARENT) throw error;
+      await createDay(table);
+      await append(mayCreate ? table : PARENT, events);
+    }
+  };
+}
+
+function tableOf({ at, expiresAt }: AuditEventRecord): string {
+  return `${PARENT}_${periodOf(at).slice(0, expiresAt - at / 1000 > LONG ? 6 : 8)}`;
+}
+
+/** `20261122` @param at epoch milliseconds */
+function periodOf(at: number): string {
+  return new Date(at).toISOString().slice(0, 10).replaceAll('-', '');
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
+}
+
+/** Drops the tables of past days whose events have all expired: in a moment, however many there are. @returns how many tables */
+export async function dropExpiredDays(database: Database, now: number): Promise<number> {
+  const today = periodOf((now - SKEW) * 1000);
+  const tables = await database.read<{ readonly name: string }>(
+    sql`SELECT c.relname::text AS name FROM pg_catalog.pg_inherits i JOIN pg_catalog.pg_class c ON c.oid = i.inhrelid
+      WHERE i.inhparent = to_regclass('audit_events') ORDER BY 1`,
+  );
+  let count = 0;
+  for (const { name } of tables) {
+    const period = /^audit_events_(\d{6}(?:\d\d)?)$/.exec(name)?.[1];
+    if (period === undefined || period >= today.slice(0, period.length)) continue;
+    const kept = await database.read(
+      defineQuery(`SELECT 1 AS one FROM ${name} WHERE expires_at > ? LIMIT 1`)(now),
+    );
+    if (kept.length > 0) continue;
+    await database.write(literal(`DROP TABLE IF EXISTS ${name}`));
+    count += 1;
+  }
+  return count;
+}

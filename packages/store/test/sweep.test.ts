@@ -1,0 +1,128 @@
+/** Sweeping at scale: one process at a time; on PostgreSQL the events of a day are dropped as one table. */
+import type { AuthorizationStore } from '@portcullis/authorization-server/store';
+import { openStore } from '@portcullis/store';
+import { describe, expect, it } from 'vitest';
+import { NOW, newEvent, times } from '../testing/samples.ts';
+import { type CreateDatabase, postgresDatabases, queryPostgres, sqliteFiles } from './databases.ts';
+
+const DAY = 86_400;
+const RETENTION = 90 * DAY;
+
+function eventAt(at: number, id: string) {
+  return newEvent({ id, at: at * 1000, expiresAt: at + RETENTION });
+}
+
+function withTwo(create: CreateDatabase) {
+  return async (work: (one: AuthorizationStore, other: AuthorizationStore) => Promise<void>) => {
+    const location = await create();
+    const [one, other] = [await openStore(location), await openStore(location)];
+    await work(one, other).finally(() => Promise.all([one.close(), other.close()]));
+  };
+}
+
+describe.each([
+  { name: 'SQLite', withStores: withTwo(sqliteFiles()) },
+  { name: 'PostgreSQL', withStores: withTwo(postgresDatabases()) },
+])('a sweep on $name', ({ withStores }) => {
+  it('is done by one process at a time, and by another once that has finished', () =>
+    withStores(async (one, other) => {
+      await Promise.all(times(25, () => one.revokeAccessToken(`jti_${Math.random()}`, NOW)));
+      const later = NOW + DAY;
+      expect(await one.sweep(later, 10)).toBe(10);
+      expect(await other.sweep(later, 10)).toBe(0);
+      expect(await one.sweep(later, 10)).toBe(10);
+      expect(await one.sweep(later, 10)).toBe(5);
+      await one.revokeAccessToken('jti_last', NOW);
+      expect(await other.sweep(later, 10)).toBe(1);
+    }));
+
+  it('is continued by another process a minute after the first vanished', () =>
+    withStores(async (one, other) => {
+      await Promise.all(times(25, () => one.revokeAccessToken(`jti_${Math.random()}`, NOW)));
+      const later = NOW + DAY;
+      expect(await one.sweep(later, 10)).toBe(10);
+      expect(await other.sweep(later + 59, 100)).toBe(0);
+      expect(await other.sweep(later + 60, 100)).toBe(15);
+    }));
+
+  it('is not held up by a lease that a clock ahead by a year has taken', () =>
+    withStores(async (one, other) => {
+      await Promise.all(times(25, () => one.revokeAccessToken(`jti_${Math.random()}`, NOW)));
+      expect(await one.sweep(NOW + 365 * DAY, 10)).toBe(10);
+      expect(await other.sweep(NOW + DAY, 100)).toBe(15);
+    }));
+});
+
+describe('audit events on PostgreSQL', () => {
+  const create = postgresDatabases();
+  const TABLES = `SELECT relname::text AS name FROM pg_class WHERE relkind = 'r' AND relname LIKE 'audit_events%' ORDER BY 1`;
+  const tablesOf = async (location: string) =>
+    (await queryPostgres(location, TABLES)).map(({ name }) => name);
+  const first = Date.parse('2026-03-01T12:00:00Z') / 1000;
+
+  it('have a table a day, which is dropped when its last event has expired', async () => {
+    const location = await create();
+    const [one, other] = [await openStore(location), await openStore(location)];
+    for (const day of [0, 1, 2]) {
+      await Promise.all(
+        [one, other].map((store, process) =>
+          store.appendEvents(
+            times(3, (index) => eventAt(first + day * DAY + index, `${day}-${process}-${index}`)),
+          ),
+        ),
+      );
+    }
+    expect(await tablesOf(location)).toEqual([
+      'audit_events',
+      'audit_events_20260301',
+      'audit_events_20260302',
+      'audit_events_20260303',
+    ]);
+    expect((await one.listEvents('', 100)).map(({ id }) => id).length).toBe(18);
+    expect((await one.listEvents('0-1-1', 3)).map(({ id }) => id)).toEqual(['0-1-2', '1-0-0', '1-0-1']);
+    expect((await one.listLatestEvents(2)).map(({ id }) => id)).toEqual(['2-1-1', '2-1-2']);
+
+    await one.sweep(first + RETENTION, 100);
+    expect(await tablesOf(location)).toHaveLength(4);
+    await one.sweep(first + RETENTION + 2, 100);
+    expect(await tablesOf(location)).toEqual([
+      'audit_events',
+      'audit_events_20260302',
+      'audit_events_20260303',
+    ]);
+    expect(await one.listEvents('', 100)).toHaveLength(12);
+    await Promise.all([one.close(), other.close()]);
+  });
+
+  it('of earlier versions stay readable in their table until they expire', async () => {
+    const location = await create();
+    const store = await openStore(location);
+    await queryPostgres(
+      location,
+      `INSERT INTO audit_events (id, at, type, details, expires_at)
+        SELECT 'old-' || n, ${first}000, 'token.issued', '{}', ${first} + n FROM generate_series(1, 20) n`,
+    );
+    await store.appendEvents([eventAt(first, 'z-new')]);
+    expect(await store.listEvents('', 100)).toHaveLength(21);
+    expect(await store.sweep(first + 10, 100)).toBe(10);
+    expect((await store.listLatestEvents(1)).map(({ id }) => id)).toEqual(['z-new']);
+    await store.close();
+  });
+
+  it('share one table where the role may not create any', async () => {
+    const location = await create();
+    await (await openStore(location)).close();
+    await queryPostgres(
+      location,
+      `CREATE ROLE plain_writer LOGIN; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO plain_writer`,
+    );
+    const url = new URL(location);
+    url.username = 'plain_writer';
+    const store = await openStore(url.href);
+    await store.appendEvents([eventAt(first, 'a')]);
+    await store.appendEvents([eventAt(first, 'b')]);
+    expect(await tablesOf(location)).toEqual(['audit_events']);
+    expect(await store.sweep(first + RETENTION, 100)).toBe(2);
+    await store.close();
+  });
+});
