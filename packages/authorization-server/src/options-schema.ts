@@ -2,8 +2,7 @@
 import { profiles as allProfiles, findProfile, issuerError, type Profile } from '@portcullis/protocol';
 import { findSimilarName, suggestName } from '@portcullis/protocol/option-names';
 import * as z from 'zod';
-import type { AuditLevel } from './audit/audit-log.ts';
-import type { EventSink } from './audit/events.ts';
+import type { AuditLevel, EventSink } from './audit/events.ts';
 import { type ClientDefinition, clientsSchema } from './clients/client-options.ts';
 import { type DocumentOptions, documentsSchema } from './clients/metadata-document/document-options.ts';
 import { type OutboundSettings, outboundSchema } from './clients/metadata-document/outbound-settings.ts';

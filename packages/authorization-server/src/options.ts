@@ -1,7 +1,6 @@
 /** Options of an authorization server: as a caller passes them, and as the server uses them after validation. */
 import type { Profile, RedirectPolicy } from '@portcullis/protocol';
-import type { AuditLevel } from './audit/audit-log.ts';
-import type { EventSink } from './audit/events.ts';
+import type { AuditLevel, EventSink } from './audit/events.ts';
 import type { ConfiguredClient } from './clients/client.ts';
 import type { DocumentOptions, DocumentPolicy } from './clients/metadata-document/document-options.ts';
 import type { Outbound, OutboundSettings } from './clients/metadata-document/outbound-settings.ts';

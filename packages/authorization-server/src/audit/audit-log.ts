@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { createTokenBuckets } from '../rate-limit/limiter.ts';
 import { newSuffix, sortableTime } from '../secrets.ts';
 import type { AuditEventRecord, AuditStore } from '../store/index.ts';
-import type { AuthorizationEvent, EventSink } from './events.ts';
+import type { AuditLevel, AuthorizationEvent, EventSink } from './events.ts';
 
 /** An audit log that writes events to the store in batches. */
 export interface AuditLog {
@@ -38,9 +38,6 @@ const MAX_TEXT_LENGTH = 300;
 
 /** Events that change nothing: streamed and counted, but not stored. */
 const NOT_STORED: readonly AuthorizationEvent['type'][] = ['metadata.read'];
-
-/** Which events are stored: `summary` leaves out ordinary refreshes, whose number and last use their grant keeps anyway. */
-export type AuditLevel = 'summary' | 'full';
 
 /** An ordinary refresh. The first that belongs to an authorization transaction completes it, and is always stored. */
 function isRoutine({ type, transactionId }: AuthorizationEvent): boolean {

@@ -9,6 +9,9 @@ export interface MetadataDiscovery {
   readonly before: number;
 }
 
+/** Which events are stored: `summary` leaves out ordinary refreshes, whose number and last use their grant keeps anyway. */
+export type AuditLevel = 'summary' | 'full';
+
 /** What explains a rejected request to the operator, beside its reason. It may come from an unauthenticated request. */
 export interface RejectionFacts {
   readonly clientId?: string;
