@@ -18,6 +18,7 @@ interface Peer {
 
 const agents = 'tests/interop/agents';
 const frameworks = 'tests/interop/frameworks';
+const peerFolder = 'tests/interop/peers';
 
 function agent(name: string, packageName: string): Peer {
   const what = 'signs in with its own OAuth code and calls a tool';
@@ -29,6 +30,12 @@ function framework(name: string, packageName: string): Peer {
   const titles = new RegExp(`^the guard in ${name}`);
   const file = `${frameworks}/frameworks.test.ts`;
   return { name, package: packageName, manifest: frameworks, what: '11 checks of the guard', file, titles };
+}
+
+function peer(name: string, packageName: string, what: string): Peer {
+  const titles = new RegExp(`\\b${name}\\b`);
+  const file = `${peerFolder}/peers.test.ts`;
+  return { name, package: packageName, manifest: peerFolder, what, file, titles };
 }
 
 const GROUPS: Readonly<Record<string, readonly Peer[]>> = {
@@ -71,6 +78,7 @@ const GROUPS: Readonly<Record<string, readonly Peer[]>> = {
       what: 'each endpoint, strictly validated',
       file: 'tests/interop/oauth4webapi.test.ts',
     },
+    peer('simple-oauth2', 'simple-oauth2', 'sign-in, refresh, revocation'),
   ],
   'Authorization servers with the client library': [
     {
@@ -79,6 +87,28 @@ const GROUPS: Readonly<Record<string, readonly Peer[]>> = {
       what: 'registration, sign-in, rotation, DPoP, device grant',
       file: 'packages/client/test/oidc-provider.test.ts',
     },
+    {
+      name: 'oidc-provider',
+      package: 'oidc-provider',
+      what: 'the command line with `login --device`',
+      file: `${peerFolder}/peers.test.ts`,
+      titles: /at oidc-provider$/,
+    },
+    peer(
+      'better-auth',
+      'better-auth',
+      'registration, sign-in, refresh, `login --device`, sign-out (its JWT access tokens stay valid until they expire)',
+    ),
+    peer(
+      'workers-oauth-provider',
+      '@cloudflare/workers-oauth-provider',
+      'in workerd: registration, sign-in, refresh, sign-out',
+    ),
+    peer(
+      'fastmcp',
+      'fastmcp',
+      'its OAuth proxy in front of our authorization server: registration, sign-in, refresh (it has no revocation, sends no `iss`, and its consent page names no client)',
+    ),
   ],
   'Frameworks and runtimes with the guard': [
     framework('Next.js', 'next'),
