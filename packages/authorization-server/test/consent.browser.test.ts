@@ -187,7 +187,7 @@ describe('consent', { timeout: 60_000 }, () => {
       'text=Signed in as',
       'text=is not verified',
       '.powers',
-      '.choose',
+      '.risky',
       '.note',
       'text=127.0.0.1:51004',
       '[value=allow]',

@@ -98,16 +98,16 @@ async function signIn(page: Page, path?: string): Promise<void> {
 /** Waits for an error page; returns its heading with the reason that the event log has for its reference. */
 async function refusalOn(page: Page): Promise<readonly unknown[]> {
   await page.waitForSelector('.reference');
-  return [await page.locator('h1').textContent(), await reasonOf(page)];
+  return [await page.locator('h1').textContent(), await errorOf(page)];
 }
 
 const allow = '[name=decision][value=allow]';
 
-/** The event log has the reference of the page, with the reason. */
-async function reasonOf(page: Page): Promise<string | undefined> {
+/** The event log has the reference of the page, with the error. */
+async function errorOf(page: Page): Promise<string | undefined> {
   const reference = await page.locator('.reference code').textContent();
   const found = events.find((event) => event.reference === reference);
-  return found !== undefined && 'reason' in found ? found.reason : undefined;
+  return found !== undefined && 'error' in found ? found.error : undefined;
 }
 
 describe('two tabs', () => {

@@ -150,6 +150,16 @@ async function prepareFlows(desk: RequestCapture): Promise<void> {
   const login = await visitor.open(requestOf());
   await hold('GET /login', 'reading', 200, () => visitor.open(login.path));
   await hold('POST /login', 'writing', 303, () => signIn(visitor, login));
+  const forgetful = newVisitor();
+  const { path } = await forgetful.open(requestOf());
+  await hold('GET /login/forgotten', 'reading', 200, () =>
+    forgetful.open(path.replace('/login', '/login/forgotten')),
+  );
+  const leaving = newVisitor();
+  const left = await leaving.open(requestOf());
+  await hold('POST /login/cancel', 'reading', 200, () => leaving.submit(left, {}, '/login/cancel'));
+  const unknown = Buffer.from('client_unknown').toString('base64url');
+  keep('GET /logos/*', 'reading', 404, `/logos/${unknown}`);
   const other = newVisitor();
   const choice = await other.open(requestOf());
   // The consent page comes first: this user signs in at the identity provider.

@@ -34,7 +34,10 @@ export function createAssets(brand: Brand): Assets {
   const logo =
     brand.logo === null ? null : keep({ type: brand.logo.type, body: brand.logo.bytes }, brand.logo.ending);
   return {
-    stylesheet: keep({ type: 'text/css; charset=utf-8', body: STYLE + brand.style }, 'css'),
+    stylesheet: keep(
+      { type: 'text/css; charset=utf-8', body: STYLE.replaceAll(/(?<=[{};,])\n */g, '') + brand.style },
+      'css',
+    ),
     script: keep({ type: 'text/javascript; charset=utf-8', body: SCRIPT }, 'js'),
     logo,
     favicon: logo ?? keep({ type: 'image/svg+xml', body: FAVICON }, 'svg'),

@@ -301,7 +301,7 @@ input:not([type=hidden], [type=checkbox]), select {
   .consent .marks { position: absolute; top: 12px; inset-inline-end: 16px; gap: 4px; }
   .consent .marks .monogram { width: 28px; height: 28px; }
   .consent .risky { margin-inline: -8px; padding: 4px 7px; gap: 0; }
-  .consent .choose { margin-top: 4px; }
+  .consent:has(.risky) .choose { display: none; }
   .consent .powers { gap: 4px; font-size: 15px; }
   .answers { gap: 8px; }
   .answers.long { grid-template-columns: 1fr; }
