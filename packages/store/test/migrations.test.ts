@@ -93,6 +93,7 @@ function openPostgresPastCheck(location: string): AuthorizationStore {
   return createStore(
     createPostgresDatabase(
       createConnections({ connectionString: location, types: { getTypeParser } }, 5_000),
+      true,
     ),
   );
 }

@@ -4,6 +4,7 @@ import { type Database, StoreError } from '../database.ts';
 import { createConnections } from './connections.ts';
 import { migratePostgres } from './migrate-postgres.ts';
 import { createPostgresDatabase } from './postgres-database.ts';
+import { keepsPreparedStatements } from './prepared-statements.ts';
 
 const BIGINT = 20;
 
@@ -23,23 +24,35 @@ export async function openPostgres(
     fallback_application_name: 'portcullis',
     types: { getTypeParser: readNumbers },
   };
-  await migrateDatabase(config);
+  const connect = () => connectTo(config);
+  const isPrepared = await openingDatabase(async () => {
+    await migratePostgres(connect);
+    return keepsPreparedStatements(connect);
+  });
+  if (!isPrepared) process.emitWarning(WITHOUT_PREPARED_STATEMENTS);
   const pool = { ...config, max: poolSize, idleTimeoutMillis: 60_000, allowExitOnIdle: true };
-  return createPostgresDatabase(createConnections(pool, busyTimeout * 1000));
+  return createPostgresDatabase(createConnections(pool, busyTimeout * 1000), isPrepared);
 }
+
+const WITHOUT_PREPARED_STATEMENTS =
+  'The connection pooler before PostgreSQL does not keep prepared statements (pgbouncer in transaction mode before 1.21, or with ' +
+  'max_prepared_statements = 0), so every statement is parsed each time. Use pgbouncer 1.21 or later with max_prepared_statements ' +
+  '= 200, or session mode, or connect directly.';
 
 /** Times are far below 2^53. */
 const readNumbers: typeof types.getTypeParser = (oid: number, format?: 'text' | 'binary') =>
   oid === BIGINT ? Number : types.getTypeParser(oid, format);
 
-async function migrateDatabase(config: ClientConfig): Promise<void> {
+async function connectTo(config: ClientConfig): Promise<Client> {
+  const client = new Client(config);
+  client.on('error', () => {});
+  await client.connect();
+  return client;
+}
+
+async function openingDatabase<T>(work: () => Promise<T>): Promise<T> {
   try {
-    await migratePostgres(async () => {
-      const client = new Client(config);
-      client.on('error', () => {});
-      await client.connect();
-      return client;
-    });
+    return await work();
   } catch (error) {
     throw explain(error);
   }

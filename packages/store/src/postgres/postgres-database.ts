@@ -4,12 +4,14 @@ import { OAuthError, temporarilyUnavailable } from '@portcullis/protocol';
 import type { Database, InTransaction, Operation, Steps } from '../database.ts';
 import type { Query, Template } from '../sql.ts';
 import type { Connections, RunQuery } from './connections.ts';
+import { isPreparedElsewhere } from './prepared-statements.ts';
 
 /** How often a statement that conflicts with another transaction is tried in all. */
 const TRIES = 5;
 
-export function createPostgresDatabase(connections: Connections): Database {
-  const run = createRunner();
+/** @param isPrepared whether connections keep prepared statements */
+export function createPostgresDatabase(connections: Connections, isPrepared: boolean): Database {
+  const run = createRunner(isPrepared);
   const runAlone = (query: Query) => connections.use((connection) => run(connection, query));
   const pending = new Set<Promise<unknown>>();
   let closing = false;
@@ -66,24 +68,34 @@ async function read(
     return await run(query);
   } catch (error) {
     // A read may be repeated.
-    if (isConnectionLost(error)) return await run(query);
+    if (isConnectionLost(error) || isPreparedElsewhere(error)) return await run(query);
     throw error;
   }
 }
 
 type Run = (connection: RunQuery, query: Query) => Promise<readonly unknown[]>;
 
-/** Runs queries as named statements, which each connection prepares once. */
-function createRunner(): Run {
+/** Runs queries as named statements, which each connection prepares once; without names as soon as a pooler has lost one. */
+function createRunner(isPrepared: boolean): Run {
+  let usesNames = isPrepared;
   const names = new WeakMap<Template, string>();
-  return async (connection, { template, values }) => {
+  const nameOf = (template: Template) => {
     let name = names.get(template);
     if (name === undefined) {
       // From the text: behind a connection pooler two versions of this program never use one name for two statements.
       name = `portcullis_${hash('sha256', template.postgres, 'base64url').slice(0, 22)}`;
       names.set(template, name);
     }
-    return (await connection({ name, text: template.postgres, values: [...values] })).rows;
+    return name;
+  };
+  return async (connection, { template, values }) => {
+    const query = { text: template.postgres, values: [...values] };
+    try {
+      return (await connection(usesNames ? { ...query, name: nameOf(template) } : query)).rows;
+    } catch (error) {
+      if (isPreparedElsewhere(error)) usesNames = false;
+      throw error;
+    }
   };
 }
 
@@ -118,7 +130,7 @@ async function retryConflicts<T>(attempt: () => Promise<T>): Promise<T> {
     try {
       return await attempt();
     } catch (error) {
-      if (!isConflict(error) || tries === TRIES) throw error;
+      if (!(isConflict(error) || isPreparedElsewhere(error)) || tries === TRIES) throw error;
     }
   }
 }
