@@ -81,6 +81,7 @@ export async function openGallery(kind: GalleryKind): Promise<Gallery> {
     ],
     ...((kind === 'both' || kind === 'elsewhere') && { identityProviders: IDENTITY_PROVIDERS }),
     localAccounts: kind !== 'elsewhere',
+    personalAccessTokens: kind === 'full',
     workspaces: async (_account, resource) =>
       resource === board
         ? [

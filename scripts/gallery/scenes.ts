@@ -197,6 +197,31 @@ export const scenes: readonly Scene[] = [
     },
   },
   {
+    name: 'token-new',
+    async open(page, _context, gallery) {
+      await ask(page, gallery, { client_id: 'desk' });
+      await openConfirmed(page, gallery, '/connections/new-token');
+    },
+  },
+  {
+    name: 'token-created',
+    async open(page, _context, gallery) {
+      await ask(page, gallery, { client_id: 'desk' });
+      await openConfirmed(page, gallery, '/connections/new-token');
+      await fill(page, { name: 'Nightly build on build.lakeside.example' });
+      await page.check('.grants [type=checkbox]');
+      await page.click('form[action="/connections/new-token"] button');
+      await page.waitForSelector('.copyable');
+    },
+  },
+  {
+    name: 'token-in-connections',
+    async open(page, _context, gallery) {
+      await ask(page, gallery, { client_id: 'desk' });
+      await page.goto(`${gallery.issuer}/connections`);
+    },
+  },
+  {
     name: 'account',
     async open(page, _context, gallery) {
       await ask(page, gallery, { client_id: 'desk' });

@@ -7,6 +7,7 @@ import type { ServerContext } from './context.ts';
 import type { Route } from './http/router.ts';
 import type { AccessTokenFormat } from './keys/access-token-format.ts';
 import { isOpaqueToken } from './keys/opaque-tokens.ts';
+import type { ReadPersonalAccessToken } from './personal-access-tokens/personal-access-tokens.ts';
 import type { IsLive } from './token/is-live.ts';
 import type { FoundRefreshToken, RefreshTokens } from './token/refresh-token-family.ts';
 
@@ -24,6 +25,7 @@ export function createIntrospection(
   authenticate: AuthenticateClient,
   isLive: IsLive,
   refreshTokens: RefreshTokens,
+  readPersonalAccessToken: ReadPersonalAccessToken | null,
 ): Route {
   const {
     clock,
@@ -38,20 +40,26 @@ export function createIntrospection(
       const form = await readFormBody(request);
       const caller = checkConfidential(await authenticate(request, form, connection));
       const token = form.required('token');
-      const response = token.includes('.')
-        ? await describeAccessToken(token, caller.id)
-        : await describeRefreshToken(token, caller.id);
+      const personal = await readPersonalAccessToken?.(token);
+      const claims = personal ?? (token.includes('.') ? read(token) : undefined);
+      const response =
+        claims === undefined
+          ? await describeRefreshToken(token, caller.id)
+          : await describeAccessToken(claims, isOpaqueToken(token), caller.id);
       return respondCorsJson(response, { isHttps });
     },
   };
 
-  async function describeAccessToken(token: string, callerId: string): Promise<object> {
-    const claims = read(token);
+  async function describeAccessToken(
+    claims: AccessTokenClaims | null,
+    isOpaque: boolean,
+    callerId: string,
+  ): Promise<object> {
     if (claims === null || claims.iss !== issuer || claims.exp <= clock()) return INACTIVE;
     const isForResource = isResourceAudience(claims.aud, callerId);
     if (claims.client_id !== callerId && !isForResource) return INACTIVE;
     if (!(await isLive(claims))) return INACTIVE;
-    const members = isForResource || !isOpaqueToken(token) ? claims : withoutUser(claims);
+    const members = isForResource || !isOpaque ? claims : withoutUser(claims);
     return { active: true, token_type: 'Bearer', ...members };
   }
 

@@ -16,6 +16,8 @@ export interface Lifetimes {
   readonly refreshIdle: number;
   /** A grant, however often its tokens are refreshed. */
   readonly grant: number;
+  /** The longest lifetime that users can choose for a personal access token. */
+  readonly personalAccessToken: number;
   /**
    * How long a rotated refresh token still returns the same successor. `null`: until that successor has been used, so that a lost
    * response never ends a session. A number: so long after its rotation; 0: never.
@@ -35,6 +37,7 @@ export const defaultLifetimes: Lifetimes = {
   session: 14 * 86_400,
   refreshIdle: 30 * 86_400,
   grant: 365 * 86_400,
+  personalAccessToken: 90 * 86_400,
   refreshGrace: null,
   unusedClient: 86_400,
   usedClient: 90 * 86_400,
@@ -51,6 +54,10 @@ export const lifetimesSchema: () => z.ZodType<Lifetimes> = lazy(() =>
     session: lifetime('session', 'browser session'),
     refreshIdle: lifetime('refreshIdle', 'refresh token that is not used'),
     grant: lifetime('grant', 'grant, however often its tokens are refreshed'),
+    personalAccessToken: lifetime(
+      'personalAccessToken',
+      'longest that users can choose for a personal access token',
+    ),
     refreshGrace: optional(
       seconds(0, undefined, ', or null').nullable(),
       'how long a rotated refresh token returns the same successor again; `null`: until that successor is used; `0`: never',

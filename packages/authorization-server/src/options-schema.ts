@@ -60,6 +60,7 @@ export interface ParsedOptions {
   readonly externalUi: ExternalUiOptions | undefined;
   readonly workspaces: FindWorkspaces | undefined;
   readonly offerOtherScopes: boolean;
+  readonly personalAccessTokens: boolean;
   readonly identityProviders: readonly IdentityProviderEntry[];
   readonly localAccounts: boolean;
   readonly lifetimes: Lifetimes;
@@ -177,6 +178,12 @@ export const optionDefinitions: { readonly [K in OptionName]: OptionDefinition<P
     description:
       'whether the consent page also offers the scopes of the resource that a client did not request, switched off',
     note: 'For hosts that cannot request more scopes later, such as those built on the official TypeScript SDK up to 1.32.',
+  },
+  personalAccessTokens: {
+    schema: lazy(boolean),
+    default: false,
+    description: 'whether users with a local account can create personal access tokens for scripts',
+    note: 'Servers accept them in this process or by introspection, but not by verifying signatures: each needs a check against revocation. `lifetimes.personalAccessToken` limits their lifetime.',
   },
   identityProviders: {
     schema: identityProvidersSchema,

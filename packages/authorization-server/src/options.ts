@@ -77,6 +77,8 @@ export interface AuthorizationServerOptions {
    * cannot request more scopes later. `false` by default.
    */
   readonly offerOtherScopes?: boolean;
+  /** Whether users with a local account can create personal access tokens; `false` by default. */
+  readonly personalAccessTokens?: boolean;
   /** External identity providers users can sign in with; their tokens are linked to the resulting grants. */
   readonly identityProviders?: readonly (IdentityProviderOptions | PresetReference)[];
   /** `false`: no local accounts, identity providers are the only way to sign in. `true` by default. */
@@ -124,6 +126,7 @@ export interface ServerOptions {
   readonly outbound: Outbound;
   readonly workspaces: FindWorkspaces;
   readonly offerOtherScopes: boolean;
+  readonly personalAccessTokens: boolean;
   /** By their identifiers. */
   readonly identityProviders: ReadonlyMap<string, IdentityProvider>;
   readonly localAccounts: boolean;

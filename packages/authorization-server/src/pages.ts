@@ -19,6 +19,7 @@ import type { Route } from './http/router.ts';
 import { createFederatedCallbacks } from './login/federated-callback.ts';
 import { createLogoutRoutes } from './login/logout.ts';
 import type { PageServices } from './page-context.ts';
+import { createPersonalAccessTokenRoutes } from './personal-access-tokens/routes.ts';
 import { createRateLimitCheck } from './rate-limit/limiter.ts';
 import { createAssets } from './ui/assets.ts';
 import { createSessions } from './users/sessions.ts';
@@ -90,6 +91,9 @@ export function createPages(
     ...createConsentRoutes(pages, externalUi?.redirectToConsent ?? null),
     ...createFederatedCallbacks(pages),
     ...createConnectionRoutes(pages),
+    ...(confirmation === null || !context.options.personalAccessTokens
+      ? []
+      : createPersonalAccessTokenRoutes(pages, confirmation)),
     ...createAccountOverviewRoutes(pages, externalLogin === null ? local : null),
     ...createAccountRemovalRoutes(pages, confirmation),
     ...createLogoutRoutes(pages),

@@ -30,6 +30,7 @@ import type { PublicJwk } from './keys/signing-algorithms.ts';
 import { createMetadata } from './metadata.ts';
 import type { AuthorizationServerOptions } from './options.ts';
 import { createPages } from './pages.ts';
+import { createReadPersonalAccessToken } from './personal-access-tokens/personal-access-tokens.ts';
 import { createRevocation } from './revocation.ts';
 import { createStatusListFeature } from './status-lists/status-lists.ts';
 import { completeStore, type OptionsForStore } from './store/capabilities.ts';
@@ -61,6 +62,11 @@ export interface AuthorizationServer {
    * @see RFC 7662 §2.2
    */
   isLive(claims: AccessTokenClaims): Promise<boolean>;
+  /**
+   * The claims of a live personal access token, for a guard in the same process; `null` for any other text, and if the option
+   * `personalAccessTokens` is off. @see `opaqueTokenVerifier` of `@portcullis/resource-server`
+   */
+  readPersonalAccessToken(token: string): Promise<AccessTokenClaims | null>;
   /**
    * The identity provider's token behind the grant of a verified access token, for a protected server in the same process.
    * @throws OAuthError `invalid_grant` when it has been revoked or has expired, or the access token is no longer live;
@@ -124,6 +130,9 @@ export async function createAuthorizationServer<S extends CoreStore>(
   );
   const refreshTokens = createRefreshTokens(context);
   const getProviderToken = createGetProviderToken(context, isLive, providerTokens);
+  const readPersonalAccessToken = context.options.personalAccessTokens
+    ? createReadPersonalAccessToken(context)
+    : null;
   const pages = createPages(context, { findClient, federation });
   const isHttps = issuer.startsWith('https:');
   const served: readonly Route[] = [
@@ -141,7 +150,7 @@ export async function createAuthorizationServer<S extends CoreStore>(
       refreshTokens,
       statusLists?.recordRevokedToken ?? null,
     ),
-    createIntrospection(context, accessTokens, authenticate, isLive, refreshTokens),
+    createIntrospection(context, accessTokens, authenticate, isLive, refreshTokens, readPersonalAccessToken),
     createJwksEndpoint(keys),
     ...(statusLists?.routes ?? []),
   ];
@@ -165,6 +174,7 @@ export async function createAuthorizationServer<S extends CoreStore>(
       return toJwks(keys);
     },
     isLive,
+    readPersonalAccessToken: readPersonalAccessToken ?? (async () => null),
     upstreamToken: getProviderToken,
     clients: createClientAdministration({ ...context, ...context.options }),
     initialAccessTokens: createInitialAccessTokenAdministration(context),

@@ -37,6 +37,7 @@ export function validateOptions(
     name: name ?? new URL(issuer).host,
     workspaces: workspaces ?? (async () => []),
     offerOtherScopes: parsed.offerOtherScopes,
+    personalAccessTokens: parsed.personalAccessTokens,
     rateLimits: rateLimits === false ? null : rateLimits,
   });
 }

@@ -210,7 +210,15 @@ describe('the capabilities of a store', () => {
   it('a store has a capability if it implements every method of it', async () => {
     opened = await openStore(':memory:');
     expect([...readCapabilities(opened)].toSorted()).toEqual(
-      ['audit', 'federation', 'mfa', 'registration', 'statusLists', 'users'].toSorted(),
+      [
+        'audit',
+        'federation',
+        'mfa',
+        'personalAccessTokens',
+        'registration',
+        'statusLists',
+        'users',
+      ].toSorted(),
     );
     const { listEvents: _, ...partial } = opened;
     expect(readCapabilities(partial).has('audit')).toBe(false);

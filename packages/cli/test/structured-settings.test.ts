@@ -52,6 +52,7 @@ describe('the page', () => {
       name: 'name',
       keys: 'keys',
       statusLists: 'statusLists',
+      personalAccessTokens: 'personalAccessTokens',
       resources: 'resources',
       clients: 'clients',
       profiles: 'profiles',

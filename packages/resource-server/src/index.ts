@@ -37,5 +37,6 @@ export {
   introspectionVerifier,
 } from './verifiers/introspection-verifier.ts';
 export type { KeyLimits } from './verifiers/key-source.ts';
+export { type OpaqueTokenVerifierOptions, opaqueTokenVerifier } from './verifiers/opaque-token-verifier.ts';
 export type { JwsAlgorithm, KeySet } from './verifiers/public-keys.ts';
 export type { TokenExpectation, TokenVerifier, VerificationResult } from './verifiers/token-verifier.ts';

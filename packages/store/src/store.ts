@@ -9,6 +9,7 @@ import { createTransactionStore } from './core/transactions.ts';
 import type { Database } from './database.ts';
 import { createFederationStore } from './federation/federated-logins.ts';
 import { createMfaStore } from './mfa/totp.ts';
+import { createPersonalAccessTokenStore } from './personal-access-tokens.ts';
 import { createRegistrationStore } from './registration/registration.ts';
 import { sql } from './sql.ts';
 import { createStatusListStore } from './status-lists.ts';
@@ -28,6 +29,7 @@ export function createStore(database: Database): AuthorizationStore {
     ...createRegistrationStore(database),
     ...createAuditStore(database),
     ...createStatusListStore(database),
+    ...createPersonalAccessTokenStore(database),
     ping: async () => void (await database.read(sql`SELECT 1 AS one`)),
     async checkWritable(now) {
       await database.check();

@@ -128,6 +128,10 @@ async function callEveryMethod(whole: AuthorizationStore): Promise<void> {
   await store.countUnusedClientsByNetwork();
   await store.updateClient(client.id, client);
   await store.rotateClientSecret(client.id, 'secret', NOW);
+  const personal = grantOf(newCode({ accountId: account.id }));
+  await store.savePersonalAccessToken({ grantId: personal.id, hash: 'pat', name: 'CI' }, personal);
+  await store.findPersonalAccessToken(personal.id);
+  await store.recordPersonalAccessTokenUse(personal.id, NOW);
   await store.recordClientUse(client.id, NOW, null);
   await store.disableClient(client.id, NOW);
   await store.enableClient(client.id);

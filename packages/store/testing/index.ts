@@ -9,6 +9,7 @@ import { describeClientAssertions, describeClients } from './clients.ts';
 import { describeFederation } from './federation.ts';
 import { describeAccountGrants, describeRevocation } from './grants.ts';
 import { describePasskeys, describeTotp } from './mfa.ts';
+import { describePersonalAccessTokens } from './personal-access-tokens.ts';
 import { describeRateLimits } from './rate-limits.ts';
 import { describeRefreshTokens } from './refresh-tokens.ts';
 import { describeClientMetadataDocuments, describeInitialAccessTokens } from './registration.ts';
@@ -54,6 +55,7 @@ export function describeStoreContract(name: string, open: () => Promise<Authoriz
     describeRefreshTokens(store);
     describeRevocation(store);
     describeStatusLists(store);
+    describePersonalAccessTokens(store);
     describeAccountGrants(store);
     describeSigningKeys(store);
     describeAuditLog(store);

@@ -1,7 +1,7 @@
 /** Views of the connections page: the grants of a user by app, and the question before revoking. */
 import { html } from 'hono/html';
 import { shortIdOf } from '../consent/consent-view.ts';
-import { accountPaths, accountTabs, statusMessage } from '../ui/account-tabs.ts';
+import { accountPaths, accountTabs, PERSONAL_ACCESS_TOKEN_PATH, statusMessage } from '../ui/account-tabs.ts';
 import { hiddenFields, type Layout, pageScript, renderPage } from '../ui/layout.ts';
 import { appMark } from '../ui/marks.ts';
 import type { Markup } from '../ui/markup.ts';
@@ -15,7 +15,7 @@ export interface ListedGrant {
   /** Path of its logo; `null`: a monogram. */
   readonly logoPath: string | null;
   /** Who verified the app's name. */
-  readonly publisher: 'operator' | { readonly host: string } | 'unverified';
+  readonly publisher: 'operator' | { readonly host: string } | 'unverified' | PersonalAccessToken;
   readonly server: { readonly name: string; readonly address: string };
   /** A sentence for each scope. */
   readonly permissions: readonly string[];
@@ -27,6 +27,12 @@ export interface ListedGrant {
   readonly revocationDelay: number;
   /** The linked identity whose tokens it uses; `null`: none. */
   readonly identityProvider: LinkedProvider | null;
+}
+
+/** A token that the user created. */
+interface PersonalAccessToken {
+  /** Epoch seconds. */
+  readonly tokenUntil: number;
 }
 
 /** An identity provider whose tokens a grant depends on. They are revoked with it. */
@@ -51,6 +57,8 @@ export interface ConnectionsPage {
   /** Epoch seconds. */
   readonly now: number;
   readonly ended: 'one' | 'all' | null;
+  /** Whether the user can create personal access tokens. */
+  readonly createsTokens: boolean;
 }
 
 /** From this number of connections on, a page has a search field. */
@@ -72,6 +80,7 @@ ${statusMessage(page.ended === null ? null : layout.text(`connections.ended.${pa
 ${hasSearch && searchForm(layout, search)}
 ${connections.length === 0 ? html`<p>${layout.text(isAll ? 'connections.none' : 'connections.not-found')}</p>` : html`<ul class="apps">${groupByApp(connections).map((group) => appRow(layout, group, page.now))}</ul>`}
 ${(nextPath !== null || !isAll) && pageLinks(layout, page)}
+${page.createsTokens && html`<p><a class="button" href="${PERSONAL_ACCESS_TOKEN_PATH}">${layout.text('tokens.new')}</a></p>`}
 ${isAll && connections.length > 1 && html`<p class="apart"><a class="button grave" href="/connections/end">${layout.text('connections.end-all')}</a></p>`}
 ${pageScript(layout)}`,
     undefined,
@@ -101,7 +110,11 @@ function groupByApp(connections: readonly ListedGrant[]): readonly (readonly Lis
 }
 
 function markOf({ appName, publisher, clientId, logoPath }: ListedGrant): Markup {
-  return appMark(appName, typeof publisher === 'object' ? publisher.host : clientId, logoPath);
+  return appMark(
+    appName,
+    typeof publisher === 'object' && 'host' in publisher ? publisher.host : clientId,
+    logoPath,
+  );
 }
 
 /** One connection opens to its details; several of the same app open to one line each. */
@@ -152,6 +165,9 @@ ${connection.identityProvider !== null && html`<p class="fact">${describeLinkedP
 
 function publisher(layout: Layout, { publisher: by, clientId }: ListedGrant): Markup {
   if (by === 'operator') return html`${layout.text('connections.by-operator')}`;
+  if (typeof by === 'object' && 'tokenUntil' in by) {
+    return layout.say('tokens.listed', { time: dateAndTime(layout, by.tokenUntil) });
+  }
   return by === 'unverified'
     ? layout.say('connections.unverified', { id: html`<code>${shortIdOf(clientId)}</code>` })
     : layout.say('connections.by-host', { host: html`<code>${by.host}</code>` });

@@ -1,9 +1,12 @@
 /** The connections page: lists the grants of a user, and revokes one or all. */
+import { hasExternalLogin } from '../external-ui/external-ui-options.ts';
 import type { Route } from '../http/router.ts';
+import { hasLocalLogin } from '../login/has-local-login.ts';
 import type { PageContext, PageRouter } from '../page-context.ts';
 import type { GrantPosition } from '../store/index.ts';
 import { accountPaths } from '../ui/account-tabs.ts';
 import { respondPage, respondRedirect } from '../ui/respond-page.ts';
+import type { User } from '../users/sessions.ts';
 import { createAccountRoutes } from './account-routes.ts';
 import { connectionsPage, type ListedGrant, revokePage } from './connections-view.ts';
 import { findConnection, listConnections } from './list-connections.ts';
@@ -26,6 +29,7 @@ export function createConnectionRoutes(pages: PageRouter): readonly Route[] {
         search,
         ended: value === 'one' || value === 'all' ? value : null,
         now: clock(),
+        createsTokens: await createsTokens(context, user),
       });
       return respondPage(page, { script: true });
     }),
@@ -54,6 +58,12 @@ export function createConnectionRoutes(pages: PageRouter): readonly Route[] {
       return backTo(grantId === null ? 'all' : 'one');
     }),
   ];
+}
+
+/** Whether this user can create personal access tokens here. */
+async function createsTokens(context: PageContext, user: User): Promise<boolean> {
+  const { options } = context;
+  return options.personalAccessTokens && !hasExternalLogin(options) && (await hasLocalLogin(context, user));
 }
 
 /** Characters of a search that count. */

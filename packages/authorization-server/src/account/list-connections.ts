@@ -1,6 +1,6 @@
 /** Lists the grants of an account page by page, with the names of their apps, servers and permissions. */
 import { isUsable } from '../authorization/remembered-consent.ts';
-import type { ResolvedClient } from '../clients/client.ts';
+import { PERSONAL_ACCESS_TOKEN_CLIENT, type ResolvedClient } from '../clients/client.ts';
 import { clientLogoPath } from '../consent/client-logos.ts';
 import { describeResource, verifierOf } from '../consent/describe-consent.ts';
 import { clientDisplayName } from '../display-name.ts';
@@ -71,7 +71,7 @@ function byLastUse(connections: readonly ListedGrant[]): readonly ListedGrant[] 
 }
 
 function matches({ appName, publisher, server }: ListedGrant, search: string): boolean {
-  const host = typeof publisher === 'object' ? publisher.host : '';
+  const host = typeof publisher === 'object' && 'host' in publisher ? publisher.host : '';
   const words = `${appName} ${host} ${server.name} ${server.address}`.toLocaleLowerCase();
   return words.includes(search.toLocaleLowerCase());
 }
@@ -79,6 +79,7 @@ function matches({ appName, publisher, server }: ListedGrant, search: string): b
 /** `null` when no token of the grant can be used. */
 async function listGrant(context: PageContext, grant: GrantRecord, now: number): Promise<ListedGrant | null> {
   const { findClient, layout, store, options } = context;
+  if (grant.clientId === PERSONAL_ACCESS_TOKEN_CLIENT) return listToken(context, grant);
   // A client whose metadata document is unavailable still has access.
   const client = await findClient(grant.clientId, 'resume').catch(() => null);
   if (!isUsable(grant, client, options.lifetimes, now)) return null;
@@ -88,6 +89,21 @@ async function listGrant(context: PageContext, grant: GrantRecord, now: number):
     identityProvider: tokens === null ? null : describeLinkedIdentity(options, tokens),
   };
 }
+
+/** A personal access token is listed until it expires, used or not. */
+async function listToken({ store, options, layout }: PageContext, grant: GrantRecord): Promise<ListedGrant> {
+  const token = await store.findPersonalAccessToken(grant.id);
+  return {
+    ...describeGrant(options, layout, grant, null),
+    appName: token?.name ?? layout.text('tokens.new'),
+    publisher: { tokenUntil: grant.expiresAt },
+    revocationDelay: REVOCATION_DELAY,
+    identityProvider: null,
+  };
+}
+
+/** Seconds for which guards cache an introspection response by default. */
+const REVOCATION_DELAY = 10;
 
 function describeGrant(
   { resources, lifetimes }: ServerOptions,

@@ -136,6 +136,8 @@ export type AuthorizationEvent = EventContext &
       }
     | { readonly type: 'consent.allowed' | 'consent.remembered' | 'consent.denied' }
     | { readonly type: 'authorization_code.issued' | 'authorization_code.replayed' }
+    /** A user created one; its end is that of its grant. */
+    | { readonly type: 'personal_access_token.created' }
     | { readonly type: 'token.issued'; readonly grantType: string }
     /** A resource server checked a token of this grant for the first time, and it was live. */
     | { readonly type: 'token.first_used' }

@@ -19,6 +19,9 @@ export interface ResolvedClient {
   readonly lastUsedAt: number | null;
 }
 
+/** The `client_id` of personal access tokens, which no client has. */
+export const PERSONAL_ACCESS_TOKEN_CLIENT = 'personal-access-token';
+
 /** Whether the operator or an administrator is responsible for the client's metadata. */
 export function isTrustedClient({ origin }: Pick<ResolvedClient, 'origin'>): boolean {
   return origin === 'configured' || origin === 'administered';

@@ -8,7 +8,7 @@ import {
 import { grantTypes } from '../grant-types.ts';
 import { MIN_UNGUESSABLE_SECRET } from '../rate-limit/policies.ts';
 import { hashSecret } from '../secrets.ts';
-import type { ConfiguredClient } from './client.ts';
+import { type ConfiguredClient, PERSONAL_ACCESS_TOKEN_CLIENT } from './client.ts';
 import { clientAssertionAlgorithms, clientAuthenticationMethods } from './read-client-credentials.ts';
 
 /** A client without a secret and without a method is public. */
@@ -77,6 +77,12 @@ export function checkClientId(id: unknown): string {
   }
   if (id.startsWith('user_')) {
     throw new OAuthError('invalid_client_metadata', 'client_id must not start with user_, as accounts do');
+  }
+  if (id === PERSONAL_ACCESS_TOKEN_CLIENT) {
+    throw new OAuthError(
+      'invalid_client_metadata',
+      `client_id must not be ${id}, as personal access tokens have it`,
+    );
   }
   return id;
 }

@@ -29,7 +29,7 @@ export function connectSections(layout: Layout, servers: readonly ConnectableSer
 }
 
 /** Text with a button that copies it, which the script of the page makes work. */
-function copyable(layout: Layout, text: string): Markup {
+export function copyable(layout: Layout, text: string): Markup {
   return html`<div class="copyable"><pre><code>${text}</code></pre><button type="button" class="button" data-copy="${text}" data-copied="${layout.text('connect.copied')}" hidden>${layout.text('connect.copy')}</button></div>`;
 }
 

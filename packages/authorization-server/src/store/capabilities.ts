@@ -4,6 +4,7 @@ import type { AuditStore } from './audit.ts';
 import type { AuthorizationStore, CoreStore, StoreCapabilities } from './core.ts';
 import type { FederationStore } from './federation.ts';
 import type { MfaStore } from './mfa.ts';
+import type { PersonalAccessTokenStore } from './personal-access-tokens.ts';
 import type { RegistrationStore } from './registration.ts';
 import type { StatusListStore } from './status-lists.ts';
 import type { UserStore } from './users.ts';
@@ -19,6 +20,7 @@ export type OptionsForStore<S extends CoreStore> = Omit<AuthorizationServerOptio
   (S extends FederationStore ? unknown : { readonly identityProviders?: readonly [] }) &
   (S extends RegistrationStore ? unknown : WithoutRegistration) &
   (S extends AuditStore ? unknown : { readonly auditRetention: false }) &
+  (S extends PersonalAccessTokenStore ? unknown : { readonly personalAccessTokens?: false }) &
   (S extends StatusListStore ? unknown : { readonly statusLists?: false });
 
 interface WithoutUsers {
@@ -131,6 +133,11 @@ const absentResults: { readonly [C in StoreCapability]: AbsentResults<StoreCapab
     listLatestEvents: [],
     listTransactionEvents: [],
   },
+  personalAccessTokens: {
+    savePersonalAccessToken: UNAVAILABLE,
+    findPersonalAccessToken: null,
+    recordPersonalAccessTokenUse: undefined,
+  },
   statusLists: {
     reserveStatusIndexes: UNAVAILABLE,
     allocateStatusIndex: UNAVAILABLE,
@@ -183,6 +190,11 @@ const requirements: readonly Requirement[] = [
     isOn: ({ metadataDocuments = true }) => metadataDocuments !== false,
   },
   { option: 'auditRetention', needs: ['audit'], isOn: ({ auditRetention }) => auditRetention !== false },
+  {
+    option: 'personalAccessTokens',
+    needs: ['users', 'personalAccessTokens'],
+    isOn: ({ personalAccessTokens = false }) => personalAccessTokens,
+  },
   { option: 'statusLists', needs: ['statusLists'], isOn: ({ statusLists = false }) => statusLists },
 ];
 

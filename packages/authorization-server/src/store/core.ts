@@ -4,6 +4,7 @@ import type { ClientStore } from './clients.ts';
 import type { FederationStore } from './federation.ts';
 import type { GrantStore } from './grants.ts';
 import type { MfaStore } from './mfa.ts';
+import type { PersonalAccessTokenStore } from './personal-access-tokens.ts';
 import type { RateLimitStore } from './rate-limits.ts';
 import type { RegistrationStore } from './registration.ts';
 import type { SigningKeyStore } from './signing-keys.ts';
@@ -53,6 +54,8 @@ export interface StoreCapabilities {
   readonly registration: RegistrationStore;
   /** For the audit log. */
   readonly audit: AuditStore;
+  /** For personal access tokens. */
+  readonly personalAccessTokens: PersonalAccessTokenStore;
   /** For token status lists. */
   readonly statusLists: StatusListStore;
 }
@@ -65,4 +68,5 @@ export interface AuthorizationStore
     FederationStore,
     RegistrationStore,
     AuditStore,
+    PersonalAccessTokenStore,
     StatusListStore {}

@@ -5,6 +5,7 @@ export type * from './core.ts';
 export type * from './federation.ts';
 export type * from './grants.ts';
 export type * from './mfa.ts';
+export type * from './personal-access-tokens.ts';
 export type * from './rate-limits.ts';
 export type * from './registration.ts';
 export type * from './signing-keys.ts';

@@ -6,6 +6,9 @@ import type { Markup } from './markup.ts';
 /** Account pages that can be a login target, by their name in the query. */
 export const accountPaths = { connections: '/connections', account: '/account' } as const;
 
+/** The page that creates a personal access token. */
+export const PERSONAL_ACCESS_TOKEN_PATH = '/connections/new-token';
+
 export type AccountSection = keyof typeof accountPaths;
 
 /** The login page with the account page as its login target. @param again requires a fresh login even if a session is live */

@@ -221,9 +221,13 @@ footer a { padding: 4px 0; color: var(--quiet); }
 .fields { display: grid; gap: 16px; }
 .field { display: grid; gap: 4px; }
 label { font-size: 13px; font-weight: 600; }
+/* A server with its permissions, on the page that creates an access token. */
+.grants { display: grid; gap: 4px; min-width: 0; padding: 8px 16px; border: 1px solid var(--edge); border-radius: 8px; }
+.grants legend { max-width: 100%; padding: 0 4px; overflow-wrap: anywhere; }
+.pick { display: flex; gap: 8px; align-items: baseline; min-height: 32px; font: inherit; cursor: pointer; }
 .hint { font-size: 13px; color: var(--quiet); }
 .wrong { font-size: 13px; font-weight: 600; color: var(--bad); }
-input:not([type=hidden], [type=checkbox]), select {
+input:not([type=hidden], [type=checkbox], [type=radio]), select {
   width: 100%;
   min-height: 44px;
   padding: 8px 12px;

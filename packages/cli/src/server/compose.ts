@@ -7,7 +7,13 @@ import {
 import { pathOf } from '@portcullis/http';
 import type { FetchDelegate, HttpHandler } from '@portcullis/http/node';
 import { combineProfiles, profileA, resourceMetadataUrls, serverMetadataUrls } from '@portcullis/protocol';
-import { createGuard, type Guard, jwtVerifier } from '@portcullis/resource-server';
+import {
+  combineVerifiers,
+  createGuard,
+  type Guard,
+  jwtVerifier,
+  opaqueTokenVerifier,
+} from '@portcullis/resource-server';
 import { protect } from '@portcullis/resource-server/fetch';
 import { localUpstreamTokens } from '@portcullis/resource-server/upstream';
 import { reasonOf, SettingsError } from '../errors.ts';
@@ -158,7 +164,12 @@ function createGuardOf(
     defaultScopes: defaultScopes ?? Object.keys(scopes),
     ...(hierarchy && { hierarchy }),
     ...(scopesFor && { scopesFor: (operation) => scopesFor.call(application, operation) }),
-    verifier: jwtVerifier({ issuer, jwks: server.jwks, isLive: server.isLive }),
+    verifier: combineVerifiers([
+      jwtVerifier({ issuer, jwks: server.jwks, isLive: server.isLive }),
+      ...(settings.personalAccessTokens
+        ? [opaqueTokenVerifier({ issuer, read: server.readPersonalAccessToken })]
+        : []),
+    ]),
     profiles: servedProfiles(settings),
     events: (event) => log({ ...event }),
   });

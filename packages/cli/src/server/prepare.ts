@@ -114,7 +114,7 @@ export function serverOptions(
   const { name, externalUi, clients, identityProviders, profiles, brand, registration, metadataDocuments } =
     settings;
   const { localAccounts, metadata, outbound, lifetimes, keys, statusLists, rateLimits } = settings;
-  const { acceptNewerRefreshTokens, offerOtherScopes } = settings;
+  const { acceptNewerRefreshTokens, offerOtherScopes, personalAccessTokens } = settings;
   const { privateUseSchemes, auditRetention, auditLevel, resources } = settings;
   return {
     issuer,
@@ -128,6 +128,7 @@ export function serverOptions(
       offerOtherScopes,
       keys,
       statusLists,
+      personalAccessTokens,
       rateLimits,
       privateUseSchemes,
       auditRetention,

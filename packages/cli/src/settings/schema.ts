@@ -237,6 +237,7 @@ export const settingDefinitions: Readonly<Record<SettingName, SettingDefinition>
   acceptNewerRefreshTokens: optionDefinitions.acceptNewerRefreshTokens,
   keys: optionDefinitions.keys,
   statusLists: optionDefinitions.statusLists,
+  personalAccessTokens: optionDefinitions.personalAccessTokens,
   name: { ...optionDefinitions.name, placeholder: 'text' },
   brand: optionDefinitions.brand,
   externalUi: optionDefinitions.externalUi,

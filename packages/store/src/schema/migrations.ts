@@ -63,4 +63,15 @@ export const migrations: readonly Migration[] = [
       ) ${table}`,
     ],
   },
+  {
+    number: 6,
+    name: 'personal access tokens',
+    statements: ({ text, table }) => [
+      `CREATE TABLE personal_access_tokens (
+        grant_id ${text} PRIMARY KEY NOT NULL REFERENCES grants (id) ON DELETE CASCADE,
+        hash ${text} NOT NULL,
+        name ${text} NOT NULL
+      ) ${table}`,
+    ],
+  },
 ];

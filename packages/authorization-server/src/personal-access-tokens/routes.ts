@@ -1,0 +1,103 @@
+/** The page that creates a personal access token: asks for a credential, then for its permissions, and shows the token once. */
+import type { HttpResponse } from '@portcullis/http';
+import type { Parameters } from '@portcullis/protocol';
+import { type AccountRequest, createAccountRoutes } from '../account/account-routes.ts';
+import type { Confirmation } from '../account/confirmation.ts';
+import type { ConfirmedChange } from '../account/confirmation-view.ts';
+import { displayName } from '../display-name.ts';
+import type { Route } from '../http/router.ts';
+import type { PageContext, PageRouter } from '../page-context.ts';
+import type { ResourceDefinition } from '../resource-options.ts';
+import { PERSONAL_ACCESS_TOKEN_PATH } from '../ui/account-tabs.ts';
+import { respondPage } from '../ui/respond-page.ts';
+import type { TextName } from '../ui/texts/texts.ts';
+import { createPersonalAccessToken, type NewPersonalAccessToken } from './personal-access-tokens.ts';
+import { newTokenPage, tokenPage } from './view.ts';
+
+const ADD: ConfirmedChange = {
+  action: PERSONAL_ACCESS_TOKEN_PATH,
+  heading: 'tokens.new',
+  why: 'tokens.what',
+  button: 'passkey.continue',
+};
+
+const DAY = 86_400;
+/** Days that a user can pick, as far as the operator allows them. */
+const DAYS = [7, 30, 90, 365];
+
+export function createPersonalAccessTokenRoutes(
+  pages: PageRouter,
+  confirmation: Confirmation,
+): readonly Route[] {
+  const routes = createAccountRoutes(pages, 'connections', 'own');
+  const choices = daysUpTo(pages.options.lifetimes.personalAccessToken / DAY);
+
+  const show = async (
+    { context, user, parameters }: AccountRequest,
+    proof: string,
+    error: TextName | null = null,
+  ): Promise<HttpResponse> => {
+    const { layout } = context;
+    const page = newTokenPage(layout, {
+      fields: { token: routes.csrfToken(user), proof },
+      resources: await offeredResources(context, user.account.id),
+      days: choices,
+      chosen: parameters,
+      error: error === null ? null : layout.text(error),
+    });
+    return respondPage(page, { status: error === null ? 200 : 400 });
+  };
+
+  return [
+    routes.page(ADD.action, (visit) => confirmation.ask(visit, ADD)),
+
+    routes.form(ADD.action, async (visit) => {
+      const { context, user, parameters } = visit;
+      if (parameters.one('proof') === undefined) {
+        const confirmed = await confirmation.check(visit, ADD);
+        return 'response' in confirmed ? confirmed.response : show(visit, confirmed.proof);
+      }
+      if (!confirmation.isProven(visit, ADD.action)) return confirmation.ask(visit, ADD);
+      const proof = parameters.required('proof');
+      const wanted = readWanted(parameters, await offeredResources(context, user.account.id), choices);
+      if (typeof wanted === 'string') return show(visit, proof, wanted);
+      const created = await createPersonalAccessToken(context, { ...wanted, accountId: user.account.id });
+      if (created === 'too-many') return show(visit, proof, 'tokens.too-many');
+      if (created === 'account-unavailable') return show(visit, proof, 'tokens.not-created');
+      return respondPage(tokenPage(context.layout, { name: wanted.name, ...created }), { script: true });
+    }),
+  ];
+}
+
+/** At least one, even if the operator allows less than the shortest. */
+function daysUpTo(most: number): readonly number[] {
+  const allowed = DAYS.filter((days) => days <= most);
+  return allowed.includes(most) ? allowed : [...allowed, most];
+}
+
+/** Resources where the user picks a workspace are left out: a token has none. */
+async function offeredResources(
+  { options: { resources, workspaces } }: PageContext,
+  accountId: string,
+): Promise<readonly ResourceDefinition[]> {
+  const all = [...resources.values()];
+  const found = await Promise.all(all.map(({ resource }) => workspaces(accountId, resource)));
+  return all.filter((_resource, index) => found[index]?.length === 0);
+}
+
+/** What the form asks for, or the text that says what is missing. Nothing is trusted that the page did not offer. */
+function readWanted(
+  form: Parameters,
+  offered: readonly ResourceDefinition[],
+  choices: readonly number[],
+): Omit<NewPersonalAccessToken, 'accountId'> | TextName {
+  const name = displayName(form.one('name') ?? '');
+  const resource = offered.find((one) => one.resource === form.one('resource'));
+  const days = choices.find((choice) => String(choice) === form.one('days'));
+  if (name === '') return 'tokens.name-missing';
+  if (resource === undefined || days === undefined) return 'tokens.not-created';
+  const defined = Object.keys(resource.scopes);
+  const scopes = defined.filter((scope) => form.one(`scope-${offered.indexOf(resource)}-${scope}`) === 'yes');
+  if (scopes.length === 0 && defined.length > 0) return 'tokens.scope-missing';
+  return { name, resource: resource.resource, scopes, lifetime: Math.floor(days * DAY) };
+}
