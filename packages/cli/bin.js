@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 /**
  * Starts the command. Plain JavaScript that imports nothing newer than Node 18 before it knows the version, so that an older Node is
- * named instead of a SyntaxError. In a clone it runs the sources, whose types are stripped behind the compile cache.
+ * named instead of a SyntaxError. With the condition `portcullis-source` it runs the sources of a clone, whose types are stripped behind the compile cache.
  */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const { engines } = JSON.parse(readFileSync(new URL('package.json', import.meta.url), 'utf8'));
@@ -22,4 +22,12 @@ if (given[0] < needed[0] || (given[0] === needed[0] && given[1] < needed[1])) {
 // read-only, there is no cache.
 const { enableCompileCache } = await import('node:module');
 enableCompileCache(fileURLToPath(new URL('.compile-cache', import.meta.url)));
-await import('#main');
+try {
+  await import('#main');
+} catch (error) {
+  if (existsSync(new URL('dist', import.meta.url)) || error.code !== 'ERR_MODULE_NOT_FOUND') throw error;
+  process.stderr.write(
+    'portcullis: this clone is not built: run npm run -s portcullis -- with the same arguments\n',
+  );
+  process.exit(1);
+}

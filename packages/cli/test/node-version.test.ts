@@ -1,7 +1,8 @@
 /** The Node that each package needs, and what the command says on an older one. */
 import { spawnSync } from 'node:child_process';
 import crypto from 'node:crypto';
-import { globSync, readFileSync } from 'node:fs';
+import { cpSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createAuthorizationServer } from '@portcullis/authorization-server';
@@ -18,6 +19,19 @@ function runAs(version: string) {
   const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
   return { status, stdout, stderr };
 }
+
+it('the command of a clone that is not built says how to run it', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'portcullis-clone-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  for (const file of ['bin.js', 'package.json']) cpSync(join(root, 'packages/cli', file), join(folder, file));
+  const { status, stderr } = spawnSync(process.execPath, [join(folder, 'bin.js'), 'up'], {
+    encoding: 'utf8',
+  });
+  expect([status, stderr]).toEqual([
+    1,
+    'portcullis: this clone is not built: run npm run -s portcullis -- with the same arguments\n',
+  ]);
+});
 
 describe('an older Node', () => {
   it.each(['18.20.8', '20.20.2', '22.23.3', '24.6.1'])(
@@ -50,7 +64,7 @@ describe('an older Node', () => {
   it('the start of the command imports nothing by name that an older Node lacks', () => {
     const imports = readFileSync(main, 'utf8').matchAll(/^import .*$/gm);
     expect(Array.from(imports, ([line]) => line)).toEqual([
-      "import { readFileSync } from 'node:fs';",
+      "import { existsSync, readFileSync } from 'node:fs';",
       "import { fileURLToPath } from 'node:url';",
     ]);
   });

@@ -98,9 +98,31 @@ const schema = z.object({
   software_version: z.exactOptional(short),
   software_statement: z.exactOptional(z.string()),
   dpop_bound_access_tokens: z.exactOptional(z.boolean()),
+  tls_client_certificate_bound_access_tokens: z.exactOptional(z.boolean()),
+  require_pushed_authorization_requests: z.exactOptional(z.boolean()),
+  require_signed_request_object: z.exactOptional(z.boolean()),
+  request_object_signing_alg: z.exactOptional(z.string().max(100)),
 });
 
-type Requested = Omit<z.infer<typeof schema>, 'software_statement' | 'dpop_bound_access_tokens'>;
+type Document = z.infer<typeof schema>;
+
+type Requested = Omit<Document, 'software_statement' | ProtectionMember>;
+
+/** Members by which a client demands protection that this server does not offer; dropping one would be a silent downgrade. */
+const UNAVAILABLE_PROTECTION = {
+  /** @see RFC 9449 §5.2 */
+  dpop_bound_access_tokens: 'this server issues no DPoP-bound tokens',
+  /** @see RFC 8705 §3.4 */
+  tls_client_certificate_bound_access_tokens: 'this server issues no certificate-bound tokens',
+  /** @see RFC 9126 §6 */
+  require_pushed_authorization_requests: 'this server accepts no pushed authorization requests',
+  /** @see RFC 9101 §10.5 */
+  require_signed_request_object: 'this server accepts no request objects',
+  /** @see RFC 9101 §10.2 */
+  request_object_signing_alg: 'this server accepts no request objects',
+} as const;
+
+type ProtectionMember = keyof typeof UNAVAILABLE_PROTECTION;
 
 /**
  * Validates and completes client metadata. Unknown members are dropped, empty ones count as absent. A redirect URI
@@ -111,18 +133,9 @@ type Requested = Omit<z.infer<typeof schema>, 'software_statement' | 'dpop_bound
  * @see RFC 7591 §2 and §3.2.2
  */
 export function readClientMetadata(json: unknown, policy: RegistrationPolicy): ClientMetadata {
-  const {
-    software_statement: statement,
-    dpop_bound_access_tokens: isBound,
-    ...requested
-  } = readRequested(json);
+  const { software_statement: statement, ...document } = readRequested(json);
   if (statement !== undefined) throw softwareStatementError(statement);
-  // Tokens that are not bound would be a silent downgrade. @see RFC 9449 §5.2
-  if (isBound === true) {
-    throw invalid(
-      'dpop_bound_access_tokens: this server issues no DPoP-bound tokens; leave it out or send false',
-    );
-  }
+  const requested = checkProtection(document);
   const grantTypes = checkGrantTypes(requested, policy);
   const redirectUris = checkRedirectUris(requested, grantTypes, policy);
   const method = checkMethod(requested, grantTypes, policy);
@@ -143,8 +156,25 @@ export function readClientMetadata(json: unknown, policy: RegistrationPolicy): C
   };
 }
 
-function readRequested(json: unknown): z.infer<typeof schema> {
-  const reading = readDocument<z.infer<typeof schema>>(schema, withoutEmpty(json));
+/** Rejects a client that demands protection this server does not offer. `false` demands nothing. */
+function checkProtection(document: Omit<Document, 'software_statement'>): Requested {
+  const {
+    dpop_bound_access_tokens: _dpop,
+    tls_client_certificate_bound_access_tokens: _certificate,
+    require_pushed_authorization_requests: _pushed,
+    require_signed_request_object: _signed,
+    request_object_signing_alg: _algorithm,
+    ...requested
+  } = document;
+  for (const [member, reason] of Object.entries(UNAVAILABLE_PROTECTION)) {
+    const value = document[member as ProtectionMember];
+    if (value !== undefined && value !== false) throw invalid(`${member}: ${reason}; leave it out`);
+  }
+  return requested;
+}
+
+function readRequested(json: unknown): Document {
+  const reading = readDocument<Document>(schema, withoutEmpty(json));
   const issues = 'issues' in reading ? reading.issues : translatedIssues(json);
   if (issues.length === 0 && 'document' in reading) return reading.document;
   const aboutRedirects = issues.every((issue) => issue.startsWith('redirect_uris'));

@@ -21,8 +21,8 @@ const LARGEST = 5 * 1024;
 /** At most a day, so that a client can withdraw something; five minutes without cache headers. */
 const FRESHNESS: FreshnessPolicy = { maxAge: 86_400, defaultAge: 300 };
 
-/** Seconds for which the last good copy is used while its host fails. */
-const LAST_GOOD_FOR = 7 * 86_400;
+/** Seconds after its fetch for which the last good copy is used while its host fails: no document outlives its withdrawal by more. */
+const LAST_GOOD_FOR = 86_400;
 
 /** Failed fetches that each process remembers. */
 const REMEMBERED_FAILURES = 1000;
