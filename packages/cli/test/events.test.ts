@@ -237,3 +237,15 @@ describe('/metrics', () => {
     expect(metrics.expose().match(/^portcullis_events_total/gm)).toHaveLength(1000);
   });
 });
+
+it('the event loop lag is that since the last scrape, so a stall is visible once', async () => {
+  const metrics = createMetrics(null, () => 0);
+  const scrape = () => Number(/^nodejs_eventloop_lag_p99_seconds (\S+)$/m.exec(metrics.expose())?.[1]);
+  await expect.poll(scrape).toBeGreaterThan(0);
+  const until = performance.now() + 300;
+  while (performance.now() < until);
+  // The timer that measures comes first.
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect(scrape()).toBeGreaterThan(0.2);
+  await expect.poll(scrape).toBeLessThan(0.2);
+});

@@ -69,8 +69,11 @@ export function createMetrics(applicationPath: string | null, droppedLines: () =
         return { fetch: async (request) => noteResponse(await response.fetch(request)) };
       });
     },
-    expose: () =>
-      [
+    expose: () => {
+      const lag = delay.percentile(99) / 1e9;
+      // Since the last scrape: one stall at startup would hide all later ones.
+      delay.reset();
+      return [
         ...family('portcullis_events_total', 'counter', 'Events, by type.', valuesOf(events)),
         ...family(
           'portcullis_http_responses_total',
@@ -98,11 +101,12 @@ export function createMetrics(applicationPath: string | null, droppedLines: () =
         ...gauge('process_uptime_seconds', 'Uptime of the process.', process.uptime()),
         ...gauge(
           'nodejs_eventloop_lag_p99_seconds',
-          'Event loop lag, 99th percentile.',
-          delay.percentile(99) / 1e9,
+          'Event loop lag since the last scrape, 99th percentile.',
+          lag,
         ),
         '',
-      ].join('\n'),
+      ].join('\n');
+    },
   };
 }
 
