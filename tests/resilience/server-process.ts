@@ -17,11 +17,12 @@ const server = await createAuthorizationServer({
   clients: CLIENTS,
   statusLists: more.includes('lists'),
   clock: () => Math.floor(Date.now() / 1000) + skew,
-  // Hundreds of clients register from this computer, and few users send many requests.
+  // Hundreds of clients register from this computer, and few users and sessions send many requests.
   auditLevel: 'full',
   rateLimits: {
     registrations: { burst: 100_000, perMinute: 100_000 },
     authorizations: { burst: 100_000, perMinute: 100_000 },
+    refreshes: { burst: 100_000, perMinute: 100_000 },
   },
   // A busy machine must not look like an expired request.
   lifetimes: { code: 300 },

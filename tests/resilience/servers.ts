@@ -45,19 +45,17 @@ export async function startProcess(
     errors += String(chunk);
   });
   atEnd(() => end(child, 'SIGKILL').then(() => undefined));
-  const [line] = await Promise.race([
-    once(createInterface(stdout), 'line'),
-    once(child, 'exit').then(([code]) => Promise.reject(new Error(`it ended with ${code}: ${errors}`))),
-  ]);
+  const gone = once(child, 'exit').then(([code]) =>
+    Promise.reject(new Error(`it ended with ${code}: ${errors}`)),
+  );
+  gone.catch(() => {});
+  const [line] = await Promise.race([once(createInterface(stdout), 'line'), gone]);
   return {
     port: Number(String(line).replace('ready ', '')),
     pid: child.pid ?? 0,
     async present(tokens) {
       child.send([...tokens]);
-      const [outcomes] = await Promise.race([
-        once(child, 'message'),
-        once(child, 'exit').then(() => Promise.reject(new Error(`it ended: ${errors}`))),
-      ]);
+      const [outcomes] = await Promise.race([once(child, 'message'), gone]);
       return outcomes as readonly string[];
     },
     kill: () => end(child, 'SIGKILL').then(() => undefined),

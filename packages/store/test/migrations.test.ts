@@ -255,6 +255,24 @@ describe('migrations of a PostgreSQL database in use', () => {
     expect(await queryPostgres(location, VALID)).toEqual([{ is_valid: true }]);
   });
 
+  it('builds an index for longer than the statement timeout of the role or database allows', async () => {
+    const location = await filled();
+    const database = new URL(location).pathname.slice(1);
+    await queryPostgres(location, `ALTER DATABASE ${database} SET statement_timeout = 200`);
+    const writer = await connectPostgres(location);
+    await writer.query("BEGIN; UPDATE grants SET last_used_at = 1 WHERE id = 'grant_1'");
+    const upgrade = upgradePostgres(location, [...migrations, indexed]);
+    // Rejected by the time that it is awaited, if at all.
+    upgrade.catch(() => {});
+    const old = `SELECT 1 AS one FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'CREATE INDEX%'
+      AND now() - query_start > interval '400 ms'`;
+    await expect.poll(() => Promise.race([upgrade, queryPostgres(location, old)])).toEqual([{ one: 1 }]);
+    await writer.query('COMMIT');
+    await upgrade;
+    await writer.end();
+    expect(await queryPostgres(location, VALID)).toEqual([{ is_valid: true }]);
+  });
+
   const VALID = `SELECT indisvalid AS is_valid FROM pg_index WHERE indexrelid = to_regclass('grants_by_label')`;
 
   it('builds an index once more whose build was interrupted, and once when processes race', async () => {

@@ -98,8 +98,11 @@ async function buildIndexes(client: Client, migration: IndexMigration): Promise<
       [name],
     );
     if (rows[0]?.is_valid === true) continue;
+    // The role or database may have one, which suits requests.
+    await client.query('SET statement_timeout = 0');
     if (rows[0] !== undefined) await client.query(`DROP INDEX CONCURRENTLY ${name}`);
     await client.query(`CREATE INDEX CONCURRENTLY ${name} ON ${on}`);
+    await client.query('RESET statement_timeout');
   }
   await runOn(client, recordMigration(postgresDialect, now(), migration));
 }
