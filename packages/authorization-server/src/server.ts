@@ -108,7 +108,10 @@ export async function createAuthorizationServer<S extends CoreStore>(
   const initial = createServerContext(options);
   const { store, clock } = initial;
   const { auditRetention, auditLevel, issuer } = initial.options;
-  const auditLog = auditRetention === false ? null : createAuditLog(store, auditRetention, clock, auditLevel);
+  const auditLog =
+    auditRetention === false
+      ? null
+      : createAuditLog(store, auditRetention, clock, auditLevel, initial.events);
   const correlation = createEventCorrelation(clock);
   const revocationTrigger = createRevocationTrigger();
   const events = withCorrelation(revocationTrigger.watch(createSink(auditLog, initial.events)), correlation);

@@ -6,8 +6,9 @@ import { fileURLToPath } from 'node:url';
 import { respondJson } from '@portcullis/http';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Portcullis, startPortcullis } from '../../../tests/support/portcullis.ts';
-import { createMetrics } from '../src/server/metrics.ts';
-import { createMetricsHandler } from '../src/server/metrics-handler.ts';
+import { createDatabaseMetrics } from '../src/server/metrics/database-metrics.ts';
+import { createMetrics } from '../src/server/metrics/metrics.ts';
+import { createMetricsHandler } from '../src/server/metrics/metrics-handler.ts';
 import { respondNotFound } from '../src/server/path-handler.ts';
 import { runHere } from './support/in-process.ts';
 
@@ -140,7 +141,9 @@ describe('/metrics', () => {
       /^portcullis_events_total\{type="request\.rejected",error="invalid_client",endpoint="\/token"\} [1-9]/m,
     );
     expect(text).toMatch(/^portcullis_http_responses_total\{path="\/token",status="401"\} [1-9]/m);
-    expect(text).toMatch(/^portcullis_http_duration_seconds_bucket\{path="\/token",le="\+Inf"\} [1-9]/m);
+    expect(text).toMatch(
+      /^portcullis_http_response_duration_seconds_bucket\{path="\/token",le="\+Inf"\} [1-9]/m,
+    );
     expect(text).toMatch(/^process_resident_memory_bytes \d+$/m);
     for (const line of text.trimEnd().split('\n')) {
       expect(line).toMatch(/^(?:# (?:HELP|TYPE) \w+ .+|\w+(?:\{\w+="[^"]*"(?:,\w+="[^"]*")*\})? [\d.e+-]+)$/);
@@ -177,7 +180,7 @@ describe('/metrics', () => {
     issuer = url.startsWith('https:') ? ELSEWHERE : HERE,
   ) =>
     createMetricsHandler(
-      createMetrics('/mcp', () => 0),
+      createMetrics('/mcp', () => 0, createDatabaseMetrics()),
       token,
       issuer,
     )(new Request(url, { headers: { host: new URL(url).host, ...headers } }), { security });
@@ -217,7 +220,7 @@ describe('/metrics', () => {
   });
 
   it('/metrics labels known paths and counts all others together', async () => {
-    const metrics = createMetrics('/mcp', () => 0);
+    const metrics = createMetrics('/mcp', () => 0, createDatabaseMetrics());
     const answer = metrics.measure(async () => respondJson({}));
     for (const path of ['/token', '/mcp/x', '/status-lists/3', '/.well-known/x', '/a', '/b'])
       await answer(new Request(`${HERE}${path}`), { security: 'loopback' });
@@ -232,14 +235,14 @@ describe('/metrics', () => {
   });
 
   it('/metrics bounds the number of its series', () => {
-    const metrics = createMetrics('/mcp', () => 0);
+    const metrics = createMetrics('/mcp', () => 0, createDatabaseMetrics());
     for (let count = 0; count < 5000; count++) metrics.count({ type: 'x', error: `e${count}` });
     expect(metrics.expose().match(/^portcullis_events_total/gm)).toHaveLength(1000);
   });
 });
 
 it('the event loop lag is that since the last scrape, so a stall is visible once', async () => {
-  const metrics = createMetrics(null, () => 0);
+  const metrics = createMetrics(null, () => 0, createDatabaseMetrics());
   const scrape = () => Number(/^nodejs_eventloop_lag_p99_seconds (\S+)$/m.exec(metrics.expose())?.[1]);
   await new Promise((resolve) => setTimeout(resolve, 50));
   const until = performance.now() + 300;

@@ -51,6 +51,17 @@ export interface Database {
   close(): Promise<void>;
 }
 
+/** How busy the connections of this process are. The store keeps it current; all zero with SQLite, which has one connection. */
+export interface PoolStatistics {
+  /** Connections in use. */
+  busy: number;
+  /** Operations that wait for a connection. */
+  waiting: number;
+  /** Operations that have got a connection since the start, and the seconds they waited for it altogether. */
+  waits: number;
+  waitSeconds: number;
+}
+
 /** A store cannot be opened. The message tells the operator what to do, without naming a setting. */
 export class StoreError extends Error {
   /** `StoreError`. */

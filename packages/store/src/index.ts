@@ -1,6 +1,6 @@
 /** Storage for the authorization server in SQLite or PostgreSQL: `openStore`. */
 import type { AuthorizationStore } from '@portcullis/authorization-server/store';
-import { StoreError } from './database.ts';
+import { type PoolStatistics, StoreError } from './database.ts';
 import { createStore } from './store.ts';
 
 /** Options of `openStore`. */
@@ -9,6 +9,8 @@ export interface StoreOptions {
   readonly busyTimeout?: number;
   /** The most PostgreSQL connections that this process opens. 10 by default. */
   readonly poolSize?: number;
+  /** Kept current by the store. */
+  readonly poolStatistics?: PoolStatistics;
 }
 
 /**
@@ -20,12 +22,12 @@ export interface StoreOptions {
  */
 export async function openStore(
   location: string,
-  { busyTimeout = 5, poolSize: connections = 10 }: StoreOptions = {},
+  { busyTimeout = 5, poolSize: connections = 10, poolStatistics }: StoreOptions = {},
 ): Promise<AuthorizationStore> {
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//iu.exec(location)?.[1]?.toLowerCase();
   if (scheme === 'postgres' || scheme === 'postgresql') {
     const { openPostgres } = await import('./postgres/open.ts');
-    return createStore(await openPostgres(location, busyTimeout, connections));
+    return createStore(await openPostgres(location, busyTimeout, connections, poolStatistics));
   }
   if (scheme !== undefined || location === '') {
     throw new StoreError('The location of the database must be a file path, :memory: or a postgres:// URL.');
@@ -34,5 +36,5 @@ export async function openStore(
   return createStore(await openSqlite(location, busyTimeout));
 }
 
-export { StoreError } from './database.ts';
+export { type PoolStatistics, StoreError } from './database.ts';
 export { inspectSchema, type SchemaState } from './inspect-schema.ts';

@@ -48,12 +48,14 @@ function isRoutine({ type, transactionId }: AuthorizationEvent): boolean {
  * Creates an audit log that writes to a store; events expire after the retention.
  * @param retention seconds
  * @param clock epoch seconds
+ * @param report receives `audit.dropped`, once that is stored
  */
 export function createAuditLog(
   store: AuditStore,
   retention: number,
   clock: () => number,
   level: AuditLevel = 'summary',
+  report: EventSink = () => {},
 ): AuditLog {
   const allowed = createTokenBuckets(WRITTEN, clock);
   let queue: AuditEventRecord[] = [];
@@ -117,6 +119,7 @@ export function createAuditLog(
     try {
       await store.appendEvents(batch);
       dropped -= reported;
+      if (reported > 0) report({ type: 'audit.dropped', count: reported });
       const written = new Set(batch);
       queue = queue.filter((event) => !written.has(event));
       return true;

@@ -20,7 +20,8 @@ import { reasonOf, SettingsError } from '../errors.ts';
 import type { Settings } from '../settings/schema.ts';
 import type { ProtectedApplication, RunningApplication } from './application.ts';
 import { eventSink, type Log } from './log.ts';
-import { createMetrics, type Metrics } from './metrics.ts';
+import type { DatabaseMetrics } from './metrics/database-metrics.ts';
+import { createMetrics, type Metrics } from './metrics/metrics.ts';
 import type { PathHandler } from './path-handler.ts';
 import { type Prepared, serverOptions } from './prepare.ts';
 import { type ProtectedServer, protectedServers, resourceOf } from './protected-servers.ts';
@@ -38,6 +39,7 @@ export interface Parts {
   readonly log: Log;
   /** How many log lines were dropped since the start. */
   readonly droppedLines: () => number;
+  readonly databaseMetrics: DatabaseMetrics;
 }
 
 /** Everything composed, ready to serve requests. */
@@ -55,7 +57,7 @@ export interface Composition {
 /** @throws SettingsError naming the settings */
 export async function compose(given: Parts): Promise<Composition> {
   const { settings, application } = given.prepared;
-  const metrics = createMetrics(application?.path ?? null, given.droppedLines);
+  const metrics = createMetrics(application?.path ?? null, given.droppedLines, given.databaseMetrics);
   const parts = { ...given, log: counted(given.log, metrics) };
   const servers = protectedServers(given.prepared, given.issuer);
   const authorizationServer = await createServer(parts);

@@ -11,12 +11,13 @@ import { createLineBatch } from './line-batch.ts';
 import { createLog, type Log } from './log.ts';
 import { createLogOutput, survive } from './log-output.ts';
 import { findMasterKey, findPreviousKeys, keyFileOf } from './master-key.ts';
+import { createDatabaseMetrics } from './metrics/database-metrics.ts';
 import type { Prepared } from './prepare.ts';
 import { type RunningServer, writeRunFile } from './run-file.ts';
 import { checkSelf } from './self-check.ts';
 import { type Callback, type FirstAccount, startupBanner } from './startup-banner.ts';
 import { locationOf, openStorage } from './storage.ts';
-import { type SweepProgress, startSweeping } from './sweep-expired.ts';
+import { startSweeping } from './sweep-expired.ts';
 import { readCertificate, secure, watchCertificate } from './transport.ts';
 
 export interface Running {
@@ -55,10 +56,11 @@ export async function start(prepared: Prepared, processContext: ProcessContext):
     opened.defer(watchCertificate(settings, processContext.folder, certificate, listener, log));
   }
 
-  const storage = await openStorage(settings, processContext.folder, nameOf);
+  const databaseMetrics = createDatabaseMetrics();
+  const opening = await openStorage(settings, processContext.folder, nameOf, databaseMetrics.pool);
+  const storage = { ...opening, store: databaseMetrics.measure(opening.store) };
   opened.defer(() => storage.store.close());
-  const sweeps: SweepProgress = { deleted: 0, caughtUpAt: Math.floor(Date.now() / 1000) };
-  opened.defer(startSweeping(storage.store, log, sweeps));
+  opened.defer(startSweeping(opening.store, log, databaseMetrics.sweeps));
   const key = await findMasterKey(settings, processContext, storage.store, nameOf);
   if (key.warning !== null) processContext.complain(key.warning);
 
@@ -73,6 +75,7 @@ export async function start(prepared: Prepared, processContext: ProcessContext):
     storage,
     log,
     droppedLines: output.dropped,
+    databaseMetrics,
   };
   const composition = await compose(parts);
   opened.defer(() => composition.close());

@@ -1,7 +1,7 @@
 /** Opens the store of the authorization server and the data folder of the application. */
 import { dirname, resolve } from 'node:path';
 import type { AuthorizationStore } from '@portcullis/authorization-server/store';
-import { inspectSchema, openStore, type SchemaState } from '@portcullis/store';
+import { inspectSchema, openStore, type PoolStatistics, type SchemaState } from '@portcullis/store';
 import { reasonOf, SettingsError } from '../errors.ts';
 import type { Settings } from '../settings/schema.ts';
 import { type NameOf, titleOf } from '../settings/schema.ts';
@@ -22,10 +22,15 @@ export interface Storage {
  * Opens the store and creates missing folders.
  * @throws SettingsError naming the setting
  */
-export async function openStorage(settings: Settings, folder: string, nameOf: NameOf): Promise<Storage> {
+export async function openStorage(
+  settings: Settings,
+  folder: string,
+  nameOf: NameOf,
+  poolStatistics?: PoolStatistics,
+): Promise<Storage> {
   const { path, place, isServer, isFile } = locate(settings, folder);
   const dataFolder = isFile ? dirname(path) : isServer ? resolve(folder, DEFAULT_FOLDER) : null;
-  const store = await openLocated({ path, place, folder: dataFolder }, settings, nameOf);
+  const store = await openLocated({ path, place, folder: dataFolder }, settings, nameOf, poolStatistics);
   return { store, dataFolder, place };
 }
 
@@ -42,13 +47,14 @@ async function openLocated(
   { path, place, folder }: { readonly path: string; readonly place: string; readonly folder: string | null },
   { databaseTimeout: busyTimeout, databasePoolSize: poolSize }: Settings,
   nameOf: NameOf,
+  poolStatistics?: PoolStatistics,
 ): Promise<AuthorizationStore> {
   try {
     if (folder !== null) {
       await createFolder(folder);
       await checkFolderWriters(folder);
     }
-    return await openStore(path, { busyTimeout, poolSize });
+    return await openStore(path, { busyTimeout, poolSize, ...(poolStatistics && { poolStatistics }) });
   } catch (cause) {
     throw new SettingsError([`${nameOf('database')} is ${place}, which cannot be used: ${reasonOf(cause)}`], {
       cause,

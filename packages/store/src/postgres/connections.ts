@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PoolClient, PoolConfig, Pool as PostgresPool, QueryConfig, QueryResult } from 'pg';
 import { Pool } from 'pg';
+import type { PoolStatistics } from '../database.ts';
 
 /** Runs a query on one connection. @throws Error when there is no result in time */
 export type RunQuery = (query: QueryConfig | string) => Promise<QueryResult>;
@@ -20,13 +21,19 @@ const CANCEL_INTERVAL = 1_000;
 const MOST_ABANDONED = 300_000;
 
 /** @param timeout milliseconds to wait for a connection, and for a result */
-export function createConnections(config: PoolConfig, timeout: number): Connections {
+export function createConnections(
+  config: PoolConfig,
+  timeout: number,
+  statistics: PoolStatistics = { busy: 0, waiting: 0, waits: 0, waitSeconds: 0 },
+): Connections {
   const pool = new Pool({ ...config, onConnect: (client) => limitSession(client as PoolClient, timeout) });
   // An idle connection was lost. The pool has dropped it; unhandled, the event would end the process.
   pool.on('error', () => {});
   // A connection may be lost between two uses: for that moment it has no other listener.
   pool.on('connect', (client) => client.on('error', () => {}));
-  const acquire = createAcquire(pool);
+  const acquire = countWaits(createAcquire(pool), statistics);
+  pool.on('acquire', () => (statistics.busy += 1));
+  pool.on('release', () => (statistics.busy -= 1));
   const closing = new AbortController();
 
   return {
@@ -80,6 +87,20 @@ function limitTime<T>(result: Promise<T>, timeout: number, onTimeout: () => void
     }, timeout);
     result.then(resolve, reject).finally(() => clearTimeout(timer));
   });
+}
+
+function countWaits(acquire: () => Promise<PoolClient>, statistics: PoolStatistics) {
+  return async (): Promise<PoolClient> => {
+    const start = performance.now();
+    statistics.waiting += 1;
+    try {
+      return await acquire();
+    } finally {
+      statistics.waiting -= 1;
+      statistics.waits += 1;
+      statistics.waitSeconds += (performance.now() - start) / 1000;
+    }
+  };
 }
 
 /**

@@ -1,6 +1,6 @@
 /** Opens a PostgreSQL database and migrates its schema. */
 import { Client, type ClientConfig, types } from 'pg';
-import { type Database, StoreError } from '../database.ts';
+import { type Database, type PoolStatistics, StoreError } from '../database.ts';
 import { createConnections } from './connections.ts';
 import { migratePostgres } from './migrate-postgres.ts';
 import { createPostgresDatabase } from './postgres-database.ts';
@@ -16,6 +16,7 @@ export async function openPostgres(
   location: string,
   busyTimeout: number,
   poolSize: number,
+  statistics?: PoolStatistics,
 ): Promise<Database> {
   const config: ClientConfig = {
     connectionString: location,
@@ -31,7 +32,7 @@ export async function openPostgres(
   });
   if (!isPrepared) process.emitWarning(WITHOUT_PREPARED_STATEMENTS);
   const pool = { ...config, max: poolSize, idleTimeoutMillis: 60_000, allowExitOnIdle: true };
-  return createPostgresDatabase(createConnections(pool, busyTimeout * 1000), isPrepared);
+  return createPostgresDatabase(createConnections(pool, busyTimeout * 1000, statistics), isPrepared);
 }
 
 const WITHOUT_PREPARED_STATEMENTS =

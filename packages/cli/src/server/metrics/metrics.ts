@@ -1,9 +1,11 @@
 /** Prometheus metrics: events, HTTP responses and durations, and the state of the process. */
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { pathOf } from '@portcullis/http';
 import type { HttpHandler } from '@portcullis/http/node';
-import type { LogEvent } from './log.ts';
-import { type Distribution, family, gauge, histogram, labelsOf } from './prometheus-exposition.ts';
+import type { LogEvent } from '../log.ts';
+import type { DatabaseMetrics } from './database-metrics.ts';
+import { createDurations, type Durations } from './durations.ts';
+import { createProcessMetrics } from './process-metrics.ts';
+import { counter, type Distribution, family, gauge, histogram, labelsOf } from './prometheus-exposition.ts';
 
 export interface Metrics {
   /** Counts an event. */
@@ -15,7 +17,7 @@ export interface Metrics {
 }
 
 /** Upper bounds of the duration buckets, in seconds. */
-const BUCKET_BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
+const BUCKET_BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 7.5, 10];
 
 /** Paths with their own label; all others share one, so that requests cannot create series. */
 const PATHS = ['/authorize', '/token', '/register', '/revoke', '/introspect', '/jwks', '/login', '/consent'];
@@ -23,10 +25,7 @@ const PATHS = ['/authorize', '/token', '/register', '/revoke', '/introspect', '/
 /** Statistics of the responses at a path. */
 interface PathStatistics {
   readonly statuses: Map<number, number>;
-  /** By duration bucket. */
-  readonly counts: number[];
-  /** Seconds. */
-  sum: number;
+  readonly durations: Durations;
 }
 
 type StatisticsByPath = Map<string, PathStatistics>;
@@ -34,12 +33,18 @@ type StatisticsByPath = Map<string, PathStatistics>;
 /**
  * @param applicationPath `null` if no application runs in this process
  * @param droppedLines how many log lines were dropped since the start
+ * @param database metrics of the database
  */
-export function createMetrics(applicationPath: string | null, droppedLines: () => number): Metrics {
+export function createMetrics(
+  applicationPath: string | null,
+  droppedLines: () => number,
+  database: Pick<DatabaseMetrics, 'expose'>,
+): Metrics {
   const events: Series = new Map();
   const statistics: StatisticsByPath = new Map();
-  const delay = monitorEventLoopDelay({ resolution: 20 });
-  delay.enable();
+  const exposeProcess = createProcessMetrics();
+  let droppedEvents = 0;
+  let inFlight = 0;
 
   const nameOf = (path: string) => {
     if (applicationPath !== null && (path === applicationPath || path.startsWith(`${applicationPath}/`)))
@@ -50,7 +55,8 @@ export function createMetrics(applicationPath: string | null, droppedLines: () =
   };
 
   return {
-    count({ type, error, endpoint }) {
+    count({ type, error, endpoint, count }) {
+      if (type === 'audit.dropped') droppedEvents += Number(count);
       // Most events have only a type, so no new string is built.
       const name = error === undefined && endpoint === undefined ? type : `${type}\n${error}\n${endpoint}`;
       increment(events, name, () =>
@@ -60,20 +66,26 @@ export function createMetrics(applicationPath: string | null, droppedLines: () =
     measure: (handler) => (request, connection) => {
       const start = performance.now();
       const path = nameOf(pathOf(request));
+      inFlight += 1;
+      const noteEnd = (status: number | null) => {
+        inFlight -= 1;
+        if (status !== null) recordResponse(statistics, path, status, (performance.now() - start) / 1000);
+      };
+      const noteFailure = (error: unknown): never => {
+        noteEnd(null);
+        throw error;
+      };
       const noteResponse = <A extends { readonly status: number }>(response: A): A => {
-        recordResponse(statistics, path, response.status, (performance.now() - start) / 1000);
+        noteEnd(response.status);
         return response;
       };
       return handler(request, connection).then((response) => {
         if (!('fetch' in response)) return noteResponse(response);
-        return { fetch: async (request) => noteResponse(await response.fetch(request)) };
-      });
+        return { fetch: (request) => response.fetch(request).then(noteResponse, noteFailure) };
+      }, noteFailure);
     },
-    expose: () => {
-      const lag = delay.percentile(99) / 1e9;
-      // Since the last scrape: one stall at startup would hide all later ones.
-      delay.reset();
-      return [
+    expose: () =>
+      [
         ...family('portcullis_events_total', 'counter', 'Events, by type.', valuesOf(events)),
         ...family(
           'portcullis_http_responses_total',
@@ -82,31 +94,26 @@ export function createMetrics(applicationPath: string | null, droppedLines: () =
           statusesOf(statistics),
         ),
         ...histogram(
-          'portcullis_http_duration_seconds',
-          'HTTP response time, by path.',
+          'portcullis_http_response_duration_seconds',
+          'Time to respond, by path.',
           BUCKET_BOUNDS,
           durationsOf(statistics),
         ),
-        ...family(
+        ...gauge('portcullis_http_requests_in_flight', 'Requests without a response yet.', inFlight),
+        ...counter(
           'portcullis_log_lines_dropped_total',
-          'counter',
           'Log lines that could not be written.',
-          new Map([['', droppedLines()]]),
+          droppedLines(),
         ),
-        ...gauge(
-          'process_resident_memory_bytes',
-          'Resident memory of the process.',
-          process.memoryUsage.rss(),
+        ...counter(
+          'portcullis_audit_events_dropped_total',
+          'Events missing in the audit log of the database.',
+          droppedEvents,
         ),
-        ...gauge('process_uptime_seconds', 'Uptime of the process.', process.uptime()),
-        ...gauge(
-          'nodejs_eventloop_lag_p99_seconds',
-          'Event loop lag since the last scrape, 99th percentile.',
-          lag,
-        ),
+        ...database.expose(),
+        ...exposeProcess(),
         '',
-      ].join('\n');
-    },
+      ].join('\n'),
   };
 }
 
@@ -133,18 +140,11 @@ function valuesOf(series: Series): ReadonlyMap<string, number> {
 function recordResponse(statistics: StatisticsByPath, path: string, status: number, seconds: number): void {
   let found = statistics.get(path);
   if (found === undefined) {
-    found = {
-      statuses: new Map(),
-      counts: Array.from({ length: BUCKET_BOUNDS.length + 1 }, () => 0),
-      sum: 0,
-    };
+    found = { statuses: new Map(), durations: createDurations(BUCKET_BOUNDS) };
     statistics.set(path, found);
   }
   found.statuses.set(status, (found.statuses.get(status) ?? 0) + 1);
-  const index = BUCKET_BOUNDS.findIndex((bound) => seconds <= bound);
-  const place = index === -1 ? BUCKET_BOUNDS.length : index;
-  found.counts[place] = (found.counts[place] ?? 0) + 1;
-  found.sum += seconds;
+  found.durations.record(seconds);
 }
 
 function statusesOf(statistics: StatisticsByPath): ReadonlyMap<string, number> {
@@ -158,5 +158,5 @@ function statusesOf(statistics: StatisticsByPath): ReadonlyMap<string, number> {
 }
 
 function durationsOf(statistics: StatisticsByPath): readonly Distribution[] {
-  return [...statistics].map(([path, { counts, sum }]) => ({ labels: { path }, counts, sum }));
+  return [...statistics].map(([path, { durations }]) => ({ labels: { path }, ...durations }));
 }

@@ -34,6 +34,11 @@ export function family(
   ];
 }
 
+/** Formats a counter without labels. */
+export function counter(name: string, help: string, value: number): string[] {
+  return family(name, 'counter', help, new Map([['', value]]));
+}
+
 /** Formats a gauge. */
 export function gauge(name: string, help: string, value: number): string[] {
   return family(name, 'gauge', help, new Map([['', value]]));
@@ -48,11 +53,12 @@ export function histogram(
 ): string[] {
   const lines = distributions.flatMap(({ labels, counts, sum }) => {
     let below = 0;
+    const own = Object.keys(labels).length === 0 ? '' : labelsOf(labels);
     const buckets = [...bounds.map(String), '+Inf'].map((le, index) => {
       below += counts[index] ?? 0;
       return `${name}_bucket${labelsOf({ ...labels, le })} ${below}`;
     });
-    return [...buckets, `${name}_sum${labelsOf(labels)} ${sum}`, `${name}_count${labelsOf(labels)} ${below}`];
+    return [...buckets, `${name}_sum${own} ${sum}`, `${name}_count${own} ${below}`];
   });
   return [`# HELP ${name} ${help}`, `# TYPE ${name} histogram`, ...lines];
 }

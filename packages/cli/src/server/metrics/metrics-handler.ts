@@ -2,8 +2,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { type HttpRequest, respond } from '@portcullis/http';
 import { isLoopbackHost } from '@portcullis/protocol';
+import { type PathHandler, respondNotFound } from '../path-handler.ts';
 import type { Metrics } from './metrics.ts';
-import { type PathHandler, respondNotFound } from './path-handler.ts';
 
 /**
  * @param token `null`: only requests from this computer to its own name are allowed, and none if the issuer is public: a proxy or

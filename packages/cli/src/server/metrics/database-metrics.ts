@@ -1,0 +1,97 @@
+/** Metrics of the database: how long operations take and wait, and how far sweeping is behind. */
+import type { AuthorizationStore } from '@portcullis/authorization-server/store';
+import type { PoolStatistics } from '@portcullis/store';
+import type { SweepProgress } from '../sweep-expired.ts';
+import { createDurations } from './durations.ts';
+import { counter, family, gauge, histogram } from './prometheus-exposition.ts';
+
+export interface DatabaseMetrics {
+  /** Kept current by the store. */
+  readonly pool: PoolStatistics;
+  /** Kept current by the sweeps. */
+  readonly sweeps: SweepProgress;
+  /** Wraps a store to time its operations. */
+  measure(store: AuthorizationStore): AuthorizationStore;
+  expose(): readonly string[];
+}
+
+/** Upper bounds of the duration buckets, in seconds. */
+const BUCKET_BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+/** @param clock epoch seconds */
+export function createDatabaseMetrics(
+  clock: () => number = () => Math.floor(Date.now() / 1000),
+): DatabaseMetrics {
+  const pool: PoolStatistics = { busy: 0, waiting: 0, waits: 0, waitSeconds: 0 };
+  const sweeps: SweepProgress = { deleted: 0, caughtUpAt: clock() };
+  const durations = createDurations(BUCKET_BOUNDS);
+  const counts = { inFlight: 0, failed: 0 };
+
+  async function time(result: Promise<unknown>): Promise<unknown> {
+    const start = performance.now();
+    counts.inFlight += 1;
+    try {
+      return await result;
+    } catch (error) {
+      counts.failed += 1;
+      throw error;
+    } finally {
+      counts.inFlight -= 1;
+      durations.record((performance.now() - start) / 1000);
+    }
+  }
+
+  function timed(operation: (...values: unknown[]) => unknown) {
+    return (...values: unknown[]) => {
+      const result = operation(...values);
+      return result instanceof Promise ? time(result) : result;
+    };
+  }
+
+  return {
+    pool,
+    sweeps,
+    measure: (store) =>
+      Object.fromEntries(
+        Object.entries(store).map(([name, member]) => [
+          name,
+          typeof member === 'function' ? timed(member) : member,
+        ]),
+      ) as unknown as AuthorizationStore,
+    expose: () => [
+      ...histogram(
+        'portcullis_database_operation_duration_seconds',
+        'Time of database operations, with the wait for a connection.',
+        BUCKET_BOUNDS,
+        [{ labels: {}, ...durations }],
+      ),
+      ...counter('portcullis_database_failures_total', 'Database operations that failed.', counts.failed),
+      ...gauge(
+        'portcullis_database_operations_in_flight',
+        'Unfinished database operations.',
+        counts.inFlight,
+      ),
+      ...gauge('portcullis_database_pool_busy_connections', 'PostgreSQL connections in use.', pool.busy),
+      ...gauge(
+        'portcullis_database_pool_waiting_operations',
+        'Operations that wait for a PostgreSQL connection.',
+        pool.waiting,
+      ),
+      ...family(
+        'portcullis_database_pool_wait_seconds',
+        'summary',
+        'Time that operations waited for a PostgreSQL connection.',
+        new Map([
+          ['_sum', pool.waitSeconds],
+          ['_count', pool.waits],
+        ]),
+      ),
+      ...counter('portcullis_sweep_deleted_rows_total', 'Expired rows deleted.', sweeps.deleted),
+      ...gauge(
+        'portcullis_sweep_backlog_seconds',
+        'Time since no expired row was left, or another process was sweeping.',
+        Math.max(0, clock() - sweeps.caughtUpAt),
+      ),
+    ],
+  };
+}

@@ -1,0 +1,87 @@
+/** Metrics that explain: each family is named by convention and documented with what to do when it moves. */
+import { readFileSync } from 'node:fs';
+import { respondJson } from '@portcullis/http';
+import { openStore } from '@portcullis/store';
+import { describe, expect, it } from 'vitest';
+import { createDatabaseMetrics } from '../src/server/metrics/database-metrics.ts';
+import { createMetrics } from '../src/server/metrics/metrics.ts';
+
+const HERE = { address: '127.0.0.1', security: 'loopback' } as const;
+
+function read(text: string, name: string): number {
+  const [, value] =
+    text
+      .split('\n')
+      .find((line) => line.startsWith(`${name} `))
+      ?.split(' ') ?? [];
+  return Number(value);
+}
+
+describe('metrics', () => {
+  it('documents every metric with what to do when it moves, and no other', () => {
+    const guide = readFileSync(new URL('../../../docs/operating.md', import.meta.url), 'utf8');
+    const rows = [...guide.matchAll(/^\| `((?:portcullis|process|nodejs)_\w+)` \| [^|]+ \| [^|]+ \|$/gm)];
+    const metrics = createMetrics(null, () => 0, createDatabaseMetrics());
+    const families = [...metrics.expose().matchAll(/^# TYPE (\S+) /gm)];
+    expect(rows.map(([, name]) => name)).toEqual(families.map(([, name]) => name));
+  });
+
+  it('names every metric by the conventions of Prometheus', () => {
+    const text = createMetrics(null, () => 0, createDatabaseMetrics()).expose();
+    for (const [, name = '', type] of text.matchAll(/^# TYPE (\S+) (\S+)$/gm)) {
+      expect(name.endsWith('_total')).toBe(type === 'counter');
+      if (type === 'histogram' || type === 'summary') expect(name).toMatch(/_seconds$/);
+      expect(text).toContain(`# HELP ${name} `);
+    }
+  });
+
+  it('shows requests in flight until they are answered, also by an error', async () => {
+    const metrics = createMetrics(null, () => 0, createDatabaseMetrics());
+    const answer = Promise.withResolvers<void>();
+    const handle = metrics.measure(async ({ url }) => {
+      await answer.promise;
+      if (url.endsWith('/broken')) throw new Error('broken');
+      return respondJson({});
+    });
+    const requests = ['/token', '/broken'].map((path) =>
+      handle(new Request(`http://localhost${path}`), HERE),
+    );
+    expect(read(metrics.expose(), 'portcullis_http_requests_in_flight')).toBe(2);
+    answer.resolve();
+    expect((await Promise.allSettled(requests)).map(({ status }) => status)).toEqual([
+      'fulfilled',
+      'rejected',
+    ]);
+    expect(read(metrics.expose(), 'portcullis_http_requests_in_flight')).toBe(0);
+    expect(metrics.expose()).toContain(
+      'portcullis_http_response_duration_seconds_bucket{path="/token",le="5"} 1',
+    );
+  });
+
+  it('times the operations of the database, and counts those that fail', async () => {
+    const database = createDatabaseMetrics();
+    const store = database.measure(await openStore(':memory:'));
+    await store.ping();
+    await store.close();
+    await expect(store.ping()).rejects.toThrow();
+    const text = database.expose().join('\n');
+    expect(read(text, 'portcullis_database_operation_duration_seconds_count')).toBe(3);
+    expect(read(text, 'portcullis_database_failures_total')).toBe(1);
+    expect(read(text, 'portcullis_database_operations_in_flight')).toBe(0);
+  });
+
+  it('shows how long sweeping has been behind', () => {
+    let now = 1000;
+    const database = createDatabaseMetrics(() => now);
+    now = 1090;
+    expect(read(database.expose().join('\n'), 'portcullis_sweep_backlog_seconds')).toBe(90);
+    database.sweeps.caughtUpAt = 1085;
+    expect(read(database.expose().join('\n'), 'portcullis_sweep_backlog_seconds')).toBe(5);
+  });
+
+  it('counts the events that the audit log dropped', () => {
+    const metrics = createMetrics(null, () => 0, createDatabaseMetrics());
+    metrics.count({ type: 'audit.dropped', count: 17 });
+    expect(read(metrics.expose(), 'portcullis_audit_events_dropped_total')).toBe(17);
+  });
+});
