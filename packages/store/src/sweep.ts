@@ -109,12 +109,11 @@ const LEASE = 60;
 
 /**
  * A sweep: deletes at most `limit` rows by each rule, and returns how many. Processes that share the database sweep one at a time:
- * another gets 0. A call after one that reached the limit only continues where it did.
+ * another gets 0.
  */
 export function createSweep(database: Database): (now: number, limit: number) => Promise<number> {
   const holder = randomBytes(9).toString('base64url');
   let leasedAt: number | null = null;
-  let unfinished: readonly Deletion[] = [];
 
   async function holdLease(now: number): Promise<boolean> {
     if (leasedAt !== null && Math.abs(now - leasedAt) < LEASE / 2) return true;
@@ -122,29 +121,16 @@ export function createSweep(database: Database): (now: number, limit: number) =>
     return leasedAt !== null;
   }
 
-  async function runOne(now: number, limit: number): Promise<number> {
-    const isFirst = unfinished.length === 0;
-    if (isFirst && database.partitionsEvents) await dropExpiredDays(database, now);
-    const due = isFirst ? allDeletions : unfinished;
-    let count = 0;
-    const full: Deletion[] = [];
-    for (const deletion of due) {
-      const deleted = await deletion(database, now, limit);
-      count += deleted;
-      if (deleted >= limit) full.push(deletion);
-    }
-    unfinished = full;
-    return count;
-  }
-
   return async (now, limit) => {
     if (!(await holdLease(now))) return 0;
-    const count = await runOne(now, limit);
-    if (unfinished.length === 0) {
+    if (database.partitionsEvents) await dropExpiredDays(database, now);
+    const counts: number[] = [];
+    for (const deletion of allDeletions) counts.push(await deletion(database, now, limit));
+    if (counts.every((count) => count < limit)) {
       leasedAt = null;
       await database.write(sql`DELETE FROM sweep_lease WHERE one = 1 AND holder = ${holder}`);
     }
-    return count;
+    return counts.reduce((sum, count) => sum + count, 0);
   };
 }
 

@@ -74,11 +74,16 @@ export function describeAuditLog(store: StoreOfTest): void {
       expect(await flow(2)).toEqual(['e0', 'e2']);
     });
 
-    it('sweeps audit events whose retention has ended', async () => {
-      await store().appendEvents([newEvent({ expiresAt: NOW + 5 }), newEvent({ expiresAt: NOW + 50 })]);
-      expect(await store().sweep(NOW + 4, 100)).toBe(0);
-      expect(await store().sweep(NOW + 5, 100)).toBe(1);
-      expect(await store().listEvents('', 10)).toHaveLength(1);
+    it('sweeps audit events within a day of the end of their retention', async () => {
+      const later = NOW + 3 * 86_400;
+      await store().appendEvents([
+        newEvent({ expiresAt: NOW + 5 }),
+        newEvent({ at: later * 1000, expiresAt: later + 5 }),
+      ]);
+      await store().sweep(NOW + 4, 100);
+      expect(await store().listEvents('', 10)).toHaveLength(2);
+      await store().sweep(NOW + 5 + 86_400, 100);
+      expect(await store().listEvents('', 10)).toEqual([expect.objectContaining({ expiresAt: later + 5 })]);
     });
   });
 }

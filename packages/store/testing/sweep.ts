@@ -12,7 +12,6 @@ import {
   newClient,
   newClientDocument,
   newCode,
-  newEvent,
   newHash,
   newInitialAccessToken,
   newRefreshToken,
@@ -104,11 +103,6 @@ const KINDS: readonly {
     kind: 'initial access tokens',
     kept: 0,
     make: (store, expiresAt) => store.saveInitialAccessToken(newInitialAccessToken({ expiresAt })),
-  },
-  {
-    kind: 'audit events',
-    kept: 0,
-    make: (store, expiresAt) => store.appendEvents([newEvent({ expiresAt })]),
   },
   {
     kind: 'rate limits',
