@@ -187,6 +187,22 @@ describe('keys of an issuer', () => {
     expect(server.asked.length).toBe(5);
   });
 
+  it.each([
+    ['a known client and user, which anyone can guess', { grant_id: undefined }],
+    ['a known grant, as its holder can', {}],
+  ])('lets junk that names %s not raise the rate of 503', async (_whose, claims) => {
+    const ask = guardWith();
+    expect((await ask(await old.token({ iat: now, ...claims }))).status).toBe(200);
+    const statuses: number[] = [];
+    for (let index = 0; index < 60; index += 1) {
+      const forged = await old.token({ iat: now, ...claims }, { kid: `junk-${index}` });
+      statuses.push((await ask(forged)).status);
+    }
+    expect(statuses.filter((status) => status === 503).length).toBeLessThanOrEqual(20);
+    expect(statuses.at(-1)).toBe(401);
+    expect((await ask(await old.token({ iat: now, ...claims }))).status).toBe(200);
+  });
+
   it('responds 503 also to tokens issued in the second of the key fetch, or by a slow clock', async () => {
     const ask = guardWith();
     await ask(await token(old));

@@ -60,6 +60,10 @@ const anyResult = {
   '~standard': { version: 1, vendor: 'portcullis', validate: (value: unknown) => ({ value }) },
 } as const;
 
+/** Milliseconds. Any request may include a sign-in, whose authorization request is open for ten minutes. */
+const LONGEST_SIGN_IN = 600_000;
+const PATIENT = { timeout: LONGEST_SIGN_IN } as const;
+
 /** Connects. @throws what `fetch` throws, ServerError, or HttpResponseError for an HTTP error response. */
 export async function connectMcp(options: McpConnectOptions): Promise<McpConnection> {
   const { url, version, extensions = {}, offer } = options;
@@ -74,7 +78,7 @@ export async function connectMcp(options: McpConnectOptions): Promise<McpConnect
       {
         capabilities:
           Object.keys(extensions).length === 0 ? {} : { extensions: { ...extensions } as JsonObjects },
-        ...(negotiates && { versionNegotiation: { mode: 'auto' } }),
+        ...(negotiates && { versionNegotiation: { mode: 'auto', probe: { timeoutMs: LONGEST_SIGN_IN } } }),
         ...(offer !== undefined && { supportedProtocolVersions: [offer] }),
       },
     );
@@ -83,7 +87,7 @@ export async function connectMcp(options: McpConnectOptions): Promise<McpConnect
     revision: client.getNegotiatedProtocolVersion() ?? '',
     listed: client.getDiscoverResult()?.supportedVersions ?? [],
     request: (method, params = {}) =>
-      attempt(() => client.request({ method, params: { ...params } }, anyResult)),
+      attempt(() => client.request({ method, params: { ...params } }, anyResult, PATIENT)),
     async close() {
       await transport.terminateSession().catch(() => undefined);
       await client.close();
@@ -94,14 +98,14 @@ export async function connectMcp(options: McpConnectOptions): Promise<McpConnect
   async function connectOrFallBack() {
     const client = createMcpClient(offer === undefined);
     try {
-      await attempt(() => client.connect(transport));
+      await attempt(() => client.connect(transport, PATIENT));
       return client;
     } catch (error) {
       if (!(error instanceof HttpResponseError) || !maySpeakSse(error.status)) throw error;
       const legacy = await createSseTransport(options, failures.record);
       if (legacy === null) throw error;
       const older = createMcpClient(false);
-      await attempt(() => older.connect(legacy));
+      await attempt(() => older.connect(legacy, PATIENT));
       return older;
     }
   }

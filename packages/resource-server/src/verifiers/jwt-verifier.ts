@@ -121,9 +121,9 @@ export function createJwtVerifier(
   return { issuers, verify, ...(isLive !== undefined && { isLive }), ...status };
 }
 
-/** The grant of a token, or its user and client if it names none. */
-function holderOf({ grant_id: grantId, client_id: clientId, sub }: VerifiedClaims): string {
-  return typeof grantId === 'string' ? grantId : `${clientId} ${sub}`;
+/** The grant of a token, which other clients cannot guess, unlike a user and a client. */
+function holderOf({ grant_id: grantId }: VerifiedClaims): string | undefined {
+  return typeof grantId === 'string' ? grantId : undefined;
 }
 
 function invalidToken(reason: string): OAuthError {

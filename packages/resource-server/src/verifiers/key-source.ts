@@ -30,8 +30,8 @@ interface WantedKey {
   readonly keyId: string | undefined;
   /** The latest time of issue in epoch seconds: `iat`, plus the clock tolerance. */
   readonly issuedUntil: number;
-  /** Whom the token was issued to and for, as it says; `null` for what the issuer itself publishes. */
-  readonly holder: string | null;
+  /** The grant of the token, as it says, if it names one; `null` for what the issuer itself publishes. */
+  readonly holder: string | null | undefined;
 }
 
 export interface KeySource {
@@ -41,7 +41,7 @@ export interface KeySource {
    */
   find(wanted: WantedKey, now: number): PublicKey | Promise<PublicKey>;
   /** Records that the signature of a token was right, so that unverified tokens cannot use up this holder's fetches. */
-  recordVerified?(holder: string): void;
+  recordVerified?(holder: string | undefined): void;
 }
 
 /** A fixed key set. */
@@ -56,11 +56,15 @@ interface State {
   triedAt: number;
   /** Time of the last attempt that the cool-down did not allow, for a known holder. */
   reserveUsedAt: number;
-  /** Unknown keys of unknown holders that were left undecided since the last attempt. */
-  undecided: number;
   failure: unknown;
   /** The load in flight, if any. */
   inFlight: Promise<void> | null;
+}
+
+/** Tokens with unknown keys that were left undecided since an attempt. */
+interface Undecided {
+  since: number;
+  count: number;
 }
 
 interface KeySourceOptions {
@@ -72,7 +76,7 @@ interface KeySourceOptions {
   readonly isInProcess: boolean;
 }
 
-/** Unknown keys of unknown holders that are left undecided per attempt: an issuer publishes few keys at a time. */
+/** Unknown keys that are left undecided per attempt, of a known holder and of all others: an issuer publishes few keys at a time. */
 const MAX_UNDECIDED = 10;
 
 /** Holders of verified tokens. */
@@ -88,16 +92,15 @@ const NEVER: number = Number.NEGATIVE_INFINITY;
 export function createKeySource({ load, limits, timeout, isInProcess }: KeySourceOptions): KeySource {
   const state: State = {
     ...{ keys: null, fetchedAt: NEVER, failure: null, inFlight: null },
-    ...{ triedAt: NEVER, reserveUsedAt: NEVER, undecided: 0 },
+    ...{ triedAt: NEVER, reserveUsedAt: NEVER },
   };
   const abandonedAfter = Math.ceil(timeout / 1000) + 1;
-  const holders = createBoundedLruCache<true>(HOLDER_CACHE_LIMITS);
-  const isKnown = ({ holder }: WantedKey): boolean => holder === null || holders.get(holder) === true;
+  const holders = createBoundedLruCache<Undecided>(HOLDER_CACHE_LIMITS);
+  const unknownHolders: Undecided = { since: 0, count: 0 };
 
   function refresh(now: number): Promise<void> {
     if (isInFlight(now) && state.inFlight !== null) return state.inFlight;
     state.triedAt = now;
-    state.undecided = 0;
     const begun: Promise<void> = load().then(
       (keys) => settle(begun, { keys, fetchedAt: now, failure: null, inFlight: null }),
       (failure: unknown) => settle(begun, { failure, inFlight: null }),
@@ -135,7 +138,8 @@ export function createKeySource({ load, limits, timeout, isInProcess }: KeySourc
   function mayUseReserve(wanted: WantedKey, now: number): boolean {
     const isOpen = state.failure === null && now >= state.reserveUsedAt + limits.cooldown;
     const isYounger = state.fetchedAt > wanted.issuedUntil;
-    if (!isOpen || isYounger || wanted.keyId === undefined || !isKnown(wanted)) return false;
+    if (!isOpen || isYounger || wanted.keyId === undefined) return false;
+    if (wanted.holder !== null && findHolder(wanted) === undefined) return false;
     state.reserveUsedAt = now;
     return true;
   }
@@ -164,12 +168,21 @@ export function createKeySource({ load, limits, timeout, isInProcess }: KeySourc
     );
   }
 
-  /** Whether no key to be published can be the token's, or too many of unknown holders have been left undecided. */
+  function findHolder({ holder }: WantedKey): Undecided | undefined {
+    return typeof holder === 'string' ? holders.get(holder) : undefined;
+  }
+
+  /**
+   * Whether no key to be published can be the token's, or too many tokens have been left undecided since the last load: of this
+   * holder, or of all holders without a verified token.
+   */
   function isJunk(wanted: WantedKey): boolean {
     if (wanted.keyId === undefined) return true;
-    if (isKnown(wanted)) return false;
-    state.undecided += 1;
-    return state.undecided > MAX_UNDECIDED;
+    if (wanted.holder === null) return false;
+    const undecided = findHolder(wanted) ?? unknownHolders;
+    if (undecided.since !== state.triedAt) Object.assign(undecided, { since: state.triedAt, count: 0 });
+    undecided.count += 1;
+    return undecided.count > MAX_UNDECIDED;
   }
 
   return {
@@ -181,7 +194,10 @@ export function createKeySource({ load, limits, timeout, isInProcess }: KeySourc
       if (now >= state.fetchedAt + limits.maxAge && mayRefresh(now)) void refresh(now);
       return key ?? throwUnknownKey();
     },
-    recordVerified: (holder) => holders.set(holder, true),
+    recordVerified(holder) {
+      if (holder !== undefined && holders.get(holder) === undefined)
+        holders.set(holder, { since: 0, count: 0 });
+    },
   };
 }
 
