@@ -108,6 +108,17 @@ describe('enabling MFA', () => {
     });
   });
 
+  it('a set-up form that is sent twice keeps the recovery codes of the first time', async () => {
+    const t = await setScene();
+    await firstStep(t.visitor);
+    const page = await openSetup(t.visitor);
+    const code = codeOf(secretOn(page), t.clock.now);
+    expect(recoveryCodesOn(await t.visitor.submit(page, { code }))).toHaveLength(10);
+    const before = t.snapshot();
+    const repeated = await t.visitor.submit(page, { code });
+    expect([repeated.path, recoveryCodesOn(repeated), t.snapshot()]).toEqual(['/account', [], before]);
+  });
+
   it('MFA is not enabled by a wrong code, the secret of another account, or a login that is not recent', async () => {
     const t = await setScene();
     await firstStep(t.visitor);

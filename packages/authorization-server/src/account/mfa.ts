@@ -63,6 +63,8 @@ export function createMfaRoutes(
       if (!confirmation.isProven(visit, SET_UP.action)) return confirmation.ask(visit, SET_UP);
       const { account } = user;
       const encryptedSecret = parameters.one('encrypted_secret') ?? '';
+      // A form that is sent twice must not replace the recovery codes that the user has just saved.
+      if (await factors.isSetUp(account.id, encryptedSecret)) return respondRedirect(accountPaths.account);
       const codes = await factors.confirmSetup(account, encryptedSecret, parameters.one('code') ?? '');
       if (codes === null) return showSetup(context, user, parameters.required('proof'), encryptedSecret);
       events({ type: 'second_factor.enabled', accountId: account.id });

@@ -24,6 +24,8 @@ export interface SecondFactors {
   startSetup(account: AccountRecord): TotpSetup;
   /** Restores a set-up from its form; `null` if it was not encrypted for this account. */
   resumeSetup(account: AccountRecord, encryptedSecret: string): TotpSetup | null;
+  /** Whether the set-up of this form was completed, and is in use. */
+  isSetUp(accountId: string, encryptedSecret: string): Promise<boolean>;
   /** Enables TOTP if the code is right. @returns recovery codes, shown only once, or `null` */
   confirmSetup(
     account: AccountRecord,
@@ -80,6 +82,8 @@ export function createSecondFactors(context: ServerContext): SecondFactors {
       const secret = decrypt(account.id, encryptedSecret);
       return secret === null ? null : setupOf(account, secret, encryptedSecret);
     },
+    isSetUp: async (accountId, encryptedSecret) =>
+      (await store.findTotpFactor(accountId))?.encryptedSecret === encryptedSecret,
     async confirmSetup({ id: accountId }, encryptedSecret, code) {
       const now = clock();
       const secret = decrypt(accountId, encryptedSecret);
