@@ -114,7 +114,9 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('beside a running server on %s'
     const { output, errors } = await run(folder, ['users', 'list']);
     expect([output, errors]).toEqual([
       'There are no accounts yet.\n',
-      expect.stringContaining(`using the database ${database}; running: ${portcullis.url}`),
+      expect.stringContaining(
+        `using the database ${database}, whose server is not running: name its URL for links with PORTCULLIS_PUBLIC_URL (--public-url); running: ${portcullis.url}`,
+      ),
     ]);
   });
 

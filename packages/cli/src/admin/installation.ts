@@ -81,7 +81,10 @@ function isPossible(server: RunningServer, own: Own): boolean {
 function fromFolder(own: Own, servers: readonly RunningServer[], { complain }: Context): Installation {
   const place = locationOf(own.settings, own.folder);
   if (!own.isSet('database') && servers.length > 0 && existsSync(place)) {
-    complain(`using the database ${cleanLine(place)}; running: ${servers.map(describe).join(', ')}`);
+    const links = hasUrl(own)
+      ? ''
+      : `, whose server is not running: name its URL for links with ${titleOf('publicUrl')}`;
+    complain(`using the database ${cleanLine(place)}${links}; running: ${servers.map(describe).join(', ')}`);
   }
   return own;
 }
