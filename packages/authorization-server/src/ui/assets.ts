@@ -24,6 +24,14 @@ export interface Assets {
   respond(path: string): HttpResponse;
 }
 
+/** Without the white space around braces, semicolons and line ends, which is a tenth of the stylesheet. */
+function minify(style: string): string {
+  return style
+    .replaceAll(/\s*([{};])\s*/g, '$1')
+    .replaceAll(';}', '}')
+    .replaceAll(/,\n */g, ',');
+}
+
 export function createAssets(brand: Brand): Assets {
   const files = new Map<string, File>();
   const keep = (file: File, ending: string): string => {
@@ -34,10 +42,7 @@ export function createAssets(brand: Brand): Assets {
   const logo =
     brand.logo === null ? null : keep({ type: brand.logo.type, body: brand.logo.bytes }, brand.logo.ending);
   return {
-    stylesheet: keep(
-      { type: 'text/css; charset=utf-8', body: STYLE.replaceAll(/(?<=[{};,])\n */g, '') + brand.style },
-      'css',
-    ),
+    stylesheet: keep({ type: 'text/css; charset=utf-8', body: minify(STYLE) + brand.style }, 'css'),
     script: keep({ type: 'text/javascript; charset=utf-8', body: SCRIPT }, 'js'),
     logo,
     favicon: logo ?? keep({ type: 'image/svg+xml', body: FAVICON }, 'svg'),
