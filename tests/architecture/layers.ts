@@ -28,7 +28,8 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   'authorization-server': ['protocol', 'http'],
   client: ['protocol', 'http'],
   store: ['protocol', 'authorization-server'],
-  cli: ['protocol', 'http', 'store', 'resource-server', 'authorization-server', 'client'],
+  gateway: ['protocol', 'http', 'resource-server', 'authorization-server', 'client'],
+  cli: ['protocol', 'http', 'store', 'resource-server', 'authorization-server', 'client', 'gateway'],
 };
 
 /** Arrows that are open for one entry and for types only. */
