@@ -1,6 +1,14 @@
 /** The types and pure rules of MCP authorization that every role shares: no I/O, no clock, no randomness. */
 
 export { createBatch } from './batch.ts';
+export { createDpopNonces, type DpopNonces } from './dpop/dpop-nonces.ts';
+export type { ProofKey, ProofPlatform } from './dpop/proof-key.ts';
+export {
+  createProofVerifier,
+  PROOF_ALGORITHMS,
+  PROOF_WINDOW,
+  type VerifiedProof,
+} from './dpop/proof-verifier.ts';
 export {
   type ErrorDocument,
   errorDocument,
@@ -21,6 +29,7 @@ export {
   type ServerMetadataKind,
   serverMetadataUrls,
 } from './issuer.ts';
+export type { JwsAlgorithm } from './jose/jws-algorithms.ts';
 export {
   ACCESS_TOKEN_TYPE,
   type AccessTokenClaims,

@@ -1,9 +1,19 @@
 /** The part of the protocol that a guard needs, without the schema library, for a fast cold start. */
 
 export { createBatch } from './batch.ts';
+export { createDpopNonces, type DpopNonces } from './dpop/dpop-nonces.ts';
+export type { ProofKey, ProofPlatform } from './dpop/proof-key.ts';
+export {
+  createProofVerifier,
+  PROOF_ALGORITHMS,
+  PROOF_WINDOW,
+} from './dpop/proof-verifier.ts';
 export { OAuthError, type OAuthErrorOptions, temporarilyUnavailable, tooManyRequests } from './errors.ts';
 export { createEs256 } from './es256.ts';
 export { issuerError, resourceMetadataUrls, serverMetadataUrls } from './issuer.ts';
+export { decodeBase64url, encodeBase64url, isBase64url } from './jose/base64url.ts';
+export { parseJsonSegment } from './jose/json-segment.ts';
+export { isKeyOfAlgorithm, JWS_ALGORITHMS, type JwsAlgorithm } from './jose/jws-algorithms.ts';
 export {
   type AccessTokenClaims,
   checkAccessToken,

@@ -1,6 +1,6 @@
 /** Guard for a protected MCP server: authorizes each request by its access token (RFC 6750, RFC 9728). */
 
-export { ConfigurationError } from '@portcullis/protocol/protected-resource';
+export { ConfigurationError, type JwsAlgorithm } from '@portcullis/protocol/protected-resource';
 export type { DpopOptions } from './dpop/dpop-options.ts';
 export { createReplayCache, type ReplayCacheLimits, type ReplayStore } from './dpop/replay-cache.ts';
 export type { GuardEvent, GuardEventSink } from './events.ts';
@@ -38,5 +38,5 @@ export {
 } from './verifiers/introspection-verifier.ts';
 export type { KeyLimits } from './verifiers/key-source.ts';
 export { type OpaqueTokenVerifierOptions, opaqueTokenVerifier } from './verifiers/opaque-token-verifier.ts';
-export type { JwsAlgorithm, KeySet } from './verifiers/public-keys.ts';
+export type { KeySet } from './verifiers/public-keys.ts';
 export type { TokenExpectation, TokenVerifier, VerificationResult } from './verifiers/token-verifier.ts';

@@ -32,7 +32,11 @@ const SETTINGS: OptionNames<SharedGuardOptions> = {
 const DPOP: OptionNames<DpopOptions> = {
   ...{ required: true, algorithms: true, window: true, replays: true, nonces: true },
 };
-const NONCES: OptionNames<NonNullable<DpopOptions['nonces']>> = { secret: true, lifetime: true };
+const NONCES: OptionNames<NonNullable<DpopOptions['nonces']>> = {
+  secret: true,
+  lifetime: true,
+  required: true,
+};
 const CERTIFICATES: OptionNames<CertificateOptions> = { from: true };
 const STREAMS: OptionNames<StreamOptions> = { grace: true, every: true };
 

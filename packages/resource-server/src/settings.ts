@@ -5,6 +5,7 @@ import {
   canonicalResource,
   combineProfiles,
   isSecureUrl,
+  PROOF_ALGORITHMS,
   type ProtectedResourceMetadata,
   protectedResourceMetadata,
   type ScopeHierarchy,
@@ -12,7 +13,6 @@ import {
   unionScopes,
 } from '@portcullis/protocol/protected-resource';
 import type { DpopOptions } from './dpop/dpop-options.ts';
-import { PROOF_ALGORITHMS } from './dpop/proof-verifier.ts';
 import { type GuardEventSink, reportFailures } from './events.ts';
 import type { ChallengeSettings } from './guard/challenge.ts';
 import type { CertificateOptions } from './guard/client-certificate.ts';

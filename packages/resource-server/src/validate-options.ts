@@ -1,11 +1,10 @@
 /** Validates the options of a guard; each issue says what to write instead. */
-import { isScope, issuerError, type Scopes } from '@portcullis/protocol/protected-resource';
+import { isScope, issuerError, JWS_ALGORITHMS, type Scopes } from '@portcullis/protocol/protected-resource';
 import type { DpopOptions } from './dpop/dpop-options.ts';
 import { numberIssues } from './number-issues.ts';
 import type { StreamOptions } from './options.ts';
 import { type AllowedOrigins, hostnameOf, isOrigin } from './origin-policy.ts';
 import { comparablePath } from './request-path.ts';
-import { JWS_ALGORITHMS } from './verifiers/public-keys.ts';
 
 /** Validates the options of DPoP. */
 export function validateDpop({ algorithms, window, nonces }: DpopOptions, issues: string[]): void {

@@ -1,5 +1,5 @@
 /** Options of DPoP, sender-constrained tokens bound to a key of the client (RFC 9449). */
-import type { JwsAlgorithm } from '../verifiers/public-keys.ts';
+import type { JwsAlgorithm } from '@portcullis/protocol/protected-resource';
 import type { ReplayStore } from './replay-cache.ts';
 
 /** Options of DPoP. @see RFC 9449 */
@@ -13,12 +13,14 @@ export interface DpopOptions {
   /** Stores used proofs to detect replays; in the memory of this process by default. */
   readonly replays?: ReplayStore;
   /**
-   * Requires nonces of this guard in proofs, so that they cannot be made in advance. Processes that share the secret
-   * of 32 bytes or more accept each other's nonces. @see RFC 9449 §9
+   * Issues nonces for proofs, and requires them by default, so that proofs cannot be made in advance. Processes that
+   * share the secret of 32 bytes or more accept each other's nonces. @see RFC 9449 §9
    */
   readonly nonces?: {
     readonly secret: Uint8Array;
     /** Seconds for which a nonce is valid at least; 150 by default. */
     readonly lifetime?: number;
+    /** Whether a proof without a nonce is rejected; `true` by default. An outdated nonce always is. */
+    readonly required?: boolean;
   };
 }

@@ -1,10 +1,23 @@
 /** Proof of possession (RFC 9449): verifies the DPoP proof of a bound token, and issues nonces. */
+import {
+  createDpopNonces,
+  createProofVerifier,
+  type DpopNonces,
+  encodeBase64url,
+  OAuthError,
+  PROOF_ALGORITHMS,
+  PROOF_WINDOW,
+  type ProofKey,
+  type ProofPlatform,
+} from '@portcullis/protocol/protected-resource';
 import type { GuardResponse } from '../guard-response.ts';
+import { createBoundedLruCache } from '../lru-cache.ts';
 import { isAtOrBelowResource, requestPath } from '../request-path.ts';
 import type { ProtectedResource } from '../settings.ts';
-import { createDpopNonces } from './dpop-nonces.ts';
+import { digest } from '../verifiers/node-crypto.ts';
+import { readPublicKey } from '../verifiers/public-keys.ts';
 import type { DpopOptions } from './dpop-options.ts';
-import { createProofVerifier } from './proof-verifier.ts';
+import { createReplayCache } from './replay-cache.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
@@ -22,19 +35,28 @@ export interface ProofOfPossession {
     resource: ProtectedResource,
     request: ProvableRequest,
   ): Promise<void>;
-  /** Adds the nonce for the next proof, if nonces are required. */
+  /** Adds the nonce for the next proof, if nonces are issued. */
   addNonce(headers: Headers): Promise<Headers>;
   /** Adds a nonce to an error that asks for one. */
   addNonceToError(guardResponse: GuardResponse, error: unknown): Promise<GuardResponse>;
 }
 
-const DEFAULT_LIFETIME = 150;
+/** Recently used keys, by the proof header that contains them. */
+const KEY_CACHE_LIMITS = { entries: 1000, characters: 1000 * 512 };
 
 /** Creates the check of proof of possession. @see RFC 9449 §7 and §9 */
 export function createProofOfPossession(options: DpopOptions, clock: () => number): ProofOfPossession {
-  const { secret, lifetime = DEFAULT_LIFETIME } = options.nonces ?? {};
-  const nonces = secret === undefined ? null : createDpopNonces(secret, lifetime);
-  const checkProof = createProofVerifier(options, nonces, clock);
+  const nonces = createNonces(options);
+  const replays = options.replays ?? createReplayCache(clock);
+  const platform: ProofPlatform = {
+    hash: digest,
+    readKey: readPublicKey,
+    keys: createBoundedLruCache<ProofKey>(KEY_CACHE_LIMITS),
+  };
+  const { algorithms = PROOF_ALGORITHMS, window = PROOF_WINDOW } = options;
+  const requiresNonce = options.nonces?.required ?? true;
+  const remember = replays.remember.bind(replays);
+  const verify = createProofVerifier({ algorithms, window, nonces, requiresNonce, remember }, platform);
 
   async function addNonce(headers: Headers): Promise<Headers> {
     return nonces === null ? headers : { ...headers, 'dpop-nonce': await nonces.current(clock()) };
@@ -42,13 +64,42 @@ export function createProofOfPossession(options: DpopOptions, clock: () => numbe
 
   return {
     addNonce,
-    check: (binding, resource, { method, url, dpop }) =>
-      checkProof(dpop, { method, url: publicUrl(resource, url), now: clock(), ...binding }),
+    async check(binding, resource, { method, url, dpop }) {
+      const expected = { method, url: publicUrl(resource, url), now: clock(), ...binding };
+      try {
+        await (await verify(dpop, expected)).consume();
+      } catch (error) {
+        throw asResource(error);
+      }
+    },
     async addNonceToError(guardResponse, error) {
       const isWanted = (error as { code?: unknown } | null)?.code === 'use_dpop_nonce';
       return isWanted ? { ...guardResponse, headers: await addNonce(guardResponse.headers) } : guardResponse;
     },
   };
+}
+
+function createNonces({ nonces }: DpopOptions): DpopNonces | null {
+  if (nonces === undefined) return null;
+  const key = crypto.subtle.importKey(
+    'raw',
+    new Uint8Array(nonces.secret),
+    { name: 'HMAC', hash: 'SHA-256' },
+    false,
+    ['sign'],
+  );
+  return createDpopNonces(async (text) => {
+    const tag = await crypto.subtle.sign('HMAC', await key, new TextEncoder().encode(text));
+    return encodeBase64url(new Uint8Array(tag));
+  }, nonces.lifetime);
+}
+
+/** A protected resource responds with status 401, and the authorization server with 400. @see RFC 9449 §7.1 */
+function asResource(error: unknown): unknown {
+  if (!(error instanceof OAuthError) || !['invalid_dpop_proof', 'use_dpop_nonce'].includes(error.code))
+    return error;
+  const { code, description, reason, cause } = error;
+  return new OAuthError(code, description, { status: 401, ...(reason !== undefined && { reason }), cause });
 }
 
 /** The URL that the client used: on the configured origin, or the resource itself if a proxy has stripped its path. */

@@ -1,6 +1,5 @@
 /** Certificate-bound access tokens (RFC 8705): compares the client certificate of the connection with the token. */
-import { OAuthError } from '@portcullis/protocol/protected-resource';
-import { decodeBase64url } from '../verifiers/base64url.ts';
+import { decodeBase64url, OAuthError } from '@portcullis/protocol/protected-resource';
 import { digest } from '../verifiers/node-crypto.ts';
 
 /** Options of certificate-bound tokens (mutual TLS). @see RFC 8705 */

@@ -1,7 +1,6 @@
 /** Binds session, task and state identifiers to a principal, against session hijacking. Optional. */
-import { temporarilyUnavailable } from '@portcullis/protocol/protected-resource';
+import { encodeBase64url, temporarilyUnavailable } from '@portcullis/protocol/protected-resource';
 import type { Principal } from '../principal.ts';
-import { encodeBase64url } from '../verifiers/base64url.ts';
 
 /**
  * A key that identifies a principal: issuer, client and subject together. The same user with another client is

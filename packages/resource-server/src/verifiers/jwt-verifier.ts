@@ -2,6 +2,8 @@
 import {
   ConfigurationError,
   issuerError,
+  JWS_ALGORITHMS,
+  type JwsAlgorithm,
   OAuthError,
   type OptionNames,
   unknownOptionIssues,
@@ -26,14 +28,7 @@ import {
   type KeyLimits,
   type KeySource,
 } from './key-source.ts';
-import {
-  JWS_ALGORITHMS,
-  type JwsAlgorithm,
-  type KeySet,
-  type PublicKey,
-  type PublicKeys,
-  readKeySet,
-} from './public-keys.ts';
+import { type KeySet, type PublicKey, type PublicKeys, readKeySet } from './public-keys.ts';
 import type { TokenExpectation, TokenVerifier, VerificationResult } from './token-verifier.ts';
 
 /** The options without optional status checks, which the caller composes. */

@@ -1,26 +1,8 @@
 /** Reads the public keys of a JWKS, each for the one algorithm that it may verify. */
-import { createBatch } from '@portcullis/protocol/protected-resource';
+import { createBatch, isKeyOfAlgorithm, type JwsAlgorithm } from '@portcullis/protocol/protected-resource';
 import type { JWK } from 'jose';
 import { createEs256Verifier } from './es256.ts';
 import { nodeCrypto } from './node-crypto.ts';
-
-/** Supported signature algorithms, all asymmetric. @see RFC 8725 §3.1 */
-export const JWS_ALGORITHMS = {
-  ES256: { kty: 'EC', crv: ['P-256'] },
-  ES384: { kty: 'EC', crv: ['P-384'] },
-  ES512: { kty: 'EC', crv: ['P-521'] },
-  EdDSA: { kty: 'OKP', crv: ['Ed25519'] },
-  Ed25519: { kty: 'OKP', crv: ['Ed25519'] },
-  RS256: { kty: 'RSA', crv: null },
-  RS384: { kty: 'RSA', crv: null },
-  RS512: { kty: 'RSA', crv: null },
-  PS256: { kty: 'RSA', crv: null },
-  PS384: { kty: 'RSA', crv: null },
-  PS512: { kty: 'RSA', crv: null },
-} as const;
-
-/** A JWS algorithm by its name in headers. @see RFC 7518 §3.1, RFC 8037 §3.1, RFC 9864 §2.2 */
-export type JwsAlgorithm = keyof typeof JWS_ALGORITHMS;
 
 /** A JSON Web Key Set as published. @see RFC 7517 §5 */
 export interface KeySet {
@@ -46,9 +28,6 @@ const runBatched = createBatch(globalThis.setImmediate);
 
 /** The maximum number of keys that are read. */
 const MAX_KEYS = 100;
-const SMALLEST_MODULUS_BITS = 2048;
-/** Characters, for 64 bits: larger exponents make verification slow. */
-const LONGEST_EXPONENT = 11;
 
 /**
  * Reads a key set for the allowed algorithms. Drops keys that cannot verify them: of another type or use, too small,
@@ -84,26 +63,7 @@ function keyIdOf(jwk: unknown, algorithm: JwsAlgorithm): string | null {
 
 /** Reads a key for one algorithm; `null` if it does not fit. */
 export function readPublicKey(jwk: unknown, algorithm: JwsAlgorithm): PublicKey | null {
-  return canVerify(jwk, algorithm) ? createPublicKey(jwk as JWK, algorithm) : null;
-}
-
-/** The key determines its algorithms; a token can only choose among them. @see RFC 8725 §3.1 */
-function canVerify(jwk: unknown, algorithm: JwsAlgorithm): boolean {
-  if (typeof jwk !== 'object' || jwk === null) return false;
-  const { kty, crv, alg, use, key_ops: operations, d, k, n, e } = jwk as Record<string, unknown>;
-  const kind = JWS_ALGORITHMS[algorithm];
-  if (kty !== kind.kty || d !== undefined || k !== undefined) return false;
-  if (kind.crv !== null && !(kind.crv as readonly unknown[]).includes(crv)) return false;
-  if (kty === 'RSA' && !isStrongRsaKey(n, e)) return false;
-  if (alg !== undefined && alg !== algorithm) return false;
-  if (use !== undefined && use !== 'sig') return false;
-  return operations === undefined || (Array.isArray(operations) && operations.includes('verify'));
-}
-
-/** Whether an RSA key is large enough, with an exponent of reasonable size. */
-function isStrongRsaKey(modulus: unknown, exponent: unknown): boolean {
-  if (typeof modulus !== 'string' || typeof exponent !== 'string') return false;
-  return modulus.length * 6 >= SMALLEST_MODULUS_BITS && exponent.length <= LONGEST_EXPONENT;
+  return isKeyOfAlgorithm(jwk, algorithm) ? createPublicKey(jwk as JWK, algorithm) : null;
 }
 
 /** Creates a public key; `null` if its members do not form one. */

@@ -1,6 +1,5 @@
 /** Parses, verifies and decompresses a signed token status list. */
-import { STATUS_LIST_TYPE } from '@portcullis/protocol/protected-resource';
-import { decodeBase64url, isBase64url } from '../base64url.ts';
+import { decodeBase64url, isBase64url, STATUS_LIST_TYPE } from '@portcullis/protocol/protected-resource';
 import { parseCompactJws } from '../compact-jws.ts';
 import type { KeySource } from '../key-source.ts';
 

@@ -12,27 +12,23 @@ export interface DpopNonces {
 
 const CONTEXT = 'portcullis dpop nonce ';
 
+/** Seconds for which a nonce is valid at least, by default. */
+export const NONCE_LIFETIME = 150;
+
+/** Base64url characters of a nonce: 24 bytes. */
+const LENGTH = 32;
+
 /**
  * Creates nonces, each valid for one to two lifetimes in seconds.
- * @param secret 32 bytes or more
+ * @param authenticate HMAC-SHA-256 of a text under the secret, in base64url
  * @see RFC 9449 §8 and §9
  */
-export function createDpopNonces(secret: Uint8Array, lifetime: number): DpopNonces {
-  const key = crypto.subtle.importKey(
-    'raw',
-    new Uint8Array(secret),
-    { name: 'HMAC', hash: 'SHA-256' },
-    false,
-    ['sign'],
-  );
-
-  async function make(period: number): Promise<string> {
-    const text = new TextEncoder().encode(CONTEXT + period);
-    const tag = new Uint8Array(await crypto.subtle.sign('HMAC', await key, text));
-    return btoa(String.fromCharCode(...tag.subarray(0, 24)))
-      .replaceAll('+', '-')
-      .replaceAll('/', '_');
-  }
+export function createDpopNonces(
+  authenticate: (text: string) => string | Promise<string>,
+  lifetime: number = NONCE_LIFETIME,
+): DpopNonces {
+  const make = async (period: number): Promise<string> =>
+    (await authenticate(CONTEXT + period)).slice(0, LENGTH);
 
   /** The nonces of the current and the previous period, computed once. */
   const made = new Map<number, Promise<string>>();

@@ -1,38 +1,56 @@
-/** Reads the public key from the header of a DPoP proof and compares it with the key that the token is bound to. */
-import { OAuthError } from '@portcullis/protocol/protected-resource';
-import { createBoundedLruCache } from '../lru-cache.ts';
-import { parseJsonSegment } from '../verifiers/compact-jws.ts';
-import { digest } from '../verifiers/node-crypto.ts';
-import { type JwsAlgorithm, type PublicKey, readPublicKey } from '../verifiers/public-keys.ts';
+/** Reads the public key from the header of a DPoP proof, with its thumbprint. */
+import { OAuthError } from '../errors.ts';
+import { parseJsonSegment } from '../jose/json-segment.ts';
+import { isKeyOfAlgorithm, type JwsAlgorithm } from '../jose/jws-algorithms.ts';
 
-interface CachedKey {
-  readonly key: PublicKey;
+/** A public key and the one algorithm that it is used for. */
+export interface ProofVerificationKey {
+  verify(proof: string, signingInput: string, signature: string): boolean | Promise<boolean>;
+}
+
+/** The key of a proof. */
+export interface ProofKey {
+  readonly key: ProofVerificationKey;
+  /** The JWK thumbprint. @see RFC 7638 */
   readonly thumbprint: string;
 }
 
-/** Recently used keys, by the proof header that contains them. */
-const KEY_CACHE_LIMITS = { entries: 1000, characters: 1000 * 512 };
+/** What a platform provides for proofs. */
+export interface ProofPlatform {
+  /** The base64url SHA-256 of a text in UTF-8. */
+  hash(text: string): string | Promise<string>;
+  /** Reads a JWK that `isKeyOfAlgorithm` accepts; `null` if its members form no key. */
+  readKey(jwk: unknown, algorithm: JwsAlgorithm): ProofVerificationKey | null;
+  /** Recently used keys, by the header that contains them: a client sends the same one each time. */
+  readonly keys: { get(header: string): ProofKey | undefined; set(header: string, key: ProofKey): void };
+}
 
 /**
- * Creates a function that reads a proof header in base64url and returns its key if it has the given thumbprint. It
- * throws OAuthError `invalid_dpop_proof` for another key, another type, or an algorithm that is not allowed.
+ * Creates a function that reads a proof header in base64url.
+ * @param thumbprint the only key that is wanted; `null`: any
+ * @throws OAuthError `invalid_dpop_proof` for another key, another type, or an algorithm that is not allowed
  * @see RFC 9449 §4.2
  */
 export function createKeyResolver(
   algorithms: readonly JwsAlgorithm[],
-): (header: string, thumbprint: string) => Promise<PublicKey> {
-  const known = createBoundedLruCache<CachedKey>(KEY_CACHE_LIMITS);
-  return async (header, thumbprint) => {
-    const found = known.get(header);
-    if (found?.thumbprint === thumbprint) return found.key;
+  { hash, readKey, keys }: ProofPlatform,
+): (header: string, thumbprint: string | null) => Promise<ProofKey> {
+  return async (header, wanted) => {
+    const found = keys.get(header);
+    if (found !== undefined) return checkThumbprint(found, wanted);
     const { alg, jwk } = readHeader(header, algorithms);
-    if ((await thumbprintOf(jwk)) !== thumbprint)
-      throw invalidProof('the key is not the one that the token is bound to');
-    const key = readPublicKey(jwk, alg);
+    const thumbprint = await hash(canonicalKey(jwk));
+    checkThumbprint({ thumbprint }, wanted);
+    const key = isKeyOfAlgorithm(jwk, alg) ? readKey(jwk, alg) : null;
     if (key === null) throw invalidProof('the key is none for the algorithm');
-    known.set(header, { key, thumbprint });
-    return key;
+    keys.set(header, { key, thumbprint });
+    return { key, thumbprint };
   };
+}
+
+function checkThumbprint<Key extends Pick<ProofKey, 'thumbprint'>>(key: Key, wanted: string | null): Key {
+  if (wanted === null || key.thumbprint === wanted) return key;
+  throw invalidProof('the key is not the one that the token is bound to');
 }
 
 function readHeader(
@@ -58,7 +76,8 @@ const THUMBPRINT_MEMBERS: Readonly<Record<string, readonly string[]>> = {
   RSA: ['e', 'kty', 'n'],
 };
 
-function thumbprintOf(jwk: Readonly<Record<string, unknown>>): string | Promise<string> {
+/** The text whose hash is the thumbprint. */
+function canonicalKey(jwk: Readonly<Record<string, unknown>>): string {
   const { kty } = jwk;
   const names =
     typeof kty === 'string' && Object.hasOwn(THUMBPRINT_MEMBERS, kty) ? (THUMBPRINT_MEMBERS[kty] ?? []) : [];
@@ -68,13 +87,13 @@ function thumbprintOf(jwk: Readonly<Record<string, unknown>>): string | Promise<
     return [name, value] as const;
   });
   if (members.length === 0) throw invalidProof('the key is of no kind that is taken');
-  return digest(JSON.stringify(Object.fromEntries(members)));
+  return JSON.stringify(Object.fromEntries(members));
 }
 
 /** The client learns what a proof must be like, and only the operator what was wrong with this one. */
 export function invalidProof(reason: string, cause?: unknown): OAuthError {
   const description = 'The DPoP proof is missing, malformed, used before, or not made for this request.';
-  return new OAuthError('invalid_dpop_proof', description, { status: 401, reason, cause });
+  return new OAuthError('invalid_dpop_proof', description, { reason, cause });
 }
 
 /** Parses a base64url segment to a JSON object. @throws OAuthError `invalid_dpop_proof` */
