@@ -1,8 +1,18 @@
 /** The gateway: authorization in front of MCP servers that have none. */
-import type { Principal } from '@portcullis/resource-server';
-
-/** One authorized request to a server of the gateway. */
-export interface GatewayRequest {
-  /** Verified by the guard for exactly this server. */
-  readonly principal: Principal;
-}
+export type { CredentialDefinition } from './servers/credential-options.ts';
+export type { Owner } from './servers/owner.ts';
+export type { GatewayRequest } from './servers/request.ts';
+export type {
+  AccessRule,
+  AccessRules,
+  ArgumentAudit,
+  BackendDefinition,
+  ConditionalAccessRule,
+  GatewayServer,
+  HttpBackendDefinition,
+  ProcessLimits,
+  RuleTable,
+  ServerLimits,
+  StdioBackendDefinition,
+} from './servers/server.ts';
+export { createSealer, type HandleKind, type Sealer } from './sessions/sealer.ts';

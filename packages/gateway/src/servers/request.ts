@@ -1,0 +1,18 @@
+/** An authorized request on its way to a server: what every later step of the gateway gets. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Principal } from '@portcullis/resource-server';
+import type { Owner } from './owner.ts';
+import type { GatewayServer } from './server.ts';
+
+export interface GatewayRequest {
+  readonly server: GatewayServer;
+  /** Verified by the guard for exactly this server. */
+  readonly principal: Principal;
+  readonly owner: Owner;
+  readonly incoming: IncomingMessage;
+  readonly outgoing: ServerResponse;
+  /** Headers of the guard for the response, such as those of CORS. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Milliseconds of `performance.now()` at which it arrived. */
+  readonly startedAt: number;
+}

@@ -1,0 +1,112 @@
+/** A configured server of the gateway: validated, frozen, pure data. What is compiled from it lives beside it. */
+import type { CredentialDefinition } from './credential-options.ts';
+
+/** A server behind the gateway: one path, one protected resource. */
+export interface GatewayServer {
+  /** The path at the public origin, such as `/files`. */
+  readonly path: string;
+  /** Display name. */
+  readonly name: string;
+  /** The last segment of the path: prefix of proposed scopes, label of metrics. */
+  readonly id: string;
+  /** Its canonical URI: the audience of its tokens. */
+  readonly resource: string;
+  /** `null` for a server that merges others. */
+  readonly backend: BackendDefinition | null;
+  /** Namespace → path of the merged server; `null` for a server with a backend. */
+  readonly merges: Readonly<Record<string, string>> | null;
+  /** Scope → description; empty: scopes are proposed by the hints of the tools. */
+  readonly scopes: Readonly<Record<string, string>>;
+  readonly rules: AccessRules;
+  /** Whether changed and new tool definitions wait for approval. */
+  readonly review: 'first-use' | 'auto';
+  /** What happens to methods that no revision knows. */
+  readonly unknownMethods: 'pass' | 'refuse';
+  readonly limits: ServerLimits;
+  /** Paths into the arguments of calls whose values the audit log keeps; `null`: only their hash. */
+  readonly audit: ArgumentAudit | null;
+  /** Path and address of the backend: what pins belong to. A change of it is another server. */
+  readonly identity: string;
+}
+
+/** How a backend is reached. */
+export type BackendDefinition = HttpBackendDefinition | StdioBackendDefinition;
+
+export interface HttpBackendDefinition {
+  /** `http`: streamable HTTP of any revision; `sse`: the HTTP+SSE transport of 2024-11-05. */
+  readonly kind: 'http' | 'sse';
+  /** Addresses in order of preference; the next is used while one is down. */
+  readonly urls: readonly [URL, ...URL[]];
+  readonly credentials: CredentialDefinition;
+}
+
+export interface StdioBackendDefinition {
+  readonly kind: 'stdio';
+  readonly command: readonly [string, ...string[]];
+  /** Absolute. */
+  readonly folder: string;
+  /** Besides `PATH` and `HOME`; nothing else of the host's environment. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** One process for each user, or one for all. */
+  readonly process: 'user' | 'shared';
+  readonly limits: ProcessLimits;
+}
+
+/** Limits of the processes of one stdio backend. */
+export interface ProcessLimits {
+  /** Processes at once. */
+  readonly processes: number;
+  /** Seconds without a call after which a process ends. */
+  readonly idle: number;
+  /** Bytes of memory of one process; `null` for no limit. */
+  readonly memory: number | null;
+}
+
+export interface ServerLimits {
+  /** Calls per minute by user and tool; `null` for no limit. */
+  readonly callsPerMinute: number | null;
+  /** Requests at the backend at once, besides open streams. */
+  readonly concurrency: number;
+  /** Open streams of one user. */
+  readonly streamsPerUser: number;
+  /** Bytes of a request body. */
+  readonly body: number;
+  /** Bytes of one message in a stream of the message path. */
+  readonly frame: number;
+  /** Seconds until a connection to the backend is established. */
+  readonly connect: number;
+  /** Seconds until the backend begins its response. */
+  readonly firstByte: number;
+  /** Seconds for which an open response may deliver nothing. */
+  readonly idle: number;
+}
+
+/** Which operations need which scopes, as data: patterns with `*` → rule. `null`: no rule was given. */
+export interface AccessRules {
+  readonly tools: RuleTable | null;
+  readonly resources: RuleTable | null;
+  readonly prompts: RuleTable | null;
+  readonly methods: RuleTable | null;
+}
+
+export type RuleTable = Readonly<Record<string, AccessRule>>;
+
+/** Scopes that an operation needs; `false`: it is never allowed. */
+export type AccessRule = false | readonly string[] | ConditionalAccessRule;
+
+/** A rule that also names who may use it; every member that is given has to hold. */
+export interface ConditionalAccessRule {
+  readonly scopes?: readonly string[] | undefined;
+  /** `client_id`s. */
+  readonly clients?: readonly string[] | undefined;
+  /** Groups of the user, one of which suffices. */
+  readonly groups?: readonly string[] | undefined;
+  /** Claims of the access token with their accepted values. */
+  readonly claims?: Readonly<Record<string, readonly string[]>> | undefined;
+}
+
+/** What the audit log keeps of the arguments. */
+export interface ArgumentAudit {
+  /** `path`, `options.owner`: members of the arguments whose values are replaced. */
+  readonly redact: readonly string[];
+}

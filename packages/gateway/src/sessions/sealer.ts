@@ -1,0 +1,96 @@
+/** Sealed handles: session ids, event ids and tasks of a backend, encrypted for the one user and client that may use them. */
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
+import { type Owner, ownerKey } from '../servers/owner.ts';
+
+export type HandleKind = 'session' | 'event' | 'task' | 'request';
+
+/** Seals and opens handles; any process with the same master key opens them, and nothing is stored. */
+export interface Sealer {
+  /** @param plaintext what the backend issued; at most a few kilobytes */
+  seal(kind: HandleKind, owner: Owner, plaintext: string): string;
+  /** `null`: it was sealed for another owner, is of another kind, or was not sealed here. */
+  open(kind: HandleKind, owner: Owner, sealed: string): string | null;
+}
+
+/*
+ * A handle: base64url of version (1 byte) | key identifier (4) | nonce (12) | ciphertext | tag (16). Each owner has a key of its
+ * own for each kind, so that a handle of another user, client, server or kind does not open, and so that no key ever encrypts
+ * so many handles that random nonces repeat. @see NIST SP 800-38D §8.3
+ */
+const VERSION = 1;
+const NONCE_AT = 5;
+const TEXT_AT = 17;
+const TAG_LENGTH = 16;
+
+/** Owner keys that are kept, because deriving one takes longer than using it. */
+const MAX_KEYS = 20_000;
+
+interface SealingKey {
+  readonly header: Buffer;
+  /** The key of an owner. */
+  readonly of: (kind: HandleKind, owner: Owner) => Buffer;
+}
+
+/**
+ * @param masterKey 32 bytes
+ * @param previous master keys whose handles still open
+ */
+export function createSealer(masterKey: Uint8Array, previous: readonly Uint8Array[] = []): Sealer {
+  const own = createSealingKey(masterKey);
+  const keys = [own, ...previous.map(createSealingKey)];
+  return {
+    seal(kind, owner, plaintext) {
+      const nonce = randomBytes(TEXT_AT - NONCE_AT);
+      const cipher = createCipheriv('aes-256-gcm', own.of(kind, owner), nonce).setAAD(own.header);
+      const parts = [
+        own.header,
+        nonce,
+        cipher.update(plaintext, 'utf8'),
+        cipher.final(),
+        cipher.getAuthTag(),
+      ];
+      return Buffer.concat(parts).toString('base64url');
+    },
+    open(kind, owner, sealed) {
+      const bytes = decode(sealed);
+      const found = bytes && keys.find(({ header }) => header.equals(bytes.subarray(0, NONCE_AT)));
+      return found ? decrypt(found.of(kind, owner), bytes) : null;
+    },
+  };
+}
+
+function createSealingKey(masterKey: Uint8Array): SealingKey {
+  const derive = (purpose: string, length: number) =>
+    Buffer.from(hkdfSync('sha256', masterKey, '', `portcullis 1 gateway handles${purpose}`, length));
+  const root = derive('', 32);
+  const known = new Map<string, Buffer>();
+  return {
+    header: Buffer.concat([Buffer.of(VERSION), derive(', key identifier', NONCE_AT - 1)]),
+    of(kind, owner) {
+      const name = `${kind} ${ownerKey(owner)}`;
+      const found = known.get(name);
+      if (found !== undefined) return found;
+      const key = createHmac('sha256', root).update(name).digest();
+      if (known.size >= MAX_KEYS) known.clear();
+      known.set(name, key);
+      return key;
+    },
+  };
+}
+
+/** Only the one encoding of the bytes is accepted, so that a handle has one form. */
+function decode(sealed: string): Buffer | null {
+  const bytes = Buffer.from(sealed, 'base64url');
+  return bytes.length >= TEXT_AT + TAG_LENGTH && bytes.toString('base64url') === sealed ? bytes : null;
+}
+
+function decrypt(key: Buffer, bytes: Buffer): string | null {
+  try {
+    const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(NONCE_AT, TEXT_AT))
+      .setAAD(bytes.subarray(0, NONCE_AT))
+      .setAuthTag(bytes.subarray(-TAG_LENGTH));
+    return decipher.update(bytes.subarray(TEXT_AT, -TAG_LENGTH), undefined, 'utf8') + decipher.final('utf8');
+  } catch {
+    return null;
+  }
+}
