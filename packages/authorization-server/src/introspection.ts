@@ -60,7 +60,7 @@ export function createIntrospection(
     if (claims.client_id !== callerId && !isForResource) return INACTIVE;
     if (!(await isLive(claims))) return INACTIVE;
     const members = isForResource || !isOpaque ? claims : withoutUser(claims);
-    return { active: true, token_type: 'Bearer', ...members };
+    return { active: true, token_type: claims.cnf === undefined ? 'Bearer' : 'DPoP', ...members };
   }
 
   /** Audience check: whether the caller represents the resource that the token is for. */
@@ -83,6 +83,7 @@ export function createIntrospection(
       iat: family.issuedAt,
       exp: family.expiresAt,
       ...(grant.workspace !== null && { workspace: grant.workspace }),
+      ...(grant.keyThumbprint != null && { cnf: { jkt: grant.keyThumbprint } }),
     };
   }
 }
@@ -95,8 +96,17 @@ function withoutUser({
   scope,
   iat,
   exp,
+  cnf,
 }: AccessTokenClaims): Partial<AccessTokenClaims> {
-  return { iss, aud, client_id, ...(scope !== undefined && { scope }), iat, exp };
+  return {
+    iss,
+    aud,
+    client_id,
+    ...(scope !== undefined && { scope }),
+    iat,
+    exp,
+    ...(cnf !== undefined && { cnf }),
+  };
 }
 
 /** The endpoint MUST require authorization; a public client does not authenticate. @see RFC 7662 §2.1 */

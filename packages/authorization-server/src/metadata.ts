@@ -13,6 +13,7 @@ import {
 } from '@portcullis/protocol';
 import { clientAssertionAlgorithms, clientAuthenticationMethods } from './clients/read-client-credentials.ts';
 import type { ServerContext } from './context.ts';
+import { proofAlgorithms } from './dpop/proof-keys.ts';
 import { servedGrantTypes } from './grant-types.ts';
 import type { Route } from './http/router.ts';
 import type { ServerOptions } from './options.ts';
@@ -101,6 +102,7 @@ function describeServer(
     code_challenge_methods_supported: [CODE_CHALLENGE_METHOD],
     // Every authorization response carries `iss`, whichever revision the client speaks: those that do not know it ignore it.
     authorization_response_iss_parameter_supported: true,
+    dpop_signing_alg_values_supported: proofAlgorithms,
     client_id_metadata_document_supported: configuration.metadataDocuments !== null,
     ...(kind === 'oidc' && OPENID_MEMBERS),
   };

@@ -61,6 +61,7 @@ export interface ParsedOptions {
   readonly workspaces: FindWorkspaces | undefined;
   readonly offerOtherScopes: boolean;
   readonly personalAccessTokens: boolean;
+  readonly requireDpopNonces: boolean;
   readonly identityProviders: readonly IdentityProviderEntry[];
   readonly localAccounts: boolean;
   readonly lifetimes: Lifetimes;
@@ -184,6 +185,12 @@ export const optionDefinitions: { readonly [K in OptionName]: OptionDefinition<P
     default: false,
     description: 'whether users with a local account can create personal access tokens for scripts',
     note: 'Servers accept them in this process or by introspection, but not by verifying signatures: each needs a check against revocation. `lifetimes.personalAccessToken` limits their lifetime.',
+  },
+  requireDpopNonces: {
+    schema: lazy(boolean),
+    default: false,
+    description: 'whether DPoP proofs must carry a nonce of this server, so that none can be made in advance',
+    note: 'Nonces are issued in any case, and an outdated one is refused. Clients that do not know nonces cannot use DPoP then.',
   },
   identityProviders: {
     schema: identityProvidersSchema,

@@ -79,6 +79,8 @@ export interface AuthorizationServerOptions {
   readonly offerOtherScopes?: boolean;
   /** Whether users with a local account can create personal access tokens; `false` by default. */
   readonly personalAccessTokens?: boolean;
+  /** Whether DPoP proofs must carry a nonce of this server, so that none can be made in advance; `false` by default. @see RFC 9449 §8 */
+  readonly requireDpopNonces?: boolean;
   /** External identity providers users can sign in with; their tokens are linked to the resulting grants. */
   readonly identityProviders?: readonly (IdentityProviderOptions | PresetReference)[];
   /** `false`: no local accounts, identity providers are the only way to sign in. `true` by default. */
@@ -127,6 +129,7 @@ export interface ServerOptions {
   readonly workspaces: FindWorkspaces;
   readonly offerOtherScopes: boolean;
   readonly personalAccessTokens: boolean;
+  readonly requireDpopNonces: boolean;
   /** By their identifiers. */
   readonly identityProviders: ReadonlyMap<string, IdentityProvider>;
   readonly localAccounts: boolean;

@@ -17,6 +17,7 @@ import {
   type InitialAccessTokenAdministration,
 } from './clients/initial-access-tokens.ts';
 import type { ServerContext } from './context.ts';
+import { createDpopProofs } from './dpop/dpop-proofs.ts';
 import { createFederation } from './federation/federation.ts';
 import type { ProviderToken, ProviderTokenRequest } from './federation/provider-tokens.ts';
 import { createRevocationTrigger } from './federation/revocation-jobs.ts';
@@ -143,6 +144,7 @@ export async function createAuthorizationServer<S extends CoreStore>(
     createTokenEndpoint(
       { context, issueAccessToken, refreshTokens, accessTokens, getProviderToken },
       authenticate,
+      createDpopProofs(context),
       recordClientUse,
     ),
     ...clients.routes,

@@ -38,6 +38,7 @@ export function validateOptions(
     workspaces: workspaces ?? (async () => []),
     offerOtherScopes: parsed.offerOtherScopes,
     personalAccessTokens: parsed.personalAccessTokens,
+    requireDpopNonces: parsed.requireDpopNonces,
     rateLimits: rateLimits === false ? null : rateLimits,
   });
 }

@@ -298,7 +298,6 @@ describe('other metadata', () => {
   });
 
   it.each([
-    'dpop_bound_access_tokens',
     'tls_client_certificate_bound_access_tokens',
     'require_pushed_authorization_requests',
     'require_signed_request_object',

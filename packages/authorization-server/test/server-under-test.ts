@@ -76,6 +76,8 @@ interface Answer {
 export interface ServerUnderTest {
   readonly server: AuthorizationServer;
   readonly store: AuthorizationStore;
+  /** The SQLite file. */
+  readonly file: string;
   readonly events: AuthorizationEvent[];
   /** Epoch seconds; tests set it. */
   readonly clock: { now: number };
@@ -99,6 +101,8 @@ interface IssuedCode {
   readonly scopes: readonly string[];
   readonly resources: readonly string[];
   readonly redirectUri: string | null;
+  /** The DPoP key that the request named. */
+  readonly keyThumbprint?: string;
 }
 
 export async function startServer(
@@ -168,6 +172,7 @@ export async function startServer(
   return {
     server,
     store,
+    file,
     events,
     clock,
     send,
@@ -226,6 +231,7 @@ async function storeCode(store: AuthorizationStore, issued: IssuedCode, now: num
     scopes: issued.scopes,
     resources: issued.resources,
     expiresAt: now + 60,
+    keyThumbprint: issued.keyThumbprint ?? null,
   };
   await store.openTransaction({
     ...shared,

@@ -221,6 +221,10 @@ describe('an invalid subject token', () => {
       async (under, good) => forge(under, good, { iss: 'https://other.example' }),
     ],
     [
+      'is bound to a certificate',
+      async (under, good) => forge(under, good, { cnf: { 'x5t#S256': 'A'.repeat(43) } }),
+    ],
+    [
       'is bound to a key without proof of possession',
       async (under, good) => forge(under, good, { cnf: { jkt: 'k' } }),
     ],
@@ -237,6 +241,13 @@ describe('an invalid subject token', () => {
     expect(answer.text).not.toContain(party.given[0]);
     expect(under.snapshot()).toBe(before);
     expect((await under.post('/token', form(good), asNotes)).status).toBe(200);
+  });
+
+  it('[AS-EXCH-60] exchanges a DPoP-bound token for the resource that it is for, which checked the proof', async () => {
+    const under = await open();
+    const { access_token: good } = await connect(under);
+    const bound = await forge(under, good, { cnf: { jkt: 'A'.repeat(43) } });
+    expect((await under.post('/token', form(bound), asNotes)).status).toBe(200);
   });
 
   it.each([

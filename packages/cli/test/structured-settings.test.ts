@@ -53,6 +53,7 @@ describe('the page', () => {
       keys: 'keys',
       statusLists: 'statusLists',
       personalAccessTokens: 'personalAccessTokens',
+      requireDpopNonces: 'requireDpopNonces',
       resources: 'resources',
       clients: 'clients',
       profiles: 'profiles',

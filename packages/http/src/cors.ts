@@ -3,7 +3,7 @@ import type { HttpRequest } from './http-request.ts';
 import { type HttpResponse, respond, withHeaders } from './http-response.ts';
 
 /** Headers that scripts may read. */
-const EXPOSED_HEADERS = 'WWW-Authenticate, Retry-After, Location';
+const EXPOSED_HEADERS = 'WWW-Authenticate, Retry-After, Location, DPoP-Nonce';
 
 /**
  * Headers that let scripts of any origin read a response. They are the same for all origins, so `Vary` is not needed.

@@ -76,6 +76,7 @@ const HTTPS_REDIRECT_HEADERS = { ...REDIRECT_HEADERS, ...HTTPS_SECURITY_HEADERS 
 export function respondError(error: OAuthError, request?: Pick<HttpRequest, 'headers'>): HttpResponse {
   const headers: Record<string, string> = {};
   if (error.retryAfter !== undefined) headers['retry-after'] = String(error.retryAfter);
+  if (error.dpopNonce !== undefined) headers['dpop-nonce'] = error.dpopNonce;
   if (error.code === 'invalid_token') headers['www-authenticate'] = bearerChallenge(request);
   else if (error.status === 401 && isBasic(request))
     headers['www-authenticate'] = 'Basic realm="token", charset="UTF-8"';

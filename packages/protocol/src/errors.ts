@@ -47,6 +47,8 @@ export interface OAuthErrorOptions {
   readonly retryAfter?: number;
   /** Scopes that the rejected operation requires, for a challenge. */
   readonly scopes?: readonly string[];
+  /** The nonce that the next DPoP proof must carry. @see RFC 9449 §8 */
+  readonly dpopNonce?: string;
   readonly cause?: unknown;
 }
 
@@ -63,6 +65,7 @@ export class OAuthError extends Error {
   readonly reason: string | undefined;
   readonly retryAfter: number | undefined;
   readonly scopes: readonly string[] | undefined;
+  readonly dpopNonce: string | undefined;
 
   constructor(code: OAuthErrorCode, description: string, options: OAuthErrorOptions = {}) {
     super(`${code}: ${description}`, 'cause' in options ? { cause: options.cause } : undefined);
@@ -72,6 +75,7 @@ export class OAuthError extends Error {
     this.reason = options.reason;
     this.retryAfter = options.retryAfter;
     this.scopes = options.scopes;
+    this.dpopNonce = options.dpopNonce;
   }
 }
 

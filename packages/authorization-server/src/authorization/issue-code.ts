@@ -72,6 +72,7 @@ function createCodeRecord(
     accountId,
     redirectUri: record.redirectUriSent ? record.redirectUri : null,
     codeChallenge: record.codeChallenge,
+    keyThumbprint: record.keyThumbprint ?? null,
     scopes,
     resources: record.resources,
     workspace,

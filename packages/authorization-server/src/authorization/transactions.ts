@@ -156,6 +156,7 @@ function createRecord(
     redirectUriSent: parameters.one('redirect_uri') !== undefined,
     encryptedState: null,
     codeChallenge: authorizationRequest.codeChallenge,
+    keyThumbprint: authorizationRequest.keyThumbprint,
     resources: [resource],
     scopes,
     accountId: forceLogin ? null : (user?.account.id ?? null),

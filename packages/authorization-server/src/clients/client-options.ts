@@ -2,6 +2,7 @@
 import { OAuthError, type RedirectPolicy, readScopes } from '@portcullis/protocol';
 import type * as z from 'zod';
 import {
+  boolean,
   custom,
   list,
   type OptionReport,
@@ -39,6 +40,7 @@ export interface ClientDefinition {
   readonly contacts?: readonly string[];
   readonly software_id?: string;
   readonly software_version?: string;
+  readonly dpop_bound_access_tokens?: boolean;
 }
 
 /** @param minimumSecret characters of a client secret */
@@ -93,6 +95,9 @@ export function clientsSchema(minimumSecret = 1): z.ZodType<readonly ClientDefin
       contacts: optional(list(text()), 'contacts'),
       software_id: optional(text(), 'identifier of the software'),
       software_version: optional(text(), 'version of the software'),
+      dpop_bound_access_tokens: optional(boolean(), 'whether it gets DPoP-bound tokens only', {
+        defaultText: 'false',
+      }),
     }),
   );
 }

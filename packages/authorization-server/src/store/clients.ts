@@ -68,9 +68,9 @@ export interface ClientStore {
    */
   removeClient(id: string, at: number): Promise<boolean>;
   /**
-   * Marks a client assertion as used: replay detection. Atomic: of concurrent calls, in any number of processes, one returns
-   * `true`. @see RFC 7523 §3, item 7
-   * @param hash base64url SHA-256 of what makes the assertion unique
+   * Marks a client assertion or a DPoP proof as used: replay detection. Atomic: of concurrent calls, in any number of processes, one returns
+   * `true`. @see RFC 7523 §3, item 7, RFC 9449 §11.1
+   * @param hash what makes it unique, hashed
    * @param expiresAt epoch seconds after which the assertion has expired anyway and may be swept
    */
   consumeClientAssertion(hash: string, expiresAt: number): Promise<boolean>;

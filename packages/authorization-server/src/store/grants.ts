@@ -15,6 +15,8 @@ export interface AuthorizationCodeRecord {
   readonly redirectUri: string | null;
   /** The PKCE code challenge. @see RFC 7636 §4.3 */
   readonly codeChallenge: string;
+  /** The thumbprint of the DPoP key that its tokens must be bound to; absent or `null`: none. @see RFC 9449 §10 */
+  readonly keyThumbprint?: string | null;
   /** The approved scopes. */
   readonly scopes: Scopes;
   /** The resource indicators. @see RFC 8707 §2 */
@@ -53,6 +55,8 @@ export interface GrantRecord {
   readonly lastUsedAt: number;
   /** The network address that requested it; `null` when unknown. */
   readonly lastUsedFrom: string | null;
+  /** The thumbprint of the DPoP key that its refresh token is bound to; absent or `null`: none. @see RFC 9449 §5 */
+  readonly keyThumbprint?: string | null;
 }
 
 /** Where a grant is in the list of its account: by client, then by creation. */

@@ -18,6 +18,8 @@ export interface AuthorizationTransactionRecord {
   readonly encryptedState: string | null;
   /** The PKCE code challenge. @see RFC 7636 §4.3 */
   readonly codeChallenge: string;
+  /** The thumbprint of the DPoP key that its code is bound to; absent or `null`: none. @see RFC 9449 §10 */
+  readonly keyThumbprint?: string | null;
   /** The requested scopes. */
   readonly scopes: Scopes;
   /** The resource indicators. @see RFC 8707 §2 */

@@ -5,9 +5,11 @@ import {
   OAuthError,
   readAuthorizationCodeRequest,
   type TokenResponse,
+  type VerifiedProof,
   verifyCodeVerifier,
 } from '@portcullis/protocol';
 import type { AuthenticatedClient } from '../clients/verify-client-credentials.ts';
+import { checkProofKey } from '../dpop/dpop-proofs.ts';
 import { lookupKeyOf, matchesSecret } from '../secrets.ts';
 import type { AuthorizationStore, FoundAuthorizationCode, GrantRecord } from '../store/index.ts';
 import { type DownscopedAccess, downscope } from './downscope.ts';
@@ -21,7 +23,7 @@ export function createAuthorizationCodeGrant(services: GrantServices): GrantHand
     events,
     options: { resources },
   } = services.context;
-  return async (client, form, connection) => {
+  return async (client, form, connection, proof) => {
     const now = clock();
     const found = checkOwner(await store.findCode(lookupKeyOf(form.required('code'))), client);
     const isVerified = verifyCodeVerifier(form.one('code_verifier'), found.codeChallenge, matchesSecret);
@@ -42,8 +44,9 @@ export function createAuthorizationCodeGrant(services: GrantServices): GrantHand
     if (!isVerified) throw invalid('wrong code_verifier');
     if (found.expiresAt <= now) throw invalid('expired');
     checkRedirectUri(found, request.redirectUri, client);
+    checkProofKey(proof, found.keyThumbprint ?? null, 'authorization request');
     const access = downscope(found, { resources: request.resources, scopes: null }, resources);
-    return redeem(services, client, found, access, { now, from: connection.address ?? null });
+    return redeem(services, client, found, access, { now, from: connection.address ?? null, proof });
   };
 }
 
@@ -91,12 +94,19 @@ function checkRedirectUri(
   if (!expected.includes(sent)) throw invalid('redirect_uri does not match');
 }
 
+interface Redemption {
+  readonly now: number;
+  /** The network address of the request. */
+  readonly from: string | null;
+  readonly proof: VerifiedProof | null;
+}
+
 async function redeem(
   { context: { store, events, options }, issueAccessToken, refreshTokens }: GrantServices,
   client: AuthenticatedClient,
   found: FoundAuthorizationCode,
   access: DownscopedAccess,
-  { now, from }: { readonly now: number; readonly from: string | null },
+  { now, from, proof }: Redemption,
 ): Promise<TokenResponse> {
   const { accountId, grantId, scopes, resources, workspace, consentDigest } = found;
   const expiresAt = now + options.lifetimes.grant;
@@ -112,8 +122,10 @@ async function redeem(
     expiresAt,
     lastUsedAt: now,
     lastUsedFrom: from,
+    // The refresh token of a public client MUST be bound to its key; others authenticate. RFC 9449 §5
+    keyThumbprint: client.authenticationMethod === 'none' ? (proof?.thumbprint ?? null) : null,
   };
-  const holder = { subject: accountId, clientId: client.id, grantId, workspace, until: expiresAt };
+  const holder = { subject: accountId, clientId: client.id, grantId, workspace, until: expiresAt, proof };
   const response = await issueAccessToken(holder, access, now);
   const refreshToken = client.metadata.grant_types.includes('refresh_token')
     ? refreshTokens.first(grant, now)

@@ -24,7 +24,7 @@ export function createClientCredentialsGrant({ context, issueAccessToken }: Gran
   } = context;
   const checkRateLimit = createRateLimitCheck(context, 'clientTokens');
   const served = [...resources.keys()];
-  return async (client, form) => {
+  return async (client, form, _connection, proof) => {
     if (client.authenticationMethod === 'none') {
       throw new OAuthError(
         'unauthorized_client',
@@ -45,6 +45,7 @@ export function createClientCredentialsGrant({ context, issueAccessToken }: Gran
       grantId: null,
       workspace: null,
       until: Number.MAX_SAFE_INTEGER,
+      proof,
     };
     const response = await issueAccessToken(holder, access, clock());
     events({

@@ -1,8 +1,10 @@
 /** The token endpoint: authenticates the client and dispatches to the handler of the requested grant type. */
 import { readFormBody, respondCorsJson } from '@portcullis/http';
-import { type GrantType, OAuthError, TOKEN_EXCHANGE } from '@portcullis/protocol';
+import { type GrantType, OAuthError, TOKEN_EXCHANGE, type VerifiedProof } from '@portcullis/protocol';
 import type { AuthenticateClient } from '../clients/authenticate-client.ts';
 import type { RecordClientUse } from '../clients/clients.ts';
+import type { AuthenticatedClient } from '../clients/verify-client-credentials.ts';
+import type { DpopProofs } from '../dpop/dpop-proofs.ts';
 import { servedGrantTypes } from '../grant-types.ts';
 import type { Route } from '../http/router.ts';
 import { createAuthorizationCodeGrant } from './authorization-code.ts';
@@ -23,6 +25,7 @@ const grants: Readonly<Record<GrantType, (services: GrantServices) => GrantHandl
 export function createTokenEndpoint(
   services: GrantServices,
   authenticate: AuthenticateClient,
+  proofs: DpopProofs,
   recordClientUse: RecordClientUse,
 ): Route {
   const handlers = createHandlers(services);
@@ -43,12 +46,22 @@ export function createTokenEndpoint(
       if (!client.metadata.grant_types.includes(type)) {
         throw new OAuthError('unauthorized_client', `This client has not registered the grant type ${type}.`);
       }
-      const response = await handler(client, form, connection);
+      const proof = await proofs.verify(request, '/token');
+      checkBoundTokens(client, proof);
+      const response = await handler(client, form, connection, proof);
       const recording = recordClientUse(client);
       if (recording !== null) await recording;
-      return respondCorsJson(response, { isHttps });
+      const headers = await proofs.nonceHeaders(proof);
+      return respondCorsJson(response, { isHttps, ...(headers && { headers }) });
     },
   };
+}
+
+/** A client that registered for bound tokens gets no others. @see RFC 9449 §5.2 */
+function checkBoundTokens({ metadata }: AuthenticatedClient, proof: VerifiedProof | null): void {
+  if (metadata.dpop_bound_access_tokens !== true || proof !== null) return;
+  const description = 'This client registered dpop_bound_access_tokens: send a DPoP proof.';
+  throw new OAuthError('invalid_dpop_proof', description, { reason: 'the proof is missing' });
 }
 
 function createHandlers(services: GrantServices): ReadonlyMap<string, GrantHandler> {

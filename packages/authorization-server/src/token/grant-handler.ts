@@ -1,6 +1,6 @@
 /** The contract of a grant type at the token endpoint, and the services that grants share. */
 import type { ConnectionInfo } from '@portcullis/http';
-import type { Parameters, TokenResponse } from '@portcullis/protocol';
+import type { Parameters, TokenResponse, VerifiedProof } from '@portcullis/protocol';
 import type { AuthenticatedClient } from '../clients/verify-client-credentials.ts';
 import type { ServerContext } from '../context.ts';
 import type { AccessTokenFormat } from '../keys/access-token-format.ts';
@@ -10,12 +10,14 @@ import type { RefreshTokens } from './refresh-token-family.ts';
 
 /**
  * Handles the token request of an authenticated client that registered the grant type.
+ * @param proof the DPoP proof of the request, whose key the token is bound to; `null`: a bearer token
  * @throws OAuthError
  */
 export type GrantHandler = (
   client: AuthenticatedClient,
   form: Parameters,
   connection: ConnectionInfo,
+  proof: VerifiedProof | null,
 ) => Promise<TokenResponse>;
 
 export interface GrantServices {

@@ -1,5 +1,10 @@
 /** Issues access tokens: builds the claims of a grant's access, signs or encrypts them, and writes the token response. */
-import { accessTokenClaims, type StatusReference, type TokenResponse } from '@portcullis/protocol';
+import {
+  accessTokenClaims,
+  type StatusReference,
+  type TokenResponse,
+  type VerifiedProof,
+} from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
 import type { ProviderTokens } from '../federation/provider-tokens.ts';
 import type { AccessTokenFormat } from '../keys/access-token-format.ts';
@@ -16,9 +21,11 @@ interface TokenSubject {
   readonly workspace: string | null;
   /** Epoch seconds after which no token may live. */
   readonly until: number;
+  /** The DPoP proof whose key the token is bound to; `null`: a bearer token. */
+  readonly proof: VerifiedProof | null;
 }
 
-/** Issues an access token; the response has no refresh token. */
+/** Issues an access token, and marks its proof as used; the response has no refresh token. */
 export type IssueAccessToken = (
   holder: TokenSubject,
   access: DownscopedAccess,
@@ -45,7 +52,7 @@ export function createIssueAccessToken(
       .filter(({ accessTokens }) => accessTokens === 'opaque')
       .map(({ resource }) => resource),
   );
-  return async ({ subject, clientId, grantId, workspace, until }, { resource, scopes }, now) => {
+  return async ({ subject, clientId, grantId, workspace, until, proof }, { resource, scopes }, now) => {
     const lifetime = Math.min(lifetimes.accessToken, until - now);
     const isOpaque = opaqueResources.has(resource);
     // A resource server that introspects each token needs no status list.
@@ -65,11 +72,14 @@ export function createIssueAccessToken(
       issuedAt: now,
       tokenId: assigned?.tokenId ?? newIdentifier('token'),
       status: assigned?.status ?? null,
+      keyThumbprint: proof?.thumbprint ?? null,
       ...(wanted.length > 0 && { user: await readUserClaims(store, subject, wanted) }),
     });
+    // Point of no return: the proof is used, the last thing that can fail before the caller consumes its code or token.
+    await proof?.consume();
     return {
       access_token: isOpaque ? encrypt(claims) : await sign(claims),
-      token_type: 'Bearer',
+      token_type: proof === null ? 'Bearer' : 'DPoP',
       expires_in: lifetime,
       ...(claims.scope !== undefined && { scope: claims.scope }),
     };

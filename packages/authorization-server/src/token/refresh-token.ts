@@ -2,6 +2,7 @@
 import { OAuthError, readRefreshRequest, temporarilyUnavailable } from '@portcullis/protocol';
 import type { RefreshTokenUse } from '../audit/events.ts';
 import type { AuthenticatedClient } from '../clients/verify-client-credentials.ts';
+import { checkProofKey } from '../dpop/dpop-proofs.ts';
 import { createRateLimitCheck } from '../rate-limit/limiter.ts';
 import { type DownscopedAccess, downscope } from './downscope.ts';
 import type { GrantHandler, GrantServices } from './grant-handler.ts';
@@ -24,10 +25,12 @@ export function createRefreshGrant({
     options: { resources, lifetimes },
   } = context;
   const checkRateLimit = createRateLimitCheck(context, 'refreshes');
-  return async (client, form, connection) => {
+  return async (client, form, connection, proof) => {
     const now = clock();
     const found = checkRefreshToken(await refreshTokens.find(form.required('refresh_token')), client, now);
     const { grant } = found;
+    // Without its key, even a used token may only have been stolen: that changes nothing.
+    checkProofKey(proof, grant.keyThumbprint ?? null, 'refresh token');
     // Before the rest is read: neither another parameter nor a limit hides reuse, or reveals that the grant is live.
     if (stateOf(found, now) === 'reused') await revokeFamily(found, now);
     const charging = checkRateLimit(grant.id);
@@ -39,6 +42,7 @@ export function createRefreshGrant({
       grantId: grant.id,
       workspace: grant.workspace,
       until: grant.expiresAt,
+      proof,
     };
     const response = await issueAccessToken(holder, access, now);
     const { state, latest, successor } = await rotate(found, client, connection.address ?? null, now);

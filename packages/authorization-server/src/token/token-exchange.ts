@@ -2,6 +2,7 @@
 import {
   type AccessTokenClaims,
   formatScopes,
+  isCodeChallenge,
   OAuthError,
   readTokenExchangeRequest,
   type TokenExchangeResponse,
@@ -57,10 +58,22 @@ export function createTokenExchangeGrant(services: GrantServices): GrantHandler 
     if (typeof claims.aud !== 'string' || !own.includes(claims.aud)) {
       throw invalidSubject('audience is another resource');
     }
-    // It arrives without its proof of possession, so it may have been stolen.
-    if (claims.cnf !== undefined) throw invalidSubject('sender-constrained');
+    if (!isVerifiableBinding(claims.cnf))
+      throw invalidSubject('bound in a way that its audience cannot check');
     return claims;
   }
+}
+
+/**
+ * Whether the token is a bearer token or bound to a DPoP key alone: then its audience, the authenticated client that sends it, has
+ * checked the proof of possession. A thief of the token is neither.
+ */
+function isVerifiableBinding(cnf: unknown): boolean {
+  if (cnf === undefined) return true;
+  const members = Object.entries(cnf ?? {});
+  return (
+    members.length === 1 && members.every(([name, value]) => name === 'jkt' && isCodeChallenge(String(value)))
+  );
 }
 
 /** A request may name the identity provider by its id or its issuer; several names MUST mean the same provider. */

@@ -114,7 +114,7 @@ export function serverOptions(
   const { name, externalUi, clients, identityProviders, profiles, brand, registration, metadataDocuments } =
     settings;
   const { localAccounts, metadata, outbound, lifetimes, keys, statusLists, rateLimits } = settings;
-  const { acceptNewerRefreshTokens, offerOtherScopes, personalAccessTokens } = settings;
+  const { acceptNewerRefreshTokens, offerOtherScopes, personalAccessTokens, requireDpopNonces } = settings;
   const { privateUseSchemes, auditRetention, auditLevel, resources } = settings;
   return {
     issuer,
@@ -129,6 +129,7 @@ export function serverOptions(
       keys,
       statusLists,
       personalAccessTokens,
+      requireDpopNonces,
       rateLimits,
       privateUseSchemes,
       auditRetention,

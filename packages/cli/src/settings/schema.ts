@@ -238,6 +238,7 @@ export const settingDefinitions: Readonly<Record<SettingName, SettingDefinition>
   keys: optionDefinitions.keys,
   statusLists: optionDefinitions.statusLists,
   personalAccessTokens: optionDefinitions.personalAccessTokens,
+  requireDpopNonces: optionDefinitions.requireDpopNonces,
   name: { ...optionDefinitions.name, placeholder: 'text' },
   brand: optionDefinitions.brand,
   externalUi: optionDefinitions.externalUi,

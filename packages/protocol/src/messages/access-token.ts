@@ -37,6 +37,8 @@ export interface AccessTokenClaims {
   readonly groups?: readonly string[];
   /** The status list entry of the token, if it has one. */
   readonly status?: { readonly status_list: StatusReference };
+  /** The DPoP key that the token is bound to, by its thumbprint. @see RFC 9449 §6.1 */
+  readonly cnf?: { readonly jkt: string };
 }
 
 /** What a token is made from; times in epoch seconds, lifetime in seconds. */
@@ -54,6 +56,8 @@ export interface AccessTokenInput {
   readonly user?: Pick<AccessTokenClaims, 'email' | 'name' | 'groups'>;
   /** The status list entry; none by default. */
   readonly status?: StatusReference | null;
+  /** The thumbprint of the DPoP key that the token is bound to; none by default. */
+  readonly keyThumbprint?: string | null;
   readonly issuedAt: number;
   readonly lifetime: number;
 }
@@ -73,6 +77,7 @@ export function accessTokenClaims(facts: AccessTokenInput): AccessTokenClaims {
     ...(typeof facts.workspace === 'string' && { workspace: facts.workspace }),
     ...facts.user,
     ...(facts.status != null && { status: { status_list: facts.status } }),
+    ...(facts.keyThumbprint != null && { cnf: { jkt: facts.keyThumbprint } }),
   };
 }
 

@@ -14,6 +14,8 @@ export interface AuthorizationRequest {
   /** Every `resource`, as sent. */
   readonly resources: readonly string[];
   readonly prompt: ReadonlySet<Prompt>;
+  /** The thumbprint of the DPoP key that the code is bound to; `null`: any. @see RFC 9449 §10 */
+  readonly keyThumbprint: string | null;
 }
 
 /** Prompts that a request may ask for, several at once. @see OpenID Connect Core 1.0 §3.1.2.1 */
@@ -45,6 +47,7 @@ export function checkAuthorizationRequest(parameters: Parameters): Authorization
     state,
     resources: parameters.all('resource'),
     prompt: checkPrompt(parameters),
+    keyThumbprint: checkThumbprint(parameters),
   };
 }
 
@@ -89,6 +92,16 @@ function checkChallenge(parameters: Parameters): string {
   return challenge;
 }
 
+/** A SHA-256 thumbprint has the form of a code challenge. @see RFC 9449 §10, RFC 7638 §3 */
+function checkThumbprint(parameters: Parameters): string | null {
+  const thumbprint = parameters.one('dpop_jkt');
+  if (thumbprint === undefined || isCodeChallenge(thumbprint)) return thumbprint ?? null;
+  throw new OAuthError(
+    'invalid_request',
+    'The dpop_jkt must be a SHA-256 JWK thumbprint in base64url: 43 characters.',
+  );
+}
+
 function checkPrompt(parameters: Parameters): ReadonlySet<Prompt> {
   const values = (parameters.one('prompt') ?? '').split(' ').filter((value) => value !== '');
   if (values.includes('none') && values.length > 1) {
@@ -109,6 +122,8 @@ export interface AuthorizationRequestParameters {
   /** The parameter is omitted if there are none, never sent empty. */
   readonly scopes: Scopes;
   readonly prompt?: string;
+  /** The thumbprint of the DPoP key that the code is to be bound to. @see RFC 9449 §10 */
+  readonly keyThumbprint?: string;
 }
 
 /**
@@ -131,5 +146,6 @@ export function authorizationRequestUrl(endpoint: string, request: Authorization
   if (request.scopes.length > 0) query.set('scope', request.scopes.join(' '));
   if (request.resource !== null) query.set('resource', request.resource);
   if (request.prompt !== undefined) query.set('prompt', request.prompt);
+  if (request.keyThumbprint !== undefined) query.set('dpop_jkt', request.keyThumbprint);
   return url.href;
 }

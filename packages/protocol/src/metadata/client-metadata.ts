@@ -51,6 +51,8 @@ export interface ClientMetadata {
   readonly jwks_uri?: string;
   readonly software_id?: string;
   readonly software_version?: string;
+  /** Whether the client gets DPoP-bound tokens only. @see RFC 9449 §5.2 */
+  readonly dpop_bound_access_tokens?: boolean;
 }
 
 /** What the server that registers the client supports and allows. */
@@ -110,8 +112,6 @@ type Requested = Omit<Document, 'software_statement' | ProtectionMember>;
 
 /** Members by which a client demands protection that this server does not offer; dropping one would be a silent downgrade. */
 const UNAVAILABLE_PROTECTION = {
-  /** @see RFC 9449 §5.2 */
-  dpop_bound_access_tokens: 'this server issues no DPoP-bound tokens',
   /** @see RFC 8705 §3.4 */
   tls_client_certificate_bound_access_tokens: 'this server issues no certificate-bound tokens',
   /** @see RFC 9126 §6 */
@@ -159,7 +159,6 @@ export function readClientMetadata(json: unknown, policy: RegistrationPolicy): C
 /** Rejects a client that demands protection this server does not offer. `false` demands nothing. */
 function checkProtection(document: Omit<Document, 'software_statement'>): Requested {
   const {
-    dpop_bound_access_tokens: _dpop,
     tls_client_certificate_bound_access_tokens: _certificate,
     require_pushed_authorization_requests: _pushed,
     require_signed_request_object: _signed,

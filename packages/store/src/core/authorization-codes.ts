@@ -18,6 +18,7 @@ interface CodeRow {
   readonly account_id: string;
   readonly redirect_uri: string | null;
   readonly code_challenge: string;
+  readonly key_thumbprint: string | null;
   readonly scopes: string;
   readonly resources: string;
   readonly workspace: string | null;
@@ -33,7 +34,7 @@ export function createAuthorizationCodeStore(database: Database): AuthorizationC
   return {
     async findCode(hash) {
       return readCode(
-        await database.read<CodeRow>(sql`SELECT hash, grant_id, client_id, account_id, redirect_uri, code_challenge, scopes, resources, workspace, consent_digest,
+        await database.read<CodeRow>(sql`SELECT hash, grant_id, client_id, account_id, redirect_uri, code_challenge, key_thumbprint, scopes, resources, workspace, consent_digest,
               issued_at, expires_at, consumed_at
             FROM authorization_codes WHERE hash = ${hash}`),
       );
@@ -56,10 +57,10 @@ export function createAuthorizationCodeStore(database: Database): AuthorizationC
 
 export function insertCode(code: AuthorizationCodeRecord): Query {
   return sql`INSERT INTO authorization_codes (hash, grant_id, client_id, account_id, redirect_uri, code_challenge, scopes, resources,
-        workspace, consent_digest, issued_at, expires_at)
+        workspace, consent_digest, issued_at, expires_at, key_thumbprint)
       VALUES (${code.hash}, ${code.grantId}, ${code.clientId}, ${code.accountId}, ${code.redirectUri}, ${code.codeChallenge},
         ${JSON.stringify(code.scopes)}, ${JSON.stringify(code.resources)}, ${code.workspace}, ${code.consentDigest},
-        ${code.issuedAt}, ${code.expiresAt})`;
+        ${code.issuedAt}, ${code.expiresAt}, ${code.keyThumbprint ?? null})`;
 }
 
 function* redeem(
@@ -75,11 +76,11 @@ function* redeem(
   // `OR ROLLBACK`: an error ends the transaction, so SQLite need not copy pages to undo the statement alone.
   const granted =
     yield sql`INSERT OR ROLLBACK INTO grants (id, client_id, account_id, scopes, resources, workspace, consent_digest, created_at, expires_at,
-      last_used_at, last_used_from, refresh_token_hash, refresh_token_generation, refresh_token_seed, refresh_token_issued_at, refresh_token_expires_at, refresh_token_rotations)
+      last_used_at, last_used_from, refresh_token_hash, refresh_token_generation, refresh_token_seed, refresh_token_issued_at, refresh_token_expires_at, refresh_token_rotations, key_thumbprint)
     SELECT ${grant.id}, ${grant.clientId}, ${grant.accountId}, ${JSON.stringify(grant.scopes)},
       ${JSON.stringify(grant.resources)}, ${grant.workspace}, ${grant.consentDigest}, ${grant.createdAt}, ${grant.expiresAt},
       ${grant.lastUsedAt}, ${grant.lastUsedFrom}, ${token?.hash ?? null}, ${token?.generation ?? null}, ${token?.seed ?? null},
-      ${token?.issuedAt ?? null}, ${token?.expiresAt ?? null}, ${token?.rotations ?? null}
+      ${token?.issuedAt ?? null}, ${token?.expiresAt ?? null}, ${token?.rotations ?? null}, ${grant.keyThumbprint ?? null}
     FROM accounts WHERE id = ${grant.accountId} AND disabled_at IS NULL RETURNING 1 AS one`;
   return granted.length > 0 ? 'redeemed' : 'account_unavailable';
 }
@@ -101,12 +102,12 @@ function redeemInOneStatement(
       RETURNING hash
     ), granted AS (
       INSERT INTO grants (id, client_id, account_id, scopes, resources, workspace, consent_digest, created_at, expires_at,
-        last_used_at, last_used_from, refresh_token_hash, refresh_token_generation, refresh_token_seed, refresh_token_issued_at, refresh_token_expires_at, refresh_token_rotations)
+        last_used_at, last_used_from, refresh_token_hash, refresh_token_generation, refresh_token_seed, refresh_token_issued_at, refresh_token_expires_at, refresh_token_rotations, key_thumbprint)
       SELECT ${grant.id}, ${grant.clientId}, owner.id, ${JSON.stringify(grant.scopes)},
         ${JSON.stringify(grant.resources)}, ${grant.workspace}::text, ${grant.consentDigest}, ${grant.createdAt}::bigint, ${grant.expiresAt}::bigint,
         ${grant.lastUsedAt}::bigint, ${grant.lastUsedFrom}::text, ${token?.hash ?? null}::text, ${token?.generation ?? null}::bigint,
         ${token?.seed ?? null}::text, ${token?.issuedAt ?? null}::bigint, ${token?.expiresAt ?? null}::bigint,
-        ${token?.rotations ?? null}::text
+        ${token?.rotations ?? null}::text, ${grant.keyThumbprint ?? null}::text
       FROM consumed, owner RETURNING id
     ) SELECT CASE WHEN EXISTS (SELECT 1 FROM granted) THEN 'redeemed' ELSE 'account_unavailable' END AS outcome FROM consumed`;
 }
@@ -125,6 +126,7 @@ function readCode([row]: readonly CodeRow[]): FoundAuthorizationCode | null {
     accountId: row.account_id,
     redirectUri: row.redirect_uri,
     codeChallenge: row.code_challenge,
+    ...(row.key_thumbprint !== null && { keyThumbprint: row.key_thumbprint }),
     scopes: readList(row.scopes),
     resources: readList(row.resources),
     workspace: row.workspace,

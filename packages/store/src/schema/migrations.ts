@@ -74,4 +74,13 @@ export const migrations: readonly Migration[] = [
       ) ${table}`,
     ],
   },
+  {
+    number: 7,
+    name: 'keys of DPoP-bound grants',
+    statements: ({ text }) => [
+      `ALTER TABLE authorization_transactions ADD COLUMN key_thumbprint ${text}`,
+      `ALTER TABLE authorization_codes ADD COLUMN key_thumbprint ${text}`,
+      `ALTER TABLE grants ADD COLUMN key_thumbprint ${text}`,
+    ],
+  },
 ];

@@ -1,0 +1,91 @@
+/** DPoP at the authorization server: verifies proofs at its endpoints, and issues nonces that all processes accept. */
+import { createHmac, createSecretKey, hash } from 'node:crypto';
+import type { HttpRequest } from '@portcullis/http';
+import {
+  createDpopNonces,
+  createProofVerifier,
+  OAuthError,
+  PROOF_WINDOW,
+  type ProofKey,
+  type VerifiedProof,
+} from '@portcullis/protocol';
+import type { ServerContext } from '../context.ts';
+import { deriveKey } from '../encryption/encryptor.ts';
+import { createLruCache } from '../lru-cache.ts';
+import { proofAlgorithms, readProofKey } from './proof-keys.ts';
+
+/** Keys of proofs in the cache. */
+const CACHED_KEYS = 1000;
+
+export interface DpopProofs {
+  /**
+   * Verifies the proof of a POST to an endpoint; `null` without one. It is not marked as used yet.
+   * @throws OAuthError `invalid_dpop_proof`, or `use_dpop_nonce` with the nonce to use
+   * @see RFC 9449 §5
+   */
+  verify(request: HttpRequest, path: string): Promise<VerifiedProof | null>;
+  /** The header with the nonce for the next proof; `undefined` for a client that sent no proof. @see RFC 9449 §8.2 */
+  nonceHeaders(proof: VerifiedProof | null): Promise<Readonly<Record<string, string>> | undefined>;
+}
+
+/** @see RFC 9449 §4.3, §5 and §8 */
+export function createDpopProofs({ store, clock, options }: ServerContext): DpopProofs {
+  const { origin } = new URL(options.issuer);
+  const nonces = createNonces(options.masterKey);
+  const verify = createProofVerifier(
+    {
+      algorithms: proofAlgorithms,
+      window: PROOF_WINDOW,
+      nonces,
+      requiresNonce: options.requireDpopNonces,
+      remember: (proof, until) => store.consumeClientAssertion(`dpop:${proof}`, until),
+    },
+    {
+      hash: (text) => hash('sha256', text, 'base64url'),
+      readKey: readProofKey,
+      keys: createLruCache<ProofKey>(CACHED_KEYS),
+    },
+  );
+
+  return {
+    async verify({ headers, method }, path) {
+      const field = headers.get('dpop');
+      if (field === null) return null;
+      const expected = { method, url: `${origin}${path}`, token: null, thumbprint: null, now: clock() };
+      try {
+        return await verify(field, expected);
+      } catch (error) {
+        throw await withNonce(error);
+      }
+    },
+    nonceHeaders: async (proof) =>
+      proof === null ? undefined : { 'dpop-nonce': await nonces.current(clock()) },
+  };
+
+  async function withNonce(error: unknown): Promise<unknown> {
+    if (!(error instanceof OAuthError) || error.code !== 'use_dpop_nonce') return error;
+    const { code, description, reason = '' } = error;
+    return new OAuthError(code, description, { reason, dpopNonce: await nonces.current(clock()) });
+  }
+}
+
+/** Processes have the master key in common. While it is replaced, a client is asked to use another nonce. */
+function createNonces(masterKey: Uint8Array) {
+  const key = createSecretKey(deriveKey(masterKey, 'DPoP nonces'));
+  return createDpopNonces((text) => createHmac('sha256', key).update(text).digest('base64url'));
+}
+
+/**
+ * The key that a token is going to be bound to: that of the proof.
+ * @param required the only key that is allowed; `null`: any, or none unless the client registered for bound tokens
+ * @throws OAuthError `invalid_dpop_proof`
+ * @see RFC 9449 §5, §5.2 and §10
+ */
+export function checkProofKey(proof: VerifiedProof | null, required: string | null, boundBy: string): void {
+  if (required === null || proof?.thumbprint === required) return;
+  throw new OAuthError(
+    'invalid_dpop_proof',
+    `Send a DPoP proof made with the key that the ${boundBy} is bound to.`,
+    { reason: proof === null ? 'the proof is missing' : 'the key is another' },
+  );
+}
