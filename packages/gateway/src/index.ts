@@ -1,4 +1,11 @@
 /** The gateway: authorization in front of MCP servers that have none. */
+export {
+  type BackendAnswer,
+  type BackendCredential,
+  ConnectionRequired,
+  type CredentialSource,
+  noCredential,
+} from './credentials/credential-source.ts';
 export type { CredentialDefinition } from './servers/credential-options.ts';
 export type { Owner } from './servers/owner.ts';
 export type { GatewayRequest } from './servers/request.ts';

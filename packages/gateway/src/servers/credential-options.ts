@@ -1,7 +1,240 @@
 /** Options of credentials towards a backend, and their definitions. */
+import {
+  checkedText,
+  lazy,
+  list,
+  type OptionReport,
+  object,
+  oneOf,
+  optional,
+  required,
+  secret,
+  text,
+} from '@portcullis/authorization-server/options';
+import { isSecureUrl, readWebUrl, type Scopes } from '@portcullis/protocol';
+import type * as z from 'zod';
+
+/** A client that was registered at the backend's authorization server in advance. */
+export interface BackendClient {
+  readonly clientId: string;
+  readonly secret: string | null;
+  /** For `private_key_jwt`: a private key as PKCS #8 PEM. */
+  readonly key: { readonly pem: string; readonly algorithm: string; readonly keyId: string | null } | null;
+}
+
+/** The enterprise's identity provider, which issues ID-JAGs, and the client of the gateway there. */
+export interface AssertionIssuer {
+  readonly tokenEndpoint: string;
+  readonly clientId: string;
+  readonly clientSecret: string | null;
+}
 
 /** How the gateway authenticates itself to a backend. The client's token never goes there. */
 export type CredentialDefinition =
   | { readonly as: 'none' }
   | { readonly as: 'header'; readonly name: string; readonly value: string }
-  | { readonly as: 'application' | 'user' | 'exchange' | 'enterprise' };
+  | { readonly as: 'application'; readonly client: BackendClient; readonly scopes: Scopes | null }
+  | { readonly as: 'user'; readonly client: BackendClient | null; readonly scopes: Scopes | null }
+  | {
+      readonly as: 'exchange';
+      readonly client: BackendClient;
+      readonly scopes: Scopes | null;
+      /** `null`: discovered from the backend. */
+      readonly tokenEndpoint: string | null;
+      /** `null`: only the resource is named. */
+      readonly audience: string | null;
+      /** What is exchanged: a token of this server about the user, or the one of the user's identity provider. */
+      readonly subject: 'user' | 'identity-provider';
+    }
+  | {
+      readonly as: 'enterprise';
+      readonly client: BackendClient;
+      readonly scopes: Scopes | null;
+      readonly identityProvider: AssertionIssuer;
+    };
+
+export interface CredentialOptions {
+  readonly as: CredentialDefinition['as'];
+  readonly name?: string | undefined;
+  readonly value?: string | undefined;
+  readonly clientId?: string | undefined;
+  readonly clientSecret?: string | undefined;
+  readonly clientKey?: ClientKeyOptions | undefined;
+  readonly scopes?: Scopes | undefined;
+  readonly tokenEndpoint?: string | undefined;
+  readonly audience?: string | undefined;
+  readonly subject?: 'user' | 'identity-provider' | undefined;
+  readonly identityProvider?: AssertionIssuerOptions | undefined;
+}
+
+interface ClientKeyOptions {
+  readonly privateKey: string;
+  readonly algorithm?: string | undefined;
+  readonly keyId?: string | undefined;
+}
+
+interface AssertionIssuerOptions {
+  readonly tokenEndpoint: string;
+  readonly clientId: string;
+  readonly clientSecret?: string | undefined;
+}
+
+export const credentialSchema: () => z.ZodType<CredentialOptions> = lazy(() =>
+  object<CredentialOptions>({
+    as: required(
+      oneOf('none', 'header', 'application', 'user', 'exchange', 'enterprise'),
+      'whose credential it is: none, a fixed `header`, the `application` itself, each `user` who connects an account, or the user by token `exchange` (RFC 8693) or `enterprise` assertion (ID-JAG)',
+    ),
+    name: optional(headerName(), '`header`: its name', { defaultText: '`authorization`' }),
+    value: optional(secret(), '`header`: its value, such as `Bearer …`'),
+    clientId: optional(text(), 'client identifier at the authorization server of the backend', {
+      defaultText: '`user`: a client metadata document, or dynamic registration',
+    }),
+    clientSecret: optional(secret(), 'client secret at that authorization server'),
+    clientKey: optional(
+      object<ClientKeyOptions>({
+        privateKey: required(secret(), 'private key as PKCS #8 PEM'),
+        algorithm: optional(text(), 'signature algorithm', { default: 'ES256' }),
+        keyId: optional(text(), '`kid` under which the public key is registered'),
+      }),
+      'private key in place of the secret (`private_key_jwt`)',
+    ),
+    scopes: optional(list(text('a scope')), 'scopes to request at the backend', {
+      defaultText: 'those that the backend names',
+    }),
+    tokenEndpoint: optional(endpoint(), '`exchange`: token endpoint', {
+      defaultText: 'discovered from the backend',
+    }),
+    audience: optional(text(), '`exchange`: the `audience` parameter'),
+    subject: optional(
+      oneOf('user', 'identity-provider'),
+      "`exchange`: what is exchanged, a token of this server about the user or the access token of the user's identity provider",
+      { defaultText: '`user`' },
+    ),
+    identityProvider: optional(
+      object<AssertionIssuerOptions>({
+        tokenEndpoint: required(endpoint(), 'its token endpoint, which issues ID-JAGs'),
+        clientId: required(text(), 'client identifier there'),
+        clientSecret: optional(secret(), 'client secret there'),
+      }),
+      '`enterprise`: the identity provider whose ID tokens are exchanged; users must sign in here with it',
+    ),
+  }),
+);
+
+function headerName(): z.ZodType<string> {
+  return checkedText('a header name', (name) =>
+    /^[!#$%&'*+.^_`|~\w-]+$/.test(name) && !FORBIDDEN.has(name.toLowerCase())
+      ? null
+      : 'must be a header name that the gateway does not set itself',
+  );
+}
+
+/** Headers of the connection and of the protocol. */
+const FORBIDDEN: ReadonlySet<string> = new Set([
+  'connection', 'content-length', 'content-type', 'host', 'keep-alive', 'last-event-id', 'mcp-method', 'mcp-name',
+  'mcp-protocol-version', 'mcp-session-id', 'te', 'trailer', 'transfer-encoding', 'upgrade',
+]); // biome-ignore format: one list
+
+function endpoint(): z.ZodType<string> {
+  return checkedText('an https URL', (value) => {
+    const url = readWebUrl(value);
+    return url !== null && isSecureUrl(url) ? null : 'must be an https URL; http only on loopback';
+  });
+}
+
+type CredentialMember = Exclude<keyof CredentialOptions, 'as'>;
+
+/** Members of each kind: required, and optional. */
+const MEMBERS: Readonly<
+  Record<
+    CredentialDefinition['as'],
+    { readonly needs: readonly CredentialMember[]; readonly takes: readonly CredentialMember[] }
+  >
+> = {
+  none: { needs: [], takes: [] },
+  header: { needs: ['value'], takes: ['name'] },
+  application: { needs: ['clientId'], takes: ['clientSecret', 'clientKey', 'scopes'] },
+  user: { needs: [], takes: ['clientId', 'clientSecret', 'clientKey', 'scopes'] },
+  exchange: {
+    needs: ['clientId'],
+    takes: ['clientSecret', 'clientKey', 'scopes', 'tokenEndpoint', 'audience', 'subject'],
+  },
+  enterprise: { needs: ['clientId', 'identityProvider'], takes: ['clientSecret', 'clientKey', 'scopes'] },
+};
+
+/** Checks the rules of one credential. */
+export function defineCredentials(
+  options: CredentialOptions | undefined,
+  path: readonly (string | number)[],
+  report: OptionReport,
+): CredentialDefinition {
+  if (options === undefined || MEMBERS[options.as] === undefined) return { as: 'none' };
+  checkMembers(options, path, report);
+  return toDefinition(options);
+}
+
+function checkMembers(
+  options: CredentialOptions,
+  path: readonly (string | number)[],
+  report: OptionReport,
+): void {
+  const { as, clientId, clientSecret, clientKey } = options;
+  const { needs, takes } = MEMBERS[as];
+  for (const name of needs) {
+    if (options[name] === undefined && !report.isUnread(...path, name))
+      report.add([...path, name], `is required with \`as: ${as}\``);
+  }
+  for (const name of Object.keys(options) as readonly (keyof CredentialOptions)[]) {
+    if (name === 'as' || options[name] === undefined || needs.includes(name) || takes.includes(name))
+      continue;
+    report.add([...path, name], `has no meaning with \`as: ${as}\``);
+  }
+  if (clientSecret !== undefined && clientKey !== undefined)
+    report.add([...path, 'clientKey'], 'must not be combined with clientSecret');
+  if (clientId === undefined && takes.includes('clientId') && (clientSecret ?? clientKey) !== undefined)
+    report.add([...path, 'clientId'], 'is required with clientSecret or clientKey');
+  if (as === 'application' && clientSecret === undefined && clientKey === undefined) {
+    if (!report.isUnread(...path, 'clientSecret') && !report.isUnread(...path, 'clientKey'))
+      report.add([...path, 'clientSecret'], 'is required, or clientKey: a public client is no application');
+  }
+}
+
+function toDefinition(options: CredentialOptions): CredentialDefinition {
+  const { as, name = 'authorization', value = '', scopes = null, clientId } = options;
+  const client = clientId === undefined ? null : clientOf(options, clientId);
+  const known = client ?? clientOf(options, '');
+  switch (as) {
+    case 'none':
+      return { as };
+    case 'header':
+      return { as, name: name.toLowerCase(), value };
+    case 'user':
+      return { as, client, scopes };
+    case 'application':
+      return { as, client: known, scopes };
+    case 'exchange': {
+      const { tokenEndpoint = null, audience = null, subject = 'user' } = options;
+      return { as, client: known, scopes, tokenEndpoint, audience, subject };
+    }
+    case 'enterprise': {
+      const { tokenEndpoint = '', clientId: id = '', clientSecret = null } = options.identityProvider ?? {};
+      return { as, client: known, scopes, identityProvider: { tokenEndpoint, clientId: id, clientSecret } };
+    }
+  }
+}
+
+function clientOf({ clientSecret, clientKey }: CredentialOptions, clientId: string): BackendClient {
+  return {
+    clientId,
+    secret: clientSecret ?? null,
+    key:
+      clientKey === undefined
+        ? null
+        : {
+            pem: clientKey.privateKey,
+            algorithm: clientKey.algorithm ?? 'ES256',
+            keyId: clientKey.keyId ?? null,
+          },
+  };
+}
