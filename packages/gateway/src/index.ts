@@ -1,4 +1,16 @@
 /** The gateway: authorization in front of MCP servers that have none. */
+
+export {
+  type Backend,
+  BackendError,
+  type BackendFailure,
+  type BackendHealth,
+  type BackendSession,
+  type Call,
+  type InitializeParams,
+  type InitializeResult,
+} from './backends/backend.ts';
+export type { CreateMessagePath, MessagePath, MessagePathOptions } from './backends/message-path.ts';
 export {
   type BackendAnswer,
   type BackendCredential,

@@ -1,0 +1,83 @@
+/** JSON-RPC messages, read only as far as they have to be routed: unknown members stay as they are. */
+
+export type MessageId = string | number;
+
+export interface Message {
+  readonly jsonrpc: '2.0';
+  readonly id?: MessageId | null;
+  readonly method?: string;
+  readonly params?: unknown;
+  readonly result?: unknown;
+  readonly error?: unknown;
+}
+
+export interface RequestMessage extends Message {
+  readonly id: MessageId;
+  readonly method: string;
+}
+
+/** Members of an object of JSON. */
+export type Members = Readonly<Record<string, unknown>>;
+
+export function isMembers(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** `null` for anything that is not a message. */
+export function readMessage(value: unknown): Message | null {
+  if (!isMembers(value) || value['jsonrpc'] !== '2.0') return null;
+  const { id, method } = value;
+  const hasId = id === undefined || id === null || typeof id === 'string' || typeof id === 'number';
+  const isKnown = typeof method === 'string' || 'result' in value || 'error' in value;
+  return hasId && isKnown ? (value as Members & Message) : null;
+}
+
+/** `null` for text that is not JSON, or not a message. */
+export function parseMessage(text: string): Message | null {
+  try {
+    return readMessage(JSON.parse(text));
+  } catch {
+    return null;
+  }
+}
+
+export function isRequest(message: Message): message is RequestMessage {
+  return message.method !== undefined && message.id !== undefined && message.id !== null;
+}
+
+export function isResponse(message: Message): boolean {
+  return message.method === undefined;
+}
+
+/** The member of the parameters at a path. */
+export function parameter(message: Message, ...path: readonly string[]): unknown {
+  let value: unknown = message.params;
+  for (const name of path) value = isMembers(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+  return value;
+}
+
+/** The message with other members in `_meta` of its parameters; `undefined` removes one. */
+export function withMeta(message: Message, meta: Members): Message {
+  const params = isMembers(message.params) ? message.params : {};
+  const before = isMembers(params['_meta']) ? params['_meta'] : {};
+  const after = Object.entries({ ...before, ...meta }).filter(([, value]) => value !== undefined);
+  return { ...message, params: { ...params, _meta: Object.fromEntries(after) } };
+}
+
+export function errorResponse(id: MessageId | null, code: number, message: string, data?: unknown): Message {
+  return { jsonrpc: '2.0', id, error: { code, message, ...(data !== undefined && { data }) } };
+}
+
+/** Codes of JSON-RPC and of MCP. */
+export const errorCodes = {
+  invalidRequest: -32_600,
+  methodNotFound: -32_601,
+  invalidParams: -32_602,
+  internal: -32_603,
+  /** Of the implementation: here, that the backend did not answer. */
+  unavailable: -32_000,
+  sessionNotFound: -32_001,
+  resourceNotFound: -32_002,
+  headerMismatch: -32_020,
+  unsupportedVersion: -32_022,
+} as const;
