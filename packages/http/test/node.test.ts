@@ -150,6 +150,21 @@ eachKind('listen, for an answering %s', (_kind, telling) => {
     expect(answer.match(/http:\/\/a\/\w+/g)).toEqual(['http://a/one', 'http://a/two']);
   });
 
+  it('a client that closes its side after the request gets its response', async () => {
+    const server = await serve(
+      telling(async (asked) => {
+        const body = await asked.text();
+        await sleep(50);
+        return body;
+      }),
+    );
+    const socket = connect(server.port, '127.0.0.1');
+    socket.end('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc');
+    let answer = '';
+    for await (const chunk of socket) answer += String(chunk);
+    expect(answer).toMatch(/^HTTP\/1\.1 200 [^]*"abc"$/);
+  });
+
   it('responds 500 without the reason when the handler throws, and reports the error', async () => {
     const told: unknown[] = [];
     const issue = new Error('the secret reason');
@@ -390,6 +405,56 @@ describe('a fetch application', () => {
       return response.text();
     });
     expect(await Promise.all(answers)).toEqual(Array.from({ length: 20 }, (_, index) => String(index)));
+  });
+});
+
+describe('an event stream', () => {
+  /** Streams one event, and says when the stream or the request is cancelled. */
+  const open = async (method: 'GET' | 'POST', pause = 0) => {
+    const ended: string[] = [];
+    let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+    const server = await serve(
+      serveFetch(async () => {
+        await sleep(pause);
+        const body = new ReadableStream<Uint8Array>({
+          start(given) {
+            controller = given;
+            given.enqueue(Buffer.from('data: one\n\n'));
+          },
+          cancel: () => void ended.push('cancelled'),
+        });
+        return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
+      }),
+    );
+    const socket = connect({ port: server.port, host: '127.0.0.1', allowHalfOpen: true });
+    let answer = '';
+    socket.on('data', (chunk) => {
+      answer += String(chunk);
+    });
+    socket.on('error', () => {});
+    socket.write(`${method} / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n`);
+    return { socket, ended, answer: () => answer, finish: () => controller };
+  };
+
+  it.each([0, 200])(
+    'that was opened by GET is cancelled when its client closes, %i ms before it',
+    async (pause) => {
+      const { socket, ended, answer } = await open('GET', pause);
+      if (pause === 0) await expect.poll(answer).toContain('one');
+      socket.end();
+      await expect.poll(() => ended).toEqual(['cancelled']);
+    },
+  );
+
+  it('that answers a POST is completed for a client that has closed its side', async () => {
+    const { socket, ended, answer, finish } = await open('POST');
+    await expect.poll(answer).toContain('one');
+    socket.end();
+    await sleep(100);
+    finish()?.enqueue(Buffer.from('data: two\n\n'));
+    finish()?.close();
+    await expect.poll(answer).toContain('two');
+    expect(ended).toEqual([]);
   });
 });
 

@@ -1,5 +1,6 @@
 /** Runs applications that use the standard `Request` and `Response` on node:http, streaming bodies both ways. */
-import type { RequestListener } from 'node:http';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 
 /** @param toErrorResponse makes the response for an error that the handler throws */
@@ -7,5 +8,49 @@ export function createFetchListener(
   handler: (request: Request) => Promise<Response>,
   toErrorResponse: (error: unknown) => Response,
 ): RequestListener {
-  return getRequestListener(handler, { errorHandler: toErrorResponse });
+  const handle = async (request: Request, connection: unknown) => {
+    const response = await handler(request);
+    const { incoming, outgoing } = connection as NodeConnection;
+    if (isEndless(request, response)) closeWithClient(incoming.socket, outgoing);
+    return response;
+  };
+  return getRequestListener(handle, { errorHandler: toErrorResponse });
+}
+
+interface NodeConnection {
+  readonly incoming: IncomingMessage;
+  readonly outgoing: ServerResponse;
+}
+
+/** Whether a response ends only with its client: an event stream that was opened by GET. */
+function isEndless({ method }: Request, { headers }: Response): boolean {
+  return method === 'GET' && headers.get('content-type')?.startsWith('text/event-stream') === true;
+}
+
+/** The open event streams of each connection: one listener a socket, however many requests are pipelined. */
+const openStreams = new WeakMap<Socket, Set<ServerResponse>>();
+
+/**
+ * Ends an event stream when its client has closed its side of the connection. Other responses are completed all the same: a client
+ * may send its last byte and then wait.
+ * @see RFC 9112 §9.6
+ */
+function closeWithClient(socket: Socket, outgoing: ServerResponse): void {
+  if (socket.readableEnded) {
+    // Only now does the listener get the response, with the stream that it has to cancel.
+    setImmediate(() => outgoing.destroy());
+    return;
+  }
+  const streams = openStreams.get(socket) ?? watchEnd(socket);
+  streams.add(outgoing);
+  outgoing.once('close', () => streams.delete(outgoing));
+}
+
+function watchEnd(socket: Socket): Set<ServerResponse> {
+  const streams = new Set<ServerResponse>();
+  openStreams.set(socket, streams);
+  socket.once('end', () => {
+    for (const outgoing of streams) outgoing.destroy();
+  });
+  return streams;
 }

@@ -188,26 +188,38 @@ async function delegate(
 /** The oldest version of TLS that may be used. @see RFC 9325 §3.1.1 */
 const MIN_TLS_VERSION = 'TLSv1.2';
 
+/** Clients that are gone are noticed within two minutes, also those to whom nothing is being sent. */
+const keepAliveProbes = { keepAlive: true, keepAliveInitialDelay: 60_000 } as const;
+
 function createNodeServer(
   { timeouts, certificate }: ListenOptions,
   listener: RequestListener,
 ): { readonly server: Server; readonly replaceCertificate: ListeningServer['replaceCertificate'] } {
   // Repeated headers are joined, so that handlers can detect and reject them.
-  const options = { ...defaultTimeouts, ...timeouts, joinDuplicateHeaders: true };
+  const options = { ...defaultTimeouts, ...timeouts, ...keepAliveProbes, joinDuplicateHeaders: true };
   if (certificate !== undefined) {
     const server = loadNodeHttps().createServer(
-      { ...options, ...certificate, minVersion: MIN_TLS_VERSION },
+      { ...options, ...certificate, minVersion: MIN_TLS_VERSION, allowHalfOpen: true },
       listener,
     );
     return {
-      server,
+      server: answerHalfClosed(server),
       replaceCertificate: (next) => server.setSecureContext({ ...next, minVersion: MIN_TLS_VERSION }),
     };
   }
   const replaceCertificate = () => {
     throw new Error('This server has no certificate to replace.');
   };
-  return { server: nodeHttp.createServer(options, listener), replaceCertificate };
+  return { server: answerHalfClosed(nodeHttp.createServer(options, listener)), replaceCertificate };
+}
+
+/**
+ * A client that closes its side after the request still gets its response. Node would drop it, and offers no option but this
+ * property, which it has had since its first versions.
+ * @see RFC 9112 §9.6
+ */
+function answerHalfClosed<T extends Server>(server: T): T {
+  return Object.assign(server, { httpAllowHalfOpen: true });
 }
 
 function bind(server: Server, { port, host }: ListenOptions): Promise<void> {
