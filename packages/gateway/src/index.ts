@@ -18,6 +18,23 @@ export {
   type CredentialSource,
   noCredential,
 } from './credentials/credential-source.ts';
+export { MessageError } from './messages/message-error.ts';
+export type {
+  BodyScanner,
+  ByteRange,
+  ScannedBody,
+  ScannedMessage,
+  ScannedText,
+} from './messages/scanned-message.ts';
+export type { Caller, Decision, Policy, ToolHints } from './policy/policy.ts';
+export type {
+  Catalogue,
+  CataloguedTool,
+  ListTools,
+  ToolCatalogue,
+  ToolDefinition,
+  ToolState,
+} from './review/catalogue.ts';
 export type { CredentialDefinition } from './servers/credential-options.ts';
 export type { Owner } from './servers/owner.ts';
 export type { GatewayRequest } from './servers/request.ts';

@@ -1,0 +1,51 @@
+/** What a scanned body contains: its messages, as far as policy, handles and the audit log need them. */
+import type { McpOperation } from '@portcullis/resource-server';
+
+/** Bytes of a body: from `start` up to, not including, `end`. */
+export interface ByteRange {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** A string of a message that the gateway may replace, such as a sealed handle. */
+export interface ScannedText {
+  readonly value: string;
+  /** The JSON string with its quotes. */
+  readonly range: ByteRange;
+}
+
+/** One JSON-RPC message of a body. Its members are those that every JSON parser finds in it. */
+export interface ScannedMessage extends McpOperation {
+  readonly kind: 'request' | 'notification' | 'response';
+  /** The JSON text of the id, as written; `null` for a notification. */
+  readonly id: string | null;
+  /** Empty for a response. */
+  readonly method: string;
+  /** Resources of a `subscriptions/listen`. */
+  readonly subscriptions: readonly string[];
+  /** `params.arguments`. */
+  readonly arguments: ByteRange | null;
+  /** `params.taskId`. */
+  readonly task: ScannedText | null;
+  /** `params.requestState`. */
+  readonly requestState: ScannedText | null;
+  /** The protocol version in `params._meta`, which marks a stateless message. */
+  readonly protocolVersion: string | null;
+}
+
+/** A scanned body. */
+export interface ScannedBody {
+  readonly isBatch: boolean;
+  /** At least one. */
+  readonly messages: readonly ScannedMessage[];
+  /** Bytes. */
+  readonly length: number;
+}
+
+/** Scans a body while it arrives. A chunk may be forwarded once it was pushed: an invalid body is refused before its last byte. */
+export interface BodyScanner {
+  /** @throws MessageError for a body that parsers could read in different ways */
+  push(chunk: Uint8Array): void;
+  /** Call it before the last chunk is forwarded. @throws MessageError for an incomplete body */
+  end(): ScannedBody;
+}

@@ -1,0 +1,35 @@
+/** The catalogue: the tools of a backend as a credential sees them, and which of them are approved. */
+import type { ToolHints } from '../policy/policy.ts';
+import type { GatewayRequest } from '../servers/request.ts';
+
+/** A definition, as the backend sent it. */
+export type ToolDefinition = Readonly<Record<string, unknown>> & { readonly name: string };
+
+/** Approved: its hash is the pinned one. `changed` and `new` wait for approval; `rejected` was refused by an operator. */
+export type ToolState = 'approved' | 'changed' | 'new' | 'rejected';
+
+export interface CataloguedTool {
+  readonly definition: ToolDefinition;
+  /** Base64url SHA-256 of the canonical JSON. */
+  readonly hash: string;
+  readonly state: ToolState;
+  readonly hints: ToolHints;
+}
+
+/** Immutable. Keys are exact names. */
+export type ToolCatalogue = ReadonlyMap<string, CataloguedTool>;
+
+/** Lists all pages of a backend's tools. @throws BackendError */
+export type ListTools = (request: GatewayRequest) => Promise<readonly ToolDefinition[]>;
+
+export interface Catalogue {
+  /**
+   * The tools of the request's server; without waiting when they are cached. One request to the backend at a time for each
+   * server and credential, and a bounded number for all.
+   * @param credentialKey what the catalogue may be shared by
+   * @throws BackendError when the backend does not answer
+   */
+  tools(request: GatewayRequest, credentialKey: string): ToolCatalogue | Promise<ToolCatalogue>;
+  /** The backend announced `notifications/tools/list_changed`, or was restarted. */
+  changed(serverPath: string): void;
+}
