@@ -7,6 +7,7 @@ type Define = (program: Command, processContext: ProcessContext) => void;
 
 /** Each command's module adds it to the program. */
 const commands: Readonly<Record<string, () => Promise<Define>>> = {
+  protect: async () => (await import('./server/protect.ts')).defineProtect,
   up: async () => (await import('./server/up.ts')).defineUp,
   config: async () => (await import('./admin/config.ts')).defineConfig,
   users: async () => (await import('./admin/users.ts')).defineUsers,

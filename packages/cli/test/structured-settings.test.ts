@@ -268,7 +268,7 @@ describe('the whole', () => {
   it('a configuration must protect at least one server', async () => {
     expect(await issuesOf(start({}))).toEqual([
       expect.stringMatching(
-        /^PORTCULLIS_APP \(--app\) must name the module .* as resources in the configuration file/,
+        /^PORTCULLIS_APP \(--app\) must name the module .* as resources, in the configuration file/,
       ),
     ]);
     expect((await start({ resources: [greeter] })).application).toBeNull();

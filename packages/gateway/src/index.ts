@@ -1,5 +1,4 @@
 /** The gateway: authorization in front of MCP servers that have none. */
-
 export {
   type Backend,
   BackendError,
@@ -18,6 +17,13 @@ export {
   type CredentialSource,
   noCredential,
 } from './credentials/credential-source.ts';
+export {
+  createGateway,
+  type Gateway,
+  type GatewayEvent,
+  type GatewayOptions,
+  type ServerHealth,
+} from './gateway.ts';
 export { MessageError } from './messages/message-error.ts';
 export type {
   BodyScanner,

@@ -20,4 +20,9 @@ export {
   respondJson,
   respondSeeOther,
 } from './responses.ts';
-export { addSecurityHeaders, withSecurityHeaders } from './security-headers.ts';
+export {
+  addSecurityHeaders,
+  HTTPS_SECURITY_HEADERS,
+  SECURITY_HEADERS,
+  withSecurityHeaders,
+} from './security-headers.ts';

@@ -1,14 +1,18 @@
 /** Explains why the client stopped: who is responsible, which requirement applies, and how to fix it. */
 import type { ClientError, ClientErrorCode } from '@portcullis/client';
-import type { Finding, Owner, StepName } from './report.ts';
+import type { Finding, ResponsibleParty, StepName } from './report.ts';
 
 interface FailureExplanation {
-  readonly owner: Owner;
+  readonly owner: ResponsibleParty;
   readonly requirement: string | null;
   readonly remedy: string;
 }
 
-const explain = (owner: Owner, requirement: string | null, remedy: string): FailureExplanation => ({
+const explain = (
+  owner: ResponsibleParty,
+  requirement: string | null,
+  remedy: string,
+): FailureExplanation => ({
   owner,
   requirement,
   remedy,

@@ -6,17 +6,17 @@ import { isObject, parseJson } from '../json.ts';
 import { attempt } from './attempt.ts';
 import type { ExaminationContext } from './examination-context.ts';
 import { REQUEST_TIMEOUT, sendMcpRequest } from './mcp-request.ts';
-import type { Exchange, Owner } from './report.ts';
+import type { Exchange, ResponsibleParty } from './report.ts';
 
 /** Why there is nothing to examine. */
 export interface Obstacle {
   readonly message: string;
   readonly remedy: string;
-  readonly owner: Owner;
+  readonly owner: ResponsibleParty;
   readonly temporary: boolean;
 }
 
-const obstacle = (owner: Owner, message: string, remedy: string, temporary = false): Obstacle => ({
+const obstacle = (owner: ResponsibleParty, message: string, remedy: string, temporary = false): Obstacle => ({
   ...{ owner, message, remedy, temporary },
 });
 

@@ -2,7 +2,7 @@
 import type { Claims } from './claims.ts';
 
 /** Who has to fix a finding. */
-export type Owner = 'server' | 'authorization server' | 'network' | 'you';
+export type ResponsibleParty = 'server' | 'authorization server' | 'network' | 'you';
 
 export type StepName =
   | 'request'
@@ -20,7 +20,7 @@ export interface Finding {
   readonly requirement: string | null;
   /** `warning`: it works, but could work better or more safely. */
   readonly severity: 'error' | 'warning';
-  readonly owner: Owner;
+  readonly owner: ResponsibleParty;
   /** Whether it may resolve itself. */
   readonly temporary: boolean;
   /** The problem, in one sentence. */

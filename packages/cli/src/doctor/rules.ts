@@ -1,9 +1,9 @@
 /** The rules that doctor checks: requirements of the specification, who is responsible, in which revisions, and how to fix a violation. */
-import type { Owner } from './report.ts';
+import type { ResponsibleParty } from './report.ts';
 
 export interface Rule {
   readonly severity: 'error' | 'warning';
-  readonly owner: Owner;
+  readonly owner: ResponsibleParty;
   /** Revisions by their letters in docs/requirements: A 2025-03-26, B 2025-06-18, C 2025-11-25, D 2026-07-28. */
   readonly revisions: string;
   readonly remedy: string;

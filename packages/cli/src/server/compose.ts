@@ -4,6 +4,7 @@ import {
   ConfigurationError,
   createAuthorizationServer,
 } from '@portcullis/authorization-server';
+import type { Gateway } from '@portcullis/gateway';
 import { pathOf } from '@portcullis/http';
 import type { FetchDelegate, HttpHandler } from '@portcullis/http/node';
 import { combineProfiles, profileA, resourceMetadataUrls, serverMetadataUrls } from '@portcullis/protocol';
@@ -13,34 +14,22 @@ import {
   type Guard,
   jwtVerifier,
   opaqueTokenVerifier,
+  type SharedGuardOptions,
 } from '@portcullis/resource-server';
 import { protect } from '@portcullis/resource-server/fetch';
 import { localUpstreamTokens } from '@portcullis/resource-server/upstream';
 import { reasonOf, SettingsError } from '../errors.ts';
 import type { Settings } from '../settings/schema.ts';
 import type { ProtectedApplication, RunningApplication } from './application.ts';
+import { createGatewayOf } from './gateway.ts';
 import { eventSink, type Log } from './log.ts';
-import type { DatabaseMetrics } from './metrics/database-metrics.ts';
 import { createMetrics, type Metrics } from './metrics/metrics.ts';
+import type { Parts } from './parts.ts';
 import type { PathHandler } from './path-handler.ts';
-import { type Prepared, serverOptions } from './prepare.ts';
+import { serverOptions } from './prepare.ts';
 import { type ProtectedServer, protectedServers, resourceOf } from './protected-servers.ts';
 import { createReadiness, type Readiness } from './readiness.ts';
 import { createServiceRoutes } from './service-routes.ts';
-import type { Storage } from './storage.ts';
-
-export interface Parts {
-  readonly prepared: Prepared;
-  /** The public URL: the issuer, byte for byte. */
-  readonly issuer: string;
-  readonly masterKey: Uint8Array;
-  readonly previousMasterKeys: readonly Uint8Array[];
-  readonly storage: Storage;
-  readonly log: Log;
-  /** How many log lines were dropped since the start. */
-  readonly droppedLines: () => number;
-  readonly databaseMetrics: DatabaseMetrics;
-}
 
 /** Everything composed, ready to serve requests. */
 export interface Composition {
@@ -62,6 +51,9 @@ export async function compose(given: Parts): Promise<Composition> {
   const servers = protectedServers(given.prepared, given.issuer);
   const authorizationServer = await createServer(parts);
   const own = application === null ? null : await createOwn(application, parts, authorizationServer);
+  const gateway = await createGatewayOf(parts, authorizationServer, (resources) =>
+    createGuard({ resources, ...guardOptions(parts, authorizationServer) }),
+  );
   const { metricsToken } = settings;
   const readiness = createReadiness(parts.storage.store, parts.log);
   const serviceRoutes = createServiceRoutes({
@@ -73,13 +65,14 @@ export async function compose(given: Parts): Promise<Composition> {
     metricsToken,
   });
   return {
-    handle: metrics.measure(route(authorizationServer, own, serviceRoutes)),
+    handle: metrics.measure(route(authorizationServer, own, gateway, serviceRoutes)),
     servers,
     documents: publishedDocuments(parts),
     authorizationServer,
     drain: readiness.drain,
     async close() {
       await own?.close();
+      await gateway?.close();
       await authorizationServer.close();
     },
   };
@@ -154,18 +147,23 @@ async function create(
 }
 
 /** Creates a guard with direct access to keys and revocations, so that a revoked token is rejected at the next request. */
-function createGuardOf(
-  application: ProtectedApplication,
-  { prepared: { settings }, issuer, log }: Parts,
-  server: AuthorizationServer,
-): Guard {
+function createGuardOf(application: ProtectedApplication, parts: Parts, server: AuthorizationServer): Guard {
   const { name, scopes, defaultScopes, hierarchy, scopesFor } = application;
   return createGuard({
-    resource: resourceOf(application, issuer),
+    resource: resourceOf(application, parts.issuer),
     name,
     defaultScopes: defaultScopes ?? Object.keys(scopes),
     ...(hierarchy && { hierarchy }),
     ...(scopesFor && { scopesFor: (operation) => scopesFor.call(application, operation) }),
+    ...guardOptions(parts, server),
+  });
+}
+
+function guardOptions(
+  { prepared: { settings }, issuer, log }: Parts,
+  server: AuthorizationServer,
+): SharedGuardOptions {
+  return {
     verifier: combineVerifiers([
       jwtVerifier({ issuer, jwks: server.jwks, isLive: server.isLive }),
       ...(settings.personalAccessTokens
@@ -174,7 +172,7 @@ function createGuardOf(
     ]),
     profiles: servedProfiles(settings),
     events: (event) => log({ ...event }),
-  });
+  };
 }
 
 /** Without metadata only the oldest profile works: it alone has default paths. */
@@ -182,20 +180,27 @@ function servedProfiles({ metadata, profiles: served }: Settings): NonNullable<S
   return metadata ? served : [profileA];
 }
 
-function publishedDocuments({ prepared: { settings, application }, issuer }: Parts): readonly string[] {
+function publishedDocuments({ prepared, issuer }: Parts): readonly string[] {
+  const { settings } = prepared;
   if (!settings.metadata) return [];
   const policy = combineProfiles(servedProfiles(settings));
+  const own = protectedServers(prepared, issuer).filter(({ isOwn }) => isOwn);
   return [
     ...serverMetadataUrls(issuer, policy.serverMetadata),
-    ...(policy.resourceMetadata && application !== null
-      ? resourceMetadataUrls(resourceOf(application, issuer))
-      : []),
+    ...(policy.resourceMetadata ? own.flatMap(({ url }) => resourceMetadataUrls(url)) : []),
   ];
 }
 
-function route(server: AuthorizationServer, own: OwnServer | null, serviceRoutes: PathHandler): HttpHandler {
+function route(
+  server: AuthorizationServer,
+  own: OwnServer | null,
+  gateway: Gateway | null,
+  serviceRoutes: PathHandler,
+): HttpHandler {
+  const delegate = gateway && { node: gateway.handle };
   return (request, connection) => {
     const path = pathOf(request);
+    if (delegate !== null && gateway?.belongs(path) === true) return Promise.resolve(delegate);
     if (own?.belongs(path) === true) return Promise.resolve(own);
     return server.owns(path) ? server.handleHttp(request, connection) : serviceRoutes(request, connection);
   };

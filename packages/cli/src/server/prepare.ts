@@ -11,6 +11,7 @@ import {
   MORE_RESOURCES,
   type OptionReport,
 } from '@portcullis/authorization-server/options';
+import { defineServers, type GatewayServer, resourcesOf } from '@portcullis/gateway/options';
 import { collectIssues, SettingsError } from '../errors.ts';
 import { loadWorkspaces } from '../settings/modules.ts';
 import { formatIssues, type ResolvedSettings, readSettings, type Sources } from '../settings/resolve.ts';
@@ -24,6 +25,8 @@ export interface Prepared {
   readonly settings: Settings;
   /** `null` if tokens are only for remote servers. */
   readonly application: ProtectedApplication | null;
+  /** The servers behind the gateway at a public URL. */
+  readonly serversAt: (issuer: string) => readonly GatewayServer[];
   readonly findWorkspaces: FindWorkspaces | null;
   readonly identityProviders: readonly { readonly id: string; readonly name: string }[];
   readonly nameOf: NameOf;
@@ -48,7 +51,10 @@ export async function prepare(sources: Sources): Promise<Prepared> {
   await collectIssues(issues, () => findExistingKey(settings, folder, 'or none', nameOf));
   await collectIssues(issues, () => findPreviousKeys(settings, folder, nameOf));
   checkFirstAccount(settings, report);
-  const prepared = { settings, application, findWorkspaces, nameOf, configFile };
+  const serversAt = (issuer: string, issuesOf = createOptionReport()) =>
+    defineServers(settings.servers, { publicUrl: issuer, folder }, issuesOf);
+  serversAt('http://localhost', report);
+  const prepared = { settings, application, serversAt, findWorkspaces, nameOf, configFile };
   const { identityProviders, issues: ruleIssues } = checkRules(prepared, resolved);
   const all = [...formatIssues(resolved), ...issues, ...ruleIssues];
   if (all.length > 0) throw new SettingsError([...new Set(all)]);
@@ -62,7 +68,7 @@ function checkFirstAccount({ bootstrapEmail, bootstrapPassword }: Settings, repo
   if (password !== null) report.add(['bootstrapPassword'], password);
 }
 
-const NOTHING_PROTECTED = `${titleOf('app')} must name the module of the server to protect, such as server.ts; or list remote servers as resources in the configuration file`;
+const NOTHING_PROTECTED = `${titleOf('app')} must name the module of the server to protect, such as server.ts; or list MCP servers as servers, or remote servers as resources, in the configuration file; or run \`portcullis protect <url>\``;
 
 /** Applies the authorization server's rules and reports their issues under the names of the settings. */
 function checkRules(
@@ -70,12 +76,16 @@ function checkRules(
   { report, nameOf }: ResolvedSettings,
 ): Pick<Prepared, 'identityProviders'> & { readonly issues: readonly string[] } {
   const { settings, application } = prepared;
-  const offset = application === null ? 0 : 1;
+  const applications = application === null ? 0 : 1;
+  const offset = applications + settings.servers.length;
   const isUnknown =
-    report.isUnread('app') || (report.isUnread('resources') && settings.resources.length === 0);
-  const isEmpty = application === null && settings.resources.length === 0;
+    report.isUnread('app') ||
+    (report.isUnread('servers') && settings.servers.length === 0) ||
+    (report.isUnread('resources') && settings.resources.length === 0);
+  const isEmpty = application === null && settings.resources.length + settings.servers.length === 0;
   const rules = createOptionReport(report.unread.map(([name = '', ...path]) => shift(name, path, offset)));
-  if (report.isUnread('app') || isEmpty) rules.markUnread(['resources', MORE_RESOURCES]);
+  if (report.isUnread('app') || report.isUnread('servers') || isEmpty)
+    rules.markUnread(['resources', MORE_RESOURCES]);
   // The port is not known yet, and no rule depends on it.
   const { identityProviders } = applyRules(
     { ...settings, ...serverOptions(prepared, settings.publicUrl ?? 'http://localhost') } as Parameters<
@@ -83,11 +93,14 @@ function checkRules(
     >[0],
     rules,
   );
-  const placed = rules.issues.map(({ path: [name = '', ...path], message }) =>
-    name === 'resources' && path[0] === '0' && offset === 1
-      ? { path: ['app'], message: `app.${path.slice(1).join('.')}: ${message}` }
-      : { path: shift(name, path, -offset), message },
-  );
+  const placed = rules.issues.map(({ path: [name = '', ...path], message }) => {
+    const [index = '', ...member] = path;
+    if (name !== 'resources' || !(Number(index) < offset))
+      return { path: shift(name, path, -offset), message };
+    return Number(index) < applications
+      ? { path: ['app'], message: `app.${member.join('.')}: ${message}` }
+      : { path: ['servers', String(Number(index) - applications), ...member], message };
+  });
   const issues = formatIssues({ report: { ...rules, issues: placed }, issues: [], nameOf });
   return {
     identityProviders: [...identityProviders.values()],
@@ -95,7 +108,7 @@ function checkRules(
   };
 }
 
-/** Shifts indexes: the application is the first resource of the server, but not in the setting `resources`. */
+/** Shifts indexes: the application and the servers come first among the resources, but not in the setting `resources`. */
 function shift(name: string, [index, ...path]: readonly string[], offset: number): readonly string[] {
   if (index === undefined) return [name];
   return name === 'resources' ? [name, String(Number(index) + offset), ...path] : [name, index, ...path];
@@ -108,7 +121,12 @@ export type CommandServerOptions = Omit<
 >;
 
 export function serverOptions(
-  { settings, application, findWorkspaces }: Pick<Prepared, 'settings' | 'application' | 'findWorkspaces'>,
+  {
+    settings,
+    application,
+    serversAt,
+    findWorkspaces,
+  }: Pick<Prepared, 'settings' | 'application' | 'serversAt' | 'findWorkspaces'>,
   issuer: string,
 ): CommandServerOptions {
   const { name, externalUi, clients, identityProviders, profiles, brand, registration, metadataDocuments } =
@@ -119,7 +137,11 @@ export function serverOptions(
   return {
     issuer,
     ...(name !== null && name !== undefined && { name }),
-    resources: [...(application === null ? [] : [applicationResource(application, issuer)]), ...resources],
+    resources: [
+      ...(application === null ? [] : [applicationResource(application, issuer)]),
+      ...resourcesOf(serversAt(issuer)),
+      ...resources,
+    ],
     identityProviders: identityProviders as NonNullable<AuthorizationServerOptions['identityProviders']>,
     ...{ clients, profiles, brand, registration, metadataDocuments, localAccounts, metadata, outbound },
     ...{

@@ -1,4 +1,4 @@
-/** The servers that tokens are issued for: the application in this process and the configured resources. */
+/** The servers that tokens are issued for: the application and the gateway in this process, and the configured resources. */
 import type { ProtectedApplication } from './application.ts';
 import type { Prepared } from './prepare.ts';
 
@@ -10,15 +10,16 @@ export interface ProtectedServer {
   readonly isOwn: boolean;
 }
 
-/** Lists the protected servers, the application first. */
+/** Lists the protected servers: the application first, then those behind the gateway. */
 export function protectedServers(
-  { application, settings }: Prepared,
+  { application, serversAt, settings }: Prepared,
   issuer: string,
 ): readonly ProtectedServer[] {
   return [
     ...(application === null
       ? []
       : [{ name: application.name, url: resourceOf(application, issuer), isOwn: true }]),
+    ...serversAt(issuer).map(({ name, resource }) => ({ name, url: resource, isOwn: true })),
     ...settings.resources.map(({ name, resource }) => ({ name, url: resource, isOwn: false })),
   ];
 }

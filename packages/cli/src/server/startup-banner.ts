@@ -45,13 +45,19 @@ export function startupBanner(started: StartupFacts, styled: boolean): string {
   const { url, servers } = started;
   const bold = (text: string) => (styled ? `\x1b[1m${text}\x1b[22m` : text);
   const [first] = servers;
-  const own = servers.find(({ isOwn }) => isOwn);
+  const own = servers.filter(({ isOwn }) => isOwn);
+  const [single, ...others] = own;
   return [
     bold(`Portcullis ${started.version}`),
     '',
-    bold(own === undefined ? 'Authorization server' : own.name),
+    bold(single === undefined ? 'Authorization server' : others.length > 0 ? 'Gateway' : single.name),
     ...rows([
-      ...(own === undefined ? [] : [['server', own.url] as const]),
+      ...own.map(
+        ({ name, url: place }, index): Row => [
+          index === 0 ? (others.length > 0 ? 'servers' : 'server') : '',
+          others.length > 0 ? `${place}  (${name})` : place,
+        ],
+      ),
       ...servers
         .filter(({ isOwn }) => !isOwn)
         .map(({ name, url: place }, index): Row => [index === 0 ? 'tokens for' : '', `${place}  (${name})`]),

@@ -8,7 +8,13 @@ import {
   respondError,
   withSecurityHeaders,
 } from '@portcullis/http';
-import type { FetchDelegate, HttpHandler, ListeningServer, TlsCertificate } from '@portcullis/http/node';
+import type {
+  FetchDelegate,
+  HttpHandler,
+  ListeningServer,
+  NodeDelegate,
+  TlsCertificate,
+} from '@portcullis/http/node';
 import { OAuthError } from '@portcullis/protocol';
 import { collectIssues, reasonOf, SettingsError } from '../errors.ts';
 import type { Settings } from '../settings/schema.ts';
@@ -24,7 +30,11 @@ const PROBES = ['/healthz', '/readyz'];
  */
 export function secure(handler: HttpHandler, issuer: string): HttpHandler {
   const isHttps = issuer.startsWith('https:');
-  const hardenAll = (response: HttpResponse | FetchDelegate): HttpResponse | FetchDelegate => {
+  const hardenAll = (
+    response: HttpResponse | FetchDelegate | NodeDelegate,
+  ): HttpResponse | FetchDelegate | NodeDelegate => {
+    // The gateway adds them itself.
+    if ('node' in response) return response;
     if (!('fetch' in response)) return withSecurityHeaders(response, isHttps);
     return { fetch: async (request) => addSecurityHeaders(await response.fetch(request), isHttps) };
   };

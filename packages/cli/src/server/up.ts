@@ -27,13 +27,13 @@ export function defineUp(program: Command, processContext: ProcessContext): void
     );
   for (const name of settingNames.filter(hasFlag)) command.addOption(optionOf(name));
   command.addHelpText('after', `\n${structuredHelp()}`);
-  command.action((flags: Readonly<Partial<Record<SettingName, string>>>) => up(flags, processContext));
+  command.action((flags: SettingFlags) => up(flags, processContext));
 }
 
-async function up(
-  flags: Readonly<Partial<Record<SettingName, string>>>,
-  processContext: ProcessContext,
-): Promise<void> {
+export type SettingFlags = Readonly<Partial<Record<SettingName, string>>>;
+
+/** Runs the server until it is stopped. */
+export async function up(flags: SettingFlags, processContext: ProcessContext): Promise<void> {
   const stopSignal = untilStopSignal(processContext.environment);
   // Files written from here on, also by the application, are readable by this user only.
   process.umask(0o077);
@@ -54,7 +54,7 @@ const WIDTH = 118;
 function structuredHelp(): string {
   const names = settingNames.filter((name) => !hasFlag(name));
   return [
-    'Flags win over environment variables, which win over the configuration file.',
+    'SettingFlags win over environment variables, which win over the configuration file.',
     'The file holds settings by their names in camelCase (publicUrl, keyFile), and those below. Each also has a variable',
     '(PORTCULLIS_METADATA_DOCUMENTS) that holds it as JSON. All of them with examples: docs/configuration.md',
     '',

@@ -9,6 +9,7 @@ import type {
   IdentityProviderOptions,
   PresetReference,
 } from '@portcullis/authorization-server';
+import type { GatewayServerOptions } from '@portcullis/gateway/options';
 import { reasonOf, SettingsError } from '../errors.ts';
 import type { Settings } from './schema.ts';
 
@@ -29,6 +30,15 @@ type WrittenProvider = WithSecrets<
 > & {
   readonly clientKey?: WithSecrets<ClientKeyOptions, 'key' | 'certificate'>;
 };
+type WrittenServer = Omit<GatewayServerOptions, 'backend'> & {
+  readonly backend?: Omit<NonNullable<GatewayServerOptions['backend']>, 'credentials' | 'environment'> & {
+    readonly credentials?: WithSecrets<
+      NonNullable<NonNullable<GatewayServerOptions['backend']>['credentials']>,
+      'value'
+    >;
+    readonly environment?: Readonly<Record<string, SecretReference>>;
+  };
+};
 type Options = Omit<
   AuthorizationServerOptions,
   'issuer' | 'store' | 'masterKey' | 'previousMasterKeys' | 'events' | 'clock' | 'resources' | 'workspaces'
@@ -38,6 +48,7 @@ type Options = Omit<
 export type FileConfiguration = Omit<Options, 'identityProviders' | 'registration' | 'externalUi' | 'brand' | 'profiles'> & {
   readonly $schema?: string;
   readonly resources?: AuthorizationServerOptions['resources'];
+  readonly servers?: readonly WrittenServer[];
   /** A module that exports `findWorkspaces`, or the function itself. */
   readonly workspaces?: string | FindWorkspaces;
   readonly identityProviders?: readonly WrittenProvider[];

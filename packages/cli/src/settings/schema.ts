@@ -16,6 +16,7 @@ import {
   union,
   wholeNumber,
 } from '@portcullis/authorization-server/options';
+import { type GatewayServerOptions, serversSchema } from '@portcullis/gateway/options';
 import { issuerError, parseCidrBlock } from '@portcullis/protocol';
 import * as z from 'zod';
 
@@ -23,6 +24,7 @@ import * as z from 'zod';
 interface ProgramSettings {
   readonly config: string | null;
   readonly app: string | null;
+  readonly servers: readonly GatewayServerOptions[];
   /** A module, or in a configuration module the function itself. */
   readonly workspaces: string | FindWorkspaces | null;
   readonly port: number;
@@ -111,7 +113,14 @@ export const settingDefinitions: Readonly<Record<SettingName, SettingDefinition>
     schema: file,
     description: 'module of a protected server to serve in the same process; exports app',
     placeholder: 'file',
-    note: 'Without one, `resources` must list the servers that tokens are for.',
+    note: 'Without one, `servers` or `resources` must list the servers that tokens are for.',
+  },
+  servers: {
+    schema: serversSchema,
+    default: [],
+    description: 'MCP servers without authorization of their own, which the gateway in this process protects',
+    defaultText: 'none',
+    note: 'Read again on SIGHUP and when the configuration file changes: [gateway.md](gateway.md).',
   },
   resources: { ...optionDefinitions.resources, default: [] },
   workspaces: {

@@ -11,8 +11,6 @@ export interface GatewayRequest {
   readonly owner: Owner;
   readonly incoming: IncomingMessage;
   readonly outgoing: ServerResponse;
-  /** Headers of the guard for the response, such as those of CORS. */
-  readonly headers: Readonly<Record<string, string>>;
   /** Milliseconds of `performance.now()` at which it arrived. */
   readonly startedAt: number;
 }

@@ -38,6 +38,8 @@ export interface HttpBackendDefinition {
   /** Addresses in order of preference; the next is used while one is down. */
   readonly urls: readonly [URL, ...URL[]];
   readonly credentials: CredentialDefinition;
+  /** Further request headers that are forwarded, in lower case. */
+  readonly forward: readonly string[];
 }
 
 export interface StdioBackendDefinition {

@@ -25,7 +25,7 @@ const TAG_LENGTH = 16;
 /** Owner keys that are kept, because deriving one takes longer than using it. */
 const MAX_KEYS = 20_000;
 
-interface SealingKey {
+interface HandleKey {
   readonly header: Buffer;
   /** The key of an owner. */
   readonly of: (kind: HandleKind, owner: Owner) => Buffer;
@@ -36,8 +36,8 @@ interface SealingKey {
  * @param previous master keys whose handles still open
  */
 export function createSealer(masterKey: Uint8Array, previous: readonly Uint8Array[] = []): Sealer {
-  const own = createSealingKey(masterKey);
-  const keys = [own, ...previous.map(createSealingKey)];
+  const own = createHandleKey(masterKey);
+  const keys = [own, ...previous.map(createHandleKey)];
   return {
     seal(kind, owner, plaintext) {
       const nonce = randomBytes(TEXT_AT - NONCE_AT);
@@ -59,7 +59,7 @@ export function createSealer(masterKey: Uint8Array, previous: readonly Uint8Arra
   };
 }
 
-function createSealingKey(masterKey: Uint8Array): SealingKey {
+function createHandleKey(masterKey: Uint8Array): HandleKey {
   const derive = (purpose: string, length: number) =>
     Buffer.from(hkdfSync('sha256', masterKey, '', `portcullis 1 gateway handles${purpose}`, length));
   const root = derive('', 32);

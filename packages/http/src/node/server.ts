@@ -19,11 +19,16 @@ export interface TlsCertificate {
   readonly key: string;
 }
 
-/** Handles a request by itself, or delegates it to a fetch application. It must not read a body that it delegates. */
+/** Handles a request by itself, or delegates it. It must not read a body that it delegates. */
 export type HttpHandler = (
   request: HttpRequest,
   connection: ConnectionInfo,
-) => Promise<HttpResponse | FetchDelegate>;
+) => Promise<HttpResponse | FetchDelegate | NodeDelegate>;
+
+/** Delegates a request to a handler on node:http itself, for speed. It responds to its own errors and must not throw. */
+export interface NodeDelegate {
+  node(incoming: IncomingMessage, outgoing: ServerResponse): void;
+}
 
 /** Delegates a request to a handler of standard `Request` and `Response`, whose bodies may be streams. */
 export interface FetchDelegate {
@@ -154,7 +159,8 @@ function createListener(
         createIncomingRequest(incoming, url),
         connectionOf(incoming, readForwarded),
       );
-      if ('fetch' in response) await delegate(response, incoming, outgoing, onError);
+      if ('node' in response) response.node(incoming, outgoing);
+      else if ('fetch' in response) await delegate(response, incoming, outgoing, onError);
       else writeResponse(incoming, outgoing, response, responseTimeout);
     } catch (error) {
       onError?.(error);

@@ -80,6 +80,13 @@ export function createMetrics(
         return response;
       };
       return handler(request, connection).then((response) => {
+        if ('node' in response)
+          return {
+            node: (incoming, outgoing) => {
+              outgoing.once('close', () => noteEnd(outgoing.headersSent ? outgoing.statusCode : null));
+              response.node(incoming, outgoing);
+            },
+          };
         if (!('fetch' in response)) return noteResponse(response);
         return { fetch: (request) => response.fetch(request).then(noteResponse, noteFailure) };
       }, noteFailure);

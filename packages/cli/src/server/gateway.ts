@@ -1,0 +1,45 @@
+/** The gateway of this process, loaded only if servers are configured. */
+import type { AuthorizationServer } from '@portcullis/authorization-server';
+import type { Gateway } from '@portcullis/gateway';
+import { guardResourcesOf } from '@portcullis/gateway/options';
+import { HTTPS_SECURITY_HEADERS, SECURITY_HEADERS } from '@portcullis/http';
+import type { Guard, ResourceOptions } from '@portcullis/resource-server';
+import { SettingsError } from '../errors.ts';
+import type { Parts } from './parts.ts';
+
+/** @param createGuard of the resources of all servers */
+export async function createGatewayOf(
+  { prepared, issuer, masterKey, previousMasterKeys, log }: Parts,
+  authorizationServer: AuthorizationServer,
+  createGuard: (resources: readonly ResourceOptions[]) => Guard,
+): Promise<Gateway | null> {
+  const servers = prepared.serversAt(issuer);
+  if (servers.length === 0) return null;
+  checkPaths(
+    servers.map(({ path }) => path),
+    [...authorizationServer.routes.map(({ path }) => path), ...SERVICE_PATHS],
+    prepared.application?.path ?? null,
+  );
+  const { createGateway } = await import('@portcullis/gateway');
+  return createGateway({
+    servers,
+    guard: createGuard(guardResourcesOf(servers)),
+    masterKey,
+    previousMasterKeys,
+    events: log,
+    headers: issuer.startsWith('https:') ? HTTPS_SECURITY_HEADERS : SECURITY_HEADERS,
+  });
+}
+
+const SERVICE_PATHS = ['/healthz', '/readyz', '/metrics', '/.well-known'];
+
+/** @throws SettingsError if a server would hide pages and endpoints of the authorization server, or the application */
+function checkPaths(paths: readonly string[], taken: readonly string[], application: string | null): void {
+  const issues = paths.flatMap((path, index) => {
+    const hidden = [...taken, ...(application === null ? [] : [application])].find((one) =>
+      `${one.replace(/\/\*$/, '')}/`.toLowerCase().startsWith(`${path}/`.toLowerCase()),
+    );
+    return hidden === undefined ? [] : [`servers.${index}.path is ${path}, which would hide ${hidden}`];
+  });
+  if (issues.length > 0) throw new SettingsError(issues);
+}

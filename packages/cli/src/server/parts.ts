@@ -1,0 +1,18 @@
+/** What a process is composed of. */
+import type { Log } from './log.ts';
+import type { DatabaseMetrics } from './metrics/database-metrics.ts';
+import type { Prepared } from './prepare.ts';
+import type { Storage } from './storage.ts';
+
+export interface Parts {
+  readonly prepared: Prepared;
+  /** The public URL: the issuer, byte for byte. */
+  readonly issuer: string;
+  readonly masterKey: Uint8Array;
+  readonly previousMasterKeys: readonly Uint8Array[];
+  readonly storage: Storage;
+  readonly log: Log;
+  /** How many log lines were dropped since the start. */
+  readonly droppedLines: () => number;
+  readonly databaseMetrics: DatabaseMetrics;
+}

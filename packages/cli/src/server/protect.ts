@@ -1,0 +1,62 @@
+/** `portcullis protect`: authorization in front of one MCP server, in one process. */
+import type { Command } from 'commander';
+import { SettingsError } from '../errors.ts';
+import type { ProcessContext } from '../process-context.ts';
+import { optionOf } from '../settings/command-options.ts';
+import { hasFlag, settingNames, variableOf } from '../settings/schema.ts';
+import { type SettingFlags, up } from './up.ts';
+
+/** The path of the protected server. */
+const PATH = '/mcp';
+
+export function defineProtect(program: Command, processContext: ProcessContext): void {
+  const command = program
+    .command('protect')
+    .summary('put authorization in front of an MCP server that has none')
+    .argument('<server...>', 'URL of an MCP server over HTTP, or after -- the command of one over stdio')
+    .usage('[options] <url>\n       portcullis protect [options] -- <command...>')
+    .description(
+      'Runs an authorization server and a gateway in one process, with the MCP server behind it at /mcp. It needs no ' +
+        'change, and must not be reachable in any other way.',
+    );
+  for (const name of settingNames.filter((name) => hasFlag(name) && name !== 'app'))
+    command.addOption(optionOf(name));
+  command.addHelpText(
+    'after',
+    '\nExamples:\n  portcullis protect http://127.0.0.1:3000/mcp\n  portcullis protect -- npx -y @modelcontextprotocol/server-everything\n\nSeveral servers, credentials, policies: docs/gateway.md',
+  );
+  command.action((words: readonly string[], flags: SettingFlags) => {
+    const servers = JSON.stringify([{ path: PATH, ...describe(words) }]);
+    const environment = { ...processContext.environment, [variableOf('servers')]: servers };
+    return up(flags, { ...processContext, environment });
+  });
+}
+
+/** @throws SettingsError for what is neither a URL nor a command */
+function describe(words: readonly string[]): { readonly name: string; readonly backend: object } {
+  const [first = '', ...rest] = words;
+  const url = /^https?:\/\//i.test(first) ? URL.parse(first) : null;
+  if (url === null) {
+    if (/^[a-z][a-z0-9+.-]*:\/\//i.test(first))
+      throw new SettingsError([`${first} must be an http or https URL, or after -- a command`]);
+    return { name: nameOfCommand(words), backend: { command: words } };
+  }
+  if (rest.length > 0)
+    throw new SettingsError([
+      `${rest[0]}: protect takes one URL; several servers go into the configuration file`,
+    ]);
+  return { name: url.host, backend: { url: first } };
+}
+
+/** `npx -y @modelcontextprotocol/server-everything stdio` → `server-everything` */
+function nameOfCommand(words: readonly string[]): string {
+  const [file = ''] = words;
+  const named = words.slice(1).find((word) => !word.startsWith('-')) ?? file;
+  const isPackageRunner = /(?:^|\/)(?:npx|bunx|uvx|pnpx|node|deno|python3?)$/.test(file);
+  return (
+    (isPackageRunner ? named : file)
+      .replace(/@[\d.]+$|\.[cm]?[jt]s$|\.py$/, '')
+      .split('/')
+      .at(-1) || file
+  );
+}

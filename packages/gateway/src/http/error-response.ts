@@ -1,0 +1,90 @@
+/** Errors of the gateway as JSON-RPC error responses with an HTTP status. */
+import type { ServerResponse } from 'node:http';
+
+/** An error that ends a request; it becomes the response, and nothing else is revealed. */
+export class GatewayError extends Error {
+  override readonly name: string = 'GatewayError';
+  readonly status: number;
+  /** JSON-RPC error code. */
+  readonly code: number;
+  readonly headers: readonly string[];
+  /** The member `data` of the error. */
+  readonly details: Readonly<Record<string, unknown>> | undefined;
+
+  constructor(
+    status: number,
+    code: number,
+    message: string,
+    more: {
+      readonly headers?: readonly string[];
+      readonly details?: Readonly<Record<string, unknown>>;
+      readonly cause?: unknown;
+    } = {},
+  ) {
+    super(message, 'cause' in more ? { cause: more.cause } : undefined);
+    this.status = status;
+    this.code = code;
+    this.headers = more.headers ?? [];
+    this.details = more.details;
+  }
+}
+
+/** JSON-RPC error codes. @see JSON-RPC 2.0 §5.1 */
+const INVALID_REQUEST = -32_600;
+const INTERNAL = -32_603;
+/** Servers of MCP use it for sessions that do not exist (any more). */
+const SESSION_NOT_FOUND = -32_001;
+
+/** An unknown session, and one of another user, alike. */
+export function sessionNotFound(): GatewayError {
+  return new GatewayError(404, SESSION_NOT_FOUND, 'Session not found: start a new one with initialize.');
+}
+
+export function invalidRequest(
+  status: number,
+  message: string,
+  headers: readonly string[] = [],
+): GatewayError {
+  return new GatewayError(status, INVALID_REQUEST, message, { headers });
+}
+
+/** @param retryAfter seconds */
+export function unavailable(message: string, retryAfter: number, cause?: unknown): GatewayError {
+  const headers = ['retry-after', String(Math.max(1, Math.ceil(retryAfter)))];
+  return new GatewayError(503, INTERNAL, message, { headers, ...(cause !== undefined && { cause }) });
+}
+
+export function badGateway(message: string): GatewayError {
+  return new GatewayError(502, INTERNAL, message);
+}
+
+/** Too many calls. @param retryAfter seconds */
+export function tooManyCalls(message: string, retryAfter: number): GatewayError {
+  const headers = ['retry-after', String(Math.max(1, Math.ceil(retryAfter)))];
+  return new GatewayError(429, INTERNAL, message, { headers });
+}
+
+/**
+ * Responds with the error, or cuts a response that has begun.
+ * @param id of the JSON-RPC request, if it is known
+ * @param common headers of every response, as a flat list
+ */
+export function sendError(
+  outgoing: ServerResponse,
+  error: unknown,
+  common: readonly string[],
+  id: string | number | null = null,
+): void {
+  if (outgoing.headersSent) return void outgoing.destroy();
+  const { status, code, message, headers, details } =
+    error instanceof GatewayError ? error : unavailable('Something went wrong here. Try again later.', 5);
+  const body = JSON.stringify({
+    jsonrpc: '2.0',
+    error: { code, message, ...(details !== undefined && { data: details }) },
+    id,
+  });
+  const fields = ['content-type', 'application/json', 'cache-control', 'no-store', ...common, ...headers];
+  // The rest of a body that was refused is not read.
+  if (!outgoing.req.complete) outgoing.shouldKeepAlive = false;
+  outgoing.writeHead(status, [...fields, 'content-length', String(Buffer.byteLength(body))]).end(body);
+}

@@ -1,0 +1,100 @@
+/** Rewrites the `id` lines of an event stream; every other byte passes as it is. */
+
+/** Rewrites a stream chunk by chunk. */
+export interface EventIdRewriter {
+  /** Returns what can be sent now; `null` if nothing can. @throws RangeError for an endless id */
+  push(chunk: Buffer): Buffer | null;
+}
+
+const LINE_FEED = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
+const LETTER_I = 0x69;
+const LETTER_D = 0x64;
+const COLON = 0x3a;
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
+/** Bytes of a line with an id. */
+const MAX_ID_LINE = 8 * 1024;
+
+/**
+ * @param seal makes the id that the client sees
+ * @see HTML §9.2.6: a line ends with CR, LF, or both; a line without a colon is a field without a value
+ */
+export function createEventIdRewriter(seal: (id: string) => string): EventIdRewriter {
+  /** The beginning of a line that may hold an id. */
+  let held: Buffer | null = null;
+  let isAtLineStart = true;
+  let isFirst = true;
+
+  function rewrite(chunk: Buffer): Buffer | null {
+    const parts: Buffer[] = [];
+    let from = 0;
+    let at = 0;
+    while (at < chunk.length) {
+      if (isAtLineStart && mayBeId(chunk, at)) {
+        const end = endOfLine(chunk, at);
+        if (from < at) parts.push(chunk.subarray(from, at));
+        if (end === -1) {
+          hold(chunk.subarray(at));
+          return join(parts);
+        }
+        parts.push(rewriteLine(chunk.subarray(at, end), seal));
+        from = end;
+        at = end;
+        isAtLineStart = false;
+        continue;
+      }
+      const end = endOfLine(chunk, at);
+      isAtLineStart = end !== -1;
+      at = end === -1 ? chunk.length : end + 1;
+    }
+    if (from < chunk.length) parts.push(from === 0 ? chunk : chunk.subarray(from));
+    return join(parts);
+  }
+
+  function hold(line: Buffer): void {
+    if (line.length > MAX_ID_LINE) throw new RangeError('The id of an event is too long.');
+    held = line;
+  }
+
+  return {
+    push(chunk) {
+      const all: Buffer = held === null ? chunk : Buffer.concat([held, chunk]);
+      held = null;
+      if (!isFirst) return rewrite(all);
+      if (all.length < BYTE_ORDER_MARK.length && BYTE_ORDER_MARK.subarray(0, all.length).equals(all)) {
+        held = all;
+        return null;
+      }
+      isFirst = false;
+      return rewrite(all.subarray(0, 3).equals(BYTE_ORDER_MARK) ? all.subarray(3) : all);
+    },
+  };
+}
+
+/** Whether the line is `id`, `id:…`, or too short yet to say. */
+function mayBeId(chunk: Buffer, at: number): boolean {
+  if (chunk[at] !== LETTER_I) return false;
+  if (at + 1 === chunk.length) return true;
+  if (chunk[at + 1] !== LETTER_D) return false;
+  const next = chunk[at + 2];
+  return next === undefined || next === COLON || next === LINE_FEED || next === CARRIAGE_RETURN;
+}
+
+/** The index of the character that ends the line; -1 if it is not there yet. */
+function endOfLine(chunk: Buffer, from: number): number {
+  const feed = chunk.indexOf(LINE_FEED, from);
+  const before = feed === -1 ? chunk : chunk.subarray(0, feed);
+  const carriage = before.indexOf(CARRIAGE_RETURN, from);
+  return carriage === -1 ? feed : carriage;
+}
+
+/** An empty id resets the client's; it stays empty. */
+function rewriteLine(line: Buffer, seal: (id: string) => string): Buffer {
+  const value = line.toString('utf8').slice(3).replace(/^ /, '');
+  return value === '' ? line : Buffer.from(`id: ${seal(value)}`);
+}
+
+function join(parts: readonly Buffer[]): Buffer | null {
+  const [first] = parts;
+  return parts.length > 1 ? Buffer.concat(parts) : (first ?? null);
+}

@@ -1,0 +1,37 @@
+/** Receives the body of a request within its limit. */
+import type { IncomingMessage } from 'node:http';
+import { type GatewayError, invalidRequest } from './error-response.ts';
+
+/** @param done is called once; not at all if the client disappears */
+export function receiveBody(
+  incoming: IncomingMessage,
+  limit: number,
+  done: (error: GatewayError | null, body: Buffer) => void,
+): void {
+  if (Number(incoming.headers['content-length'] ?? 0) > limit) {
+    done(tooLong(limit), EMPTY);
+    return;
+  }
+  let first: Buffer | null = null;
+  let rest: Buffer[] | null = null;
+  let length = 0;
+  const take = (chunk: Buffer): void => {
+    length += chunk.length;
+    if (length > limit) {
+      incoming.off('data', take).off('end', finish).pause();
+      done(tooLong(limit), EMPTY);
+      return;
+    }
+    if (first === null) first = chunk;
+    else if (rest === null) rest = [first, chunk];
+    else rest.push(chunk);
+  };
+  const finish = (): void => done(null, rest === null ? (first ?? EMPTY) : Buffer.concat(rest));
+  incoming.on('data', take).on('end', finish);
+}
+
+const EMPTY = Buffer.alloc(0);
+
+function tooLong(limit: number): GatewayError {
+  return invalidRequest(413, `The body must not exceed ${limit} bytes.`);
+}

@@ -1,0 +1,216 @@
+/** Definitions of servers from their options: the rules between members, and complete defaults. */
+import { resolve } from 'node:path';
+import type { OptionReport } from '@portcullis/authorization-server/options';
+import { defineCredentials } from './credential-options.ts';
+import type { BackendOptions, GatewayServerOptions } from './options.ts';
+import type { AccessRules, BackendDefinition, GatewayServer, RuleTable, ServerLimits } from './server.ts';
+
+export interface ServerSources {
+  /** Under which each server has its path. */
+  readonly publicUrl: string;
+  /** Relative folders start here. */
+  readonly folder: string;
+}
+
+const defaultLimits: ServerLimits = {
+  callsPerMinute: 600,
+  concurrency: 256,
+  streamsPerUser: 64,
+  body: 4 * 1024 * 1024,
+  frame: 4 * 1024 * 1024,
+  connect: 5,
+  firstByte: 300,
+  idle: 300,
+};
+
+const defaultProcessLimits = { processes: 32, idle: 300 };
+
+/**
+ * Defines the servers; issues go to the report, below `servers`.
+ * @returns those without issues of their own that would prevent a definition
+ */
+export function defineServers(
+  servers: readonly GatewayServerOptions[],
+  sources: ServerSources,
+  report: OptionReport,
+): readonly GatewayServer[] {
+  const defined = servers.flatMap((options, index) => {
+    const at = (...path: readonly string[]) => ['servers', index, ...path];
+    if (report.isUnread('servers', index, 'path')) return [];
+    const backend = defineBackend(options, sources, at, report);
+    return backend === undefined ? [] : [defineServer(options, backend, sources, at, report)];
+  });
+  checkPaths(servers, report);
+  checkMerges(servers, report);
+  return defined;
+}
+
+type At = (...path: readonly string[]) => readonly (string | number)[];
+
+function defineServer(
+  options: GatewayServerOptions,
+  backend: BackendDefinition | null,
+  { publicUrl }: ServerSources,
+  at: At,
+  report: OptionReport,
+): GatewayServer {
+  const { path, scopes = {}, review = 'first-use', unknownMethods = 'pass', limits = {} } = options;
+  const id = path.split('/').at(-1) ?? '';
+  const rules = rulesOf(options);
+  checkScopes(scopes, rules, at, report);
+  const { callsPerMinute } = limits;
+  return Object.freeze<GatewayServer>({
+    path,
+    id,
+    name: options.name ?? id,
+    resource: `${publicUrl.replace(/\/$/, '')}${path}`,
+    backend,
+    merges: options.merges ?? null,
+    scopes,
+    rules,
+    review,
+    unknownMethods,
+    limits: {
+      ...defaultLimits,
+      ...(withoutUndefined(limits) as Partial<ServerLimits>),
+      ...(callsPerMinute === false && { callsPerMinute: null }),
+    },
+    audit: options.keepArguments === undefined ? null : { redact: options.keepArguments.redact ?? [] },
+    identity: `${path} ${addressOf(backend)}`,
+  });
+}
+
+function addressOf(backend: BackendDefinition | null): string {
+  if (backend === null) return 'merged';
+  return backend.kind === 'stdio' ? JSON.stringify(backend.command) : (backend.urls[0]?.href ?? '');
+}
+
+function rulesOf({ tools, resources, prompts, methods }: GatewayServerOptions): AccessRules {
+  const table = (rules: RuleTable | undefined) => rules ?? null;
+  return {
+    tools: table(tools),
+    resources: table(resources),
+    prompts: table(prompts),
+    methods: table(methods),
+  };
+}
+
+/** `undefined`: it has issues. */
+function defineBackend(
+  { backend, merges }: GatewayServerOptions,
+  sources: ServerSources,
+  at: At,
+  report: OptionReport,
+): BackendDefinition | null | undefined {
+  if ((backend === undefined) === (merges === undefined)) {
+    if (!report.isUnread(...at('backend')) && !report.isUnread(...at('merges')))
+      report.add(at(), 'must have either backend or merges');
+    return undefined;
+  }
+  if (backend === undefined) return null;
+  const { url, command } = backend;
+  if ((url === undefined) === (command === undefined)) {
+    if (!report.isUnread(...at('backend', 'url')) && !report.isUnread(...at('backend', 'command')))
+      report.add(at('backend'), 'must have either url or command');
+    return undefined;
+  }
+  checkOnly(backend, url === undefined ? ONLY_URL : ONLY_COMMAND, at, report);
+  return command === undefined ? defineRemote(backend, at, report) : defineProcess(backend, command, sources);
+}
+
+const ONLY_URL = ['transport', 'credentials', 'forward'] as const;
+const ONLY_COMMAND = ['folder', 'environment', 'process', 'processes', 'idle', 'memory'] as const;
+
+function checkOnly(
+  backend: BackendOptions,
+  foreign: readonly (keyof BackendOptions)[],
+  at: At,
+  report: OptionReport,
+): void {
+  const kind = foreign === ONLY_URL ? 'url' : 'command';
+  for (const name of foreign) {
+    if (backend[name] !== undefined) report.add(at('backend', name), `needs ${kind}, which is not set`);
+  }
+}
+
+function defineRemote(backend: BackendOptions, at: At, report: OptionReport): BackendDefinition | undefined {
+  const written = typeof backend.url === 'string' ? [backend.url] : (backend.url ?? []);
+  const [first, ...rest] = written.map((url) => new URL(url));
+  if (first === undefined) return undefined;
+  const credentials = defineCredentials(backend.credentials, at('backend', 'credentials'), report);
+  const forward = (backend.forward ?? []).map((name) => name.toLowerCase());
+  return { kind: backend.transport ?? 'http', urls: [first, ...rest], credentials, forward };
+}
+
+function defineProcess(
+  { folder, environment = {}, process = 'user', processes, idle, memory }: BackendOptions,
+  [file = '', ...words]: readonly string[],
+  sources: ServerSources,
+): BackendDefinition {
+  return {
+    kind: 'stdio',
+    command: [file, ...words],
+    folder: resolve(sources.folder, folder ?? ''),
+    environment,
+    process,
+    limits: {
+      processes: processes ?? defaultProcessLimits.processes,
+      idle: idle ?? defaultProcessLimits.idle,
+      memory: memory === undefined ? null : memory * 1024 * 1024,
+    },
+  };
+}
+
+function checkScopes(
+  scopes: Readonly<Record<string, string>>,
+  rules: AccessRules,
+  at: At,
+  report: OptionReport,
+): void {
+  const known = Object.keys(scopes);
+  for (const [table, patterns] of Object.entries(rules)) {
+    for (const [pattern, rule] of Object.entries((patterns ?? {}) as RuleTable)) {
+      const needed: readonly string[] =
+        rule === false ? [] : 'scopes' in rule ? (rule.scopes ?? []) : isList(rule) ? rule : [];
+      for (const scope of needed.filter((one) => !known.includes(one))) {
+        report.add(at(table, pattern), `unknown scope ${JSON.stringify(scope)}: describe it in scopes`);
+      }
+    }
+  }
+}
+
+function isList(rule: unknown): rule is readonly string[] {
+  return Array.isArray(rule);
+}
+
+/** Each path is a resource; paths that only differ in the case of letters would be one for some routers. */
+function checkPaths(servers: readonly GatewayServerOptions[], report: OptionReport): void {
+  const seen = new Map<string, number>();
+  for (const [index, { path }] of servers.entries()) {
+    if (report.isUnread('servers', index, 'path')) continue;
+    const comparable = path.toLowerCase();
+    if (seen.has(comparable))
+      report.add(['servers', index, 'path'], `is that of servers.${seen.get(comparable)}`);
+    else seen.set(comparable, index);
+  }
+}
+
+/** Prefixes of merged servers, before `__`. */
+const PREFIX = /^[A-Za-z\d](?:[A-Za-z\d-]|_(?!_))*$/;
+
+function checkMerges(servers: readonly GatewayServerOptions[], report: OptionReport): void {
+  for (const [index, { merges = {} }] of servers.entries()) {
+    for (const [prefix, path] of Object.entries(merges)) {
+      const at = ['servers', index, 'merges', prefix];
+      const merged = servers.find((server) => server.path === path);
+      if (!PREFIX.test(prefix) || prefix.endsWith('_'))
+        report.add(at, 'must have a prefix of letters, digits, - and single _');
+      if (merged === undefined) report.add(at, `names ${path}, which is the path of no server`);
+      else if (merged.merges !== undefined) report.add(at, `names ${path}, which merges others itself`);
+    }
+  }
+}
+
+function withoutUndefined(object: object): object {
+  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined));
+}

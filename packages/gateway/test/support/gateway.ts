@@ -1,0 +1,116 @@
+/** A gateway on a port of its own, with a guard whose tokens are the names of users. */
+import { randomBytes } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createOptionReport, readOption } from '@portcullis/authorization-server/options';
+import { OAuthError } from '@portcullis/protocol';
+import { createGuard, type TokenVerifier } from '@portcullis/resource-server';
+import { createGateway, type Gateway, type GatewayEvent } from '../../src/index.ts';
+import {
+  defineServers,
+  type GatewayServer,
+  type GatewayServerOptions,
+  guardResourcesOf,
+  serversSchema,
+} from '../../src/options.ts';
+
+const ISSUER = 'https://as.example';
+
+/**
+ * The token `alice` has every scope at every server; `alice_client` is with another client, `alice_client_mcp:read` has one scope,
+ * and `alice@/files` is for the server at that path only.
+ */
+const verifier: TokenVerifier = {
+  issuers: [ISSUER],
+  verify(token, { resource, now }) {
+    const [written = '', path] = token.split('@');
+    const [subject = '', clientId = 'inspector', ...scopes] = written.split('_');
+    if (path !== undefined && !resource.endsWith(path))
+      throw new OAuthError('invalid_token', 'The token is for another server.');
+    const all = ['read', 'write'].map((kind) => `${resource.split('/').at(-1)}:${kind}`);
+    const claims = {
+      iss: ISSUER,
+      sub: subject,
+      client_id: clientId,
+      aud: resource,
+      exp: now + 600,
+      iat: now,
+      jti: token,
+      scope: (scopes.length === 0 ? all : scopes).join(' '),
+    };
+    return { claims, freshUntil: now + 600 };
+  },
+};
+
+export interface TestGateway {
+  readonly origin: string;
+  readonly gateway: Gateway;
+  readonly events: readonly GatewayEvent[];
+  /** Sends a request to `/mcp` as a user, who may be `alice_client`. */
+  send(user: string | null, init?: SendOptions): Promise<Response>;
+  close(): Promise<void>;
+}
+
+export interface SendOptions {
+  readonly method?: string;
+  readonly path?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly message?: unknown;
+  readonly signal?: AbortSignal;
+}
+
+export function defineTestServers(
+  written: readonly GatewayServerOptions[],
+  publicUrl: string,
+): readonly GatewayServer[] {
+  const report = createOptionReport();
+  const options = readOption(serversSchema(), written, ['servers'], report);
+  const servers = defineServers(options, { publicUrl, folder: '/' }, report);
+  if (report.issues.length > 0) throw new Error(JSON.stringify(report.issues));
+  return servers;
+}
+
+export async function startGateway(
+  written: readonly GatewayServerOptions[],
+  {
+    masterKey = randomBytes(32),
+    publicUrl,
+  }: { readonly masterKey?: Uint8Array; readonly publicUrl?: string } = {},
+): Promise<TestGateway> {
+  const http = createServer({ joinDuplicateHeaders: true }, (incoming, outgoing) =>
+    gateway.handle(incoming, outgoing),
+  );
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  const origin = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+  const servers = defineTestServers(written, publicUrl ?? origin);
+  const events: GatewayEvent[] = [];
+  const guard = createGuard({ resources: guardResourcesOf(servers), verifier, events: () => {} });
+  const gateway = createGateway({ servers, guard, masterKey, events: (event) => events.push(event) });
+  return {
+    origin,
+    gateway,
+    events,
+    send: (user, { method = 'POST', path = '/mcp', headers = {}, message, signal } = {}) =>
+      fetch(`${origin}${path}`, {
+        method,
+        redirect: 'manual',
+        headers: {
+          ...(user !== null && { authorization: `Bearer ${user}` }),
+          accept: 'application/json, text/event-stream',
+          ...(method === 'POST' && { 'content-type': 'application/json' }),
+          ...headers,
+        },
+        ...(method === 'POST' && {
+          body: typeof message === 'string' ? message : JSON.stringify(message ?? PING),
+        }),
+        ...(signal && { signal }),
+      }),
+    async close() {
+      await gateway.close();
+      http.closeAllConnections();
+      await new Promise((resolve) => http.close(resolve));
+    },
+  };
+}
+
+export const PING = { jsonrpc: '2.0', id: 1, method: 'ping' };
