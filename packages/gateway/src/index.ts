@@ -1,5 +1,12 @@
 /** The gateway: authorization in front of MCP servers that have none. */
 export {
+  type CallAudit,
+  type CallDecision,
+  type CallOutcome,
+  type CallRecord,
+  noAudit,
+} from './audit/call-record.ts';
+export {
   type Backend,
   BackendError,
   type BackendFailure,
