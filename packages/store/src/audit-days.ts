@@ -4,7 +4,7 @@
  */
 import type { AuditEventRecord } from '@portcullis/authorization-server/store';
 import type { Database } from './database.ts';
-import { defineQuery, literal, type Query, sql } from './sql.ts';
+import { literal, type Query, sql } from './sql.ts';
 
 /** Retentions beyond that have a table a month. Seconds. */
 const LONG = 400 * 86_400;
@@ -82,10 +82,11 @@ export async function dropExpiredDays(database: Database, now: number): Promise<
   for (const { name } of tables) {
     const period = /^audit_events_(\d{6}(?:\d\d)?)$/.exec(name)?.[1];
     if (period === undefined || period >= today.slice(0, period.length)) continue;
-    const kept = await database.read(
-      defineQuery(`SELECT 1 AS one FROM ${name} WHERE expires_at > ? LIMIT 1`)(now),
+    // The end of an index, also of a table without statistics, of which PostgreSQL would read all rows to find that none is kept.
+    const [newest] = await database.read<{ readonly expires_at: number | null }>(
+      literal(`SELECT MAX(expires_at) AS expires_at FROM ${name}`),
     );
-    if (kept.length > 0) continue;
+    if ((newest?.expires_at ?? 0) > now) continue;
     await database.write(literal(`DROP TABLE IF EXISTS ${name}`));
     count += 1;
   }

@@ -206,6 +206,19 @@ describe('a database that another process migrates between two reads', () => {
     expect(look(ROW, NEWEST)()).toEqual([]);
   });
 
+  it('takes every table of this version for one of another program, if there is no record of migrations', async () => {
+    const query = postgresDialect.isForeign().template.postgres;
+    const tables = [
+      migrations.flatMap((migration) =>
+        'statements' in migration ? migration.statements(postgresDialect) : [],
+      ),
+    ]
+      .flat()
+      .flatMap((statement) => /^CREATE TABLE (\w+)/.exec(statement)?.[1] ?? []);
+    expect(tables.length).toBeGreaterThan(25);
+    expect(tables.filter((table) => !query.includes(`'${table}'`))).toEqual([]);
+  });
+
   it('distinguishes a database of another program and an empty one from a migrated one', () => {
     expect(look([], ROW, [])).toThrow('tables of another program');
     expect(look([], [])()).toEqual(migrations);
