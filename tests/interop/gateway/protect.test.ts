@@ -1,0 +1,38 @@
+/** `portcullis protect` in front of a server without authorization, with clients of both wires. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type EverythingServer, startEverythingServer } from '../../conformance/server/everything-server.ts';
+import { owner } from '../../support/portcullis.ts';
+import { type ProtectedProcess, startCommand } from '../../support/protect.ts';
+import { createUser } from '../../support/user.ts';
+import { createMemoryProvider } from '../memory-provider.ts';
+import { sdks } from '../sdks.ts';
+
+let backend: EverythingServer;
+let gateway: ProtectedProcess;
+
+beforeAll(async () => {
+  backend = await startEverythingServer();
+  gateway = await startCommand(['protect', backend.url]);
+});
+
+afterAll(async () => {
+  expect(await gateway.stop()).toBe(0);
+  await backend.stop();
+});
+
+describe('portcullis protect <url>', () => {
+  it('prints what up prints, ends with the public URL, and needs no other setting', () => {
+    expect(gateway.output()).toContain(`server       ${gateway.url}/mcp`);
+    expect(gateway.output().trimEnd().split('\n').at(-1)).toBe(`ready ${gateway.url}`);
+  });
+
+  it.each(sdks)('lets a user of $name sign in and call tools', async (sdk) => {
+    const resource = `${gateway.url}/mcp`;
+    const provider = createMemoryProvider({ redirectUrl: 'http://127.0.0.1:9/callback' });
+    await sdk.signIn(resource, provider, createUser(owner));
+    const session = await sdk.connect(resource, provider);
+    await session.call('test_simple_text');
+    await session.call('test_tool_with_progress');
+    await session.close();
+  });
+});
