@@ -3,8 +3,10 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Client } from 'pg';
 import { describe, expect, it } from 'vitest';
 import { type Portcullis, startPortcullis } from '../support/portcullis.ts';
+import { startPostgres } from '../support/postgres.ts';
 import { TIMEOUT } from './sizes.ts';
 
 const probe = ({ url }: Portcullis, path = '/readyz'): Promise<number | string> =>
@@ -73,6 +75,39 @@ describe('readiness of the command', () => {
       expect(await register(portcullis)).toBe(503);
       expect(await probe(portcullis)).toBe(503);
       expect(portcullis.output()).toContain('was removed or replaced');
+    },
+    TIMEOUT,
+  );
+
+  it(
+    'a PostgreSQL database that became read-only makes it unready while it can be read, until it can be written again',
+    async ({ onTestFinished: atEnd }) => {
+      const postgres = await startPostgres();
+      atEnd(postgres.stop);
+      const database = await postgres.createDatabase();
+      const portcullis = await startPortcullis({ database, log: 'json' });
+      atEnd(async () => void (await portcullis.stop()));
+      expect([await probe(portcullis), await register(portcullis)]).toEqual([200, 201]);
+      const administrator = new Client({ connectionString: postgres.url });
+      await administrator.connect();
+      const name = new URL(database).pathname.slice(1);
+      const setReadOnly = async (value: 'on' | 'off') => {
+        await administrator.query(`ALTER DATABASE ${name} SET default_transaction_read_only = ${value}`);
+        await administrator.query(
+          'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1',
+          [name],
+        );
+      };
+
+      await setReadOnly('on');
+      await expect.poll(() => probe(portcullis), { timeout: 10_000 }).toBe(503);
+      expect([await register(portcullis), await probe(portcullis, '/healthz')]).toEqual([503, 200]);
+      expect(portcullis.output()).toContain('read-only transaction');
+
+      await setReadOnly('off');
+      await administrator.end();
+      await expect.poll(() => probe(portcullis), { timeout: 10_000 }).toBe(200);
+      expect(await register(portcullis)).toBe(201);
     },
     TIMEOUT,
   );
