@@ -278,6 +278,26 @@ describe('the key of a grant', () => {
     expect((await refresh(third, holder)).body['error']).toBe('invalid_grant');
   });
 
+  it('a client that proves its key may ask for a bearer token at a refresh, and another key gets none', async () => {
+    const { t, holder } = await started();
+    const thief = await createProofHolder();
+    const { body } = await redeem(t, holder);
+    const form = { ...refreshing(body['refresh_token']), token_type: 'Bearer' };
+    await expectRefused(t, form, {});
+    await expectRefused(t, form, await thief.prove(t.clock.now));
+    const proof = await holder.prove(t.clock.now);
+    const bearer = await t.post('/token', form, proof);
+    expect(bearer.body['token_type']).toBe('Bearer');
+    expect(claimsOf(bearer.body['access_token'])).not.toHaveProperty('cnf');
+    await expectRefused(t, refreshing(bearer.body['refresh_token']), proof);
+    const bound = await t.post(
+      '/token',
+      refreshing(bearer.body['refresh_token']),
+      await holder.prove(t.clock.now),
+    );
+    expect(bound.body['token_type']).toBe('DPoP');
+  });
+
   it('a confidential client may refresh with another key: it authenticates', async () => {
     const { t, holder } = await started();
     const { code, verifier } = await t.issueCode({ clientId: 'web', redirectUri: CALLBACK });

@@ -148,6 +148,18 @@ describe('a session', () => {
     expect(answer.status).toBe(200);
   });
 
+  it('[X-DPOP-2 X-DPOP-12] login binds tokens to a key wherever the server offers it, as our own does, and token asks for one that is not bound', async () => {
+    const words = [server.resource, '--account', 'bound'];
+    const login = await run(['login', ...words, '--json']);
+    expect(JSON.parse(login.output)).toMatchObject({ scheme: 'DPoP' });
+    expect((await run(['call', server.resource, 'whoami', '--account', 'bound'])).code).toBe(0);
+    const [, claims = ''] = (await run(['token', ...words])).output.split('.');
+    expect(JSON.parse(Buffer.from(claims, 'base64url').toString())).not.toHaveProperty('cnf');
+    expect((await run(['call', server.resource, 'whoami', '--account', 'bound'])).code).toBe(0);
+    const plain = await run(['login', ...words, '--json', '--dpop', 'never']);
+    expect(JSON.parse(plain.output)).toMatchObject({ scheme: 'Bearer' });
+  });
+
   it('login revokes the tokens of the session that it replaces', async () => {
     const words = [server.resource, '--account', 'twice'];
     await run(['login', ...words]);

@@ -80,7 +80,15 @@ export interface Client {
    * @see RFC 6749 §4.1.3, RFC 9207 §2.4
    */
   complete(redirectedTo: string | URLSearchParams, binding?: string): Promise<Session>;
-  /** A valid access token, for hosts that send it themselves; `null` when there is no session. @throws ClientError */
+  /**
+   * From now on, requests bearer tokens where the server accepts them, for hosts that send tokens themselves. `accessToken`
+   * then replaces a bound token, if the authorization server can: Portcullis does.
+   */
+  preferBearer(): void;
+  /**
+   * A valid access token, for hosts that send it themselves; `null` when there is no session. A bound one is useless without
+   * its key: see `preferBearer` and `scheme` of the session. @throws ClientError
+   */
   accessToken(): Promise<string | null>;
   /**
    * Removes the stored tokens, and revokes them where possible. `forgotten`: removed, but not revoked at the server.
@@ -122,7 +130,11 @@ export function createClient(options: ClientOptions): Client {
       await completeSignIn(services, redirectedTo, binding ?? null);
       return requireSession();
     },
-    accessToken: async () => (await tokens.current())?.accessToken ?? null,
+    preferBearer: services.source.preferBearer,
+    async accessToken() {
+      const current = await (services.source.prefersBearer() ? tokens.unbound() : tokens.current());
+      return current?.accessToken ?? null;
+    },
     async signOut() {
       const removed = await stored.remove();
       if (removed === null) return 'no_session';

@@ -65,12 +65,31 @@ export interface DpopNonceCache {
   find(url: string): string | null;
   /** Stores the nonce of a response, if any; returns whether it is a new one. */
   store(url: string, headers: Headers): boolean;
+  /**
+   * The time for a proof: that of the server, if this computer's clock is wrong.
+   * @param now epoch milliseconds, by this computer's clock
+   */
+  timeFor(url: string, now: number): number;
+  /** Compares clocks by the `Date` of a response that rejects a proof. Returns whether another proof may be accepted. */
+  adjustTime(url: string, headers: Headers, now: number): boolean;
 }
+
+/** Milliseconds by which clocks may differ, far less than servers tolerate. */
+const TOLERATED_SKEW = 30_000;
 
 /** Creates an empty cache. */
 export function createDpopNonceCache(): DpopNonceCache {
   const nonces = new Map<string, string>();
+  const skews = new Map<string, number>();
+  const skewOf = (url: string): number => skews.get(new URL(url).origin) ?? 0;
   return {
+    timeFor: (url, now) => now + skewOf(url),
+    adjustTime(url, headers, now) {
+      const date = Date.parse(headers.get('date') ?? '');
+      if (Number.isNaN(date) || Math.abs(date - now - skewOf(url)) <= TOLERATED_SKEW) return false;
+      skews.set(new URL(url).origin, date - now);
+      return true;
+    },
     find: (url) => nonces.get(new URL(url).origin) ?? null,
     store(url, headers) {
       const nonce = headers.get('dpop-nonce');

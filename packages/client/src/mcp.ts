@@ -29,6 +29,7 @@ const UNUSED_REDIRECT_URI = 'http://127.0.0.1/callback';
  * @throws ClientError from `tokens`, when the user does not sign in, or when the server requires DPoP.
  */
 export function createMcpProvider(client: Client): McpOAuthProvider {
+  client.preferBearer();
   return {
     redirectUrl: UNUSED_REDIRECT_URI,
     clientMetadata: { redirect_uris: [UNUSED_REDIRECT_URI], client_name: 'Portcullis' },

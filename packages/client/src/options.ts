@@ -56,7 +56,10 @@ export interface ClientOptions {
   readonly confirmStepUp?: (added: Scopes) => Promise<boolean>;
   /** Requests scopes again that were requested before and not granted, once each. `false` by default. */
   readonly retryStepUp?: boolean;
-  /** DPoP: where the server asks for it (the default), wherever its metadata and its authorization server's offer it, or never. */
+  /**
+   * DPoP: wherever the metadata of the server and its authorization server offer it (the default), where the server asks for
+   * it, or never.
+   */
   readonly dpop?: 'when-required' | 'when-offered' | 'never';
   readonly onEvent?: (event: ClientEvent) => void;
   /** Epoch milliseconds. */

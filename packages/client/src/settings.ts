@@ -83,7 +83,7 @@ export function resolveClientOptions(options: ClientOptions): ClientSettings {
     orderAuthorizationServers: options.orderAuthorizationServers ?? null,
     confirmStepUp: options.confirmStepUp ?? (async () => true),
     retryStepUp: options.retryStepUp ?? false,
-    dpop: options.dpop ?? 'when-required',
+    dpop: options.dpop ?? 'when-offered',
     emit: options.onEvent ?? (() => undefined),
     clock: options.clock ?? Date.now,
     random: options.random ?? ((bytes) => crypto.getRandomValues(new Uint8Array(bytes))),

@@ -33,6 +33,7 @@ export function createRefreshGrant({
     checkProofKey(proof, grant.keyThumbprint ?? null, 'refresh token');
     // Before the rest is read: neither another parameter nor a limit hides reuse, or reveals that the grant is live.
     if (stateOf(found, now) === 'reused') await revokeFamily(found, now);
+    const isBound = bindsToken(form.one('token_type'), client);
     const charging = checkRateLimit(grant.id);
     if (charging !== undefined) await charging;
     const access = downscope(grant, readRefreshRequest(form), resources);
@@ -42,8 +43,9 @@ export function createRefreshGrant({
       grantId: grant.id,
       workspace: grant.workspace,
       until: grant.expiresAt,
-      proof,
+      proof: isBound ? proof : null,
     };
+    if (!isBound) await proof?.consume();
     const response = await issueAccessToken(holder, access, now);
     const { state, latest, successor } = await rotate(found, client, connection.address ?? null, now);
     if (state === 'reused') await revokeFamily(latest, now);
@@ -95,6 +97,19 @@ export function createRefreshGrant({
     const { id: grantId, clientId, accountId } = grant;
     events({ ...use, clientId, accountId, grantId, resource, scopes });
   }
+}
+
+/**
+ * Whether the access token is bound to the key of the proof, as always, unless the client asks for a bearer token: for a program that
+ * cannot make proofs. It proves its key all the same. An extension of this server.
+ */
+function bindsToken(tokenType: string | undefined, { metadata }: AuthenticatedClient): boolean {
+  if (tokenType?.toLowerCase() !== 'bearer') return true;
+  if (metadata.dpop_bound_access_tokens !== true) return false;
+  throw new OAuthError(
+    'invalid_request',
+    'This client registered dpop_bound_access_tokens: leave token_type out.',
+  );
 }
 
 /** What became of a refresh token. */

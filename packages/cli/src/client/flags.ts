@@ -67,7 +67,7 @@ export function addClientOptions(command: Command): Command {
     .addOption(
       new Option(
         '--dpop <when>',
-        'bind tokens to a key on this computer; when-offered: where the metadata of the server offers it too',
+        'bind tokens to a key on this computer; when-offered, the default: wherever the server can check it',
       ).choices(['when-required', 'when-offered', 'never']),
     )
     .option(

@@ -1,4 +1,5 @@
 /** Composes one process: the authorization server and, at the same origin, the guard with the application behind it. */
+import { hkdfSync } from 'node:crypto';
 import {
   type AuthorizationServer,
   ConfigurationError,
@@ -11,12 +12,14 @@ import { combineProfiles, profileA, resourceMetadataUrls, serverMetadataUrls } f
 import {
   combineVerifiers,
   createGuard,
+  type DpopOptions,
   type Guard,
   jwtVerifier,
   opaqueTokenVerifier,
   type SharedGuardOptions,
 } from '@portcullis/resource-server';
 import { protect } from '@portcullis/resource-server/fetch';
+import { limitedReplayStore } from '@portcullis/resource-server/replays';
 import { localUpstreamTokens } from '@portcullis/resource-server/upstream';
 import { reasonOf, SettingsError } from '../errors.ts';
 import type { Settings } from '../settings/schema.ts';
@@ -159,10 +162,9 @@ function createGuardOf(application: ProtectedApplication, parts: Parts, server: 
   });
 }
 
-function guardOptions(
-  { prepared: { settings }, issuer, log }: Parts,
-  server: AuthorizationServer,
-): SharedGuardOptions {
+function guardOptions(parts: Parts, server: AuthorizationServer): SharedGuardOptions {
+  const { settings } = parts.prepared;
+  const { issuer, log } = parts;
   return {
     verifier: combineVerifiers([
       jwtVerifier({ issuer, jwks: server.jwks, isLive: server.isLive }),
@@ -171,7 +173,19 @@ function guardOptions(
         : []),
     ]),
     profiles: servedProfiles(settings),
+    dpop: dpopOptions(parts),
     events: (event) => log({ ...event }),
+  };
+}
+
+/** Processes share the store and the master key: each proof is accepted once, and nonces of one by all. */
+function dpopOptions({ prepared: { settings }, storage: { store }, masterKey }: Parts): DpopOptions {
+  const secret = new Uint8Array(hkdfSync('sha256', masterKey, '', 'DPoP nonces of the guard', 32));
+  return {
+    replays: limitedReplayStore((proof, until) =>
+      store.consumeClientAssertion(`guard:${proof}`, Math.ceil(until)),
+    ),
+    nonces: { secret, required: settings.requireDpopNonces },
   };
 }
 

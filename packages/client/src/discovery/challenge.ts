@@ -12,6 +12,8 @@ export interface ServerChallenge {
   readonly error: string | null;
   /** The server accepts DPoP-bound tokens. */
   readonly dpop: boolean;
+  /** The server accepts bearer tokens too. */
+  readonly bearer?: boolean;
 }
 
 /** The challenge of a server that sent none. */
@@ -54,6 +56,7 @@ export function readServerChallenge(headers: Headers): ServerChallenge {
     scopes: scopes.length === 0 ? null : scopes,
     error: firstParameter(challenges, 'error'),
     dpop: challenges.some(({ scheme }) => scheme.toLowerCase() === 'dpop'),
+    bearer: challenges.some(({ scheme }) => scheme.toLowerCase() === 'bearer'),
   };
 }
 

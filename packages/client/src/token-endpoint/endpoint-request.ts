@@ -34,7 +34,7 @@ export interface EndpointRequest {
   readonly dpopKey: PrivateEcJwk | null;
 }
 
-/** `retry`: the server requires its nonce in the DPoP proof; send the same request once more. */
+/** `retry`: the server requires its nonce, or its time, in the DPoP proof; send the same request once more. */
 type EndpointResult = { readonly kind: 'granted'; readonly json: unknown } | { readonly kind: 'retry' };
 
 /**
@@ -43,7 +43,7 @@ type EndpointResult = { readonly kind: 'granted'; readonly json: unknown } | { r
  * @throws ClientError `token_refused` with the OAuth error code, or a temporary error.
  */
 export async function requestJson(context: TokenEndpointContext, request: EndpointRequest): Promise<unknown> {
-  for (let attempt = 0; attempt < 2; attempt += 1) {
+  for (let attempt = 0; attempt < 3; attempt += 1) {
     const response = await sendRequest(context.transport, await authenticatedRequest(context, request));
     const result = processEndpointResponse(context, request, response);
     if (result.kind === 'granted') return result.json;
@@ -71,7 +71,11 @@ export async function authenticatedRequest(
   for (const [name, value] of Object.entries(credentials.parameters)) body.set(name, value);
   const proof = { method: 'POST', url: endpoint, accessToken: null, nonce: dpopNonces.find(endpoint) };
   const dpop = dpopKey !== null && {
-    dpop: await createDpopProof(dpopKey, { ...proof, now: clock(), jti: createJti() }),
+    dpop: await createDpopProof(dpopKey, {
+      ...proof,
+      now: dpopNonces.timeFor(endpoint, clock()),
+      jti: createJti(),
+    }),
   };
   return postRequest(endpoint, 'form', body.toString(), { ...credentials.headers, ...dpop });
 }
@@ -87,7 +91,10 @@ export function processEndpointResponse(
 ): EndpointResult {
   requireNoRedirect({ url: endpoint }, response);
   const isNew = context.dpopNonces.store(endpoint, response.headers);
-  if (isNew && dpopKey !== null && textMember(response, 'error') === 'use_dpop_nonce')
+  const error = dpopKey === null ? undefined : textMember(response, 'error');
+  if (isNew && error === 'use_dpop_nonce') return { kind: 'retry' };
+  const { dpopNonces, clock } = context;
+  if (error === 'invalid_dpop_proof' && dpopNonces.adjustTime(endpoint, response.headers, clock()))
     return { kind: 'retry' };
   if (response.status >= 200 && response.status < 300)
     return { kind: 'granted', json: parseJsonOrUndefined(response.body) };

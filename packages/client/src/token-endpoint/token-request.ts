@@ -29,6 +29,7 @@ export type TokenResult =
 
 /**
  * The refresh token request, for the endpoint that issued the tokens.
+ * @param asBearer asks Portcullis for a bearer token although a key is proven; other servers ignore it
  * @throws ClientError `sign_in_needed` when there is no refresh token
  * @see RFC 6749 §6
  */
@@ -36,16 +37,19 @@ export function refreshTokenRequest(
   tokens: Tokens,
   issuer: string,
   registration: Registration,
+  asBearer = false,
 ): TokenRequest {
   const { refreshToken, resource, requestedScopes, scopes, tokenEndpoint, dpopKey } = tokens;
   if (refreshToken === null) {
     throw new ClientError('sign_in_needed', 'There is no refresh token: the user has to sign in.');
   }
+  const form = refreshForm({ refreshToken, resource });
+  if (asBearer) form.set('token_type', 'Bearer');
   return {
     endpoint: tokenEndpoint,
     issuer,
     registration,
-    form: refreshForm({ refreshToken, resource }),
+    form,
     dpopKey,
     expected: { requestedScopes, resource, refreshToken, scopes },
   };

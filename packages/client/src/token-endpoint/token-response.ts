@@ -49,7 +49,8 @@ export function readTokens(json: unknown, context: TokenResponseContext): Tokens
     resource,
     tokenEndpoint,
     clientId,
-    dpopKey: scheme === 'DPoP' ? context.dpopKey : null,
+    // The refresh token stays bound, even if this access token is not.
+    dpopKey: scheme === 'DPoP' || context.scopes !== null ? context.dpopKey : null,
   };
 }
 

@@ -6,8 +6,8 @@ import type { ClientContext } from '../token-endpoint/client-context.ts';
 import type { OAuthResponse } from '../transport.ts';
 
 /**
- * What a response of the protected server means for the tokens. `retry`: the server requires its nonce in the DPoP proof;
- * send the same request once more. `rejected`: refresh, else sign in. `insufficient_scope`: step up.
+ * What a response of the protected server means for the tokens. `retry`: the server requires its nonce, or its time, in the DPoP
+ * proof; send the same request once more. `rejected`: refresh, else sign in. `insufficient_scope`: step up.
  */
 export type ProtectedResourceResult =
   | { readonly kind: 'accepted' }
@@ -25,9 +25,10 @@ export async function protectedResourceHeaders(
   request: { readonly method: string; readonly url: string },
 ): Promise<Record<string, string>> {
   const headers = { authorization: `${scheme} ${accessToken}` };
-  if (dpopKey === null) return headers;
+  // A bearer token may have a refresh token that is bound to a key.
+  if (dpopKey === null || scheme !== 'DPoP') return headers;
   const nonce = context.dpopNonces.find(request.url);
-  const now = context.clock();
+  const now = context.dpopNonces.timeFor(request.url, context.clock());
   const proof = await createDpopProof(dpopKey, {
     ...request,
     accessToken,
@@ -47,12 +48,14 @@ export function processProtectedResourceResponse(
   const isNew = context.dpopNonces.store(url, headers);
   if (status !== 401 && status !== 403) return { kind: 'accepted' };
   const challenge = readServerChallenge(headers);
-  if (status === 401)
-    return isNew && challenge.error === 'use_dpop_nonce'
-      ? { kind: 'retry' }
-      : { kind: 'rejected', challenge };
+  if (status === 401) return mayRetry(isNew, challenge) ? { kind: 'retry' } : { kind: 'rejected', challenge };
   // Any other 403 is not about scopes.
   return challenge.error === 'insufficient_scope'
     ? { kind: 'insufficient_scope', challenge }
     : { kind: 'accepted' };
+
+  function mayRetry(isNewNonce: boolean, { error }: ServerChallenge): boolean {
+    if (error === 'invalid_dpop_proof') return context.dpopNonces.adjustTime(url, headers, context.clock());
+    return isNewNonce && error === 'use_dpop_nonce';
+  }
 }

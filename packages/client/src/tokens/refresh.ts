@@ -5,9 +5,9 @@ import { isUnknownClientError } from '../registration/registration-status.ts';
 import type { StoredRegistrations } from '../registration/stored-registrations.ts';
 import type { ClientSettings } from '../settings.ts';
 import { withLockedRecord } from '../storage/credential-store.ts';
-import type { CredentialKey, CredentialRecord, Registration, Tokens } from '../storage/credentials.ts';
+import type { CredentialKey, CredentialRecord, Tokens } from '../storage/credentials.ts';
 import type { TokenEndpointContext } from '../token-endpoint/endpoint-request.ts';
-import { refreshTokenRequest, requestTokens } from '../token-endpoint/token-request.ts';
+import { refreshTokenRequest, requestTokens, type TokenRequest } from '../token-endpoint/token-request.ts';
 import { isExpired } from '../token-endpoint/token-response.ts';
 import type { KeyedTokens, StoredTokens } from './stored-tokens.ts';
 
@@ -24,9 +24,10 @@ const MAX_RETRY_AFTER = 5_000;
 
 /**
  * Refreshes tokens, or joins the refresh in progress; `null`: the session is over.
+ * @param asBearer requests a bearer token although the refresh token is bound to a key
  * @throws ClientError of an outage, when the access token has expired meanwhile.
  */
-export type Refresh = (stale: KeyedTokens) => Promise<Tokens | null>;
+export type Refresh = (stale: KeyedTokens, asBearer?: boolean) => Promise<Tokens | null>;
 
 /** Creates the refresh of a client. */
 export function createRefresh(
@@ -38,15 +39,15 @@ export function createRefresh(
   const { store, limits, emit, clock } = settings;
   let inFlight: Promise<Tokens | null> | null = null;
 
-  return (stale) => {
-    inFlight ??= refreshAndCache(stale).finally(() => {
+  return (stale, asBearer = false) => {
+    inFlight ??= refreshAndCache(stale, asBearer).finally(() => {
       inFlight = null;
     });
     return inFlight;
   };
 
-  async function refreshAndCache({ key, tokens }: KeyedTokens): Promise<Tokens | null> {
-    const result = await refreshStored(key, tokens);
+  async function refreshAndCache({ key, tokens }: KeyedTokens, asBearer: boolean): Promise<Tokens | null> {
+    const result = await refreshStored(key, tokens, asBearer);
     switch (result.kind) {
       case 'refreshed':
         stored.cache({ key, tokens: result.tokens });
@@ -61,22 +62,27 @@ export function createRefresh(
     }
   }
 
-  function refreshStored(key: CredentialKey, stale: Tokens): Promise<RefreshResult> {
+  function refreshStored(key: CredentialKey, stale: Tokens, asBearer: boolean): Promise<RefreshResult> {
     return withLockedRecord(store, key, async (record) => {
       const tokens = record?.tokens ?? null;
       if (record === null || tokens === null) return { kind: 'ended' };
       // Another process has refreshed: its tokens are the newest, unless another client signed in.
       if (tokens.accessToken !== stale.accessToken)
         return (await mayUseTokens(record, settings)) ? { kind: 'refreshed', tokens } : { kind: 'ended' };
-      return refreshAndSave(record, tokens);
+      return refreshAndSave(record, tokens, asBearer);
     });
   }
 
-  async function refreshAndSave(record: CredentialRecord, tokens: Tokens): Promise<RefreshResult> {
+  async function refreshAndSave(
+    record: CredentialRecord,
+    tokens: Tokens,
+    asBearer: boolean,
+  ): Promise<RefreshResult> {
     const registration = registrations.forTokens(record, tokens);
     if (tokens.refreshToken === null || registration === null) return { kind: 'ended' };
     try {
-      const refreshed = await requestWithRetries(record, tokens, registration);
+      const request = refreshTokenRequest(tokens, record.key.issuer, registration, asBearer);
+      const refreshed = await requestWithRetries(request);
       // Point of no return: the old refresh token may be invalid from here on.
       await store.save({ ...record, tokens: refreshed });
       emit({ type: 'tokens.refreshed', issuer: record.key.issuer });
@@ -87,12 +93,7 @@ export function createRefresh(
   }
 
   /** A lost response is requested again: servers repeat it within a short grace period. */
-  async function requestWithRetries(
-    record: CredentialRecord,
-    tokens: Tokens,
-    registration: Registration,
-  ): Promise<Tokens> {
-    const request = refreshTokenRequest(tokens, record.key.issuer, registration);
+  async function requestWithRetries(request: TokenRequest): Promise<Tokens> {
     for (const delay of [...limits.retryDelays, null]) {
       try {
         return await requestTokens(context, request);

@@ -24,6 +24,9 @@ const ORIGIN_ADVICE = ' If the token is meant for the whole origin, allow that: 
 
 const MAX_REDIRECTS = 5;
 
+/** One for the nonce, one for the time. */
+const MAX_PROOF_RETRIES = 2;
+
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 /** Creates the function. */
@@ -37,15 +40,14 @@ export function createSendWithTokens(
   return (request, tokens) =>
     tokens?.scheme === 'DPoP' ? sendWithProof(request, tokens) : sendAndFollow(request, tokens);
 
-  /** A nonce that the server requires is supplied at once. @see RFC 9449 §9 */
+  /** A nonce that the server requires is supplied at once, and a clock that differs from its own is allowed for. @see RFC 9449 §9 */
   async function sendWithProof(request: RepeatableRequest, tokens: Tokens): Promise<Response> {
-    const response = await sendAndFollow(request, tokens);
-    const { kind } = processProtectedResourceResponse(context, request.href, response);
-    if (kind !== 'retry') return response;
-    await discardBody(response);
-    const retried = await sendAndFollow(request, tokens);
-    context.dpopNonces.store(request.href, retried.headers);
-    return retried;
+    for (let retries = 0; ; retries += 1) {
+      const response = await sendAndFollow(request, tokens);
+      const { kind } = processProtectedResourceResponse(context, request.href, response);
+      if (kind !== 'retry' || retries === MAX_PROOF_RETRIES) return response;
+      await discardBody(response);
+    }
   }
 
   /** Follows redirects within the resource only: token and request are for this server. */
@@ -75,7 +77,7 @@ export function createSendWithTokens(
     // New tokens may be for a smaller resource than the rejected ones.
     const sent = isTokenTarget(href, tokens) ? tokens : null;
     const own =
-      sent?.dpopKey == null
+      sent?.scheme !== 'DPoP'
         ? bearerHeader(sent)
         : await protectedResourceHeaders(context, sent, { method, url: href });
     return fetch(href, { ...init, headers: mergeHeaders(init.headers, own), redirect: 'manual' });

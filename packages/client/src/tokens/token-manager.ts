@@ -26,6 +26,8 @@ export interface TokenManager {
   peek(): Tokens | null;
   /** The tokens to send, renewed ahead of their expiry; `null` when there are none. */
   current(): Promise<Tokens | null>;
+  /** As `current`, for a host that sends the token itself: a bound one is replaced where the server issues bearer tokens. */
+  unbound(): Promise<Tokens | null>;
   /**
    * Replaces tokens that the server rejected with 401.
    * @param mayRefresh `false` after refreshed tokens were rejected too
@@ -75,6 +77,12 @@ export function createTokenManager(settings: ClientSettings, services: TokenMana
       return tokens !== null && !isStale(tokens, clock()) ? tokens : null;
     },
     current,
+    async unbound() {
+      const tokens = await current();
+      const latest = stored.cached();
+      if (tokens?.scheme !== 'DPoP' || tokens.refreshToken === null || latest === null) return tokens;
+      return refresh(latest, true);
+    },
     renew,
     async stepUp(insufficient, challenge) {
       const latest = await stored.load();

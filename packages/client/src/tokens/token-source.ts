@@ -34,6 +34,9 @@ export interface TokenSource {
     plan: ScopePlanner,
     startedBy: 'user' | 'client',
   ): Promise<PreparedRequest | null>;
+  /** From now on, tokens are bound only where the server accepts no others. */
+  preferBearer(): void;
+  prefersBearer(): boolean;
   /** Requests tokens. A registration that the server no longer knows is replaced once. */
   obtain(key: CredentialKey, prepared: PreparedRequest, prompt: string | null): Promise<Tokens>;
 }
@@ -57,6 +60,7 @@ export function createTokenSource(
   services: TokenSourceServices,
 ): TokenSource {
   const { registrations, codeGrant, endpoint } = services;
+  let prefersBearer = false;
 
   return {
     planFirst: (discovery) => planScopes(discovery, scopeSettings),
@@ -69,6 +73,11 @@ export function createTokenSource(
       if (plan === null) return null;
       return { discovery, plan, dpopKey: usesDpop(discovery) ? await createDpopKey() : null };
     },
+
+    preferBearer() {
+      prefersBearer = true;
+    },
+    prefersBearer: () => prefersBearer,
 
     async obtain(key, prepared, prompt) {
       try {
@@ -98,7 +107,9 @@ export function createTokenSource(
     const supports = (document: DpopMetadata | null): boolean =>
       document?.dpop_signing_alg_values_supported?.includes(DPOP_ALGORITHM) === true;
     if (!supports(metadata) || dpop === 'never') return false;
-    if (challenge.dpop || resourceMetadata?.dpop_bound_access_tokens_required === true) return true;
+    if (resourceMetadata?.dpop_bound_access_tokens_required === true) return true;
+    if (prefersBearer) return challenge.dpop && challenge.bearer !== true;
+    if (challenge.dpop) return true;
     return dpop === 'when-offered' && supports(resourceMetadata);
   }
 }

@@ -108,6 +108,25 @@ function deleteExpired(table: string, now: string): string {
     (SELECT proof FROM ${table} WHERE until < ${now} ORDER BY until LIMIT ${MAX_SWEPT})`;
 }
 
+/**
+ * A replay store in which no client alone can fill the table, for a database of your own.
+ * @param remember stores a proof; `false` if it is stored already
+ */
+export function limitedReplayStore(
+  remember: ReplayStore['remember'],
+  options: Pick<SqlReplayOptions, 'maxProofsPerKey' | 'clock'> = {},
+): ReplayStore {
+  const allowances = createProofQuotas(options);
+  return {
+    async remember(proof, until, key) {
+      allowances.check(key);
+      const isNew = await remember(proof, until, key);
+      if (isNew) allowances.count(key, until);
+      return isNew;
+    },
+  };
+}
+
 /** Counts the proofs of each key until the first of them expires, then starts over. */
 function createProofQuotas({
   maxProofsPerKey: maxPerKey = 100_000,
