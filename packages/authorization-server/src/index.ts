@@ -20,7 +20,18 @@ export type { DocumentOptions } from './clients/metadata-document/document-optio
 export type { OutboundSettings } from './clients/metadata-document/outbound-settings.ts';
 export type { RegistrationOptions } from './clients/registration-options.ts';
 export type { ExternalUiOptions } from './external-ui/external-ui-options.ts';
+export type { BackendTokens } from './federation/backend-tokens.ts';
+export type {
+  Backend,
+  BackendConnectionRequest,
+  BackendRedirect,
+  BackendRegistrations,
+  Backends,
+  BackendTokenResponse,
+  BackendTokenSet,
+} from './federation/provider/backend.ts';
 export type { ClientKeyAlgorithm, ClientKeyOptions } from './federation/provider/client-key.ts';
+export { IdentityProviderError } from './federation/provider/error.ts';
 export { redirectUriOf } from './federation/provider/identity-provider.ts';
 export type {
   AllowedUsers,
@@ -57,7 +68,7 @@ export { defaultLifetimes, type Lifetimes } from './lifetimes.ts';
 export type { AuthorizationServerOptions, FindWorkspaces, Workspace } from './options.ts';
 export { defaultRateLimits, type RateLimitOptions } from './rate-limit/policies.ts';
 export type { ResourceDefinition } from './resource-options.ts';
-export { type AuthorizationServer, createAuthorizationServer } from './server.ts';
+export { type AuthorizationServer, type BackendConnections, createAuthorizationServer } from './server.ts';
 export type { OptionsForStore, StoreCapability } from './store/capabilities.ts';
 export type { BrandOptions } from './ui/brand.ts';
 export type { Translation, Translations } from './ui/translations.ts';

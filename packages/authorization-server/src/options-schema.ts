@@ -8,6 +8,7 @@ import { type DocumentOptions, documentsSchema } from './clients/metadata-docume
 import { type OutboundSettings, outboundSchema } from './clients/metadata-document/outbound-settings.ts';
 import { type RegistrationOptions, registrationSchema } from './clients/registration-options.ts';
 import { type ExternalUiOptions, externalUiSchema } from './external-ui/external-ui-options.ts';
+import type { Backends } from './federation/provider/backend.ts';
 import { type IdentityProviderEntry, identityProvidersSchema } from './federation/provider/schema.ts';
 import {
   defaultKeys,
@@ -63,6 +64,7 @@ export interface ParsedOptions {
   readonly personalAccessTokens: boolean;
   readonly requireDpopNonces: boolean;
   readonly identityProviders: readonly IdentityProviderEntry[];
+  readonly backends: Backends | undefined;
   readonly localAccounts: boolean;
   readonly lifetimes: Lifetimes;
   readonly acceptNewerRefreshTokens: boolean;
@@ -198,6 +200,9 @@ export const optionDefinitions: { readonly [K in OptionName]: OptionDefinition<P
     description: 'identity providers that users sign in with, and whose tokens grants depend on',
     defaultText: 'none',
     note: 'Register `<origin of the public URL>/callback/<id>` as redirect URI at the provider; `portcullis up` prints it.',
+  },
+  backends: {
+    schema: lazy(() => custom<Backends>('an object', (value) => typeof value === 'object' && value !== null)),
   },
   localAccounts: {
     schema: lazy(boolean),

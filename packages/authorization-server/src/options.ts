@@ -6,6 +6,7 @@ import type { DocumentOptions, DocumentPolicy } from './clients/metadata-documen
 import type { Outbound, OutboundSettings } from './clients/metadata-document/outbound-settings.ts';
 import type { RegistrationOptions, RegistrationRules } from './clients/registration-options.ts';
 import type { ExternalUiOptions, ExternalUiRules } from './external-ui/external-ui-options.ts';
+import type { Backends } from './federation/provider/backend.ts';
 import type { IdentityProvider } from './federation/provider/identity-provider.ts';
 import type { IdentityProviderOptions } from './federation/provider/options.ts';
 import type { PresetReference } from './federation/provider/schema.ts';
@@ -83,6 +84,8 @@ export interface AuthorizationServerOptions {
   readonly requireDpopNonces?: boolean;
   /** External identity providers users can sign in with; their tokens are linked to the resulting grants. */
   readonly identityProviders?: readonly (IdentityProviderOptions | PresetReference)[];
+  /** Backends of a gateway at which users connect accounts; none by default. */
+  readonly backends?: Backends;
   /** `false`: no local accounts, identity providers are the only way to sign in. `true` by default. */
   readonly localAccounts?: boolean;
   /** Lifetimes in seconds; `defaultLifetimes` for those left out. */
@@ -132,6 +135,8 @@ export interface ServerOptions {
   readonly requireDpopNonces: boolean;
   /** By their identifiers. */
   readonly identityProviders: ReadonlyMap<string, IdentityProvider>;
+  /** `null`: there is no gateway. */
+  readonly backends: Backends | null;
   readonly localAccounts: boolean;
   /** `false` with a store without users: only clients that act for themselves get tokens. */
   readonly servesUsers: boolean;

@@ -1,4 +1,7 @@
 /** Composes the pages: authorization, login, consent, account and the language switch. */
+
+import { createBackendCallbacks } from './account/backend-callback.ts';
+import { createConnectRoutes } from './account/connect.ts';
 import { createConnectionRoutes } from './account/connections.ts';
 import { createLocalAccounts } from './account/local-accounts.ts';
 import { createAccountOverviewRoutes } from './account/overview.ts';
@@ -90,6 +93,8 @@ export function createPages(
     createClientLogoRoute(pages),
     ...createConsentRoutes(pages, externalUi?.redirectToConsent ?? null),
     ...createFederatedCallbacks(pages),
+    ...createBackendCallbacks(pages),
+    ...createConnectRoutes(pages),
     ...createConnectionRoutes(pages),
     ...(confirmation === null || !context.options.personalAccessTokens
       ? []

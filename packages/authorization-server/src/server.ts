@@ -6,7 +6,7 @@ import {
   toResponse,
   withSecurityHeaders,
 } from '@portcullis/http';
-import type { AccessTokenClaims } from '@portcullis/protocol';
+import type { AccessTokenClaims, Scopes } from '@portcullis/protocol';
 import { type AuditLog, createAuditLog } from './audit/audit-log.ts';
 import { createEventCorrelation, withCorrelation, withRequestContext } from './audit/correlation.ts';
 import type { EventSink } from './audit/events.ts';
@@ -18,6 +18,7 @@ import {
 } from './clients/initial-access-tokens.ts';
 import type { ServerContext } from './context.ts';
 import { createDpopProofs } from './dpop/dpop-proofs.ts';
+import type { BackendTokens } from './federation/backend-tokens.ts';
 import { createFederation } from './federation/federation.ts';
 import type { ProviderToken, ProviderTokenRequest } from './federation/provider-tokens.ts';
 import { createRevocationTrigger } from './federation/revocation-jobs.ts';
@@ -75,6 +76,8 @@ export interface AuthorizationServer {
    * @see RFC 8693 §2.2, for the same over HTTP
    */
   upstreamToken(claims: AccessTokenClaims, want?: ProviderTokenRequest): Promise<ProviderToken>;
+  /** Accounts that users have connected at the backends of a gateway, for the gateway in the same process. */
+  readonly backendConnections: BackendConnections;
   /** Administration of registered and added clients. @see RFC 7591 §2 */
   readonly clients: ClientAdministration;
   /** Initial access tokens for one registration each. @see RFC 7591 §3 */
@@ -94,6 +97,23 @@ export interface AuthorizationServer {
   bootstrap(email: string, password: string): Promise<'created' | 'exists'>;
   /** Stops background work and flushes the audit log. The store stays open: its owner closes it. */
   close(): Promise<void>;
+}
+
+/** Accounts that users have connected at backends. Each belongs to one grant: another grant of the same user has its own. */
+export interface BackendConnections {
+  /**
+   * The tokens of a grant at a backend, refreshed if they are about to expire; `null`: none, or they have ended.
+   * @throws OAuthError `temporarily_unavailable` while the backend's authorization server or the store is unavailable
+   */
+  find(grantId: string, backend: string): Promise<BackendTokens | null>;
+  /** The tokens that take the place of rejected ones: refreshed, or `null` if they cannot be. @param version that was rejected */
+  replace(grantId: string, backend: string, version: number): Promise<BackendTokens | null>;
+  /**
+   * The URL of the page at which the user of the grant connects an account: for this user, grant and backend, for single use, and
+   * expiring; `null` if the grant is not live.
+   * @param scopes that the backend found missing
+   */
+  createLink(grantId: string, backend: string, scopes?: Scopes): Promise<string | null>;
 }
 
 /**
@@ -181,6 +201,11 @@ export async function createAuthorizationServer<S extends CoreStore>(
     isLive,
     readPersonalAccessToken: readPersonalAccessToken ?? (async () => null),
     upstreamToken: getProviderToken,
+    backendConnections: {
+      find: federation.backends.tokens.find,
+      replace: federation.backends.tokens.replace,
+      createLink: federation.backends.links.create,
+    },
     clients: createClientAdministration({ ...context, ...context.options }),
     initialAccessTokens: createInitialAccessTokenAdministration(context),
     accounts: createAccountAdministration({ ...context, issuer }),

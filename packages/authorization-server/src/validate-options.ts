@@ -35,6 +35,7 @@ export function validateOptions(
     ...{ lifetimes, acceptNewerRefreshTokens, auditRetention, auditLevel: parsed.auditLevel, servesUsers },
     ...validated,
     name: name ?? new URL(issuer).host,
+    backends: parsed.backends ?? null,
     workspaces: workspaces ?? (async () => []),
     offerOtherScopes: parsed.offerOtherScopes,
     personalAccessTokens: parsed.personalAccessTokens,
@@ -61,7 +62,7 @@ type Validated = Pick<
 /** Options that the rules read: all but those that only code can set. */
 export type RuledOptions = Omit<
   ParsedOptions,
-  'store' | 'masterKey' | 'previousMasterKeys' | 'events' | 'clock' | 'workspaces'
+  'store' | 'masterKey' | 'previousMasterKeys' | 'events' | 'clock' | 'workspaces' | 'backends'
 >;
 
 /** Checks the rules between options. What could not be read is left out. */

@@ -64,6 +64,7 @@ describe('the page', () => {
       brand: 'brand',
       externalUi: 'externalUi',
       workspaces: 'workspaces',
+      backends: null,
       offerOtherScopes: 'offerOtherScopes',
       identityProviders: 'identityProviders',
       localAccounts: 'localAccounts',

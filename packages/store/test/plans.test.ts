@@ -195,6 +195,20 @@ async function callEveryMethod(whole: AuthorizationStore): Promise<void> {
   expect(left).toEqual(['beforeCommit', 'close']);
 }
 
+async function callRegistrationsAtBackends(store: AuthorizationStore): Promise<void> {
+  const [backend, issuer] = ['/github', 'issuer'];
+  const encryptedRegistration = Uint8Array.of(1);
+  await store.saveBackendRegistration({
+    backend,
+    issuer,
+    encryptedRegistration,
+    dataKeyId: 'data-key',
+    createdAt: NOW,
+  });
+  await store.findBackendRegistration(backend, issuer);
+  await store.removeBackendRegistration(backend, issuer);
+}
+
 async function callFederationMethods(store: AuthorizationStore): Promise<void> {
   const [transaction, account, providerTokens] = [newTransaction(), newAccount(), newProviderTokens()];
   await store.openTransaction(transaction);
@@ -210,6 +224,11 @@ async function callFederationMethods(store: AuthorizationStore): Promise<void> {
   await store.hasProviderTokens();
   await store.findProviderTokens(providerTokens.grantId);
   await store.listProviderTokens(providerTokens.accountId);
+  const backendTokens = newProviderTokens({ backendGrantId: providerTokens.grantId });
+  await store.saveBackendTokens(backendTokens, transaction.id);
+  await store.saveBackendTokens(backendTokens, null);
+  await store.listBackendTokens(providerTokens.grantId);
+  await callRegistrationsAtBackends(store);
   await store.recordProviderTokensCheck(providerTokens.grantId, NOW);
   await store.leaseProviderTokens(providerTokens.grantId, 1, 'us', NOW, NOW + 9);
   await store.saveRefreshedProviderTokens(providerTokens.grantId, 'us', newRefreshedProviderTokens());

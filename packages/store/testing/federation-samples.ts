@@ -36,6 +36,7 @@ export function newLinkedIdentity(changes: Partial<LinkedIdentityRecord> = {}): 
 export function newProviderTokens(changes: Partial<ProviderTokensRecord> = {}): ProviderTokensRecord {
   return {
     grantId: newId('grant'),
+    backendGrantId: null,
     accountId: newId('user'),
     identityProvider: 'github',
     issuer: 'https://github.com',

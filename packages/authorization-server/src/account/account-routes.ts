@@ -13,7 +13,7 @@ import type { Route } from '../http/router.ts';
 import { hasLocalLogin } from '../login/has-local-login.ts';
 import { RECENT_LOGIN_SECONDS } from '../login/login-target.ts';
 import type { PageContext, PageRouter } from '../page-context.ts';
-import { type AccountSection, accountPaths, loginPath } from '../ui/account-tabs.ts';
+import { type AccountSection, loginPath, loginTargetPaths } from '../ui/account-tabs.ts';
 import { redirectByPage } from '../ui/message-page.ts';
 import { respondRedirect } from '../ui/respond-page.ts';
 import type { User } from '../users/sessions.ts';
@@ -61,7 +61,7 @@ export function createAccountRoutes(
       pages.route('GET', path, async (context, request, connection) => {
         const user = await sessions.find(request);
         if (needsLogin(user)) return redirectToLogin();
-        if (await lacksLocalLogin(user)) return respondRedirect(accountPaths[section]);
+        if (await lacksLocalLogin(user)) return respondRedirect(loginTargetPaths[section]);
         const parameters = readParameters(queryOf(request));
         return handle({ context, request, connection, user, parameters });
       }),
@@ -76,10 +76,13 @@ export function createAccountRoutes(
         }
         const isOurs = csrfTokens.matches(parameters.one('token'), 'home', user.sessionHash);
         if (!isOurs || isCrossSiteForm(request, options.issuer)) {
-          const action = { label: context.layout.text('account.review-again'), href: accountPaths[section] };
+          const action = {
+            label: context.layout.text('account.review-again'),
+            href: loginTargetPaths[section],
+          };
           return context.errors.show(path, 'stale-form', { action });
         }
-        if (await lacksLocalLogin(user)) return respondRedirect(accountPaths[section]);
+        if (await lacksLocalLogin(user)) return respondRedirect(loginTargetPaths[section]);
         return handle({ context, request, connection, user, parameters });
       }),
   };

@@ -27,6 +27,8 @@ export interface ListedGrant {
   readonly revocationDelay: number;
   /** The linked identity whose tokens it uses; `null`: none. */
   readonly identityProvider: LinkedProvider | null;
+  /** Accounts at backends that it uses. */
+  readonly backends: readonly LinkedProvider[];
 }
 
 /** A token that the user created. */
@@ -35,8 +37,8 @@ interface PersonalAccessToken {
   readonly tokenUntil: number;
 }
 
-/** An identity provider whose tokens a grant depends on. They are revoked with it. */
-interface LinkedProvider {
+/** An identity provider whose tokens a grant depends on, or a backend. They are revoked with it. */
+export interface LinkedProvider {
   /** As users know the identity provider. */
   readonly name: string;
   /** The account name there; `null`: unknown. */
@@ -157,6 +159,7 @@ function connectionDetails(
 <p class="fact"><code>${server.address}</code> · ${publisher(layout, connection)}</p>
 ${permissionList(permissions)}
 ${connection.identityProvider !== null && html`<p class="fact">${describeLinkedProvider(layout, connection.identityProvider)}</p>`}
+${connection.backends.map((one) => html`<p class="fact">${describeLinkedProvider(layout, one)}</p>`)}
 <p class="fact">${layout.say('connections.allowed-on', { time: dateAndTime(layout, allowedAt, hasLookalike(connection, group)) })}</p>
 <a class="button" href="/connections/end?connection=${encodeURIComponent(id)}" aria-label="${layout.text('connections.end-of', { app: appName })}">${layout.text('connections.end')}</a>
 </div>
@@ -183,12 +186,12 @@ function describeLinkedProvider(layout: Layout, { name, as, scopes }: LinkedProv
   return html`${sentence}${scopes.length > 0 && html` · ${layout.say('connections.provider-scopes', { rights })}`}`;
 }
 
-/** Distinct names of identity providers. */
+/** Distinct names of identity providers and backends. */
 function identityProvidersOf(connections: readonly ListedGrant[]): readonly string[] {
   return [
     ...new Set(
-      connections.flatMap(({ identityProvider }) =>
-        identityProvider === null ? [] : [identityProvider.name],
+      connections.flatMap(({ identityProvider, backends }) =>
+        [identityProvider, ...backends].flatMap((one) => (one === null ? [] : [one.name])),
       ),
     ),
   ];

@@ -8,7 +8,7 @@ import type { ServerOptions } from '../options.ts';
 import type { PageContext } from '../page-context.ts';
 import type { GrantPosition, GrantRecord, ProviderTokensRecord } from '../store/index.ts';
 import type { Layout } from '../ui/layout.ts';
-import type { ListedGrant } from './connections-view.ts';
+import type { LinkedProvider, ListedGrant } from './connections-view.ts';
 
 /** Connections of a page. */
 const PAGE = 50;
@@ -84,9 +84,11 @@ async function listGrant(context: PageContext, grant: GrantRecord, now: number):
   const client = await findClient(grant.clientId, 'resume').catch(() => null);
   if (!isUsable(grant, client, options.lifetimes, now)) return null;
   const tokens = options.identityProviders.size === 0 ? null : await store.findProviderTokens(grant.id);
+  const backendTokens = options.backends === null ? [] : await store.listBackendTokens(grant.id);
   return {
     ...describeGrant(options, layout, grant, client),
     identityProvider: tokens === null ? null : describeLinkedIdentity(options, tokens),
+    backends: backendTokens.map((one) => describeLinkedIdentity(options, one)),
   };
 }
 
@@ -99,6 +101,7 @@ async function listToken({ store, options, layout }: PageContext, grant: GrantRe
     publisher: { tokenUntil: grant.expiresAt },
     revocationDelay: REVOCATION_DELAY,
     identityProvider: null,
+    backends: [],
   };
 }
 
@@ -110,7 +113,7 @@ function describeGrant(
   layout: Layout,
   grant: GrantRecord,
   client: ResolvedClient | null,
-): Omit<ListedGrant, 'identityProvider'> {
+): Omit<ListedGrant, 'identityProvider' | 'backends'> {
   const [resource = ''] = grant.resources;
   const definition = resources.get(resource);
   const { name, address, permissions } = describeResource(definition, resource, grant.scopes, layout);
@@ -129,10 +132,11 @@ function describeGrant(
   };
 }
 
-/** The linked identity of a grant. A removed identity provider is shown by its identifier. */
+/** The linked identity of a grant, or its account at a backend. A removed provider is shown by its identifier. */
 function describeLinkedIdentity(
-  { identityProviders }: ServerOptions,
+  { identityProviders, backends }: ServerOptions,
   { identityProvider, name, scopes }: ProviderTokensRecord,
-): ListedGrant['identityProvider'] {
-  return { name: identityProviders.get(identityProvider)?.name ?? identityProvider, as: name, scopes };
+): LinkedProvider {
+  const issuer = identityProviders.get(identityProvider) ?? backends?.find(identityProvider);
+  return { name: issuer?.name ?? identityProvider, as: name, scopes };
 }

@@ -1,7 +1,8 @@
-/** Continues an authorization transaction: redirects to the page or the identity provider that comes next, or issues the code. */
+/** Continues an authorization transaction: redirects to the page, identity provider or backend that comes next, or issues the code. */
 import { type HttpResponse, withCookies } from '@portcullis/http';
 import type { PageContext } from '../page-context.ts';
 import { respondRedirect } from '../ui/respond-page.ts';
+import { redirectToBackend, resolveGrant } from './connect-backends.ts';
 import { issueCode } from './issue-code.ts';
 import { type ConsentDecision, nextStep } from './next-step.ts';
 import { startFederatedLogin } from './start-federated-login.ts';
@@ -22,7 +23,10 @@ export async function continueTransaction(
     return redirectToProvider(context, transaction, step.startFederatedLogin.decision, cookies);
   }
   const { issueCode: issue } = step;
-  return withCookies(await issueCode(context, transaction, issue.accountId, issue.decision), cookies);
+  const grant = await resolveGrant(context, transaction, issue.accountId);
+  const redirect = await redirectToBackend(context, transaction, grant, issue, cookies);
+  if (redirect !== null) return redirect;
+  return withCookies(await issueCode(context, transaction, { ...issue, grantId: grant.grantId }), cookies);
 }
 
 /** With an identity provider, only an account counts for which this very transaction received provider tokens. */

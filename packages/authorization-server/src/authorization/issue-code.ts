@@ -7,13 +7,20 @@ import {
   OAuthError,
 } from '@portcullis/protocol';
 import type { PageContext } from '../page-context.ts';
-import { lookupKeyOf, newIdentifier, newSortableSecret } from '../secrets.ts';
+import { lookupKeyOf, newSortableSecret } from '../secrets.ts';
 import type { AuthorizationCodeRecord } from '../store/index.ts';
 import { respondRedirect } from '../ui/respond-page.ts';
 import { toOAuthError } from './error-response.ts';
 import type { ConsentDecision } from './next-step.ts';
 import { consentDigestOf } from './remembered-consent.ts';
 import type { AuthorizationTransaction } from './transactions.ts';
+
+/** What a user granted, and the grant that the code will create. */
+interface GrantedAuthorization {
+  readonly accountId: string;
+  readonly decision: ConsentDecision;
+  readonly grantId: string;
+}
 
 /**
  * Issues the code and redirects to the client with `code`, `state` and `iss`.
@@ -22,11 +29,11 @@ import type { AuthorizationTransaction } from './transactions.ts';
 export async function issueCode(
   context: PageContext,
   transaction: AuthorizationTransaction,
-  accountId: string,
-  decision: ConsentDecision,
+  granted: GrantedAuthorization,
 ): Promise<HttpResponse> {
+  const { accountId, decision } = granted;
   const code = newSortableSecret();
-  const codeRecord = createCodeRecord(context, transaction, accountId, decision, code);
+  const codeRecord = createCodeRecord(context, transaction, granted, code);
   return completeTransaction(context, transaction, codeRecord, (responseContext) => {
     const about = {
       transactionId: transaction.record.id,
@@ -58,16 +65,14 @@ async function limitGrants(
 
 function createCodeRecord(
   { clock, options }: Pick<PageContext, 'clock' | 'options'>,
-  { record, client, target, identityProvider }: AuthorizationTransaction,
-  accountId: string,
-  { scopes, workspace }: ConsentDecision,
+  { record, client, target }: AuthorizationTransaction,
+  { accountId, decision: { scopes, workspace }, grantId }: GrantedAuthorization,
   code: string,
 ): AuthorizationCodeRecord {
-  const linkedGrantId = identityProvider === null ? null : record.linkedGrantId;
   const issuedAt = clock();
   return {
     hash: lookupKeyOf(code),
-    grantId: linkedGrantId ?? newIdentifier('grant'),
+    grantId,
     clientId: client.id,
     accountId,
     redirectUri: record.redirectUriSent ? record.redirectUri : null,

@@ -6,6 +6,7 @@ import type { Route } from '../http/router.ts';
 import type { PageContext, PageRouter } from '../page-context.ts';
 import { siteOf } from '../rate-limit/policies.ts';
 import { checkPromptNone, checkRequest } from './check-request.ts';
+import { backendsOf } from './connect-backends.ts';
 import { continueTransaction } from './continue-transaction.ts';
 import { type ClientRequest, rejectRequest } from './error-response.ts';
 import { type AuthorizationAttempt, readErrorResponse, repeatAsGet } from './read-request.ts';
@@ -67,7 +68,7 @@ async function startTransaction(
   const accountId = isSatisfied ? (user?.account.id ?? null) : null;
   const { prompt } = authorizationRequest;
   const decision =
-    accountId === null || identityProvider !== null
+    accountId === null || identityProvider !== null || backendsOf(context, resource.resource).length > 0
       ? null
       : await findRememberedConsent(context, request, prompt, {
           accountId,

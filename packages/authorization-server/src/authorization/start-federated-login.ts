@@ -37,7 +37,7 @@ export async function startFederatedLogin(
  */
 export function respondProviderError(
   { errors, layout }: Pick<PageContext, 'errors' | 'layout'>,
-  { id, name: provider }: IdentityProvider,
+  { id, name: provider }: Pick<IdentityProvider, 'id' | 'name'>,
   issue: IdentityProviderError,
   { endpoint, restartPath }: LoginStart,
 ): Promise<HttpResponse> {

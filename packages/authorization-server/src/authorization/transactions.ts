@@ -36,6 +36,8 @@ export interface AuthorizationTransaction {
   readonly accountId: string | null;
   /** What the user allowed; `null` until then. */
   readonly decision: ConsentDecision | null;
+  /** Backends that the user has not connected in it, and is not asked for again; none by default. */
+  readonly skippedBackends?: readonly string[];
 }
 
 /** An authorization transaction in the browser that opened it. */

@@ -7,6 +7,7 @@ import { timeAgo } from '../ui/times.ts';
 import {
   type ConsentPermissions,
   type NamedServer,
+  neededBackends,
   permissions,
   sharedClaims,
   upstreamScopes,
@@ -82,6 +83,7 @@ ${workspace(layout, page)}
 ${permissions(layout, page)}
 ${sharedClaims(layout, page)}
 ${upstreamScopes(layout, page)}
+${neededBackends(layout, page)}
 <div class="head foot">
 <p class="fact">${layout.say(`consent.return.${page.returnTo.kind}`, { target: code(page.returnTo.display) })}</p>
 <div class="answers">

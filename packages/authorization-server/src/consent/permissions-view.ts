@@ -18,6 +18,8 @@ export interface ConsentPermissions {
   readonly sharedClaims: readonly UserClaim[];
   /** The identity provider whose scopes the grant will also cover. */
   readonly identityProvider?: { readonly name: string; readonly scopes: readonly string[] };
+  /** Backends at which the user connects an account next. */
+  readonly backends: readonly { readonly name: string; readonly host: string }[];
   /** What was missing in the previous decision. */
   readonly error: 'nothing' | 'no-workspace' | null;
   /** The previous choice; `null`: none, so everything is on, except what is off by default. */
@@ -126,4 +128,13 @@ export function upstreamScopes(layout: Layout, { identityProvider }: ConsentPerm
   return html`<p class="fact">${layout.text(sharesEmail ? 'consent.share-email' : 'consent.share')}${
     others.length > 0 && html` ${layout.say('consent.provider-scopes', { provider, rights })}`
   }</p>`;
+}
+
+/** What the consent page says about backends. */
+export function neededBackends(layout: Layout, { backends }: ConsentPermissions): Markup {
+  if (backends.length === 0) return html``;
+  return html`<p class="note">${backends.map(
+    ({ name, host }, index) =>
+      html`${index > 0 && html`<br>`}${layout.say('consent.needs-backend', { backend: html`<strong><bdi>${name}</bdi></strong>`, host: html`<code>${host}</code>` })}`,
+  )}</p>`;
 }

@@ -2,12 +2,16 @@
 import type { ServerContext } from '../context.ts';
 import { newIdentifier } from '../secrets.ts';
 import type { ProviderTokensRecord } from '../store/index.ts';
+import { type BackendLinks, createBackendLinks } from './backend-links.ts';
+import { type BackendLogins, createBackendLogins } from './backend-logins.ts';
+import { type BackendTokenVault, createBackendTokenVault, tokenIssuerOf } from './backend-tokens.ts';
 import {
   createLinkedUsers,
   createResolveLoginMethod,
   type LinkedUsers,
   type ResolveLoginMethod,
 } from './linked-users.ts';
+import { createProviderTokenLiveness } from './liveness.ts';
 import { createFederatedLogins, type FederatedLogins } from './login-request.ts';
 import { createProviderClient, type ProviderClient } from './provider/client.ts';
 import type { FederatedUser } from './provider/federated-user.ts';
@@ -19,6 +23,7 @@ import {
 } from './provider/token-set.ts';
 import { createProviderTokens, noProviderTokensInUse, type ProviderTokens } from './provider-tokens.ts';
 import { createRevocationJobs, type RevocationTrigger } from './revocation-jobs.ts';
+import type { TokenIssuer } from './token-issuer.ts';
 import { createTokenVault, type TokenVault } from './token-vault.ts';
 
 /** The user that an identity provider has authenticated, with the tokens it issued. */
@@ -34,6 +39,12 @@ export interface Federation extends LoginTokens {
   readonly linkedUsers: LinkedUsers;
   readonly resolveLoginMethod: ResolveLoginMethod;
   readonly clientFor: (identityProvider: IdentityProvider) => ProviderClient;
+  /** Accounts that users connect at backends of a gateway. */
+  readonly backends: {
+    readonly tokens: BackendTokenVault;
+    readonly logins: BackendLogins;
+    readonly links: BackendLinks;
+  };
   close(): Promise<void>;
 }
 
@@ -62,7 +73,7 @@ export async function createFederation(
 ): Promise<Federation> {
   const {
     store,
-    options: { identityProviders },
+    options: { identityProviders, backends },
   } = context;
   const vault = createTokenVault(context);
   const clients = new Map(
@@ -72,10 +83,18 @@ export async function createFederation(
     clients.get(identityProvider.id) ?? createProviderClient(context, identityProvider);
   const linkedUsers = createLinkedUsers(context);
   // Provider tokens may outlive the configuration of their provider.
-  const isInUse = identityProviders.size > 0 || (await store.hasProviderTokens());
+  const isInUse = identityProviders.size > 0 || backends !== null || (await store.hasProviderTokens());
   if (isInUse) await vault.load();
-  const providerTokens = isInUse ? createProviderTokens(context, vault, clientFor) : noProviderTokensInUse;
-  const revocationJobs = isInUse ? createRevocationJobs(context, vault, clientFor) : null;
+  const findIssuer = (id: string): TokenIssuer | undefined => {
+    const identityProvider = identityProviders.get(id);
+    if (identityProvider !== undefined) return { ...identityProvider, client: clientFor(identityProvider) };
+    const backend = backends?.find(id);
+    return backend === undefined ? undefined : tokenIssuerOf(backend);
+  };
+  const liveness = createProviderTokenLiveness(context, vault, findIssuer);
+  const providerTokens = isInUse ? createProviderTokens(context, vault, liveness) : noProviderTokensInUse;
+  const revocationJobs = isInUse ? createRevocationJobs(context, vault, findIssuer) : null;
+  const backendTokens = createBackendTokenVault(context, vault, liveness);
   if (revocationJobs !== null) revocationTrigger.subscribe(revocationJobs.runSoon);
   return {
     ...createLoginTokens(context, vault),
@@ -84,6 +103,11 @@ export async function createFederation(
     linkedUsers,
     resolveLoginMethod: createResolveLoginMethod(context, linkedUsers),
     clientFor,
+    backends: {
+      tokens: backendTokens,
+      logins: createBackendLogins(context, vault, backendTokens),
+      links: createBackendLinks(context),
+    },
     async close() {
       await revocationJobs?.close();
       await providerTokens.whenIdle();
@@ -113,6 +137,7 @@ function createLoginTokens(
     const now = clock();
     return {
       grantId,
+      backendGrantId: null,
       accountId,
       identityProvider: identityProvider.id,
       issuer: user.issuer,

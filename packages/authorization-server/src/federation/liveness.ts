@@ -5,10 +5,9 @@ import { createLruCache } from '../lru-cache.ts';
 import { createSingleFlight } from '../single-flight.ts';
 import type { ProviderTokensEndReason, ProviderTokensRecord } from '../store/index.ts';
 import { nextLivenessAction } from './liveness-rule.ts';
-import type { ProviderClient } from './provider/client.ts';
-import type { IdentityProvider } from './provider/identity-provider.ts';
 import { createProviderTokenRefresher, type ProviderTokenRefresher } from './refresh.ts';
 import type { ProviderTokenRefresh } from './refresh-with-lease.ts';
+import type { FindTokenIssuer, TokenIssuer } from './token-issuer.ts';
 import { createCheckTokenStatus, RECHECK_AFTER } from './token-status.ts';
 import type { TokenVault } from './token-vault.ts';
 
@@ -30,34 +29,46 @@ export class ProviderTokensEndedError extends Error {
   override readonly name: string = 'ProviderTokensEndedError';
 }
 
-interface ProviderTokenLiveness {
+export interface ProviderTokenLiveness {
   /**
    * Returns the provider tokens of a grant, from the cache for as long as the last check allows.
    * @throws ProviderTokensEndedError
    * @throws OAuthError `temporarily_unavailable` if their status cannot be determined
    */
   check(grantId: string): Promise<LiveProviderTokens>;
+  /**
+   * Refreshes provider tokens because their issuer rejects the access token, unless another process has done so meanwhile.
+   * @param version that was rejected
+   * @throws ProviderTokensEndedError
+   * @throws OAuthError `temporarily_unavailable`
+   */
+  replace(grantId: string, version: number): Promise<ProviderTokensRecord>;
   /** Resolves when no refresh is in progress, whose response would be lost. */
   readonly whenIdle: ProviderTokenRefresher['whenIdle'];
 }
 
-/** Seconds for which it is cached that a grant has no provider tokens: it never gets any later. */
+/** Seconds for which it is cached that a grant has no tokens of an identity provider: it never gets any later. */
 const NONE_CACHED_FOR = 600;
+/** Identifiers of a backend's tokens contain the path of its server. */
+function isOfBackend(id: string): boolean {
+  return id.includes(' ');
+}
+
 /** How often the rule is applied again because another process has changed the record. */
 const MAX_STEPS = 4;
 
 export function createProviderTokenLiveness(
   context: ServerContext,
   vault: TokenVault,
-  clientFor: (identityProvider: IdentityProvider) => ProviderClient,
+  findIssuer: FindTokenIssuer,
 ): ProviderTokenLiveness {
   const {
     store,
     clock,
-    options: { identityProviders, outbound },
+    options: { outbound },
   } = context;
-  const refresher = createProviderTokenRefresher(context, vault, clientFor);
-  const perform = createPerform(context, refresher, createCheckTokenStatus(context, vault, clientFor));
+  const refresher = createProviderTokenRefresher(context, vault);
+  const perform = createPerform(context, refresher, createCheckTokenStatus(context, vault));
   const singleFlight = createSingleFlight<LiveProviderTokens>(outbound.timeout);
   const cache = createLruCache<LiveProviderTokens>();
 
@@ -74,26 +85,40 @@ export function createProviderTokenLiveness(
   async function ensureLive(grantId: string): Promise<LiveProviderTokens> {
     let record = await store.findProviderTokens(grantId);
     for (let steps = 0; steps < MAX_STEPS; steps += 1) {
-      if (record === null) return { record, until: clock() + NONE_CACHED_FOR };
-      const identityProvider = identityProviders.get(record.identityProvider);
+      if (record === null) return { record, until: clock() + (isOfBackend(grantId) ? 0 : NONE_CACHED_FOR) };
+      const issuer = findIssuer(record.identityProvider);
       // A provider that was removed is not trusted any more. Nothing is revoked: it may be a configuration mistake.
-      if (identityProvider === undefined) {
+      if (issuer === undefined) {
         throw new ProviderTokensEndedError('the identity provider is no longer configured');
       }
-      const next = await perform(record, identityProvider);
+      const next = await perform(record, issuer);
       if ('until' in next) return next;
       record = next.record;
     }
     throw temporarilyUnavailable(`provider tokens of ${grantId}: changed concurrently again and again`);
   }
 
-  return { check, whenIdle: refresher.whenIdle };
+  async function replace(grantId: string, version: number): Promise<ProviderTokensRecord> {
+    cache.delete(grantId);
+    const record = await store.findProviderTokens(grantId);
+    const issuer = record === null ? undefined : findIssuer(record.identityProvider);
+    if (record === null || record.endedAt !== null || issuer === undefined) {
+      throw new ProviderTokensEndedError('there are none');
+    }
+    if (record.version !== version) return record;
+    const changed = await perform.replace(record, issuer);
+    if (changed.record === null) throw new ProviderTokensEndedError('there are none');
+    return changed.record;
+  }
+
+  return { check, replace, whenIdle: refresher.whenIdle };
 }
 
-type Perform = (
-  record: ProviderTokensRecord,
-  identityProvider: IdentityProvider,
-) => Promise<LiveProviderTokens | ChangedProviderTokens>;
+interface Perform {
+  (record: ProviderTokensRecord, issuer: TokenIssuer): Promise<LiveProviderTokens | ChangedProviderTokens>;
+  /** Refreshes tokens that were rejected, or ends those that cannot be refreshed. */
+  replace(record: ProviderTokensRecord, issuer: TokenIssuer): Promise<ChangedProviderTokens>;
+}
 
 /** Makes the function that performs what the rule requires now, once. */
 function createPerform(
@@ -101,38 +126,43 @@ function createPerform(
   refresher: ProviderTokenRefresher,
   checkTokenStatus: ReturnType<typeof createCheckTokenStatus>,
 ): Perform {
-  return async (record, identityProvider) => {
-    const next = nextLivenessAction(record, clock(), identityProvider.statusCheckInterval);
+  return Object.assign(perform, { replace });
+
+  async function perform(
+    record: ProviderTokensRecord,
+    issuer: TokenIssuer,
+  ): Promise<LiveProviderTokens | ChangedProviderTokens> {
+    const next = nextLivenessAction(record, clock(), issuer.statusCheckInterval);
     switch (next.action) {
       case 'use':
         return { record, until: next.until };
       case 'end':
         return end(record, next.reason);
       case 'refresh':
-        return applyRefresh(record, await refresher.refresh(record, identityProvider));
+        return applyRefresh(record, await refresher.refresh(record, issuer));
       case 'refresh_ahead': {
-        const refresh = await refresher.refresh(record, identityProvider);
+        const refresh = await refresher.refresh(record, issuer);
         // The current access token has not expired: what matters is whether it is alive.
-        return refresh.kind === 'later'
-          ? useOrCheck(record, identityProvider)
-          : applyRefresh(record, refresh);
+        return refresh.kind === 'later' ? useOrCheck(record, issuer) : applyRefresh(record, refresh);
       }
       case 'check_status':
-        return checkStatus(record, identityProvider);
+        return checkStatus(record, issuer);
     }
-  };
+  }
+
+  async function replace(record: ProviderTokensRecord, issuer: TokenIssuer): Promise<ChangedProviderTokens> {
+    return record.isRefreshable
+      ? applyRefresh(record, await refresher.refresh(record, issuer))
+      : end(record, 'revoked_by_provider');
+  }
 
   async function useOrCheck(
     record: ProviderTokensRecord,
-    identityProvider: IdentityProvider,
+    issuer: TokenIssuer,
   ): Promise<LiveProviderTokens | ChangedProviderTokens> {
-    const next = nextLivenessAction(
-      { ...record, refreshFrom: null },
-      clock(),
-      identityProvider.statusCheckInterval,
-    );
+    const next = nextLivenessAction({ ...record, refreshFrom: null }, clock(), issuer.statusCheckInterval);
     if (next.action === 'use') return { record, until: Math.min(next.until, clock() + RECHECK_AFTER) };
-    return checkStatus(record, identityProvider);
+    return checkStatus(record, issuer);
   }
 
   async function applyRefresh(
@@ -146,24 +176,18 @@ function createPerform(
 
   async function checkStatus(
     record: ProviderTokensRecord,
-    identityProvider: IdentityProvider,
+    issuer: TokenIssuer,
   ): Promise<LiveProviderTokens | ChangedProviderTokens> {
     const at = clock();
-    const status = await checkTokenStatus(record, identityProvider);
+    const status = await checkTokenStatus(record, issuer);
     if (status === 'changed') return end(record, 'changed_by_provider');
     if (status === 'dead') {
       // The refresh token may outlive the access token: the provider decides when it is used.
-      return record.isRefreshable
-        ? applyRefresh(record, await refresher.refresh(record, identityProvider))
-        : end(record, 'revoked_by_provider');
+      return replace(record, issuer);
     }
     if (status === 'alive') await store.recordProviderTokensCheck(record.grantId, at);
     const alive = { ...record, checkedAt: Math.max(at, record.checkedAt) };
-    const next = nextLivenessAction(
-      { ...alive, refreshFrom: null },
-      at,
-      identityProvider.statusCheckInterval,
-    );
+    const next = nextLivenessAction({ ...alive, refreshFrom: null }, at, issuer.statusCheckInterval);
     return next.action === 'use' ? { record: alive, until: next.until } : { record: alive };
   }
 

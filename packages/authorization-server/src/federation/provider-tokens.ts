@@ -1,10 +1,9 @@
 /** Provider tokens of grants, as the endpoints use them: whether they are alive, how they limit our tokens, and their release to protected resources. */
 import { intersectScopes, missingScopes, OAuthError, type Scopes } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
-import { createProviderTokenLiveness, ProviderTokensEndedError } from './liveness.ts';
+import { type ProviderTokenLiveness, ProviderTokensEndedError } from './liveness.ts';
 import { grantableUntil } from './liveness-rule.ts';
-import type { ProviderClient } from './provider/client.ts';
-import { coveredScopes, type IdentityProvider } from './provider/identity-provider.ts';
+import { coveredScopes } from './provider/identity-provider.ts';
 import { type ProviderTokenSet, providerTokensContext } from './provider/token-set.ts';
 import type { TokenVault } from './token-vault.ts';
 
@@ -60,13 +59,12 @@ export interface ProviderTokens extends ProviderTokenSource {
 export function createProviderTokens(
   context: ServerContext,
   vault: TokenVault,
-  clientFor: (identityProvider: IdentityProvider) => ProviderClient,
+  liveness: ProviderTokenLiveness,
 ): ProviderTokens {
   const {
     store,
     options: { identityProviders },
   } = context;
-  const liveness = createProviderTokenLiveness(context, vault, clientFor);
 
   const checkLive = (grantId: string): ReturnType<typeof liveness.check> =>
     liveness.check(grantId).catch((error: unknown) => {

@@ -7,7 +7,6 @@ import type {
   ProviderTokensRecord,
   RefreshedProviderTokens,
 } from '../store/index.ts';
-import type { ProviderClient } from './provider/client.ts';
 import { type IdentityProviderError, toIdentityProviderError } from './provider/error.ts';
 import {
   type ProviderTokenResponse,
@@ -15,6 +14,7 @@ import {
   providerTokensContext,
   providerTokenTimes,
 } from './provider/token-set.ts';
+import type { TokenIssuer } from './token-issuer.ts';
 import type { TokenVault } from './token-vault.ts';
 
 /** The outcome of a refresh. */
@@ -29,7 +29,7 @@ export type ProviderTokenRefresh =
 type RefreshWithLease = (
   holder: string,
   record: ProviderTokensRecord,
-  providerClient: ProviderClient,
+  issuer: TokenIssuer,
 ) => Promise<ProviderTokenRefresh>;
 
 /** Seconds before the next try at a provider that could not answer. */
@@ -43,13 +43,13 @@ export function createRefreshWithLease(
   vault: TokenVault,
   lease: number,
 ): RefreshWithLease {
-  return async (holder, record, providerClient) => {
+  return async (holder, record, { client }) => {
     const { grantId, scopes, encryptedTokens } = record;
     if (encryptedTokens === null) return { kind: 'ended', reason: 'grant_expired' };
     let tokenResponse: ProviderTokenResponse;
     try {
       const tokens = await vault.decrypt<ProviderTokenSet>(encryptedTokens, providerTokensContext(grantId));
-      tokenResponse = await providerClient.refresh(tokens, scopes);
+      tokenResponse = await client.refresh(tokens, scopes);
     } catch (error) {
       return handleError(holder, record, error);
     }

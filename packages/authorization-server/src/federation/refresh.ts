@@ -5,14 +5,13 @@ import { createLruCache } from '../lru-cache.ts';
 import { newSecret } from '../secrets.ts';
 import { createSingleFlight } from '../single-flight.ts';
 import type { ProviderTokensRecord } from '../store/index.ts';
-import type { ProviderClient } from './provider/client.ts';
-import type { IdentityProvider } from './provider/identity-provider.ts';
 import { createRefreshWithLease, type ProviderTokenRefresh } from './refresh-with-lease.ts';
+import type { TokenIssuer } from './token-issuer.ts';
 import type { TokenVault } from './token-vault.ts';
 
 export interface ProviderTokenRefresher {
   /** Refreshes provider tokens, or waits for the refresh in progress. */
-  refresh(record: ProviderTokensRecord, identityProvider: IdentityProvider): Promise<ProviderTokenRefresh>;
+  refresh(record: ProviderTokensRecord, issuer: TokenIssuer): Promise<ProviderTokenRefresh>;
   /** Resolves when none is in progress: without a receiver its response would be lost. */
   whenIdle(): Promise<void>;
 }
@@ -20,18 +19,17 @@ export interface ProviderTokenRefresher {
 export function createProviderTokenRefresher(
   context: ServerContext,
   vault: TokenVault,
-  clientFor: (identityProvider: IdentityProvider) => ProviderClient,
 ): ProviderTokenRefresher {
   const refreshOrWait = createRefreshOrWait(context, vault);
   const singleFlight = createSingleFlight<ProviderTokenRefresh>(context.options.outbound.timeout);
   const pending = new Set<Promise<ProviderTokenRefresh>>();
   const backoff = createBackoff(context.clock);
   return {
-    async refresh(record, identityProvider) {
+    async refresh(record, issuer) {
       const waiting = backoff.remaining(record.grantId);
       if (waiting !== null) return { kind: 'later', ...waiting };
       return singleFlight.run(record.grantId, async () => {
-        const work = refreshOrWait(record, clientFor(identityProvider));
+        const work = refreshOrWait(record, issuer);
         pending.add(work);
         const refresh = await work.finally(() => pending.delete(work));
         if (refresh.kind === 'later') backoff.start(record.grantId, refresh);
@@ -53,7 +51,7 @@ const POLL = { first: 20, max: 400 };
 function createRefreshOrWait(
   context: ServerContext,
   vault: TokenVault,
-): (record: ProviderTokensRecord, providerClient: ProviderClient) => Promise<ProviderTokenRefresh> {
+): (record: ProviderTokensRecord, issuer: TokenIssuer) => Promise<ProviderTokenRefresh> {
   const {
     store,
     clock,
@@ -63,14 +61,14 @@ function createRefreshOrWait(
   const lease = Math.ceil((3 * outbound.timeout) / 1000) + LEASE_MARGIN;
   const refreshWithLease = createRefreshWithLease(context, vault, lease);
 
-  return async (record, providerClient) => {
+  return async (record, issuer) => {
     const deadline = Date.now() + 2 * outbound.timeout;
     let current = record;
     for (let delay = POLL.first; ; delay = Math.min(2 * delay, POLL.max)) {
       const now = clock();
       const holder = newSecret();
       if (await store.leaseProviderTokens(current.grantId, current.version, holder, now, now + lease)) {
-        return refreshWithLease(holder, current, providerClient);
+        return refreshWithLease(holder, current, issuer);
       }
       const latest = await store.findProviderTokens(current.grantId);
       if (latest === null) return { kind: 'ended', reason: 'grant_expired' };

@@ -3,10 +3,9 @@ import { OAuthError } from '@portcullis/protocol';
 import type { AuthorizationEvent, EventSink } from '../audit/events.ts';
 import type { ServerContext } from '../context.ts';
 import type { ProviderTokensRecord } from '../store/index.ts';
-import type { ProviderClient } from './provider/client.ts';
 import { toIdentityProviderError } from './provider/error.ts';
-import type { IdentityProvider } from './provider/identity-provider.ts';
 import { type ProviderTokenSet, providerTokensContext } from './provider/token-set.ts';
+import type { FindTokenIssuer } from './token-issuer.ts';
 import type { TokenVault } from './token-vault.ts';
 
 export interface RevocationJobs {
@@ -33,10 +32,10 @@ const RETRY = { first: 30, max: 6 * 3600, tries: 14 };
 export function createRevocationJobs(
   context: ServerContext,
   vault: TokenVault,
-  clientFor: (identityProvider: IdentityProvider) => ProviderClient,
+  findIssuer: FindTokenIssuer,
 ): RevocationJobs {
   const { store, clock, events } = context;
-  const runJob = createRunJob(context, vault, clientFor);
+  const runJob = createRunJob(context, vault, findIssuer);
   /** Grants revoked before have been handled. */
   let handledUntil = 0;
   let dataKeysRotatedAt = 0;
@@ -112,9 +111,9 @@ type RevocationOutcome = 'revoked' | 'unsupported' | 'shared' | 'nothing';
 
 /** Makes the function that runs one claimed job: the tokens are revoked and deleted, or the job is postponed, but not forever. */
 function createRunJob(
-  { store, clock, events, options: { identityProviders } }: ServerContext,
+  { store, clock, events }: ServerContext,
   vault: TokenVault,
-  clientFor: (identityProvider: IdentityProvider) => ProviderClient,
+  findIssuer: FindTokenIssuer,
 ): (record: ProviderTokensRecord) => Promise<void> {
   return async (record) => {
     try {
@@ -138,11 +137,11 @@ function createRunJob(
   }
 
   async function revoke(record: ProviderTokensRecord): Promise<RevocationOutcome> {
-    const identityProvider = identityProviders.get(record.identityProvider);
+    const issuer = findIssuer(record.identityProvider);
     if (record.encryptedTokens === null) return 'nothing';
-    if (identityProvider === undefined) return 'unsupported';
+    if (issuer === undefined) return 'unsupported';
     // If revoking one token ends all access of the user there, it has to wait for the last grant, so that other clients keep theirs.
-    if (identityProvider.revocationEnds === 'everything') {
+    if (issuer.revocationEnds === 'everything') {
       const others = await store.countProviderTokensOfIdentity(record.issuer, record.subject, record.grantId);
       if (others > 0) return 'shared';
     }
@@ -150,7 +149,7 @@ function createRunJob(
       record.encryptedTokens,
       providerTokensContext(record.grantId),
     );
-    return clientFor(identityProvider).revoke(tokens);
+    return issuer.client.revoke(tokens);
   }
 }
 

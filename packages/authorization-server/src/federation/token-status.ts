@@ -2,11 +2,10 @@
 import { temporarilyUnavailable } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
 import type { ProviderTokensRecord } from '../store/index.ts';
-import type { ProviderClient } from './provider/client.ts';
 import { toIdentityProviderError } from './provider/error.ts';
-import type { IdentityProvider } from './provider/identity-provider.ts';
 import { type ProviderTokenSet, providerTokensContext } from './provider/token-set.ts';
 import { createBackoff } from './refresh.ts';
+import type { TokenIssuer } from './token-issuer.ts';
 import type { TokenVault } from './token-vault.ts';
 
 /** Seconds before the next check at a provider that could not answer. */
@@ -15,23 +14,21 @@ export const RECHECK_AFTER = 5;
 /** @throws OAuthError `temporarily_unavailable` if the provider cannot answer, now or a moment ago */
 type CheckTokenStatus = (
   record: ProviderTokensRecord,
-  identityProvider: IdentityProvider,
-) => ReturnType<ProviderClient['checkStatus']>;
+  issuer: TokenIssuer,
+) => ReturnType<TokenIssuer['client']['checkStatus']>;
 
 export function createCheckTokenStatus(
   { clock, events }: ServerContext,
   vault: TokenVault,
-  clientFor: (identityProvider: IdentityProvider) => ProviderClient,
 ): CheckTokenStatus {
   const backoff = createBackoff(clock);
-  return async ({ grantId, accountId, subject, encryptedTokens }, identityProvider) => {
-    const { id } = identityProvider;
+  return async ({ grantId, accountId, subject, encryptedTokens }, { id, client }) => {
     const waiting = backoff.remaining(grantId);
     if (waiting !== null) throw temporarilyUnavailable(`${id}: ${waiting.reason}`, waiting.retryAfter);
     if (encryptedTokens === null) return 'dead';
     const tokens = await vault.decrypt<ProviderTokenSet>(encryptedTokens, providerTokensContext(grantId));
     try {
-      return await clientFor(identityProvider).checkStatus(tokens, subject);
+      return await client.checkStatus(tokens, subject);
     } catch (cause) {
       const error = toIdentityProviderError(cause);
       const retryAfter = error.retryAfter ?? RECHECK_AFTER;

@@ -15,7 +15,8 @@ const SECRET = /^[A-Za-z0-9_-]{43}$/;
 
 /**
  * Defines a cookie: `browser` binds an authorization transaction to its browser, `session` is the login,
- * `federated-login-…` binds a federated login to its browser, and `known-browser` is the device cookie.
+ * `federated-login-…` binds a federated login to its browser, and `known-browser` is the device cookie,
+ * `connect-link` the link of a gateway that its user opens.
  *
  * The prefix `__Host-` keeps neighbouring hosts and plain connections from setting it. Over plain http, which only loopback
  * issuers use, browsers disagree about Secure cookies, so it is neither Secure nor prefixed; its name contains the port,
@@ -25,7 +26,7 @@ const SECRET = /^[A-Za-z0-9_-]{43}$/;
  */
 export function defineCookie(
   issuer: string,
-  purpose: 'browser' | 'session' | 'known-browser' | `federated-login-${string}`,
+  purpose: 'browser' | 'session' | 'known-browser' | 'connect-link' | `federated-login-${string}`,
   format: RegExp = SECRET,
 ): Cookie {
   const { protocol, port } = new URL(issuer);

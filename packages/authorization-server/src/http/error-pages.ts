@@ -28,6 +28,7 @@ const reasons: Readonly<Partial<Record<ErrorPage, string>>> = {
   'no-transaction': 'the request names no authorization transaction',
   'no-cookie': 'the browser did not send the cookie of the authorization transaction',
   'other-browser': 'another browser began the authorization transaction',
+  'other-account': 'the link or redirect is for another user than the one signed in',
   'stale-form': 'the form was sent by another site, or its CSRF token does not match or has expired',
   'used-link': 'the link was used, has expired, or was replaced by a newer one',
   'unknown-app': 'the client was removed or disabled meanwhile',

@@ -14,7 +14,7 @@ import { isUserAllowed, readProfile } from '../federation/provider/federated-use
 import { coveredScopes, type IdentityProvider } from '../federation/provider/identity-provider.ts';
 import type { PageContext } from '../page-context.ts';
 import type { AccountRecord, FederatedLoginRecord } from '../store/index.ts';
-import { type AccountSection, accountPaths } from '../ui/account-tabs.ts';
+import { type AccountSection, loginTargetPaths } from '../ui/account-tabs.ts';
 import { respondRedirect } from '../ui/respond-page.ts';
 import { serializeClaimRules } from '../users/user-claims.ts';
 
@@ -66,7 +66,7 @@ export async function completeFederatedLogin(
   if (transaction === null) {
     // Only a login: its provider tokens are revoked.
     await upstream.discard(account.id, result);
-    return respondRedirect(accountPaths[returnToOf(login)], [cookie]);
+    return respondRedirect(loginTargetPaths[returnToOf(login)], [cookie]);
   }
   return resumeTransaction(context, callback, { transaction, account, result, cookie });
 }
@@ -165,5 +165,5 @@ async function decisionOf(
 
 /** The account page that the login was started for. */
 export function returnToOf({ returnTo: page }: FederatedLoginRecord): AccountSection {
-  return page !== null && Object.hasOwn(accountPaths, page) ? (page as AccountSection) : 'connections';
+  return page !== null && Object.hasOwn(loginTargetPaths, page) ? (page as AccountSection) : 'connections';
 }

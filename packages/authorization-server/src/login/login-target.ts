@@ -10,7 +10,7 @@ import type { IdentityProvider } from '../federation/provider/identity-provider.
 import type { MissingTransaction } from '../http/error-pages.ts';
 import type { PageContext } from '../page-context.ts';
 import { hashSecret, newSecret } from '../secrets.ts';
-import { type AccountSection, accountPaths, loginPath } from '../ui/account-tabs.ts';
+import { type AccountSection, loginPath, loginTargetPaths } from '../ui/account-tabs.ts';
 import { respondRedirect } from '../ui/respond-page.ts';
 import { translate } from '../ui/translations.ts';
 import type { LoginPurpose } from './login-view.ts';
@@ -123,9 +123,9 @@ async function findAccountPageTarget(
     requiresFreshLogin: 'again' in again,
     restartPath: path,
     cookies: carried === null ? [transactionCookie.write(cookie, options.lifetimes.transaction)] : [],
-    resume: async () => respondRedirect(accountPaths[to]),
+    resume: async () => respondRedirect(loginTargetPaths[to]),
     cancel: async () => respondRedirect(path),
-    resumeAs: async (_accountId, set) => respondRedirect(accountPaths[to], set),
+    resumeAs: async (_accountId, set) => respondRedirect(loginTargetPaths[to], set),
     startFederatedLogin(identityProvider) {
       const loginTarget = {
         transactionId: null,
@@ -145,5 +145,7 @@ async function findAccountPageTarget(
 }
 
 function readAccountSection(name: string | undefined): AccountSection {
-  return name !== undefined && Object.hasOwn(accountPaths, name) ? (name as AccountSection) : 'connections';
+  return name !== undefined && Object.hasOwn(loginTargetPaths, name)
+    ? (name as AccountSection)
+    : 'connections';
 }

@@ -49,12 +49,14 @@ export type ProviderTokensEndReason =
   /** The provider's token now belongs to another user, or covers no scope of the grant. */
   | 'changed_by_provider';
 
-/** The identity provider's tokens that a grant depends on. Times in epoch seconds. */
+/** The identity provider's tokens that a grant depends on, or those of a backend that it uses. Times in epoch seconds. */
 export interface ProviderTokensRecord {
-  /** The grant, which exists once its code is redeemed. */
+  /** The grant, which exists once its code is redeemed; for tokens of a backend, an identifier made of grant and backend. */
   readonly grantId: string;
+  /** The grant that uses them at a backend, and does not end with them; `null`: tokens of an identity provider. */
+  readonly backendGrantId: string | null;
   readonly accountId: string;
-  /** The identifier of the identity provider in the configuration. */
+  /** The identifier of the identity provider in the configuration, or the path of the backend's server. */
   readonly identityProvider: string;
   readonly issuer: string;
   readonly subject: string;
@@ -131,6 +133,13 @@ interface ProviderTokensStore {
    * transaction is gone: nothing is saved then
    */
   saveProviderTokens(transactionId: string, tokens: ProviderTokensRecord): Promise<boolean>;
+  /**
+   * Saves tokens of a backend, in place of earlier ones of the same grant and backend and with a higher version. Atomic.
+   * @param transactionId the waiting transaction, which records the grant; `null`: the grant exists
+   * @returns `false` when the transaction is gone or has another grant, or the grant is not live or of another account:
+   * nothing is saved then
+   */
+  saveBackendTokens(tokens: ProviderTokensRecord, transactionId: string | null): Promise<boolean>;
   /** Saves tokens that have ended already, so that they are revoked at the identity provider. */
   saveEndedProviderTokens(tokens: ProviderTokensRecord): Promise<void>;
   /** Whether any live provider tokens are stored. */
@@ -138,6 +147,8 @@ interface ProviderTokensStore {
   findProviderTokens(grantId: string): Promise<ProviderTokensRecord | null>;
   /** The live provider tokens of an account. */
   listProviderTokens(accountId: string): Promise<readonly ProviderTokensRecord[]>;
+  /** The live tokens of a grant at backends. */
+  listBackendTokens(grantId: string): Promise<readonly ProviderTokensRecord[]>;
   /** Records that the provider confirmed the tokens as active. The time never moves backwards. */
   recordProviderTokensCheck(grantId: string, at: number): Promise<void>;
   /**
@@ -160,7 +171,7 @@ interface ProviderTokensStore {
   /** Ends a lease without a refresh. @param until no process may try before then; `null`: at once */
   releaseProviderTokens(grantId: string, holder: string, until: number | null): Promise<void>;
   /**
-   * Ends provider tokens and revokes their grant. Atomic. @param version the version that was checked
+   * Ends provider tokens and revokes the grant that depends on them. Atomic. @param version the version that was checked
    * @returns `false` when the version has changed or they have ended already
    */
   endProviderTokens(
@@ -203,8 +214,27 @@ interface DataKeyStore {
   discardDataKeys(ids: readonly string[], at: number): Promise<number>;
 }
 
+/** The registration of this server as a client at the authorization server of a backend. */
+export interface BackendRegistrationRecord {
+  /** The path of the backend's server. */
+  readonly backend: string;
+  readonly issuer: string;
+  readonly encryptedRegistration: Uint8Array;
+  readonly dataKeyId: string;
+  /** Epoch seconds. */
+  readonly createdAt: number;
+}
+
+interface BackendRegistrationStore {
+  findBackendRegistration(backend: string, issuer: string): Promise<BackendRegistrationRecord | null>;
+  /** Replaces an earlier one. */
+  saveBackendRegistration(registration: BackendRegistrationRecord): Promise<void>;
+  removeBackendRegistration(backend: string, issuer: string): Promise<void>;
+}
+
 export interface FederationStore
   extends FederatedLoginStore,
+    BackendRegistrationStore,
     LinkedIdentityStore,
     ProviderTokensStore,
     RevocationJobStore,

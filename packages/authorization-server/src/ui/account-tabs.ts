@@ -3,13 +3,20 @@ import { html } from 'hono/html';
 import type { Layout } from './layout.ts';
 import type { Markup } from './markup.ts';
 
-/** Account pages that can be a login target, by their name in the query. */
+/** Account pages, by their name in the query of the login page. */
 export const accountPaths = { connections: '/connections', account: '/account' } as const;
 
 /** The page that creates a personal access token. */
 export const PERSONAL_ACCESS_TOKEN_PATH = '/connections/new-token';
 
-export type AccountSection = keyof typeof accountPaths;
+/** Pages that can be a login target. */
+export const loginTargetPaths = {
+  connections: '/connections',
+  account: '/account',
+  connect: '/connect',
+} as const;
+
+export type AccountSection = keyof typeof loginTargetPaths;
 
 /** The login page with the account page as its login target. @param again requires a fresh login even if a session is live */
 export function loginPath(to: AccountSection, again = false): string {
@@ -17,7 +24,7 @@ export function loginPath(to: AccountSection, again = false): string {
 }
 
 export function accountTabs(layout: Layout, current: AccountSection): Markup {
-  const pages = Object.entries(accountPaths) as [AccountSection, string][];
+  const pages = Object.entries(accountPaths) as [keyof typeof accountPaths, string][];
   return html`<nav class="tabs" aria-label="${layout.text('account.nav')}">
 ${pages.map(
   ([page, path]) =>

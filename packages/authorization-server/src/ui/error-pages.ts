@@ -12,6 +12,7 @@ export type ErrorPage =
   | 'stale-form'
   | 'bad-form'
   | 'used-link'
+  | 'other-account'
   | 'already-set-up'
   | 'not-found'
   | 'login-not-allowed'
@@ -52,6 +53,11 @@ export const errorPages: Readonly<Record<ErrorPage, ErrorPageContent>> = {
     status: 403,
     heading: 'error.other-browser',
     sentences: ['error.other-browser.1', 'error.other-browser.2'],
+  },
+  'other-account': {
+    status: 403,
+    heading: 'error.other-account',
+    sentences: ['error.other-account.1', 'error.other-account.2'],
   },
   'no-cookie': {
     status: 403,

@@ -53,7 +53,8 @@ function* removeUnused(before: number): Steps<number> {
   let removed = 0;
   for (const { id } of older) {
     const gone = yield sql`DELETE FROM data_keys WHERE id = ${id}
-      AND NOT EXISTS (SELECT 1 FROM provider_tokens WHERE data_key_id = ${id} AND encrypted_tokens IS NOT NULL) RETURNING 1 AS one`;
+      AND NOT EXISTS (SELECT 1 FROM provider_tokens WHERE data_key_id = ${id} AND encrypted_tokens IS NOT NULL)
+      AND NOT EXISTS (SELECT 1 FROM backend_registrations WHERE data_key_id = ${id}) RETURNING 1 AS one`;
     removed += gone.length;
   }
   return removed;
@@ -72,6 +73,7 @@ function* discard(ids: readonly string[], at: number): Steps<number> {
     }
     yield sql`UPDATE provider_tokens SET encrypted_tokens = NULL, due_at = NULL
       WHERE data_key_id = ${id} AND encrypted_tokens IS NOT NULL`;
+    yield sql`DELETE FROM backend_registrations WHERE data_key_id = ${id}`;
     yield sql`DELETE FROM data_keys WHERE id = ${id}`;
     count += ended.length;
   }

@@ -9,6 +9,7 @@ import type { Database, Steps } from '../database.ts';
 import { readJson } from '../json.ts';
 import { type Query, sql } from '../sql.ts';
 import { insertAccount } from '../users/account-rows.ts';
+import { createBackendRegistrationStore } from './backend-registrations.ts';
 import { createDataKeyStore } from './data-keys.ts';
 import { createProviderTokensStore } from './provider-tokens.ts';
 
@@ -31,6 +32,7 @@ export function createFederationStore(database: Database): FederationStore {
     ...createLinkedIdentityStore(database),
     ...createProviderTokensStore(database),
     ...createDataKeyStore(database),
+    ...createBackendRegistrationStore(database),
   };
 }
 

@@ -11,6 +11,7 @@ import { defineQuery, type Query, sql } from '../sql.ts';
 
 interface ProviderTokensRow {
   readonly grant_id: string;
+  readonly backend_grant_id: string | null;
   readonly account_id: string;
   readonly identity_provider: string;
   readonly issuer: string;
@@ -33,12 +34,15 @@ interface ProviderTokensRow {
   readonly revocation_attempts: number;
 }
 
-const COLUMNS = `grant_id, account_id, identity_provider, issuer, subject, name, encrypted_tokens, data_key_id, scopes, expires_at,
+const COLUMNS = `grant_id, backend_grant_id, account_id, identity_provider, issuer, subject, name, encrypted_tokens, data_key_id, scopes, expires_at,
   is_refreshable, refresh_from, checked_at, version, lease_holder, lease_until, created_at, ended_at, end_reason, due_at, revocation_attempts`;
 
 const tokensByGrant = defineQuery(`SELECT ${COLUMNS} FROM provider_tokens WHERE grant_id = ?`);
 const tokensByAccount = defineQuery(
   `SELECT ${COLUMNS} FROM provider_tokens WHERE account_id = ? AND ended_at IS NULL ORDER BY created_at, grant_id`,
+);
+const tokensByBackendGrant = defineQuery(
+  `SELECT ${COLUMNS} FROM provider_tokens WHERE backend_grant_id = ? AND ended_at IS NULL ORDER BY created_at, grant_id`,
 );
 const claimDue =
   defineQuery(`UPDATE provider_tokens SET due_at = ?, revocation_attempts = revocation_attempts + 1
@@ -59,10 +63,12 @@ export function createProviderTokensStore(
 type ProviderTokensOperations = Pick<
   FederationStore,
   | 'saveProviderTokens'
+  | 'saveBackendTokens'
   | 'saveEndedProviderTokens'
   | 'hasProviderTokens'
   | 'findProviderTokens'
   | 'listProviderTokens'
+  | 'listBackendTokens'
   | 'recordProviderTokensCheck'
   | 'endProviderTokens'
   | 'countProviderTokensOfIdentity'
@@ -72,6 +78,8 @@ function createProviderTokensOperations(database: Database): ProviderTokensOpera
   return {
     saveProviderTokens: (transactionId, tokens) =>
       database.transact({ steps: () => save(transactionId, tokens), postgres: { lock: null } }),
+    saveBackendTokens: (tokens, transactionId) =>
+      database.transact({ steps: () => saveOfBackend(tokens, transactionId), postgres: { lock: null } }),
     async saveEndedProviderTokens(tokens) {
       await database.write(insertProviderTokens(tokens));
     },
@@ -87,6 +95,9 @@ function createProviderTokensOperations(database: Database): ProviderTokensOpera
     },
     async listProviderTokens(accountId) {
       return (await database.read<ProviderTokensRow>(tokensByAccount(accountId))).map(readProviderTokens);
+    },
+    async listBackendTokens(grantId) {
+      return (await database.read<ProviderTokensRow>(tokensByBackendGrant(grantId))).map(readProviderTokens);
     },
     async recordProviderTokensCheck(grantId, at) {
       await database.write(
@@ -115,11 +126,28 @@ function* save(transactionId: string, tokens: ProviderTokensRecord): Steps<boole
   return true;
 }
 
+function* saveOfBackend(tokens: ProviderTokensRecord, transactionId: string | null): Steps<boolean> {
+  const { grantId, backendGrantId, accountId } = tokens;
+  const linked = yield transactionId === null
+    ? sql`UPDATE grants SET revoked_at = NULL
+        WHERE id = ${backendGrantId} AND account_id = ${accountId} AND revoked_at IS NULL AND expires_at > ${tokens.createdAt} RETURNING 1 AS one`
+    : sql`UPDATE authorization_transactions SET linked_grant_id = ${backendGrantId}
+        WHERE id = ${transactionId} AND (linked_grant_id IS NULL OR linked_grant_id = ${backendGrantId}) RETURNING 1 AS one`;
+  if (linked.length === 0) return false;
+  const [replaced] =
+    (yield sql`DELETE FROM provider_tokens WHERE grant_id = ${grantId} RETURNING version`) as readonly Pick<
+      ProviderTokensRow,
+      'version'
+    >[];
+  yield insertProviderTokens({ ...tokens, version: (replaced?.version ?? 0) + 1 });
+  return true;
+}
+
 function insertProviderTokens(tokens: ProviderTokensRecord): Query {
-  return sql`INSERT INTO provider_tokens (grant_id, account_id, identity_provider, issuer, subject, name, encrypted_tokens, data_key_id, scopes,
+  return sql`INSERT INTO provider_tokens (grant_id, backend_grant_id, account_id, identity_provider, issuer, subject, name, encrypted_tokens, data_key_id, scopes,
       expires_at, is_refreshable, refresh_from, checked_at, version, lease_holder, lease_until, created_at, ended_at, end_reason, due_at,
       revocation_attempts)
-    VALUES (${tokens.grantId}, ${tokens.accountId}, ${tokens.identityProvider}, ${tokens.issuer}, ${tokens.subject}, ${tokens.name},
+    VALUES (${tokens.grantId}, ${tokens.backendGrantId}, ${tokens.accountId}, ${tokens.identityProvider}, ${tokens.issuer}, ${tokens.subject}, ${tokens.name},
       ${tokens.encryptedTokens}, ${tokens.dataKeyId}, ${JSON.stringify(tokens.scopes)}, ${tokens.expiresAt},
       ${Number(tokens.isRefreshable)}, ${tokens.refreshFrom}, ${tokens.checkedAt}, ${tokens.version}, ${tokens.leaseHolder}, ${tokens.leaseUntil},
       ${tokens.createdAt}, ${tokens.endedAt}, ${tokens.endReason}, ${tokens.dueAt}, ${tokens.revocationAttempts})`;
@@ -129,6 +157,7 @@ function* end(grantId: string, version: number, reason: ProviderTokensEndReason,
   const ended = yield sql`UPDATE provider_tokens SET ended_at = ${at}, end_reason = ${reason}, due_at = ${at}
     WHERE grant_id = ${grantId} AND version = ${version} AND ended_at IS NULL RETURNING 1 AS one`;
   if (ended.length === 0) return false;
+  // The identifier of a backend's tokens is no grant.
   yield sql`UPDATE grants SET revoked_at = ${at} WHERE id = ${grantId} AND revoked_at IS NULL`;
   return true;
 }
@@ -181,7 +210,8 @@ function createRevocationJobStore(database: Database): RevocationJobStore {
     async endProviderTokensOfRevokedGrants(since, at) {
       const ended = await database.write(
         sql`UPDATE provider_tokens SET ended_at = ${at}, end_reason = 'revoked_here', due_at = ${at}
-          WHERE ended_at IS NULL AND grant_id IN (SELECT id FROM grants WHERE revoked_at >= ${since}) RETURNING 1 AS one`,
+          WHERE ended_at IS NULL AND (grant_id IN (SELECT id FROM grants WHERE revoked_at >= ${since})
+            OR backend_grant_id IN (SELECT id FROM grants WHERE revoked_at >= ${since})) RETURNING 1 AS one`,
       );
       return ended.length;
     },
@@ -202,9 +232,11 @@ function createRevocationJobStore(database: Database): RevocationJobStore {
 
 /** Tokens that are due while their grant is live are checked again when the grant expires. */
 function* claim(now: number, until: number, limit: number): Steps<readonly ProviderTokensRecord[]> {
-  yield sql`UPDATE provider_tokens SET due_at = (SELECT g.expires_at FROM grants g WHERE g.id = provider_tokens.grant_id)
+  yield sql`UPDATE provider_tokens SET due_at =
+      (SELECT g.expires_at FROM grants g WHERE g.id = COALESCE(provider_tokens.backend_grant_id, provider_tokens.grant_id))
     WHERE ended_at IS NULL AND due_at <= ${now}
-      AND EXISTS (SELECT 1 FROM grants g WHERE g.id = provider_tokens.grant_id AND g.revoked_at IS NULL AND g.expires_at > ${now})`;
+      AND EXISTS (SELECT 1 FROM grants g WHERE g.id = COALESCE(provider_tokens.backend_grant_id, provider_tokens.grant_id)
+        AND g.revoked_at IS NULL AND g.expires_at > ${now})`;
   yield sql`UPDATE provider_tokens SET ended_at = ${now}, end_reason = 'grant_expired' WHERE ended_at IS NULL AND due_at <= ${now}`;
   const claimed = yield claimDue(until, now, now, limit);
   return (claimed as readonly ProviderTokensRow[]).map(readProviderTokens);
@@ -213,6 +245,7 @@ function* claim(now: number, until: number, limit: number): Steps<readonly Provi
 function readProviderTokens(row: ProviderTokensRow): ProviderTokensRecord {
   return {
     grantId: row.grant_id,
+    backendGrantId: row.backend_grant_id,
     accountId: row.account_id,
     identityProvider: row.identity_provider,
     issuer: row.issuer,

@@ -83,4 +83,27 @@ export const migrations: readonly Migration[] = [
       `ALTER TABLE grants ADD COLUMN key_thumbprint ${text}`,
     ],
   },
+  {
+    number: 8,
+    name: 'tokens of backends',
+    statements: ({ text, integer, bytes, table }) => [
+      `ALTER TABLE provider_tokens ADD COLUMN backend_grant_id ${text}`,
+      `CREATE TABLE backend_registrations (
+        backend ${text} NOT NULL,
+        issuer ${text} NOT NULL,
+        encrypted_registration ${bytes} NOT NULL,
+        data_key_id ${text} NOT NULL,
+        created_at ${integer} NOT NULL,
+        PRIMARY KEY (backend, issuer)
+      ) ${table}`,
+    ],
+  },
+  {
+    number: 9,
+    name: 'index of tokens of backends by grant',
+    indexes: {
+      provider_tokens_by_backend_grant:
+        'provider_tokens (backend_grant_id) WHERE backend_grant_id IS NOT NULL',
+    },
+  },
 ];

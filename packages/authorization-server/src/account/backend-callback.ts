@@ -1,0 +1,163 @@
+/** The redirect URIs of backends: state, browser and user are checked, the code is redeemed, and the tokens go to one grant. */
+import { type HttpRequest, type HttpResponse, pathOf, queryOf, respond, withCookies } from '@portcullis/http';
+import { readParameters } from '@portcullis/protocol';
+import { continueTransaction } from '../authorization/continue-transaction.ts';
+import {
+  type BrowserTransaction,
+  findTransaction,
+  TRANSACTION_PARAMETER,
+} from '../authorization/transactions.ts';
+import type { BackendLoginSecrets } from '../federation/backend-logins.ts';
+import { type Backend, backendDocumentUrl, backendRedirectUri } from '../federation/provider/backend.ts';
+import { toIdentityProviderError } from '../federation/provider/error.ts';
+import type { Route } from '../http/router.ts';
+import type { PageContext, PageRouter } from '../page-context.ts';
+import type { FederatedLoginRecord } from '../store/index.ts';
+import { respondPage } from '../ui/respond-page.ts';
+import { backendErrorPage, connectedPage } from './connect-view.ts';
+
+const CALLBACK = '/connect/callback';
+const DOCUMENT = '/connect/client';
+
+/** Each backend has its own redirect URI and client metadata document. */
+export function createBackendCallbacks(pages: PageRouter): readonly Route[] {
+  const { backends } = pages.options;
+  if (backends === null) return [];
+  const named = (request: HttpRequest, prefix: string) => backends.find(pathOf(request).slice(prefix.length));
+  return [
+    pages.route('GET', `${CALLBACK}/*`, async (context, request) => {
+      const backend = named(request, CALLBACK);
+      return backend === undefined
+        ? context.errors.show(CALLBACK, 'not-found')
+        : handleCallback(context, request, backend);
+    }),
+    pages.route('GET', `${DOCUMENT}/*`, async (context, request) => {
+      const backend = named(request, DOCUMENT);
+      return backend === undefined
+        ? context.errors.show(DOCUMENT, 'not-found')
+        : respondDocument(context, backend);
+    }),
+  ];
+}
+
+/** @see draft-ietf-oauth-client-id-metadata-document */
+async function respondDocument({ options, errors }: PageContext, backend: Backend): Promise<HttpResponse> {
+  const { issuer } = options;
+  const url = backendDocumentUrl(issuer, backend.id);
+  if (url === null) return errors.show(DOCUMENT, 'not-found');
+  const document = backend.clientDocument(url, backendRedirectUri(issuer, backend.id));
+  const headers = { 'content-type': 'application/json', 'cache-control': 'max-age=3600' };
+  return respond(200, headers, JSON.stringify(document));
+}
+
+interface BackendCallback {
+  readonly request: HttpRequest;
+  readonly backend: Backend;
+  readonly login: FederatedLoginRecord;
+}
+
+const ENDED = 'the connection was completed, or has expired';
+
+async function handleCallback(
+  context: PageContext,
+  request: HttpRequest,
+  backend: Backend,
+): Promise<HttpResponse> {
+  const { logins } = context.federation.backends;
+  const state = readParameters(queryOf(request)).one('state');
+  const login = state === undefined ? 'unknown' : await logins.find(request, backend, state);
+  if (login === 'unknown') return context.errors.show(CALLBACK, 'gone', { reason: ENDED });
+  // A response that this browser did not request (login CSRF) is not used.
+  if (typeof login === 'string') return context.errors.show(CALLBACK, login);
+  const response = await processCallback(context, { request, backend, login });
+  return withCookies(response, [logins.clearCookie(login)]);
+}
+
+async function processCallback(context: PageContext, callback: BackendCallback): Promise<HttpResponse> {
+  const { request, login } = callback;
+  const { errors, sessions, federation } = context;
+  const transaction = await findWaiting(context, callback);
+  if (transaction !== null && 'missing' in transaction) return errors.showMissing(CALLBACK, transaction);
+  const user = await sessions.find(request);
+  // The user who started it, so that no account is connected for another.
+  const accountId = transaction === null ? user?.account.id : transaction.accountId;
+  if (accountId == null || accountId !== login.accountId) return errors.show(CALLBACK, 'other-account');
+  const secrets = await federation.backends.logins.consume(login);
+  if (secrets === null) return errors.show(CALLBACK, 'gone', { reason: ENDED });
+  return transaction === null
+    ? completeLink(context, callback, secrets, accountId)
+    : completeInTransaction(context, callback, secrets, { transaction, accountId });
+}
+
+async function findWaiting(context: PageContext, { request, login }: BackendCallback) {
+  if (login.transactionId === null) return null;
+  const named = new URLSearchParams({ [TRANSACTION_PARAMETER]: login.transactionId });
+  return findTransaction(context, request, readParameters(named));
+}
+
+/** Redeems the code and saves the tokens. @returns what went wrong; `null`: connected */
+async function connect(
+  context: PageContext,
+  { request, backend, login }: BackendCallback,
+  { grantId, secrets }: BackendLoginSecrets,
+  accountId: string,
+): Promise<'declined' | 'failed' | 'gone' | null> {
+  const { searchParams } = new URL(request.url);
+  try {
+    const response = await backend.complete(secrets, searchParams);
+    const owner = { grantId, accountId, backend };
+    const isSaved = await context.federation.backends.tokens.save(owner, response, login.transactionId);
+    return isSaved ? null : 'gone';
+  } catch (cause) {
+    const error = toIdentityProviderError(cause);
+    context.events({
+      type: 'federated_login.failed',
+      identityProvider: backend.id,
+      accountId,
+      reason: error.message,
+      ...(login.transactionId !== null && { transactionId: login.transactionId }),
+    });
+    return error.code === 'access_denied' ? 'declined' : 'failed';
+  }
+}
+
+/** Back to the transaction. Without this backend, if it failed or the user declined: it can be connected later. */
+async function completeInTransaction(
+  context: PageContext,
+  callback: BackendCallback,
+  secrets: BackendLoginSecrets,
+  { transaction, accountId }: { readonly transaction: BrowserTransaction; readonly accountId: string },
+): Promise<HttpResponse> {
+  const { login, backend } = callback;
+  const issue = await connect(context, callback, secrets, accountId);
+  if (issue === 'gone') return context.errors.show(CALLBACK, 'gone');
+  const skippedBackends = issue === null ? secrets.skipped : [...secrets.skipped, backend.id];
+  const { linkedGrantId } = transaction.record;
+  const record = { ...transaction.record, linkedGrantId: issue === null ? secrets.grantId : linkedGrantId };
+  const { approvedScopes: scopes, workspace } = login;
+  return continueTransaction(context, {
+    ...transaction,
+    record,
+    decision: { scopes, workspace, source: 'user' },
+    skippedBackends,
+  });
+}
+
+async function completeLink(
+  context: PageContext,
+  callback: BackendCallback,
+  secrets: BackendLoginSecrets,
+  accountId: string,
+): Promise<HttpResponse> {
+  const { backend } = callback;
+  const { errors, federation, layout } = context;
+  // Another tab may have used the link meanwhile, or the grant may have ended.
+  const link = secrets.link === null ? null : await federation.backends.links.open(secrets.link);
+  if (link === null) return errors.show(CALLBACK, 'used-link');
+  const issue = await connect(context, callback, secrets, accountId);
+  if (issue === null) return respondPage(connectedPage(layout, backend.name));
+  if (issue === 'gone') return errors.show(CALLBACK, 'used-link');
+  return respondPage(backendErrorPage(layout, backend.name, issue), {
+    status: issue === 'failed' ? 502 : 403,
+  });
+}

@@ -1,0 +1,107 @@
+/** The page of a gateway's link: the signed-in user connects an account at a backend for one app. */
+import { type HttpRequest, type HttpResponse, queryOf, readFormBody } from '@portcullis/http';
+import { readParameters } from '@portcullis/protocol';
+import { respondProviderError } from '../authorization/start-federated-login.ts';
+import { clientDisplayName } from '../display-name.ts';
+import { type BackendLink, CONNECT_PATH } from '../federation/backend-links.ts';
+import { defineCookie } from '../http/cookies.ts';
+import { isCrossSiteForm } from '../http/csrf.ts';
+import type { Route } from '../http/router.ts';
+import type { PageContext, PageRouter } from '../page-context.ts';
+import { loginPath } from '../ui/account-tabs.ts';
+import { respondPage, respondRedirect } from '../ui/respond-page.ts';
+import type { User } from '../users/sessions.ts';
+import { connectPage } from './connect-view.ts';
+
+/** Seconds for which the browser keeps a link while its user signs in. */
+const LINK_KEPT = 1800;
+const LINK_FORMAT = /^[\w-]{40,3000}$/;
+
+/** Where a backend may send the browser, as sources of the CSP directive `form-action`. */
+const ANY_SERVER = ['https:', 'http://localhost:*', 'http://127.0.0.1:*'];
+
+export function createConnectRoutes(pages: PageRouter): readonly Route[] {
+  const { options, csrfTokens, sessions } = pages;
+  if (options.backends === null) return [];
+  const cookie = defineCookie(options.issuer, 'connect-link', LINK_FORMAT);
+  return [
+    pages.route('GET', CONNECT_PATH, async (context, request) => {
+      const given = readParameters(queryOf(request)).one('link');
+      // Kept in a cookie, so that signing in leads back here, and no page has the link in its address.
+      if (given !== undefined)
+        return respondRedirect(
+          CONNECT_PATH,
+          LINK_FORMAT.test(given) ? [cookie.write(given, LINK_KEPT)] : [cookie.clear()],
+        );
+      const user = await sessions.find(request);
+      const link = cookie.read(request);
+      if (link === null) return context.errors.show(CONNECT_PATH, 'used-link');
+      if (user === null) return respondRedirect(loginPath('connect'));
+      const opened = await openLink(context, user, link);
+      return 'status' in opened ? opened : show(context, user, opened, link);
+    }),
+
+    pages.route('POST', CONNECT_PATH, async (context, request) => {
+      const form = await readFormBody(request);
+      const user = await sessions.find(request);
+      const link = form.one('link') ?? '';
+      if (user === null) return respondRedirect(loginPath('connect'));
+      const isOurs = csrfTokens.matches(form.one('token'), 'home', user.sessionHash, link);
+      if (!isOurs || isCrossSiteForm(request, options.issuer)) {
+        const action = { label: context.layout.text('account.review-again'), href: CONNECT_PATH };
+        return context.errors.show(CONNECT_PATH, 'stale-form', { action });
+      }
+      const opened = await openLink(context, user, link);
+      return 'status' in opened ? opened : start(context, request, user, { ...opened, link });
+    }),
+  ];
+}
+
+/** A link is for the user of its grant: another user would give the app of that user access to an account of their own. */
+async function openLink(
+  { federation, errors }: PageContext,
+  { account }: User,
+  link: string,
+): Promise<BackendLink | HttpResponse> {
+  const opened = await federation.backends.links.open(link);
+  if (opened === null) return errors.show(CONNECT_PATH, 'used-link');
+  return opened.grant.accountId === account.id ? opened : errors.show(CONNECT_PATH, 'other-account');
+}
+
+async function show(
+  { layout, csrfTokens, findClient }: PageContext,
+  user: User,
+  { backend, grant, scopes }: BackendLink,
+  link: string,
+): Promise<HttpResponse> {
+  const client = await findClient(grant.clientId, 'resume').catch(() => null);
+  const page = connectPage(layout, {
+    appName: client === null ? layout.text('app.gone') : clientDisplayName(client, layout),
+    backend,
+    scopes,
+    email: user.account.email,
+    fields: { link, token: csrfTokens.issue('home', user.sessionHash, link) },
+  });
+  return respondPage(page, { formAction: ANY_SERVER });
+}
+
+async function start(
+  context: PageContext,
+  _request: HttpRequest,
+  { account }: User,
+  { backend, grant, scopes, link }: BackendLink & { readonly link: string },
+): Promise<HttpResponse> {
+  const started = await context.federation.backends.logins.start(backend, {
+    grantId: grant.id,
+    accountId: account.id,
+    scopes,
+    transaction: null,
+    link,
+    until: Number.MAX_SAFE_INTEGER,
+  });
+  if (!('error' in started)) return started;
+  return respondProviderError(context, backend, started.error, {
+    endpoint: CONNECT_PATH,
+    restartPath: CONNECT_PATH,
+  });
+}

@@ -1,0 +1,92 @@
+/** Links to the page that connects an account at a backend: bound to one user, grant and backend, for single use, and expiring. */
+import type { Scopes } from '@portcullis/protocol';
+import type { ServerContext } from '../context.ts';
+import { createEncryptor } from '../encryption/encryptor.ts';
+import type { GrantRecord } from '../store/index.ts';
+import { backendTokensId } from './backend-tokens.ts';
+import type { Backend } from './provider/backend.ts';
+
+/** What a link says. */
+export interface BackendLink {
+  readonly backend: Backend;
+  /** Live, and of the account that may use the link. */
+  readonly grant: GrantRecord;
+  /** Requested besides those that the backend names. */
+  readonly scopes: Scopes;
+}
+
+export interface BackendLinks {
+  /** The URL of the page; `null` if the grant is not live. @param scopes that the backend found missing */
+  create(grantId: string, backend: string, scopes?: Scopes): Promise<string | null>;
+  /** `null`: it was changed, used or has expired, or the grant or backend is gone. */
+  open(link: string): Promise<BackendLink | null>;
+}
+
+interface LinkContent {
+  readonly grantId: string;
+  readonly backend: string;
+  readonly scopes: Scopes;
+  /** The connection that there was: with the next one, the link has been used. */
+  readonly connection: string;
+  readonly expiresAt: number;
+}
+
+/** Seconds for which a link is valid: long enough to read an error and to sign in. */
+const LINK_LIFETIME = 1800;
+const LINK_CONTEXT = 'backend link';
+/** Characters of the longest link. */
+const MAX_LINK = 3000;
+
+/** The path of the page. */
+export const CONNECT_PATH = '/connect';
+
+/** Nothing is stored: a link is encrypted under the master key, so that no error costs a row and any process opens it. */
+export function createBackendLinks({ store, clock, options }: ServerContext): BackendLinks {
+  const encryptor = createEncryptor(options.masterKey, options.previousMasterKeys);
+
+  /** Identifies the connection of a grant at a backend; empty: there has been none. */
+  async function connectionOf(grantId: string, backend: string): Promise<string> {
+    const record = await store.findProviderTokens(backendTokensId(grantId, backend));
+    return record?.subject ?? '';
+  }
+
+  async function liveGrant(grantId: string): Promise<GrantRecord | null> {
+    const found = await store.findGrant(grantId);
+    return found !== null && found.grant.revokedAt === null && found.grant.expiresAt > clock()
+      ? found.grant
+      : null;
+  }
+
+  function decrypt(link: string): LinkContent | null {
+    if (link.length > MAX_LINK) return null;
+    try {
+      return JSON.parse(encryptor.decrypt(Buffer.from(link, 'base64url'), LINK_CONTEXT).toString());
+    } catch {
+      return null;
+    }
+  }
+
+  return {
+    async create(grantId, backend, scopes = []) {
+      if ((await liveGrant(grantId)) === null) return null;
+      const content: LinkContent = {
+        grantId,
+        backend,
+        scopes,
+        connection: await connectionOf(grantId, backend),
+        expiresAt: clock() + LINK_LIFETIME,
+      };
+      const link = Buffer.from(encryptor.encrypt(Buffer.from(JSON.stringify(content)), LINK_CONTEXT));
+      return `${new URL(options.issuer).origin}${CONNECT_PATH}?link=${link.toString('base64url')}`;
+    },
+    async open(link) {
+      const content = decrypt(link);
+      if (content === null || content.expiresAt <= clock()) return null;
+      const { grantId, scopes, connection } = content;
+      const backend = options.backends?.find(content.backend);
+      const grant = await liveGrant(grantId);
+      if (backend === undefined || grant === null) return null;
+      return (await connectionOf(grantId, backend.id)) === connection ? { backend, grant, scopes } : null;
+    },
+  };
+}

@@ -1,0 +1,202 @@
+/** Tokens of backends: stored for one grant and backend, kept alive as those of identity providers are, and never used for another. */
+import type { Scopes } from '@portcullis/protocol';
+import type { ServerContext } from '../context.ts';
+import { newSecret, newSuffix } from '../secrets.ts';
+import type { ProviderTokensRecord } from '../store/index.ts';
+import { type ProviderTokenLiveness, ProviderTokensEndedError } from './liveness.ts';
+import type {
+  Backend,
+  BackendRegistrations,
+  BackendTokenResponse,
+  BackendTokenSet,
+} from './provider/backend.ts';
+import { providerTokensContext, providerTokenTimes } from './provider/token-set.ts';
+import type { TokenIssuer } from './token-issuer.ts';
+import type { TokenVault } from './token-vault.ts';
+
+/** The tokens of one grant at one backend, known to be alive. */
+export interface BackendTokens {
+  readonly tokens: BackendTokenSet;
+  readonly scopes: Scopes;
+  /** Changes with each refresh and each new connection. */
+  readonly version: number;
+  /** Epoch seconds until which they need not be looked up again. */
+  readonly until: number;
+  /** Epoch seconds at which they were issued. */
+  readonly issuedAt: number;
+}
+
+/** Whose tokens, and where they are for. */
+export interface BackendTokensOwner {
+  readonly grantId: string;
+  readonly accountId: string;
+  readonly backend: Backend;
+}
+
+export interface BackendTokenVault {
+  /** `null`: the grant has none, or they have ended. @throws OAuthError `temporarily_unavailable` */
+  find(grantId: string, backend: string): Promise<BackendTokens | null>;
+  /** New tokens in place of rejected ones. @param version that was rejected */
+  replace(grantId: string, backend: string, version: number): Promise<BackendTokens | null>;
+  /**
+   * Saves the tokens of a new connection. If the transaction or the grant is gone, they are revoked at the backend.
+   * @param transactionId `null`: the grant exists
+   */
+  save(
+    owner: BackendTokensOwner,
+    response: BackendTokenResponse & { readonly issuer: string },
+    transactionId: string | null,
+  ): Promise<boolean>;
+  registrationsOf(backend: Backend): BackendRegistrations;
+}
+
+/** The identifier of the tokens of a grant at a backend. */
+export function backendTokensId(grantId: string, backend: string): string {
+  return `${grantId} ${backend}`;
+}
+
+/** Seconds: a backend says by 401 that a token has ended, so its status is not asked for. */
+const NEVER_CHECKED = 20 * 365 * 86_400;
+
+/** A backend as what issued tokens, for liveness and revocation. */
+export function tokenIssuerOf(backend: Backend): TokenIssuer {
+  return {
+    id: backend.id,
+    statusCheckInterval: NEVER_CHECKED,
+    revocationEnds: 'grant',
+    client: {
+      refresh: (tokens) => backend.refresh(tokens as BackendTokenSet),
+      checkStatus: async () => 'unknown',
+      revoke: (tokens) => backend.revoke(tokens as BackendTokenSet),
+    },
+  };
+}
+
+export function createBackendTokenVault(
+  context: ServerContext,
+  vault: TokenVault,
+  liveness: ProviderTokenLiveness,
+): BackendTokenVault {
+  const { store, events, clock } = context;
+
+  async function read(record: ProviderTokensRecord | null, until: number): Promise<BackendTokens | null> {
+    if (record === null || record.encryptedTokens === null) return null;
+    const { grantId, scopes, version, checkedAt } = record;
+    const tokens = await vault.decrypt<BackendTokenSet>(
+      record.encryptedTokens,
+      providerTokensContext(grantId),
+    );
+    return { tokens, scopes, version, until, issuedAt: checkedAt };
+  }
+
+  return {
+    async find(grantId, backend) {
+      try {
+        const { record, until } = await liveness.check(backendTokensId(grantId, backend));
+        return await read(record, until);
+      } catch (error) {
+        if (error instanceof ProviderTokensEndedError) return null;
+        throw error;
+      }
+    },
+
+    async replace(grantId, backend, version) {
+      try {
+        return await read(await liveness.replace(backendTokensId(grantId, backend), version), clock());
+      } catch (error) {
+        if (error instanceof ProviderTokensEndedError) return null;
+        throw error;
+      }
+    },
+
+    async save(owner, response, transactionId) {
+      const { grantId, accountId, backend } = owner;
+      const record = await createRecord(context, vault, owner, response);
+      const about = { identityProvider: backend.id, accountId, grantId };
+      // Point of no return: these tokens take the place of earlier ones.
+      if (await store.saveBackendTokens(record, transactionId)) {
+        events({
+          type: 'provider_token.stored',
+          ...about,
+          ...(transactionId !== null && { transactionId }),
+        });
+        return true;
+      }
+      // Under an identifier of its own, so that it cannot be confused with a connection.
+      const discarded = { ...owner, grantId: `${grantId} ${newSuffix(12)}` };
+      const now = clock();
+      await store.saveEndedProviderTokens({
+        ...(await createRecord(context, vault, discarded, response)),
+        endedAt: now,
+        endReason: 'grant_expired',
+        dueAt: now,
+      });
+      events({ type: 'provider_token.discarded', identityProvider: backend.id, accountId });
+      return false;
+    },
+
+    registrationsOf: (backend) => createRegistrations(context, vault, backend.id),
+  };
+}
+
+/** Seconds after the last moment to redeem its code when tokens without a grant are given up. */
+const ORPHANED_AFTER = 120;
+
+async function createRecord(
+  { clock, options: { lifetimes } }: ServerContext,
+  vault: TokenVault,
+  { grantId, accountId, backend }: BackendTokensOwner,
+  response: BackendTokenResponse & { readonly issuer: string },
+): Promise<ProviderTokensRecord> {
+  const id = backendTokensId(grantId, backend.id);
+  const { ciphertext, dataKeyId } = await vault.encrypt(response.tokens, providerTokensContext(id));
+  const now = clock();
+  return {
+    grantId: id,
+    backendGrantId: grantId,
+    accountId,
+    identityProvider: backend.id,
+    issuer: response.issuer,
+    // A backend does not say who its user is: this identifies the connection, through all refreshes.
+    subject: newSecret(),
+    name: null,
+    encryptedTokens: ciphertext,
+    dataKeyId,
+    scopes: response.scopes,
+    ...providerTokenTimes(response, now),
+    checkedAt: now,
+    version: 1,
+    leaseHolder: null,
+    leaseUntil: null,
+    createdAt: now,
+    endedAt: null,
+    endReason: null,
+    dueAt: now + lifetimes.transaction + lifetimes.code + ORPHANED_AFTER,
+    revocationAttempts: 0,
+  };
+}
+
+function createRegistrations(
+  { store, clock }: ServerContext,
+  vault: TokenVault,
+  backend: string,
+): BackendRegistrations {
+  const contextOf = (issuer: string) => `backend registration ${backend} ${issuer}`;
+  return {
+    async find(issuer) {
+      const found = await store.findBackendRegistration(backend, issuer);
+      return found === null ? null : vault.decrypt<object>(found.encryptedRegistration, contextOf(issuer));
+    },
+    async save(issuer, registration) {
+      if (registration === null) return store.removeBackendRegistration(backend, issuer);
+      const { ciphertext, dataKeyId } = await vault.encrypt(registration, contextOf(issuer));
+      await store.saveBackendRegistration({
+        backend,
+        issuer,
+        encryptedRegistration: ciphertext,
+        dataKeyId,
+        createdAt: clock(),
+      });
+    },
+  };
+}

@@ -1,0 +1,77 @@
+/** Protected backends of a gateway, at which users connect accounts of their own: the port that the gateway implements. */
+import type { Scopes } from '@portcullis/protocol';
+import type { ProviderTokenResponse, ProviderTokenSet } from './token-set.ts';
+
+/** The tokens of a user at a backend, with what its client needs to use and refresh them. Secret. */
+export interface BackendTokenSet extends ProviderTokenSet {
+  /** JSON of the client. */
+  readonly session: object;
+}
+
+export interface BackendTokenResponse extends ProviderTokenResponse {
+  readonly tokens: BackendTokenSet;
+}
+
+/** The registrations of this server at the authorization servers of one backend. */
+export interface BackendRegistrations {
+  find(issuer: string): Promise<object | null>;
+  /** @param registration `null` forgets it */
+  save(issuer: string, registration: object | null): Promise<void>;
+}
+
+export interface BackendConnectionRequest {
+  /** Each backend has a redirect URI of its own, so that none can respond for another (mix-up attack). */
+  readonly redirectUri: string;
+  /** Where its client metadata document is published; `null`: not over https, so that no server would accept it. */
+  readonly documentUrl: string | null;
+  /** Requested besides those that the backend names. */
+  readonly scopes: Scopes;
+  readonly registrations: BackendRegistrations;
+}
+
+/** The redirect of a browser to the authorization server of a backend. */
+export interface BackendRedirect {
+  readonly url: string;
+  /** The `state` parameter. */
+  readonly state: string;
+  /** JSON that `complete` needs. Secret. */
+  readonly secrets: object;
+}
+
+/** A backend whose users connect an account. Methods that send requests throw `IdentityProviderError`. */
+export interface Backend {
+  /** The path of its server. */
+  readonly id: string;
+  readonly name: string;
+  /** Shown to users. */
+  readonly host: string;
+  begin(request: BackendConnectionRequest): Promise<BackendRedirect>;
+  /** Validates the authorization response and redeems its code. */
+  complete(
+    secrets: object,
+    response: URLSearchParams,
+  ): Promise<BackendTokenResponse & { readonly issuer: string }>;
+  refresh(tokens: BackendTokenSet): Promise<BackendTokenResponse>;
+  /** `unsupported`: its authorization server has no revocation endpoint. */
+  revoke(tokens: BackendTokenSet): Promise<'revoked' | 'unsupported'>;
+  /** The client metadata document of this server for this backend. */
+  clientDocument(documentUrl: string, redirectUri: string): object;
+}
+
+/** The backends of a gateway, which may change while it runs. */
+export interface Backends {
+  /** Those that a grant for a resource needs; several for a resource that merges others. */
+  of(resource: string): readonly Backend[];
+  find(id: string): Backend | undefined;
+}
+
+/** The redirect URI of this server at the authorization server of a backend. */
+export function backendRedirectUri(issuer: string, backend: string): string {
+  return `${new URL(issuer).origin}/connect/callback${backend}`;
+}
+
+/** The URL of the client metadata document for a backend; `null` without https. */
+export function backendDocumentUrl(issuer: string, backend: string): string | null {
+  const { origin, protocol } = new URL(issuer);
+  return protocol === 'https:' ? `${origin}/connect/client${backend}` : null;
+}

@@ -1,0 +1,10 @@
+/** What liveness, refresh and revocation need to know of who issued the tokens of a grant: an identity provider or a backend. */
+import type { ProviderClient } from './provider/client.ts';
+import type { IdentityProvider } from './provider/identity-provider.ts';
+
+export interface TokenIssuer extends Pick<IdentityProvider, 'id' | 'statusCheckInterval' | 'revocationEnds'> {
+  readonly client: Pick<ProviderClient, 'refresh' | 'checkStatus' | 'revoke'>;
+}
+
+/** Finds the issuer by its identifier; `undefined` if it is no longer configured. */
+export type FindTokenIssuer = (id: string) => TokenIssuer | undefined;
