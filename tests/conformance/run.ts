@@ -1,8 +1,9 @@
-/** Runs every authorization scenario of the official conformance suite, one by one. `npm run conformance [-- part-of-a-name]` */
+/** Runs every authorization scenario of the official conformance suite, and those for servers through the gateway. `npm run conformance [-- part-of-a-name]` */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runAuthorizationServer } from './authorization-server.ts';
+import { runGateway } from './gateway.ts';
 import { listClientRuns, type Result, type Run, runClient } from './suite.ts';
 
 /** Scenarios that each side has in the version of the suite that is installed. */
@@ -26,6 +27,13 @@ try {
   const rows = await runAll(runs.filter((run) => nameOf(run).includes(wanted)));
   if ('authorization-server'.includes(wanted)) {
     for (const result of await runAuthorizationServer(folder)) {
+      const row = { name: result.scenario, ...result };
+      report(row);
+      rows.push(row);
+    }
+  }
+  if ('gateway'.includes(wanted)) {
+    for (const result of await runGateway()) {
       const row = { name: result.scenario, ...result };
       report(row);
       rows.push(row);

@@ -52,15 +52,29 @@ export interface Portcullis {
  * @param configuration the content of the configuration file
  * @param application a module to protect instead of the example
  */
-export async function startPortcullis(
+export function startPortcullis(
   configuration: FileConfiguration = {},
   application?: string,
 ): Promise<Portcullis> {
+  return start(configuration, application === undefined ? command : [...command.slice(0, -1), application]);
+}
+
+/**
+ * Starts `portcullis protect`.
+ * @param words a URL, or `--` and a command
+ */
+export function startProtect(
+  words: readonly string[],
+  configuration: FileConfiguration = {},
+): Promise<Portcullis> {
+  return start(configuration, [...command.slice(0, command.indexOf('up')), 'protect', ...words]);
+}
+
+async function start(configuration: FileConfiguration, args: readonly string[]): Promise<Portcullis> {
   const folder = await mkdtemp(join(tmpdir(), 'portcullis-'));
   const database = configuration.database ?? join(folder, 'portcullis.db');
   const file = join(folder, 'config.json');
   await writeFile(file, JSON.stringify(configuration));
-  const args = application === undefined ? command : [...command.slice(0, -1), application];
   const environment = {
     ...withoutSettings(process.env),
     XDG_CONFIG_HOME: folder,
