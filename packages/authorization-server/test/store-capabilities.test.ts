@@ -48,6 +48,7 @@ const coreMethods = {
   chargeRateLimit: true,
   ping: true,
   checkWritable: true,
+  readClock: true,
   sweep: true,
   close: true,
 } as const satisfies Readonly<Record<keyof CoreStore, true>>;

@@ -47,6 +47,8 @@ export interface Database {
   beforeCommit(call: () => void, within: number): void;
   /** Checks what queries on open connections may not notice: that a file is still there and readable. */
   check(): Promise<void>;
+  /** Epoch seconds, with fractions, by the clock of the database server; `null`: it has none of its own. */
+  readClock(): Promise<number | null>;
   /** Waits for pending operations. */
   close(): Promise<void>;
 }

@@ -35,6 +35,7 @@ export function createStore(database: Database): AuthorizationStore {
       await database.check();
       await database.write(writeProbe(now));
     },
+    readClock: () => database.readClock(),
     sweep: createSweep(database),
     close: () => database.close(),
   };

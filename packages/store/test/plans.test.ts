@@ -190,6 +190,7 @@ async function callEveryMethod(whole: AuthorizationStore): Promise<void> {
   await store.sweep(NOW, 10);
   await store.ping();
   await store.checkWritable(NOW);
+  await store.readClock();
   const left = Object.keys(whole).filter((name) => !done.has(name));
   // Neither sends a query.
   expect(left).toEqual(['beforeCommit', 'close']);
@@ -271,6 +272,7 @@ function observe(database: Database, report: (query: Query) => void): Database {
       database.transact({ steps: () => observeSteps(steps()), postgres }),
     beforeCommit: (call, within) => database.beforeCommit(call, within),
     check: () => database.check(),
+    readClock: () => database.readClock(),
     close: () => database.close(),
   };
 }

@@ -73,6 +73,11 @@ function describeLifecycle(store: StoreOfTest): void {
       await expect(store().checkWritable(NOW)).resolves.toBeUndefined();
     });
 
+    it('reads the clock of its database server, if it has one', async () => {
+      const now = await store().readClock();
+      if (now !== null) expect(Math.abs(now - Date.now() / 1000)).toBeLessThan(5);
+    });
+
     it('reads its own writes as soon as they resolve', async () => {
       const clients = times(100, () => newClient());
       const seen = await Promise.all(

@@ -31,6 +31,11 @@ export interface CoreStore
    * @throws OAuthError `temporarily_unavailable`
    */
   checkWritable(now: number): Promise<void>;
+  /**
+   * Epoch seconds, with fractions, by the clock of the database server, which all processes share; `null`: the store has no clock
+   * other than this process.
+   */
+  readClock(): Promise<number | null>;
   /** Resolves if the store is available. @throws OAuthError `temporarily_unavailable` */
   ping(): Promise<void>;
   /**

@@ -5,6 +5,7 @@ import { isLoopbackHost } from '@portcullis/protocol';
 import { reasonOf, SettingsError } from '../errors.ts';
 import type { ProcessContext } from '../process-context.ts';
 import { flagOf, type NameOf, type Settings } from '../settings/schema.ts';
+import { watchClock } from './clock-skew.ts';
 import { type Composition, compose } from './compose.ts';
 import { checkEgress } from './egress.ts';
 import { createLineBatch } from './line-batch.ts';
@@ -62,6 +63,7 @@ export async function start(prepared: Prepared, processContext: ProcessContext):
   const storage = { ...opening, store: databaseMetrics.measure(opening.store) };
   opened.defer(() => storage.store.close());
   opened.defer(startSweeping(opening.store, log, databaseMetrics.sweeps));
+  opened.defer(watchClock(opening.store, log, databaseMetrics.clockSkew));
   const key = await findMasterKey(settings, processContext, storage.store, nameOf);
   if (key.warning !== null) processContext.complain(key.warning);
 

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import { OAuthError, temporarilyUnavailable } from '@portcullis/protocol';
 import type { Database, InTransaction, Operation, Steps } from '../database.ts';
-import type { Query, Template } from '../sql.ts';
+import { type Query, sql, type Template } from '../sql.ts';
 import type { Connections, RunQuery } from './connections.ts';
 import { isPreparedElsewhere } from './prepared-statements.ts';
 
@@ -50,6 +50,12 @@ export function createPostgresDatabase(connections: Connections, isPrepared: boo
     },
     // Every query asks the server itself.
     async check() {},
+    async readClock() {
+      const rows = await track(() =>
+        read(runAlone, sql`SELECT EXTRACT(EPOCH FROM clock_timestamp())::float8 AS now`),
+      );
+      return (rows as readonly { readonly now: number }[])[0]?.now ?? null;
+    },
     async close() {
       closing = true;
       await Promise.allSettled(pending);

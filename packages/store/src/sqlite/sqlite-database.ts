@@ -34,6 +34,7 @@ export function createSqliteDatabase(connection: DatabaseSync, busyTimeout: numb
     transact: <T>({ steps }: Operation<T>) => commits.commit(() => runSteps(steps(), write)),
     beforeCommit: commits.beforeCommit,
     check: () => reads.read(file.checkContent),
+    readClock: async () => null,
     async close() {
       // An empty operation: when it has committed, so have all before it.
       await commits.commit(() => {}).catch(() => {});

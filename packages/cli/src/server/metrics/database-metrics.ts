@@ -1,6 +1,7 @@
 /** Metrics of the database: how long operations take and wait, and how far sweeping is behind. */
 import type { AuthorizationStore } from '@portcullis/authorization-server/store';
 import type { PoolStatistics } from '@portcullis/store';
+import type { ClockSkew } from '../clock-skew.ts';
 import type { SweepProgress } from '../sweep-expired.ts';
 import { createDurations } from './durations.ts';
 import { counter, family, gauge, histogram } from './prometheus-exposition.ts';
@@ -10,6 +11,8 @@ export interface DatabaseMetrics {
   readonly pool: PoolStatistics;
   /** Kept current by the sweeps. */
   readonly sweeps: SweepProgress;
+  /** Kept current by comparing clocks. */
+  readonly clockSkew: ClockSkew;
   /** Wraps a store to time its operations. */
   measure(store: AuthorizationStore): AuthorizationStore;
   expose(): readonly string[];
@@ -24,6 +27,7 @@ export function createDatabaseMetrics(
 ): DatabaseMetrics {
   const pool: PoolStatistics = { busy: 0, waiting: 0, waits: 0, waitSeconds: 0 };
   const sweeps: SweepProgress = { deleted: 0, caughtUpAt: clock() };
+  const clockSkew: ClockSkew = { seconds: 0 };
   const durations = createDurations(BUCKET_BOUNDS);
   const counts = { inFlight: 0, failed: 0 };
 
@@ -51,6 +55,7 @@ export function createDatabaseMetrics(
   return {
     pool,
     sweeps,
+    clockSkew,
     measure: (store) =>
       Object.fromEntries(
         Object.entries(store).map(([name, member]) => [
@@ -85,6 +90,11 @@ export function createDatabaseMetrics(
           ['_sum', pool.waitSeconds],
           ['_count', pool.waits],
         ]),
+      ),
+      ...gauge(
+        'portcullis_clock_skew_seconds',
+        'Seconds by which the clock of this process is ahead of that of PostgreSQL.',
+        clockSkew.seconds,
       ),
       ...counter('portcullis_sweep_deleted_rows_total', 'Expired rows deleted.', sweeps.deleted),
       ...gauge(

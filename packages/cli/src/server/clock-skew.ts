@@ -1,0 +1,52 @@
+/** Compares the clock of this process with that of the database, which all processes share. */
+import type { CoreStore } from '@portcullis/authorization-server/store';
+import type { Log } from './log.ts';
+
+const INTERVAL = 60_000;
+/** Seconds by which the clocks may differ: sweeps, expiry and the order of events bear that. */
+const TOLERATED = 5;
+
+export interface ClockSkew {
+  /** Seconds by which this process is ahead of the database, as measured last. */
+  seconds: number;
+}
+
+/** Compares at once and every minute. @returns a function that stops it */
+export function watchClock(
+  store: Pick<CoreStore, 'readClock'>,
+  log: Log,
+  skew: ClockSkew,
+  clock: () => number = () => Date.now() / 1000,
+): () => void {
+  let isSkewed = false;
+
+  async function compare(): Promise<void> {
+    const measured = await measureSkew(store, clock);
+    if (measured === null) return;
+    skew.seconds = measured.seconds;
+    const exceeds = Math.abs(measured.seconds) - measured.uncertainty > TOLERATED;
+    if (exceeds === isSkewed) return;
+    isSkewed = exceeds;
+    const seconds = Math.round(measured.seconds * 10) / 10;
+    log({ type: exceeds ? 'clock.skewed' : 'clock.corrected', seconds });
+  }
+
+  // An outage is reported by everything else.
+  const compareQuietly = () => void compare().catch(() => {});
+  const timer = setInterval(compareQuietly, INTERVAL);
+  timer.unref();
+  compareQuietly();
+  return () => clearInterval(timer);
+}
+
+/** The response was made at some moment between the two readings. */
+async function measureSkew(
+  store: Pick<CoreStore, 'readClock'>,
+  clock: () => number,
+): Promise<{ readonly seconds: number; readonly uncertainty: number } | null> {
+  const before = clock();
+  const shared = await store.readClock();
+  if (shared === null) return null;
+  const after = clock();
+  return { seconds: (before + after) / 2 - shared, uncertainty: Math.abs(after - before) / 2 };
+}
