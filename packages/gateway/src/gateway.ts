@@ -1,15 +1,21 @@
 /** Composes the gateway: authorizes each request by its guard and passes it to the path of its server. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
-import type { Guard, Principal } from '@portcullis/resource-server';
-import { protectNode } from '@portcullis/resource-server/node';
+import { OAuthError } from '@portcullis/protocol';
+import type { Guard, GuardDecision, GuardResponse, Principal } from '@portcullis/resource-server';
+import { nodeRequestInfo, nodeStreamWatcher, takeNodeRequest } from '@portcullis/resource-server/node';
+import { type CallAudit, type CallDecision, noAudit } from './audit/call-record.ts';
+import { type CredentialSource, noCredential } from './credentials/credential-source.ts';
+import { type HandlingServices, handleRequest, type ServedServer } from './handle-request.ts';
 import { invalidRequest, sendError } from './http/error-response.ts';
 import { createPassThrough, type PassThrough } from './http/pass-through.ts';
+import { createCallRate } from './limits/call-rate.ts';
 import { ownerOf } from './servers/owner.ts';
+import type { GatewayRequest } from './servers/request.ts';
 import type { GatewayServer } from './servers/server.ts';
 import { createSealer } from './sessions/sealer.ts';
 
-/** What happened, for the log: `gateway.backend_down`, … */
+/** What happened, for the log: `backend.failed`, … */
 export interface GatewayEvent {
   readonly type: string;
   readonly [member: string]: unknown;
@@ -24,6 +30,9 @@ export interface GatewayOptions {
   /** Master keys whose handles still open. */
   readonly previousMasterKeys?: readonly Uint8Array[];
   readonly events: (event: GatewayEvent) => void;
+  /** Credentials towards the backends; none by default. */
+  readonly credentials?: CredentialSource;
+  readonly audit?: CallAudit;
   /** Headers of every response. */
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -44,34 +53,36 @@ export interface Gateway {
   close(): Promise<void>;
 }
 
-/** A server with what serves it. */
-interface Served {
-  readonly server: GatewayServer;
-  readonly path: PassThrough;
-}
-
 const METADATA = '/.well-known/oauth-protected-resource';
 
-export function createGateway(options: GatewayOptions): Gateway {
-  const { servers, guard, events } = options;
-  const commonHeaders = Object.entries(options.headers ?? {}).flat();
-  const sealer = createSealer(options.masterKey, options.previousMasterKeys);
-  const onHealth = createHealthEvents(events);
-  const served = new Map<string, Served>();
-  for (const server of servers) {
-    if (server.backend === null || server.backend.kind === 'stdio') continue;
-    const path = createPassThrough(server, server.backend, { sealer, commonHeaders, onHealth });
-    served.set(server.resource, { server, path });
-  }
+const withoutCredentials: CredentialSource = {
+  for: () => noCredential,
+  rejected: async () => 'final',
+};
 
-  const handle = protectNode(guard, (incoming, outgoing, principal) => {
+export function createGateway(options: GatewayOptions): Gateway {
+  const { servers, guard, audit = noAudit, credentials = withoutCredentials } = options;
+  const commonHeaders = Object.entries(options.headers ?? {}).flat();
+  const served = new Map(serveAll(options, commonHeaders).map((one) => [one.server.resource, one]));
+  const respondError = createErrorResponder(guard, commonHeaders);
+  const services: HandlingServices = { credentials, audit, respondError };
+  const watch = nodeStreamWatcher(guard);
+
+  function proceed(decision: GuardDecision, incoming: IncomingMessage, outgoing: ServerResponse): void {
+    if (!decision.authorized) {
+      sendGuardResponse(outgoing, decision.response, commonHeaders);
+      return;
+    }
+    const { principal, headers } = decision;
+    for (const name in headers) outgoing.setHeader(name, headers[name] ?? '');
+    watch?.(principal, outgoing);
     const found = served.get(principal.resource);
     if (found === undefined || !isEndpoint(incoming, found.server)) {
       sendError(outgoing, invalidRequest(404, 'There is no MCP server at this path.'), commonHeaders);
       return;
     }
-    found.path.handle(createRequest(found.server, principal, incoming, outgoing));
-  });
+    handleRequest(services, found, createRequest(found.server, principal, incoming, outgoing));
+  }
 
   const paths = servers.map(({ path }) => path);
   return {
@@ -79,10 +90,32 @@ export function createGateway(options: GatewayOptions): Gateway {
     belongs: (path) =>
       paths.some((one) => path.startsWith(one) && (path.length === one.length || path[one.length] === '/')) ||
       path.startsWith(METADATA),
-    handle,
-    health: () => [...served.values()].map(healthOf),
+    handle(incoming, outgoing) {
+      const decision = guard.authorize(takeNodeRequest(incoming));
+      if (!(decision instanceof Promise)) proceed(decision, incoming, outgoing);
+      else decision.then((later) => proceed(later, incoming, outgoing));
+    },
+    health: () => [...served.values()].flatMap(healthOf),
     close: async () => void (await Promise.all([...served.values()].map(({ path }) => path.close()))),
   };
+}
+
+function serveAll(options: GatewayOptions, commonHeaders: readonly string[]): readonly ServedServer[] {
+  const { servers, events, credentials = withoutCredentials } = options;
+  const sealer = createSealer(options.masterKey, options.previousMasterKeys);
+  const onHealth = createHealthEvents(events);
+  return servers.flatMap((server) => {
+    const { backend, limits } = server;
+    if (backend?.kind !== 'http') return [];
+    const path = createPassThrough(server, backend, { sealer, credentials, commonHeaders, onHealth });
+    const rate = limits.callsPerMinute === null ? null : createCallRate(limits.callsPerMinute);
+    return [{ server, path, rate, createScanner: createNoScanner, checkMessages: () => {} }];
+  });
+}
+
+/** Until the scanner is there. */
+function createNoScanner(): ReturnType<ServedServer['createScanner']> {
+  return { push: () => {}, end: () => ({ isBatch: false, messages: [], length: 0 }) };
 }
 
 function createRequest(
@@ -90,7 +123,7 @@ function createRequest(
   principal: Principal,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
-) {
+): GatewayRequest {
   const owner = ownerOf(principal, server);
   return { server, principal, owner, incoming, outgoing, startedAt: performance.now() };
 }
@@ -102,9 +135,40 @@ function isEndpoint({ url = '' }: IncomingMessage, { path }: GatewayServer): boo
   return asked === path || asked === `${path}/`;
 }
 
-function healthOf({ server, path }: Served): ServerHealth {
+function sendGuardResponse(
+  outgoing: ServerResponse,
+  { status, headers, body }: GuardResponse,
+  commonHeaders: readonly string[],
+): void {
+  const fields = [...Object.entries(headers).flat(), ...commonHeaders];
+  if (body !== null) fields.push('content-length', String(Buffer.byteLength(body)));
+  if (!outgoing.req.complete) outgoing.shouldKeepAlive = false;
+  outgoing.writeHead(status, fields).end(body ?? undefined);
+}
+
+/** An OAuth error becomes the challenge of the guard, any other a JSON-RPC error. */
+function createErrorResponder(
+  guard: Guard,
+  commonHeaders: readonly string[],
+): HandlingServices['respondError'] {
+  return ({ incoming, outgoing }, error, id): CallDecision | null => {
+    if (error instanceof OAuthError && !outgoing.headersSent) {
+      sendGuardResponse(outgoing, guard.errorResponse(error, nodeRequestInfo(incoming)), commonHeaders);
+      return error.code === 'insufficient_scope' ? 'insufficient_scope' : 'denied';
+    }
+    sendError(outgoing, error, commonHeaders, id);
+    return outgoing.statusCode === 429 || outgoing.statusCode === 413 ? 'limited' : null;
+  };
+}
+
+function healthOf({ server, path }: ServedServer): readonly ServerHealth[] {
+  if (!isPassThrough(path)) return [];
   const isUp = path.addresses.all.some(({ failures }) => failures === 0);
-  return { server: server.path, status: isUp ? 'up' : 'down' };
+  return [{ server: server.path, status: isUp ? 'up' : 'down' }];
+}
+
+function isPassThrough(path: ServedServer['path']): path is PassThrough {
+  return 'addresses' in path;
 }
 
 function createHealthEvents(events: GatewayOptions['events']) {

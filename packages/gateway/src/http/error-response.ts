@@ -1,5 +1,8 @@
 /** Errors of the gateway as JSON-RPC error responses with an HTTP status. */
 import type { ServerResponse } from 'node:http';
+import { BackendError } from '../backends/backend.ts';
+import { ConnectionRequired } from '../credentials/credential-source.ts';
+import { MessageError } from '../messages/message-error.ts';
 
 /** An error that ends a request; it becomes the response, and nothing else is revealed. */
 export class GatewayError extends Error {
@@ -66,25 +69,35 @@ export function tooManyCalls(message: string, retryAfter: number): GatewayError 
 
 /**
  * Responds with the error, or cuts a response that has begun.
- * @param id of the JSON-RPC request, if it is known
+ * @param id JSON text of the id of the JSON-RPC request, if it is known
  * @param common headers of every response, as a flat list
  */
 export function sendError(
   outgoing: ServerResponse,
   error: unknown,
   common: readonly string[],
-  id: string | number | null = null,
+  id: string | null = null,
 ): void {
   if (outgoing.headersSent) return void outgoing.destroy();
-  const { status, code, message, headers, details } =
-    error instanceof GatewayError ? error : unavailable('Something went wrong here. Try again later.', 5);
-  const body = JSON.stringify({
-    jsonrpc: '2.0',
-    error: { code, message, ...(details !== undefined && { data: details }) },
-    id,
-  });
+  const { status, code, message, headers, details } = toGatewayError(error);
+  const failure = JSON.stringify({ code, message, ...(details !== undefined && { data: details }) });
+  const body = `{"jsonrpc":"2.0","error":${failure},"id":${id ?? 'null'}}`;
   const fields = ['content-type', 'application/json', 'cache-control', 'no-store', ...common, ...headers];
   // The rest of a body that was refused is not read.
   if (!outgoing.req.complete) outgoing.shouldKeepAlive = false;
   outgoing.writeHead(status, [...fields, 'content-length', String(Buffer.byteLength(body))]).end(body);
 }
+
+function toGatewayError(error: unknown): GatewayError {
+  if (error instanceof GatewayError) return error;
+  if (error instanceof MessageError) return new GatewayError(error.status, error.code, error.message);
+  if (error instanceof BackendError) return unavailable(error.message, error.retryAfter);
+  if (error instanceof ConnectionRequired)
+    return new GatewayError(403, URL_ELICITATION_REQUIRED, error.message, {
+      details: { elicitations: [{ mode: 'url', url: error.url, message: error.message }] },
+    });
+  return unavailable('Something went wrong here. Try again later.', 5);
+}
+
+/** @see MCP 2025-11-25, URL mode elicitation */
+const URL_ELICITATION_REQUIRED = -32_042;

@@ -1,12 +1,17 @@
 /** Receives the body of a request within its limit. */
 import type { IncomingMessage } from 'node:http';
+import type { BodyScanner } from '../messages/scanned-message.ts';
 import { type GatewayError, invalidRequest } from './error-response.ts';
 
-/** @param done is called once; not at all if the client disappears */
+/**
+ * @param scanner gets each chunk; what it throws ends the request
+ * @param done is called once; not at all if the client disappears
+ */
 export function receiveBody(
   incoming: IncomingMessage,
   limit: number,
-  done: (error: GatewayError | null, body: Buffer) => void,
+  scanner: Pick<BodyScanner, 'push'>,
+  done: (error: unknown, body: Buffer) => void,
 ): void {
   if (Number(incoming.headers['content-length'] ?? 0) > limit) {
     done(tooLong(limit), EMPTY);
@@ -18,13 +23,22 @@ export function receiveBody(
   const take = (chunk: Buffer): void => {
     length += chunk.length;
     if (length > limit) {
-      incoming.off('data', take).off('end', finish).pause();
-      done(tooLong(limit), EMPTY);
+      stop(tooLong(limit));
+      return;
+    }
+    try {
+      scanner.push(chunk);
+    } catch (error) {
+      stop(error);
       return;
     }
     if (first === null) first = chunk;
     else if (rest === null) rest = [first, chunk];
     else rest.push(chunk);
+  };
+  const stop = (error: unknown): void => {
+    incoming.off('data', take).off('end', finish).pause();
+    done(error, EMPTY);
   };
   const finish = (): void => done(null, rest === null ? (first ?? EMPTY) : Buffer.concat(rest));
   incoming.on('data', take).on('end', finish);

@@ -5,6 +5,9 @@ import type { Principal } from '../principal.ts';
 import { addHeaders, sendGuardResponse, takeNodeRequest } from './node-request.ts';
 import { nodeStreamWatcher } from './node-stream.ts';
 
+export { nodeRequestInfo, takeNodeRequest } from './node-request.ts';
+export { nodeStreamWatcher, type WatchResponse } from './node-stream.ts';
+
 /** The protected handler. The request that it gets contains no token; its body is still unread. */
 export type ProtectedNodeHandler = (
   request: IncomingMessage,

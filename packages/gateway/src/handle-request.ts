@@ -1,0 +1,190 @@
+/** One authorized request on its way: read → check → credential → backend → record. */
+import { performance } from 'node:perf_hooks';
+import type { CallAudit, CallDecision, CallOutcome } from './audit/call-record.ts';
+import type { MessagePath } from './backends/message-path.ts';
+import type { BackendCredential, CredentialSource } from './credentials/credential-source.ts';
+import { invalidRequest, tooManyCalls } from './http/error-response.ts';
+import type { ExchangeSummary } from './http/exchange.ts';
+import { isPlainJson } from './http/headers.ts';
+import type { PassThrough } from './http/pass-through.ts';
+import { receiveBody } from './http/request-body.ts';
+import type { CallRate } from './limits/call-rate.ts';
+import type { BodyScanner, ScannedBody, ScannedMessage } from './messages/scanned-message.ts';
+import type { GatewayRequest } from './servers/request.ts';
+import type { GatewayServer } from './servers/server.ts';
+
+/** A server with what serves it. */
+export interface ServedServer {
+  readonly server: GatewayServer;
+  readonly path: PassThrough | MessagePath;
+  /** `null`: calls are not limited. */
+  readonly rate: CallRate | null;
+  readonly createScanner: (request: GatewayRequest) => BodyScanner;
+  /**
+   * Decides whether the messages of a body may pass: policy, approved tools.
+   * @throws OAuthError `insufficient_scope`, MessageError
+   */
+  readonly checkMessages: CheckMessages;
+}
+
+export type CheckMessages = (
+  request: GatewayRequest,
+  body: ScannedBody,
+  credential: BackendCredential,
+) => void | Promise<void>;
+
+export interface HandlingServices {
+  readonly credentials: CredentialSource;
+  readonly audit: CallAudit;
+  /** Sends the response for an error. @returns what was decided, for the audit log */
+  readonly respondError: (request: GatewayRequest, error: unknown, id: string | null) => CallDecision | null;
+}
+
+const METHODS: readonly (string | undefined)[] = ['POST', 'GET', 'DELETE'];
+
+/** Never throws. */
+export function handleRequest(
+  services: HandlingServices,
+  served: ServedServer,
+  request: GatewayRequest,
+): void {
+  new Handling(services, served, request).start();
+}
+
+class Handling {
+  readonly #services: HandlingServices;
+  readonly #served: ServedServer;
+  readonly #request: GatewayRequest;
+  #scanned: ScannedBody | null = null;
+  #body: Buffer | null = null;
+  #isRecorded = false;
+
+  constructor(services: HandlingServices, served: ServedServer, request: GatewayRequest) {
+    this.#services = services;
+    this.#served = served;
+    this.#request = request;
+  }
+
+  start(): void {
+    this.#try(() => {
+      const { method, headers } = this.#request.incoming;
+      if (!METHODS.includes(method))
+        throw invalidRequest(405, 'This server supports POST, GET and DELETE.', [
+          'allow',
+          'POST, GET, DELETE',
+        ]);
+      const { path } = this.#served;
+      if ('checkHandles' in path) path.checkHandles(this.#request);
+      if (method !== 'POST') {
+        this.#findCredential();
+        return;
+      }
+      if (!isPlainJson(headers))
+        throw invalidRequest(415, 'Send the body as application/json in UTF-8, not compressed.');
+      this.#receive();
+    });
+  }
+
+  #receive(): void {
+    const { incoming } = this.#request;
+    const scanner = this.#served.createScanner(this.#request);
+    receiveBody(incoming, this.#served.server.limits.body, scanner, (error, body) =>
+      this.#try(() => {
+        if (error !== null) throw error;
+        this.#body = body;
+        this.#scanned = scanner.end();
+        this.#limit(this.#scanned);
+        this.#findCredential();
+      }),
+    );
+  }
+
+  /** Counts the calls of tools by user, across clients. */
+  #limit({ messages }: ScannedBody): void {
+    const { rate, server } = this.#served;
+    if (rate === null) return;
+    const { issuer, subject } = this.#request.principal;
+    for (const { tool } of messages) {
+      if (tool === null) continue;
+      const wait = rate.take(`${issuer} ${subject} ${tool}`, performance.now());
+      if (wait > 0) throw tooManyCalls(`Too many calls of ${tool} at ${server.name}.`, wait);
+    }
+  }
+
+  #findCredential(): void {
+    const { principal, server } = this.#request;
+    this.#then(this.#services.credentials.for(principal, server), (credential) => {
+      if (this.#scanned === null) this.#forward(credential);
+      else {
+        const checked = this.#served.checkMessages(this.#request, this.#scanned, credential);
+        this.#then(checked, () => this.#forward(credential));
+      }
+    });
+  }
+
+  #forward(credential: BackendCredential): void {
+    const { path } = this.#served;
+    if ('forward' in path) {
+      path.forward(this.#request, {
+        body: this.#body,
+        credential,
+        fail: this.#respondError,
+        done: this.#record,
+      });
+      return;
+    }
+    const sentAt = performance.now();
+    const body = this.#body === null ? null : JSON.parse(this.#body.toString('utf8'));
+    path.handle(this.#request, body).then(() => {
+      this.#record({ outcome: 'answered', backendMs: performance.now() - sentAt, responseBytes: 0 });
+    }, this.#fail);
+  }
+
+  #then<T>(value: T | Promise<T>, next: (value: T) => void): void {
+    if (value instanceof Promise) value.then((one) => this.#try(() => next(one)), this.#fail);
+    else next(value);
+  }
+
+  #try(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  readonly #respondError = (error: unknown): CallDecision | null =>
+    this.#services.respondError(this.#request, error, this.#message()?.id ?? null);
+
+  readonly #fail = (error: unknown): void => {
+    const decision = this.#respondError(error);
+    this.#record({ outcome: 'refused', backendMs: 0, responseBytes: 0 }, decision ?? 'invalid');
+  };
+
+  #message(): ScannedMessage | null {
+    return this.#scanned?.messages[0] ?? null;
+  }
+
+  readonly #record = (
+    { outcome, backendMs, responseBytes }: Omit<ExchangeSummary, 'outcome'> & { outcome: CallOutcome },
+    decision: CallDecision = 'allowed',
+  ): void => {
+    if (this.#isRecorded) return;
+    this.#isRecorded = true;
+    const { outgoing, incoming } = this.#request;
+    const message = this.#message();
+    const range = message?.arguments ?? null;
+    this.#services.audit.record({
+      request: this.#request,
+      method: message?.method ?? incoming.method ?? '',
+      target: message?.tool ?? message?.prompt ?? message?.resource ?? null,
+      decision,
+      outcome,
+      status: outgoing.headersSent ? outgoing.statusCode : null,
+      backendMs,
+      requestBytes: this.#body?.length ?? 0,
+      responseBytes,
+      arguments: range === null ? null : (this.#body?.subarray(range.start, range.end) ?? null),
+    });
+  };
+}

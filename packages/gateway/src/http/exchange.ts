@@ -1,0 +1,366 @@
+/** One request to an HTTP backend and its response, streamed to the client. */
+import type { IncomingHttpHeaders } from 'node:http';
+import { performance } from 'node:perf_hooks';
+import type { Dispatcher } from 'undici';
+import type { CallOutcome } from '../audit/call-record.ts';
+import type { BackendCredential, CredentialSource } from '../credentials/credential-source.ts';
+import type { Gauge } from '../limits/gauge.ts';
+import { ownerKey } from '../servers/owner.ts';
+import type { GatewayRequest } from '../servers/request.ts';
+import type { GatewayServer, HttpBackendDefinition } from '../servers/server.ts';
+import type { Sealer } from '../sessions/sealer.ts';
+import type { Address, Addresses } from './addresses.ts';
+import { badGateway, type GatewayError, unavailable } from './error-response.ts';
+import { createEventIdRewriter, type EventIdRewriter } from './event-ids.ts';
+import { isStreamType, responseHeaders } from './headers.ts';
+
+/** What the exchanges with one backend share. */
+export interface ExchangeServices {
+  readonly server: GatewayServer;
+  readonly definition: HttpBackendDefinition;
+  readonly addresses: Addresses;
+  readonly sealer: Sealer;
+  readonly credentials: CredentialSource;
+  readonly streams: Gauge;
+  /** Headers of every response, as a flat list. */
+  readonly commonHeaders: readonly string[];
+  /** An address of the backend went down, or is reached again. */
+  readonly onHealth: (server: GatewayServer, address: Address, reason: string | null) => void;
+}
+
+/** The session of a request, opened. */
+export interface OpenSession {
+  readonly sealed: string;
+  readonly id: string;
+  readonly address: Address;
+}
+
+/** What is sent, and who wants to know how it went. */
+export interface Sending {
+  readonly request: GatewayRequest;
+  readonly session: OpenSession | null;
+  readonly body: Buffer | null;
+  readonly headers: readonly string[];
+  readonly credential: BackendCredential;
+  /** Gives back the place among the requests at once. */
+  readonly release: () => void;
+  /** Sends an error response. */
+  readonly fail: (error: unknown) => void;
+  readonly done: (summary: ExchangeSummary) => void;
+}
+
+export interface ExchangeSummary {
+  readonly outcome: CallOutcome;
+  readonly backendMs: number;
+  readonly responseBytes: number;
+}
+
+class ClientGone extends Error {
+  override readonly name: string = 'ClientGone';
+}
+
+/** Sends a request to the address of its session, or to the first that is not down. */
+export function exchange(services: ExchangeServices, sending: Sending): void {
+  new Exchange(services, sending).send();
+}
+
+/** Also the handler of the connection to the backend. */
+class Exchange implements Dispatcher.DispatchHandler {
+  readonly #services: ExchangeServices;
+  #sending: Sending;
+  readonly #tried = new Set<Address>();
+  #address: Address | null = null;
+  #controller: Dispatcher.DispatchController | null = null;
+  #release: () => void;
+  #rewriter: EventIdRewriter | null = null;
+  #sentAt = 0;
+  #responseBytes = 0;
+  #isRetry = false;
+  /** Whether nothing more happens. */
+  #isOver = false;
+  /** Whether the response in progress is not for the client. */
+  #isIgnored = false;
+
+  constructor(services: ExchangeServices, sending: Sending) {
+    this.#services = services;
+    this.#sending = sending;
+    this.#release = sending.release;
+    sending.request.outgoing.on('close', this.#onClientClose);
+  }
+
+  send(): void {
+    const { addresses, server } = this.#services;
+    const { headers, body, request, credential } = this.#sending;
+    this.#sentAt = performance.now();
+    const address = this.#choose(this.#sentAt);
+    if (address === null) {
+      this.#fail(isDown(server, addresses.retryAfter(this.#sentAt)), 'unavailable');
+      return;
+    }
+    this.#address = address;
+    this.#tried.add(address);
+    const method = (request.incoming.method ?? 'GET') as Dispatcher.HttpMethod;
+    const options = { path: address.target, method, body };
+    const dispatch = (fields: string[]) =>
+      void address.pool.dispatch(
+        { ...options, headers: fields, ...(method === 'GET' && { bodyTimeout: 0 }) },
+        this,
+      );
+    if (credential.sign === null) {
+      dispatch(headers as string[]);
+      return;
+    }
+    credential.sign(method, address.url.href).then(
+      (signed) => dispatch([...headers, ...Object.entries(signed).flat()]),
+      (error) => this.#fail(error, 'unavailable'),
+    );
+  }
+
+  #choose(now: number): Address | null {
+    const { addresses } = this.#services;
+    const { session } = this.#sending;
+    if (session === null) return addresses.choose(now, this.#tried);
+    return session.address.downUntil <= now && !this.#tried.has(session.address) ? session.address : null;
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    this.#isIgnored = false;
+    if (this.#isOver) controller.abort(new ClientGone());
+  }
+
+  onResponseStart(
+    controller: Dispatcher.DispatchController,
+    status: number,
+    headers: IncomingHttpHeaders,
+  ): void {
+    if (status < 200) return;
+    if (this.#address !== null) this.#noteSuccess(this.#address);
+    const { key } = this.#sending.credential;
+    if ((status === 401 || status === 403) && key !== '') {
+      controller.pause();
+      void this.#negotiate(controller, status, headers);
+    } else if (status === 401 || (status >= 300 && status < 400 && status !== 304)) {
+      this.#refuse(status);
+    } else this.#respond(status, headers);
+  }
+
+  #noteSuccess(address: Address): void {
+    const { addresses, onHealth, server } = this.#services;
+    const wasDown = address.failures > 0;
+    addresses.succeeded(address, performance.now());
+    if (wasDown) onHealth(server, address, null);
+  }
+
+  /** The backend rejected the credential: it is renewed once, or the user has to connect an account. */
+  async #negotiate(
+    controller: Dispatcher.DispatchController,
+    status: number,
+    headers: IncomingHttpHeaders,
+  ): Promise<void> {
+    const { credentials, server } = this.#services;
+    const { request, credential } = this.#sending;
+    try {
+      const answer = { url: this.#address?.url.href ?? '', status, headers: toHeaders(headers) };
+      const verdict = this.#isRetry
+        ? 'final'
+        : await credentials.rejected(request.principal, server, answer, credential);
+      if (this.#isOver) return;
+      if (verdict === 'retry') return await this.#retry(controller);
+      if (verdict !== 'final') return this.#abandon(verdict, 'connection_required');
+      if (status === 401) return this.#refuse(status);
+      this.#respond(status, headers);
+      controller.resume();
+    } catch (error) {
+      this.#abandon(error, 'unavailable');
+    }
+  }
+
+  async #retry(controller: Dispatcher.DispatchController): Promise<void> {
+    const { credentials, server } = this.#services;
+    const { request, headers, credential: old } = this.#sending;
+    const credential = await credentials.for(request.principal, server);
+    this.#isIgnored = true;
+    controller.abort(new ClientGone());
+    this.#isRetry = true;
+    this.#tried.clear();
+    const kept = withoutFields(headers, Object.keys(old.headers));
+    this.#sending = {
+      ...this.#sending,
+      credential,
+      headers: [...kept, ...Object.entries(credential.headers).flat()],
+    };
+    this.send();
+  }
+
+  /** A redirect is not followed, and a challenge to the gateway is none of the client's. */
+  #refuse(status: number): void {
+    const { name } = this.#services.server;
+    const reason =
+      status === 401
+        ? `${name} does not accept the credentials of this gateway: ask its operator.`
+        : `${name} redirects (${status}), which is not followed: the operator has to configure its final URL.`;
+    this.#abandon(badGateway(reason), 'error');
+  }
+
+  #respond(status: number, headers: IncomingHttpHeaders): void {
+    const { outgoing } = this.#sending.request;
+    const isStream = isStreamType(headers['content-type']);
+    if (isStream) this.#becomeStream();
+    const fields = responseHeaders(headers, isStream);
+    for (const field of this.#services.commonHeaders) fields.push(field);
+    this.#addSession(headers['mcp-session-id'], fields);
+    outgoing.writeHead(status, fields);
+    if (isStream) outgoing.flushHeaders();
+  }
+
+  /** An open stream counts by its user, not among the requests at once. */
+  #becomeStream(): void {
+    const { sealer, streams } = this.#services;
+    const { owner, incoming } = this.#sending.request;
+    this.#rewriter = createEventIdRewriter((id) => sealer.seal('event', owner, id));
+    if (incoming.method === 'GET') return;
+    const release = streams.take(ownerKey(owner));
+    // A call that is answered by a stream is not refused: it has been made.
+    if (release === null) return;
+    this.#release();
+    this.#release = release;
+  }
+
+  #addSession(id: string | string[] | undefined, fields: string[]): void {
+    if (id === undefined || Array.isArray(id)) return;
+    const { session, request } = this.#sending;
+    // Backends repeat the id in each response; the client keeps the one that it has.
+    const sealed =
+      session?.id === id
+        ? session.sealed
+        : this.#services.sealer.seal('session', request.owner, `${this.#address?.tag ?? ''}${id}`);
+    fields.push('mcp-session-id', sealed);
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#isIgnored) return;
+    const { outgoing } = this.#sending.request;
+    const bytes = this.#rewriter === null ? chunk : this.#rewriter.push(chunk);
+    if (bytes === null) return;
+    this.#responseBytes += bytes.length;
+    if (!outgoing.write(bytes)) this.#waitForClient(controller);
+  }
+
+  /** A client that reads nothing for too long loses its response. */
+  #waitForClient(controller: Dispatcher.DispatchController): void {
+    const { outgoing } = this.#sending.request;
+    controller.pause();
+    const timer = setTimeout(() => outgoing.destroy(), this.#services.server.limits.idle * 1000);
+    const stop = () => clearTimeout(timer);
+    outgoing.once('close', stop);
+    outgoing.once('drain', () => {
+      stop();
+      outgoing.off('close', stop);
+      controller.resume();
+    });
+  }
+
+  onResponseEnd(): void {
+    if (this.#isIgnored) return;
+    this.#end('answered');
+    this.#sending.request.outgoing.end();
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController | undefined, error: Error): void {
+    if (this.#isIgnored || this.#isOver) return;
+    const { outgoing } = this.#sending.request;
+    if (outgoing.headersSent) {
+      this.#end('unavailable');
+      outgoing.destroy();
+      return;
+    }
+    const isUnsent = this.#noteFailure(error);
+    // Only what has not been sent may be sent again.
+    if (isUnsent && this.#hasAlternative()) {
+      this.send();
+      return;
+    }
+    const { server, addresses } = this.#services;
+    const isLate = (error as { readonly code?: string }).code === 'UND_ERR_HEADERS_TIMEOUT';
+    const retryAfter = isUnsent ? addresses.retryAfter(performance.now()) : 1;
+    const reason = isLate ? 'does not respond' : 'cannot be reached';
+    this.#fail(isDown(server, retryAfter, reason), isLate ? 'timeout' : 'unavailable');
+  }
+
+  #hasAlternative(): boolean {
+    const { addresses } = this.#services;
+    return this.#sending.session === null && addresses.choose(performance.now(), this.#tried) !== null;
+  }
+
+  /** @returns whether the request did not reach the backend */
+  #noteFailure(error: Error & { readonly code?: string }): boolean {
+    const isUnsent = UNSENT.has(error.code ?? '');
+    const { addresses, onHealth, server } = this.#services;
+    if (isUnsent && this.#address !== null && addresses.failed(this.#address, performance.now()))
+      onHealth(server, this.#address, error.code ?? error.message);
+    return isUnsent;
+  }
+
+  readonly #onClientClose = (): void => {
+    if (this.#isOver) return;
+    this.#end('cancelled');
+    this.#controller?.abort(new ClientGone());
+  };
+
+  /** Fails, and reads no more of a response. */
+  #abandon(error: unknown, outcome: CallOutcome): void {
+    this.#isIgnored = true;
+    this.#fail(error, outcome);
+    this.#controller?.abort(new ClientGone());
+  }
+
+  #fail(error: unknown, outcome: CallOutcome): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#sending.fail(error);
+    this.#end(outcome);
+  }
+
+  #end(outcome: CallOutcome): void {
+    this.#isOver = true;
+    this.#release();
+    const backendMs = performance.now() - this.#sentAt;
+    this.#sending.done({ outcome, backendMs, responseBytes: this.#responseBytes });
+  }
+}
+
+/** Failures before a connection was made. */
+const UNSENT: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ENOENT',
+  'EACCES',
+  'EPERM',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'CERT_HAS_EXPIRED',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+]);
+
+function isDown({ name }: GatewayServer, retryAfter: number, reason = 'cannot be reached'): GatewayError {
+  return unavailable(`${name} ${reason} at the moment. Try again later.`, retryAfter);
+}
+
+function toHeaders(fields: IncomingHttpHeaders): Headers {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(fields)) {
+    for (const one of Array.isArray(value) ? value : [value ?? '']) headers.append(name, one);
+  }
+  return headers;
+}
+
+function withoutFields(fields: readonly string[], names: readonly string[]): string[] {
+  const unwanted = names.map((name) => name.toLowerCase());
+  return fields.filter((_, index) => !unwanted.includes((fields[index - (index % 2)] ?? '').toLowerCase()));
+}
