@@ -27,6 +27,7 @@ const VERSION_HEADERS = PROTOCOL_VERSION_HEADERS.join(', ');
 /** Names of the endpoints in the document, by their paths. */
 const ENDPOINTS = {
   '/authorize': 'authorization_endpoint',
+  '/par': 'pushed_authorization_request_endpoint',
   '/token': 'token_endpoint',
   '/register': 'registration_endpoint',
   '/revoke': 'revocation_endpoint',
@@ -99,6 +100,11 @@ function describeServer(
     revocation_leaves_other_grants: true,
     introspection_endpoint_auth_methods_supported: confidential,
     introspection_endpoint_auth_signing_alg_values_supported: clientAssertionAlgorithms,
+    ...(configuration.servesUsers && {
+      request_parameter_supported: true,
+      request_uri_parameter_supported: false,
+      request_object_signing_alg_values_supported: clientAssertionAlgorithms,
+    }),
     code_challenge_methods_supported: [CODE_CHALLENGE_METHOD],
     // Every authorization response carries `iss`, whichever revision the client speaks: those that do not know it ignore it.
     authorization_response_iss_parameter_supported: true,

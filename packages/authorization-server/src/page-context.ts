@@ -1,5 +1,7 @@
 /** What page endpoints share: services, and per request the layout and the error pages in its language. */
 import type { ConnectionInfo, HttpRequest, HttpResponse } from '@portcullis/http';
+import type { PushedRequests } from './authorization/pushed-request.ts';
+import type { ReadRequestObject } from './authorization/request-object.ts';
 import type { FindClient } from './clients/find-client.ts';
 import type { ServerContext } from './context.ts';
 import type { Encryptor } from './encryption/encryptor.ts';
@@ -27,6 +29,8 @@ export interface PageServices extends ServerContext {
   /** The quota of open transactions without a signed-in user; `null`: rate limits are disabled. */
   readonly transactionQuota: SiteQuota | null;
   readonly federation: Federation;
+  readonly pushedRequests: PushedRequests;
+  readonly readRequestObject: ReadRequestObject;
 }
 
 /** The services and the pages in the language of one request. */

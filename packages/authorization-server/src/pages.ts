@@ -52,7 +52,7 @@ export interface ServerPages {
  */
 export function createPages(
   context: ServerContext,
-  shared: Pick<PageServices, 'findClient' | 'federation'>,
+  shared: Pick<PageServices, 'findClient' | 'federation' | 'pushedRequests' | 'readRequestObject'>,
 ): ServerPages {
   const { brand, issuer, localAccounts, name: serverName } = context.options;
   const assets = createAssets(brand);

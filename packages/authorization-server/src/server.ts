@@ -10,6 +10,9 @@ import type { AccessTokenClaims, Scopes } from '@portcullis/protocol';
 import { type AuditLog, createAuditLog } from './audit/audit-log.ts';
 import { createEventCorrelation, withCorrelation, withRequestContext } from './audit/correlation.ts';
 import type { EventSink } from './audit/events.ts';
+import { createPushedRequestEndpoint } from './authorization/par-endpoint.ts';
+import { createPushedRequests } from './authorization/pushed-request.ts';
+import { createReadRequestObject } from './authorization/request-object.ts';
 import { type ClientAdministration, createClientAdministration } from './clients/administer.ts';
 import { createClients } from './clients/clients.ts';
 import {
@@ -157,16 +160,22 @@ export async function createAuthorizationServer<S extends CoreStore>(
   const readPersonalAccessToken = context.options.personalAccessTokens
     ? createReadPersonalAccessToken(context)
     : null;
-  const pages = createPages(context, { findClient, federation });
+  const proofs = createDpopProofs(context);
+  const pushedRequests = createPushedRequests(context);
+  const readRequestObject = createReadRequestObject(context, clients.verifyJwt);
+  const pages = createPages(context, { findClient, federation, pushedRequests, readRequestObject });
   const isHttps = issuer.startsWith('https:');
   const served: readonly Route[] = [
     ...pages.routes,
     createTokenEndpoint(
       { context, issueAccessToken, refreshTokens, accessTokens, getProviderToken },
       authenticate,
-      createDpopProofs(context),
+      proofs,
       recordClientUse,
     ),
+    ...(context.options.servesUsers
+      ? [createPushedRequestEndpoint(context, { authenticate, proofs, pushedRequests, readRequestObject })]
+      : []),
     ...clients.routes,
     createRevocation(
       context,

@@ -104,6 +104,8 @@ async function preparePrograms({ scene, keep, newVisitor }: RequestCapture): Pro
   keep('POST /token', 'nothing', 200, '/token', machine);
   const asked = { ...post({ token: String(access) }), headers: basic };
   keep('POST /introspect', 'reading', 200, '/introspect', asked);
+  const pushed = Object.fromEntries(new URL(requestOf(), ISSUER).searchParams);
+  keep('POST /par', 'nothing', 201, '/par', post({ ...pushed, ...web }));
   keep('POST /revoke', 'writing', 200, '/revoke', post({ token: String(doomed), ...web }));
 
   const json = { 'content-type': 'application/json' };

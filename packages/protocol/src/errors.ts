@@ -15,6 +15,9 @@ const STATUS_OF = {
   temporarily_unavailable: 503,
   // Resource indicators: RFC 8707 §2
   invalid_target: 400,
+  // Request objects and pushed requests: RFC 9101 §10.3
+  invalid_request_object: 400,
+  invalid_request_uri: 400,
   // Bearer tokens: RFC 6750 §3.1
   invalid_token: 401,
   insufficient_scope: 403,

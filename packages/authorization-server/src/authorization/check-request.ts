@@ -21,6 +21,19 @@ export function checkRequest(client: ResolvedClient, parameters: Parameters): Au
 }
 
 /**
+ * A client can register that its requests are pushed, so that no other is a request of it.
+ * @throws OAuthError that is sent to the client by redirect
+ * @see RFC 9126 §6
+ */
+export function checkPushed({ metadata }: ResolvedClient, pushed: object | null): void {
+  if (metadata.require_pushed_authorization_requests !== true || pushed !== null) return;
+  throw new OAuthError(
+    'invalid_request',
+    'This client registered require_pushed_authorization_requests: push the request first.',
+  );
+}
+
+/**
  * With `prompt=none` no page may be shown, so only a remembered consent can be the response.
  * @throws OAuthError `login_required` or `consent_required`
  * @see OpenID Connect Core 1.0 §3.1.2.1

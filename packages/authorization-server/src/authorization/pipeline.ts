@@ -1,11 +1,11 @@
 /** The authorization endpoint on one page: from the parameters of GET /authorize to a page, a redirect or a code. */
 import { type ConnectionInfo, type HttpRequest, type HttpResponse, queryOf } from '@portcullis/http';
-import { readParameters } from '@portcullis/protocol';
+import { OAuthError, readParameters } from '@portcullis/protocol';
 import { uiLocaleCookies } from '../http/language.ts';
 import type { Route } from '../http/router.ts';
 import type { PageContext, PageRouter } from '../page-context.ts';
 import { siteOf } from '../rate-limit/policies.ts';
-import { checkPromptNone, checkRequest } from './check-request.ts';
+import { checkPromptNone, checkPushed, checkRequest } from './check-request.ts';
 import { backendsOf } from './connect-backends.ts';
 import { continueTransaction } from './continue-transaction.ts';
 import { type ClientRequest, rejectRequest } from './error-response.ts';
@@ -21,8 +21,8 @@ export function createAuthorizationRoutes(pages: PageRouter): readonly Route[] {
 
 /**
  * ```
- * readParameters → resolveClient → resolveRedirectTarget ⇒ RedirectTarget    before it, errors are pages
- *                                                    └▶ startTransaction    after it, errors redirect with iss
+ * readParameters → readReferences → resolveClient → resolveRedirectTarget ⇒ RedirectTarget    before it, errors are pages
+ *                                                                     └▶ startTransaction    after it, errors redirect with iss
  * ```
  * @see OAuth 2.1 draft 13 §4.1.1 and §4.1.2.1, RFC 6749 §4.1.1
  */
@@ -32,18 +32,45 @@ async function authorize(
   connection: ConnectionInfo,
 ): Promise<HttpResponse> {
   const { options, sessions, chargeAuthorizationRequest } = context;
-  const parameters = readParameters(queryOf(request));
-  const client = await resolveClient(context, parameters, connection);
+  const { client, parameters, consume } = await resolveRequest(context, request, connection);
   const requestedUri = parameters.one('redirect_uri');
   const target = resolveRedirectTarget(client, requestedUri, options.redirects);
   const clientRequest: ClientRequest = { client, target, ...readErrorResponse(parameters) };
   const user = await sessions.find(request).catch(() => null);
   await chargeAuthorizationRequest(user?.account.id ?? siteOf(connection));
   try {
-    return await startTransaction(context, request, connection, { ...clientRequest, parameters, user });
+    return await startTransaction(context, request, connection, {
+      ...clientRequest,
+      parameters,
+      consume,
+      user,
+    });
   } catch (error) {
     return rejectRequest(context, clientRequest, user, error);
   }
+}
+
+/**
+ * The client and the parameters of a request: as pushed, as signed by the client, or as they are. Nothing is merged.
+ * @throws OAuthError shown on a page
+ * @see RFC 9126 §4, RFC 9101 §5
+ */
+async function resolveRequest(
+  context: PageContext,
+  request: HttpRequest,
+  connection: ConnectionInfo,
+): Promise<Pick<AuthorizationAttempt, 'client' | 'parameters' | 'consume'>> {
+  const given = readParameters(queryOf(request));
+  const reference = given.all('request_uri');
+  const [requestUri = ''] = reference.length === 1 ? reference : [];
+  const client = await resolveClient(context, given, connection);
+  if (!context.pushedRequests.isOwn(requestUri)) {
+    const parameters = await context.readRequestObject(client, given, connection);
+    return { client, parameters, consume: null };
+  }
+  const { clientId, parameters, consume } = context.pushedRequests.read(requestUri);
+  if (clientId === client.id) return { client, parameters, consume };
+  throw new OAuthError('invalid_request', 'The request_uri belongs to another client.');
 }
 
 /**
@@ -60,7 +87,9 @@ async function startTransaction(
   attempt: AuthorizationAttempt,
 ): Promise<HttpResponse> {
   const { options, federation } = context;
-  const { client, target, parameters, user } = attempt;
+  const { client, target, parameters, consume, user } = attempt;
+  checkPushed(client, consume);
+  await consume?.();
   const authorizationRequest = checkRequest(client, parameters);
   const maximum = maximumScopeOf(client, options.registration?.scope ?? 'hint');
   const { resource, scopes } = resolveScopes(options.resources, authorizationRequest, maximum);

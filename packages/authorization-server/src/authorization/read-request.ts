@@ -9,6 +9,8 @@ import type { ClientRequest } from './error-response.ts';
 /** An authorization request of a known client, before its parameters are checked. */
 export interface AuthorizationAttempt extends ClientRequest {
   readonly parameters: Parameters;
+  /** Marks a pushed request as used; `null`: it was not pushed. */
+  readonly consume: (() => Promise<void>) | null;
   /** Who is signed in in this browser. */
   readonly user: User | null;
 }
@@ -22,7 +24,8 @@ export function readErrorResponse(parameters: Parameters): Pick<ClientRequest, '
   return { state: single('state'), isSilent: single('prompt') === 'none' };
 }
 
-const PARAMETERS = [
+/** Names of what is read of a request. */
+export const AUTHORIZATION_PARAMETERS: readonly string[] = [
   'client_id', 'redirect_uri', 'response_type', 'response_mode', 'scope', 'state', 'code_challenge',
   'code_challenge_method', 'resource', 'prompt', 'dpop_jkt', 'request', 'request_uri', 'ui_locales',
 ]; // biome-ignore format: one list
@@ -30,7 +33,7 @@ const PARAMETERS = [
 /** The authorization server MUST support GET and MAY support POST. @see RFC 6749 §3.1 */
 export async function repeatAsGet({ options }: PageContext, request: HttpRequest): Promise<HttpResponse> {
   const form = await readFormBody(request);
-  const response = redirectFormToGet('/authorize', PARAMETERS, form, options.issuer);
+  const response = redirectFormToGet('/authorize', AUTHORIZATION_PARAMETERS, form, options.issuer);
   if (response !== null) return response;
   const description = `The request is too long: as a query, its URL may have at most ${MAX_URL_LENGTH} octets.`;
   throw new OAuthError('invalid_request', description, { status: 413 });

@@ -2,14 +2,16 @@
 import { hash } from 'node:crypto';
 import type { ServerContext } from '../context.ts';
 import { authenticationMethodsOf, type ResolvedClient } from './client.ts';
-import type { ClientKeys } from './client-keys.ts';
-import { clientAssertionAlgorithms, MAX_ASSERTION_LENGTH } from './read-client-credentials.ts';
-import type { VerifiedClientAssertion, VerifyClientAssertion } from './verify-client-assertion.ts';
+import { MAX_ASSERTION_LENGTH } from './read-client-credentials.ts';
+import type { VerifiedClientJwt, VerifyClientJwt } from './verify-client-jwt.ts';
 
 /** Seconds until an assertion may expire at most. */
 const MAX_LIFETIME = 3600;
 /** Clock tolerance in seconds. */
-const TOLERANCE = 30;
+export const TOLERANCE = 30;
+
+/** Accepted `typ` values: not an access token, not a logout token. @see RFC 7523bis §4 */
+const TYPES: ReadonlySet<string> = new Set(['jwt', 'client-authentication+jwt']);
 
 /** Returns why an assertion is rejected; `null` when it is valid, and consumed. */
 export type ValidateClientAssertion = (
@@ -21,15 +23,20 @@ export type ValidateClientAssertion = (
 /** @see RFC 7523 §3, draft-ietf-oauth-rfc7523bis §4 */
 export function createValidateClientAssertion(
   { store, clock, options: { issuer } }: Pick<ServerContext, 'store' | 'clock' | 'options'>,
-  clientKeys: ClientKeys,
+  verify: VerifyClientJwt,
 ): ValidateClientAssertion {
-  let verifier: Promise<VerifyClientAssertion> | null = null;
   return async (client, assertion, site) => {
     if (!authenticationMethodsOf(client.metadata).includes('private_key_jwt'))
       return 'private_key_jwt is not registered';
     if (assertion.length > MAX_ASSERTION_LENGTH) return 'assertion: too long';
-    verifier ??= loadVerifier();
-    const verified = await (await verifier)(client, assertion, site);
+    const verified = await verify(client, assertion, site, {
+      algorithm: client.metadata.token_endpoint_auth_signing_alg,
+      types: TYPES,
+      issuer: client.id,
+      subject: client.id,
+      audience: issuer,
+      requiredClaims: ['exp', 'jti'],
+    });
     if ('issue' in verified) return `assertion: ${verified.issue}`;
     const issue = issueOf(verified.payload);
     if (issue !== null) return `assertion: ${issue}`;
@@ -39,16 +46,7 @@ export function createValidateClientAssertion(
     return (await store.consumeClientAssertion(unique, exp + TOLERANCE)) ? null : 'assertion: used before';
   };
 
-  /** Most servers never see an assertion, so the verifier is loaded with the first. */
-  async function loadVerifier(): Promise<VerifyClientAssertion> {
-    const { createVerifyClientAssertion: createVerifyAssertion } = await import(
-      './verify-client-assertion.ts'
-    );
-    const policy = { algorithms: clientAssertionAlgorithms, issuer, tolerance: TOLERANCE };
-    return createVerifyAssertion(policy, clock, clientKeys);
-  }
-
-  function issueOf({ aud, exp = 0, iat, jti }: VerifiedClientAssertion['payload']): string | null {
+  function issueOf({ aud, exp = 0, iat, jti }: VerifiedClientJwt['payload']): string | null {
     // The audience MUST be the issuer alone: an assertion for several servers could be replayed among them.
     if (typeof aud !== 'string') return 'its audience is not one string';
     if (exp > clock() + MAX_LIFETIME + TOLERANCE) return `it lives longer than ${MAX_LIFETIME} seconds`;

@@ -41,6 +41,9 @@ export interface ClientDefinition {
   readonly software_id?: string;
   readonly software_version?: string;
   readonly dpop_bound_access_tokens?: boolean;
+  readonly require_pushed_authorization_requests?: boolean;
+  readonly require_signed_request_object?: boolean;
+  readonly request_object_signing_alg?: string;
 }
 
 /** @param minimumSecret characters of a client secret */
@@ -95,6 +98,19 @@ export function clientsSchema(minimumSecret = 1): z.ZodType<readonly ClientDefin
       contacts: optional(list(text()), 'contacts'),
       software_id: optional(text(), 'identifier of the software'),
       software_version: optional(text(), 'version of the software'),
+      require_pushed_authorization_requests: optional(
+        boolean(),
+        'whether its authorization requests must be pushed (RFC 9126)',
+        { defaultText: 'false' },
+      ),
+      require_signed_request_object: optional(
+        boolean(),
+        'whether its authorization requests must be signed (RFC 9101)',
+        { defaultText: 'false' },
+      ),
+      request_object_signing_alg: optional(text(), 'the only algorithm of its signed requests', {
+        defaultText: 'any',
+      }),
       dpop_bound_access_tokens: optional(boolean(), 'whether it gets DPoP-bound tokens only', {
         defaultText: 'false',
       }),

@@ -3,19 +3,23 @@ import type { ServerContext } from '../context.ts';
 import type { Route } from '../http/router.ts';
 import { type AuthenticateClient, createAuthenticateClient } from './authenticate-client.ts';
 import type { ResolvedClient } from './client.ts';
-import { createValidateClientAssertion } from './client-assertion.ts';
-import { createClientKeys } from './client-keys.ts';
+import { createValidateClientAssertion, TOLERANCE } from './client-assertion.ts';
+import { type ClientKeys, createClientKeys } from './client-keys.ts';
 import { createFindClient, type FindClient } from './find-client.ts';
 import { createClientConfigurationEndpoint } from './manage-registration.ts';
 import { createFetchJson } from './metadata-document/fetch-json.ts';
 import { createResolveDocumentClient } from './metadata-document/resolve-document-client.ts';
+import { clientAssertionAlgorithms } from './read-client-credentials.ts';
 import { createRegistrationEndpoint } from './register.ts';
 import { createVerifyClientCredentials } from './verify-client-credentials.ts';
+import type { VerifyClientJwt } from './verify-client-jwt.ts';
 
 export interface Clients {
   readonly findClient: FindClient;
   readonly authenticateClient: AuthenticateClient;
   readonly recordClientUse: RecordClientUse;
+  /** Verifies what a client has signed. */
+  readonly verifyJwt: VerifyClientJwt;
   readonly routes: readonly Route[];
 }
 
@@ -31,12 +35,14 @@ export function createClients(context: ServerContext): Clients {
       ? null
       : createResolveDocumentClient(context, metadataDocuments, fetchOnBudget());
   const findClient = createFindClient(context, findDocumentClient);
-  const checkAssertion = createValidateClientAssertion(
+  const verifyJwt = createJwtVerification(
     context,
     createClientKeys(fetchOnBudget(), clock, outbound.timeout),
   );
+  const checkAssertion = createValidateClientAssertion(context, verifyJwt);
   return {
     findClient,
+    verifyJwt,
     authenticateClient: createAuthenticateClient(
       context,
       createVerifyClientCredentials(findClient, checkAssertion, clock),
@@ -49,6 +55,23 @@ export function createClients(context: ServerContext): Clients {
             createRegistrationEndpoint(context, registration),
             ...(registration.management ? createClientConfigurationEndpoint(context) : []),
           ],
+  };
+}
+
+/** Most servers never see a JWT of a client, so what verifies one is loaded with the first. */
+function createJwtVerification(
+  { clock }: Pick<ServerContext, 'clock'>,
+  clientKeys: ClientKeys,
+): VerifyClientJwt {
+  const load = async () => {
+    const { createVerifyClientJwt } = await import('./verify-client-jwt.ts');
+    const policy = { algorithms: clientAssertionAlgorithms, tolerance: TOLERANCE };
+    return createVerifyClientJwt(policy, clock, clientKeys);
+  };
+  let verifier: Promise<VerifyClientJwt> | null = null;
+  return async (...given) => {
+    verifier ??= load();
+    return (await verifier)(...given);
   };
 }
 

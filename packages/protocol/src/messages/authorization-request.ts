@@ -62,7 +62,7 @@ function checkResponse(parameters: Parameters): void {
   }
 }
 
-/** Rejects request objects, which would hide parameters from these checks. @see RFC 9101 */
+/** Rejects what refers to other parameters, and would hide them from these checks: it was resolved before, or cannot be. @see RFC 9101 */
 function checkUnsupported(parameters: Parameters): void {
   for (const name of ['request', 'request_uri']) {
     if (parameters.one(name) !== undefined) {

@@ -12,6 +12,8 @@ export interface AuthorizationServerMetadata {
   readonly issuer: string;
   readonly authorization_endpoint?: string;
   readonly token_endpoint?: string;
+  readonly pushed_authorization_request_endpoint?: string;
+  readonly require_pushed_authorization_requests?: boolean;
   readonly registration_endpoint?: string;
   readonly revocation_endpoint?: string;
   readonly introspection_endpoint?: string;
@@ -33,6 +35,10 @@ export interface AuthorizationServerMetadata {
   readonly authorization_response_iss_parameter_supported?: boolean;
   readonly client_id_metadata_document_supported?: boolean;
   readonly dpop_signing_alg_values_supported?: readonly string[];
+  readonly request_parameter_supported?: boolean;
+  readonly request_uri_parameter_supported?: boolean;
+  readonly request_object_signing_alg_values_supported?: readonly string[];
+  readonly acr_values_supported?: readonly string[];
   readonly status_list_aggregation_endpoint?: string;
   readonly service_documentation?: string;
   readonly subject_types_supported?: readonly string[];
@@ -43,6 +49,8 @@ const schema = z.object({
   issuer: z.string(),
   authorization_endpoint: z.exactOptional(endpointUrlSchema),
   token_endpoint: z.exactOptional(endpointUrlSchema),
+  pushed_authorization_request_endpoint: z.exactOptional(endpointUrlSchema),
+  require_pushed_authorization_requests: z.exactOptional(z.boolean()),
   registration_endpoint: z.exactOptional(endpointUrlSchema),
   revocation_endpoint: z.exactOptional(endpointUrlSchema),
   introspection_endpoint: z.exactOptional(endpointUrlSchema),
@@ -63,6 +71,10 @@ const schema = z.object({
   authorization_response_iss_parameter_supported: z.exactOptional(z.boolean()),
   client_id_metadata_document_supported: z.exactOptional(z.boolean()),
   dpop_signing_alg_values_supported: z.exactOptional(stringArraySchema),
+  request_parameter_supported: z.exactOptional(z.boolean()),
+  request_uri_parameter_supported: z.exactOptional(z.boolean()),
+  request_object_signing_alg_values_supported: z.exactOptional(stringArraySchema),
+  acr_values_supported: z.exactOptional(stringArraySchema),
   status_list_aggregation_endpoint: z.exactOptional(endpointUrlSchema),
   service_documentation: z.exactOptional(z.string()),
   subject_types_supported: z.exactOptional(stringArraySchema),

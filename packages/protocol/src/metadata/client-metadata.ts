@@ -53,6 +53,12 @@ export interface ClientMetadata {
   readonly software_version?: string;
   /** Whether the client gets DPoP-bound tokens only. @see RFC 9449 §5.2 */
   readonly dpop_bound_access_tokens?: boolean;
+  /** Whether only its pushed authorization requests count. @see RFC 9126 §6 */
+  readonly require_pushed_authorization_requests?: boolean;
+  /** Whether only its signed authorization requests count. @see RFC 9101 §10.5 */
+  readonly require_signed_request_object?: boolean;
+  /** The only algorithm of its request objects. @see RFC 9101 §10.2 */
+  readonly request_object_signing_alg?: string;
 }
 
 /** What the server that registers the client supports and allows. */
@@ -114,12 +120,6 @@ type Requested = Omit<Document, 'software_statement' | ProtectionMember>;
 const UNAVAILABLE_PROTECTION = {
   /** @see RFC 8705 §3.4 */
   tls_client_certificate_bound_access_tokens: 'this server issues no certificate-bound tokens',
-  /** @see RFC 9126 §6 */
-  require_pushed_authorization_requests: 'this server accepts no pushed authorization requests',
-  /** @see RFC 9101 §10.5 */
-  require_signed_request_object: 'this server accepts no request objects',
-  /** @see RFC 9101 §10.2 */
-  request_object_signing_alg: 'this server accepts no request objects',
 } as const;
 
 type ProtectionMember = keyof typeof UNAVAILABLE_PROTECTION;
@@ -158,13 +158,7 @@ export function readClientMetadata(json: unknown, policy: RegistrationPolicy): C
 
 /** Rejects a client that demands protection this server does not offer. `false` demands nothing. */
 function checkProtection(document: Omit<Document, 'software_statement'>): Requested {
-  const {
-    tls_client_certificate_bound_access_tokens: _certificate,
-    require_pushed_authorization_requests: _pushed,
-    require_signed_request_object: _signed,
-    request_object_signing_alg: _algorithm,
-    ...requested
-  } = document;
+  const { tls_client_certificate_bound_access_tokens: _certificate, ...requested } = document;
   for (const [member, reason] of Object.entries(UNAVAILABLE_PROTECTION)) {
     const value = document[member as ProtectionMember];
     if (value !== undefined && value !== false) throw invalid(`${member}: ${reason}; leave it out`);
@@ -272,7 +266,8 @@ function checkMethod(
     const offered = policy.authenticationMethods.join(', ');
     throw invalid(`token_endpoint_auth_method: must be one of ${offered}`);
   }
-  checkSigningAlgorithm(requested.token_endpoint_auth_signing_alg, policy);
+  checkSigningAlgorithm('token_endpoint_auth_signing_alg', requested, policy);
+  checkSigningAlgorithm('request_object_signing_alg', requested, policy);
   const confidential = grantTypes.find((type) => CONFIDENTIAL_GRANTS.includes(type));
   if (method === 'none' && confidential !== undefined) {
     throw invalid(`token_endpoint_auth_method: ${confidential} needs a confidential client`);
@@ -284,11 +279,12 @@ function checkMethod(
 }
 
 function checkSigningAlgorithm(
-  algorithm: string | undefined,
+  member: 'token_endpoint_auth_signing_alg' | 'request_object_signing_alg',
+  { [member]: algorithm }: Requested,
   { signingAlgorithms }: RegistrationPolicy,
 ): void {
   if (algorithm === undefined || signingAlgorithms?.includes(algorithm) !== false) return;
-  throw invalid(`token_endpoint_auth_signing_alg: must be one of ${signingAlgorithms.join(', ')}`);
+  throw invalid(`${member}: must be one of ${signingAlgorithms.join(', ')}`);
 }
 
 /** Native if all redirect URIs stay on the user's device. What the client declares itself takes precedence. */

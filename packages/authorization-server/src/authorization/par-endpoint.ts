@@ -1,0 +1,79 @@
+/** The pushed authorization request endpoint: takes an authorization request from its authenticated client (RFC 9126). */
+import { type ConnectionInfo, type HttpRequest, readFormBody, respondCorsJson } from '@portcullis/http';
+import { OAuthError, type Parameters, type VerifiedProof } from '@portcullis/protocol';
+import type { AuthenticateClient } from '../clients/authenticate-client.ts';
+import type { AuthenticatedClient } from '../clients/verify-client-credentials.ts';
+import type { ServerContext } from '../context.ts';
+import type { DpopProofs } from '../dpop/dpop-proofs.ts';
+import type { Route } from '../http/router.ts';
+import { checkRequest } from './check-request.ts';
+import type { PushedRequests } from './pushed-request.ts';
+import { AUTHORIZATION_PARAMETERS } from './read-request.ts';
+import type { ReadRequestObject } from './request-object.ts';
+import { resolveRedirectTarget } from './resolve-client.ts';
+import { maximumScopeOf, resolveScopes } from './resolve-scopes.ts';
+
+interface PushServices {
+  readonly authenticate: AuthenticateClient;
+  readonly proofs: DpopProofs;
+  readonly pushedRequests: PushedRequests;
+  readonly readRequestObject: ReadRequestObject;
+}
+
+/** Every check of the authorization endpoint is made here too, so that the client learns of an error before its user. */
+export function createPushedRequestEndpoint(context: ServerContext, services: PushServices): Route {
+  const { authenticate, proofs, pushedRequests, readRequestObject } = services;
+  const { options } = context;
+  const isHttps = options.issuer.startsWith('https:');
+  return {
+    method: 'POST',
+    path: '/par',
+    crossOrigin: true,
+    async handle(request: HttpRequest, connection: ConnectionInfo) {
+      const form = await readFormBody(request);
+      const client = await authenticate(request, form, connection);
+      const proof = await proofs.verify(request, '/par');
+      if (form.one('request_uri') !== undefined)
+        throw new OAuthError('invalid_request', 'A pushed request cannot contain request_uri.');
+      const parameters = await readRequestObject(client, form, connection);
+      check(client, parameters);
+      const keyThumbprint = chooseKey(parameters, proof);
+      await proof?.consume();
+      const requestUri = pushedRequests.write(client.id, pairsOf(client, parameters, keyThumbprint));
+      const headers = await proofs.nonceHeaders(proof);
+      const response = { request_uri: requestUri, expires_in: options.lifetimes.transaction };
+      return respondCorsJson(response, { isHttps, status: 201, ...(headers && { headers }) });
+    },
+  };
+
+  function check(client: AuthenticatedClient, parameters: Parameters): void {
+    resolveRedirectTarget(client, parameters.one('redirect_uri'), options.redirects);
+    const maximum = maximumScopeOf(client, options.registration?.scope ?? 'hint');
+    resolveScopes(options.resources, checkRequest(client, parameters), maximum);
+  }
+}
+
+/** The key of a proof is as good as `dpop_jkt`; both MUST agree. @see RFC 9449 §10.1 */
+function chooseKey(parameters: Parameters, proof: VerifiedProof | null): string | null {
+  const named = parameters.one('dpop_jkt') ?? null;
+  if (proof === null || named === null || named === proof.thumbprint) return proof?.thumbprint ?? named;
+  throw new OAuthError('invalid_dpop_proof', 'The dpop_jkt is not the key of the DPoP proof.', {
+    reason: 'dpop_jkt differs from the key of the proof',
+  });
+}
+
+/** Only what an authorization request may contain: no credentials. */
+function pairsOf(
+  client: AuthenticatedClient,
+  parameters: Parameters,
+  keyThumbprint: string | null,
+): readonly (readonly [string, string])[] {
+  const names = AUTHORIZATION_PARAMETERS.filter((name) => !REPLACED.has(name));
+  return [
+    ['client_id', client.id],
+    ...names.flatMap((name) => parameters.all(name).map((value) => [name, value] as const)),
+    ...(keyThumbprint === null ? [] : [['dpop_jkt', keyThumbprint] as const]),
+  ];
+}
+
+const REPLACED: ReadonlySet<string> = new Set(['client_id', 'dpop_jkt', 'request', 'request_uri']);

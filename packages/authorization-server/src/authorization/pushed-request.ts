@@ -1,0 +1,100 @@
+/** Pushed authorization requests: encrypted into their `request_uri`, so that nothing is stored before a user opens one. */
+import { OAuthError, type Parameters, readParameters } from '@portcullis/protocol';
+import type { ServerContext } from '../context.ts';
+import { createEncryptor, DecryptionError } from '../encryption/encryptor.ts';
+import { hashSecret, newSecret } from '../secrets.ts';
+
+/** @see RFC 9126 §2.2 */
+const URN = 'urn:ietf:params:oauth:request_uri:';
+
+/** Part of each ciphertext, so that no other can take its place. */
+const CONTEXT = 'pushed authorization request';
+
+/** Octets of the parameters: the URL that refers to them must fit into a header. */
+const MAX_OCTETS = 4096;
+
+/** A request as it was pushed. */
+export interface PushedRequest {
+  readonly clientId: string;
+  readonly parameters: Parameters;
+  /**
+   * Marks it as used. A request is accepted once, by all processes.
+   * @throws OAuthError `invalid_request_uri`
+   */
+  consume(): Promise<void>;
+}
+
+export interface PushedRequests {
+  /** Whether a `request_uri` has the form of ours. */
+  isOwn(requestUri: string): boolean;
+  /**
+   * @param pairs names and values; `client_id` among them
+   * @throws OAuthError `invalid_request` if they are too long
+   */
+  write(clientId: string, pairs: readonly (readonly [string, string])[]): string;
+  /** @throws OAuthError `invalid_request_uri` if it has expired, or was not issued by this server */
+  read(requestUri: string): PushedRequest;
+}
+
+/** What the ciphertext contains. */
+interface Content {
+  readonly client: string;
+  readonly query: string;
+  /** Epoch seconds. */
+  readonly until: number;
+  readonly id: string;
+}
+
+/** @see RFC 9126 §2.2, §4 and §7.1: unguessable, bound to the client, short-lived and for one use */
+export function createPushedRequests({ store, clock, options }: ServerContext): PushedRequests {
+  const encryptor = createEncryptor(options.masterKey, options.previousMasterKeys);
+
+  return {
+    isOwn: (requestUri) => requestUri.startsWith(URN),
+
+    write(clientId, pairs) {
+      const query = new URLSearchParams(
+        pairs.map(([name, value]): [string, string] => [name, value]),
+      ).toString();
+      if (query.length > MAX_OCTETS) {
+        const description = `The request is too long: its parameters may have ${MAX_OCTETS} octets together.`;
+        throw new OAuthError('invalid_request', description, { status: 413 });
+      }
+      const until = clock() + options.lifetimes.transaction;
+      const content: Content = { client: clientId, query, until, id: newSecret() };
+      const bytes = encryptor.encrypt(Buffer.from(JSON.stringify(content)), CONTEXT);
+      return URN + Buffer.from(bytes).toString('base64url');
+    },
+
+    read(requestUri) {
+      const { client, query, until, id } = decrypt(requestUri.slice(URN.length));
+      if (until <= clock()) throw unusable('expired');
+      return {
+        clientId: client,
+        parameters: readParameters(query),
+        async consume() {
+          // Point of no return: the request is used.
+          if (!(await store.consumeClientAssertion(`par:${hashSecret(id)}`, until)))
+            throw unusable('used before');
+        },
+      };
+    },
+  };
+
+  function decrypt(text: string): Content {
+    try {
+      return JSON.parse(encryptor.decrypt(Buffer.from(text, 'base64url'), CONTEXT).toString()) as Content;
+    } catch (error) {
+      if (error instanceof DecryptionError) throw unusable('not issued by this server');
+      throw error;
+    }
+  }
+}
+
+function unusable(reason: string): OAuthError {
+  return new OAuthError(
+    'invalid_request_uri',
+    'The request_uri has expired, was used before, or is unknown. Push the request again.',
+    { reason: `request_uri: ${reason}` },
+  );
+}
