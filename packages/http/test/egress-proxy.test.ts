@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { usesProxy } from '../src/outbound/egress-proxy.ts';
 import {
   createOutboundFetch,
   type EgressProxy,
@@ -110,6 +111,23 @@ describe('an egress proxy', () => {
     }
     expect(await reasonOf(fetchWith({}, direct)('http://127.0.0.1:1/'))).toBe('unreachable');
     expect(connected()).toEqual([]);
+  });
+
+  it.each([
+    ['https://inner.example/', 'inner.example:443', true],
+    ['https://inner.example/', 'inner.example:8443', false],
+    ['https://a.inner.example:8443/', '.inner.example:8443', true],
+    ['http://10.1.2.3/', '10.0.0.0/8', true],
+    ['http://10.1.2.3:8080/', '10.1.2.3:8080', true],
+    ['http://10.1.2.3/', '10.1.2.3:8080', false],
+    ['http://11.1.2.3/', '10.0.0.0/8', false],
+    ['http://10.example/', '10.0.0.0/8', false],
+    ['http://[fd00::1]/', 'fd00::/8', true],
+    ['http://[fd00::1]:81/', '[fd00::1]:81', true],
+    ['http://[fd00::1]/', '[fd00::1]:81', false],
+    ['https://other.example/', 'inner.example', false],
+  ])('for %s, %s in NO_PROXY means that it is bypassed: %s', (url, pattern, isBypassed) => {
+    expect(usesProxy(new URL(url), { url: 'http://proxy.example', bypass: [pattern] })).toBe(!isBypassed);
   });
 
   const failures: readonly (readonly [string, (socket: Socket) => unknown, string])[] = [

@@ -12,6 +12,7 @@ type Answer = { readonly code: number; readonly records: readonly Buffer[] } | n
 
 const NXDOMAIN: Answer = { code: 3, records: [] };
 const REFUSED: Answer = { code: 5, records: [] };
+const SERVFAIL: Answer = { code: 2, records: [] };
 const TYPE = { A: 1, NS: 2, AAAA: 28 };
 
 function record(type: number, value: Buffer): Buffer {
@@ -65,12 +66,26 @@ describe('a resolver of names that clients choose', () => {
     ['stay silent', null],
     ['deny every name', NXDOMAIN],
     ['refuse', REFUSED],
+    ['fail', SERVFAIL],
   ])('[AS-CIMD-62] blames its own network when the name servers %s', async (_what, answer) => {
     const server = await startNameServer(() => answer);
     const fetch = createOutboundFetch({ resolve: createNameServerResolver(400, [server]), timeout: 5000 });
     const error: unknown = await fetch('https://app.example/c').catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(OutboundError);
     expect((error as OutboundError).reason).toBe('egress');
+  });
+
+  it.each([
+    ['refuse', REFUSED, 'EREFUSED'],
+    ['fail for', SERVFAIL, 'ESERVFAIL'],
+  ])('[AS-CIMD-62] blames the name when the name servers %s it alone', async (_what, answer, code) => {
+    const server = await startNameServer((name) =>
+      name === '' ? ROOT : name === 'app.example' ? answer : NXDOMAIN,
+    );
+    const resolve = createNameServerResolver(2000, [server]);
+    await expect(resolve('app.example')).rejects.toMatchObject({ code });
+    const fetch = createOutboundFetch({ resolve, timeout: 5000 });
+    await expect(fetch('https://app.example/c')).rejects.toMatchObject({ reason: 'unreachable' });
   });
 
   it('one name whose server never responds does not keep another from being resolved', async () => {

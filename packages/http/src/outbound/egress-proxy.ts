@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { isInCidrBlock, parseCidrBlock } from '@portcullis/protocol';
 import { loadNodeHttps, nodeHttp } from '../node/node-http.ts';
 import { OutboundError } from './outbound-error.ts';
 
@@ -9,7 +10,10 @@ import { OutboundError } from './outbound-error.ts';
 export interface EgressProxy {
   /** `http:` or `https:`, with user and password if it asks for them. */
   readonly url: string;
-  /** Hosts that are reached without it, with their subdomains, as in `NO_PROXY`: `internal.example`, `.example`, or `*` for all. */
+  /**
+   * Hosts that are reached without it, as in `NO_PROXY`: `internal.example` or `.example` with their subdomains, addresses and blocks
+   * (`10.0.0.0/8`) for URLs with an address, each with a port (`internal.example:8443`) for that one only; `*` for all.
+   */
   readonly bypass?: readonly string[];
   /**
    * Whether the proxy may resolve a host name. Names that untrusted sources chose must not be: one that resolves to a private
@@ -18,12 +22,32 @@ export interface EgressProxy {
   readonly mayResolve?: (hostname: string) => boolean;
 }
 
-/** Whether requests to a host go through the proxy. */
-export function usesProxy(hostname: string, { bypass = [] }: EgressProxy): boolean {
-  return !bypass.some((pattern) => {
-    const domain = pattern.toLowerCase().replace(/^\*?\./, '');
-    return domain === '*' || hostname === domain || hostname.endsWith(`.${domain}`);
-  });
+/** Whether requests to the host of a URL go through the proxy. */
+export function usesProxy(url: URL, { bypass = [] }: EgressProxy): boolean {
+  return !bypass.some((pattern) => isBypassed(url, pattern.trim().toLowerCase()));
+}
+
+function isBypassed({ hostname, port, protocol }: URL, pattern: string): boolean {
+  if (pattern === '*') return true;
+  const { host, onlyPort } = splitPattern(pattern);
+  const ownPort = port === '' ? (protocol === 'https:' ? '443' : '80') : port;
+  if (onlyPort !== null && onlyPort !== ownPort) return false;
+  const block = parseCidrBlock(host);
+  if (block !== null) return isInCidrBlock(withoutBrackets(hostname), block);
+  const domain = host.replace(/^\*?\./, '');
+  return hostname === domain || hostname.endsWith(`.${domain}`);
+}
+
+/** An IPv6 address has a port only after brackets. */
+function splitPattern(pattern: string): { readonly host: string; readonly onlyPort: string | null } {
+  const whole = { host: withoutBrackets(pattern), onlyPort: null };
+  if (parseCidrBlock(whole.host) !== null) return whole;
+  const [, host, onlyPort] = /^(.+):(\d+)$/.exec(pattern) ?? [];
+  return host === undefined || onlyPort === undefined ? whole : { host: withoutBrackets(host), onlyPort };
+}
+
+function withoutBrackets(host: string): string {
+  return host.replace(/^\[|\]$/g, '');
 }
 
 /**
@@ -43,7 +67,7 @@ export async function openTunnel(
   const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
   const options = {
     method: 'CONNECT',
-    host: hostname.replace(/^\[|\]$/g, ''),
+    host: withoutBrackets(hostname),
     port: proxyPort || (protocol === 'https:' ? 443 : 80),
     path: authority,
     headers: {

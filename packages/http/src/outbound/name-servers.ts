@@ -1,4 +1,5 @@
 /** Resolves host names that clients choose: by this server's name servers, each name independently of others, in limited time. */
+import { randomBytes } from 'node:crypto';
 import { lookup, Resolver } from 'node:dns/promises';
 import { isLoopbackHost } from '@portcullis/protocol';
 import { OutboundError } from './outbound-error.ts';
@@ -35,11 +36,25 @@ export function createNameServerResolver(timeout: number, servers?: readonly str
     if (addresses.length > 0) return addresses;
     const errors = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
     const failure = errors.find((error: unknown) => !DEFINITE.has(codeOf(error)));
-    if (failure !== undefined) throw new OutboundError('egress', NO_NAME_SERVER, failure);
+    if (failure !== undefined) {
+      if (REFUSING.has(codeOf(failure)) && (await resolvesOthers(query.resolver))) throw failure;
+      throw new OutboundError('egress', NO_NAME_SERVER, failure);
+    }
     // Name servers without a way out often deny every name.
     if (!(await knowsRoot(query.resolver))) throw new OutboundError('egress', NO_NAME_SERVER, errors[0]);
     throw errors[0];
   };
+}
+
+/** Codes of a name server that responds, but does not resolve the name: it may be the fault of the name's own servers. */
+const REFUSING: ReadonlySet<string> = new Set(['ESERVFAIL', 'EREFUSED']);
+
+/** Whether the name servers decide about a name that none of them can have cached. */
+async function resolvesOthers(resolver: Resolver): Promise<boolean> {
+  return resolver.resolve4(`${randomBytes(12).toString('hex')}.com`).then(
+    () => true,
+    (error: unknown) => DEFINITE.has(codeOf(error)),
+  );
 }
 
 const NO_NAME_SERVER = 'The name servers of this server do not respond, or know public names only in part.';

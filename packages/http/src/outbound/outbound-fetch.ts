@@ -84,7 +84,7 @@ function findProxy(
   { kind, url }: Allowed,
   proxy: EgressProxy | undefined,
 ): { readonly url: string; readonly resolves: boolean } | null {
-  if (proxy === undefined || kind === 'loopback' || !usesProxy(url.hostname, proxy)) return null;
+  if (proxy === undefined || kind === 'loopback' || !usesProxy(url, proxy)) return null;
   return { url: proxy.url, resolves: kind === 'private' || proxy.mayResolve?.(url.hostname) === true };
 }
 
