@@ -72,7 +72,7 @@ export function createIntrospection(
   async function describeRefreshToken(token: string, callerId: string): Promise<object> {
     const found = await refreshTokens.find(token);
     if (found?.grant.clientId !== callerId || !isActive(found, clock())) return INACTIVE;
-    const { grant, family } = found;
+    const { grant, family, number } = found;
     return {
       active: true,
       iss: issuer,
@@ -80,8 +80,8 @@ export function createIntrospection(
       aud: grant.resources,
       client_id: grant.clientId,
       scope: formatScopes(grant.scopes),
-      iat: family.issuedAt,
-      exp: family.expiresAt,
+      // The times of a token that is newer than a restored store are not known.
+      ...(number === family.generation && { iat: family.issuedAt, exp: family.expiresAt }),
       ...(grant.workspace !== null && { workspace: grant.workspace }),
       ...(grant.keyThumbprint != null && { cnf: { jkt: grant.keyThumbprint } }),
     };

@@ -79,6 +79,32 @@ describe('an active token', () => {
     );
     expect((await ask(t, body['refresh_token'], secret)).text).toBe(INACTIVE);
   });
+
+  it('[AS-INTRO-61] introspection reports no times of a refresh token that is newer than a restored store', async () => {
+    const t = await startServer();
+    const { body: client } = await t.register({
+      redirect_uris: [CALLBACK],
+      grant_types: ['authorization_code', 'refresh_token'],
+    });
+    const { client_id, client_secret } = client as Record<string, string>;
+    const secret = basic(String(client_id), String(client_secret));
+    const { code, verifier } = await t.issueCode({ clientId: String(client_id), redirectUri: CALLBACK });
+    const { body } = await t.post(
+      '/token',
+      { grant_type: 'authorization_code', code, code_verifier: verifier },
+      secret,
+    );
+    t.execute('CREATE TABLE backup AS SELECT * FROM grants');
+    const form = { grant_type: 'refresh_token', refresh_token: String(body['refresh_token']) };
+    const { refresh_token: newer } = (await t.post('/token', form, secret)).body;
+    expect((await ask(t, newer, secret)).body).toMatchObject({ active: true, iat: t.clock.now });
+    const columns = 'refresh_token_hash, refresh_token_generation, refresh_token_rotations';
+    t.execute(`UPDATE grants SET (${columns}) = (SELECT ${columns} FROM backup)`, 'DROP TABLE backup');
+    const { body: described } = await ask(t, newer, secret);
+    expect(described).toMatchObject({ active: true, client_id });
+    expect(Object.keys(described)).not.toEqual(expect.arrayContaining(['iat']));
+    expect(Object.keys(described)).not.toEqual(expect.arrayContaining(['exp']));
+  });
 });
 
 describe('an inactive token', () => {
