@@ -1,5 +1,5 @@
 /** The account pages: connections (grants) and sessions, listed and ended. */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { costHere } from '../../../tests/support/cost.ts';
 import { createLayout, type Layout } from '../src/ui/layout.ts';
 import { type Language, languages } from '../src/ui/texts/languages.ts';
@@ -239,6 +239,14 @@ describe('connections', () => {
       (await t.store.listGrants('user_ada', t.clock.now, null, 500)).map(({ id }) => id);
     expect((await live()).length).toBe(200);
     t.clock.now += 5;
+    const failing = vi.spyOn(t.store, 'revokeSurplusGrants').mockRejectedValueOnce(new Error('away'));
+    const first = { client_id: grant.clientId, redirect_uri: 'http://127.0.0.1:51004/cb' };
+    expect((await decide(t.visitor, requestOf(first))).left?.searchParams.has('code')).toBe(true);
+    expect((await live()).length).toBe(200);
+    expect(t.events).toContainEqual(
+      expect.objectContaining({ type: 'request.failed', endpoint: '/consent' }),
+    );
+    failing.mockRestore();
     const again = { client_id: grant.clientId, redirect_uri: 'http://127.0.0.1:51004/cb' };
     expect((await decide(t.visitor, requestOf(again))).left?.searchParams.has('code')).toBe(true);
     expect([(await live()).length, (await live()).includes(grantId)]).toEqual([199, false]);

@@ -51,16 +51,26 @@ export async function issueCode(
 /** Live grants of one user for one client. A client that needs more has lost the older ones. */
 const MAX_GRANTS = 200;
 
-/** Keeps the number of grants bounded: the least recently used ones are revoked. */
+/** Makes room for the grant of a code that was issued: the least recently used ones are revoked. A failure does not concern the code. */
 async function limitGrants(
   { store, events }: PageContext,
   { accountId, clientId, issuedAt: now }: AuthorizationCodeRecord,
 ): Promise<void> {
-  const grants = await store.listClientGrants(accountId, clientId, now);
-  if (grants.length < MAX_GRANTS) return;
-  // Point of no return: surplus grants are revoked with their tokens.
-  const count = await store.revokeSurplusGrants(accountId, clientId, MAX_GRANTS - 1, now);
-  if (count > 0) events({ type: 'grant.revoked', accountId, clientId, count, reason: 'surplus' });
+  try {
+    const grants = await store.listClientGrants(accountId, clientId, now);
+    if (grants.length < MAX_GRANTS) return;
+    // Point of no return: surplus grants are revoked with their tokens.
+    const count = await store.revokeSurplusGrants(accountId, clientId, MAX_GRANTS - 1, now);
+    if (count > 0) events({ type: 'grant.revoked', accountId, clientId, count, reason: 'surplus' });
+  } catch (cause) {
+    const error = toOAuthError(cause);
+    events({
+      type: 'request.failed',
+      endpoint: '/consent',
+      clientId,
+      reason: error.reason ?? error.description,
+    });
+  }
 }
 
 function createCodeRecord(
@@ -126,12 +136,13 @@ async function completeTransaction(
   const { issuer } = options;
   const responseContext = { state, issuer };
   try {
-    if (code !== null) await limitGrants(context, code);
     // Point of no return: the transaction, if it was stored, is deleted, and its code, if any, is valid.
     if (code !== null && decision?.source === 'remembered') await store.issueCode(code);
     else if (!(await store.completeTransaction(record.id, code)))
       return context.errors.show('/consent', 'gone');
-    return respondSeeOther(locate(responseContext), { isHttps: issuer.startsWith('https:') });
+    const response = respondSeeOther(locate(responseContext), { isHttps: issuer.startsWith('https:') });
+    if (code !== null) await limitGrants(context, code);
+    return response;
   } catch (cause) {
     const error = toOAuthError(cause);
     const reason = error.reason ?? error.description;
