@@ -10,6 +10,8 @@ import { type HandlingServices, handleRequest, type ServedServer } from './handl
 import { invalidRequest, sendError } from './http/error-response.ts';
 import { createPassThrough, type PassThrough } from './http/pass-through.ts';
 import { createCallRate } from './limits/call-rate.ts';
+import { createBodyScanner } from './messages/body-scanner.ts';
+import { checkHeaderAgreement } from './messages/header-agreement.ts';
 import { ownerOf } from './servers/owner.ts';
 import type { GatewayRequest } from './servers/request.ts';
 import type { GatewayServer } from './servers/server.ts';
@@ -109,13 +111,16 @@ function serveAll(options: GatewayOptions, commonHeaders: readonly string[]): re
     if (backend?.kind !== 'http') return [];
     const path = createPassThrough(server, backend, { sealer, credentials, commonHeaders, onHealth });
     const rate = limits.callsPerMinute === null ? null : createCallRate(limits.callsPerMinute);
-    return [{ server, path, rate, createScanner: createNoScanner, checkMessages: () => {} }];
+    return [
+      {
+        server,
+        path,
+        rate,
+        createScanner: () => createBodyScanner(),
+        checkMessages: ({ incoming }, body) => checkHeaderAgreement(body, incoming.headers),
+      },
+    ];
   });
-}
-
-/** Until the scanner is there. */
-function createNoScanner(): ReturnType<ServedServer['createScanner']> {
-  return { push: () => {}, end: () => ({ isBatch: false, messages: [], length: 0 }) };
 }
 
 function createRequest(

@@ -9,6 +9,7 @@ import { isPlainJson } from './http/headers.ts';
 import type { PassThrough } from './http/pass-through.ts';
 import { receiveBody } from './http/request-body.ts';
 import type { CallRate } from './limits/call-rate.ts';
+import { MessageError } from './messages/message-error.ts';
 import type { BodyScanner, ScannedBody, ScannedMessage } from './messages/scanned-message.ts';
 import type { GatewayRequest } from './servers/request.ts';
 import type { GatewayServer } from './servers/server.ts';
@@ -154,7 +155,11 @@ class Handling {
   }
 
   readonly #respondError = (error: unknown): CallDecision | null =>
-    this.#services.respondError(this.#request, error, this.#message()?.id ?? null);
+    this.#services.respondError(
+      this.#request,
+      error,
+      error instanceof MessageError ? error.id : (this.#message()?.id ?? null),
+    );
 
   readonly #fail = (error: unknown): void => {
     const decision = this.#respondError(error);

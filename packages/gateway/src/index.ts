@@ -31,6 +31,8 @@ export {
   type GatewayOptions,
   type ServerHealth,
 } from './gateway.ts';
+export { createBodyScanner, scanBody } from './messages/body-scanner.ts';
+export { checkHeaderAgreement } from './messages/header-agreement.ts';
 export { MessageError } from './messages/message-error.ts';
 export type {
   BodyScanner,

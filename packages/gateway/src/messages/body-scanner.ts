@@ -1,0 +1,64 @@
+/** Scans the JSON-RPC body of a request while it arrives: what it asks for, and that every parser reads the same. */
+import { JsonScanner, type ScanLimits } from './json-scanner.ts';
+import { MessageError } from './message-error.ts';
+import { messageShape, readScannedMessage } from './read-message.ts';
+import type { BodyScanner, ScannedBody, ScannedMessage } from './scanned-message.ts';
+
+const defaultLimits: ScanLimits = { depth: 256, text: 256 * 1024, elements: 1000 };
+
+/** A message, or a batch of them. @see MCP 2025-03-26, basic/index, batching */
+const bodyShape = { ...messageShape, elements: messageShape };
+
+const PARSE_ERROR = -32_700;
+const INVALID_REQUEST = -32_600;
+
+export function createBodyScanner(limits: ScanLimits = defaultLimits): BodyScanner {
+  const scanner = new JsonScanner(bodyShape, limits);
+  return {
+    push(chunk) {
+      try {
+        scanner.push(chunk);
+      } catch (error) {
+        throw unreadable(error);
+      }
+    },
+    end() {
+      try {
+        return readBody(scanner.end(), scanner.length);
+      } catch (error) {
+        throw unreadable(error);
+      }
+    },
+  };
+}
+
+/** Scans a body that has arrived whole. @throws MessageError */
+export function scanBody(body: Uint8Array): ScannedBody {
+  const scanner = createBodyScanner();
+  scanner.push(body);
+  return scanner.end();
+}
+
+function readBody(root: ReturnType<JsonScanner['end']>, length: number): ScannedBody {
+  if (root?.type === 'object') return { isBatch: false, messages: [readScannedMessage(root)], length };
+  if (root?.type !== 'array' || root.elements.length === 0)
+    throw new MessageError(INVALID_REQUEST, 'The body must be a JSON-RPC message, or a batch of them.');
+  const messages = root.elements.map(readScannedMessage);
+  checkIds(messages);
+  return { isBatch: true, messages, length };
+}
+
+/** Responses to equal ids could not be told apart. */
+function checkIds(messages: readonly ScannedMessage[]): void {
+  const ids = messages.flatMap(({ kind, id }) => (kind === 'request' ? [id] : []));
+  if (new Set(ids).size < ids.length)
+    throw new MessageError(INVALID_REQUEST, 'The requests of a batch must have different ids.');
+}
+
+function unreadable(error: unknown): unknown {
+  if (!(error instanceof SyntaxError)) return error;
+  return new MessageError(
+    PARSE_ERROR,
+    `The body must be JSON that can be read in one way only: ${error.message}.`,
+  );
+}

@@ -1,0 +1,152 @@
+/** Parts of a JSON document that a reader asks for by their shape, with where they are. */
+
+/** What is wanted of a value. Empty: only its type and range. */
+export interface JsonShape {
+  /** Its text, decoded, if it is a string, number or literal. */
+  readonly text?: true;
+  /** What is wanted of the members of an object. */
+  readonly members?: JsonMembers;
+  /** What is wanted of each element of an array. */
+  readonly elements?: JsonShape;
+}
+
+export interface JsonMembers {
+  readonly byName: ReadonlyMap<string, JsonShape>;
+  /** The names, by what they are without case. */
+  readonly folded: ReadonlyMap<string, string>;
+}
+
+/** A value that was wanted. Offsets are bytes of the document. */
+export interface JsonNode {
+  readonly type: 'object' | 'array' | 'string' | 'scalar';
+  readonly start: number;
+  readonly end: number;
+  /** The value of a string, or the JSON text of a number or literal; empty when it was not wanted. */
+  readonly text: string;
+  readonly members: ReadonlyMap<string, JsonNode>;
+  readonly elements: readonly JsonNode[];
+  /** Wanted names that also occur in other case: parsers that ignore case take one for the other. */
+  readonly variants: readonly string[];
+}
+
+/** A container whose end is not there yet. */
+interface OpenNode {
+  readonly type: 'object' | 'array';
+  readonly start: number;
+  end: number;
+  readonly text: '';
+  readonly members: Map<string, JsonNode>;
+  readonly elements: JsonNode[];
+  variants: readonly string[];
+}
+
+/** An object shape from its members. */
+export function shapeOf(members: Readonly<Record<string, JsonShape>>): JsonShape {
+  const byName = new Map(Object.entries(members));
+  return { members: { byName, folded: new Map([...byName.keys()].map((name) => [fold(name), name])) } };
+}
+
+const NO_MEMBERS = new Map<string, JsonNode>();
+
+export function createLeaf(type: 'string' | 'scalar', start: number, end: number, text: string): JsonNode {
+  return { type, start, end, text, members: NO_MEMBERS, elements: [], variants: [] };
+}
+
+function createContainer(type: 'object' | 'array', start: number): OpenNode {
+  return { type, start, end: -1, text: '', members: new Map(), elements: [], variants: [] };
+}
+
+/** The wanted name that equals a name but for case; also where case folding is not ASCII, as for the long s and the Kelvin sign. */
+function findVariant({ folded }: JsonMembers, name: string): string | undefined {
+  return folded.get(fold(name));
+}
+
+function fold(name: string): string {
+  return name.toUpperCase().toLowerCase();
+}
+
+/** An escaped letter, digit or underscore in a name: no encoder writes one, and some parsers are misled by it. */
+const DISGUISE = /\\u00(?:3[0-9]|4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9a])/i;
+
+/** A container whose members or elements are wanted, or only its range. */
+interface Frame {
+  readonly shape: JsonShape;
+  readonly node: OpenNode;
+  /** The wanted member whose value follows. */
+  name: string;
+  next: JsonShape | null;
+}
+
+/** Collects what a shape asks for while a scanner moves through a document. Depths count the open containers. */
+export class JsonProjection {
+  readonly #shape: JsonShape;
+  readonly #maxElements: number;
+  /** Of the outermost containers: what a frame does not ask for has none, nor has anything inside it. */
+  readonly #frames: Frame[] = [];
+  root: JsonNode | null = null;
+
+  constructor(shape: JsonShape, maxElements: number) {
+    this.#shape = shape;
+    this.#maxElements = maxElements;
+  }
+
+  /** What is wanted of the value that begins. */
+  wanted(depth: number): JsonShape | null {
+    if (depth === 0) return this.#shape;
+    const frame = this.#frame(depth);
+    if (frame === null) return null;
+    return frame.node.type === 'object' ? frame.next : (frame.shape.elements ?? null);
+  }
+
+  open(type: 'object' | 'array', shape: JsonShape, start: number): void {
+    const node = createContainer(type, start);
+    this.attach(node);
+    this.#frames.push({ shape, node, name: '', next: null });
+  }
+
+  close(depth: number, end: number): void {
+    const frame = this.#frame(depth);
+    if (frame === null) return;
+    frame.node.end = end;
+    this.#frames.pop();
+  }
+
+  /** Adds a value that is wanted to its container. */
+  attach(node: JsonNode): void {
+    const frame = this.#frames.at(-1);
+    if (frame === undefined) this.root = node;
+    else if (frame.node.type === 'object') frame.node.members.set(frame.name, node);
+    else if (frame.node.elements.length >= this.#maxElements)
+      throw new SyntaxError(`a list has more than ${this.#maxElements} elements`);
+    else frame.node.elements.push(node);
+  }
+
+  /** @returns whether the name matters */
+  startName(depth: number): boolean {
+    const frame = this.#frame(depth);
+    if (frame === null) return false;
+    frame.next = null;
+    return frame.shape.members !== undefined;
+  }
+
+  /** Remembers which member follows. @param written with quotes and escapes */
+  endName(name: string, written: string): void {
+    const frame = this.#frames.at(-1);
+    const members = frame?.shape.members;
+    if (frame === undefined || members === undefined) return;
+    const shape = members.byName.get(name);
+    if (shape === undefined) {
+      const variant = findVariant(members, name);
+      if (variant !== undefined) frame.node.variants = [...frame.node.variants, variant];
+      return;
+    }
+    if (frame.node.members.has(name)) throw new SyntaxError(`it repeats the member ${name}`);
+    if (DISGUISE.test(written)) throw new SyntaxError(`it disguises the member ${name}`);
+    frame.name = name;
+    frame.next = shape;
+  }
+
+  #frame(depth: number): Frame | null {
+    return this.#frames.length === depth ? (this.#frames.at(-1) ?? null) : null;
+  }
+}

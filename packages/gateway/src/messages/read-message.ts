@@ -1,0 +1,188 @@
+/** Reads the scanned parts of a JSON-RPC message. */
+import { type JsonNode, type JsonShape, shapeOf } from './json-projection.ts';
+import { MessageError } from './message-error.ts';
+import type { ByteRange, ScannedMessage, ScannedText } from './scanned-message.ts';
+
+const text: JsonShape = { text: true };
+
+/** Marks the messages of stateless revisions. */
+const VERSION = 'io.modelcontextprotocol/protocolVersion';
+
+/** What decides about a message, wherever it is written. */
+export const messageShape: JsonShape = shapeOf({
+  jsonrpc: text,
+  id: text,
+  method: text,
+  params: {
+    ...text,
+    ...shapeOf({
+      name: text,
+      uri: text,
+      ref: shapeOf({ type: text, name: text, uri: text }),
+      taskId: text,
+      requestState: text,
+      arguments: {},
+      notifications: shapeOf({ resourceSubscriptions: { elements: text } }),
+      _meta: shapeOf({ [VERSION]: text }),
+    }),
+  },
+  result: {},
+  error: {},
+});
+
+const INVALID_REQUEST = -32_600;
+const INVALID_PARAMS = -32_602;
+
+type Target = Partial<Pick<ScannedMessage, 'tool' | 'prompt' | 'resource' | 'subscriptions'>>;
+
+const readResource = (params: JsonNode, id: string | null): Target => ({
+  resource: readText(params, 'uri', id),
+});
+
+/** What an operation applies to, by its method. */
+const targets: ReadonlyMap<string, (params: JsonNode, id: string | null) => Target> = new Map([
+  ['tools/call', (params, id) => ({ tool: readText(params, 'name', id) })],
+  ['prompts/get', (params, id) => ({ prompt: readText(params, 'name', id) })],
+  ['resources/read', readResource],
+  ['resources/subscribe', readResource],
+  ['resources/unsubscribe', readResource],
+  ['completion/complete', readReference],
+  ['subscriptions/listen', readSubscriptions],
+]);
+
+/** @throws MessageError for anything that is no message, or that parsers could understand in different ways */
+export function readScannedMessage(node: JsonNode): ScannedMessage {
+  if (node.type !== 'object') throw invalid('A message must be an object.');
+  const id = readId(node);
+  rejectVariants(node, id);
+  if (node.members.get('jsonrpc')?.text !== '2.0' || node.members.get('jsonrpc')?.type !== 'string')
+    throw invalid('A message must have "jsonrpc": "2.0".', id);
+  const isResponse = node.members.has('result') !== node.members.has('error');
+  const method = node.members.get('method');
+  if (method === undefined ? !isResponse : node.members.has('result') || node.members.has('error'))
+    throw invalid('A message must have either a method, a result or an error.', id);
+  return method === undefined ? readResponse(id) : readCall(node, method, id);
+}
+
+const nothing = {
+  tool: null,
+  prompt: null,
+  resource: null,
+  subscriptions: [],
+  arguments: null,
+  task: null,
+  requestState: null,
+  protocolVersion: null,
+} as const;
+
+function readResponse(id: string | null): ScannedMessage {
+  return { ...nothing, kind: 'response', id, method: '' };
+}
+
+function readCall(node: JsonNode, method: JsonNode, id: string | null): ScannedMessage {
+  if (method.type !== 'string') throw invalid('The method must be a string.', id);
+  const kind = node.members.has('id') ? 'request' : 'notification';
+  if (kind === 'request' && id === null) throw invalid('The id of a request must not be null.');
+  const about = { ...nothing, kind, id, method: method.text } as const;
+  const params = readParameters(node, id);
+  if (params === null && !targets.has(method.text)) return about;
+  const found = params ?? NO_PARAMETERS;
+  return {
+    ...about,
+    ...targets.get(method.text)?.(found, id),
+    arguments: rangeOf(found.members.get('arguments')),
+    task: readHandle(found, 'taskId', id),
+    requestState: readHandle(found, 'requestState', id),
+    protocolVersion: readVersion(found, id),
+  };
+}
+
+const NO_PARAMETERS: JsonNode = {
+  type: 'object',
+  start: 0,
+  end: 0,
+  text: '',
+  members: new Map(),
+  elements: [],
+  variants: [],
+};
+
+/** JSON-RPC also knows parameters by position; MCP does not. Some clients write `null` for none. */
+function readParameters(node: JsonNode, id: string | null): JsonNode | null {
+  const params = node.members.get('params');
+  if (params?.type === 'scalar' && params.text === 'null') return null;
+  if (params === undefined || params.type === 'object') return params ?? null;
+  throw new MessageError(INVALID_PARAMS, 'The parameters must be an object.', { id });
+}
+
+function readId({ members }: JsonNode): string | null {
+  const id = members.get('id');
+  if (id === undefined || id.text === 'null') return null;
+  if (id.type === 'string') return JSON.stringify(id.text);
+  if (id.type !== 'scalar' || id.text === 'true' || id.text === 'false')
+    throw invalid('The id must be a string or a number.');
+  return id.text;
+}
+
+function readText(params: JsonNode, name: string, id: string | null): string {
+  rejectVariant(params, name, id);
+  const value = params.members.get(name);
+  if (value?.type !== 'string')
+    throw new MessageError(INVALID_PARAMS, `The parameter ${name} must be a string.`, { id });
+  return value.text;
+}
+
+function readReference(params: JsonNode, id: string | null): Target {
+  rejectVariant(params, 'ref', id);
+  const ref = params.members.get('ref');
+  if (ref?.type !== 'object')
+    throw new MessageError(INVALID_PARAMS, 'The parameter ref must be an object.', { id });
+  const type = readText(ref, 'type', id);
+  if (type === 'ref/prompt') return { prompt: readText(ref, 'name', id) };
+  if (type === 'ref/resource') return { resource: readText(ref, 'uri', id) };
+  throw new MessageError(INVALID_PARAMS, 'The type of ref must be ref/prompt or ref/resource.', { id });
+}
+
+function readSubscriptions(params: JsonNode, id: string | null): Target {
+  rejectVariant(params, 'notifications', id);
+  const filter = params.members.get('notifications');
+  if (filter === undefined) return {};
+  rejectVariant(filter, 'resourceSubscriptions', id);
+  const uris = filter.members.get('resourceSubscriptions');
+  if (uris === undefined) return {};
+  if (uris.type !== 'array' || uris.elements.some(({ type }) => type !== 'string'))
+    throw new MessageError(INVALID_PARAMS, 'resourceSubscriptions must be a list of URIs.', { id });
+  return { subscriptions: uris.elements.map((uri) => uri.text) };
+}
+
+/** A handle that is no string was not issued here. */
+function readHandle(params: JsonNode, name: string, id: string | null): ScannedText | null {
+  const value = params.members.get(name);
+  if (value === undefined && !params.variants.includes(name)) return null;
+  return { value: readText(params, name, id), range: rangeOf(value) ?? { start: 0, end: 0 } };
+}
+
+function readVersion(params: JsonNode, id: string | null): string | null {
+  rejectVariant(params, '_meta', id);
+  const meta = params.members.get('_meta');
+  if (meta?.type !== 'object') return null;
+  rejectVariant(meta, VERSION, id);
+  return meta.members.has(VERSION) ? readText(meta, VERSION, id) : null;
+}
+
+function rejectVariants(node: JsonNode, id: string | null): void {
+  for (const name of node.variants) rejectVariant(node, name, id);
+}
+
+/** Parsers that ignore case take the variant for the member. */
+function rejectVariant({ variants }: JsonNode, name: string, id: string | null): void {
+  if (variants.includes(name)) throw invalid(`The member ${name} is written in other case.`, id);
+}
+
+function rangeOf(node: JsonNode | undefined): ByteRange | null {
+  return node === undefined ? null : { start: node.start, end: node.end };
+}
+
+function invalid(message: string, id: string | null = null): MessageError {
+  return new MessageError(INVALID_REQUEST, message, { id });
+}

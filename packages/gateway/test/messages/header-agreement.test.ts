@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest';
+import { scanBody } from '../../src/messages/body-scanner.ts';
+import { checkHeaderAgreement } from '../../src/messages/header-agreement.ts';
+
+const meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' };
+const call = { jsonrpc: '2.0', id: 7, method: 'tools/call', params: { name: 'read_file', _meta: meta } };
+const base64 = (text: string) => `=?base64?${Buffer.from(text).toString('base64')}?=`;
+
+const table = [
+  { what: 'no headers', body: call, headers: {}, isAccepted: true },
+  {
+    what: 'headers that repeat the body',
+    body: call,
+    headers: { 'mcp-method': 'tools/call', 'mcp-name': 'read_file', 'mcp-protocol-version': '2026-07-28' },
+    isAccepted: true,
+  },
+  { what: 'another method', body: call, headers: { 'mcp-method': 'tools/list' }, isAccepted: false },
+  { what: 'another name', body: call, headers: { 'mcp-name': 'delete_file' }, isAccepted: false },
+  { what: 'the name in other case', body: call, headers: { 'mcp-name': 'Read_file' }, isAccepted: false },
+  { what: 'two names', body: call, headers: { 'mcp-name': 'read_file, read_file' }, isAccepted: false },
+  { what: 'the name in base64', body: call, headers: { 'mcp-name': base64('read_file') }, isAccepted: true },
+  { what: 'another name in base64', body: call, headers: { 'mcp-name': base64('x') }, isAccepted: false },
+  { what: 'broken base64', body: call, headers: { 'mcp-name': '=?base64?!?=' }, isAccepted: false },
+  {
+    what: 'another version',
+    body: call,
+    headers: { 'mcp-protocol-version': '2025-06-18' },
+    isAccepted: false,
+  },
+  {
+    what: 'a version beside a message without one',
+    body: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
+    headers: { 'mcp-protocol-version': '2025-06-18' },
+    isAccepted: true,
+  },
+  { what: 'a batch', body: [call], headers: { 'mcp-method': 'tools/call' }, isAccepted: false },
+  {
+    what: 'a resource',
+    body: { jsonrpc: '2.0', id: 1, method: 'resources/read', params: { uri: 'file:///ä' } },
+    headers: { 'mcp-name': base64('file:///ä') },
+    isAccepted: true,
+  },
+] as const;
+
+describe('checkHeaderAgreement', () => {
+  it.each(table)('decides about $what', ({ body, headers, isAccepted }) => {
+    const check = () => checkHeaderAgreement(scanBody(Buffer.from(JSON.stringify(body))), headers);
+    if (isAccepted) expect(check).not.toThrow();
+    else expect(check).toThrow(expect.objectContaining({ status: 400, code: -32_020 }));
+  });
+});
