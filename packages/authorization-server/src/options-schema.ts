@@ -247,7 +247,7 @@ export const optionDefinitions: { readonly [K in OptionName]: OptionDefinition<P
     schema: lazy(() => oneOf('summary', 'full')),
     default: 'summary',
     description:
-      'which audit events are kept: `summary` leaves out ordinary refreshes except the first of each authorization; `full` keeps all',
+      'which audit events are kept: `summary` leaves out ordinary refreshes except the first of each authorization, and requests through the gateway that neither call anything nor are refused; `full` keeps all',
     note: 'Every refresh is logged and counted all the same, and `portcullis connections list` shows the last use of each connection. Refreshes that are retried or rejected are always kept.',
   },
   events: { schema: lazy(callback<EventSink>) },

@@ -102,8 +102,8 @@ export interface AuthorizationServerOptions {
   /** Seconds that audit events are stored, 90 days by default; `false` stores none. */
   readonly auditRetention?: number | false;
   /**
-   * `summary`, the default: of ordinary refreshes only the first of each authorization is stored; the grant keeps the last use.
-   * `full`: all are. Every other event is stored with both.
+   * `summary`, the default: of ordinary refreshes only the first of each authorization is stored; the grant keeps the last use. Of
+   * requests through a gateway only calls and refused ones are. `full`: all are. Every other event is stored with both.
    */
   readonly auditLevel?: AuditLevel;
   /** Receives every audit event, whether or not it is stored. */

@@ -98,6 +98,8 @@ export interface AuthorizationServer {
    * @throws ConfigurationError if the email address or the password is invalid
    */
   bootstrap(email: string, password: string): Promise<'created' | 'exists'>;
+  /** Records an event of what is composed with this server, such as a gateway. */
+  readonly record: EventSink;
   /** Stops background work and flushes the audit log. The store stays open: its owner closes it. */
   close(): Promise<void>;
 }
@@ -230,6 +232,7 @@ export async function createAuthorizationServer<S extends CoreStore>(
       ),
     setupLink: pages.setupLink,
     bootstrap: pages.bootstrap,
+    record: events,
     async close() {
       await federation.close();
       await auditLog?.close();

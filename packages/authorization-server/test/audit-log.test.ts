@@ -182,6 +182,18 @@ describe('the audit log', () => {
 
 describe('writing the audit log', () => {
   const issued = (clientId: string) => ({ type: 'token.issued', grantType: 'x', clientId }) as const;
+  const called = (method: string) =>
+    ({
+      type: 'call.finished',
+      server: '/mcp',
+      method,
+      decision: 'allowed',
+      outcome: 'answered',
+      duration: 1,
+      backendDuration: 1,
+      requestBytes: 1,
+      responseBytes: 1,
+    }) as const;
   const now = () => 1_800_000_000;
 
   it('the audit log writes in batches, in order, and flushes on close', async () => {
@@ -203,6 +215,39 @@ describe('writing the audit log', () => {
     expect(await store.listLatestEvents(1)).toMatchObject([{ clientId: 'c1199' }]);
     await store.close();
   });
+
+  it('a flood of calls through a gateway displaces no other event, and what is dropped is counted', async () => {
+    const store = await openStore(':memory:');
+    const auditLog = createAuditLog(store, 100, now);
+    auditLog.record({ type: 'refresh_token.reuse_detected', grantId: 'grant_1' });
+    for (let count = 0; count < 10_010; count++) auditLog.record(called('tools/call'));
+    await auditLog.close();
+    const written = await store.listEvents('', 20_000);
+    expect(written[0]).toMatchObject({ type: 'refresh_token.reuse_detected' });
+    expect(written.find(({ type }) => type === 'audit.dropped')?.details).toEqual({ count: 10 });
+    expect(written).toHaveLength(10_002);
+    await store.close();
+  });
+
+  it.each([
+    ['summary', ['tools/call', 'tools/list denied']],
+    ['full', ['tools/list', 'tools/call', 'tools/list denied']],
+  ] as const)(
+    'with the level %s, what is stored of requests through a gateway is %j',
+    async (level, expected) => {
+      const store = await openStore(':memory:');
+      const auditLog = createAuditLog(store, 100, now, level);
+      auditLog.record(called('tools/list'));
+      auditLog.record(called('tools/call'));
+      auditLog.record({ ...called('tools/list'), decision: 'denied' });
+      await auditLog.close();
+      const stored = (await store.listEvents('', 10)).map(({ details }) =>
+        [details['method'], ...(details['decision'] === 'denied' ? ['denied'] : [])].join(' '),
+      );
+      expect(stored).toEqual(expected);
+      await store.close();
+    },
+  );
 
   it('the audit log writes by itself a moment later', async () => {
     const store = await openStore(':memory:');

@@ -41,6 +41,9 @@ export interface HandlingServices {
   readonly respondError: (request: GatewayRequest, error: unknown, id: string | null) => CallDecision | null;
 }
 
+/** Messages of one batch. */
+const MAX_RECORDED = 100;
+
 const METHODS: readonly (string | undefined)[] = ['POST', 'GET', 'DELETE'];
 
 /** Never throws. */
@@ -163,7 +166,10 @@ class Handling {
 
   readonly #fail = (error: unknown): void => {
     const decision = this.#respondError(error);
-    this.#record({ outcome: 'refused', backendMs: 0, responseBytes: 0 }, decision ?? 'invalid');
+    const end = { backendMs: 0, responseBytes: 0 };
+    // A request that could not be served was not refused.
+    if (this.#request.outgoing.statusCode >= 500) this.#record({ outcome: 'unavailable', ...end });
+    else this.#record({ outcome: 'refused', ...end }, decision ?? 'invalid');
   };
 
   #message(): ScannedMessage | null {
@@ -177,19 +183,26 @@ class Handling {
     if (this.#isRecorded) return;
     this.#isRecorded = true;
     const { outgoing, incoming } = this.#request;
-    const message = this.#message();
-    const range = message?.arguments ?? null;
-    this.#services.audit.record({
+    const common = {
       request: this.#request,
-      method: message?.method ?? incoming.method ?? '',
-      target: message?.tool ?? message?.prompt ?? message?.resource ?? null,
       decision,
       outcome,
       status: outgoing.headersSent ? outgoing.statusCode : null,
       backendMs,
       requestBytes: this.#body?.length ?? 0,
       responseBytes,
-      arguments: range === null ? null : (this.#body?.subarray(range.start, range.end) ?? null),
-    });
+    };
+    const { audit } = this.#services;
+    for (const { method, tool, prompt, resource, arguments: range } of this.#recordedMessages()) {
+      const target = tool ?? prompt ?? resource;
+      const bytes = range === null ? null : (this.#body?.subarray(range.start, range.end) ?? null);
+      audit.record({ ...common, method, target, arguments: bytes });
+    }
+    if (this.#message() === null)
+      audit.record({ ...common, method: incoming.method ?? '', target: null, arguments: null });
   };
+
+  #recordedMessages(): readonly ScannedMessage[] {
+    return this.#scanned?.messages.slice(0, MAX_RECORDED) ?? [];
+  }
 }

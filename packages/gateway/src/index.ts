@@ -1,4 +1,5 @@
 /** The gateway: authorization in front of MCP servers that have none. */
+export { createCallAudit } from './audit/call-audit.ts';
 export {
   type CallAudit,
   type CallDecision,

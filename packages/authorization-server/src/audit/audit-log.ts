@@ -39,9 +39,16 @@ const MAX_TEXT_LENGTH = 300;
 /** Events that change nothing: streamed and counted, but not stored. */
 const NOT_STORED: readonly AuthorizationEvent['type'][] = ['metadata.read'];
 
-/** An ordinary refresh. The first that belongs to an authorization transaction completes it, and is always stored. */
-function isRoutine({ type, transactionId }: AuthorizationEvent): boolean {
-  return type === 'refresh_token.rotated' && transactionId === undefined;
+/** What calls something through the gateway. */
+const CALLS: readonly string[] = ['tools/call', 'resources/read', 'prompts/get'];
+
+/**
+ * An ordinary refresh: the first that belongs to an authorization transaction completes it, and is always stored. And what clients
+ * do around their calls, such as listing tools.
+ */
+function isRoutine(event: AuthorizationEvent): boolean {
+  if (event.type === 'call.finished') return event.decision === 'allowed' && !CALLS.includes(event.method);
+  return event.type === 'refresh_token.rotated' && event.transactionId === undefined;
 }
 
 /**
@@ -59,6 +66,7 @@ export function createAuditLog(
 ): AuditLog {
   const allowed = createTokenBuckets(WRITTEN, clock);
   let queue: AuditEventRecord[] = [];
+  let calls: AuditEventRecord[] = [];
   let dropped = 0;
   let isScheduled = false;
   let pending: Promise<boolean> | null = null;
@@ -66,12 +74,17 @@ export function createAuditLog(
 
   function recordEvent(event: AuthorizationEvent): void {
     if (isClosed || !shouldStore(event)) return;
-    queue.push(describe(RATE_LIMITED.has(event.type) ? shorten(event) : event, clock(), retention));
-    if (queue.length > MAX_QUEUED) {
-      queue.shift();
-      dropped += 1;
-    }
+    // Calls wait by themselves, so that no flood of them displaces another event.
+    if (event.type === 'call.finished') enqueue(calls, event);
+    else enqueue(queue, RATE_LIMITED.has(event.type) ? shorten(event) : event);
     writeSoon();
+  }
+
+  function enqueue(waiting: AuditEventRecord[], event: AuthorizationEvent): void {
+    waiting.push(describe(event, clock(), retention));
+    if (waiting.length <= MAX_QUEUED) return;
+    waiting.shift();
+    dropped += 1;
   }
 
   function shouldStore(event: AuthorizationEvent): boolean {
@@ -105,8 +118,8 @@ export function createAuditLog(
     pending ??= writeBatch().then((isWritten) => {
       pending = null;
       if (!isWritten) writeLater();
-      else if (queue.length >= BATCH) writeNow();
-      else if (queue.length > 0) writeSoon();
+      else if (queue.length + calls.length >= BATCH) writeNow();
+      else if (queue.length + calls.length > 0) writeSoon();
       return isWritten;
     });
     return pending;
@@ -114,6 +127,7 @@ export function createAuditLog(
 
   async function writeBatch(): Promise<boolean> {
     const batch = queue.slice(0, BATCH);
+    batch.push(...calls.slice(0, BATCH - batch.length));
     if (dropped > 0) batch.push(describe({ type: 'audit.dropped', count: dropped }, clock(), retention));
     const reported = dropped;
     try {
@@ -122,6 +136,7 @@ export function createAuditLog(
       if (reported > 0) report({ type: 'audit.dropped', count: reported });
       const written = new Set(batch);
       queue = queue.filter((event) => !written.has(event));
+      calls = calls.filter((event) => !written.has(event));
       return true;
     } catch {
       return false;
@@ -133,7 +148,7 @@ export function createAuditLog(
     async close() {
       isClosed = true;
       await pending;
-      while (queue.length > 0 && (await write()));
+      while (queue.length + calls.length > 0 && (await write()));
     },
   };
 }

@@ -9,7 +9,10 @@ export interface MetadataDiscovery {
   readonly before: number;
 }
 
-/** Which events are stored: `summary` leaves out ordinary refreshes, whose number and last use their grant keeps anyway. */
+/**
+ * Which events are stored: `summary` leaves out ordinary refreshes, whose number and last use their grant keeps anyway, and requests
+ * through the gateway that neither call anything nor were refused.
+ */
 export type AuditLevel = 'summary' | 'full';
 
 /** What explains a rejected request to the operator, beside its reason. It may come from an unauthenticated request. */
@@ -147,6 +150,36 @@ export type AuthorizationEvent = EventContext &
     | { readonly type: 'token.revoked' }
     | { readonly type: 'key.created' | 'key.rotated' | 'key.removed'; readonly keyId: string }
     | { readonly type: 'key.reencrypted' | 'audit.dropped'; readonly count: number }
+    /** A call through the gateway, or a request there that was refused. */
+    | {
+        readonly type: 'call.finished';
+        /** The server's path. */
+        readonly server: string;
+        readonly method: string;
+        readonly tool?: string;
+        /** Prompt, or URI of a resource. */
+        readonly target?: string;
+        readonly decision: 'allowed' | 'denied' | 'insufficient_scope' | 'limited' | 'invalid' | 'unapproved';
+        readonly outcome:
+          | 'answered'
+          | 'error'
+          | 'refused'
+          | 'connection_required'
+          | 'unavailable'
+          | 'timeout'
+          | 'cancelled';
+        /** HTTP status of the response. */
+        readonly status?: number;
+        /** Milliseconds; `backendDuration` of these were spent waiting for the backend. */
+        readonly duration: number;
+        readonly backendDuration: number;
+        readonly requestBytes: number;
+        readonly responseBytes: number;
+        /** SHA-256, base64url. */
+        readonly argumentsHash?: string;
+        /** Redacted JSON, if the server's options keep it. */
+        readonly arguments?: string;
+      }
     | { readonly type: 'key_ring.refresh_failed'; readonly reason: string }
     | {
         readonly type: 'request.rejected';

@@ -20,13 +20,14 @@ export async function createGatewayOf(
     [...authorizationServer.routes.map(({ path }) => path), ...SERVICE_PATHS],
     prepared.application?.path ?? null,
   );
-  const { createGateway } = await import('@portcullis/gateway');
+  const { createCallAudit, createGateway } = await import('@portcullis/gateway');
   return createGateway({
     servers,
     guard: createGuard(guardResourcesOf(servers)),
     masterKey,
     previousMasterKeys,
     events: log,
+    audit: createCallAudit(authorizationServer.record),
     headers: issuer.startsWith('https:') ? HTTPS_SECURITY_HEADERS : SECURITY_HEADERS,
   });
 }

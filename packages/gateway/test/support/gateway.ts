@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { createOptionReport, readOption } from '@portcullis/authorization-server/options';
 import { OAuthError } from '@portcullis/protocol';
 import { createGuard, type TokenVerifier } from '@portcullis/resource-server';
-import { createGateway, type Gateway, type GatewayEvent } from '../../src/index.ts';
+import { type CallRecord, createGateway, type Gateway, type GatewayEvent } from '../../src/index.ts';
 import {
   defineServers,
   type GatewayServer,
@@ -46,6 +46,8 @@ export interface TestGateway {
   readonly origin: string;
   readonly gateway: Gateway;
   readonly events: readonly GatewayEvent[];
+  /** What the audit log receives. */
+  readonly calls: readonly CallRecord[];
   /** Sends a request to `/mcp` as a user, who may be `alice_client`. */
   send(user: string | null, init?: SendOptions): Promise<Response>;
   close(): Promise<void>;
@@ -84,12 +86,15 @@ export async function startGateway(
   const origin = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
   const servers = defineTestServers(written, publicUrl ?? origin);
   const events: GatewayEvent[] = [];
+  const calls: CallRecord[] = [];
+  const audit = { record: (call: CallRecord) => void calls.push(call) };
   const guard = createGuard({ resources: guardResourcesOf(servers), verifier, events: () => {} });
-  const gateway = createGateway({ servers, guard, masterKey, events: (event) => events.push(event) });
+  const gateway = createGateway({ servers, guard, masterKey, events: (event) => events.push(event), audit });
   return {
     origin,
     gateway,
     events,
+    calls,
     send: (user, { method = 'POST', path = '/mcp', headers = {}, message, signal } = {}) =>
       fetch(`${origin}${path}`, {
         method,

@@ -2,6 +2,7 @@
 import { pathOf } from '@portcullis/http';
 import type { HttpHandler } from '@portcullis/http/node';
 import type { LogEvent } from '../log.ts';
+import { createCallMetrics } from './call-metrics.ts';
 import type { DatabaseMetrics } from './database-metrics.ts';
 import { createDurations, type Durations } from './durations.ts';
 import { createProcessMetrics } from './process-metrics.ts';
@@ -42,6 +43,7 @@ export function createMetrics(
 ): Metrics {
   const events: Series = new Map();
   const statistics: StatisticsByPath = new Map();
+  const calls = createCallMetrics();
   const exposeProcess = createProcessMetrics();
   let droppedEvents = 0;
   let inFlight = 0;
@@ -55,7 +57,9 @@ export function createMetrics(
   };
 
   return {
-    count({ type, error, endpoint, count }) {
+    count(event) {
+      const { type, error, endpoint, count } = event;
+      if (type === 'call.finished') calls.count(event);
       if (type === 'audit.dropped') droppedEvents += Number(count);
       // Most events have only a type, so no new string is built.
       const name = error === undefined && endpoint === undefined ? type : `${type}\n${error}\n${endpoint}`;
@@ -117,6 +121,7 @@ export function createMetrics(
           'Events missing in the audit log of the database.',
           droppedEvents,
         ),
+        ...calls.expose(),
         ...database.expose(),
         ...exposeProcess(),
         '',

@@ -1,0 +1,93 @@
+/** Turns calls into audit events, behind the requests: a bounded queue that is emptied when the event loop has its turn. */
+import { hash } from 'node:crypto';
+import type { AuthorizationEvent, EventSink } from '@portcullis/authorization-server';
+import type { CallAudit, CallRecord } from './call-record.ts';
+import { keptArguments } from './redact.ts';
+
+/** Calls that wait. */
+const MAX_QUEUED = 10_000;
+
+/** Calls that become events at once, so that requests get their turn in between. */
+const BATCH = 100;
+
+/** Texts come from the client. */
+const MAX_TEXT_LENGTH = 300;
+
+/** @param emit must not throw */
+export function createCallAudit(emit: EventSink): CallAudit {
+  let queue: AuthorizationEvent[] = [];
+  let dropped = 0;
+  let isScheduled = false;
+
+  function schedule(): void {
+    if (isScheduled) return;
+    isScheduled = true;
+    setImmediate(emitBatch);
+  }
+
+  function emitBatch(): void {
+    isScheduled = false;
+    const batch = queue.slice(0, BATCH);
+    queue = queue.slice(BATCH);
+    for (const event of batch) emit(event);
+    if (dropped > 0) emit({ type: 'audit.dropped', count: dropped });
+    dropped = 0;
+    if (queue.length > 0) schedule();
+  }
+
+  return {
+    record(call) {
+      if (queue.length >= MAX_QUEUED) dropped += 1;
+      else queue.push(toEvent(call));
+      schedule();
+    },
+  };
+}
+
+/** Neither the request nor its body is kept. */
+function toEvent(call: CallRecord): AuthorizationEvent {
+  const { server, principal, startedAt } = call.request;
+  const { subject, clientId, grantId } = principal;
+  const { decision, outcome, status, requestBytes, responseBytes } = call;
+  return {
+    type: 'call.finished',
+    clientId,
+    ...(subject !== clientId && { accountId: subject }),
+    ...(grantId !== null && { grantId }),
+    resource: server.resource,
+    server: server.path,
+    method: shorten(call.method),
+    ...targetOf(call),
+    decision,
+    outcome,
+    ...(status !== null && { status }),
+    duration: milliseconds(performance.now() - startedAt),
+    backendDuration: milliseconds(call.backendMs),
+    requestBytes,
+    responseBytes,
+    ...argumentsOf(call),
+  };
+}
+
+function targetOf({ method, target }: CallRecord): { readonly tool: string } | { readonly target?: string } {
+  if (target === null) return {};
+  return method === 'tools/call' ? { tool: shorten(target) } : { target: shorten(target) };
+}
+
+function argumentsOf({ arguments: bytes, request: { server } }: CallRecord): {
+  readonly argumentsHash?: string;
+  readonly arguments?: string;
+} {
+  if (bytes === null) return {};
+  const kept = server.audit === null ? null : keptArguments(bytes, server.audit);
+  return { argumentsHash: hash('sha256', bytes, 'base64url'), ...(kept !== null && { arguments: kept }) };
+}
+
+function shorten(text: string): string {
+  return text.length > MAX_TEXT_LENGTH ? `${text.slice(0, MAX_TEXT_LENGTH)}…` : text;
+}
+
+/** Hundredths are kept. */
+function milliseconds(duration: number): number {
+  return Math.round(duration * 100) / 100;
+}

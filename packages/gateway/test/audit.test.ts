@@ -1,0 +1,166 @@
+/** The audit of calls: what is recorded of each request, and that recording disturbs none. */
+import type { AuthorizationEvent } from '@portcullis/authorization-server';
+import type { Principal } from '@portcullis/resource-server';
+import { afterEach, describe, expect, it } from 'vitest';
+import { keptArguments } from '../src/audit/redact.ts';
+import { type CallRecord, createCallAudit, type GatewayServer } from '../src/index.ts';
+import { answerAll, startBackend, type TestBackend } from './support/backend.ts';
+import { startGateway, type TestGateway } from './support/gateway.ts';
+
+const open: { close(): Promise<void> }[] = [];
+afterEach(async () => {
+  for (const one of open.splice(0).reverse()) await one.close();
+});
+
+async function behind(
+  respond: Parameters<typeof startBackend>[0],
+): Promise<{ readonly backend: TestBackend; readonly gateway: TestGateway }> {
+  const backend = await startBackend(respond);
+  const gateway = await startGateway([{ path: '/mcp', name: 'Files', backend: { url: backend.url } }]);
+  open.push(backend, gateway);
+  return { backend, gateway };
+}
+
+describe('a request through the gateway', () => {
+  it('is recorded once, with user, client, server, sizes, durations and outcome', async () => {
+    const { gateway } = await behind(answerAll);
+    await (await gateway.send('alice')).text();
+    await expect.poll(() => gateway.calls.length).toBe(1);
+    const [call] = gateway.calls;
+    expect(call).toMatchObject({
+      request: { server: { path: '/mcp' }, principal: { subject: 'alice', clientId: 'inspector' } },
+      decision: 'allowed',
+      outcome: 'answered',
+      status: 200,
+      requestBytes: 40,
+    });
+    expect(call?.responseBytes).toBeGreaterThan(30);
+    expect(call?.backendMs).toBeGreaterThan(0);
+  });
+
+  it('that is refused is recorded as such, without time at the backend', async () => {
+    const { backend, gateway } = await behind(answerAll);
+    await gateway.send('alice', { headers: { 'mcp-session-id': 'guessed' } });
+    await expect.poll(() => gateway.calls.length).toBe(1);
+    expect(gateway.calls).toMatchObject([
+      { decision: 'invalid', outcome: 'refused', status: 404, backendMs: 0 },
+    ]);
+    expect(backend.received).toEqual([]);
+  });
+
+  it('whose backend does not answer is recorded as unavailable', async () => {
+    const { backend, gateway } = await behind(answerAll);
+    await backend.close();
+    await gateway.send('alice');
+    await expect.poll(() => gateway.calls.length).toBe(1);
+    expect(gateway.calls).toMatchObject([{ decision: 'allowed', outcome: 'unavailable', status: 503 }]);
+  });
+
+  it('that its client gives up is recorded as cancelled', async () => {
+    const { backend, gateway } = await behind(() => {});
+    const stop = new AbortController();
+    const sent = gateway.send('alice', { signal: stop.signal }).catch(() => null);
+    await expect.poll(() => backend.received.length).toBe(1);
+    stop.abort();
+    await sent;
+    await expect.poll(() => gateway.calls.length).toBe(1);
+    expect(gateway.calls).toMatchObject([{ outcome: 'cancelled', status: null }]);
+  });
+});
+
+const principal = { subject: 'alice', clientId: 'inspector', grantId: 'grant_1' } as Principal;
+
+/** A call whose body has been read. */
+function callWith(given: string, audit: GatewayServer['audit']): CallRecord {
+  const server = { path: '/mcp', resource: 'https://mcp.example/mcp', audit } as GatewayServer;
+  return {
+    request: { server, principal, startedAt: performance.now() },
+    method: 'tools/call',
+    target: 'send',
+    decision: 'allowed',
+    outcome: 'answered',
+    status: 200,
+    backendMs: 1,
+    requestBytes: given.length,
+    responseBytes: 1,
+    arguments: Buffer.from(given),
+  };
+}
+
+/** The event of a call. */
+async function eventOf(given: string, audit: GatewayServer['audit']): Promise<Record<string, unknown>> {
+  return new Promise((resolve) =>
+    createCallAudit((event) => resolve({ ...event })).record(callWith(given, audit)),
+  );
+}
+
+describe('the arguments of a call', () => {
+  it('are represented by their hash only, equal for equal arguments', async () => {
+    const one = await eventOf('{"to":"bob"}', null);
+    const same = await eventOf('{"to":"bob"}', null);
+    const other = await eventOf('{"to":"eve"}', null);
+    expect(one).toMatchObject({ tool: 'send', accountId: 'alice' });
+    expect(one).not.toHaveProperty('arguments');
+    // printf '{"to":"bob"}' | openssl dgst -sha256 -binary | basenc --base64url
+    expect(one['argumentsHash']).toBe('e2YmTZpbPoZOq8_NqMnP4PrzpJ8aWL5a78tB2xPgHZY');
+    expect(same['argumentsHash']).toBe(one['argumentsHash']);
+    expect(other['argumentsHash']).not.toBe(one['argumentsHash']);
+    expect(JSON.stringify(one)).not.toContain('bob');
+  });
+
+  it('are kept where the server says so, without the values at its paths', async () => {
+    const call = await eventOf('{"to":"bob","login":{"password":"hunter2","user":"b"}}', {
+      redact: ['login.password'],
+    });
+    expect(JSON.parse(String(call['arguments']))).toEqual({
+      to: 'bob',
+      login: { password: '[redacted]', user: 'b' },
+    });
+  });
+
+  it.each([
+    ['a member', '{"a":1}', ['a'], { a: '[redacted]' }],
+    [
+      'a member of each element',
+      '{"a":[{"k":1},{"k":2}]}',
+      ['a.k'],
+      { a: [{ k: '[redacted]' }, { k: '[redacted]' }] },
+    ],
+    ['one element', '{"a":[1,2]}', ['a.1'], { a: [1, '[redacted]'] }],
+    ['any member', '{"a":{"x":1,"y":2}}', ['a.*'], { a: { x: '[redacted]', y: '[redacted]' } }],
+    ['a member that is missing', '{"a":1}', ['b', 'a.c'], { a: 1 }],
+    ['a whole object', '{"a":{"x":1}}', ['a'], { a: '[redacted]' }],
+  ])('are redacted at %s', (_name, given, redact, expected) => {
+    expect(JSON.parse(keptArguments(Buffer.from(given), { redact }) ?? '')).toEqual(expected);
+  });
+
+  it('are not kept when they are large or no JSON', () => {
+    const long = JSON.stringify({ text: 'x'.repeat(5000) });
+    expect(keptArguments(Buffer.from(long), { redact: [] })).toBeNull();
+    expect(keptArguments(Buffer.from('{'), { redact: [] })).toBeNull();
+  });
+});
+
+describe('the queue of calls', () => {
+  it('becomes events after the request, with nothing that is unknown', async () => {
+    const events: AuthorizationEvent[] = [];
+    const audit = createCallAudit((event) => void events.push(event));
+    audit.record(callWith('{}', null));
+    expect(events).toEqual([]);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(events).toMatchObject([
+      { type: 'call.finished', clientId: 'inspector', accountId: 'alice', grantId: 'grant_1', tool: 'send' },
+    ]);
+    expect(Object.values(events[0] ?? {})).not.toContain(null);
+  });
+
+  it('is bounded: what is dropped is counted', async () => {
+    const events: AuthorizationEvent[] = [];
+    const audit = createCallAudit((event) => void events.push(event));
+    for (let count = 0; count < 10_005; count += 1) audit.record(callWith('{}', null));
+    await expect.poll(() => events.length).toBe(10_001);
+    expect(events.filter(({ type }) => type === 'audit.dropped')).toEqual([
+      { type: 'audit.dropped', count: 5 },
+    ]);
+  });
+});
