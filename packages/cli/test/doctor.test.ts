@@ -486,6 +486,14 @@ describe('with a scripted server', () => {
     expect(report.findings).toMatchObject([{ temporary: true, owner: 'server', requirement: null }]);
   });
 
+  it('doctor does not call a server out of order that does not implement POST', async () => {
+    const world = await createWorld();
+    world.server.on('/mcp', { status: 501 });
+    const report = await look(world);
+    expect(report.findings.filter(({ temporary }) => temporary)).toEqual([]);
+    expect(report.findings.map(({ message }) => message).join()).not.toContain('out of order');
+  });
+
   it('doctor prints each error before its requirement, and all before its steps and decisions', async () => {
     const world = await createWorld({ metadata: { issuer: 'https://elsewhere.example' } });
     const text = textOf(await look(world));

@@ -59,13 +59,13 @@ describe('portcullis events', () => {
         folder: tmpdir(),
       });
     expect(await here('--flow', 'flow_unknown')).toEqual({
-      code: 0,
+      code: 1,
       output: '',
       errors:
         'portcullis: no event has the transactionId flow_unknown, or it has been deleted by retention: try --last or --reference\n',
     });
     expect(await here('--reference', 'zzzzzzzz')).toEqual({
-      code: 0,
+      code: 1,
       output: '',
       errors: 'portcullis: no event has the reference ZZZZ-ZZZZ, or it has been deleted by retention\n',
     });

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AuditEventRecord, AuthorizationStore } from '@portcullis/authorization-server/store';
 import { type Command, InvalidArgumentError } from 'commander';
+import { CommandFailure, exitCodes } from '../client/exit-codes.ts';
 import type { ProcessContext } from '../process-context.ts';
 import { createLog, type LogEvent } from '../server/log.ts';
 import { openBesideServers } from '../server/storage.ts';
@@ -62,7 +63,9 @@ async function show(flags: Flags, processContext: ProcessContext): Promise<void>
   try {
     const past = await findPast(store, flags);
     for (const event of past) print(event);
-    if (past.length === 0) for (const line of explainEmpty(flags)) complain(line);
+    const explanation = past.length === 0 ? explainEmpty(flags) : [];
+    for (const line of explanation) complain(line);
+    if (explanation.length > 0 && !flags.follow) throw new CommandFailure(exitCodes.usage);
     if (flags.follow) await follow(store, past, (event) => isWanted(event, flags) && print(event));
   } finally {
     await store.close();

@@ -31,7 +31,8 @@ export async function findObstacle(
 ): Promise<Obstacle | null> {
   const { status } = exchange;
   if (status === null || status === 403) return null;
-  if (status >= 500 || status === 429) return outOfOrder(status);
+  // A server that does not implement POST is another kind of server.
+  if ((status >= 500 && status !== 501) || status === 429) return outOfOrder(status);
   const resources = await findResources(context);
   if (resources.some((resource) => coversResource(resource, context.server))) return null;
   if (speaksMcp(exchange)) return openServer();

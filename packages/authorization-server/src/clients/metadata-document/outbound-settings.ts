@@ -69,7 +69,11 @@ export const outboundSchema: () => z.ZodType<OutboundSettings> = lazy(() =>
       { defaultText: '`HTTPS_PROXY`, or none' },
     ),
     noProxy: optional(
-      list(text('a host such as `idp.internal`, or `*`')),
+      list(
+        text(
+          'a host such as `idp.internal`, an address, a block such as `10.0.0.0/8`, each also with a port, or `*`',
+        ),
+      ),
       'hosts that are reached without the proxy, with their subdomains',
       { defaultText: '`NO_PROXY`, or none' },
     ),
