@@ -45,6 +45,23 @@ it('[X-DPOP-1 X-DPOP-4] obtains DPoP-bound tokens from oidc-provider with its no
   });
 });
 
+it('pushes its authorization request to oidc-provider, which requires it, bound to its DPoP key', async () => {
+  const opened: URL[] = [];
+  const { serverUrl } = await openStage({
+    dPoP: { enabled: true, nonceSecret: Buffer.alloc(32, 1), requireNonce: () => true },
+    pushedAuthorizationRequests: { enabled: true, requirePushedAuthorizationRequests: true },
+  });
+  const watched: NodeClientOptions['browser'] = {
+    open: (url) => {
+      opened.push(new URL(url));
+      return browser.open(url);
+    },
+  };
+  const client = createNodeClient({ serverUrl, browser: watched });
+  expect(await (await client.fetch(serverUrl)).json()).toMatchObject({ scheme: 'DPoP' });
+  expect([...(opened[0]?.searchParams.keys() ?? [])].toSorted()).toEqual(['client_id', 'request_uri']);
+});
+
 it('[X-CC-8 X-CC-13] obtains a token from oidc-provider with a secret that requires encoding', async () => {
   const clientSecret = 'a:b%c d+e';
   const { serverUrl } = await openStage(

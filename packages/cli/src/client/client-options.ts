@@ -139,8 +139,8 @@ function browserOptions(
   }
   return {
     browser: {
-      open: async (url) =>
-        terminal.tell(`Open this URL in any browser:\n${url}${hint()}\n${pasteInstructions(url)}`),
+      open: async (url, redirectUri = '') =>
+        terminal.tell(`Open this URL in any browser:\n${url}${hint()}\n${pasteInstructions(redirectUri)}`),
     },
     receiver: createPasteReceiver({
       read: () => terminal.ask('Paste the URL that the browser was redirected to: '),
@@ -151,10 +151,9 @@ function browserOptions(
 }
 
 /** With --no-browser nothing listens at the redirect URI, and the browser reports an error. */
-function pasteInstructions(url: string): string {
-  const redirectUri = cleanLine(new URL(url).searchParams.get('redirect_uri') ?? '');
+function pasteInstructions(redirectUri: string): string {
   return (
-    `After the sign-in, the browser shows an error because ${redirectUri} cannot be reached. This is expected.\n` +
+    `After the sign-in, the browser shows an error because ${cleanLine(redirectUri)} cannot be reached. This is expected.\n` +
     'Copy the whole URL from the address bar (it contains code= and state=) and paste it here.'
   );
 }

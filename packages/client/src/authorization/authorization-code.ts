@@ -7,6 +7,7 @@ import type { PrivateEcJwk } from '../signing-key.ts';
 import type { PendingAuthorization, Registration, Tokens } from '../storage/credentials.ts';
 import type { TokenEndpointContext } from '../token-endpoint/endpoint-request.ts';
 import { requestTokens } from '../token-endpoint/token-request.ts';
+import { pushRequest } from './pushed-request.ts';
 import type { ReceivedRedirect } from './receiver.ts';
 import { authorizationRequest, requirePkceSupport } from './request.ts';
 import {
@@ -77,7 +78,7 @@ export function createCodeGrant(
         const { promise: browserOpened, resolve: reportOpened } = Promise.withResolvers<void>();
         const redirect = listener.waitForRedirect(state, browserOpened);
         redirect.catch(() => undefined);
-        await browser.open(url);
+        await browser.open(url, listener.redirectUri);
         reportOpened();
         return await completeAndRespond(await redirect);
       } finally {
@@ -113,8 +114,9 @@ export function createCodeGrant(
       now: clock(),
       random,
     });
+    const opened = await pushRequest(context, url, { discovery, registration, dpopKey });
     await store.savePending(pending);
-    return { url, state: pending.state };
+    return { url: opened, state: pending.state };
   }
 
   /** The user sees the outcome only after the tokens were issued. */

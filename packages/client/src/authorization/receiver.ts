@@ -2,8 +2,11 @@
 
 /** Opens the user's browser. It must never ask for a password itself. */
 export interface Browser {
-  /** @param url an https URL, or http on a loopback address; never anything else. */
-  open(url: string): Promise<void>;
+  /**
+   * @param url an https URL, or http on a loopback address; never anything else.
+   * @param redirectUri where the browser ends, which a pushed request does not show
+   */
+  open(url: string, redirectUri?: string): Promise<void>;
 }
 
 /** What the user sees after the redirect. */

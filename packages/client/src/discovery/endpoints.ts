@@ -5,6 +5,7 @@ import { ClientError, sanitizeText } from '../errors.ts';
 /** Endpoints that receive codes, secrets, tokens or registrations. */
 const SECRET_ENDPOINTS = [
   'authorization_endpoint',
+  'pushed_authorization_request_endpoint',
   'token_endpoint',
   'registration_endpoint',
   'revocation_endpoint',

@@ -1,0 +1,61 @@
+/** Pushed authorization requests (RFC 9126): the request is sent to the server, and the browser gets a reference to it. */
+import type { DiscoveryResult } from '../discovery/discovery-result.ts';
+import { ClientError } from '../errors.ts';
+import type { PrivateEcJwk } from '../signing-key.ts';
+import type { Registration } from '../storage/credentials.ts';
+import { requestJson, type TokenEndpointContext } from '../token-endpoint/endpoint-request.ts';
+
+/** What is pushed. */
+interface PushInput {
+  readonly discovery: DiscoveryResult;
+  readonly registration: Registration;
+  readonly dpopKey: PrivateEcJwk | null;
+}
+
+/**
+ * Pushes the request of a URL where the server offers it, bound to the DPoP key.
+ * @returns the URL to open in its place; the same URL where the server offers nothing or its endpoint does not work
+ * @throws ClientError `token_refused` with the OAuth error code when the server rejects the request, or a temporary error
+ * @see RFC 9126 §2 and §4, RFC 9449 §10.1
+ */
+export async function pushRequest(
+  context: TokenEndpointContext,
+  url: string,
+  { discovery: { metadata, issuer }, registration, dpopKey }: PushInput,
+): Promise<string> {
+  const endpoint = metadata.pushed_authorization_request_endpoint;
+  if (endpoint === undefined) return url;
+  const form = new URLSearchParams(new URL(url).search);
+  try {
+    const json = await requestJson(context, { endpoint, issuer, registration, form, dpopKey });
+    return referenceUrl(url, readRequestUri(json));
+  } catch (error) {
+    const isRejected = !(error instanceof ClientError) || error.oauthError !== undefined || error.temporary;
+    if (isRejected || metadata.require_pushed_authorization_requests === true) throw error;
+    return url;
+  }
+}
+
+function readRequestUri(json: unknown): string {
+  const uri = (json as { readonly request_uri?: unknown } | null)?.request_uri;
+  if (typeof uri === 'string' && uri !== '') return uri;
+  throw new ClientError(
+    'metadata_invalid',
+    'The pushed authorization request endpoint returned no request_uri.',
+  );
+}
+
+/** Query parameters of the endpoint itself are kept. */
+function referenceUrl(url: string, requestUri: string): string {
+  const reference = new URL(url);
+  const clientId = reference.searchParams.get('client_id') ?? '';
+  for (const name of PUSHED) reference.searchParams.delete(name);
+  reference.searchParams.set('client_id', clientId);
+  reference.searchParams.set('request_uri', requestUri);
+  return reference.href;
+}
+
+const PUSHED = [
+  'response_type', 'redirect_uri', 'code_challenge', 'code_challenge_method', 'state', 'scope', 'resource', 'prompt',
+  'acr_values', 'max_age', 'dpop_jkt',
+]; // biome-ignore format: one list
