@@ -35,6 +35,8 @@ export interface GatewayOptions {
   /** Credentials towards the backends; none by default. */
   readonly credentials?: CredentialSource;
   readonly audit?: CallAudit;
+  /** The gateway before a change of its servers: what serves those that have not changed is taken from it. */
+  readonly previous?: Gateway | null;
   /** Headers of every response. */
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -52,6 +54,8 @@ export interface Gateway {
   /** Handles a request on node:http; never throws. */
   handle(incoming: IncomingMessage, outgoing: ServerResponse): void;
   health(): readonly ServerHealth[];
+  /** Gives what serves these servers to the next gateway; the rest ends when its requests have. */
+  release(unchanged: readonly GatewayServer[]): ReadonlyMap<string, ServedServer>;
   close(): Promise<void>;
 }
 
@@ -65,7 +69,9 @@ const withoutCredentials: CredentialSource = {
 export function createGateway(options: GatewayOptions): Gateway {
   const { servers, guard, audit = noAudit, credentials = withoutCredentials } = options;
   const commonHeaders = Object.entries(options.headers ?? {}).flat();
-  const served = new Map(serveAll(options, commonHeaders).map((one) => [one.server.resource, one]));
+  const kept = options.previous?.release(servers) ?? new Map();
+  const served = new Map(serveAll(options, commonHeaders, kept).map((one) => [one.server.resource, one]));
+  let isReleased = false;
   const respondError = createErrorResponder(guard, commonHeaders);
   const services: HandlingServices = { credentials, audit, respondError };
   const watch = nodeStreamWatcher(guard);
@@ -98,16 +104,31 @@ export function createGateway(options: GatewayOptions): Gateway {
       else decision.then((later) => proceed(later, incoming, outgoing));
     },
     health: () => [...served.values()].flatMap(healthOf),
-    close: async () => void (await Promise.all([...served.values()].map(({ path }) => path.close()))),
+    release(unchanged) {
+      isReleased = true;
+      const texts = new Set(unchanged.map((server) => JSON.stringify(server)));
+      const isKept = ({ server }: ServedServer) => texts.has(JSON.stringify(server));
+      for (const one of served.values()) if (!isKept(one)) void one.path.close();
+      return new Map([...served].filter(([, one]) => isKept(one)));
+    },
+    async close() {
+      if (!isReleased) await Promise.all([...served.values()].map(({ path }) => path.close()));
+    },
   };
 }
 
-function serveAll(options: GatewayOptions, commonHeaders: readonly string[]): readonly ServedServer[] {
+function serveAll(
+  options: GatewayOptions,
+  commonHeaders: readonly string[],
+  kept: ReadonlyMap<string, ServedServer>,
+): readonly ServedServer[] {
   const { servers, events, credentials = withoutCredentials } = options;
   const sealer = createSealer(options.masterKey, options.previousMasterKeys);
   const onHealth = createHealthEvents(events);
   return servers.flatMap((server) => {
     const { backend, limits } = server;
+    const known = kept.get(server.resource);
+    if (known !== undefined) return [known];
     if (backend?.kind !== 'http') return [];
     const path = createPassThrough(server, backend, { sealer, credentials, commonHeaders, onHealth });
     const rate = limits.callsPerMinute === null ? null : createCallRate(limits.callsPerMinute);

@@ -16,6 +16,7 @@ import {
   type Guard,
   jwtVerifier,
   opaqueTokenVerifier,
+  type ResourceOptions,
   type SharedGuardOptions,
 } from '@portcullis/resource-server';
 import { protect } from '@portcullis/resource-server/fetch';
@@ -29,7 +30,7 @@ import { eventSink, type Log } from './log.ts';
 import { createMetrics, type Metrics } from './metrics/metrics.ts';
 import type { Parts } from './parts.ts';
 import type { PathHandler } from './path-handler.ts';
-import { serverOptions } from './prepare.ts';
+import { type Prepared, serverOptions } from './prepare.ts';
 import { type ProtectedServer, protectedServers, resourceOf } from './protected-servers.ts';
 import { createReadiness, type Readiness } from './readiness.ts';
 import { createServiceRoutes } from './service-routes.ts';
@@ -43,41 +44,103 @@ export interface Composition {
   readonly authorizationServer: AuthorizationServer;
   /** @see Readiness */
   readonly drain: Readiness['drain'];
+  /**
+   * Serves the servers of these settings from now on; what serves those that have not changed stays.
+   * @throws SettingsError; then nothing has changed
+   */
+  replaceServers(prepared: Prepared): Promise<void>;
   close(): Promise<void>;
+}
+
+/** What stays when servers are replaced. */
+interface Lasting {
+  readonly metrics: Metrics;
+  readonly readiness: Readiness;
+  readonly own: OwnServer | null;
+}
+
+/** What is composed anew for other servers. */
+interface Replaceable {
+  readonly handle: HttpHandler;
+  readonly gateway: Gateway | null;
+  readonly authorizationServer: AuthorizationServer;
 }
 
 /** @throws SettingsError naming the settings */
 export async function compose(given: Parts): Promise<Composition> {
-  const { settings, application } = given.prepared;
+  const { application } = given.prepared;
   const metrics = createMetrics(application?.path ?? null, given.droppedLines, given.databaseMetrics);
   const parts = { ...given, log: counted(given.log, metrics) };
-  const servers = protectedServers(given.prepared, given.issuer);
   const authorizationServer = await createServer(parts);
   const own = application === null ? null : await createOwn(application, parts, authorizationServer);
-  const gateway = await createGatewayOf(parts, authorizationServer, (resources) =>
-    createGuard({ resources, ...guardOptions(parts, authorizationServer) }),
-  );
-  const { metricsToken } = settings;
-  const readiness = createReadiness(parts.storage.store, parts.log);
-  const serviceRoutes = createServiceRoutes({
-    issuer: parts.issuer,
-    readiness,
-    server: authorizationServer,
-    servers,
-    metrics,
-    metricsToken,
-  });
+  const health = () => current.gateway?.health() ?? [];
+  const readiness = createReadiness(parts.storage.store, parts.log, health);
+  const lasting = { metrics, readiness, own };
+  let current = await composeServers(parts, lasting, authorizationServer, null);
+  const replaced = createReplaced();
   return {
-    handle: metrics.measure(route(authorizationServer, own, gateway, serviceRoutes)),
-    servers,
+    handle: metrics.measure((request, connection) => current.handle(request, connection)),
+    servers: protectedServers(given.prepared, given.issuer),
     documents: publishedDocuments(parts),
     authorizationServer,
     drain: readiness.drain,
+    async replaceServers(prepared) {
+      const next = { ...parts, prepared };
+      const server = await createServer(next);
+      const before = current;
+      try {
+        current = await composeServers(next, lasting, server, before.gateway);
+        replaced.add(before);
+      } catch (error) {
+        await server.close();
+        throw error;
+      }
+    },
     async close() {
       await own?.close();
-      await gateway?.close();
-      await authorizationServer.close();
+      await current.gateway?.close();
+      await replaced.close();
+      await current.authorizationServer.close();
     },
+  };
+}
+
+async function composeServers(
+  parts: Parts,
+  { metrics, readiness, own }: Lasting,
+  server: AuthorizationServer,
+  previous: Gateway | null,
+): Promise<Replaceable> {
+  const createGuardFor = (resources: readonly ResourceOptions[]) =>
+    createGuard({ resources, ...guardOptions(parts, server) });
+  const gateway = await createGatewayOf(parts, server, createGuardFor, previous);
+  const serviceRoutes = createServiceRoutes({
+    issuer: parts.issuer,
+    readiness,
+    server,
+    servers: protectedServers(parts.prepared, parts.issuer),
+    metrics,
+    metricsToken: parts.prepared.settings.metricsToken,
+  });
+  return { handle: route(server, own, gateway, serviceRoutes), gateway, authorizationServer: server };
+}
+
+/** Milliseconds for which an authorization server may finish its requests after it was replaced. */
+const GRACE = 30_000;
+
+/** Authorization servers that were replaced, until their requests have finished. */
+function createReplaced() {
+  const open = new Map<AuthorizationServer, NodeJS.Timeout>();
+  const close = async (server: AuthorizationServer) => {
+    clearTimeout(open.get(server));
+    open.delete(server);
+    await server.close();
+  };
+  return {
+    add({ authorizationServer: server }: Replaceable): void {
+      open.set(server, setTimeout(() => void close(server), GRACE).unref());
+    },
+    close: async () => void (await Promise.all([...open.keys()].map(close))),
   };
 }
 

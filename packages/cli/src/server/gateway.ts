@@ -7,14 +7,18 @@ import type { Guard, ResourceOptions } from '@portcullis/resource-server';
 import { SettingsError } from '../errors.ts';
 import type { Parts } from './parts.ts';
 
-/** @param createGuard of the resources of all servers */
+/**
+ * @param createGuard of the resources of all servers
+ * @param previous what serves unchanged servers is taken from it
+ */
 export async function createGatewayOf(
   { prepared, issuer, masterKey, previousMasterKeys, log }: Parts,
   authorizationServer: AuthorizationServer,
   createGuard: (resources: readonly ResourceOptions[]) => Guard,
+  previous: Gateway | null,
 ): Promise<Gateway | null> {
   const servers = prepared.serversAt(issuer);
-  if (servers.length === 0) return null;
+  if (servers.length === 0 && previous === null) return null;
   checkPaths(
     servers.map(({ path }) => path),
     [...authorizationServer.routes.map(({ path }) => path), ...SERVICE_PATHS],
@@ -24,6 +28,7 @@ export async function createGatewayOf(
   return createGateway({
     servers,
     guard: createGuard(guardResourcesOf(servers)),
+    previous,
     masterKey,
     previousMasterKeys,
     events: log,

@@ -1,5 +1,6 @@
 /** Whether this server should get requests: `/readyz`, and the draining phase before it stops. */
 import type { CoreStore } from '@portcullis/authorization-server/store';
+import type { ServerHealth } from '@portcullis/gateway';
 import { type HttpResponse, respondJson } from '@portcullis/http';
 import { reasonOf } from '../errors.ts';
 import type { Log } from './log.ts';
@@ -19,7 +20,12 @@ const WRITE_REUSED = 2_000;
 /** Milliseconds after the last probe in which another one is expected. */
 const PROBES_EXPECTED = 60_000;
 
-export function createReadiness(store: Pick<CoreStore, 'ping' | 'checkWritable'>, log: Log): Readiness {
+/** @param backends of the gateway, which are shown; none of them makes this server unready */
+export function createReadiness(
+  store: Pick<CoreStore, 'ping' | 'checkWritable'>,
+  log: Log,
+  backends: () => readonly ServerHealth[] = () => [],
+): Readiness {
   const checkWrite = createCached(() => store.checkWritable(Math.floor(Date.now() / 1000)));
   let failure: string | null = null;
   let isDraining = false;
@@ -48,7 +54,9 @@ export function createReadiness(store: Pick<CoreStore, 'ping' | 'checkWritable'>
       if (isDraining) return respondUnready('draining');
       const reason = await findFailure();
       note(reason);
-      return reason === null ? respondJson({ status: 'ok' }) : respondUnready('unavailable');
+      if (reason !== null) return respondUnready('unavailable');
+      const shown = backends().map(({ server, status }) => [server, status]);
+      return respondJson({ status: 'ok', ...(shown.length > 0 && { backends: Object.fromEntries(shown) }) });
     },
     async drain(milliseconds) {
       isDraining = true;

@@ -25,6 +25,9 @@ import { readCertificate, secure, watchCertificate } from './transport.ts';
 export interface Running {
   /** Is not ready for `milliseconds` but serves: load balancers notice. At once where none asks for readiness. */
   drain(milliseconds: number): Promise<void>;
+  /** @see Composition.replaceServers */
+  readonly replaceServers: Composition['replaceServers'];
+  readonly log: Log;
   /** Accepts no new connections, lets requests finish within `grace` milliseconds, and closes everything. */
   stop(grace: number): Promise<void>;
 }
@@ -126,6 +129,8 @@ export async function start(prepared: Prepared, processContext: ProcessContext):
   const everything = opened.move();
   return {
     drain: composition.drain,
+    replaceServers: composition.replaceServers,
+    log,
     async stop(grace) {
       await listener.close(grace);
       await everything.disposeAsync();

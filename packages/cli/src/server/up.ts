@@ -11,6 +11,7 @@ import {
   settingNames,
 } from '../settings/schema.ts';
 import { prepare } from './prepare.ts';
+import { watchConfiguration } from './reload.ts';
 import { start } from './start.ts';
 import { untilStopSignal } from './stop-signal.ts';
 
@@ -40,9 +41,11 @@ export async function up(flags: SettingFlags, processContext: ProcessContext): P
   const { environment, folder } = processContext;
   const prepared = await prepare({ flags, environment, folder });
   const running = await start(prepared, processContext);
+  const stopWatching = watchConfiguration({ flags, environment, folder }, prepared, running, processContext);
   const drain = prepared.settings.drain * 1000;
   // A user at a terminal need not wait: load balancers are behind supervisors, which send SIGTERM.
   if ((await stopSignal) === 'SIGTERM') await running.drain(drain);
+  stopWatching();
   await running.stop(Math.max(GRACE - drain, GRACE / 2));
   process.exit(0);
 }

@@ -1,5 +1,5 @@
 /** The configuration file: JSON, or a module that exports `config`. */
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type {
@@ -110,8 +110,24 @@ async function readJson(path: string): Promise<unknown> {
   }
 }
 
+/** Modules are loaded once by URL: a changed one needs another. */
+async function currentUrl(path: string): Promise<string> {
+  const url = pathToFileURL(path);
+  const changedAt = await stat(path).then(
+    ({ mtimeMs }) => mtimeMs,
+    () => 0,
+  );
+  if (loadedAt.has(path) && loadedAt.get(path) !== changedAt)
+    url.searchParams.set('changed', String(changedAt));
+  else loadedAt.set(path, changedAt);
+  return url.href;
+}
+
+/** When the modules were last changed before they were first loaded. */
+const loadedAt = new Map<string, number>();
+
 async function loadConfig(path: string): Promise<unknown> {
-  const module: Readonly<Record<string, unknown>> = await import(pathToFileURL(path).href).catch((cause) => {
+  const module: Readonly<Record<string, unknown>> = await import(await currentUrl(path)).catch((cause) => {
     throw new SettingsError([`cannot be loaded: ${reasonOf(cause)}`]);
   });
   if (module['config'] === undefined) throw new SettingsError(['must export config']);

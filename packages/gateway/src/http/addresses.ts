@@ -36,6 +36,8 @@ export interface Addresses {
 /** Milliseconds for which an address is not tried after its first failure; doubled with each further one. */
 const FIRST_PAUSE = 1_000;
 const LONGEST_PAUSE = 30_000;
+/** Milliseconds for which requests may finish after their server was changed or removed. */
+const CLOSE_GRACE = 10_000;
 
 export function createAddresses(
   { urls }: HttpBackendDefinition,
@@ -59,7 +61,14 @@ export function createAddresses(
       return wasUp;
     },
     retryAfter: (now) => Math.max(0, Math.min(...all.map(({ downUntil }) => downUntil - now))) / 1000,
-    close: async () => void (await Promise.all(all.map(({ pool }) => pool.destroy()))),
+    async close() {
+      // Streams would keep it open for ever.
+      const deadline = setTimeout(() => {
+        for (const { pool } of all) void pool.destroy();
+      }, CLOSE_GRACE).unref();
+      await Promise.all(all.map(({ pool }) => pool.close().catch(() => {})));
+      clearTimeout(deadline);
+    },
   };
 }
 

@@ -46,6 +46,7 @@ export interface TestGateway {
   readonly origin: string;
   readonly gateway: Gateway;
   readonly events: readonly GatewayEvent[];
+  replaceServers(written: readonly GatewayServerOptions[]): void;
   /** What the audit log receives. */
   readonly calls: readonly CallRecord[];
   /** Sends a request to `/mcp` as a user, who may be `alice_client`. */
@@ -88,12 +89,25 @@ export async function startGateway(
   const events: GatewayEvent[] = [];
   const calls: CallRecord[] = [];
   const audit = { record: (call: CallRecord) => void calls.push(call) };
-  const guard = createGuard({ resources: guardResourcesOf(servers), verifier, events: () => {} });
-  const gateway = createGateway({ servers, guard, masterKey, events: (event) => events.push(event), audit });
+  const create = (some: readonly GatewayServer[], previous: Gateway | null): Gateway =>
+    createGateway({
+      servers: some,
+      guard: createGuard({ resources: guardResourcesOf(some), verifier, events: () => {} }),
+      masterKey,
+      events: (event) => events.push(event),
+      audit,
+      previous,
+    });
+  let gateway = create(servers, null);
   return {
     origin,
-    gateway,
+    get gateway() {
+      return gateway;
+    },
     events,
+    replaceServers(next) {
+      gateway = create(defineTestServers(next, publicUrl ?? origin), gateway);
+    },
     calls,
     send: (user, { method = 'POST', path = '/mcp', headers = {}, message, signal } = {}) =>
       fetch(`${origin}${path}`, {
@@ -111,9 +125,9 @@ export async function startGateway(
         ...(signal && { signal }),
       }),
     async close() {
-      await gateway.close();
       http.closeAllConnections();
       await new Promise((resolve) => http.close(resolve));
+      await gateway.close();
     },
   };
 }

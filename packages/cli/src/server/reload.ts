@@ -1,0 +1,85 @@
+/** Reads the configuration file again on SIGHUP and when it has changed, and serves its servers without a restart. */
+
+import { stat } from 'node:fs/promises';
+import { isDeepStrictEqual } from 'node:util';
+import { reasonOf, SettingsError } from '../errors.ts';
+import type { ProcessContext } from '../process-context.ts';
+import type { Sources } from '../settings/resolve.ts';
+import { settingNames } from '../settings/schema.ts';
+import { type Prepared, prepare } from './prepare.ts';
+import type { Running } from './start.ts';
+
+/** Milliseconds between looks at the file. */
+const POLL_INTERVAL = 2_000;
+
+/**
+ * A file with issues changes nothing, and they are reported.
+ * @returns stops watching
+ */
+export function watchConfiguration(
+  sources: Sources,
+  started: Prepared,
+  { replaceServers, log }: Pick<Running, 'replaceServers' | 'log'>,
+  { complain }: Pick<ProcessContext, 'complain'>,
+): () => void {
+  const { configFile } = started;
+  if (configFile === null) return () => {};
+  let current = started;
+  let work = Promise.resolve();
+
+  async function reload(): Promise<void> {
+    try {
+      const next = await prepare(sources);
+      const others = changedSettings(started, next);
+      if (others.length > 0) complain(`${others.join(', ')}: a change takes effect at the next start`);
+      if (isDeepStrictEqual(next.settings.servers, current.settings.servers)) return;
+      const { servers } = next.settings;
+      const merged = { ...current, serversAt: next.serversAt, settings: { ...current.settings, servers } };
+      await replaceServers(merged);
+      current = merged;
+      log({ type: 'configuration.reloaded', servers: servers.length });
+    } catch (error) {
+      const issues = error instanceof SettingsError ? error.issues : [reasonOf(error)];
+      log({ type: 'configuration.refused', count: issues.length, reason: issues[0] ?? '' });
+      for (const issue of issues) complain(issue);
+    }
+  }
+
+  const request = () => {
+    work = work.then(reload);
+  };
+  const stopPolling = pollFile(configFile, request);
+  process.on('SIGHUP', request);
+  return () => {
+    process.off('SIGHUP', request);
+    stopPolling();
+  };
+}
+
+/** The settings besides `servers` whose values differ. */
+function changedSettings(one: Prepared, other: Prepared): readonly string[] {
+  return settingNames.filter(
+    (name) => name !== 'servers' && !isDeepStrictEqual(one.settings[name], other.settings[name]),
+  );
+}
+
+function pollFile(file: string, onChange: () => void): () => void {
+  const read = () =>
+    stat(file).then(
+      ({ mtimeMs, size, ino }) => `${mtimeMs} ${size} ${ino}`,
+      () => null,
+    );
+  let known: string | null = null;
+  let isFirst = true;
+  const look = async () => {
+    const found = await read();
+    // While an editor replaces the file it may be missing.
+    if (found === null) return;
+    if (!isFirst && found !== known) onChange();
+    known = found;
+    isFirst = false;
+  };
+  void look();
+  const timer = setInterval(() => void look(), POLL_INTERVAL).unref();
+  return () => clearInterval(timer);
+}

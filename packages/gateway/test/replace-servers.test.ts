@@ -1,0 +1,54 @@
+/** Servers that are added, changed and removed while others are in use. */
+import { afterEach, describe, expect, it } from 'vitest';
+import { answerAll, startBackend } from './support/backend.ts';
+import { startGateway } from './support/gateway.ts';
+
+const open: { close(): Promise<void> }[] = [];
+
+async function started<A extends { close(): Promise<void> }>(starting: Promise<A>): Promise<A> {
+  const one = await starting;
+  open.push(one);
+  return one;
+}
+
+afterEach(async () => {
+  for (const one of open.splice(0).reverse()) await one.close();
+});
+
+describe('a change of servers', () => {
+  it('drops no stream of a server that stays, whose sessions and limits also stay', async () => {
+    let emit = (_event: string): void => {};
+    const backend = await started(
+      startBackend((received, response, request) => {
+        if (received.method !== 'GET') return answerAll(received, response, request);
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        response.write(': open\n\n');
+        emit = (event) => void response.write(`data: ${event}\n\n`);
+      }),
+    );
+    const other = await started(startBackend(answerAll));
+    const staying = { path: '/mcp', backend: { url: backend.url }, limits: { streamsPerUser: 1 } };
+    const gateway = await started(startGateway([staying, { path: '/old', backend: { url: other.url } }]));
+    const stream = await gateway.send('alice', { method: 'GET' });
+    const reader = stream.body?.pipeThrough(new TextDecoderStream()).getReader();
+    await reader?.read();
+
+    gateway.replaceServers([staying, { path: '/new', backend: { url: other.url } }]);
+    emit('still here');
+    expect((await reader?.read())?.value).toBe('data: still here\n\n');
+    expect((await gateway.send('alice', { method: 'GET' })).status).toBe(429);
+    expect((await gateway.send('alice', { path: '/new' })).status).toBe(200);
+    expect((await gateway.send('alice', { path: '/old' })).status).toBe(404);
+    await reader?.cancel();
+  });
+
+  it('uses the new address of a server whose backend has changed', async () => {
+    const one = await started(startBackend(answerAll));
+    const two = await started(startBackend(answerAll));
+    const gateway = await started(startGateway([{ path: '/mcp', backend: { url: one.url } }]));
+    await gateway.send('alice');
+    gateway.replaceServers([{ path: '/mcp', backend: { url: two.url } }]);
+    await gateway.send('alice');
+    expect([one.received.length, two.received.length]).toEqual([1, 1]);
+  });
+});
