@@ -1,9 +1,11 @@
 /** The supported grant types by name, and what each requires of the options. */
-import { type GrantType, TOKEN_EXCHANGE } from '@portcullis/protocol';
+import { type GrantType, JWT_BEARER, TOKEN_EXCHANGE } from '@portcullis/protocol';
 import type { ServerOptions } from './options.ts';
 
+type GrantOptions = Pick<ServerOptions, 'identityProviders' | 'servesUsers' | 'assertionIssuers'>;
+
 /** Whether the options enable a grant type. */
-type Requirement = (options: Pick<ServerOptions, 'identityProviders' | 'servesUsers'>) => boolean;
+type Requirement = (options: GrantOptions) => boolean;
 
 const nothing: Requirement = () => true;
 const users: Requirement = ({ servesUsers }) => servesUsers;
@@ -14,14 +16,13 @@ const requirements: Readonly<Record<GrantType, Requirement>> = {
   refresh_token: users,
   client_credentials: nothing,
   [TOKEN_EXCHANGE]: ({ identityProviders }) => identityProviders.size > 0,
+  [JWT_BEARER]: ({ assertionIssuers }) => assertionIssuers.length > 0,
 };
 
 /** All grant types that a client can be allowed to use. */
 export const grantTypes: readonly string[] = Object.keys(requirements);
 
 /** The enabled grant types, as listed in the metadata. */
-export function servedGrantTypes(
-  options: Pick<ServerOptions, 'identityProviders' | 'servesUsers'>,
-): readonly string[] {
+export function servedGrantTypes(options: GrantOptions): readonly string[] {
   return Object.entries(requirements).flatMap(([type, isMet]) => (isMet(options) ? [type] : []));
 }

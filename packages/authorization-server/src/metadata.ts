@@ -5,6 +5,7 @@ import {
   CODE_CHALLENGE_METHOD,
   combineProfiles,
   findProfile,
+  ID_JAG_PROFILE,
   PROTOCOL_VERSION_HEADERS,
   RESPONSE_MODES,
   RESPONSE_TYPES,
@@ -81,7 +82,7 @@ function describeServer(
   configuration: ServerOptions,
   routes: readonly Route[],
 ): AuthorizationServerMetadata {
-  const { issuer, resources } = configuration;
+  const { issuer, resources, assertionIssuers } = configuration;
   const methods = Object.keys(clientAuthenticationMethods);
   const confidential = methods.filter((method) => method !== 'none');
   const scopes = [...new Set([...resources.values()].flatMap((resource) => Object.keys(resource.scopes)))];
@@ -92,6 +93,9 @@ function describeServer(
     response_types_supported: RESPONSE_TYPES,
     response_modes_supported: RESPONSE_MODES,
     grant_types_supported: servedGrantTypes(configuration),
+    authorization_grant_profiles_supported: assertionIssuers.some(({ use }) => use === 'id-jag')
+      ? [ID_JAG_PROFILE]
+      : [],
     token_endpoint_auth_methods_supported: methods,
     token_endpoint_auth_signing_alg_values_supported: clientAssertionAlgorithms,
     revocation_endpoint_auth_methods_supported: methods,

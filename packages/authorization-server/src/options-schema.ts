@@ -2,6 +2,7 @@
 import { profiles as allProfiles, findProfile, issuerError, type Profile } from '@portcullis/protocol';
 import { findSimilarName, suggestName } from '@portcullis/protocol/option-names';
 import * as z from 'zod';
+import { assertionIssuersSchema, type TrustedIssuer } from './assertions/assertion-issuers.ts';
 import type { AuditLevel, EventSink } from './audit/events.ts';
 import { type ClientDefinition, clientsSchema } from './clients/client-options.ts';
 import { type DocumentOptions, documentsSchema } from './clients/metadata-document/document-options.ts';
@@ -64,6 +65,7 @@ export interface ParsedOptions {
   readonly personalAccessTokens: boolean;
   readonly requireDpopNonces: boolean;
   readonly identityProviders: readonly IdentityProviderEntry[];
+  readonly assertionIssuers: readonly TrustedIssuer[];
   readonly backends: Backends | undefined;
   readonly localAccounts: boolean;
   readonly lifetimes: Lifetimes;
@@ -200,6 +202,14 @@ export const optionDefinitions: { readonly [K in OptionName]: OptionDefinition<P
     description: 'identity providers that users sign in with, and whose tokens grants depend on',
     defaultText: 'none',
     note: 'Register `<origin of the public URL>/callback/<id>` as redirect URI at the provider; `portcullis up` prints it.',
+  },
+  assertionIssuers: {
+    schema: assertionIssuersSchema,
+    default: [],
+    description:
+      'issuers whose assertions are accepted instead of a sign-in (RFC 7523): identity providers of organizations, and platforms of workloads',
+    defaultText: 'none',
+    note: 'The grant type is `urn:ietf:params:oauth:grant-type:jwt-bearer`. `portcullis clients add --workload` needs no entry here.',
   },
   backends: {
     schema: lazy(() => custom<Backends>('an object', (value) => typeof value === 'object' && value !== null)),

@@ -1,5 +1,6 @@
 /** Options of an authorization server: as a caller passes them, and as the server uses them after validation. */
 import type { Profile, RedirectPolicy } from '@portcullis/protocol';
+import type { TrustedIssuer } from './assertions/assertion-issuers.ts';
 import type { AuditLevel, EventSink } from './audit/events.ts';
 import type { ConfiguredClient } from './clients/client.ts';
 import type { DocumentOptions, DocumentPolicy } from './clients/metadata-document/document-options.ts';
@@ -84,6 +85,8 @@ export interface AuthorizationServerOptions {
   readonly requireDpopNonces?: boolean;
   /** External identity providers users can sign in with; their tokens are linked to the resulting grants. */
   readonly identityProviders?: readonly (IdentityProviderOptions | PresetReference)[];
+  /** Issuers whose assertions are accepted instead of a sign-in. @see RFC 7523 §2.1 */
+  readonly assertionIssuers?: readonly TrustedIssuer[];
   /** Backends of a gateway at which users connect accounts; none by default. */
   readonly backends?: Backends;
   /** `false`: no local accounts, identity providers are the only way to sign in. `true` by default. */
@@ -135,6 +138,7 @@ export interface ServerOptions {
   readonly requireDpopNonces: boolean;
   /** By their identifiers. */
   readonly identityProviders: ReadonlyMap<string, IdentityProvider>;
+  readonly assertionIssuers: readonly TrustedIssuer[];
   /** `null`: there is no gateway. */
   readonly backends: Backends | null;
   readonly localAccounts: boolean;

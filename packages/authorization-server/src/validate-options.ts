@@ -1,4 +1,5 @@
 /** Validates the options of an authorization server once, at startup, and reports every issue together. */
+import { validateAssertionIssuers } from './assertions/assertion-issuers.ts';
 import { validateClients } from './clients/client-options.ts';
 import { createRedirectPolicy } from './clients/known-hosts.ts';
 import { validateDocuments } from './clients/metadata-document/document-options.ts';
@@ -47,6 +48,7 @@ export function validateOptions(
 /** Options that rules across several options decide. */
 type Validated = Pick<
   ServerOptions,
+  | 'assertionIssuers'
   | 'keys'
   | 'resources'
   | 'clients'
@@ -87,7 +89,9 @@ export function applyRules(options: RuledOptions, report: OptionReport, servesUs
   if (externalUi !== null && externalUi.loginUrl !== null && options.identityProviders.length > 0) {
     report.add(['externalUi', 'loginUrl'], 'must not be combined with identityProviders');
   }
+  const known = { issuer: options.issuer, scopes, clients };
   return {
+    assertionIssuers: validateAssertionIssuers(options.assertionIssuers, known, report),
     keys: validateKeyOptions(options.keys, lifetimes, report),
     resources,
     clients,

@@ -214,6 +214,7 @@ describe('the capabilities of a store', () => {
       [
         'audit',
         'federation',
+        'managedGrants',
         'mfa',
         'personalAccessTokens',
         'registration',

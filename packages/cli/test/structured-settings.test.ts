@@ -67,6 +67,7 @@ describe('the page', () => {
       backends: null,
       offerOtherScopes: 'offerOtherScopes',
       identityProviders: 'identityProviders',
+      assertionIssuers: 'assertionIssuers',
       localAccounts: 'localAccounts',
       lifetimes: 'lifetimes',
       acceptNewerRefreshTokens: 'acceptNewerRefreshTokens',

@@ -67,6 +67,13 @@ export {
   parseChallenges,
 } from './messages/challenge.ts';
 export {
+  ID_JAG_PROFILE,
+  ID_JAG_TYPE,
+  JWT_BEARER,
+  type JwtBearerRequest,
+  readJwtBearerRequest,
+} from './messages/jwt-bearer.ts';
+export {
   readStatusReference,
   STATUS_LIST_MEDIA_TYPE,
   STATUS_LIST_TYPE,
@@ -107,6 +114,7 @@ export {
   openRegistrationPolicy,
   type RegistrationPolicy,
   readClientMetadata,
+  type WorkloadIdentity,
 } from './metadata/client-metadata.ts';
 export {
   type ProtectedResourceMetadata,

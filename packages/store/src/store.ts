@@ -8,6 +8,7 @@ import { createSigningKeyStore } from './core/signing-keys.ts';
 import { createTransactionStore } from './core/transactions.ts';
 import type { Database } from './database.ts';
 import { createFederationStore } from './federation/federated-logins.ts';
+import { createManagedGrantStore } from './managed-grants.ts';
 import { createMfaStore } from './mfa/totp.ts';
 import { createPersonalAccessTokenStore } from './personal-access-tokens.ts';
 import { createRegistrationStore } from './registration/registration.ts';
@@ -30,6 +31,7 @@ export function createStore(database: Database): AuthorizationStore {
     ...createAuditStore(database),
     ...createStatusListStore(database),
     ...createPersonalAccessTokenStore(database),
+    ...createManagedGrantStore(database),
     ping: async () => void (await database.read(sql`SELECT 1 AS one`)),
     async checkWritable(now) {
       await database.check();

@@ -8,6 +8,7 @@ import { describeAuthorizationCodes } from './authorization-codes.ts';
 import { describeClientAssertions, describeClients } from './clients.ts';
 import { describeFederation } from './federation.ts';
 import { describeAccountGrants, describeRevocation } from './grants.ts';
+import { describeManagedGrants } from './managed-grants.ts';
 import { describePasskeys, describeTotp } from './mfa.ts';
 import { describePersonalAccessTokens } from './personal-access-tokens.ts';
 import { describeRateLimits } from './rate-limits.ts';
@@ -56,6 +57,7 @@ export function describeStoreContract(name: string, open: () => Promise<Authoriz
     describeRevocation(store);
     describeStatusLists(store);
     describePersonalAccessTokens(store);
+    describeManagedGrants(store);
     describeAccountGrants(store);
     describeSigningKeys(store);
     describeAuditLog(store);

@@ -27,6 +27,8 @@ export interface ListedGrant {
   readonly revocationDelay: number;
   /** The linked identity whose tokens it uses; `null`: none. */
   readonly identityProvider: LinkedProvider | null;
+  /** The issuer by whose assertions an organization manages it; `null`: the user does. */
+  readonly managedBy: string | null;
   /** Accounts at backends that it uses. */
   readonly backends: readonly LinkedProvider[];
 }
@@ -158,6 +160,7 @@ function connectionDetails(
 <div class="opened">
 <p class="fact"><code>${server.address}</code> · ${publisher(layout, connection)}</p>
 ${permissionList(permissions)}
+${connection.managedBy !== null && html`<p class="fact">${layout.say('connections.managed', { issuer: html`<code>${connection.managedBy}</code>` })}</p>`}
 ${connection.identityProvider !== null && html`<p class="fact">${describeLinkedProvider(layout, connection.identityProvider)}</p>`}
 ${connection.backends.map((one) => html`<p class="fact">${describeLinkedProvider(layout, one)}</p>`)}
 <p class="fact">${layout.say('connections.allowed-on', { time: dateAndTime(layout, allowedAt, hasLookalike(connection, group)) })}</p>

@@ -128,6 +128,7 @@ function describeGrant(
     allowedAt: grant.createdAt,
     lastUsedAt: grant.lastUsedAt,
     lastUsedFrom: grant.lastUsedFrom,
+    managedBy: grant.managedBy ?? null,
     revocationDelay: Math.min(definition?.revocationDelay ?? lifetimes.accessToken, lifetimes.accessToken),
   };
 }

@@ -141,7 +141,17 @@ export type AuthorizationEvent = EventContext &
     | { readonly type: 'authorization_code.issued' | 'authorization_code.replayed' }
     /** A user created one; its end is that of its grant. */
     | { readonly type: 'personal_access_token.created' }
-    | { readonly type: 'token.issued'; readonly grantType: string }
+    | {
+        readonly type: 'token.issued';
+        readonly grantType: string;
+        /** Issuer and subject of the assertion that it was issued for. */
+        readonly issuer?: string;
+        readonly subject?: string;
+        /** The issuer whose organization manages the grant. */
+        readonly managedBy?: string;
+      }
+    /** An assertion with a verified email address linked its subject to a local account. */
+    | { readonly type: 'account.linked'; readonly issuer: string }
     /** A resource server checked a token of this grant for the first time, and it was live. */
     | { readonly type: 'token.first_used' }
     /** A protected resource got a provider token; `scopes` are those of the provider. */

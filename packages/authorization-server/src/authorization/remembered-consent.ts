@@ -124,6 +124,8 @@ export async function findExistingConsents(
     isKnownClient: grants.length > 0,
     grants: grants.filter(
       (grant) =>
+        // What an organization allowed, the user has not.
+        (grant.managedBy ?? null) === null &&
         grant.resources.includes(resource) &&
         isUsable(grant, client, lifetimes, now) &&
         isInWorkspaces(grant, workspaces),

@@ -30,7 +30,11 @@ export interface ClientKeys {
    * @param site that causes the fetch, for its budget
    * @throws OAuthError `temporarily_unavailable` when they cannot be fetched
    */
-  find(metadata: ClientMetadata, wanted: 'any' | 'newest', site: string | null): Promise<ClientKeySet>;
+  find(
+    metadata: Pick<ClientMetadata, 'jwks' | 'jwks_uri'>,
+    wanted: 'any' | 'newest',
+    site: string | null,
+  ): Promise<ClientKeySet>;
 }
 
 const UNAVAILABLE =

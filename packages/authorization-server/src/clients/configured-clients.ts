@@ -24,6 +24,7 @@ export function readPreRegisteredMetadata(document: object, redirects: RedirectP
     // The operator can change either the client or the policy, so none is dropped.
     requireAllRedirectUris: true,
     allowPrivateHosts: true,
+    allowWorkloadIdentity: true,
   });
 }
 

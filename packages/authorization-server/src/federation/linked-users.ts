@@ -45,7 +45,13 @@ export function createLinkedUsers({
   };
 }
 
-function newFederatedAccount(issuer: string, subject: string, email: string, now: number): AccountRecord {
+/** The record of an account without a password. */
+export function newFederatedAccount(
+  issuer: string,
+  subject: string,
+  email: string,
+  now: number,
+): AccountRecord {
   return {
     id: newIdentifier('user'),
     email,

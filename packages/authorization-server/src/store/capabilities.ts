@@ -3,6 +3,7 @@ import type { AuthorizationServerOptions } from '../options.ts';
 import type { AuditStore } from './audit.ts';
 import type { AuthorizationStore, CoreStore, StoreCapabilities } from './core.ts';
 import type { FederationStore } from './federation.ts';
+import type { ManagedGrantStore } from './managed-grants.ts';
 import type { MfaStore } from './mfa.ts';
 import type { PersonalAccessTokenStore } from './personal-access-tokens.ts';
 import type { RegistrationStore } from './registration.ts';
@@ -21,11 +22,16 @@ export type OptionsForStore<S extends CoreStore> = Omit<AuthorizationServerOptio
   (S extends RegistrationStore ? unknown : WithoutRegistration) &
   (S extends AuditStore ? unknown : { readonly auditRetention: false }) &
   (S extends PersonalAccessTokenStore ? unknown : { readonly personalAccessTokens?: false }) &
+  (S extends UserStore & FederationStore & ManagedGrantStore ? unknown : WithoutAssertedUsers) &
   (S extends StatusListStore ? unknown : { readonly statusLists?: false });
 
 interface WithoutUsers {
   readonly localAccounts: false;
   readonly identityProviders?: readonly [];
+}
+
+interface WithoutAssertedUsers {
+  readonly assertionIssuers?: readonly { readonly use: 'workload' }[];
 }
 
 interface WithoutRegistration {
@@ -143,6 +149,11 @@ const absentResults: { readonly [C in StoreCapability]: AbsentResults<StoreCapab
     findPersonalAccessToken: null,
     recordPersonalAccessTokenUse: undefined,
   },
+  managedGrants: {
+    findAssertedIdentity: null,
+    linkAssertedIdentity: UNAVAILABLE,
+    saveManagedGrant: UNAVAILABLE,
+  },
   statusLists: {
     reserveStatusIndexes: UNAVAILABLE,
     allocateStatusIndex: UNAVAILABLE,
@@ -199,6 +210,11 @@ const requirements: readonly Requirement[] = [
     option: 'personalAccessTokens',
     needs: ['users', 'personalAccessTokens'],
     isOn: ({ personalAccessTokens = false }) => personalAccessTokens,
+  },
+  {
+    option: 'assertionIssuers',
+    needs: ['users', 'federation', 'managedGrants'],
+    isOn: ({ assertionIssuers = [] }) => assertionIssuers.some(({ use }) => use === 'id-jag'),
   },
   { option: 'statusLists', needs: ['statusLists'], isOn: ({ statusLists = false }) => statusLists },
 ];

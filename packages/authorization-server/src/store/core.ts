@@ -3,6 +3,7 @@ import type { AuditStore } from './audit.ts';
 import type { ClientStore } from './clients.ts';
 import type { FederationStore } from './federation.ts';
 import type { GrantStore } from './grants.ts';
+import type { ManagedGrantStore } from './managed-grants.ts';
 import type { MfaStore } from './mfa.ts';
 import type { PersonalAccessTokenStore } from './personal-access-tokens.ts';
 import type { RateLimitStore } from './rate-limits.ts';
@@ -61,6 +62,8 @@ export interface StoreCapabilities {
   readonly audit: AuditStore;
   /** For personal access tokens. */
   readonly personalAccessTokens: PersonalAccessTokenStore;
+  /** For assertions of identity providers (`assertionIssuers` with `id-jag`). */
+  readonly managedGrants: ManagedGrantStore;
   /** For token status lists. */
   readonly statusLists: StatusListStore;
 }
@@ -74,4 +77,5 @@ export interface AuthorizationStore
     RegistrationStore,
     AuditStore,
     PersonalAccessTokenStore,
+    ManagedGrantStore,
     StatusListStore {}

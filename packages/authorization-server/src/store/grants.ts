@@ -57,6 +57,8 @@ export interface GrantRecord {
   readonly lastUsedFrom: string | null;
   /** The thumbprint of the DPoP key that its refresh token is bound to; absent or `null`: none. @see RFC 9449 §5 */
   readonly keyThumbprint?: string | null;
+  /** The issuer of the assertions that it rests on: the user's organization manages it; absent or `null`: the user does. */
+  readonly managedBy?: string | null;
 }
 
 /** Where a grant is in the list of its account: by client, then by creation. */

@@ -4,6 +4,7 @@ export type * from './clients.ts';
 export type * from './core.ts';
 export type * from './federation.ts';
 export type * from './grants.ts';
+export type * from './managed-grants.ts';
 export type * from './mfa.ts';
 export type * from './personal-access-tokens.ts';
 export type * from './rate-limits.ts';

@@ -1,6 +1,12 @@
 /** The token endpoint: authenticates the client and dispatches to the handler of the requested grant type. */
 import { readFormBody, respondCorsJson } from '@portcullis/http';
-import { type GrantType, OAuthError, TOKEN_EXCHANGE, type VerifiedProof } from '@portcullis/protocol';
+import {
+  type GrantType,
+  JWT_BEARER,
+  OAuthError,
+  TOKEN_EXCHANGE,
+  type VerifiedProof,
+} from '@portcullis/protocol';
 import type { AuthenticateClient } from '../clients/authenticate-client.ts';
 import type { RecordClientUse } from '../clients/clients.ts';
 import type { AuthenticatedClient } from '../clients/verify-client-credentials.ts';
@@ -10,6 +16,7 @@ import type { Route } from '../http/router.ts';
 import { createAuthorizationCodeGrant } from './authorization-code.ts';
 import { createClientCredentialsGrant } from './client-credentials.ts';
 import type { GrantHandler, GrantServices } from './grant-handler.ts';
+import { createJwtBearerGrant } from './jwt-bearer.ts';
 import { createRefreshGrant } from './refresh-token.ts';
 import { createTokenExchangeGrant } from './token-exchange.ts';
 
@@ -19,6 +26,7 @@ const grants: Readonly<Record<GrantType, (services: GrantServices) => GrantHandl
   refresh_token: createRefreshGrant,
   client_credentials: createClientCredentialsGrant,
   [TOKEN_EXCHANGE]: createTokenExchangeGrant,
+  [JWT_BEARER]: createJwtBearerGrant,
 };
 
 /** @see RFC 6749 §3.2, OAuth 2.1 draft 13 §3.2 */
@@ -29,6 +37,7 @@ export function createTokenEndpoint(
   recordClientUse: RecordClientUse,
 ): Route {
   const handlers = createHandlers(services);
+  const served = servedGrantTypes(services.context.options);
   const isHttps = services.context.options.issuer.startsWith('https:');
   return {
     method: 'POST',
@@ -39,11 +48,12 @@ export function createTokenEndpoint(
       const client = await authenticate(request, form, connection);
       const type = form.required('grant_type');
       const handler = handlers.get(type);
-      if (handler === undefined) {
-        const supported = [...handlers.keys()].join(', ');
+      const isRegistered = client.metadata.grant_types.includes(type);
+      if (handler === undefined || !(served.includes(type) || isRegistered)) {
+        const supported = served.join(', ');
         throw new OAuthError('unsupported_grant_type', `The grant_type must be one of ${supported}.`);
       }
-      if (!client.metadata.grant_types.includes(type)) {
+      if (!isRegistered) {
         throw new OAuthError('unauthorized_client', `This client has not registered the grant type ${type}.`);
       }
       const proof = await proofs.verify(request, '/token');
@@ -64,8 +74,9 @@ function checkBoundTokens({ metadata }: AuthenticatedClient, proof: VerifiedProo
   throw new OAuthError('invalid_dpop_proof', description, { reason: 'the proof is missing' });
 }
 
+/** The JWT bearer grant also serves the workloads that administrators add while the server runs. */
 function createHandlers(services: GrantServices): ReadonlyMap<string, GrantHandler> {
-  const served = servedGrantTypes(services.context.options);
+  const served = [...servedGrantTypes(services.context.options), JWT_BEARER];
   const entries = Object.entries(grants).filter(([type]) => served.includes(type));
   return new Map(entries.map(([type, create]) => [type, create(services)]));
 }

@@ -236,6 +236,7 @@ export const settingDefinitions: Readonly<Record<SettingName, SettingDefinition>
   },
   localAccounts: optionDefinitions.localAccounts,
   identityProviders: optionDefinitions.identityProviders,
+  assertionIssuers: optionDefinitions.assertionIssuers,
   clients: optionDefinitions.clients,
   registration: optionDefinitions.registration,
   metadataDocuments: optionDefinitions.metadataDocuments,

@@ -3,10 +3,16 @@ import { OAuthError } from '../errors.ts';
 import type { Parameters } from '../parsing/parameters.ts';
 import { isCodeVerifier } from '../pkce.ts';
 import { readRequestedScopes, type Scopes } from '../scopes.ts';
+import type { JWT_BEARER } from './jwt-bearer.ts';
 import type { TOKEN_EXCHANGE } from './token-exchange.ts';
 
 /** Grant types by their names on the wire. */
-export type GrantType = 'authorization_code' | 'refresh_token' | 'client_credentials' | typeof TOKEN_EXCHANGE;
+export type GrantType =
+  | 'authorization_code'
+  | 'refresh_token'
+  | 'client_credentials'
+  | typeof TOKEN_EXCHANGE
+  | typeof JWT_BEARER;
 
 /** Parameters that all grant types share. */
 interface ResourceParameters {

@@ -23,6 +23,8 @@ export interface AuthorizationServerMetadata {
   readonly response_types_supported?: readonly string[];
   readonly response_modes_supported?: readonly string[];
   readonly grant_types_supported?: readonly string[];
+  /** @see draft-ietf-oauth-identity-assertion-authz-grant */
+  readonly authorization_grant_profiles_supported?: readonly string[];
   readonly token_endpoint_auth_methods_supported?: readonly string[];
   readonly token_endpoint_auth_signing_alg_values_supported?: readonly string[];
   readonly revocation_endpoint_auth_methods_supported?: readonly string[];
@@ -60,6 +62,7 @@ const schema = z.object({
   response_types_supported: z.exactOptional(stringArraySchema),
   response_modes_supported: z.exactOptional(stringArraySchema),
   grant_types_supported: z.exactOptional(stringArraySchema),
+  authorization_grant_profiles_supported: z.exactOptional(stringArraySchema),
   token_endpoint_auth_methods_supported: z.exactOptional(stringArraySchema),
   token_endpoint_auth_signing_alg_values_supported: z.exactOptional(stringArraySchema),
   revocation_endpoint_auth_methods_supported: z.exactOptional(stringArraySchema),

@@ -53,12 +53,23 @@ export interface ClientMetadata {
   readonly software_version?: string;
   /** Whether the client gets DPoP-bound tokens only. @see RFC 9449 §5.2 */
   readonly dpop_bound_access_tokens?: boolean;
+  /** Not standardized: the workload whose assertions this client may redeem, set by an administrator. */
+  readonly workload_identity?: WorkloadIdentity;
   /** Whether only its pushed authorization requests count. @see RFC 9126 §6 */
   readonly require_pushed_authorization_requests?: boolean;
   /** Whether only its signed authorization requests count. @see RFC 9101 §10.5 */
   readonly require_signed_request_object?: boolean;
   /** The only algorithm of its request objects. @see RFC 9101 §10.2 */
   readonly request_object_signing_alg?: string;
+}
+
+/** A workload elsewhere, by the claims of the tokens that its platform issues. */
+export interface WorkloadIdentity {
+  readonly issuer: string;
+  /** Patterns of claims, all of which must match; `*` is any text without a colon. */
+  readonly match: Readonly<Record<string, string>>;
+  /** Whether each token is accepted once; `true` by default. */
+  readonly single_use?: boolean;
 }
 
 /** What the server that registers the client supports and allows. */
@@ -72,6 +83,8 @@ export interface RegistrationPolicy {
   readonly signingAlgorithms?: readonly string[];
   /** Whether `jwks_uri` may be on a host of this machine or network. `false` by default. */
   readonly allowPrivateHosts?: boolean;
+  /** Whether `workload_identity` may be set. `false` by default: then it is dropped. */
+  readonly allowWorkloadIdentity?: boolean;
 }
 
 /** The policy of open registration: no client credentials grant. */
@@ -110,6 +123,15 @@ const schema = z.object({
   require_pushed_authorization_requests: z.exactOptional(z.boolean()),
   require_signed_request_object: z.exactOptional(z.boolean()),
   request_object_signing_alg: z.exactOptional(z.string().max(100)),
+  workload_identity: z.exactOptional(z.unknown()),
+});
+
+const workloadSchema = z.object({
+  issuer: secureUrlSchema,
+  match: z
+    .record(z.string(), z.string().min(1).max(1000))
+    .refine((match) => Object.keys(match).length > 0, 'must name a claim'),
+  single_use: z.exactOptional(z.boolean()),
 });
 
 type Document = z.infer<typeof schema>;
@@ -143,7 +165,7 @@ export function readClientMetadata(json: unknown, policy: RegistrationPolicy): C
     allowPrivateHosts: policy.allowPrivateHosts ?? false,
     required: method === 'private_key_jwt',
   });
-  const { application_type: declared, scope: wanted, ...described } = requested;
+  const { application_type: declared, scope: wanted, workload_identity: workload, ...described } = requested;
   const scope = checkScope(wanted);
   return {
     ...described,
@@ -153,7 +175,15 @@ export function readClientMetadata(json: unknown, policy: RegistrationPolicy): C
     token_endpoint_auth_method: method,
     application_type: declared ?? inferApplicationType(redirectUris),
     ...(scope !== null && { scope }),
+    ...(policy.allowWorkloadIdentity === true &&
+      workload !== undefined && { workload_identity: checkWorkload(workload) }),
   };
+}
+
+function checkWorkload(workload: unknown): WorkloadIdentity {
+  const reading = readDocument<WorkloadIdentity>(workloadSchema, workload);
+  if ('document' in reading) return reading.document;
+  throw invalid(reading.issues.map((issue) => `workload_identity.${issue}`).join('; '));
 }
 
 /** Rejects a client that demands protection this server does not offer. `false` demands nothing. */

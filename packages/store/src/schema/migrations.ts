@@ -106,4 +106,18 @@ export const migrations: readonly Migration[] = [
         'provider_tokens (backend_grant_id) WHERE backend_grant_id IS NOT NULL',
     },
   },
+  {
+    number: 10,
+    name: 'grants that an organization manages',
+    statements: ({ text, table }) => [
+      `ALTER TABLE grants ADD COLUMN managed_by ${text}`,
+      `CREATE TABLE asserted_identities (
+        issuer ${text} NOT NULL,
+        subject ${text} NOT NULL,
+        account_id ${text} NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
+        PRIMARY KEY (issuer, subject),
+        UNIQUE (account_id, issuer)
+      ) ${table}`,
+    ],
+  },
 ];

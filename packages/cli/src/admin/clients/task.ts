@@ -1,5 +1,6 @@
 /** What the `clients` subcommands share. */
 import type { ClientAdministration } from '@portcullis/authorization-server';
+import type { WorkloadIdentity } from '@portcullis/protocol';
 import type { ProcessContext } from '../../process-context.ts';
 import type { SettingName, Settings } from '../../settings/schema.ts';
 
@@ -11,6 +12,7 @@ export type Flags = Readonly<Partial<Record<SettingName, string>>> & {
   readonly grant?: readonly string[];
   readonly scope?: string;
   readonly method?: string;
+  readonly workload?: WorkloadIdentity;
   readonly metadata?: string;
   readonly secretFile?: string;
   /** Seconds. */

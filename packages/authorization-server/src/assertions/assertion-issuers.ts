@@ -1,0 +1,196 @@
+/** The option `assertionIssuers`: whose assertions are accepted as grants, for which clients, up to which scopes. */
+import { issuerError, JWT_BEARER, type Scopes } from '@portcullis/protocol';
+import type * as z from 'zod';
+import type { ConfiguredClient } from '../clients/client.ts';
+import {
+  boolean,
+  checkedText,
+  lazy,
+  list,
+  type OptionReport,
+  object,
+  oneOf,
+  optional,
+  record,
+  required,
+  text,
+} from '../option-schema.ts';
+
+/** Patterns of claims, all of which must match. `*` is any text without a colon; of a list, one entry must match. */
+export type ClaimPatterns = Readonly<Record<string, string>>;
+
+/** An issuer whose assertions are accepted. */
+export interface TrustedIssuer {
+  /** The issuer identifier, byte for byte the claim `iss`. */
+  readonly issuer: string;
+  /**
+   * `id-jag`: an identity provider says that a user may use a client (enterprise-managed authorization).
+   * `workload`: a platform says which workload a client is.
+   */
+  readonly use: 'id-jag' | 'workload';
+  /** Clients that may redeem an ID-JAG. */
+  readonly clients?: readonly string[];
+  /** The client that the workload is. */
+  readonly client?: string;
+  /** Claims of the workload. */
+  readonly match?: ClaimPatterns;
+  /** Maximum scope; for an ID-JAG by default whatever the assertion says. */
+  readonly scopes?: Scopes;
+  /** Further scopes of users with certain claims, such as groups. */
+  readonly scopesByClaim?: readonly { readonly match: ClaimPatterns; readonly scopes: Scopes }[];
+  /** Whether an unknown user with a verified email address means the local account with that address. `false` by default. */
+  readonly linkByEmail?: boolean;
+  /** Whether an unknown user gets an account. `true` by default. */
+  readonly createAccounts?: boolean;
+  /** URL of the key set, where the issuer publishes no discovery document. */
+  readonly jwksUri?: string;
+  /** Whether each assertion is accepted once; `true` by default. Only workloads can do without. */
+  readonly singleUse?: boolean;
+}
+
+const patterns = (): z.ZodType<ClaimPatterns> =>
+  record(text(), 'an object, a pattern for each claim, such as { "sub": "repo:acme/app:*" }');
+
+const url = (kind: string) => checkedText(kind, issuerError);
+
+export const assertionIssuersSchema: () => z.ZodType<readonly TrustedIssuer[]> = lazy(() =>
+  list(
+    object<TrustedIssuer>({
+      issuer: required(url('an https URL'), 'issuer identifier, the claim `iss`'),
+      use: required(
+        oneOf('id-jag', 'workload'),
+        '`id-jag`: an identity provider vouches for a user; `workload`: a platform vouches for a program',
+      ),
+      clients: optional(list(text(), 1), 'confidential clients that may redeem an ID-JAG'),
+      client: optional(text(), 'the client that the workload is'),
+      match: optional(patterns(), 'claims of the workload; `*` is any text without a colon'),
+      scopes: optional(list(text()), 'maximum scope', {
+        defaultText: 'for an ID-JAG the scopes that it names, for a workload none',
+      }),
+      scopesByClaim: optional(
+        list(
+          object<{ readonly match: ClaimPatterns; readonly scopes: Scopes }>({
+            match: required(patterns(), 'claims of the user, such as `{ "groups": "editors" }`'),
+            scopes: required(list(text()), 'scopes that such users may have besides `scopes`'),
+          }),
+        ),
+        'further scopes by claims of the user',
+        { defaultText: 'none' },
+      ),
+      linkByEmail: optional(
+        boolean(),
+        'whether an unknown user with a verified email address means the local account with that address',
+        { defaultText: '`false`' },
+      ),
+      createAccounts: optional(boolean(), 'whether an unknown user gets an account', {
+        defaultText: '`true`',
+      }),
+      jwksUri: optional(url('an https URL'), 'URL of the key set', { defaultText: 'by discovery' }),
+      singleUse: optional(
+        boolean(),
+        'whether each assertion is accepted once; `false` only for workloads that read a mounted token, as in Kubernetes',
+        { defaultText: '`true`' },
+      ),
+    }),
+  ),
+);
+
+/** What the rules compare the issuers with. */
+interface KnownNames {
+  readonly issuer: string;
+  /** Scopes of all resources; `null`: not known. */
+  readonly scopes: ReadonlySet<string> | null;
+  readonly clients: ReadonlyMap<string, ConfiguredClient>;
+}
+
+export function validateAssertionIssuers(
+  issuers: readonly TrustedIssuer[],
+  known: KnownNames,
+  report: OptionReport,
+): readonly TrustedIssuer[] {
+  for (const [index, entry] of issuers.entries()) {
+    if (entry === undefined) continue;
+    const path = ['assertionIssuers', String(index)];
+    if (entry.issuer === known.issuer) {
+      report.add([...path, 'issuer'], 'must not be this server: its own assertions are for other servers');
+    }
+    checkMembers(entry, path, report);
+    checkClients(entry, known, path, report);
+    const named = [...(entry.scopes ?? []), ...(entry.scopesByClaim ?? []).flatMap(({ scopes }) => scopes)];
+    for (const scope of named) {
+      if (known.scopes?.has(scope) !== false) continue;
+      report.add([...path, 'scopes'], `unknown scope ${JSON.stringify(scope)}; no resource defines it`);
+    }
+  }
+  return issuers;
+}
+
+/** Members of each use; the first ones are required. */
+const MEMBERS = {
+  'id-jag': { required: ['clients'], others: ['client', 'match'] },
+  workload: {
+    required: ['client', 'match'],
+    others: ['clients', 'scopesByClaim', 'linkByEmail', 'createAccounts'],
+  },
+} as const;
+
+function checkMembers(entry: TrustedIssuer, path: readonly string[], report: OptionReport): void {
+  const { required: needed, others } = MEMBERS[entry.use] ?? { required: [], others: [] };
+  for (const member of needed) {
+    if (entry[member] === undefined && !report.isUnread(...path, member)) {
+      report.add([...path, member], `is required with "use": "${entry.use}"`);
+    }
+  }
+  for (const member of others) {
+    if (entry[member] !== undefined) {
+      report.add([...path, member], `must not be combined with "use": "${entry.use}"`);
+    }
+  }
+  if (entry.match !== undefined && Object.keys(entry.match).length === 0) {
+    report.add([...path, 'match'], 'must name a claim, such as "sub"');
+  }
+  if (entry.use === 'id-jag' && entry.singleUse === false) {
+    report.add([...path, 'singleUse'], 'must be true with "use": "id-jag"');
+  }
+}
+
+/** Clients in the database are not known here; those of the configuration are checked. */
+function checkClients(
+  { use, clients = [], client }: TrustedIssuer,
+  known: KnownNames,
+  path: readonly string[],
+  report: OptionReport,
+): void {
+  const member = use === 'id-jag' ? 'clients' : 'client';
+  for (const id of use === 'id-jag' ? clients : [client ?? '']) {
+    const metadata = known.clients.get(id)?.metadata;
+    if (metadata === undefined) continue;
+    if (!metadata.grant_types.includes(JWT_BEARER)) {
+      report.add([...path, member], `${JSON.stringify(id)} needs the grant type ${JWT_BEARER}`);
+    }
+    if (use === 'id-jag' && metadata.token_endpoint_auth_method === 'none') {
+      report.add([...path, member], `${JSON.stringify(id)} must be a client with a secret or a key`);
+    }
+  }
+}
+
+/** Whether all patterns match the claims. */
+export function matchesClaims(
+  patternsOfClaims: ClaimPatterns,
+  claims: Readonly<Record<string, unknown>>,
+): boolean {
+  return Object.entries(patternsOfClaims).every(([name, pattern]) => {
+    const value = Object.hasOwn(claims, name) ? claims[name] : undefined;
+    const values: readonly unknown[] = Array.isArray(value) ? value : [value];
+    return values.some((one) => matchesPattern(pattern, one));
+  });
+}
+
+function matchesPattern(pattern: string, value: unknown): boolean {
+  if (typeof value === 'boolean' || typeof value === 'number') return String(value) === pattern;
+  if (typeof value !== 'string') return false;
+  const parts = pattern.split('*');
+  if (parts.length === 1) return value === pattern;
+  const escaped = parts.map((part) => part.replace(/[.+?^${}()|[\]\\/-]/g, '\\$&'));
+  return value.length <= 2000 && new RegExp(`^${escaped.join('[^:]*')}$`, 'u').test(value);
+}

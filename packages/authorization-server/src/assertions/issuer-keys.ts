@@ -1,0 +1,106 @@
+/** Finds the keys of assertion issuers: by OpenID Connect or OAuth discovery, by the SSRF-guarded fetch, cached by this process. */
+import { createOutboundFetch } from '@portcullis/http/outbound';
+import { type ClientKeySet, isLoopbackHost, isSecureUrl, OAuthError, readWebUrl } from '@portcullis/protocol';
+import { type ClientKeys, createClientKeys } from '../clients/client-keys.ts';
+import { createFetchJson, type FetchJson } from '../clients/metadata-document/fetch-json.ts';
+import { FetchJsonError } from '../clients/metadata-document/fetch-json-error.ts';
+import type { ServerContext } from '../context.ts';
+import { createSingleFlight } from '../single-flight.ts';
+
+/** Seconds for which the URL of a key set is cached. */
+const MAX_AGE = 3600;
+/** Bytes of a discovery document and of a key set. */
+const LARGEST = 65_536;
+
+/** @throws OAuthError `temporarily_unavailable` when they cannot be fetched */
+export type FindIssuerKeys = (
+  issuer: { readonly issuer: string; readonly jwksUri?: string },
+  wanted: 'any' | 'newest',
+) => Promise<ClientKeySet>;
+
+/** The operator named the issuers, so that their hosts may be in a private network, and on loopback for trials. */
+export function createIssuerKeys({
+  clock,
+  options: { outbound },
+}: Pick<ServerContext, 'clock' | 'options'>): FindIssuerKeys {
+  const services = new Map<string, { readonly fetchJson: FetchJson; readonly keys: ClientKeys }>();
+  const urls = new Map<string, { readonly url: string; readonly at: number }>();
+  const singleFlight = createSingleFlight<string>(outbound.timeout);
+
+  return async ({ issuer, jwksUri }, wanted) => {
+    const { fetchJson, keys } = serviceOf(issuer, jwksUri);
+    const url = jwksUri ?? (await urlOf(issuer, fetchJson));
+    return keys.find({ jwks_uri: url }, wanted, null);
+  };
+
+  function serviceOf(issuer: string, jwksUri: string | undefined) {
+    const id = JSON.stringify([issuer, jwksUri]);
+    const known = services.get(id);
+    if (known !== undefined) return known;
+    const named = [issuer, ...(jwksUri === undefined ? [] : [jwksUri])].map((text) => new URL(text));
+    const fetch = createOutboundFetch({
+      allowLoopback: named.some(({ hostname }) => isLoopbackHost(hostname)),
+      allowedPrivateOrigins: named.map(({ origin }) => origin),
+      timeout: outbound.timeout,
+      maxBytes: LARGEST,
+      ...(outbound.proxy !== null && { proxy: outbound.proxy }),
+    });
+    const fetchJson = createFetchJson({ fetch, timeout: outbound.timeout, clock });
+    const service = { fetchJson, keys: createClientKeys(fetchJson, clock, outbound.timeout) };
+    services.set(id, service);
+    return service;
+  }
+
+  /** While the issuer is down, a known URL stays in use: it rarely changes. */
+  async function urlOf(issuer: string, fetchJson: FetchJson): Promise<string> {
+    const known = urls.get(issuer);
+    if (known !== undefined && clock() < known.at + MAX_AGE) return known.url;
+    try {
+      const url = await singleFlight.run(issuer, () => discover(issuer, fetchJson));
+      urls.set(issuer, { url, at: clock() });
+      return url;
+    } catch (error) {
+      if (known !== undefined) return known.url;
+      if (!(error instanceof FetchJsonError)) throw error;
+      throw new OAuthError('temporarily_unavailable', 'The keys of the issuer are unavailable.', {
+        reason: `assertion issuer ${issuer}: ${error.reason}`,
+        retryAfter: error.retryAfter,
+      });
+    }
+  }
+}
+
+/** The `issuer` of the document MUST be identical to the configured one. @see OpenID Connect Discovery 1.0 §4.3, RFC 8414 §3.3 */
+async function discover(issuer: string, fetchJson: FetchJson): Promise<string> {
+  let failure: unknown = null;
+  for (const url of documentUrls(issuer)) {
+    try {
+      const result = await fetchJson({ url, limit: LARGEST, site: null, isRenewal: false, validators: null });
+      return readKeySetUrl(issuer, result.kind === 'found' ? result.json : null);
+    } catch (error) {
+      failure ??= error;
+    }
+  }
+  throw failure;
+}
+
+function documentUrls(issuer: string): readonly string[] {
+  const { origin, pathname } = new URL(issuer);
+  const path = pathname.replace(/\/$/, '');
+  return [
+    `${origin}${path}/.well-known/openid-configuration`,
+    `${origin}/.well-known/oauth-authorization-server${path}`,
+  ];
+}
+
+function readKeySetUrl(issuer: string, json: unknown): string {
+  const document = (json ?? {}) as { readonly issuer?: unknown; readonly jwks_uri?: unknown };
+  if (document.issuer !== issuer)
+    throw new FetchJsonError('unusable', 'its discovery document names another issuer');
+  const { jwks_uri: url } = document;
+  const parsed = typeof url === 'string' ? readWebUrl(url) : null;
+  if (parsed === null || !isSecureUrl(parsed)) {
+    throw new FetchJsonError('unusable', 'its discovery document names no https jwks_uri');
+  }
+  return String(url);
+}

@@ -1,0 +1,190 @@
+/** The JWT bearer grant: an assertion of a trusted issuer says which user or workload a client acts for. */
+import { hash } from 'node:crypto';
+import type { ConnectionInfo } from '@portcullis/http';
+import { JWT_BEARER, OAuthError, readJwtBearerRequest, readScopes, type Scopes } from '@portcullis/protocol';
+import { createFindAssertedUser } from '../assertions/asserted-user.ts';
+import { invalidAssertion, TOLERANCE } from '../assertions/assertion-error.ts';
+import { matchesClaims, type TrustedIssuer } from '../assertions/assertion-issuers.ts';
+import { createIssuerKeys } from '../assertions/issuer-keys.ts';
+import type { VerifiedAssertion, VerifyAssertion } from '../assertions/verify-assertion.ts';
+import type { AuthenticatedClient } from '../clients/verify-client-credentials.ts';
+import type { ServerContext } from '../context.ts';
+import { createRateLimitCheck } from '../rate-limit/limiter.ts';
+import { networkOf } from '../rate-limit/policies.ts';
+import { newIdentifier } from '../secrets.ts';
+import { type DownscopedAccess, downscope, type GrantedAccess } from './downscope.ts';
+import type { GrantHandler, GrantServices } from './grant-handler.ts';
+
+/**
+ * Issues no refresh token: an assertion is short-lived, and the client gets another one from the issuer.
+ * @see RFC 7523 §2.1, draft-ietf-oauth-identity-assertion-authz-grant §4.4
+ */
+export function createJwtBearerGrant({ context, issueAccessToken }: GrantServices): GrantHandler {
+  const { clock, events, store, options } = context;
+  const { resources, lifetimes, assertionIssuers } = options;
+  const checkRateLimit = createRateLimitCheck(context, 'clientTokens');
+  const findUser = createFindAssertedUser(context);
+  const verify = createLazyVerifier(context);
+  return async (client, form, connection, proof) => {
+    const request = readJwtBearerRequest(form);
+    await checkRateLimit(client.id);
+    const assertion = await verify(request.assertion, [...assertionIssuers, ...workloadOf(client)]);
+    const entry = chooseEntry(assertion, client);
+    const access = downscope(grantedAccess(assertion, entry, client), request, resources);
+    const user = assertion.use === 'id-jag' ? await findUser(assertion.claims, entry) : null;
+    await consume(request.assertion, assertion, entry);
+    const now = clock();
+    const accountId = user === null ? null : await user.save();
+    const grantId = accountId === null ? null : await saveGrant(client, accountId, entry, access, connection);
+    const until = now + lifetimes.accessToken;
+    const holder = {
+      subject: accountId ?? client.id,
+      clientId: client.id,
+      grantId,
+      workspace: null,
+      until,
+      proof,
+    };
+    const response = await issueAccessToken(holder, access, now);
+    const { resource, scopes } = access;
+    events({
+      type: 'token.issued',
+      grantType: JWT_BEARER,
+      clientId: client.id,
+      resource,
+      scopes,
+      issuer: entry.issuer,
+      subject: assertion.claims.sub,
+      ...(accountId !== null && grantId !== null && { accountId, grantId, managedBy: entry.issuer }),
+    });
+    return response;
+  };
+
+  /** Point of no return: of concurrent requests with an assertion, in any number of processes, one is served. @see RFC 7523 §3, item 7 */
+  async function consume(
+    text: string,
+    { claims, use }: VerifiedAssertion,
+    entry: TrustedIssuer,
+  ): Promise<void> {
+    if (entry.singleUse === false) return;
+    const { iss, jti, exp } = claims;
+    const isIdentified = typeof jti === 'string' && jti !== '';
+    if (!isIdentified && use === 'id-jag') throw invalidAssertion('it has no jti');
+    const unique = hash('sha256', JSON.stringify([JWT_BEARER, iss, isIdentified ? jti : text]), 'base64url');
+    if (!(await store.consumeClientAssertion(unique, exp + TOLERANCE))) throw invalidAssertion('used before');
+  }
+
+  async function saveGrant(
+    client: AuthenticatedClient,
+    accountId: string,
+    entry: TrustedIssuer,
+    { resource, scopes }: DownscopedAccess,
+    connection: ConnectionInfo,
+  ): Promise<string> {
+    const now = clock();
+    const id = await store.saveManagedGrant({
+      id: newIdentifier('grant'),
+      clientId: client.id,
+      accountId,
+      scopes,
+      resources: [resource],
+      workspace: null,
+      consentDigest: '',
+      createdAt: now,
+      expiresAt: now + lifetimes.accessToken,
+      lastUsedAt: now,
+      lastUsedFrom: networkOf(connection),
+      managedBy: entry.issuer,
+    });
+    if (id === null) throw invalidAssertion('the account is disabled or gone');
+    return id;
+  }
+
+  /** At most what the assertion, its issuer and the client's registration allow. */
+  function grantedAccess(
+    { claims, use }: VerifiedAssertion,
+    entry: TrustedIssuer,
+    { metadata }: AuthenticatedClient,
+  ): GrantedAccess {
+    const asserted = use === 'id-jag' ? claims['scope'] : undefined;
+    const limits: readonly (Scopes | null)[] = [
+      typeof asserted === 'string' ? readScopes(asserted) : null,
+      maximumScopes(entry, claims),
+      metadata.scope === undefined ? null : readScopes(metadata.scope),
+    ];
+    const granted = grantedResources(use === 'id-jag' ? claims['resource'] : undefined);
+    const offered = granted.flatMap((resource) => Object.keys(resources.get(resource)?.scopes ?? {}));
+    const scopes = [...new Set(offered)].filter((scope) =>
+      limits.every((limit) => limit === null || limit.includes(scope)),
+    );
+    if (scopes.length === 0 && typeof asserted === 'string' && asserted.trim() !== '') {
+      throw new OAuthError('invalid_scope', 'This server grants none of the scopes of the assertion.');
+    }
+    return { resources: granted, scopes };
+  }
+
+  /** The resources of this server that an assertion names; all without one. @see RFC 8707 §2 */
+  function grantedResources(named: unknown): readonly string[] {
+    const served = [...resources.keys()];
+    if (named === undefined) return served;
+    const names: readonly unknown[] = Array.isArray(named) ? named : [named];
+    const granted = served.filter((resource) => names.includes(resource));
+    if (granted.length === 0) throw invalidAssertion('it is for another resource');
+    return granted;
+  }
+}
+
+/** jose is loaded with the first assertion: most servers see none. */
+function createLazyVerifier(context: ServerContext): VerifyAssertion {
+  let verifier: Promise<VerifyAssertion> | null = null;
+  return async (assertion, issuers) => {
+    verifier ??= import('../assertions/verify-assertion.ts').then(({ createVerifyAssertion }) =>
+      createVerifyAssertion(context, createIssuerKeys(context)),
+    );
+    return (await verifier)(assertion, issuers);
+  };
+}
+
+/** The issuer that an administrator named for a client of the database. */
+function workloadOf({ id, metadata }: AuthenticatedClient): readonly TrustedIssuer[] {
+  const { workload_identity: workload, scope = '' } = metadata;
+  if (workload === undefined) return [];
+  const { issuer, match, single_use: singleUse = true } = workload;
+  return [{ issuer, use: 'workload', client: id, match, scopes: readScopes(scope), singleUse }];
+}
+
+/** The entry of the issuer that allows this client. @see draft-ietf-oauth-identity-assertion-authz-grant §4.4.1 */
+function chooseEntry(
+  { claims, use, entries }: VerifiedAssertion,
+  client: AuthenticatedClient,
+): TrustedIssuer {
+  if (use === 'id-jag') {
+    // "The client_id claim MUST identify the same client as the client authentication in the request."
+    if (claims['client_id'] !== client.id) throw invalidAssertion('it is for another client');
+    const allowed = entries.find(({ clients = [] }) => clients.includes(client.id));
+    if (allowed === undefined) throw unauthorized('its issuer is not trusted for this client');
+    if (client.authenticationMethod === 'none') throw unauthorized('a public client');
+    return allowed;
+  }
+  const matching = entries.filter(({ match = {} }) => matchesClaims(match, claims));
+  const own = matching.find((entry) => entry.client === client.id);
+  if (own === undefined) throw invalidAssertion('it is of another workload');
+  return own;
+}
+
+function unauthorized(reason: string): OAuthError {
+  return new OAuthError('unauthorized_client', 'This client may not redeem assertions of that issuer.', {
+    reason: `assertion: ${reason}`,
+  });
+}
+
+/** `null`: no limit. A workload without scopes has none. */
+function maximumScopes(
+  { use, scopes, scopesByClaim }: TrustedIssuer,
+  claims: VerifiedAssertion['claims'],
+): Scopes | null {
+  if (use === 'workload') return scopes ?? [];
+  if (scopes === undefined && scopesByClaim === undefined) return null;
+  const further = (scopesByClaim ?? []).filter(({ match }) => matchesClaims(match, claims));
+  return [...(scopes ?? []), ...further.flatMap((one) => one.scopes)];
+}

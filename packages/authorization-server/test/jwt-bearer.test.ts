@@ -1,0 +1,423 @@
+/** The JWT bearer grant: ID-JAGs of identity providers (enterprise-managed authorization) and tokens of workloads. */
+import { createAuthorizationServer } from '@portcullis/authorization-server';
+import { openStore } from '@portcullis/store';
+import { describe, expect, it } from 'vitest';
+import type { AuthorizationServerOptions } from '../src/index.ts';
+import { type AssertionIssuerUnderTest, startAssertionIssuer } from './assertion-issuer.ts';
+import {
+  ACCOUNT,
+  basic,
+  CLIENTS,
+  claimsOf,
+  FILES,
+  ISSUER,
+  MASTER_KEY,
+  NOTES,
+  RESOURCES,
+  type ServerUnderTest,
+  startServer,
+} from './server-under-test.ts';
+
+const GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
+const AGENT = basic('agent', 'agent-secret');
+const NOW = 1_800_000_000;
+
+const clients = [
+  ...CLIENTS,
+  { client_id: 'agent', client_secret: 'agent-secret', grant_types: [GRANT] },
+  { client_id: 'other', client_secret: 'other-secret', grant_types: [GRANT] },
+  { client_id: 'deploy', grant_types: [GRANT], token_endpoint_auth_method: 'none' },
+];
+
+type Entry = NonNullable<AuthorizationServerOptions['assertionIssuers']>[number];
+
+interface Scene extends ServerUnderTest {
+  readonly idp: AssertionIssuerUnderTest;
+  redeem(
+    assertion: string,
+    form?: Record<string, string>,
+    headers?: Record<string, string>,
+  ): ReturnType<ServerUnderTest['post']>;
+}
+
+async function setScene(
+  changes: Partial<Entry> = {},
+  options: Partial<AuthorizationServerOptions> = {},
+): Promise<Scene> {
+  const idp = await startAssertionIssuer();
+  const entry: Entry = {
+    issuer: idp.issuer,
+    use: 'id-jag',
+    clients: ['agent'],
+    scopes: ['notes:read'],
+    ...changes,
+  };
+  const t = await startServer({ clients, assertionIssuers: [entry], ...options });
+  return {
+    ...t,
+    idp,
+    redeem: (assertion, form = {}, headers = AGENT) =>
+      t.post('/token', { grant_type: GRANT, assertion, ...form }, headers),
+  };
+}
+
+/** A scene with a workload entry for `deploy`, whose token is redeemed without a secret. */
+async function setWorkloadScene(changes: Partial<Entry> = {}) {
+  const idp = await startAssertionIssuer();
+  const entry: Entry = {
+    issuer: idp.issuer,
+    use: 'workload',
+    match: { sub: 'repo:acme/*:ref:refs/heads/main' },
+    client: 'deploy',
+    scopes: ['notes:read'],
+    ...changes,
+  };
+  const t = await startServer({ clients, assertionIssuers: [entry] });
+  const redeem = (assertion: string, form: Record<string, string> = {}) =>
+    t.post('/token', { grant_type: GRANT, assertion, client_id: 'deploy', ...form });
+  return { ...t, idp, redeem };
+}
+
+describe('an ID-JAG of an identity provider', () => {
+  it('[X-EMA-17 X-EMA-18] an ID-JAG yields a token of its user for its resource and scope, and no refresh token', async () => {
+    const t = await setScene();
+    const assertion = await t.idp.idJag({ resource: NOTES, scope: 'notes:read notes:write' });
+    const { status, body } = await t.redeem(assertion);
+    expect([status, body['scope'], body['refresh_token']]).toEqual([200, 'notes:read', undefined]);
+    expect(claimsOf(body['access_token'])).toMatchObject({
+      aud: NOTES,
+      client_id: 'agent',
+      sub: expect.stringMatching(/^user_/),
+      scope: 'notes:read',
+      grant_id: expect.any(String),
+    });
+    expect(t.events).toContainEqual(
+      expect.objectContaining({ type: 'token.issued', managedBy: t.idp.issuer, subject: 'ada-at-acme' }),
+    );
+  });
+
+  it('[X-EMA-19] the metadata lists the grant type and the profile', async () => {
+    const t = await setScene();
+    const { body } = await t.send('/.well-known/oauth-authorization-server');
+    expect(body['grant_types_supported']).toContain(GRANT);
+    expect(body['authorization_grant_profiles_supported']).toEqual([
+      'urn:ietf:params:oauth:grant-profile:id-jag',
+    ]);
+  });
+
+  it.each<[string, object, object]>([
+    ['of another audience', { aud: 'https://other.example' }, {}],
+    ['with several audiences', { aud: [ISSUER, 'https://other.example'] }, {}],
+    ['of another client', { client_id: 'other' }, {}],
+    ['without a client', { client_id: undefined }, {}],
+    ['that has expired', { iat: NOW - 600, exp: NOW - 60 }, {}],
+    ['from the future', { iat: NOW + 600 }, {}],
+    ['that is not yet valid', { nbf: NOW + 600 }, {}],
+    ['that lives for a day', { exp: NOW + 86_400 }, {}],
+    ['without an expiry', { exp: undefined }, {}],
+    ['without an iat', { iat: undefined }, {}],
+    ['without a jti', { jti: undefined }, {}],
+    ['without a subject', { sub: undefined }, {}],
+    ['for another resource', { resource: 'https://other.example/mcp' }, {}],
+    ['of an unknown issuer', { iss: 'https://evil.example' }, {}],
+    ['that this server issued itself', { iss: ISSUER }, {}],
+    ['with the typ JWT', {}, { typ: 'JWT' }],
+    ['without a typ', {}, { typ: undefined }],
+    ['with the typ of an access token', {}, { typ: 'at+jwt' }],
+    ['with an unknown key', {}, { kid: 'two' }],
+  ])(
+    '[X-EMA-13 X-EMA-14 X-EMA-15 X-EMA-16 X-EMA-21] rejects an ID-JAG %s, and changes nothing',
+    async (_what, claims, header) => {
+      const t = await setScene();
+      const before = t.snapshot();
+      const { status, body } = await t.redeem(await t.idp.idJag({ ...claims }, { ...header }));
+      expect([status, body['error']]).toEqual([400, 'invalid_grant']);
+      expect(t.snapshot()).toBe(before);
+      expect((await t.redeem(await t.idp.idJag())).status).toBe(200);
+    },
+  );
+
+  it('[X-EMA-16] rejects an ID-JAG that another trusted issuer signed with a key of the same identifier', async () => {
+    const evil = await startAssertionIssuer();
+    const idp = await startAssertionIssuer();
+    const entries = [idp, evil].map(({ issuer }): Entry => ({ issuer, use: 'id-jag', clients: ['agent'] }));
+    const t = await startServer({ clients, assertionIssuers: entries });
+    const redeem = async (assertion: string) => t.post('/token', { grant_type: GRANT, assertion }, AGENT);
+    const forged = await redeem(await evil.idJag({ iss: idp.issuer }));
+    expect([forged.status, forged.body['error']]).toEqual([400, 'invalid_grant']);
+    const embedded = await evil.idJag({ iss: idp.issuer }, { jku: `${evil.issuer}/keys` });
+    expect((await redeem(embedded)).status).toBe(400);
+    expect((await redeem(await idp.idJag())).status).toBe(200);
+  });
+
+  it('[X-EMA-15 X-EMA-20] rejects a client without authentication, a public one, and one that is not listed', async () => {
+    const t = await setScene(
+      { clients: ['agent', 'phone'] },
+      {
+        clients: [
+          ...clients,
+          { client_id: 'loner', client_secret: 'loner-secret', grant_types: ['client_credentials'] },
+        ],
+      },
+    );
+    const [unknown, unlisted, unregistered] = [
+      await t.redeem(await t.idp.idJag(), { client_id: 'agent' }, {}),
+      await t.redeem(await t.idp.idJag({ client_id: 'other' }), {}, basic('other', 'other-secret')),
+      await t.redeem(await t.idp.idJag({ client_id: 'loner' }), {}, basic('loner', 'loner-secret')),
+    ];
+    expect([unknown.status, unknown.body['error']]).toEqual([401, 'invalid_client']);
+    expect([unlisted.status, unlisted.body['error']]).toEqual([400, 'unauthorized_client']);
+    expect([unregistered.status, unregistered.body['error']]).toEqual([400, 'unauthorized_client']);
+    const { clients: administration } = t.server;
+    await administration.add({ client_id: 'phone', grant_types: [GRANT] });
+    const open = await t.redeem(await t.idp.idJag({ client_id: 'phone' }), { client_id: 'phone' }, {});
+    expect([open.status, open.body['error']]).toEqual([400, 'unauthorized_client']);
+  });
+
+  it('[X-EMA-16 X-EMA-18] of concurrent requests with one ID-JAG in three processes, one is served', async () => {
+    const t = await setScene();
+    const servers = await Promise.all(
+      [1, 2].map(async () => {
+        const store = await openStore(t.file);
+        const server = await createAuthorizationServer({
+          issuer: ISSUER,
+          store,
+          masterKey: MASTER_KEY,
+          resources: RESOURCES,
+          clients,
+          clock: () => NOW,
+          assertionIssuers: [{ issuer: t.idp.issuer, use: 'id-jag', clients: ['agent'] }],
+        });
+        return { server, store };
+      }),
+    );
+    const assertion = await t.idp.idJag();
+    const body = new URLSearchParams({ grant_type: GRANT, assertion });
+    const statuses = await Promise.all(
+      [t.server, ...servers.map(({ server }) => server)].map(async (server) => {
+        const request = new Request(`${ISSUER}/token`, { method: 'POST', headers: AGENT, body });
+        return (await server.handle(request)).status;
+      }),
+    );
+    expect(statuses.toSorted()).toEqual([200, 400, 400]);
+    for (const { server, store } of servers) {
+      await server.close();
+      await store.close();
+    }
+  });
+
+  it('accepts an ID-JAG of a new key after rotation', async () => {
+    const t = await setScene();
+    expect((await t.redeem(await t.idp.idJag())).status).toBe(200);
+    await t.idp.rotate();
+    t.clock.now += 31;
+    expect((await t.redeem(await t.idp.idJag())).status).toBe(200);
+  });
+
+  it.each([
+    ['a scope beyond the issuer', { scope: 'notes:write' }, {}, 'invalid_scope'],
+    [
+      'a requested scope beyond the assertion',
+      { scope: 'notes:read' },
+      { scope: 'notes:write' },
+      'invalid_scope',
+    ],
+    ['another resource than the assertion', { resource: NOTES }, { resource: FILES }, 'invalid_target'],
+  ])('[X-EMA-17] rejects %s', async (_what, claims, form, error) => {
+    const t = await setScene();
+    const before = t.snapshot();
+    const { status, body } = await t.redeem(await t.idp.idJag(claims), form);
+    expect([status, body['error']]).toEqual([400, error]);
+    expect(t.snapshot()).toBe(before);
+  });
+
+  it('[X-EMA-17] groups extend the maximum scope of their members', async () => {
+    const scopesByClaim = [{ match: { groups: 'editors' }, scopes: ['notes:write'] }];
+    const t = await setScene({ scopesByClaim });
+    const member = await t.redeem(await t.idp.idJag({ groups: ['staff', 'editors'] }));
+    expect(member.body['scope']).toBe('notes:read notes:write');
+    const guest = await t.redeem(await t.idp.idJag({ sub: 'guest', groups: ['staff'] }));
+    expect(guest.body['scope']).toBe('notes:read');
+  });
+});
+
+describe('the account of an ID-JAG', () => {
+  const email = { email: 'ada@example.org', email_verified: true };
+  const subjectOf = ({ body }: { readonly body: Readonly<Record<string, unknown>> }) =>
+    claimsOf(body['access_token'])['sub'];
+
+  it('[X-EMA-22] a known issuer and subject always mean the same account', async () => {
+    const t = await setScene();
+    const first = await t.redeem(await t.idp.idJag(email));
+    const second = await t.redeem(await t.idp.idJag({ email: 'renamed@example.org' }));
+    expect(subjectOf(second)).toBe(subjectOf(first));
+    // Without linkByEmail the address means nothing.
+    expect(subjectOf(first)).not.toBe(ACCOUNT);
+  });
+
+  it('[X-EMA-22] a verified email address links an unknown subject to the local account, once', async () => {
+    const t = await setScene({ linkByEmail: true });
+    expect(subjectOf(await t.redeem(await t.idp.idJag(email)))).toBe(ACCOUNT);
+    // The subject is linked from then on.
+    expect(subjectOf(await t.redeem(await t.idp.idJag({ email: 'new@example.org' })))).toBe(ACCOUNT);
+    expect(t.events).toContainEqual(expect.objectContaining({ type: 'account.linked', accountId: ACCOUNT }));
+    // Another subject that got the address later does not get the account.
+    const successor = await t.redeem(await t.idp.idJag({ sub: 'successor', ...email }));
+    expect([successor.status, successor.body['error']]).toEqual([400, 'invalid_grant']);
+  });
+
+  it.each([[{ email_verified: false }], [{ email_verified: undefined }], [{ email_verified: 'true' }]])(
+    '[X-EMA-22] an email address that was not verified links no account: %j',
+    async (changes) => {
+      const t = await setScene({ linkByEmail: true });
+      const before = t.snapshot();
+      const { status, body } = await t.redeem(await t.idp.idJag({ ...email, ...changes }));
+      expect([status, body['error']]).toEqual([400, 'invalid_grant']);
+      expect(t.snapshot()).toBe(before);
+    },
+  );
+
+  it('rejects an unknown user where accounts are not created', async () => {
+    const t = await setScene({ createAccounts: false });
+    const before = t.snapshot();
+    expect((await t.redeem(await t.idp.idJag(email))).body['error']).toBe('invalid_grant');
+    expect(t.snapshot()).toBe(before);
+  });
+
+  it('disabling the account ends the token, and no further ID-JAG is accepted', async () => {
+    const t = await setScene({ linkByEmail: true });
+    const { body } = await t.redeem(await t.idp.idJag(email));
+    const claims = claimsOf(body['access_token']);
+    expect(await t.server.isLive(claims as never)).toBe(true);
+    await t.store.disableAccount(ACCOUNT, t.clock.now);
+    expect(await t.server.isLive(claims as never)).toBe(false);
+    expect((await t.redeem(await t.idp.idJag(email))).body['error']).toBe('invalid_grant');
+  });
+
+  it('one grant of an organization is extended by further ID-JAGs, and ends when its user ends it', async () => {
+    const t = await setScene({ linkByEmail: true });
+    await t.redeem(await t.idp.idJag(email));
+    const { body } = await t.redeem(await t.idp.idJag(email));
+    const grants = await t.store.listGrants(ACCOUNT, t.clock.now, null, 10);
+    expect(grants).toMatchObject([{ clientId: 'agent', managedBy: t.idp.issuer }]);
+    await t.store.revokeAccountGrants(ACCOUNT, grants[0]?.id ?? null, t.clock.now);
+    expect(await t.server.isLive(claimsOf(body['access_token']) as never)).toBe(false);
+  });
+});
+
+describe('the token of a workload', () => {
+  it('[X-WIF-2] a workload gets a token for its client with its scopes, and without a user', async () => {
+    const t = await setWorkloadScene();
+    const { status, body } = await t.redeem(await t.idp.workload());
+    expect([status, body['scope'], body['refresh_token']]).toEqual([200, 'notes:read', undefined]);
+    const claims = claimsOf(body['access_token']);
+    expect(claims).toMatchObject({ sub: 'deploy', client_id: 'deploy', aud: NOTES });
+    expect(claims).not.toHaveProperty('grant_id');
+    // Kubernetes writes the audience as a list.
+    expect((await t.redeem(await t.idp.workload({ aud: [ISSUER], jti: undefined }))).status).toBe(200);
+  });
+
+  it.each<[string, object, object]>([
+    ['of another repository', { sub: 'repo:evil/app:ref:refs/heads/main' }, {}],
+    ['whose subject spans further parts', { sub: 'repo:acme/app:x:ref:refs/heads/main' }, {}],
+    ['of another ref', { sub: 'repo:acme/app:ref:refs/heads/main2' }, {}],
+    ['of another issuer', { iss: 'https://evil.example' }, {}],
+    ['for another audience', { aud: 'https://other.example' }, {}],
+    ['for several audiences', { aud: [ISSUER, 'https://other.example'] }, {}],
+    ['that has expired', { iat: NOW - 900, exp: NOW - 60 }, {}],
+    ['without an expiry', { exp: undefined }, {}],
+    ['that is an ID-JAG', {}, { typ: 'oauth-id-jag+jwt' }],
+  ])('[X-WIF-2 X-WIF-6] rejects a token %s, and changes nothing', async (_what, claims, header) => {
+    const t = await setWorkloadScene();
+    const before = t.snapshot();
+    const { status, body } = await t.redeem(await t.idp.workload({ ...claims }, { ...header }));
+    expect([status, body['error']]).toEqual([400, 'invalid_grant']);
+    expect(t.snapshot()).toBe(before);
+    expect((await t.redeem(await t.idp.workload())).status).toBe(200);
+  });
+
+  it('[X-WIF-6] rejects a scope that the workload may not have, and another client', async () => {
+    const t = await setWorkloadScene();
+    expect((await t.redeem(await t.idp.workload(), { scope: 'notes:write' })).body['error']).toBe(
+      'invalid_scope',
+    );
+    const assertion = await t.idp.workload();
+    const other = await t.post('/token', { grant_type: GRANT, assertion }, AGENT);
+    expect([other.status, other.body['error']]).toEqual([400, 'invalid_grant']);
+  });
+
+  it('a token of a workload is accepted once, unless its platform mounts it', async () => {
+    const t = await setWorkloadScene();
+    const assertion = await t.idp.workload();
+    expect((await t.redeem(assertion)).status).toBe(200);
+    expect((await t.redeem(assertion)).body['error']).toBe('invalid_grant');
+    const mounted = await setWorkloadScene({ singleUse: false });
+    const token = await mounted.idp.workload();
+    for (const _time of [1, 2]) expect((await mounted.redeem(token)).status).toBe(200);
+  });
+
+  it('[X-WIF-6] an administrator adds a workload while the server runs; a client that registers itself cannot', async () => {
+    const idp = await startAssertionIssuer();
+    const t = await startServer({ registration: true });
+    const workload_identity = { issuer: idp.issuer, match: { sub: 'repo:acme/*:ref:refs/heads/main' } };
+    const added = await t.server.clients.add({
+      client_id: 'ci',
+      grant_types: [GRANT],
+      scope: 'notes:read',
+      workload_identity,
+    });
+    expect(added).toMatchObject({ workload_identity });
+    const form = { grant_type: GRANT, client_id: 'ci' };
+    const { status, body } = await t.post('/token', { ...form, assertion: await idp.workload() });
+    expect([status, body['scope']]).toEqual([200, 'notes:read']);
+    const wrong = await t.post('/token', {
+      ...form,
+      assertion: await idp.workload({ sub: 'repo:evil/app:ref:x' }),
+    });
+    expect(wrong.body['error']).toBe('invalid_grant');
+    const registered = await t.register({
+      redirect_uris: ['https://app.example/callback'],
+      workload_identity,
+    });
+    expect(registered.body).not.toHaveProperty('workload_identity');
+  });
+
+  it('answers 503 while the keys of the issuer are unavailable, and uses no assertion up', async () => {
+    const t = await startServer({
+      clients,
+      assertionIssuers: [
+        { issuer: 'http://127.0.0.1:9', use: 'workload', client: 'deploy', match: { sub: '*' } },
+      ],
+    });
+    const idp = await startAssertionIssuer();
+    const assertion = await idp.workload({ iss: 'http://127.0.0.1:9' });
+    const { status } = await t.post('/token', { grant_type: GRANT, assertion, client_id: 'deploy' });
+    expect(status).toBe(503);
+  });
+});
+
+it.each<[object, RegExp]>([
+  [{ use: 'id-jag', issuer: 'https://idp.example' }, /assertionIssuers\.0\.clients is required/],
+  [
+    { use: 'workload', issuer: 'https://idp.example', client: 'deploy' },
+    /assertionIssuers\.0\.match is required/,
+  ],
+  [
+    { use: 'workload', issuer: 'https://idp.example', client: 'deploy', match: {} },
+    /match must name a claim/,
+  ],
+  [{ use: 'id-jag', issuer: ISSUER, clients: ['agent'] }, /must not be this server/],
+  [{ use: 'id-jag', issuer: 'http://idp.example', clients: ['agent'] }, /must use https/],
+  [{ use: 'id-jag', issuer: 'https://idp.example', clients: ['deploy'] }, /must be a client with a secret/],
+  [{ use: 'id-jag', issuer: 'https://idp.example', clients: ['web'] }, /needs the grant type/],
+  [
+    { use: 'id-jag', issuer: 'https://idp.example', clients: ['agent'], scopes: ['admin'] },
+    /unknown scope "admin"/,
+  ],
+  [
+    { use: 'id-jag', issuer: 'https://idp.example', clients: ['agent'], singleUse: false },
+    /singleUse must be true/,
+  ],
+])('[X-EMA-21] a wrong issuer of assertions is reported at startup: %j', async (entry, message) => {
+  await expect(startServer({ clients, assertionIssuers: [entry as Entry] })).rejects.toThrow(message);
+});
