@@ -1,0 +1,54 @@
+/** Decides about all messages of a body together. */
+import { OAuthError, type Scopes, unionScopes } from '@portcullis/protocol';
+import { MessageError } from '../messages/message-error.ts';
+import type { ScannedBody, ScannedMessage } from '../messages/scanned-message.ts';
+import type { Caller, Policy, ToolHints } from './policy.ts';
+
+/** Of the implementation: the operation is not allowed, with whatever scopes. */
+const FORBIDDEN = -32_003;
+
+/**
+ * A body with one forbidden operation is refused whole; one challenge names the scopes of all.
+ * @param hintsOf hints of a tool; `null` when it is unknown
+ * @throws MessageError 403, OAuthError `insufficient_scope`
+ */
+export function checkMessages(
+  policy: Policy,
+  { messages }: ScannedBody,
+  caller: Caller,
+  hintsOf: (tool: string) => ToolHints | null,
+): void {
+  let needed: Scopes | null = null;
+  for (const message of messages) {
+    if (message.kind === 'response') continue;
+    const hints = message.tool === null ? null : hintsOf(message.tool);
+    for (const operation of operationsOf(message)) {
+      const decision = policy.decide(operation, caller, hints);
+      if (decision.kind === 'deny') throw forbidden(message);
+      if (decision.kind === 'insufficient_scope') needed = unionScopes(needed ?? [], decision.needed);
+    }
+  }
+  if (needed === null) return;
+  throw new OAuthError('insufficient_scope', 'The access token lacks scopes that this operation requires.', {
+    scopes: needed,
+    reason: 'scopes are missing',
+  });
+}
+
+/** A subscription to several resources is as many operations. */
+function operationsOf(message: ScannedMessage): readonly ScannedMessage[] {
+  if (message.subscriptions.length === 0) return [message];
+  return message.subscriptions.map((resource) => ({ ...message, resource }));
+}
+
+/** The error for an operation that is not available to this user and client. */
+export function forbidden({ tool, prompt, resource, method, id }: ScannedMessage): MessageError {
+  const what =
+    [tool === null ? null : 'tool', prompt && 'prompt', resource && 'resource'].find((one) => one) ??
+    'method';
+  const name = tool ?? prompt ?? resource ?? method;
+  return new MessageError(FORBIDDEN, `The ${what} ${JSON.stringify(name)} is not available to you here.`, {
+    status: 403,
+    id,
+  });
+}

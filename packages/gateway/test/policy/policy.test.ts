@@ -1,0 +1,203 @@
+import { OAuthError } from '@portcullis/protocol';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { scanBody } from '../../src/messages/body-scanner.ts';
+import { MessageError } from '../../src/messages/message-error.ts';
+import { checkMessages } from '../../src/policy/check-messages.ts';
+import { compilePolicy } from '../../src/policy/compile-policy.ts';
+import type { ToolHints } from '../../src/policy/policy.ts';
+import { compileRules } from '../../src/policy/rule-table.ts';
+import type { AccessRules, RuleTable } from '../../src/servers/server.ts';
+
+const scopes = ['files:read', 'files:write'];
+const caller = (granted: readonly string[], more: object = {}) => ({
+  clientId: 'app',
+  scopes: granted,
+  groups: [],
+  claims: {},
+  ...more,
+});
+
+const policyOf = (
+  rules: Partial<AccessRules>,
+  unknownMethods: 'pass' | 'refuse' = 'pass',
+  offered = scopes,
+) =>
+  compilePolicy(
+    {
+      id: 'files',
+      unknownMethods,
+      rules: { tools: null, resources: null, prompts: null, methods: null, ...rules },
+    },
+    offered,
+  );
+
+const operation = (of: object) => ({ method: 'x', tool: null, prompt: null, resource: null, ...of });
+const tool = (name: string) => operation({ method: 'tools/call', tool: name });
+const resource = (uri: string) => operation({ method: 'resources/read', resource: uri });
+
+const example: RuleTable = { 'read_*': ['files:read'], 'delete_*': false, '*': ['files:write'] };
+
+describe('a policy', () => {
+  it('decides by the most specific pattern', () => {
+    const policy = policyOf({
+      tools: { ...example, delete_draft: ['files:write'], '*_file': ['files:read'] },
+    });
+    const kinds = (name: string, granted: readonly string[]) =>
+      policy.decide(tool(name), caller(granted), null).kind;
+    expect(kinds('read_text', ['files:read'])).toBe('allow');
+    expect(kinds('move', ['files:read'])).toBe('insufficient_scope');
+    expect(kinds('move', ['files:write'])).toBe('allow');
+    expect(kinds('delete_all', scopes)).toBe('deny');
+    expect(kinds('delete_file', scopes)).toBe('deny');
+    expect(kinds('delete_draft', scopes)).toBe('allow');
+  });
+
+  it('names the scopes that the token has together with those that it needs', () => {
+    const decision = policyOf({ tools: example }).decide(tool('move'), caller(['files:read']), null);
+    expect(decision).toEqual({ kind: 'insufficient_scope', needed: ['files:read', 'files:write'] });
+  });
+
+  const hinted: readonly [ToolHints | null, string][] = [
+    [{ readOnly: true, destructive: false }, 'files:read'],
+    [{ readOnly: true, destructive: true }, 'files:write'],
+    [{ readOnly: false, destructive: false }, 'files:write'],
+    [null, 'files:write'],
+  ];
+
+  it.each(hinted)('takes the scope of a tool without a rule from its hints %o', (hints, scope) => {
+    const decision = policyOf({}).decide(tool('any'), caller([]), hints);
+    expect(decision).toEqual({ kind: 'insufficient_scope', needed: [scope] });
+    expect(policyOf({}).decide(tool('any'), caller([scope]), hints)).toEqual({ kind: 'allow' });
+  });
+
+  it('needs all scopes for an operation without a rule where the proposed ones are not offered', () => {
+    const policy = policyOf({}, 'pass', ['a', 'b']);
+    expect(policy.decide(tool('any'), caller(['a']), null)).toMatchObject({ needed: ['a', 'b'] });
+    expect(policy.decide(tool('any'), caller(['a', 'b']), null).kind).toBe('allow');
+  });
+
+  it('lets rules name clients, groups and claims, all of which have to match', () => {
+    const rule = { scopes: ['files:read'], clients: ['app'], groups: ['staff'], claims: { org: ['7', '8'] } };
+    const policy = policyOf({ tools: { '*': rule } });
+    const good = { groups: ['x', 'staff'], claims: { org: 7 } };
+    const decide = (more: object) =>
+      policy.decide(tool('a'), caller(['files:read'], { ...good, ...more }), null).kind;
+    expect(decide({})).toBe('allow');
+    expect(decide({ claims: { org: ['6', '8'] } })).toBe('allow');
+    expect(decide({ clientId: 'other' })).toBe('deny');
+    expect(decide({ groups: [] })).toBe('deny');
+    expect(decide({ claims: {} })).toBe('deny');
+    expect(decide({ claims: { org: { 7: 7 } } })).toBe('deny');
+    expect(decide({ scopes: [] })).toBe('insufficient_scope');
+  });
+
+  const lookAlikes = [
+    'delete_ﬁle',
+    'ｄelete_file',
+    'delete_file\u200b',
+    'delete\u00ad_file',
+    'delete_file\u202e',
+  ];
+
+  it.each(lookAlikes)('does not let the look-alike %j around the rule of a tool', (name) => {
+    const policy = policyOf({ tools: { delete_file: false, '*': ['files:read'] } });
+    expect(policy.decide(tool(name), caller(scopes), null).kind).toBe('deny');
+    expect(policy.decide(tool('größe'), caller(scopes), null).kind).toBe('allow');
+  });
+
+  it('allows no look-alike by the rule of another tool', () => {
+    const policy = policyOf({ tools: { read_file: ['files:read'], '*': false } });
+    expect(policy.decide(tool('read_file'), caller(scopes), null).kind).toBe('allow');
+    for (const name of ['reаd_file', 'read_ﬁle', 'Read_file', 'read_file ', 'read_file\u0000', '__proto__'])
+      expect(policy.decide(tool(name), caller(scopes), null).kind).toBe('deny');
+  });
+
+  const escapes = [
+    'file:///srv/../etc/passwd',
+    'file:///srv/%2e%2e/etc/passwd',
+    'file:///srv/..%2fetc/passwd',
+  ];
+
+  it.each(escapes)('does not let %s out of the pattern that allows a folder', (uri) => {
+    const policy = policyOf({ resources: { 'file:///srv/*': ['files:read'], '*': false } });
+    expect(policy.decide(resource(uri), caller(scopes), null).kind).toBe('deny');
+    expect(policy.decide(resource('file:///srv/a%20b/c'), caller(scopes), null).kind).toBe('allow');
+  });
+
+  it('applies rules of methods beside those of tools', () => {
+    const policy = policyOf({
+      methods: { 'logging/*': false, 'tools/call': ['files:write'] },
+      tools: { '*': ['files:read'] },
+    });
+    expect(policy.decide(operation({ method: 'logging/setLevel' }), caller(scopes), null).kind).toBe('deny');
+    expect(policy.decide(operation({ method: 'ping' }), caller([]), null).kind).toBe('allow');
+    expect(policy.decide(tool('a'), caller([]), null)).toMatchObject({
+      needed: ['files:write', 'files:read'],
+    });
+  });
+
+  it('refuses methods that no revision knows only when told so', () => {
+    expect(policyOf({}).decide(operation({ method: 'x/y' }), caller([]), null).kind).toBe('allow');
+    expect(policyOf({}, 'refuse').decide(operation({ method: 'x/y' }), caller(scopes), null).kind).toBe(
+      'deny',
+    );
+    expect(policyOf({}, 'refuse').decide(operation({ method: 'ping' }), caller([]), null).kind).toBe('allow');
+  });
+});
+
+describe('patterns', () => {
+  it('match as a regular expression would', () => {
+    const word = fc.string({ unit: fc.constantFrom('a', 'b', '*'), maxLength: 8 });
+    const name = fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: 12 });
+    fc.assert(
+      fc.property(word, name, (pattern, text) => {
+        const expression = new RegExp(`^${pattern.replaceAll('*', '.*')}$`);
+        expect(compileRules({ [pattern]: [] })(text) !== null).toBe(expression.test(text));
+      }),
+    );
+  });
+});
+
+describe('checkMessages', () => {
+  const call = (id: number, name: string) => ({ jsonrpc: '2.0', id, method: 'tools/call', params: { name } });
+  const check = (body: unknown, granted: readonly string[]) =>
+    checkMessages(
+      policyOf({ tools: example }),
+      scanBody(Buffer.from(JSON.stringify(body))),
+      caller(granted),
+      () => null,
+    );
+
+  it('refuses a batch with one forbidden call whole', () => {
+    expect(() => check([call(1, 'read_a'), call(2, 'read_b')], scopes)).not.toThrow();
+    const refused = () => check([call(1, 'read_a'), call(2, 'delete_b')], scopes);
+    expect(refused).toThrow(MessageError);
+    expect(refused).toThrow(expect.objectContaining({ status: 403, id: '2' }));
+  });
+
+  it('asks for the scopes of all messages of a batch at once', () => {
+    const refused = () => check([call(1, 'read_a'), call(2, 'move')], []);
+    expect(refused).toThrow(OAuthError);
+    expect(refused).toThrow(expect.objectContaining({ code: 'insufficient_scope', scopes: scopes }));
+  });
+
+  it('decides about each resource of a subscription', () => {
+    const policy = policyOf({ resources: { 'file:///a': ['files:read'], '*': false } });
+    const listen = (...uris: readonly string[]) => ({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'subscriptions/listen',
+      params: { notifications: { resourceSubscriptions: uris } },
+    });
+    const run = (...uris: readonly string[]) =>
+      checkMessages(
+        policy,
+        scanBody(Buffer.from(JSON.stringify(listen(...uris)))),
+        caller(scopes),
+        () => null,
+      );
+    expect(() => run('file:///a')).not.toThrow();
+    expect(() => run('file:///a', 'file:///b')).toThrow(MessageError);
+  });
+});
