@@ -464,6 +464,8 @@ describe.skipIf(!existsSync(pseudoTerminal) || process.platform !== 'linux')('on
 describe('exit codes', () => {
   it.each([
     ['an unsupported URL', ['login', 'ftp://example.com'], 1, 'must be an absolute https URL'],
+    ['no scheme', ['doctor', 'localhost:8080/mcp'], 1, 'Did you mean http://localhost:8080/mcp?'],
+    ['no scheme', ['login', 'example.com/mcp'], 1, 'Did you mean https://example.com/mcp?'],
     [
       'an unknown revision',
       ['tools', 'https://example.com/mcp', '--revision', '1999-01-01'],

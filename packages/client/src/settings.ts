@@ -1,6 +1,7 @@
 /** Client settings: the options of a host, validated once (unknown names included), completed and frozen. */
 import {
   findProfile,
+  isLoopbackHost,
   type OptionNames,
   PROTOCOL_VERSION_HEADERS,
   type Profile,
@@ -99,10 +100,20 @@ export function resolveClientOptions(options: ClientOptions): ClientSettings {
 export function readServerUrl(serverUrl: string): string {
   const server = resourceOfServer(serverUrl);
   if (server !== null) return server;
+  const suggested = suggestServerUrl(serverUrl);
+  const message =
+    'The server URL must be an absolute https URL; http is allowed for loopback addresses only.';
   throw new ClientError(
     'server_url_invalid',
-    'The server URL must be an absolute https URL; http is allowed for loopback addresses only.',
+    suggested === null ? message : `${message} Did you mean ${suggested}?`,
   );
+}
+
+/** A host without a scheme, as in an address bar: `localhost:8080/mcp`. */
+function suggestServerUrl(text: string): string | null {
+  if (!/^[a-z0-9.-]+(?::\d+)?(?:\/|$)/i.test(text)) return null;
+  const isLoopback = isLoopbackHost(URL.parse(`http://${text}`)?.hostname ?? '');
+  return resourceOfServer(`${isLoopback ? 'http' : 'https'}://${text}`);
 }
 
 function findIssues(options: ClientOptions): readonly string[] {

@@ -51,7 +51,7 @@ export async function issueCode(
 /** Live grants of one user for one client. A client that needs more has lost the older ones. */
 const MAX_GRANTS = 200;
 
-/** Makes room for the grant of a code that was issued: the least recently used ones are revoked. A failure does not concern the code. */
+/** After a code was issued, revokes the least recently used grants beyond the bound. A failure does not concern the code. */
 async function limitGrants(
   { store, events }: PageContext,
   { accountId, clientId, issuedAt: now }: AuthorizationCodeRecord,

@@ -46,7 +46,7 @@ export function createNameServerResolver(timeout: number, servers?: readonly str
   };
 }
 
-/** Codes of a name server that responds, but does not resolve the name: it may be the fault of the name's own servers. */
+/** Codes of a name server that responds, but does not resolve the name: the name's own servers may have failed. */
 const REFUSING: ReadonlySet<string> = new Set(['ESERVFAIL', 'EREFUSED']);
 
 /** Whether the name servers decide about a name that none of them can have cached. */
