@@ -25,6 +25,7 @@ const eventsAfter = defineQuery(`SELECT ${COLUMNS} FROM audit_events WHERE id > 
 const latestEvents = defineQuery(
   `SELECT ${COLUMNS} FROM audit_events WHERE id > '' ORDER BY id DESC LIMIT ?`,
 );
+const eventsBefore = defineQuery(`SELECT ${COLUMNS} FROM audit_events WHERE id < ? ORDER BY id DESC LIMIT ?`);
 const eventsOfTransaction = defineQuery(
   `SELECT ${COLUMNS} FROM audit_events WHERE transaction_id = ? ORDER BY id LIMIT ?`,
 );
@@ -41,8 +42,9 @@ export function createAuditStore(database: Database): AuditStore {
           }),
     beforeCommit: (call, within) => database.beforeCommit(call, within),
     listEvents: (after, limit) => read(eventsAfter(after, limit)),
-    async listLatestEvents(limit) {
-      return (await read(latestEvents(limit))).toReversed();
+    async listLatestEvents(limit, before) {
+      const latest = before === undefined ? latestEvents(limit) : eventsBefore(before, limit);
+      return (await read(latest)).toReversed();
     },
     listTransactionEvents: (transactionId, limit) => read(eventsOfTransaction(transactionId, limit)),
   };

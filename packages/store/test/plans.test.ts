@@ -157,6 +157,7 @@ async function callEveryMethod(whole: AuthorizationStore): Promise<void> {
   await store.appendEvents([newEvent()]);
   await store.listEvents('', 10);
   await store.listLatestEvents(10);
+  await store.listLatestEvents(10, 'z');
   await store.listTransactionEvents('flow', 10);
   await store.chargeRateLimit('rate limit', { burst: 1, interval: 1 }, NOW);
   await store.chargeRateLimit('rate limit', { burst: 1, interval: 1 }, NOW);

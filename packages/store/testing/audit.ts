@@ -11,6 +11,8 @@ export function describeAuditLog(store: StoreOfTest): void {
       expect(await store().listEvents('', 100)).toEqual(events);
       expect(await store().listEvents('e009', 3)).toEqual(events.slice(10, 13));
       expect(await store().listLatestEvents(2)).toEqual(events.slice(-2));
+      expect(await store().listLatestEvents(3, 'e020')).toEqual(events.slice(17, 20));
+      expect(await store().listLatestEvents(3, 'e000')).toEqual([]);
     });
 
     it('stores an audit event that has only a time and a type', async () => {

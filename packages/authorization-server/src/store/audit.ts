@@ -30,8 +30,8 @@ export interface AuditStore {
   beforeCommit(call: () => void, within: number): void;
   /** Events after an identifier (empty: from the first), oldest first. */
   listEvents(after: string, limit: number): Promise<readonly AuditEventRecord[]>;
-  /** The latest events, oldest first. */
-  listLatestEvents(limit: number): Promise<readonly AuditEventRecord[]>;
+  /** The latest events, or the latest before an identifier, oldest first. */
+  listLatestEvents(limit: number, before?: string): Promise<readonly AuditEventRecord[]>;
   /** The events of one authorization transaction, oldest first. */
   listTransactionEvents(transactionId: string, limit: number): Promise<readonly AuditEventRecord[]>;
 }

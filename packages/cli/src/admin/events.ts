@@ -7,17 +7,24 @@ import type { ProcessContext } from '../process-context.ts';
 import { createLog, type LogEvent } from '../server/log.ts';
 import { openBesideServers } from '../server/storage.ts';
 import { optionOf } from '../settings/command-options.ts';
-import type { SettingName } from '../settings/schema.ts';
 import { cleanLine } from '../terminal/clean.ts';
+import {
+  addFilterOptions,
+  createFilter,
+  type EventFilter,
+  type FilterFlags,
+  findLatest,
+} from './event-filter.ts';
 import { findInstallation } from './installation.ts';
 
-type Flags = Readonly<Partial<Record<SettingName, string>>> & {
-  readonly json?: true;
-  readonly follow?: true;
-  readonly flow?: string;
-  readonly reference?: string;
-  readonly last: number;
-};
+type Flags = FilterFlags &
+  Readonly<Partial<Record<'config' | 'database', string>>> & {
+    readonly json?: true;
+    readonly follow?: true;
+    readonly flow?: string;
+    readonly reference?: string;
+    readonly last: number;
+  };
 
 /** Milliseconds between queries. */
 const POLL_INTERVAL = 500;
@@ -33,8 +40,9 @@ export function defineEvents(program: Command, processContext: ProcessContext): 
       'Shows the audit events that servers have written to the store, the latest last. docs/events.md lists all events.',
     );
   for (const setting of ['config', 'database'] as const) command.addOption(optionOf(setting));
+  addFilterOptions(command);
   command
-    .option('--last <number>', 'number of events to show', readCount, 50)
+    .option('--last <number>', 'number of events to show, of those that match', readCount, 50)
     .option('--flow <id>', 'all events of one authorization transaction, by their transactionId')
     .option(
       '--reference <code>',
@@ -61,12 +69,14 @@ async function show(flags: Flags, processContext: ProcessContext): Promise<void>
       () => new Date(event.at),
     )(describe(event));
   try {
-    const past = await findPast(store, flags);
+    const filter = await createFilter(flags, store);
+    const past = await findPast(store, flags, filter);
     for (const event of past) print(event);
     const explanation = past.length === 0 ? explainEmpty(flags) : [];
+    if (past.length === 0 && explanation.length === 0 && filter !== null) complain('no event matches');
     for (const line of explanation) complain(line);
     if (explanation.length > 0 && !flags.follow) throw new CommandFailure(exitCodes.usage);
-    if (flags.follow) await follow(store, past, (event) => isWanted(event, flags) && print(event));
+    if (flags.follow) await follow(store, past, (event) => isWanted(event, flags, filter) && print(event));
   } finally {
     await store.close();
   }
@@ -81,12 +91,15 @@ function explainEmpty({ flow, reference }: Flags): readonly string[] {
   return [`no event has the transactionId ${cleanLine(flow)}, ${kept}: try --last or --reference`];
 }
 
-function findPast(
+async function findPast(
   store: AuthorizationStore,
-  { flow, reference, last }: Flags,
+  { flow, reference, last, since }: Flags,
+  filter: EventFilter | null,
 ): Promise<readonly AuditEventRecord[]> {
   if (reference !== undefined) return findReference(store, readReference(reference));
-  return flow === undefined ? store.listLatestEvents(last) : store.listTransactionEvents(flow, MAX_EVENTS);
+  if (flow === undefined) return findLatest(store, last, filter, since);
+  const events = await store.listTransactionEvents(flow, MAX_EVENTS);
+  return filter === null ? events : events.filter(filter);
 }
 
 /** Normalizes a reference code as typed by a user: `k7m5 pmrh` is `K7M5-PMRH`. */
@@ -122,7 +135,9 @@ async function withTransactions(
   return [...before, ...found];
 }
 
-function isWanted({ transactionId, details }: AuditEventRecord, { flow, reference }: Flags): boolean {
+function isWanted(event: AuditEventRecord, { flow, reference }: Flags, filter: EventFilter | null): boolean {
+  const { transactionId, details } = event;
+  if (filter?.(event) === false) return false;
   if (reference !== undefined) return details['reference'] === readReference(reference);
   return flow === undefined || flow === transactionId;
 }
