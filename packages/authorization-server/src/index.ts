@@ -31,7 +31,7 @@ export type {
   BackendTokenSet,
 } from './federation/provider/backend.ts';
 export type { ClientKeyAlgorithm, ClientKeyOptions } from './federation/provider/client-key.ts';
-export { IdentityProviderError } from './federation/provider/error.ts';
+export { IdentityProviderError, toIdentityProviderError } from './federation/provider/error.ts';
 export { redirectUriOf } from './federation/provider/identity-provider.ts';
 export type {
   AllowedUsers,

@@ -45,6 +45,7 @@ import { createGetProviderToken } from './token/get-provider-token.ts';
 import { createIsLive, requireLiveProviderTokens } from './token/is-live.ts';
 import { createIssueAccessToken, limitByProviderTokens } from './token/issue.ts';
 import { createRefreshTokens } from './token/refresh-token-family.ts';
+import { createSignUserAssertion, type SignUserAssertion } from './token/user-assertion.ts';
 import { type AccountAdministration, createAccountAdministration } from './users/administer-accounts.ts';
 import { validateOptions } from './validate-options.ts';
 
@@ -79,6 +80,13 @@ export interface AuthorizationServer {
    * @see RFC 8693 §2.2, for the same over HTTP
    */
   upstreamToken(claims: AccessTokenClaims, want?: ProviderTokenRequest): Promise<ProviderToken>;
+  /** Signs an assertion about a user for token exchange at another authorization server. It is no access token. @see RFC 8693 §3 */
+  readonly signUserAssertion: SignUserAssertion;
+  /**
+   * The ID token with which the user of a grant logged in at their identity provider, for its token exchange (ID-JAG).
+   * @throws OAuthError `invalid_grant`, `invalid_target` if there is none, `temporarily_unavailable`
+   */
+  upstreamIdToken(grantId: string): Promise<string>;
   /** Accounts that users have connected at the backends of a gateway, for the gateway in the same process. */
   readonly backendConnections: BackendConnections;
   /** Administration of registered and added clients. @see RFC 7591 §2 */
@@ -212,6 +220,8 @@ export async function createAuthorizationServer<S extends CoreStore>(
     isLive,
     readPersonalAccessToken: readPersonalAccessToken ?? (async () => null),
     upstreamToken: getProviderToken,
+    signUserAssertion: createSignUserAssertion(context, keys),
+    upstreamIdToken: providerTokens.idTokenFor,
     backendConnections: {
       find: federation.backends.tokens.find,
       replace: federation.backends.tokens.replace,

@@ -26,6 +26,12 @@ export {
   noCredential,
 } from './credentials/credential-source.ts';
 export {
+  type CredentialServices,
+  createCredentialSource,
+  createUserBackends,
+  type UserBackendsOptions,
+} from './credentials/credentials.ts';
+export {
   createGateway,
   type Gateway,
   type GatewayEvent,

@@ -207,7 +207,7 @@ async function callRegistrationsAtBackends(store: AuthorizationStore): Promise<v
     dataKeyId: 'data-key',
     createdAt: NOW,
   });
-  await store.findBackendRegistration(backend, issuer);
+  await store.listBackendRegistrations(backend);
   await store.removeBackendRegistration(backend, issuer);
 }
 

@@ -133,17 +133,18 @@ export function describeBackendTokens(store: StoreOfTest): void {
       createdAt: NOW,
     };
 
-    it('are found by backend and issuer, replaced and removed', async () => {
+    it('are listed by backend, replaced and removed', async () => {
       const { backend, issuer } = registration;
-      expect(await store().findBackendRegistration(backend, issuer)).toBeNull();
+      expect(await store().listBackendRegistrations(backend)).toEqual([]);
       await store().saveBackendRegistration(registration);
       const next = { ...registration, encryptedRegistration: Uint8Array.of(4), createdAt: NOW + 1 };
       await store().saveBackendRegistration(next);
-      expect(await store().findBackendRegistration(backend, issuer)).toEqual(next);
-      expect(await store().findBackendRegistration('/files', issuer)).toBeNull();
-      expect(await store().findBackendRegistration(backend, 'https://other.example.com')).toBeNull();
+      const other = { ...registration, issuer: 'https://other.example.com' };
+      await store().saveBackendRegistration(other);
+      expect(await store().listBackendRegistrations(backend)).toEqual([next, other]);
+      expect(await store().listBackendRegistrations('/files')).toEqual([]);
       await store().removeBackendRegistration(backend, issuer);
-      expect(await store().findBackendRegistration(backend, issuer)).toBeNull();
+      expect(await store().listBackendRegistrations(backend)).toEqual([other]);
     });
 
     it('keep their data key, and are lost with it', async () => {
@@ -153,7 +154,7 @@ export function describeBackendTokens(store: StoreOfTest): void {
       await store().saveBackendRegistration({ ...registration, dataKeyId: key.id });
       expect(await store().removeUnusedDataKeys(NOW + 10)).toBe(0);
       expect(await store().discardDataKeys([key.id], NOW)).toBe(0);
-      expect(await store().findBackendRegistration(registration.backend, registration.issuer)).toBeNull();
+      expect(await store().listBackendRegistrations(registration.backend)).toEqual([]);
     });
   });
 }

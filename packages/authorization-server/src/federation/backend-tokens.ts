@@ -183,9 +183,14 @@ function createRegistrations(
 ): BackendRegistrations {
   const contextOf = (issuer: string) => `backend registration ${backend} ${issuer}`;
   return {
-    async find(issuer) {
-      const found = await store.findBackendRegistration(backend, issuer);
-      return found === null ? null : vault.decrypt<object>(found.encryptedRegistration, contextOf(issuer));
+    async list() {
+      const found = await store.listBackendRegistrations(backend);
+      return Promise.all(
+        found.map(async ({ issuer, encryptedRegistration }) => ({
+          issuer,
+          registration: await vault.decrypt<object>(encryptedRegistration, contextOf(issuer)),
+        })),
+      );
     },
     async save(issuer, registration) {
       if (registration === null) return store.removeBackendRegistration(backend, issuer);

@@ -77,7 +77,8 @@ export function createProviderTokenLiveness(
     if (cached !== undefined && clock() < cached.until) return cached;
     return singleFlight.run(grantId, async () => {
       const live = await ensureLive(grantId);
-      cache.set(grantId, live);
+      // A backend's tokens are replaced by a new connection, in any process; the gateway caches them for a moment.
+      if (!isOfBackend(grantId)) cache.set(grantId, live);
       return live;
     });
   }
@@ -85,7 +86,7 @@ export function createProviderTokenLiveness(
   async function ensureLive(grantId: string): Promise<LiveProviderTokens> {
     let record = await store.findProviderTokens(grantId);
     for (let steps = 0; steps < MAX_STEPS; steps += 1) {
-      if (record === null) return { record, until: clock() + (isOfBackend(grantId) ? 0 : NONE_CACHED_FOR) };
+      if (record === null) return { record, until: clock() + NONE_CACHED_FOR };
       const issuer = findIssuer(record.identityProvider);
       // A provider that was removed is not trusted any more. Nothing is revoked: it may be a configuration mistake.
       if (issuer === undefined) {
@@ -99,7 +100,6 @@ export function createProviderTokenLiveness(
   }
 
   async function replace(grantId: string, version: number): Promise<ProviderTokensRecord> {
-    cache.delete(grantId);
     const record = await store.findProviderTokens(grantId);
     const issuer = record === null ? undefined : findIssuer(record.identityProvider);
     if (record === null || record.endedAt !== null || issuer === undefined) {

@@ -52,6 +52,11 @@ export interface ProviderTokens extends ProviderTokenSource {
    * @throws OAuthError `invalid_grant` if those have ended, `temporarily_unavailable` if that cannot be determined
    */
   limitsOf(grantId: string, scopes: Scopes): Promise<{ readonly until: number; readonly scopes: Scopes }>;
+  /**
+   * The ID token with which the user of a grant logged in at the identity provider.
+   * @throws OAuthError as `tokenFor`; `invalid_target` if the provider issued none
+   */
+  idTokenFor(grantId: string): Promise<string>;
   /** Resolves when no refresh at a provider is in progress, whose response would be lost. */
   whenIdle(): Promise<void>;
 }
@@ -103,6 +108,17 @@ export function createProviderTokens(
       return { until: grantableUntil(record), scopes: intersectScopes(scopes, covered) };
     },
 
+    async idTokenFor(grantId) {
+      const { record } = await checkLive(grantId);
+      if (record === null || record.encryptedTokens === null) throw noProviderTokens('the grant has none');
+      const { idToken } = await vault.decrypt<ProviderTokenSet>(
+        record.encryptedTokens,
+        providerTokensContext(grantId),
+      );
+      if (idToken === undefined) throw noProviderTokens('there is no ID token');
+      return idToken;
+    },
+
     async tokenFor(grantId, request = {}) {
       const { record: cached } = await checkLive(grantId);
       if (cached === null) throw noProviderTokens('the grant has none');
@@ -140,6 +156,9 @@ export const noProviderTokensInUse: ProviderTokens = {
   isAlive: async () => true,
   limitsOf: async (_grantId, scopes) => ({ until: Number.MAX_SAFE_INTEGER, scopes }),
   tokenFor: async () => {
+    throw noProviderTokens('the grant has none');
+  },
+  idTokenFor: async () => {
     throw noProviderTokens('the grant has none');
   },
 };

@@ -101,7 +101,7 @@ const absentResults: { readonly [C in StoreCapability]: AbsentResults<StoreCapab
     saveProviderTokens: UNAVAILABLE,
     saveBackendTokens: UNAVAILABLE,
     saveEndedProviderTokens: UNAVAILABLE,
-    findBackendRegistration: null,
+    listBackendRegistrations: [],
     saveBackendRegistration: UNAVAILABLE,
     removeBackendRegistration: UNAVAILABLE,
     hasProviderTokens: false,

@@ -226,7 +226,8 @@ export interface BackendRegistrationRecord {
 }
 
 interface BackendRegistrationStore {
-  findBackendRegistration(backend: string, issuer: string): Promise<BackendRegistrationRecord | null>;
+  /** At every issuer that the backend has had. */
+  listBackendRegistrations(backend: string): Promise<readonly BackendRegistrationRecord[]>;
   /** Replaces an earlier one. */
   saveBackendRegistration(registration: BackendRegistrationRecord): Promise<void>;
   removeBackendRegistration(backend: string, issuer: string): Promise<void>;

@@ -4,6 +4,7 @@ import type { Database } from '../database.ts';
 import { sql } from '../sql.ts';
 
 interface RegistrationRow {
+  readonly issuer: string;
   readonly encrypted_registration: Uint8Array;
   readonly data_key_id: string;
   readonly created_at: number;
@@ -11,24 +12,23 @@ interface RegistrationRow {
 
 type BackendRegistrationStore = Pick<
   FederationStore,
-  'findBackendRegistration' | 'saveBackendRegistration' | 'removeBackendRegistration'
+  'listBackendRegistrations' | 'saveBackendRegistration' | 'removeBackendRegistration'
 >;
 
 export function createBackendRegistrationStore(database: Database): BackendRegistrationStore {
   return {
-    async findBackendRegistration(backend, issuer) {
-      const [row] = await database.read<RegistrationRow>(
-        sql`SELECT encrypted_registration, data_key_id, created_at FROM backend_registrations
-          WHERE backend = ${backend} AND issuer = ${issuer}`,
+    async listBackendRegistrations(backend) {
+      const rows = await database.read<RegistrationRow>(
+        sql`SELECT issuer, encrypted_registration, data_key_id, created_at FROM backend_registrations
+          WHERE backend = ${backend} ORDER BY issuer`,
       );
-      if (row === undefined) return null;
-      return {
+      return rows.map((row) => ({
         backend,
-        issuer,
+        issuer: row.issuer,
         encryptedRegistration: new Uint8Array(row.encrypted_registration),
         dataKeyId: row.data_key_id,
         createdAt: row.created_at,
-      };
+      }));
     },
     async saveBackendRegistration({ backend, issuer, encryptedRegistration, dataKeyId, createdAt }) {
       await database.write(

@@ -100,8 +100,9 @@ export const migrations: readonly Migration[] = [
   },
   {
     number: 9,
-    name: 'index of tokens of backends by grant',
+    name: 'indexes of tokens and registrations of backends',
     indexes: {
+      backend_registrations_by_data_key: 'backend_registrations (data_key_id)',
       provider_tokens_by_backend_grant:
         'provider_tokens (backend_grant_id) WHERE backend_grant_id IS NOT NULL',
     },

@@ -14,7 +14,7 @@ export interface BackendTokenResponse extends ProviderTokenResponse {
 
 /** The registrations of this server at the authorization servers of one backend. */
 export interface BackendRegistrations {
-  find(issuer: string): Promise<object | null>;
+  list(): Promise<readonly { readonly issuer: string; readonly registration: object }[]>;
   /** @param registration `null` forgets it */
   save(issuer: string, registration: object | null): Promise<void>;
 }

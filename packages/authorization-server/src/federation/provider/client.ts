@@ -100,7 +100,7 @@ export function createProviderClient(
         return { tokenResponse, user };
       }),
 
-    refresh: ({ refreshToken }, scopes) =>
+    refresh: ({ refreshToken, idToken }, scopes) =>
       withServer(async (server) => {
         const response = await oauth.refreshTokenGrantRequest(
           server, client(), authentication, refreshToken ?? '', options,
@@ -113,6 +113,7 @@ export function createProviderClient(
         const tokens = {
           ...tokenResponse.tokens,
           refreshToken: tokenResponse.tokens.refreshToken ?? refreshToken,
+          ...(idToken !== undefined && { idToken }),
         };
         return { ...tokenResponse, tokens };
       }),
@@ -157,7 +158,12 @@ async function readTokens(
   const idToken = oauth.getValidatedIdTokenClaims(body);
   if (idToken !== undefined) await oauth.validateApplicationLevelSignature(server, response, options);
   const tokenResponse: ProviderTokenResponse = {
-    tokens: { accessToken: body.access_token, tokenType: 'Bearer', refreshToken: body.refresh_token ?? null },
+    tokens: {
+      accessToken: body.access_token,
+      tokenType: 'Bearer',
+      refreshToken: body.refresh_token ?? null,
+      ...(idToken !== undefined && body.id_token !== undefined && { idToken: body.id_token }),
+    },
     scopes: readGrantedScopes(body.scope, requested),
     lifetime: body.expires_in ?? null,
   };

@@ -7,6 +7,8 @@ export interface ProviderTokenSet {
   readonly tokenType: string;
   /** `null`: the access token cannot be refreshed. */
   readonly refreshToken: string | null;
+  /** The ID token of the login, for token exchange at the enterprise's identity provider (ID-JAG); absent: none. */
+  readonly idToken?: string;
 }
 
 /** The encryption context of a grant's provider tokens. */

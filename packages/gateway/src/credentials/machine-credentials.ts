@@ -1,0 +1,192 @@
+/** Credentials that the gateway obtains without the user: client credentials, token exchange, and enterprise assertions. */
+import type { AuthorizationServer } from '@portcullis/authorization-server';
+import { ClientError, type Tokens } from '@portcullis/client';
+import {
+  authenticatedRequest,
+  createClientContext,
+  processTokenResponse,
+  type TokenRequest,
+} from '@portcullis/client/steps';
+import { type AccessTokenClaims, formatScopes, OAuthError } from '@portcullis/protocol';
+import type { Principal } from '@portcullis/resource-server';
+import type { CredentialDefinition } from '../servers/credential-options.ts';
+import {
+  createBackendClient,
+  type ProtectedBackend,
+  preregisteredClient,
+  throwUnavailable,
+} from './backend-client.ts';
+import { createSessionStore } from './session-store.ts';
+import { type BackendCredentials, createObtainedCredentials } from './token-credential.ts';
+
+/** Where tokens about the user come from. */
+export type UserTokens = Pick<AuthorizationServer, 'signUserAssertion' | 'upstreamIdToken' | 'upstreamToken'>;
+
+/** What the guard verified. */
+type VerifiedClaims = AccessTokenClaims & Readonly<Record<string, unknown>>;
+
+type Definition<K extends CredentialDefinition['as']> = Extract<CredentialDefinition, { readonly as: K }>;
+
+/** One identity for all users. @see RFC 6749 §4.4 */
+export function createApplicationCredentials(
+  backend: ProtectedBackend,
+  { client, scopes }: Definition<'application'>,
+  clock: () => number,
+): BackendCredentials {
+  return createObtainedCredentials({
+    clock,
+    keyOf: () => JSON.stringify([backend.id]),
+    obtain: () =>
+      signIn(backend, async (store) =>
+        createBackendClient(backend, { client, store, scopes, clock, grant: { kind: 'application' } }),
+      ),
+  });
+}
+
+/** The user, by an assertion of the enterprise's identity provider (ID-JAG). */
+export function createEnterpriseCredentials(
+  backend: ProtectedBackend,
+  { client, scopes, identityProvider }: Definition<'enterprise'>,
+  users: UserTokens,
+  clock: () => number,
+): BackendCredentials {
+  const { tokenEndpoint, clientId, clientSecret } = identityProvider;
+  return createObtainedCredentials({
+    clock,
+    keyOf: (principal) => keyOfUser(principal, backend),
+    obtain: ({ grantId }) =>
+      signIn(backend, async (store) =>
+        createBackendClient(backend, {
+          client,
+          store,
+          scopes,
+          clock,
+          grant: {
+            kind: 'enterprise',
+            identityProvider: { tokenEndpoint, clientId, ...(clientSecret !== null && { clientSecret }) },
+            subjectToken: () => users.upstreamIdToken(grantId ?? ''),
+          },
+        }),
+      ),
+  });
+}
+
+/** The user, by token exchange at the authorization server of the backend. @see RFC 8693 §2 */
+export function createExchangeCredentials(
+  backend: ProtectedBackend,
+  definition: Definition<'exchange'>,
+  users: UserTokens,
+  clock: () => number,
+): BackendCredentials {
+  return createObtainedCredentials({
+    clock,
+    keyOf: (principal) => keyOfUser(principal, backend),
+    obtain: (principal) =>
+      exchange(backend, definition, users, principal, clock).catch((error: unknown) =>
+        throwUnavailable(backend, error),
+      ),
+  });
+}
+
+/** The grant, so that no two clients of a user share a token. @throws OAuthError `access_denied` without a user */
+function keyOfUser({ grantId }: Principal, { id, name }: ProtectedBackend): string {
+  if (grantId !== null) return JSON.stringify([id, grantId]);
+  throw new OAuthError('access_denied', `${name} needs a user, and this token belongs to none.`);
+}
+
+type Store = Awaited<ReturnType<typeof createSessionStore>>;
+
+async function signIn(
+  backend: ProtectedBackend,
+  create: (store: Store) => ReturnType<typeof createBackendClient>,
+): Promise<Tokens> {
+  try {
+    const store = await createSessionStore(backend.url, {});
+    const client = await create(store);
+    await client.signIn();
+    const tokens = store.session()?.tokens ?? null;
+    if (tokens === null) throw new TypeError('The client saves the tokens it obtains.');
+    return tokens;
+  } catch (error) {
+    return throwUnavailable(backend, error);
+  }
+}
+
+const TOKEN_TYPE = 'urn:ietf:params:oauth:token-type:';
+
+interface ExchangeTarget {
+  readonly issuer: string;
+  readonly endpoint: string;
+  readonly resource: string;
+}
+
+async function exchange(
+  backend: ProtectedBackend,
+  definition: Definition<'exchange'>,
+  users: UserTokens,
+  principal: Principal,
+  clock: () => number,
+): Promise<Tokens> {
+  const { client, scopes, audience, subject } = definition;
+  const { issuer, endpoint, resource } = await findTarget(backend, definition, clock);
+  const configured = await preregisteredClient(client);
+  const form = new URLSearchParams({
+    grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+    requested_token_type: `${TOKEN_TYPE}access_token`,
+    resource,
+    subject_token:
+      subject === 'user'
+        ? await users.signUserAssertion(principal, issuer)
+        : (await users.upstreamToken(principal.claims as VerifiedClaims)).accessToken,
+    subject_token_type: `${TOKEN_TYPE}${subject === 'user' ? 'jwt' : 'access_token'}`,
+  });
+  if (audience !== null) form.set('audience', audience);
+  if (scopes !== null) form.set('scope', formatScopes(scopes));
+  const { clientId, clientSecret = null, signingKey } = configured;
+  const authentication =
+    signingKey === undefined ? (clientSecret === null ? 'none' : 'client_secret_basic') : 'private_key_jwt';
+  const request: TokenRequest = {
+    endpoint,
+    issuer,
+    registration: {
+      method: 'preregistered',
+      clientId,
+      clientSecret,
+      authentication,
+      redirectUris: [],
+      secretExpiresAt: null,
+    },
+    form,
+    dpopKey: null,
+    expected: { requestedScopes: scopes ?? [], resource, refreshToken: null, scopes: null },
+  };
+  const context = createClientContext({ clock, signingKeyFor: () => signingKey ?? null });
+  const { url, method, headers, body } = await authenticatedRequest(context, request);
+  const response = await backend.fetch(url, { method, headers, body: body ?? null, redirect: 'manual' });
+  const result = processTokenResponse(context, request, {
+    status: response.status,
+    headers: response.headers,
+    body: await response.text(),
+  });
+  if (result.kind === 'tokens') return result.tokens;
+  throw new ClientError('token_response_invalid', 'The token exchange was not answered with a token.');
+}
+
+async function findTarget(
+  backend: ProtectedBackend,
+  { client, tokenEndpoint }: Definition<'exchange'>,
+  clock: () => number,
+): Promise<ExchangeTarget> {
+  const { url } = backend;
+  if (tokenEndpoint !== null)
+    return { issuer: new URL(tokenEndpoint).origin, endpoint: tokenEndpoint, resource: url };
+  const store = await createSessionStore(url, {});
+  const { discover } = await createBackendClient(backend, { client, store, scopes: null, clock });
+  const { issuer, metadata, resource } = await discover();
+  if (metadata.token_endpoint === undefined)
+    throw new ClientError(
+      'metadata_invalid',
+      'The metadata names no token endpoint; configure tokenEndpoint.',
+    );
+  return { issuer, endpoint: metadata.token_endpoint, resource: resource ?? url };
+}

@@ -1,0 +1,62 @@
+/** A credential store of the client library for one operation: what the gateway's own store holds goes in, and what changed comes out. */
+import type { BackendRegistrations } from '@portcullis/authorization-server';
+import {
+  type CredentialRecord,
+  type CredentialStore,
+  createMemoryStore,
+  keyText,
+  type PendingAuthorization,
+  type Registration,
+} from '@portcullis/client';
+
+export interface SessionStore extends CredentialStore {
+  /** The record with tokens; `null`: none. */
+  session(): CredentialRecord | null;
+  /** The authorization request that was begun. */
+  pending(): PendingAuthorization | null;
+}
+
+/** The account under which the client library stores: there is one in each store. */
+export const SESSION_ACCOUNT = 'gateway';
+
+export interface SessionContent {
+  readonly record?: CredentialRecord;
+  readonly pending?: PendingAuthorization;
+  /** Registrations that all users of a backend share. */
+  readonly registrations?: BackendRegistrations;
+}
+
+/** @param server the canonical URL of the backend */
+export async function createSessionStore(server: string, content: SessionContent): Promise<SessionStore> {
+  const { record, pending: begun, registrations } = content;
+  const memory = createMemoryStore();
+  let saved: CredentialRecord | null = record ?? null;
+  let pending: PendingAuthorization | null = begun ?? null;
+  for (const { issuer, registration } of (await registrations?.list()) ?? []) {
+    const key = { server, issuer, account: SESSION_ACCOUNT, kind: 'user' } as const;
+    await memory.save({ key, registration: registration as Registration, tokens: null, since: null });
+  }
+  if (record !== undefined) await memory.save(record);
+  if (begun !== undefined) await memory.savePending(begun);
+  return {
+    ...memory,
+    async save(next) {
+      const known = await memory.find(next.key);
+      await memory.save(next);
+      if (next.tokens !== null) saved = next;
+      else if (saved !== null && keyText(saved.key) === keyText(next.key)) saved = null;
+      if (registrations !== undefined && hasOtherRegistration(known, next))
+        await registrations.save(next.key.issuer, next.registration);
+    },
+    async savePending(next) {
+      pending = next;
+      await memory.savePending(next);
+    },
+    session: () => saved,
+    pending: () => pending,
+  };
+}
+
+function hasOtherRegistration(known: CredentialRecord | null, next: CredentialRecord): boolean {
+  return JSON.stringify(known?.registration ?? null) !== JSON.stringify(next.registration);
+}

@@ -1,0 +1,108 @@
+/** Credentials made of tokens, and the cache of those that the gateway can obtain again by itself. */
+import type { Tokens } from '@portcullis/client';
+import {
+  type ClientContext,
+  createClientContext,
+  isStale,
+  processProtectedResourceResponse,
+  protectedResourceHeaders,
+} from '@portcullis/client/steps';
+import type { Principal } from '@portcullis/resource-server';
+import type { BackendAnswer, BackendCredential, ConnectionRequired } from './credential-source.ts';
+
+/** Credentials for one backend. */
+export interface BackendCredentials {
+  for(principal: Principal): BackendCredential | Promise<BackendCredential>;
+  rejected(
+    principal: Principal,
+    answer: BackendAnswer,
+    credential: BackendCredential,
+  ): Promise<'retry' | 'final' | ConnectionRequired>;
+}
+
+/** @param key identity at the backend, as in `BackendCredential` */
+export function credentialOf(context: ClientContext, tokens: Tokens, key: string): BackendCredential {
+  const { accessToken, scheme, dpopKey } = tokens;
+  return {
+    headers: { authorization: `${scheme} ${accessToken}` },
+    key,
+    sign:
+      dpopKey === null ? null : (method, url) => protectedResourceHeaders(context, tokens, { method, url }),
+  };
+}
+
+/** What a 401 or 403 of the backend says about the credential; stores its DPoP nonce. */
+export function readAnswer(
+  context: ClientContext,
+  { url, status, headers }: BackendAnswer,
+): ReturnType<typeof processProtectedResourceResponse> {
+  return processProtectedResourceResponse(context, url, { status, headers });
+}
+
+interface CachedTokens {
+  readonly tokens: Tokens;
+  readonly credential: BackendCredential;
+  /** Epoch milliseconds. */
+  readonly obtainedAt: number;
+}
+
+/** Users whose tokens are kept. */
+const MAX_CACHED = 10_000;
+/** Milliseconds: a token that is rejected so soon would be rejected again. */
+const TOO_NEW = 2_000;
+/** Milliseconds after which a token without a known expiry is obtained again. */
+const DEFAULT_LIFETIME = 300_000;
+
+export interface ObtainedCredentialsOptions {
+  /** Whose tokens a principal uses: equal keys share them. @throws OAuthError if it can have none */
+  readonly keyOf: (principal: Principal) => string;
+  /** @throws OAuthError */
+  readonly obtain: (principal: Principal) => Promise<Tokens>;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+}
+
+/** Credentials that are obtained when they are needed: cached, one request at a time for each identity, again when rejected. */
+export function createObtainedCredentials(options: ObtainedCredentialsOptions): BackendCredentials {
+  const { keyOf, obtain, clock } = options;
+  const context = createClientContext({ clock });
+  const cache = new Map<string, CachedTokens>();
+  const pending = new Map<string, Promise<BackendCredential>>();
+
+  const isUsable = ({ tokens, obtainedAt }: CachedTokens, now: number): boolean =>
+    tokens.expiresAt === null ? now - obtainedAt < DEFAULT_LIFETIME : !isStale(tokens, now);
+
+  async function obtainNow(principal: Principal, key: string): Promise<BackendCredential> {
+    const tokens = await obtain(principal);
+    const credential = credentialOf(context, tokens, key);
+    cache.delete(key);
+    cache.set(key, { tokens, credential, obtainedAt: clock() });
+    for (const oldest of cache.keys()) {
+      if (cache.size <= MAX_CACHED) break;
+      cache.delete(oldest);
+    }
+    return credential;
+  }
+
+  return {
+    for(principal) {
+      const key = keyOf(principal);
+      const cached = cache.get(key);
+      if (cached !== undefined && isUsable(cached, clock())) return cached.credential;
+      const running = pending.get(key) ?? obtainNow(principal, key).finally(() => pending.delete(key));
+      pending.set(key, running);
+      return running;
+    },
+    async rejected(principal, answer, credential) {
+      const { kind } = readAnswer(context, answer);
+      if (kind === 'retry') return 'retry';
+      if (kind !== 'rejected') return 'final';
+      const key = keyOf(principal);
+      const cached = cache.get(key);
+      if (cached === undefined || cached.credential !== credential) return 'retry';
+      if (clock() - cached.obtainedAt < TOO_NEW) return 'final';
+      cache.delete(key);
+      return 'retry';
+    },
+  };
+}

@@ -1,0 +1,125 @@
+/** A backend at which users connect accounts: its client, as the authorization server drives it between its own pages. */
+import {
+  type Backend,
+  type BackendConnectionRequest,
+  type BackendTokenResponse,
+  type BackendTokenSet,
+  IdentityProviderError,
+} from '@portcullis/authorization-server';
+import { buildMetadataDocument, type CredentialRecord, type PendingAuthorization } from '@portcullis/client';
+import type { CredentialDefinition } from '../servers/credential-options.ts';
+import { createBackendClient, type ProtectedBackend, toBackendError } from './backend-client.ts';
+import { createSessionStore, type SessionContent, type SessionStore } from './session-store.ts';
+
+type UserDefinition = Extract<CredentialDefinition, { readonly as: 'user' }>;
+
+export interface UserBackendOptions {
+  /** Name of this server at the authorization server of the backend. */
+  readonly clientName: string;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+}
+
+/** What the vault keeps between redirect and callback. */
+interface BeginSecrets {
+  readonly pending: PendingAuthorization;
+}
+
+export function createUserBackend(
+  backend: ProtectedBackend,
+  definition: UserDefinition,
+  { clientName, clock }: UserBackendOptions,
+): Backend {
+  const { id, name, url } = backend;
+
+  async function open(content: SessionContent, request: Partial<BackendConnectionRequest> = {}) {
+    const store = await createSessionStore(url, content);
+    const client = await createBackendClient(backend, {
+      ...definition,
+      store,
+      clientName,
+      clock,
+      moreScopes: request.scopes ?? [],
+      ...(request.documentUrl != null && { documentUrl: request.documentUrl }),
+    });
+    return { store, client };
+  }
+
+  return {
+    id,
+    name,
+    host: new URL(url).host,
+
+    begin: (request) =>
+      classified(async () => {
+        const { store, client } = await open({ registrations: request.registrations }, request);
+        const location = await client.begin({ redirectUri: request.redirectUri });
+        const pending = store.pending();
+        if (pending === null) throw new TypeError('The client saves what it begins.');
+        const secrets: BeginSecrets = { pending };
+        return { url: location, state: pending.state, secrets };
+      }),
+
+    complete: (secrets, response) =>
+      classified(async () => {
+        const { pending } = secrets as BeginSecrets;
+        const key = { server: url, issuer: pending.issuer, account: pending.account, kind: 'user' } as const;
+        const { store, client } = await open({
+          pending,
+          record: { key, registration: pending.registration, tokens: null, since: null },
+        });
+        await client.complete(response);
+        return { ...responseOf(store, clock()), issuer: pending.issuer };
+      }),
+
+    refresh: ({ session }) =>
+      classified(async () => {
+        const record = session as CredentialRecord;
+        const { tokens } = record;
+        if (tokens === null) throw ended();
+        // Expired as far as the client knows, so that it refreshes and returns nothing else.
+        const { store, client } = await open({ record: { ...record, tokens: { ...tokens, expiresAt: 0 } } });
+        if ((await client.accessToken()) === null) throw ended();
+        return responseOf(store, clock());
+      }),
+
+    revoke: ({ session }) =>
+      classified(async () => {
+        const { client } = await open({ record: session as CredentialRecord });
+        const { metadata } = await client.discover();
+        if (metadata.revocation_endpoint === undefined) return 'unsupported';
+        if ((await client.signOut()) === 'revoked') return 'revoked';
+        throw new IdentityProviderError('outage', 'the tokens were not revoked');
+      }),
+
+    clientDocument: (documentUrl, redirectUri) =>
+      buildMetadataDocument({ url: documentUrl, clientName, redirectUris: [redirectUri] }),
+  };
+}
+
+function ended(): IdentityProviderError {
+  return new IdentityProviderError('refused', 'the refresh token is no longer valid', {
+    code: 'invalid_grant',
+  });
+}
+
+async function classified<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw toBackendError(error);
+  }
+}
+
+function responseOf(store: SessionStore, now: number): BackendTokenResponse {
+  const record = store.session();
+  const tokens = record?.tokens ?? null;
+  if (record === null || tokens === null) throw new TypeError('The client saves the tokens it obtains.');
+  const { accessToken, scheme, refreshToken, scopes, expiresAt } = tokens;
+  const set: BackendTokenSet = { accessToken, tokenType: scheme, refreshToken, session: record };
+  return {
+    tokens: set,
+    scopes,
+    lifetime: expiresAt === null ? null : Math.max(0, Math.floor((expiresAt - now) / 1000)),
+  };
+}

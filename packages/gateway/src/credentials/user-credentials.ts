@@ -1,0 +1,115 @@
+/** Credentials of users who connected accounts: those of the grant, refreshed when rejected, or a link to connect one. */
+import type { BackendConnections, BackendTokens } from '@portcullis/authorization-server';
+import type { CredentialRecord } from '@portcullis/client';
+import { createClientContext } from '@portcullis/client/steps';
+import { OAuthError, type Scopes, unionScopes } from '@portcullis/protocol';
+import type { Principal } from '@portcullis/resource-server';
+import { type BackendCredential, ConnectionRequired } from './credential-source.ts';
+import { type BackendCredentials, credentialOf, readAnswer } from './token-credential.ts';
+
+interface CachedCredential {
+  readonly credential: BackendCredential;
+  readonly found: BackendTokens;
+  /** Epoch milliseconds. */
+  readonly until: number;
+}
+
+/** Milliseconds for which a credential is used without a look at the store. */
+const CACHED_FOR = 30_000;
+const MAX_CACHED = 10_000;
+/** Seconds: a token that is rejected so soon would be rejected again. */
+const TOO_NEW = 5;
+
+export interface UserCredentialsOptions {
+  /** The path of the server. */
+  readonly id: string;
+  readonly name: string;
+  readonly connections: BackendConnections;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+}
+
+/** Keyed by grant, so that neither another user nor another client of the same user is ever served with them. */
+export function createUserCredentials(options: UserCredentialsOptions): BackendCredentials {
+  const { id, name, connections, clock } = options;
+  const context = createClientContext({ clock });
+  const cache = new Map<string, CachedCredential>();
+
+  async function find(grantId: string): Promise<BackendCredential> {
+    const found = await connections.find(grantId, id);
+    if (found === null) {
+      cache.delete(grantId);
+      throw await connectionRequired(grantId, []);
+    }
+    return remember(grantId, found);
+  }
+
+  function remember(grantId: string, found: BackendTokens): BackendCredential {
+    const { tokens } = found.tokens.session as CredentialRecord;
+    if (tokens === null) throw new TypeError('A stored session has tokens.');
+    const known = cache.get(grantId);
+    const credential =
+      known?.found.version === found.version
+        ? known.credential
+        : credentialOf(context, tokens, JSON.stringify([id, grantId]));
+    cache.delete(grantId);
+    cache.set(grantId, { credential, found, until: Math.min(found.until * 1000, clock() + CACHED_FOR) });
+    for (const oldest of cache.keys()) {
+      if (cache.size <= MAX_CACHED) break;
+      cache.delete(oldest);
+    }
+    return credential;
+  }
+
+  async function connectionRequired(grantId: string, scopes: Scopes): Promise<Error> {
+    const url = await connections.createLink(grantId, id, scopes);
+    return url === null ? noGrant(name) : new ConnectionRequired(url, name);
+  }
+
+  async function ask(grantId: string, scopes: Scopes): Promise<'final' | ConnectionRequired> {
+    const required = await connectionRequired(grantId, scopes);
+    return required instanceof ConnectionRequired ? required : 'final';
+  }
+
+  return {
+    for(principal) {
+      const grantId = grantOf(principal, name);
+      const cached = cache.get(grantId);
+      return cached !== undefined && clock() < cached.until ? cached.credential : find(grantId);
+    },
+
+    async rejected(principal, answer, credential) {
+      const result = readAnswer(context, answer);
+      if (result.kind === 'retry') return 'retry';
+      if (result.kind === 'accepted') return 'final';
+      const grantId = grantOf(principal, name);
+      const used = cache.get(grantId);
+      cache.delete(grantId);
+      // A new connection or a refresh, here or in another process, has replaced it meanwhile.
+      if (used === undefined || used.credential !== credential) return 'retry';
+      const current = await connections.find(grantId, id);
+      if (current === null) return ask(grantId, []);
+      if (current.version !== used.found.version) {
+        remember(grantId, current);
+        return 'retry';
+      }
+      if (result.kind === 'insufficient_scope')
+        return ask(grantId, unionScopes(current.scopes, result.challenge.scopes ?? []));
+      if (clock() / 1000 - current.issuedAt < TOO_NEW) return ask(grantId, current.scopes);
+      const replaced = await connections.replace(grantId, id, current.version);
+      return replaced === null ? ask(grantId, current.scopes) : 'retry';
+    },
+  };
+}
+
+function grantOf({ grantId }: Principal, name: string): string {
+  if (grantId === null) throw noGrant(name);
+  return grantId;
+}
+
+function noGrant(name: string): OAuthError {
+  return new OAuthError(
+    'access_denied',
+    `${name} needs an account of a user, and this token belongs to none.`,
+  );
+}

@@ -1,0 +1,172 @@
+/** Authorization servers on loopback with a protected server each, their users, and clients that these users allow. */
+import { createHash, randomBytes } from 'node:crypto';
+import {
+  type AuthorizationEvent,
+  type AuthorizationServer,
+  type AuthorizationServerOptions,
+  createAuthorizationServer,
+} from '@portcullis/authorization-server';
+import type { AuthorizationStore } from '@portcullis/authorization-server/store';
+import { pathOf } from '@portcullis/http';
+import { listen } from '@portcullis/http/node';
+import { createGuard, jwtVerifier, type Principal } from '@portcullis/resource-server';
+import { protect } from '@portcullis/resource-server/fetch';
+import { openStore } from '@portcullis/store';
+import { onTestFinished } from 'vitest';
+import { createTestBrowser, type Page, type TestBrowser } from './browser.ts';
+
+export const PASSWORD = 'a gate of oak and iron';
+export const REDIRECT_URI = 'https://app.example/callback';
+
+export interface Side {
+  readonly origin: string;
+  readonly server: AuthorizationServer;
+  readonly store: AuthorizationStore;
+  readonly events: AuthorizationEvent[];
+  /** Requests to `/mcp` that its guard accepted: who, and with which token. */
+  readonly accepted: { readonly principal: Principal; readonly token: string }[];
+  /** Every token that was sent to `/mcp`, accepted or not. */
+  readonly tokens: string[];
+  /** Account identifiers, by name. */
+  readonly accounts: Readonly<Record<string, string>>;
+}
+
+interface SideOptions {
+  readonly users: readonly string[];
+  /** Scopes of `/mcp`, with their descriptions. */
+  readonly scopes?: Readonly<Record<string, string>>;
+  readonly options?: (origin: string) => Partial<AuthorizationServerOptions>;
+}
+
+export function emailOf(name: string): string {
+  return `${name}@example.org`;
+}
+
+/** Starts an authorization server and the protected server `/mcp` on one port. */
+export async function startSide({ users, scopes, options }: SideOptions): Promise<Side> {
+  const store = await openStore(':memory:');
+  const events: AuthorizationEvent[] = [];
+  const [accepted, tokens]: [Side['accepted'], string[]] = [[], []];
+  let handle: Parameters<typeof listen>[0] = () => Promise.reject(new Error('too early'));
+  const listening = await listen((request, connection) => handle(request, connection), {
+    port: 0,
+    host: 'localhost',
+  });
+  const origin = `http://localhost:${listening.port}`;
+  const resource = { resource: `${origin}/mcp`, scopes: Object.keys(scopes ?? { call: 'Call it' }) };
+  const server = await createAuthorizationServer({
+    issuer: origin,
+    store,
+    masterKey: randomBytes(32),
+    resources: [{ resource: resource.resource, name: 'Server', scopes: scopes ?? { call: 'Call it' } }],
+    rateLimits: false,
+    events: (event) => events.push(event),
+    ...options?.(origin),
+  });
+  const guard = createGuard({
+    resources: [{ ...resource }],
+    verifier: jwtVerifier({ issuer: origin, jwks: server.jwks, isLive: server.isLive }),
+    events: () => {},
+  });
+  const serve = protect(guard, (_request, principal) => {
+    accepted.push({ principal, token: tokens.at(-1) ?? '' });
+    return Response.json({ user: principal.subject });
+  });
+  handle = (request, connection) => {
+    const path = pathOf(request);
+    const isProtected = path === '/mcp' || path.startsWith('/.well-known/oauth-protected-resource');
+    if (!isProtected) return server.handleHttp(request, connection);
+    return Promise.resolve({
+      fetch(received: Request) {
+        const sent = received.headers.get('authorization');
+        if (sent !== null) tokens.push(sent.replace(/^\w+ /, ''));
+        return serve(received);
+      },
+    });
+  };
+  onTestFinished(async () => {
+    await listening.close(0);
+    await server.close();
+    await store.close();
+  });
+  const accounts: Record<string, string> = {};
+  for (const name of users) accounts[name] = await addUser(server, emailOf(name));
+  return { origin, server, store, events, accepted, tokens, accounts };
+}
+
+async function addUser(server: AuthorizationServer, email: string): Promise<string> {
+  if ((await server.bootstrap(email, PASSWORD)) === 'exists') {
+    const added = await server.accounts.add(email);
+    if ('refused' in added) throw new Error(added.refused);
+    const browser = createTestBrowser(() => ({}));
+    const page = await browser.open(added.link);
+    await browser.submit(page, { password: PASSWORD, password_again: PASSWORD });
+  }
+  const accounts = await server.accounts.list();
+  return accounts.find((one) => one.email === email)?.id ?? '';
+}
+
+/** A browser of a person who has an account of the same name on every side. */
+export function browserOf(name: string): TestBrowser {
+  return createTestBrowser(() => ({ email: emailOf(name), password: PASSWORD }));
+}
+
+export interface TestClient {
+  readonly clientId: string;
+  authorizationUrl(scope?: string): string;
+  /** Redeems the code of the page at which the browser left. @returns the token response */
+  redeem(page: Page): Promise<Readonly<Record<string, unknown>>>;
+}
+
+/** Registers a client. */
+export async function registerClient({ origin }: Side, name: string): Promise<TestClient> {
+  const response = await fetch(`${origin}/register`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({
+      client_name: name,
+      redirect_uris: [REDIRECT_URI],
+      token_endpoint_auth_method: 'none',
+    }),
+  });
+  const { client_id: clientId } = (await response.json()) as { readonly client_id: string };
+  const verifier = randomBytes(32).toString('base64url');
+  return {
+    clientId,
+    authorizationUrl: (scope) =>
+      `${origin}/authorize?${new URLSearchParams({
+        response_type: 'code',
+        client_id: clientId,
+        redirect_uri: REDIRECT_URI,
+        state: 'state',
+        code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+        code_challenge_method: 'S256',
+        resource: `${origin}/mcp`,
+        ...(scope !== undefined && { scope }),
+      })}`,
+    async redeem({ url, html, status }) {
+      const code = url.searchParams.get('code');
+      if (code === null) throw new Error(`no code at ${url}: ${status} ${html}`);
+      const answer = await fetch(`${origin}/token`, {
+        method: 'POST',
+        body: new URLSearchParams({
+          grant_type: 'authorization_code',
+          code,
+          client_id: clientId,
+          redirect_uri: REDIRECT_URI,
+          code_verifier: verifier,
+        }),
+      });
+      return (await answer.json()) as Readonly<Record<string, unknown>>;
+    },
+  };
+}
+
+/** The principal of an access token, as the guard of its own server sees it. */
+export async function principalOfToken(side: Side, token: unknown): Promise<Principal> {
+  const before = side.accepted.length;
+  await fetch(`${side.origin}/mcp`, { headers: { authorization: `Bearer ${token}` } });
+  const found = side.accepted.at(before);
+  if (found === undefined) throw new Error('the guard rejected the token');
+  return found.principal;
+}

@@ -1,0 +1,275 @@
+/** Accounts that users connect at a protected backend: during consent, later by a link, and never used for another grant. */
+import { describe, expect, it } from 'vitest';
+import {
+  type BackendCredential,
+  ConnectionRequired,
+  createCredentialSource,
+  createUserBackends,
+  type GatewayServer,
+} from '../src/index.ts';
+import { browserOf, principalOfToken, registerClient, type Side, startSide } from './support/connections.ts';
+import { defineTestServers } from './support/gateway.ts';
+
+interface GatewayScene {
+  readonly gateway: Side;
+  readonly backend: Side;
+  readonly server: GatewayServer;
+}
+
+async function setScene(): Promise<GatewayScene> {
+  const backend = await startSide({
+    users: ['ada', 'bob'],
+    scopes: { call: 'Call it', more: 'Do more' },
+  });
+  let servers: readonly GatewayServer[] = [];
+  const gateway = await startSide({
+    users: ['ada', 'bob'],
+    options: (origin) => {
+      servers = defineTestServers(
+        [
+          {
+            path: '/mcp',
+            name: 'Hub',
+            backend: { url: `${backend.origin}/mcp`, credentials: { as: 'user' } },
+          },
+        ],
+        origin,
+      );
+      return { backends: createUserBackends({ servers: () => servers, clientName: 'Gateway' }) };
+    },
+  });
+  const [server] = servers;
+  if (server === undefined) throw new Error('no server');
+  return { gateway, backend, server };
+}
+
+/** Sends a request to the backend with a credential. */
+async function call({ backend }: GatewayScene, { headers, sign }: BackendCredential): Promise<Response> {
+  const url = `${backend.origin}/mcp`;
+  const signed = sign === null ? {} : await sign('GET', url);
+  return fetch(url, { headers: { ...headers, ...signed } });
+}
+
+describe('an account at a backend', () => {
+  it('is connected during consent, which names the backend, and its token reaches the backend alone', async () => {
+    const scene = await setScene();
+    const { gateway, backend, server } = scene;
+    const [ada, client] = [browserOf('ada'), await registerClient(gateway, 'App')];
+    const login = await ada.open(client.authorizationUrl());
+    const consent = await ada.submit(login, { email: 'ada@example.org', password: 'a gate of oak and iron' });
+    expect(consent.html).toContain('This also needs');
+    expect(consent.html).toContain(new URL(backend.origin).host);
+    const page = await ada.allow(client.authorizationUrl());
+    const { access_token: token } = await client.redeem(page);
+    expect(ada.trail.some((url) => url.startsWith(`${backend.origin}/authorize`))).toBe(true);
+    const principal = await principalOfToken(gateway, token);
+    const source = createCredentialSource(gateway.server);
+    const credential = await source.for(principal, server);
+    expect(await (await call(scene, credential)).json()).toEqual({ user: backend.accounts['ada'] });
+    // Cached: nothing is waited for.
+    expect(source.for(principal, server)).toBe(credential);
+    expect(backend.tokens).not.toContain(token);
+    expect(gateway.tokens).toEqual([token]);
+  });
+
+  it('belongs to one grant: each of two users with each of two clients uses their own', async () => {
+    const scene = await setScene();
+    const { gateway, backend, server } = scene;
+    const source = createCredentialSource(gateway.server);
+    const clients = [await registerClient(gateway, 'One'), await registerClient(gateway, 'Two')];
+    const used: { readonly user: string; readonly token: string; readonly key: string }[] = [];
+    for (const name of ['ada', 'bob']) {
+      const browser = browserOf(name);
+      for (const client of clients) {
+        const { access_token: token } = await client.redeem(await browser.allow(client.authorizationUrl()));
+        const credential = await source.for(await principalOfToken(gateway, token), server);
+        expect((await call(scene, credential)).status).toBe(200);
+        used.push({ user: name, token: backend.tokens.at(-1) ?? '', key: credential.key });
+      }
+    }
+    expect(new Set(used.map(({ token }) => token)).size).toBe(4);
+    expect(new Set(used.map(({ key }) => key)).size).toBe(4);
+    // The log of the backend: no token but these, each of its own user.
+    expect(backend.accepted.map(({ token, principal }) => [token, principal.subject])).toEqual(
+      used.map(({ user, token }) => [token, backend.accounts[user]]),
+    );
+    expect(backend.tokens).toEqual(used.map(({ token }) => token));
+    // One registration for all.
+    expect(backend.events.filter(({ type }) => type === 'client.registered')).toHaveLength(1);
+  });
+
+  it('is stored encrypted, and ends at the backend when the grant ends here', async () => {
+    const scene = await setScene();
+    const { gateway, backend, server } = scene;
+    const [ada, client] = [browserOf('ada'), await registerClient(gateway, 'App')];
+    const { access_token: token } = await client.redeem(await ada.allow(client.authorizationUrl()));
+    const principal = await principalOfToken(gateway, token);
+    const credential = await createCredentialSource(gateway.server).for(principal, server);
+    expect((await call(scene, credential)).status).toBe(200);
+    const [record] = await gateway.store.listBackendTokens(principal.grantId ?? '');
+    const sent = backend.tokens.at(-1) ?? '';
+    expect(Buffer.from(record?.encryptedTokens ?? []).includes(sent)).toBe(false);
+    const listed = await ada.open(`${gateway.origin}/connections`);
+    expect(listed.html).toContain('Uses your <bdi>Hub</bdi> account');
+    const end = await ada.open(`${gateway.origin}/connections/end?connection=${principal.grantId}`);
+    expect(end.html).toContain('Its access at <bdi>Hub</bdi> is revoked too.');
+    await ada.submit(end, {}, '/connections/end');
+    await expect.poll(async () => (await call(scene, credential)).status, { timeout: 5000 }).toBe(401);
+    await expect
+      .poll(() => gateway.events.find(({ type }) => type === 'provider_token.revocation_finished'))
+      .toMatchObject({ identityProvider: '/mcp', outcome: 'revoked' });
+  });
+});
+
+describe('a user who has not connected the backend', () => {
+  /** Declines at the backend; the client gets its code all the same. */
+  async function declined() {
+    const scene = await setScene();
+    const { gateway, backend, server } = scene;
+    const [ada, client] = [browserOf('ada'), await registerClient(gateway, 'App')];
+    let page = await ada.open(client.authorizationUrl());
+    page = await ada.submit(page, { email: 'ada@example.org', password: 'a gate of oak and iron' });
+    page = await ada.submit(page, { decision: 'allow' });
+    expect(page.url.origin).toBe(backend.origin);
+    page = await ada.submit(page, { email: 'ada@example.org', password: 'a gate of oak and iron' });
+    const { access_token: token } = await client.redeem(await ada.submit(page, { decision: 'deny' }));
+    const principal = await principalOfToken(gateway, token);
+    const source = createCredentialSource(gateway.server);
+    const required = await Promise.resolve(source.for(principal, server)).catch((error: unknown) => error);
+    if (!(required instanceof ConnectionRequired))
+      throw new Error(`expected a link, not ${String(required)}`);
+    return { ...scene, ada, principal, source, url: required.url };
+  }
+
+  it('gets a link, connects the account there, and the same grant can use it', async () => {
+    const scene = await declined();
+    const { ada, source, principal, server, backend } = scene;
+    const page = await ada.open(scene.url);
+    expect(page.html).toContain('Connect your <bdi>Hub</bdi> account');
+    expect(page.url.search).toBe('');
+    expect((await ada.allow(scene.url)).html).toContain('Hub is connected');
+    const credential = await source.for(principal, server);
+    expect(await (await call(scene, credential)).json()).toEqual({ user: backend.accounts['ada'] });
+    // Single use.
+    const again = await ada.open(scene.url);
+    expect([again.status, again.html]).toEqual([403, expect.stringContaining('no longer works')]);
+  });
+
+  it('has to sign in to use the link, and nobody else can use it', async () => {
+    const { url, gateway, principal, ada } = await declined();
+    const bob = browserOf('bob');
+    expect((await bob.open(url)).url.pathname).toBe('/login');
+    const page = await bob.allow(url);
+    expect([page.status, page.html]).toEqual([403, expect.stringContaining('for another user')]);
+    expect(await gateway.store.listBackendTokens(principal.grantId ?? '')).toEqual([]);
+    expect((await ada.allow(url)).html).toContain('Hub is connected');
+    expect(await gateway.store.listBackendTokens(principal.grantId ?? '')).toHaveLength(1);
+  });
+
+  it('cannot finish in another browser what was begun here (login CSRF)', async () => {
+    const { url, ada, gateway, backend, principal } = await declined();
+    const begun = await ada.submit(await ada.open(url), {});
+    // Bob's browser gets Ada's authorization response.
+    const bob = browserOf('bob');
+    await bob.allow(`${gateway.origin}/connections`);
+    const state = ada.trail.findLast((one) => one.startsWith(`${backend.origin}/authorize`)) ?? '';
+    const callback = `${gateway.origin}/connect/callback/mcp?code=code&state=${new URL(state).searchParams.get('state')}&iss=${encodeURIComponent(backend.origin)}`;
+    expect((await bob.open(callback)).status).toBe(403);
+    expect(await gateway.store.listBackendTokens(principal.grantId ?? '')).toEqual([]);
+    const done = await ada.submit(begun, { decision: 'allow' });
+    expect(done.html).toContain('Hub is connected');
+  });
+
+  it.each([
+    { description: 'a changed link', change: (url: string) => `${url.slice(0, -4)}AAAA` },
+    { description: 'no link', change: (url: string) => url.split('?')[0] ?? '' },
+  ])('gets nowhere with $description', async ({ change }) => {
+    const { url, ada } = await declined();
+    const page = await ada.open(change(url));
+    expect([page.status, page.html]).toEqual([403, expect.stringContaining('no longer works')]);
+  });
+
+  it('gets no link once the grant has ended', async () => {
+    const { url, ada, gateway, principal } = await declined();
+    await gateway.store.revokeAccountGrants(
+      principal.subject,
+      principal.grantId,
+      Math.floor(Date.now() / 1000),
+    );
+    const page = await ada.open(url);
+    expect([page.status, page.html]).toEqual([403, expect.stringContaining('no longer works')]);
+    expect(await gateway.server.backendConnections.createLink(principal.grantId ?? '', '/mcp')).toBeNull();
+  });
+});
+
+describe('a credential that the backend rejects', () => {
+  async function connected() {
+    const scene = await setScene();
+    const [ada, client] = [browserOf('ada'), await registerClient(scene.gateway, 'App')];
+    const { access_token: token } = await client.redeem(await ada.allow(client.authorizationUrl()));
+    const principal = await principalOfToken(scene.gateway, token);
+    let now = Date.now();
+    const clock = { advance: (seconds: number) => (now += seconds * 1000) };
+    const source = createCredentialSource(scene.gateway.server, () => now);
+    return { ...scene, ada, principal, source, clock };
+  }
+  const rejection = (url: string, status: number, challenge: string) => ({
+    url,
+    status,
+    headers: new Headers({ 'www-authenticate': challenge }),
+  });
+
+  it('is refreshed once, also by two calls at the same time, and then works', async () => {
+    const scene = await connected();
+    const { source, principal, server, backend, clock } = scene;
+    const credential = await source.for(principal, server);
+    clock.advance(60);
+    const answer = rejection(`${backend.origin}/mcp`, 401, 'Bearer error="invalid_token"');
+    const credentialNow = await source.for(principal, server);
+    expect(credentialNow).toBe(credential);
+    expect(
+      await Promise.all([1, 2].map(() => source.rejected(principal, server, answer, credential))),
+    ).toEqual(['retry', 'retry']);
+    const next = await source.for(principal, server);
+    expect(next.headers).not.toEqual(credential.headers);
+    expect(next.key).toBe(credential.key);
+    expect((await call(scene, next)).status).toBe(200);
+    expect(backend.events.filter(({ type }) => type === 'refresh_token.rotated')).toHaveLength(1);
+  });
+
+  it('becomes a link when the refresh token has been revoked there, and the grant here lives on', async () => {
+    const scene = await connected();
+    const { source, principal, server, backend, clock, gateway, ada } = scene;
+    const credential = await source.for(principal, server);
+    await backend.store.revokeAccountGrants(
+      backend.accounts['ada'] ?? '',
+      null,
+      Math.floor(Date.now() / 1000),
+    );
+    clock.advance(60);
+    await source.for(principal, server);
+    const answer = rejection(`${backend.origin}/mcp`, 401, 'Bearer error="invalid_token"');
+    const required = await source.rejected(principal, server, answer, credential);
+    if (!(required instanceof ConnectionRequired)) throw new Error(String(required));
+    expect((await gateway.store.findGrant(principal.grantId ?? ''))?.grant.revokedAt).toBeNull();
+    await expect(Promise.resolve(source.for(principal, server))).rejects.toThrow(ConnectionRequired);
+    expect((await ada.allow(required.url)).html).toContain('Hub is connected');
+    expect((await call(scene, await source.for(principal, server))).status).toBe(200);
+  });
+
+  it('for missing scopes becomes a link that asks for them together with those it has', async () => {
+    const scene = await connected();
+    const { source, principal, server, backend, ada } = scene;
+    const credential = await source.for(principal, server);
+    const answer = rejection(`${backend.origin}/mcp`, 403, 'Bearer error="insufficient_scope", scope="more"');
+    const required = await source.rejected(principal, server, answer, credential);
+    if (!(required instanceof ConnectionRequired)) throw new Error(String(required));
+    const page = await ada.open(required.url);
+    expect(page.html).toContain('<code>more</code>');
+    await ada.allow(required.url);
+    const sent = ada.trail.findLast((one) => one.startsWith(`${backend.origin}/authorize`)) ?? '';
+    expect(new URL(sent).searchParams.get('scope')?.split(' ').toSorted()).toEqual(['call', 'more']);
+    const next = await source.for(principal, server);
+    expect(next.headers).not.toEqual(credential.headers);
+  });
+});
