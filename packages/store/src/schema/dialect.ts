@@ -37,5 +37,6 @@ export const postgresDialect: Dialect = {
       'totp_factors', 'recovery_codes', 'clients', 'used_client_assertions', 'initial_access_tokens', 'client_metadata_documents',
       'authorization_transactions', 'authorization_codes', 'grants', 'revoked_access_tokens', 'federated_logins',
       'linked_identities', 'data_keys', 'provider_tokens', 'status_index_counter', 'status_indexes', 'signing_keys',
-      'rate_limits', 'audit_events', 'user_profiles', 'sweep_lease', 'personal_access_tokens')`,
+      'rate_limits', 'audit_events', 'user_profiles', 'sweep_lease', 'personal_access_tokens', 'backend_registrations',
+      'asserted_identities')`,
 };
