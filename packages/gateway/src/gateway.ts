@@ -5,13 +5,15 @@ import { OAuthError } from '@portcullis/protocol';
 import type { Guard, GuardDecision, GuardResponse, Principal } from '@portcullis/resource-server';
 import { nodeRequestInfo, nodeStreamWatcher, takeNodeRequest } from '@portcullis/resource-server/node';
 import { type CallAudit, type CallDecision, noAudit } from './audit/call-record.ts';
+import type { ProcessLog } from './backends/stdio/process.ts';
 import { type CredentialSource, noCredential } from './credentials/credential-source.ts';
 import { type HandlingServices, handleRequest, type ServedServer } from './handle-request.ts';
 import { invalidRequest, sendError } from './http/error-response.ts';
-import { createPassThrough, type PassThrough } from './http/pass-through.ts';
+import type { PassThrough } from './http/pass-through.ts';
 import { createCallRate } from './limits/call-rate.ts';
 import { createBodyScanner } from './messages/body-scanner.ts';
 import { checkHeaderAgreement } from './messages/header-agreement.ts';
+import { createServerPath } from './server-path.ts';
 import { ownerOf } from './servers/owner.ts';
 import type { GatewayRequest } from './servers/request.ts';
 import type { GatewayServer } from './servers/server.ts';
@@ -103,7 +105,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       if (!(decision instanceof Promise)) proceed(decision, incoming, outgoing);
       else decision.then((later) => proceed(later, incoming, outgoing));
     },
-    health: () => [...served.values()].flatMap(healthOf),
+    health: () => [...served.values()].map(healthOf),
     release(unchanged) {
       isReleased = true;
       const texts = new Set(unchanged.map((server) => JSON.stringify(server)));
@@ -125,12 +127,13 @@ function serveAll(
   const { servers, events, credentials = withoutCredentials } = options;
   const sealer = createSealer(options.masterKey, options.previousMasterKeys);
   const onHealth = createHealthEvents(events);
+  const log: ProcessLog = (server, line) => events({ type: 'process.output', server, line });
   return servers.flatMap((server) => {
     const { backend, limits } = server;
     const known = kept.get(server.resource);
     if (known !== undefined) return [known];
-    if (backend?.kind !== 'http') return [];
-    const path = createPassThrough(server, backend, { sealer, credentials, commonHeaders, onHealth });
+    if (backend === null) return [];
+    const path = createServerPath(server, backend, { sealer, credentials, commonHeaders, onHealth, log });
     const rate = limits.callsPerMinute === null ? null : createCallRate(limits.callsPerMinute);
     return [
       {
@@ -187,10 +190,9 @@ function createErrorResponder(
   };
 }
 
-function healthOf({ server, path }: ServedServer): readonly ServerHealth[] {
-  if (!isPassThrough(path)) return [];
-  const isUp = path.addresses.all.some(({ failures }) => failures === 0);
-  return [{ server: server.path, status: isUp ? 'up' : 'down' }];
+function healthOf({ server, path }: ServedServer): ServerHealth {
+  const isUp = isPassThrough(path) ? path.addresses.all.some(({ failures }) => failures === 0) : path.isUp();
+  return { server: server.path, status: isUp ? 'up' : 'down' };
 }
 
 function isPassThrough(path: ServedServer['path']): path is PassThrough {

@@ -1,7 +1,6 @@
 /** One authorized request on its way: read → check → credential → backend → record. */
 import { performance } from 'node:perf_hooks';
 import type { CallAudit, CallDecision, CallOutcome } from './audit/call-record.ts';
-import type { MessagePath } from './backends/message-path.ts';
 import type { BackendCredential, CredentialSource } from './credentials/credential-source.ts';
 import { invalidRequest, tooManyCalls } from './http/error-response.ts';
 import type { ExchangeSummary } from './http/exchange.ts';
@@ -9,6 +8,7 @@ import { isPlainJson } from './http/headers.ts';
 import type { PassThrough } from './http/pass-through.ts';
 import { receiveBody } from './http/request-body.ts';
 import type { CallRate } from './limits/call-rate.ts';
+import type { MessagePath } from './message-path.ts';
 import { MessageError } from './messages/message-error.ts';
 import type { BodyScanner, ScannedBody, ScannedMessage } from './messages/scanned-message.ts';
 import type { GatewayRequest } from './servers/request.ts';

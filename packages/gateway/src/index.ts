@@ -8,16 +8,14 @@ export {
   noAudit,
 } from './audit/call-record.ts';
 export {
-  type Backend,
   BackendError,
   type BackendFailure,
-  type BackendHealth,
   type BackendSession,
   type Call,
   type InitializeParams,
   type InitializeResult,
+  type MessageBackend,
 } from './backends/backend.ts';
-export type { CreateMessagePath, MessagePath, MessagePathOptions } from './backends/message-path.ts';
 export {
   type BackendAnswer,
   type BackendCredential,
@@ -38,6 +36,7 @@ export {
   type GatewayOptions,
   type ServerHealth,
 } from './gateway.ts';
+export { createMessagePath, type MessagePath, type MessagePathOptions } from './message-path.ts';
 export { createBodyScanner, scanBody } from './messages/body-scanner.ts';
 export { checkHeaderAgreement } from './messages/header-agreement.ts';
 export { MessageError } from './messages/message-error.ts';

@@ -12,6 +12,28 @@ export {
   withCookies,
   withHeaders,
 } from './http-response.ts';
+export { readEvents, type ServerEvent } from './mcp/event-stream.ts';
+export {
+  CLIENT_INFO_KEY,
+  errorCodes,
+  errorResponse,
+  failureResponse,
+  isMembers,
+  isRequest,
+  isResponse,
+  isResponseTo,
+  type JsonFields,
+  type Message,
+  type MessageId,
+  parameter,
+  parseMessage,
+  type RequestMessage,
+  readMessage,
+  statelessVersion,
+  VERSION_KEY,
+  withMeta,
+} from './mcp/json-rpc.ts';
+export { createStandardHeaders, type StandardHeaders } from './mcp/standard-headers.ts';
 export {
   type EndpointResponseOptions,
   type JsonOptions,

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { Fetch } from '@portcullis/client';
-import { isRequest, type Message, readMessage } from './transport/json-rpc.ts';
+import { isRequest, type Message, readMessage } from '@portcullis/http';
 import { createStreamableHttp } from './transport/streamable-http.ts';
 
 export interface BridgeOptions {

@@ -1,7 +1,7 @@
 /** The names of the client commands at authorization servers, with the MCP host that runs a bridge. */
 import { composeClientName } from '@portcullis/client/node';
+import { CLIENT_INFO_KEY, type Message, parameter } from '@portcullis/http';
 import { isObject } from '../json.ts';
-import { CLIENT_INFO_KEY, type Message, parameter } from './transport/json-rpc.ts';
 
 /** Hosts that name themselves by an identifier in `clientInfo`, as their users know them. */
 const KNOWN_HOSTS: Readonly<Record<string, string>> = {

@@ -1,8 +1,8 @@
 /** MCP requests with the official MCP client, loaded on first use, over the authorized fetch: for `call`, `tools` and `doctor`. */
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import type { Fetch } from '@portcullis/client';
+import type { Message } from '@portcullis/http';
 import { isObject, parseJson } from '../json.ts';
-import type { Message } from './transport/json-rpc.ts';
 import { connectSse, maySpeakSse } from './transport/legacy-sse.ts';
 import { contentType, HttpResponseError, NOT_A_MESSAGE, readResponseError } from './transport/responses.ts';
 

@@ -1,5 +1,6 @@
 /** MCP requests of the doctor over the raw wire: it has to examine servers that the official MCP client would reject. */
 import { ClientError, type Fetch } from '@portcullis/client';
+import { CLIENT_INFO_KEY, isResponse, type Message, type MessageId, VERSION_KEY } from '@portcullis/http';
 import { profileC, profileD } from '@portcullis/protocol';
 import {
   type McpConnection,
@@ -8,13 +9,6 @@ import {
   readRpcError,
   ServerError,
 } from '../client/mcp-client.ts';
-import {
-  CLIENT_INFO_KEY,
-  type Id,
-  isResponse,
-  type Message,
-  VERSION_KEY,
-} from '../client/transport/json-rpc.ts';
 import type { MessageTransport } from '../client/transport/message-transport.ts';
 import { HttpResponseError } from '../client/transport/responses.ts';
 import { createStreamableHttp } from '../client/transport/streamable-http.ts';
@@ -83,7 +77,7 @@ function createRawRequests({ url, fetch, acceptEndpoint }: RawOptions): {
   wire: MessageTransport;
   request: McpRequest;
 } {
-  const waiting = new Map<Id, (response: Message) => void>();
+  const waiting = new Map<MessageId, (response: Message) => void>();
   let failure: unknown = null;
   let count = 0;
   const wire = createStreamableHttp({
@@ -121,7 +115,7 @@ function createRawRequests({ url, fetch, acceptEndpoint }: RawOptions): {
     return response.result;
   }
 
-  async function reject(id: Id): Promise<void> {
+  async function reject(id: MessageId): Promise<void> {
     const error = { code: -32601, message: 'Method not found' };
     await wire.send({ jsonrpc: '2.0', id, error }).catch(() => undefined);
   }

@@ -1,36 +1,47 @@
 /** The port of a backend: sessions of whole JSON-RPC messages, whatever wire the backend speaks. */
-import type { BackendCredential } from '../credentials/credential-source.ts';
+
+import type { JsonFields, Message, RequestMessage } from '@portcullis/http';
+import type {
+  BackendAnswer,
+  BackendCredential,
+  ConnectionRequired,
+} from '../credentials/credential-source.ts';
 import type { Owner } from '../servers/owner.ts';
-import type { Members, Message, RequestMessage } from './message.ts';
 
 /** Parameters of `initialize`, as the client sent them. */
 export interface InitializeParams {
   readonly protocolVersion: string;
-  readonly capabilities: Members;
-  readonly clientInfo: Members;
+  readonly capabilities: JsonFields;
+  readonly clientInfo: JsonFields;
 }
 
 /** Result of `initialize`, in the form of the revisions with sessions. */
-export interface InitializeResult extends Members {
+export interface InitializeResult extends JsonFields {
   readonly protocolVersion: string;
-  readonly capabilities: Members;
+  readonly capabilities: JsonFields;
 }
 
 /** A backend that is reached by whole messages. */
-export interface Backend {
+export interface MessageBackend {
   /**
    * Opens a session for a client.
    * @throws BackendError when the backend cannot be started or reached
    */
-  open(owner: Owner, initialize: InitializeParams, credential: BackendCredential): Promise<BackendSession>;
-  /** Whether it answers now. Starts nothing that only a call would start. */
-  probe(): Promise<BackendHealth>;
+  open(owner: Owner, initialize: InitializeParams, access: BackendAccess): Promise<BackendSession>;
+  /** Whether it could be reached, or started, when it was last needed. */
+  isUp(): boolean;
   /** Ends its sessions, processes and connections. */
   close(): Promise<void>;
 }
 
-/** `reason`: one sentence for operators and callers; no secret. */
-export type BackendHealth = { readonly ok: true } | { readonly ok: false; readonly reason: string };
+/** The credential of a session's user, once more for each request: it is renewed while the session is open. */
+export interface BackendAccess {
+  credential(): BackendCredential | Promise<BackendCredential>;
+  rejected(
+    answer: BackendAnswer,
+    credential: BackendCredential,
+  ): Promise<'retry' | 'final' | ConnectionRequired>;
+}
 
 /** A session with a backend. Its messages have the form of the revisions with sessions, whatever the backend speaks. */
 export interface BackendSession {

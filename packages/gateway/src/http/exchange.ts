@@ -47,6 +47,8 @@ export interface Sending {
   /** Sends an error response. */
   readonly fail: (error: unknown) => void;
   readonly done: (summary: ExchangeSummary) => void;
+  /** Answers the client when the backend refuses the message itself; without it, that response passes. */
+  readonly refused?: () => void;
 }
 
 export interface ExchangeSummary {
@@ -140,9 +142,21 @@ class Exchange implements Dispatcher.DispatchHandler {
     if ((status === 401 || status === 403) && key !== '') {
       controller.pause();
       void this.#negotiate(controller, status, headers);
+    } else if (this.#sending.refused !== undefined && REFUSALS.has(status)) {
+      this.#leave(this.#sending.refused);
     } else if (status === 401 || (status >= 300 && status < 400 && status !== 304)) {
       this.#refuse(status);
     } else this.#respond(status, headers);
+  }
+
+  /** Another path answers the client. */
+  #leave(refused: () => void): void {
+    this.#isIgnored = true;
+    this.#isOver = true;
+    this.#sending.request.outgoing.off('close', this.#onClientClose);
+    this.#release();
+    this.#controller?.abort(new ClientGone());
+    refused();
   }
 
   #noteSuccess(address: Address): void {
@@ -329,6 +343,9 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#sending.done({ outcome, backendMs, responseBytes: this.#responseBytes });
   }
 }
+
+/** Statuses by which a backend refuses a message that it does not know. */
+const REFUSALS: ReadonlySet<number> = new Set([400, 404, 405, 406, 415, 422, 501]);
 
 /** Failures before a connection was made. */
 const UNSENT: ReadonlySet<string> = new Set([

@@ -25,6 +25,8 @@ export interface Forwarding {
   /** Sends an error response. */
   readonly fail: (error: unknown) => void;
   readonly done: (summary: ExchangeSummary) => void;
+  /** Answers the client when the backend refuses the message itself (400, 404, 405, …); without it, that response passes. */
+  readonly refused?: () => void;
 }
 
 /** One HTTP backend. */

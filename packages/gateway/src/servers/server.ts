@@ -51,6 +51,10 @@ export interface StdioBackendDefinition {
   readonly environment: Readonly<Record<string, string>>;
   /** One process for each user, or one for all. */
   readonly process: 'user' | 'shared';
+  /** The user and group of the system that its processes run as; without it, those of this process. */
+  readonly identity?: { readonly uid: number; readonly gid: number };
+  /** `namespace`: in namespaces of users, processes and IPC of their own. @default 'none' */
+  readonly isolation?: 'none' | 'namespace';
   readonly limits: ProcessLimits;
 }
 

@@ -1,8 +1,14 @@
 /** A session of Streamable HTTP: sends its ID with every request, and starts a new session when the server has lost the old one. */
 import type { Fetch } from '@portcullis/client';
+import {
+  isRequest,
+  type Message,
+  type RequestMessage,
+  readEvents,
+  readMessage,
+  statelessVersion,
+} from '@portcullis/http';
 import { parseJson } from '../../json.ts';
-import { readEvents } from './event-stream.ts';
-import { isRequest, type Message, type RequestMessage, readMessage, statelessVersion } from './json-rpc.ts';
 import { acceptResponse, contentType, emptyStream, HttpResponseError } from './responses.ts';
 import { createSessionRequests } from './session-requests.ts';
 

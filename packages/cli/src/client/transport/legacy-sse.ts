@@ -1,17 +1,17 @@
 /** HTTP+SSE, the transport of revision 2024-11-05: one stream of messages from the server, and an endpoint for those to it. */
 import type { Fetch } from '@portcullis/client';
-import { parseJson } from '../../json.ts';
-import { readEvents } from './event-stream.ts';
 import {
   failureResponse,
-  type Id,
   isRequest,
   isResponse,
   type Message,
+  type MessageId,
   parameter,
   type RequestMessage,
+  readEvents,
   readMessage,
-} from './json-rpc.ts';
+} from '@portcullis/http';
+import { parseJson } from '../../json.ts';
 import { readMessageEndpoint } from './message-endpoint.ts';
 import type { MessageTransport, MessageTransportOptions } from './message-transport.ts';
 import { acceptResponse, contentType, emptyStream } from './responses.ts';
@@ -85,7 +85,7 @@ async function openSseStream(
  */
 export async function connectSse(options: MessageTransportOptions): Promise<MessageTransport | null> {
   const { url, fetch, complain = () => undefined, acceptEndpoint = () => undefined } = options;
-  const pending = new Map<Id, (response: Message | null) => void>();
+  const pending = new Map<MessageId, (response: Message | null) => void>();
   let initializeRequest: RequestMessage | null = null;
   let isClosed = false;
   let stream = await open();

@@ -1,8 +1,8 @@
 /** Follows event streams of messages and resumes broken ones: the response to a request, and messages from the server. */
+
+import { isResponseTo, type Message, type MessageId, readEvents, readMessage } from '@portcullis/http';
 import { parseJson } from '../../json.ts';
-import { readEvents } from './event-stream.ts';
 import type { HttpSession } from './http-session.ts';
-import { type Id, isResponseTo, type Message, readMessage } from './json-rpc.ts';
 import { emptyStream } from './responses.ts';
 
 /** What following a stream requires. */
@@ -33,7 +33,7 @@ interface StreamPosition {
 export async function followResponse(
   { session, receive, sleep }: FollowOptions,
   response: Response,
-  id: Id,
+  id: MessageId,
   signal: AbortSignal,
 ): Promise<boolean> {
   const mark: StreamPosition = { lastId: null, delay: FIRST_DELAY };

@@ -1,6 +1,6 @@
 /** What carries the messages of the stdio bridge to a server and back. */
 import type { Fetch } from '@portcullis/client';
-import type { Message } from './json-rpc.ts';
+import type { Message } from '@portcullis/http';
 
 export interface MessageTransportOptions {
   readonly url: string;

@@ -1,7 +1,8 @@
 /** Reads HTTP responses of an MCP server that are not event streams: JSON-RPC messages, and errors with their reason. */
+
+import { isRequest, type Message, readMessage } from '@portcullis/http';
 import { parseChallenges, readLenientScopes, type Scopes } from '@portcullis/protocol';
 import { isObject, parseJson } from '../../json.ts';
-import { isRequest, type Message, readMessage } from './json-rpc.ts';
 
 /** The server responded with an HTTP error, or with something that is not a JSON-RPC message. */
 export class HttpResponseError extends Error {

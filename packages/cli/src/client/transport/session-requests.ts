@@ -1,8 +1,7 @@
 /** Builds the HTTP requests of a session, with the headers for its ID, revision and message. */
 import type { Fetch } from '@portcullis/client';
+import { createStandardHeaders, type Message, type RequestMessage, statelessVersion } from '@portcullis/http';
 import { isObject } from '../../json.ts';
-import { type Message, type RequestMessage, statelessVersion } from './json-rpc.ts';
-import { createStandardHeaders } from './standard-headers.ts';
 
 export interface SessionRequests {
   /** Posts a message, with the session ID unless the message is stateless. */

@@ -1,15 +1,16 @@
 /** Streamable HTTP for the stdio bridge, with sessions (up to 2025-11-25) and stateless (from 2026-07-28); HTTP+SSE for older servers. */
-import { createHttpSession } from './http-session.ts';
+
 import {
   failureResponse,
-  type Id,
   isRequest,
   isResponseTo,
   type Message,
+  type MessageId,
   parameter,
   type RequestMessage,
   statelessVersion,
-} from './json-rpc.ts';
+} from '@portcullis/http';
+import { createHttpSession } from './http-session.ts';
 import { connectSse, maySpeakSse } from './legacy-sse.ts';
 import { followResponse, followServerMessages } from './message-streams.ts';
 import type { MessageTransport, MessageTransportOptions } from './message-transport.ts';
@@ -24,7 +25,7 @@ export function createStreamableHttp(options: MessageTransportOptions): MessageT
   const listen = (): Promise<void> =>
     followServerMessages({ session, receive, sleep, complain }, closing.signal);
   /** Pending requests, so that a cancellation can end their streams. */
-  const pending = new Map<Id, { readonly stateless: boolean; readonly controller: AbortController }>();
+  const pending = new Map<MessageId, { readonly stateless: boolean; readonly controller: AbortController }>();
   /** Replaces everything else for a server that speaks HTTP+SSE only. */
   let legacy: MessageTransport | null = null;
 

@@ -1,6 +1,5 @@
 /** Standard request headers of stateless messages (`Mcp-Method`, `Mcp-Name`, `Mcp-Param-*`), which let intermediaries route without reading bodies. */
-import { isObject } from '../../json.ts';
-import { type Message, parameter, statelessVersion } from './json-rpc.ts';
+import { isMembers, type Message, parameter, statelessVersion } from './json-rpc.ts';
 
 /** The parameter that `Mcp-Name` repeats, by method. */
 const NAMED_BY: Readonly<Record<string, string>> = {
@@ -42,9 +41,9 @@ export function createStandardHeaders(): StandardHeaders {
       };
     },
     learn(result) {
-      const tools = isObject(result) && Array.isArray(result['tools']) ? result['tools'] : [];
+      const tools = isMembers(result) && Array.isArray(result['tools']) ? result['tools'] : [];
       for (const tool of tools) {
-        if (isObject(tool) && typeof tool['name'] === 'string')
+        if (isMembers(tool) && typeof tool['name'] === 'string')
           repeated.set(tool['name'], findHeaderParameters(tool['inputSchema'], []));
       }
     },
@@ -61,13 +60,13 @@ function headerFor(
 }
 
 function findHeaderParameters(schema: unknown, path: readonly string[]): readonly HeaderParameter[] {
-  if (!isObject(schema)) return [];
+  if (!isMembers(schema)) return [];
   const header = schema['x-mcp-header'];
   const own =
     path.length > 0 && typeof header === 'string' && /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(header)
       ? [{ path, header }]
       : [];
-  const properties = isObject(schema['properties']) ? schema['properties'] : {};
+  const properties = isMembers(schema['properties']) ? schema['properties'] : {};
   const below = Object.entries(properties).flatMap(([name, child]) =>
     findHeaderParameters(child, [...path, name]),
   );

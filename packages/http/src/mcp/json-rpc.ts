@@ -16,10 +16,10 @@ export interface RequestMessage extends Message {
   readonly method: string;
 }
 
-/** Members of an object of JSON. */
-export type Members = Readonly<Record<string, unknown>>;
+/** JsonFields of an object of JSON. */
+export type JsonFields = Readonly<Record<string, unknown>>;
 
-export function isMembers(value: unknown): value is Members {
+export function isMembers(value: unknown): value is JsonFields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
@@ -29,7 +29,7 @@ export function readMessage(value: unknown): Message | null {
   const { id, method } = value;
   const hasId = id === undefined || id === null || typeof id === 'string' || typeof id === 'number';
   const isKnown = typeof method === 'string' || 'result' in value || 'error' in value;
-  return hasId && isKnown ? (value as Members & Message) : null;
+  return hasId && isKnown ? (value as JsonFields & Message) : null;
 }
 
 /** `null` for text that is not JSON, or not a message. */
@@ -57,13 +57,14 @@ export function parameter(message: Message, ...path: readonly string[]): unknown
 }
 
 /** The message with other members in `_meta` of its parameters; `undefined` removes one. */
-export function withMeta(message: Message, meta: Members): Message {
+export function withMeta(message: Message, meta: JsonFields): Message {
   const params = isMembers(message.params) ? message.params : {};
   const before = isMembers(params['_meta']) ? params['_meta'] : {};
   const after = Object.entries({ ...before, ...meta }).filter(([, value]) => value !== undefined);
   return { ...message, params: { ...params, _meta: Object.fromEntries(after) } };
 }
 
+/** Creates an error response. */
 export function errorResponse(id: MessageId | null, code: number, message: string, data?: unknown): Message {
   return { jsonrpc: '2.0', id, error: { code, message, ...(data !== undefined && { data }) } };
 }
@@ -81,3 +82,28 @@ export const errorCodes = {
   headerMismatch: -32_020,
   unsupportedVersion: -32_022,
 } as const;
+
+export function isResponseTo(message: Message, id: MessageId): boolean {
+  return isResponse(message) && message.id === id;
+}
+
+/** Metadata key that names the client of a stateless request. */
+export const CLIENT_INFO_KEY = 'io.modelcontextprotocol/clientInfo';
+
+/** Metadata key that holds the revision of a stateless request. */
+export const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion';
+
+/** The revision in a stateless request; `null` for a message of a session. */
+export function statelessVersion(message: Message): string | null {
+  const version = parameter(message, '_meta', VERSION_KEY);
+  return typeof version === 'string' ? version : null;
+}
+
+/** Creates an error response for a request that the server did not respond to. */
+export function failureResponse(
+  id: MessageId,
+  message: string,
+  code: number = errorCodes.unavailable,
+): Message {
+  return errorResponse(id, code, message);
+}

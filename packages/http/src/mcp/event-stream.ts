@@ -9,17 +9,20 @@ export interface ServerEvent {
   readonly retry: number | null;
 }
 
-/** Maximum length of one event. Results of tools may contain images. */
+/** Maximum length of one event, unless the caller has another. Results of tools may contain images. */
 const MAX_CHARACTERS = 64 * 1024 * 1024;
 
 /** @see https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation */
-export async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<ServerEvent> {
+export async function* readEvents(
+  body: ReadableStream<Uint8Array>,
+  limit: number = MAX_CHARACTERS,
+): AsyncGenerator<ServerEvent> {
   let id: string | null = null;
   let retry: number | null = null;
   let type = '';
   let text: string[] = [];
   let size = 0;
-  for await (const line of readLines(body)) {
+  for await (const line of readLines(body, limit)) {
     if (line === '') {
       // An event without data still sets the event ID.
       if (text.length > 0 || id !== null) yield { type: type || 'message', text: text.join('\n'), id, retry };
@@ -37,11 +40,11 @@ export async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenera
     else if (name === 'id' && !value.includes('\0')) id = value;
     else if (name === 'retry' && /^\d{1,9}$/.test(value)) retry = Number(value);
     size += line.length;
-    if (size > MAX_CHARACTERS) throw new Error('The event is too long.');
+    if (size > limit) throw new Error('The event is too long.');
   }
 }
 
-async function* readLines(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+async function* readLines(body: ReadableStream<Uint8Array>, limit: number): AsyncGenerator<string> {
   // Kept in pieces until a line ends, so that a long line is not searched again with every piece.
   let pieces: string[] = [];
   let size = 0;
@@ -51,7 +54,7 @@ async function* readLines(body: ReadableStream<Uint8Array>): AsyncGenerator<stri
     first = false;
     pieces.push(piece);
     size += piece.length;
-    if (size > MAX_CHARACTERS) throw new Error('The event is too long.');
+    if (size > limit) throw new Error('The event is too long.');
     if (!/[\r\n]/.test(piece) && !pieces.at(-2)?.endsWith('\r')) continue;
     // A carriage return at the end may be the first half of CRLF.
     const lines = pieces.join('').split(/\r\n|\n|\r(?!$)/);

@@ -1,0 +1,102 @@
+/** The response to a client: JSON for one message, an event stream for more. */
+import type { ServerResponse } from 'node:http';
+import { errorCodes, errorResponse, type Message, type MessageId } from '@portcullis/http';
+import { BackendError } from '../backend.ts';
+
+export interface Reply {
+  /** Sends a message before the last one: the response becomes an event stream. */
+  send(message: Message): void;
+  /** Sends the last message. @param status of a response that is JSON */
+  end(message: Message | null, status?: number, headers?: Readonly<Record<string, string>>): void;
+  /** Whether it is an event stream. */
+  isStream(): boolean;
+  /** Opens the event stream before there is a message. */
+  open(): void;
+}
+
+/** Gives an event its id. */
+export type NameEvent = (message: Message) => string;
+
+/** Bytes that may wait for a client that does not read; then its stream ends, and it may resume. */
+const MAX_UNREAD = 8 * 1024 * 1024;
+
+/** Milliseconds between comments that keep silent streams open. */
+const KEEP_ALIVE = 25_000;
+
+const open = new Set<ServerResponse>();
+let timer: NodeJS.Timeout | undefined;
+
+export function createReply(outgoing: ServerResponse, nameEvent: NameEvent | null = null): Reply {
+  let isStream = false;
+
+  return {
+    send: write,
+    end(message, status = 200, further = {}) {
+      if (outgoing.writableEnded || outgoing.destroyed) {
+        // Kept for a client that resumes.
+        if (message !== null && isStream) nameEvent?.(message);
+        return;
+      }
+      if (isStream) {
+        if (message !== null) write(message);
+        outgoing.end();
+        return;
+      }
+      if (message === null) return void outgoing.writeHead(status, further).end();
+      const body = JSON.stringify(message);
+      const own = {
+        'content-type': 'application/json',
+        'content-length': String(Buffer.byteLength(body)),
+        'cache-control': 'no-store',
+      };
+      outgoing.writeHead(status, { ...further, ...own }).end(body);
+    },
+    isStream: () => isStream,
+    open: openStream,
+  };
+
+  function openStream(): void {
+    if (isStream || outgoing.destroyed) return;
+    isStream = true;
+    outgoing.writeHead(200, {
+      'content-type': 'text/event-stream',
+      'cache-control': 'no-cache, no-transform',
+      'x-accel-buffering': 'no',
+    });
+    outgoing.flushHeaders();
+    keepAlive(outgoing);
+  }
+
+  function write(message: Message): void {
+    openStream();
+    const id = nameEvent === null ? '' : `id: ${nameEvent(message)}\n`;
+    if (!outgoing.writable) return;
+    outgoing.write(`${id}event: message\ndata: ${JSON.stringify(message)}\n\n`);
+    if (outgoing.writableLength > MAX_UNREAD) outgoing.destroy();
+  }
+}
+
+/** The response to a request that the backend did not answer. */
+export function endWithError(reply: Reply, id: MessageId | null, error: unknown): void {
+  if (reply.isStream())
+    return void reply.end(
+      errorResponse(id, errorCodes.unavailable, error instanceof Error ? error.message : ''),
+    );
+  if (!(error instanceof BackendError)) throw error;
+  const message = errorResponse(id, errorCodes.unavailable, error.message);
+  if (error.failure === 'not_pending') return void reply.end(message, 400);
+  reply.end(message, 503, { 'retry-after': String(error.retryAfter) });
+}
+
+function keepAlive(outgoing: ServerResponse): void {
+  open.add(outgoing);
+  outgoing.once('close', () => {
+    open.delete(outgoing);
+    if (open.size > 0) return;
+    clearInterval(timer);
+    timer = undefined;
+  });
+  timer ??= setInterval(() => {
+    for (const stream of open) if (stream.writableLength === 0) stream.write(': \n\n');
+  }, KEEP_ALIVE).unref();
+}

@@ -1,0 +1,68 @@
+/** Requests to HTTP backends on the message path: no redirects, bounded waiting, the credential on each. */
+
+import { isMembers } from '@portcullis/http';
+import { Agent, fetch } from 'undici';
+import type { BackendCredential } from '../../credentials/credential-source.ts';
+import type { GatewayServer } from '../../servers/server.ts';
+import { type BackendAccess, BackendError } from '../backend.ts';
+
+export interface BackendRequest {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly signal: AbortSignal;
+}
+
+/** Sends a request. @throws BackendError when there is no response, ConnectionRequired when the user has to connect an account */
+export type BackendFetch = (url: URL, request: BackendRequest) => Promise<Response>;
+
+export interface BackendPools {
+  fetchFor(access: BackendAccess): BackendFetch;
+  close(): Promise<void>;
+}
+
+/** Keep-alive connections to one backend. */
+export function createBackendPools({ name, limits }: Pick<GatewayServer, 'name' | 'limits'>): BackendPools {
+  const dispatcher = new Agent({
+    connect: { timeout: limits.connect * 1000 },
+    headersTimeout: limits.firstByte * 1000,
+    // An event stream may be silent for long.
+    bodyTimeout: 0,
+  });
+  return {
+    fetchFor: (access) => async (url, request) => {
+      const credential = await access.credential();
+      const response = await send(url, request, credential);
+      if (credential.key === '' || (response.status !== 401 && response.status !== 403)) return response;
+      const { status, headers } = response;
+      const verdict = await access.rejected({ url: url.href, status, headers }, credential);
+      if (verdict === 'final') return response;
+      await response.body?.cancel();
+      if (verdict !== 'retry') throw verdict;
+      return send(url, request, await access.credential());
+    },
+    close: () => dispatcher.destroy(),
+  };
+
+  async function send(
+    url: URL,
+    { headers, ...request }: BackendRequest,
+    credential: BackendCredential,
+  ): Promise<Response> {
+    const signed = await credential.sign?.(request.method, url.href);
+    const all = { ...headers, ...credential.headers, ...signed };
+    try {
+      // A redirect could lead anywhere, with the credential.
+      const response = await fetch(url, { ...request, headers: all, redirect: 'manual', dispatcher });
+      return response as unknown as Response;
+    } catch (error) {
+      throw new BackendError('unavailable', `${name} cannot be reached (${causeOf(error)}).`);
+    }
+  }
+}
+
+function causeOf(error: unknown): string {
+  const cause = error instanceof Error ? (error.cause ?? error) : error;
+  if (isMembers(cause) && typeof cause['code'] === 'string') return cause['code'];
+  return cause instanceof Error ? cause.message : 'unknown error';
+}

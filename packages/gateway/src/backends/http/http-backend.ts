@@ -1,0 +1,86 @@
+/** Backends over HTTP on the message path: streamable HTTP of either wire, and HTTP+SSE. */
+import type { GatewayServer, HttpBackendDefinition } from '../../servers/server.ts';
+import { BackendError, type BackendSession, type InitializeParams, type MessageBackend } from '../backend.ts';
+import { toFailure } from '../backend-errors.ts';
+import { createMessageExchange, type MessageExchange } from '../exchange.ts';
+import type { Wire, WireReceiver } from '../wire.ts';
+import { type BackendFetch, createBackendPools } from './backend-fetch.ts';
+import { createSessionWire } from './session-wire.ts';
+import { connectSseWire } from './sse-wire.ts';
+import { openStateless } from './stateless-session.ts';
+
+/** The wire of an HTTP backend: with sessions (2025-03-26 to 2025-11-25), stateless (2026-07-28), HTTP+SSE (2024-11-05). */
+export type BackendWire = 'sessions' | 'stateless' | 'sse';
+
+export interface HttpBackendOptions {
+  readonly server: Pick<GatewayServer, 'name' | 'limits'>;
+  readonly definition: HttpBackendDefinition;
+  readonly wire: BackendWire;
+}
+
+export function createHttpBackend({ server, definition, wire }: HttpBackendOptions): MessageBackend {
+  const { name, limits } = server;
+  const connections = createBackendPools(server);
+  const timeouts = { first: limits.firstByte * 1000, next: limits.idle * 1000 };
+  const sessions = new Set<BackendSession>();
+  let isUp = true;
+
+  return {
+    async open(_owner, initialize, access) {
+      const fetch = connections.fetchFor(access);
+      const session = await openFirst((url) => openAt(url, fetch, initialize));
+      sessions.add(session);
+      void session.ended.then(() => sessions.delete(session));
+      return session;
+    },
+    isUp: () => isUp,
+    async close() {
+      await Promise.all([...sessions].map((session) => session.close()));
+      await connections.close();
+    },
+  };
+
+  /** Another address is tried while one is down. */
+  async function openFirst<T>(open: (url: URL) => Promise<T>): Promise<T> {
+    let last: unknown;
+    for (const url of definition.urls) {
+      try {
+        const opened = await open(url);
+        isUp = true;
+        return opened;
+      } catch (error) {
+        last = error;
+        if (error instanceof BackendError && error.failure !== 'unavailable' && error.failure !== 'timeout')
+          break;
+      }
+    }
+    isUp = false;
+    throw last;
+  }
+
+  async function openAt(
+    url: URL,
+    fetch: BackendFetch,
+    initialize: InitializeParams,
+  ): Promise<BackendSession> {
+    const { frame } = limits;
+    if (wire === 'stateless') return openStateless({ name, url, fetch, frame, timeouts }, initialize);
+    // The exchange and its wire know each other.
+    let exchange: MessageExchange | null = null;
+    const receiver: WireReceiver = {
+      accept: (message, relatedTo) => exchange?.accept(message, relatedTo),
+      fail: (error) => exchange?.fail(error),
+    };
+    const options = { name, url, fetch, frame, receiver };
+    const own: Wire =
+      wire === 'sse' ? await connectSseWire(options, timeouts.first) : createSessionWire(options);
+    exchange = createMessageExchange(own, { name, timeouts, isShared: false });
+    try {
+      const session = exchange.join(await exchange.initialize(initialize));
+      return { ...session, close: () => session.close().then(() => own.close()) };
+    } catch (error) {
+      await own.close();
+      throw toFailure(error, name);
+    }
+  }
+}

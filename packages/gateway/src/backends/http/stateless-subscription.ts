@@ -1,0 +1,63 @@
+/** Follows `subscriptions/listen` of a stateless backend, and opens it again when it breaks. */
+import { isMembers, type JsonFields, type Message, withMeta } from '@portcullis/http';
+import { metaKeys } from '../revisions.ts';
+import { mediaType, readBodyMessages } from './responses.ts';
+
+export interface Subscription {
+  close(): void;
+}
+
+export interface SubscriptionOptions {
+  readonly capabilities: JsonFields;
+  readonly uris: readonly string[];
+  readonly frame: number;
+  readonly openStream: (filter: JsonFields, signal: AbortSignal) => Promise<Response>;
+  readonly receive: (message: Message) => void;
+}
+
+const FIRST_DELAY = 1000;
+const LAST_DELAY = 30_000;
+
+/** @returns `null` if the backend has nothing to report */
+export function followSubscriptions({
+  capabilities,
+  uris,
+  frame,
+  openStream,
+  receive,
+}: SubscriptionOptions): Subscription | null {
+  const filter = createFilter(capabilities, uris);
+  if (Object.keys(filter).length === 0) return null;
+  const closing = new AbortController();
+  void follow();
+  return { close: () => closing.abort() };
+
+  async function follow(): Promise<void> {
+    for (let delay = FIRST_DELAY; !closing.signal.aborted; delay = Math.min(delay * 2, LAST_DELAY)) {
+      try {
+        const response = await openStream(filter, closing.signal);
+        if (!response.ok || mediaType(response) !== 'text/event-stream')
+          return void (await response.body?.cancel());
+        for await (const message of readBodyMessages(response, frame)) {
+          delay = FIRST_DELAY;
+          if (message.method !== undefined && message.method !== 'notifications/subscriptions/acknowledged')
+            receive(withMeta(message, { [metaKeys.subscriptionId]: undefined }));
+        }
+      } catch {
+        // Opened again below.
+      }
+      if (!closing.signal.aborted) await new Promise((done) => setTimeout(done, delay).unref());
+    }
+  }
+}
+
+function createFilter(capabilities: JsonFields, uris: readonly string[]): JsonFields {
+  const reports = (name: string): boolean =>
+    isMembers(capabilities[name]) && capabilities[name]['listChanged'] === true;
+  return {
+    ...(reports('tools') && { toolsListChanged: true }),
+    ...(reports('prompts') && { promptsListChanged: true }),
+    ...(reports('resources') && { resourcesListChanged: true }),
+    ...(uris.length > 0 && { resourceSubscriptions: uris }),
+  };
+}

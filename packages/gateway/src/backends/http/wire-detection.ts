@@ -1,0 +1,124 @@
+/** Finds out which wires an HTTP backend speaks; once, when a client may speak another one. */
+
+import { isMembers, type Message } from '@portcullis/http';
+import type { BackendCredential } from '../../credentials/credential-source.ts';
+import type { GatewayServer, HttpBackendDefinition } from '../../servers/server.ts';
+import { LAST_WITH_SESSIONS, metaKeys, STATELESS } from '../revisions.ts';
+import { type BackendFetch, createBackendPools } from './backend-fetch.ts';
+import { readBodyMessages } from './responses.ts';
+
+export interface BackendWires {
+  readonly sessions: boolean;
+  readonly stateless: boolean;
+}
+
+export interface WireDetection {
+  /** `null` before they were detected. */
+  known(): BackendWires | null;
+  /** `null` if the backend cannot be reached, or wants another credential: the request itself will show why. */
+  detect(credential: BackendCredential): Promise<BackendWires | null>;
+  close(): Promise<void>;
+}
+
+const CLIENT = { name: 'portcullis', version: '1' };
+
+/** Asks as the first user does: a backend may want a credential even for that. */
+export function createWireDetection(server: GatewayServer, definition: HttpBackendDefinition): WireDetection {
+  const { limits } = server;
+  const connections = createBackendPools(server);
+  let wires: BackendWires | null = null;
+  let detecting: Promise<BackendWires | null> | null = null;
+
+  return {
+    known: () => wires,
+    detect(credential) {
+      detecting ??= detectNow(credential)
+        .catch(() => null)
+        .then((found) => {
+          wires = found;
+          detecting = null;
+          return found;
+        });
+      return detecting;
+    },
+    close: connections.close,
+  };
+
+  async function detectNow(credential: BackendCredential): Promise<BackendWires | null> {
+    const fetch = connections.fetchFor({ credential: () => credential, rejected: async () => 'final' });
+    const discovered = await ask(fetch, discover, {
+      'mcp-protocol-version': STATELESS,
+      'mcp-method': 'server/discover',
+    });
+    if (discovered === null) return null;
+    if (!isMembers(discovered.result) || !('supportedVersions' in discovered.result))
+      return { sessions: true, stateless: false };
+    const initialized = await ask(fetch, initialize, {});
+    return {
+      stateless: true,
+      sessions: isMembers(initialized?.result) && 'protocolVersion' in initialized.result,
+    };
+  }
+
+  /** The response, an error without a message; `null` if there was none that is about the message. */
+  async function ask(
+    fetch: BackendFetch,
+    message: Message,
+    headers: Readonly<Record<string, string>>,
+  ): Promise<Message | null> {
+    const signal = AbortSignal.timeout(limits.firstByte * 1000);
+    const [url] = definition.urls;
+    const own = {
+      ...headers,
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+    };
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: own,
+      body: JSON.stringify(message),
+      signal,
+    });
+    const { status } = response;
+    const session = response.headers.get('mcp-session-id');
+    const received = await firstMessage(response);
+    if (session !== null) await end(fetch, url, session);
+    if (status === 401 || status === 403 || status === 429 || status >= 500) return null;
+    return received ?? { jsonrpc: '2.0', error: {} };
+  }
+
+  async function firstMessage(response: Response): Promise<Message | null> {
+    for await (const message of readBodyMessages(response, limits.frame))
+      if (message.method === undefined) return message;
+    return null;
+  }
+
+  async function end(fetch: BackendFetch, url: URL, session: string): Promise<void> {
+    const headers = { 'mcp-session-id': session, 'mcp-protocol-version': LAST_WITH_SESSIONS };
+    const signal = AbortSignal.timeout(limits.connect * 1000);
+    await fetch(url, { method: 'DELETE', headers, signal }).then(
+      ({ body }) => body?.cancel(),
+      () => undefined,
+    );
+  }
+}
+
+const discover: Message = {
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'server/discover',
+  params: {
+    _meta: {
+      [metaKeys.version]: STATELESS,
+      [metaKeys.clientInfo]: CLIENT,
+      [metaKeys.clientCapabilities]: {},
+    },
+  },
+};
+
+const initialize: Message = {
+  jsonrpc: '2.0',
+  id: 2,
+  method: 'initialize',
+  params: { protocolVersion: LAST_WITH_SESSIONS, capabilities: {}, clientInfo: CLIENT },
+};

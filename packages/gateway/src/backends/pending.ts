@@ -1,0 +1,26 @@
+/** Requests that wait for a backend, and whose they are. */
+
+import type { Message, MessageId } from '@portcullis/http';
+import type { Call } from './backend.ts';
+
+/** One client's part of an exchange. */
+export interface View {
+  readonly listeners: Set<(message: Message) => void>;
+}
+
+/** A request that waits for its response. */
+export interface PendingRequest {
+  readonly view: View;
+  readonly progressToken: unknown;
+  readonly call: Call;
+  readonly settle: (outcome: Message | Error) => void;
+  /** Restarts the timeout; `null` stops it. */
+  readonly wait: (milliseconds: number | null) => void;
+}
+
+export type PendingRequests = ReadonlyMap<MessageId, PendingRequest>;
+
+/** Delivers a message that belongs to no request. */
+export function deliver(view: View, message: Message): void {
+  for (const receive of view.listeners) receive(message);
+}

@@ -1,0 +1,113 @@
+/** Differences between the revisions with sessions and the stateless one, as data. */
+
+import { errorCodes, isMembers, type JsonFields, type Message, parameter } from '@portcullis/http';
+import type { InitializeParams, InitializeResult } from './backend.ts';
+
+/** The stateless revision. */
+export const STATELESS = '2026-07-28';
+
+/** The newest revision with sessions. */
+export const LAST_WITH_SESSIONS = '2025-11-25';
+
+/** Revisions with sessions that the message path serves. */
+export const WITH_SESSIONS: ReadonlySet<string> = new Set([
+  '2024-11-05',
+  '2025-03-26',
+  '2025-06-18',
+  LAST_WITH_SESSIONS,
+]);
+
+/** Keys of `_meta` in the stateless revision. */
+export const metaKeys = {
+  version: 'io.modelcontextprotocol/protocolVersion',
+  clientInfo: 'io.modelcontextprotocol/clientInfo',
+  clientCapabilities: 'io.modelcontextprotocol/clientCapabilities',
+  serverInfo: 'io.modelcontextprotocol/serverInfo',
+  subscriptionId: 'io.modelcontextprotocol/subscriptionId',
+  logLevel: 'io.modelcontextprotocol/logLevel',
+} as const;
+
+/** Requests of a server that the stateless revision carries inside of results. */
+export const INPUT_METHODS: ReadonlySet<string> = new Set([
+  'elicitation/create',
+  'sampling/createMessage',
+  'roots/list',
+]);
+
+/** Requests whose results may ask for input. */
+export const MAY_ASK: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read']);
+
+/** Requests of the stateless revision that a backend with sessions knows as well. */
+export const IN_BOTH: ReadonlySet<string> = new Set([
+  ...MAY_ASK,
+  'tools/list',
+  'prompts/list',
+  'resources/list',
+  'resources/templates/list',
+  'completion/complete',
+]);
+
+/** Requests of the revisions with sessions only. */
+export const REMOVED: ReadonlySet<string> = new Set([
+  'initialize',
+  'ping',
+  'logging/setLevel',
+  'resources/subscribe',
+  'resources/unsubscribe',
+]);
+
+const CACHEABLE: ReadonlySet<string> = new Set([
+  'server/discover',
+  'tools/list',
+  'prompts/list',
+  'resources/list',
+  'resources/templates/list',
+  'resources/read',
+]);
+
+/** The client of a stateless request, as a session would have heard of it. */
+export function initializeParamsOf(message: Message): InitializeParams {
+  const capabilities = parameter(message, '_meta', metaKeys.clientCapabilities);
+  const clientInfo = parameter(message, '_meta', metaKeys.clientInfo);
+  return {
+    protocolVersion: LAST_WITH_SESSIONS,
+    capabilities: isMembers(capabilities) ? capabilities : {},
+    clientInfo: isMembers(clientInfo) ? clientInfo : { name: 'unknown', version: '0' },
+  };
+}
+
+/** A response with a result of a session, in the form of the stateless revision. */
+export function toStateless(response: Message, method: string, { serverInfo }: InitializeResult): Message {
+  const { result, error } = response;
+  if (isMembers(error) && error['code'] === errorCodes.resourceNotFound && method === 'resources/read')
+    return { ...response, error: { ...error, code: errorCodes.invalidParams } };
+  if (!isMembers(result)) return response;
+  const meta = isMembers(result['_meta']) ? result['_meta'] : {};
+  const identified = serverInfo === undefined ? meta : { [metaKeys.serverInfo]: serverInfo, ...meta };
+  const cache = CACHEABLE.has(method) ? { ttlMs: 0, cacheScope: 'private' } : {};
+  return { ...response, result: { ...cache, resultType: 'complete', ...result, _meta: identified } };
+}
+
+/** A response of a stateless backend, in the form of the revisions with sessions. */
+export function toSession(response: Message): Message {
+  if (!isMembers(response.result)) return response;
+  const { resultType: _, ...result } = response.result;
+  return { ...response, result: withObjectSchemas(result) };
+}
+
+/** Before 2026-07-28, structured content is an object, and its schema that of one. */
+function withObjectSchemas(result: JsonFields): JsonFields {
+  if ('structuredContent' in result && !isMembers(result['structuredContent'])) {
+    const { structuredContent: _, ...rest } = result;
+    return rest;
+  }
+  if (!Array.isArray(result['tools'])) return result;
+  return { ...result, tools: result['tools'].map(withObjectSchema) };
+}
+
+function withObjectSchema(tool: unknown): unknown {
+  if (!isMembers(tool) || !isMembers(tool['outputSchema']) || tool['outputSchema']['type'] === 'object')
+    return tool;
+  const { outputSchema: _, ...rest } = tool;
+  return rest;
+}

@@ -1,0 +1,121 @@
+/** The message path: serves clients of both wires whole messages, from a backend of any kind. */
+
+import { type Message, readMessage, statelessVersion } from '@portcullis/http';
+import {
+  BackendError,
+  type BackendSession,
+  type InitializeParams,
+  type MessageBackend,
+} from './backends/backend.ts';
+import {
+  type ClientsOptions,
+  createSessionClients,
+  type WireClients,
+} from './backends/clients/session-clients.ts';
+import { createStatelessClients } from './backends/clients/stateless-clients.ts';
+import { STATELESS } from './backends/revisions.ts';
+import type { CredentialSource } from './credentials/credential-source.ts';
+import { invalidRequest, tooManyCalls, unavailable } from './http/error-response.ts';
+import { createGauge } from './limits/gauge.ts';
+import { ownerKey } from './servers/owner.ts';
+import type { GatewayRequest } from './servers/request.ts';
+import type { GatewayServer } from './servers/server.ts';
+import type { Sealer } from './sessions/sealer.ts';
+
+export interface MessagePathOptions {
+  readonly sealer: Sealer;
+  readonly credentials: CredentialSource;
+  /** Headers of every response, as a flat list. */
+  readonly commonHeaders: readonly string[];
+  /** Filters or changes a response on its way to the client, such as a list of tools. */
+  readonly edit?: (response: Message, method: string, request: GatewayRequest) => Promise<Message> | Message;
+}
+
+/** Serves the requests of one server. */
+export interface MessagePath {
+  /**
+   * @param body the parsed body of a POST, which policy has allowed: a message or a batch; `null` for GET and DELETE
+   * @throws GatewayError, and what credentials throw
+   */
+  handle(request: GatewayRequest, body: unknown): Promise<void>;
+  isUp(): boolean;
+  close(): Promise<void>;
+}
+
+/** Creates the message path of a server. */
+export function createMessagePath(
+  server: GatewayServer,
+  backend: MessageBackend,
+  options: MessagePathOptions,
+): MessagePath {
+  const { sealer, credentials, commonHeaders, edit = (response) => response } = options;
+  const own: ClientsOptions = { sealer, edit, open };
+  const sessions = createSessionClients(own);
+  const stateless = createStatelessClients(own);
+  const requests = createGauge(server.limits.concurrency);
+  const streams = createGauge(server.limits.streamsPerUser);
+
+  return {
+    async handle(request, body) {
+      const { outgoing, incoming } = request;
+      for (let at = 0; at + 1 < commonHeaders.length; at += 2)
+        outgoing.setHeader(commonHeaders[at] ?? '', commonHeaders[at + 1] ?? '');
+      try {
+        if (incoming.method === 'POST') return await post(request, readBodyMessages(body));
+        const clients = clientsOf(request, []);
+        if (incoming.method === 'DELETE') return await clients.delete(request);
+        takeStream(request);
+        await clients.get(request);
+      } catch (error) {
+        throw error instanceof BackendError ? unavailable(error.message, error.retryAfter, error) : error;
+      }
+    },
+    isUp: backend.isUp,
+    async close() {
+      await Promise.all([sessions.close(), stateless.close()]);
+      await backend.close();
+    },
+  };
+
+  function post(request: GatewayRequest, messages: readonly Message[]): Promise<void> {
+    if (messages.some(({ method }) => method === 'subscriptions/listen')) takeStream(request);
+    else takeRequest(request);
+    return clientsOf(request, messages).post(request, messages);
+  }
+
+  function clientsOf({ incoming }: GatewayRequest, messages: readonly Message[]): WireClients {
+    const isStateless = incoming.headers['mcp-protocol-version'] === STATELESS;
+    return isStateless || messages.some((message) => statelessVersion(message) !== null)
+      ? stateless
+      : sessions;
+  }
+
+  function takeRequest({ outgoing }: GatewayRequest): void {
+    const release = requests.take('');
+    if (release === null) throw unavailable(`${server.name} is busy: too many requests at once.`, 1);
+    outgoing.once('close', release);
+  }
+
+  function takeStream({ owner, outgoing }: GatewayRequest): void {
+    const release = streams.take(ownerKey(owner));
+    if (release === null) throw tooManyCalls(`Too many open streams to ${server.name}: close one first.`, 5);
+    outgoing.once('close', release);
+  }
+
+  /** Credentials are renewed while a session is open. */
+  function open({ principal, owner }: GatewayRequest, initialize: InitializeParams): Promise<BackendSession> {
+    return backend.open(owner, initialize, {
+      credential: () => credentials.for(principal, server),
+      rejected: (answer, credential) => credentials.rejected(principal, server, answer, credential),
+    });
+  }
+}
+
+/** @throws GatewayError */
+function readBodyMessages(body: unknown): readonly Message[] {
+  const written: readonly unknown[] = Array.isArray(body) ? body : [body];
+  const messages = written.map(readMessage).filter((message) => message !== null);
+  if (messages.length === 0 || messages.length !== written.length)
+    throw invalidRequest(400, 'The body is not a JSON-RPC message.');
+  return messages;
+}

@@ -1,0 +1,116 @@
+/** The path of a server: bytes pass through to a backend that speaks the client's wire; whole messages go to any other. */
+import { createHttpBackend } from './backends/http/http-backend.ts';
+import { createWireDetection } from './backends/http/wire-detection.ts';
+import { STATELESS } from './backends/revisions.ts';
+import type { ProcessLog } from './backends/stdio/process.ts';
+import { createStdioBackend } from './backends/stdio/stdio-backend.ts';
+import {
+  createPassThrough,
+  type Forwarding,
+  type PassThrough,
+  type PassThroughOptions,
+} from './http/pass-through.ts';
+import { createMessagePath, type MessagePath, type MessagePathOptions } from './message-path.ts';
+import type { GatewayRequest } from './servers/request.ts';
+import type { BackendDefinition, GatewayServer, HttpBackendDefinition } from './servers/server.ts';
+
+export interface ServerPathOptions extends PassThroughOptions, MessagePathOptions {
+  readonly log: ProcessLog;
+}
+
+export function createServerPath(
+  server: GatewayServer,
+  definition: BackendDefinition,
+  options: ServerPathOptions,
+): PassThrough | MessagePath {
+  if (definition.kind === 'http') return createHttpPath(server, definition, options);
+  const backend =
+    definition.kind === 'stdio'
+      ? createStdioBackend({ server, definition, log: options.log })
+      : createHttpBackend({ server, definition, wire: 'sse' });
+  return createMessagePath(server, backend, options);
+}
+
+/** Passes through, unless the backend does not speak the wire of the client. */
+function createHttpPath(
+  server: GatewayServer,
+  definition: HttpBackendDefinition,
+  options: ServerPathOptions,
+): PassThrough {
+  const passThrough = createPassThrough(server, definition, options);
+  const detection = createWireDetection(server, definition);
+  const translations = new Map<'sessions' | 'stateless', MessagePath>();
+
+  return {
+    addresses: passThrough.addresses,
+    checkHandles(request) {
+      if (!isTranslated(request)) passThrough.checkHandles(request);
+    },
+    forward(request, forwarding) {
+      const wires = detection.known();
+      if (isStateless(request)) {
+        if (wires === null) detectFor(request, forwarding);
+        else if (wires.stateless) passThrough.forward(request, forwarding);
+        else translate('sessions', request, forwarding);
+      } else if (isTranslated(request) || (wires?.sessions === false && isInitialize(request, forwarding))) {
+        translate('stateless', request, forwarding);
+      } else if (wires === null && isInitialize(request, forwarding)) {
+        passThrough.forward(request, { ...forwarding, refused: () => detectFor(request, forwarding) });
+      } else passThrough.forward(request, forwarding);
+    },
+    async close() {
+      await Promise.all([passThrough, detection, ...translations.values()].map((one) => one.close()));
+    },
+  };
+
+  /** Sessions of the message path hold the parameters of `initialize`. */
+  function isTranslated({ incoming, owner }: GatewayRequest): boolean {
+    const sealed = incoming.headers['mcp-session-id'];
+    return (
+      sealed !== undefined && options.sealer.open('session', owner, String(sealed))?.startsWith('[') === true
+    );
+  }
+
+  function detectFor(request: GatewayRequest, forwarding: Forwarding): void {
+    detection
+      .detect(forwarding.credential)
+      .then((wires) => {
+        const isSpoken = wires === null || (isStateless(request) ? wires.stateless : wires.sessions);
+        if (isSpoken) passThrough.forward(request, forwarding);
+        else translate(isStateless(request) ? 'sessions' : 'stateless', request, forwarding);
+      })
+      .catch(forwarding.fail);
+  }
+
+  /** @param wire of the backend */
+  function translate(
+    wire: 'sessions' | 'stateless',
+    request: GatewayRequest,
+    { body, fail, done }: Forwarding,
+  ): void {
+    const path =
+      translations.get(wire) ??
+      createMessagePath(server, createHttpBackend({ server, definition, wire }), options);
+    translations.set(wire, path);
+    const sentAt = performance.now();
+    path.handle(request, body === null ? null : JSON.parse(body.toString('utf8'))).then(
+      () => done({ outcome: 'answered', backendMs: performance.now() - sentAt, responseBytes: 0 }),
+      (error: unknown) => {
+        fail(error);
+        done({ outcome: 'unavailable', backendMs: performance.now() - sentAt, responseBytes: 0 });
+      },
+    );
+  }
+}
+
+function isStateless({ incoming }: GatewayRequest): boolean {
+  return incoming.headers['mcp-protocol-version'] === STATELESS;
+}
+
+function isInitialize({ incoming }: GatewayRequest, { body }: Forwarding): boolean {
+  const mayBe =
+    body !== null && incoming.headers['mcp-session-id'] === undefined && body.includes('"initialize"');
+  return (
+    mayBe && (JSON.parse(body.toString('utf8')) as { readonly method?: unknown }).method === 'initialize'
+  );
+}

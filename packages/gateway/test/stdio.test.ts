@@ -1,0 +1,376 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { GatewayServerOptions } from '../src/options.ts';
+import { callOf, lastMessage, sendStateless, startSession, textOf } from './support/client.ts';
+import { startGateway, type TestGateway } from './support/gateway.ts';
+import { TINY } from './support/stdio-server.ts';
+
+let gateway: TestGateway | undefined;
+
+afterEach(async () => {
+  await gateway?.close();
+  gateway = undefined;
+});
+
+async function start(backend: Record<string, unknown> = {}, limits: GatewayServerOptions['limits'] = {}) {
+  gateway = await startGateway([
+    { path: '/mcp', backend: { command: TINY, ...backend }, limits } as GatewayServerOptions,
+  ]);
+  return gateway;
+}
+
+describe('a process for each user', () => {
+  it('serves two sessions of a user with one process, and another user with another', async () => {
+    const to = await start();
+    const [first, second, other] = await Promise.all([
+      startSession(to, 'alice'),
+      startSession(to, 'alice'),
+      startSession(to, 'bob'),
+    ]);
+    const pid = await first.call('pid');
+    expect(await second.call('pid')).toBe(pid);
+    expect(await other.call('pid')).not.toBe(pid);
+  });
+
+  it('starts no process before the first request', async () => {
+    const to = await start({ command: ['/does/not/exist'] });
+    expect(to.gateway.health()).toEqual([{ server: '/mcp', status: 'up' }]);
+    const response = await to.send('alice', {
+      message: {
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'initialize',
+        params: { protocolVersion: '2025-11-25', capabilities: {} },
+      },
+    });
+    expect(response.status).toBe(503);
+    expect(response.headers.get('retry-after')).toMatch(/^\d+$/);
+    expect(await response.json()).toMatchObject({
+      id: 1,
+      error: { message: expect.stringContaining('could not be started') },
+    });
+    expect(to.gateway.health()).toEqual([{ server: '/mcp', status: 'down' }]);
+  });
+
+  it('gives the process PATH, HOME and what is configured, and nothing else of the host', async () => {
+    vi.stubEnv('PORTCULLIS_MASTER_KEY', 'secret of the host');
+    const to = await start({ environment: { KEY: 'value' } });
+    const { call } = await startSession(to, 'alice');
+    const environment = JSON.parse(await call('env')) as Record<string, string>;
+    vi.unstubAllEnvs();
+    expect(Object.keys(environment).sort()).toEqual(['HOME', 'KEY', 'PATH']);
+    expect(environment['KEY']).toBe('value');
+  });
+
+  it('ends the process when it is idle, and starts another for the same session', async () => {
+    const to = await start({ idle: 1 });
+    const { call } = await startSession(to, 'alice');
+    const pid = Number(await call('pid'));
+    await vi.waitFor(() => expect(isAlive(pid)).toBe(false), { timeout: 6000, interval: 100 });
+    expect(Number(await call('pid'))).not.toBe(pid);
+  });
+
+  it('ends the process with its children when the gateway is closed', async () => {
+    const to = await start();
+    const { call } = await startSession(to, 'alice');
+    const pids = [Number(await call('pid')), Number(await call('child'))];
+    expect(pids.map(isAlive)).toEqual([true, true]);
+    await to.close();
+    gateway = undefined;
+    await vi.waitFor(() => expect(pids.map(isAlive)).toEqual([false, false]), { timeout: 5000 });
+  });
+
+  it('ends the least recently used idle process when there may be no more', async () => {
+    const to = await start({ processes: 1 });
+    const alice = await startSession(to, 'alice');
+    const pid = Number(await alice.call('pid'));
+    const bob = await startSession(to, 'bob');
+    expect(await bob.call('echo', { text: 'hello' })).toBe('hello');
+    await vi.waitFor(() => expect(isAlive(pid)).toBe(false), { timeout: 5000 });
+    expect(await alice.call('echo', { text: 'again' })).toBe('again');
+  });
+});
+
+describe('a process that misbehaves', () => {
+  it('answers the callers of a process that crashes, and starts it again for the next call', async () => {
+    const to = await start();
+    const [alice, bob] = await Promise.all([startSession(to, 'alice'), startSession(to, 'bob')]);
+    const pid = await bob.call('pid');
+    const waiting = alice.call('hang');
+    const response = await alice.post(callOf('crash'));
+    expect(response.status).toBe(503);
+    expect(await response.json()).toMatchObject({
+      error: { message: expect.stringContaining('exit code 3') },
+    });
+    expect(await waiting).toContain('exit code 3');
+    expect(await bob.call('pid')).toBe(pid);
+    expect(await alice.call('echo', { text: 'back' })).toBe('back');
+  });
+
+  it('waits longer and longer between starts of a process that does not initialize', async () => {
+    const to = await start({ environment: { REFUSE: '1' } });
+    const statuses: string[] = [];
+    for (let attempt = 0; attempt < 4; attempt += 1)
+      statuses.push(
+        await startSession(to, 'alice').then(
+          () => 'started',
+          (error: Error) => error.message,
+        ),
+      );
+    expect(statuses[0]).toContain('exit code 1');
+    expect(statuses.at(-1)).toContain('is started again in');
+  });
+
+  it('answers the caller of a tool that never answers, tells the process, and keeps it for others', async () => {
+    const to = await start({}, { firstByte: 1 });
+    const { call } = await startSession(to, 'alice');
+    const pid = await call('pid');
+    expect(await call('hang')).toContain('did not answer within 1 seconds');
+    expect(JSON.parse(await call('cancelled'))).toHaveLength(1);
+    expect(await call('pid')).toBe(pid);
+  });
+
+  it('kills a process that answers nothing at all', async () => {
+    const to = await start({}, { firstByte: 1 });
+    const { call } = await startSession(to, 'alice');
+    const pid = Number(await call('pid'));
+    expect(await call('block')).toContain('did not answer');
+    await vi.waitFor(() => expect(isAlive(pid)).toBe(false), { timeout: 8000, interval: 100 });
+    expect(await call('echo', { text: 'back' })).toBe('back');
+  }, 15_000);
+
+  it('ignores garbage on standard output, and shows it in the log', async () => {
+    const to = await start();
+    const { call } = await startSession(to, 'alice');
+    expect(await call('garbage')).toBe('after garbage');
+    expect(JSON.stringify(to.events)).toContain('not JSON');
+  });
+
+  it('kills a process that sends a message above the limit', async () => {
+    const to = await start({}, { frame: 64 * 1024 });
+    const { call } = await startSession(to, 'alice');
+    expect(await call('huge')).toContain('longer than the limit');
+    expect(await call('echo', { text: 'back' })).toBe('back');
+  });
+
+  it('kills a process that uses more memory than its limit', async () => {
+    const to = await start({ memory: 256 });
+    const { call } = await startSession(to, 'alice');
+    const pid = Number(await call('pid'));
+    await call('memory');
+    await vi.waitFor(() => expect(isAlive(pid)).toBe(false), { timeout: 8000, interval: 100 });
+    expect(await call('echo', { text: 'back' })).toBe('back');
+  }, 15_000);
+
+  it('writes standard error to the log without control characters', async () => {
+    const to = await start();
+    const { call } = await startSession(to, 'alice');
+    await call('log');
+    await vi.waitFor(() => expect(JSON.stringify(to.events)).toContain('of the server'));
+    expect(JSON.stringify(to.events)).not.toContain('\\u001b');
+  });
+});
+
+describe('a shared process', () => {
+  it('serves users with the same request ids and progress tokens without mixing them up', async () => {
+    const to = await start({ process: 'shared' });
+    const users = await Promise.all(['alice', 'bob', 'carol'].map((user) => startSession(to, user)));
+    const call = (text: string) => ({ ...callOf('echo', { text }), id: 7 });
+    const texts = await Promise.all(
+      users.map(async ({ post }, index) => textOf(await post(call(`of ${index}`)))),
+    );
+    expect(texts).toEqual(['of 0', 'of 1', 'of 2']);
+    expect(new Set(await Promise.all(users.map((user) => user.call('pid')))).size).toBe(1);
+  });
+
+  it('asks no user anything on behalf of another', async () => {
+    const to = await start({ process: 'shared' });
+    const { call } = await startSession(to, 'alice');
+    expect(JSON.parse(await call('capabilities'))).toEqual({});
+    expect(await call('ask')).toBe('error -32601');
+  });
+});
+
+describe('sessions of the message path', () => {
+  it('answers 404 to the session of another user, another client, and an ended one', async () => {
+    const to = await start();
+    const { session, post } = await startSession(to, 'alice');
+    const headers = { 'mcp-session-id': session };
+    for (const user of ['bob', 'alice_other'])
+      for (const method of ['POST', 'GET', 'DELETE'])
+        expect((await to.send(user, { method, headers })).status).toBe(404);
+    expect((await post({ jsonrpc: '2.0', id: 1, method: 'ping' })).status).toBe(200);
+    expect((await to.send('alice', { method: 'DELETE', headers })).status).toBe(200);
+    expect((await post({ jsonrpc: '2.0', id: 1, method: 'ping' })).status).toBe(404);
+  });
+
+  it('serves a session that another process of the gateway has started', async () => {
+    const masterKey = Buffer.alloc(32, 1);
+    const publicUrl = 'http://127.0.0.1:1';
+    const servers = [{ path: '/mcp', backend: { command: TINY } }] as unknown as GatewayServerOptions[];
+    const one = await startGateway(servers, { masterKey, publicUrl });
+    gateway = await startGateway(servers, { masterKey, publicUrl });
+    const { session } = await startSession(one, 'alice');
+    await one.close();
+    const response = await gateway.send('alice', {
+      message: callOf('echo', { text: 'here' }),
+      headers: { 'mcp-session-id': session },
+    });
+    expect(await textOf(response)).toBe('here');
+  });
+
+  it('delivers an elicitation on the stream of its call, and accepts the response once', async () => {
+    const to = await start();
+    const { post } = await startSession(to, 'alice');
+    const response = await post(callOf('ask'));
+    expect(response.headers.get('content-type')).toContain('text/event-stream');
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+    const first = new TextDecoder().decode((await reader.read()).value);
+    const question = JSON.parse(/^data: (.*)$/m.exec(first)?.[1] ?? '') as { id: string; method: string };
+    expect(question.method).toBe('elicitation/create');
+    const answer = {
+      jsonrpc: '2.0',
+      id: question.id,
+      result: { action: 'accept', content: { name: 'Ada' } },
+    };
+    const bob = await startSession(to, 'bob');
+    expect((await bob.post(answer)).status).toBe(400);
+    expect((await post(answer)).status).toBe(202);
+    expect(new TextDecoder().decode((await reader.read()).value)).toContain('Ada');
+    expect((await post(answer)).status).toBe(400);
+  });
+
+  it('cancels the request of a client that disappears', async () => {
+    const to = await start();
+    const { post, call } = await startSession(to, 'alice');
+    const controller = new AbortController();
+    const hanging = post(callOf('hang'), controller.signal).catch(() => undefined);
+    await new Promise((done) => setTimeout(done, 200));
+    controller.abort();
+    await hanging;
+    await vi.waitFor(async () => expect(JSON.parse(await call('cancelled'))).toHaveLength(1));
+  });
+
+  it('reports progress under the token of the client, and changes on the stream of the session', async () => {
+    const to = await start();
+    const { post, session } = await startSession(to, 'alice');
+    const progress = await (await post(callOf('progress', {}, { progressToken: 'mine' }))).text();
+    expect(progress.match(/"progressToken":"mine"/g)).toHaveLength(2);
+    const stream = await to.send('alice', { method: 'GET', headers: { 'mcp-session-id': session } });
+    const reader = (stream.body as ReadableStream<Uint8Array>).getReader();
+    await post(callOf('change'));
+    expect(new TextDecoder().decode((await reader.read()).value)).toContain(
+      'notifications/tools/list_changed',
+    );
+    await reader.cancel();
+  });
+
+  it('resumes the stream of a call after the last event that the client has seen', async () => {
+    const to = await start();
+    const { post, session } = await startSession(to, 'alice');
+    const controller = new AbortController();
+    const broken = await post(callOf('ask'), controller.signal);
+    const reader = (broken.body as ReadableStream<Uint8Array>).getReader();
+    const first = new TextDecoder().decode((await reader.read()).value);
+    controller.abort();
+    await reader.cancel().catch(() => undefined);
+    const lastId = /^id: (.*)$/m.exec(first)?.[1] ?? '';
+    const { id } = JSON.parse(/^data: (.*)$/m.exec(first)?.[1] ?? '') as { id: string };
+    const headers = { 'mcp-session-id': session, 'last-event-id': lastId };
+    const resumed = await to.send('alice', { method: 'GET', headers });
+    expect(resumed.status).toBe(200);
+    await post({ jsonrpc: '2.0', id, result: { action: 'accept', content: { name: 'Ada' } } });
+    expect(await resumed.text()).toContain('Ada');
+    expect(
+      (await to.send('alice', { method: 'GET', headers: { ...headers, 'last-event-id': 'unknown' } })).status,
+    ).toBe(404);
+  });
+});
+
+describe('a client of revision 2026-07-28', () => {
+  it('discovers and calls a stdio server', async () => {
+    const to = await start();
+    const discovered = await lastMessage(await sendStateless(to, 'alice', 'server/discover'));
+    expect(discovered['result']).toMatchObject({
+      resultType: 'complete',
+      supportedVersions: ['2026-07-28'],
+      capabilities: { tools: { listChanged: true } },
+      instructions: 'Be brief.',
+      _meta: { 'io.modelcontextprotocol/serverInfo': { name: 'tiny' } },
+    });
+    const listed = await lastMessage(await sendStateless(to, 'alice', 'tools/list'));
+    expect(listed['result']).toMatchObject({ resultType: 'complete', ttlMs: 0, cacheScope: 'private' });
+    expect(
+      await textOf(
+        await sendStateless(to, 'alice', 'tools/call', { name: 'echo', arguments: { text: 'hi' } }),
+      ),
+    ).toBe('hi');
+  });
+
+  it('answers an elicitation in a second request', async () => {
+    const to = await start();
+    const call = { name: 'ask', arguments: {} };
+    const { result } = (await lastMessage(await sendStateless(to, 'alice', 'tools/call', call))) as {
+      result: { resultType: string; inputRequests: Record<string, { method: string }>; requestState: string };
+    };
+    expect(result.resultType).toBe('input_required');
+    const [[key = '', question] = []] = Object.entries(result.inputRequests);
+    expect(question?.method).toBe('elicitation/create');
+    const retry = {
+      ...call,
+      requestState: result.requestState,
+      inputResponses: { [key]: { action: 'accept', content: { name: 'Ada' } } },
+    };
+    const stolen = await lastMessage(await sendStateless(to, 'bob', 'tools/call', retry));
+    expect(stolen['error']).toMatchObject({ code: -32602 });
+    expect(await textOf(await sendStateless(to, 'alice', 'tools/call', retry))).toBe('Ada');
+    const again = await lastMessage(await sendStateless(to, 'alice', 'tools/call', retry));
+    expect(again['error']).toMatchObject({ code: -32602 });
+  });
+
+  it('listens to changes and to resources', async () => {
+    const to = await start();
+    const filter = {
+      notifications: {
+        toolsListChanged: true,
+        promptsListChanged: true,
+        resourceSubscriptions: ['file:///a'],
+      },
+    };
+    const response = await sendStateless(to, 'alice', 'subscriptions/listen', filter);
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+    const next = async () => new TextDecoder().decode((await reader.read()).value);
+    expect(await next()).toContain(
+      '"notifications":{"toolsListChanged":true,"resourceSubscriptions":["file:///a"]}',
+    );
+    await sendStateless(to, 'alice', 'tools/call', { name: 'change' });
+    expect(await next()).toContain('notifications/tools/list_changed');
+    await sendStateless(to, 'alice', 'tools/call', { name: 'touch', arguments: { uri: 'file:///a' } });
+    expect(await next()).toContain('file:///a');
+    await reader.cancel();
+  });
+
+  it('refuses what the revision does not have', async () => {
+    const to = await start();
+    const ping = await sendStateless(to, 'alice', 'ping');
+    expect([ping.status, (await lastMessage(ping))['error']]).toMatchObject([404, { code: -32601 }]);
+    const wrong = await sendStateless(to, 'alice', 'tools/list', {
+      _meta: { 'io.modelcontextprotocol/protocolVersion': '2099-01-01' },
+    });
+    expect([wrong.status, (await lastMessage(wrong))['error']]).toMatchObject([
+      400,
+      { code: -32022, data: { supported: ['2026-07-28'] } },
+    ]);
+    expect(
+      (await to.send('alice', { method: 'GET', headers: { 'mcp-protocol-version': '2026-07-28' } })).status,
+    ).toBe(405);
+  });
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,51 @@
+/** A tiny MCP server on standard input and output, as the argument of `node -e`. Its tools misbehave on request. */
+
+const source = String.raw`
+const send = (message) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\n');
+const waiting = new Map();
+let asked = 0;
+let capabilities = {};
+const ask = (method, params) => new Promise((resolve) => { const id = 'q' + ++asked; waiting.set(id, resolve); send({ id, method, params }); });
+const text = (id, value) => send({ id, result: { content: [{ type: 'text', text: String(value) }] } });
+const tools = {
+  echo: ({ text: said }, id) => text(id, said),
+  pid: (_, id) => text(id, process.pid),
+  env: (_, id) => text(id, JSON.stringify(process.env)),
+  cwd: (_, id) => text(id, process.cwd()),
+  capabilities: (_, id) => text(id, JSON.stringify(capabilities)),
+  hang: () => undefined,
+  block: () => { for (;;); },
+  crash: () => process.exit(3),
+  garbage: (_, id) => { process.stdout.write('not JSON\n{"also": "no message"}\n'); text(id, 'after garbage'); },
+  huge: () => process.stdout.write('x'.repeat(20_000_000)),
+  memory: (_, id) => { globalThis.kept = Buffer.alloc(400 * 1024 * 1024, 1); text(id, 'kept'); },
+  child: (_, id) => { const { pid } = require('node:child_process').spawn('sleep', ['1000'], { stdio: 'ignore' }); text(id, pid); },
+  log: (_, id) => { console.error('a line\u001b[31m of the server'); text(id, 'logged'); },
+  async ask(_, id) { const { result, error } = await ask('elicitation/create', { message: 'Name?', requestedSchema: { type: 'object', properties: {} } }); text(id, result ? result.content.name : 'error ' + error.code); },
+  async progress(_, id, token) { for (const progress of [1, 2]) send({ method: 'notifications/progress', params: { progressToken: token, progress, total: 2 } }); text(id, 'done'); },
+  change: (_, id) => { send({ method: 'notifications/tools/list_changed' }); text(id, 'changed'); },
+  touch: ({ uri }, id) => { send({ method: 'notifications/resources/updated', params: { uri } }); text(id, 'touched'); },
+  cancelled: (_, id) => text(id, JSON.stringify(globalThis.cancelledIds ?? [])),
+};
+const methods = {
+  initialize: ({ protocolVersion, capabilities: own }, id) => { capabilities = own; if (process.env.REFUSE) return process.exit(1); send({ id, result: { protocolVersion, capabilities: { tools: { listChanged: true }, resources: { subscribe: true }, logging: {} }, serverInfo: { name: 'tiny', version: '1' }, instructions: 'Be brief.' } }); },
+  ping: (_, id) => send({ id, result: {} }),
+  'tools/list': (_, id) => send({ id, result: { tools: Object.keys(tools).map((name) => ({ name, inputSchema: { type: 'object' }, annotations: { readOnlyHint: true } })) } }),
+  'tools/call': (params, id) => tools[params.name] ? tools[params.name](params.arguments ?? {}, id, params._meta?.progressToken) : send({ id, error: { code: -32602, message: 'Unknown tool' } }),
+  'resources/subscribe': (_, id) => send({ id, result: {} }),
+  'resources/unsubscribe': (_, id) => send({ id, result: {} }),
+  'logging/setLevel': (_, id) => send({ id, result: {} }),
+};
+require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+  const message = JSON.parse(line);
+  if (message.method === undefined) { waiting.get(message.id)?.(message); return; }
+  if (message.method === 'notifications/cancelled') (globalThis.cancelledIds ??= []).push(message.params.requestId);
+  if (message.id === undefined) return;
+  const method = methods[message.method];
+  if (method) method(message.params, message.id);
+  else send({ id: message.id, error: { code: -32601, message: 'Method not found' } });
+}).on('close', () => process.exit());
+`;
+
+/** The command of a stdio backend. */
+export const TINY: readonly [string, ...string[]] = [process.execPath, '-e', source];
