@@ -53,7 +53,6 @@ export type {
   CataloguedTool,
   ListTools,
   ToolCatalogue,
-  ToolDefinition,
   ToolState,
 } from './review/catalogue.ts';
 export type { CredentialDefinition } from './servers/credential-options.ts';

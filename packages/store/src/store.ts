@@ -15,6 +15,7 @@ import { createRegistrationStore } from './registration/registration.ts';
 import { sql } from './sql.ts';
 import { createStatusListStore } from './status-lists.ts';
 import { createSweep } from './sweep.ts';
+import { createToolPinStore } from './tool-pins.ts';
 import { createUserStore } from './users/accounts.ts';
 
 export function createStore(database: Database): AuthorizationStore {
@@ -31,6 +32,7 @@ export function createStore(database: Database): AuthorizationStore {
     ...createAuditStore(database),
     ...createStatusListStore(database),
     ...createPersonalAccessTokenStore(database),
+    ...createToolPinStore(database),
     ...createManagedGrantStore(database),
     ping: async () => void (await database.read(sql`SELECT 1 AS one`)),
     async checkWritable(now) {

@@ -132,6 +132,13 @@ async function callEveryMethod(whole: AuthorizationStore): Promise<void> {
   await store.savePersonalAccessToken({ grantId: personal.id, hash: 'pat', name: 'CI' }, personal);
   await store.findPersonalAccessToken(personal.id);
   await store.recordPersonalAccessTokenUse(personal.id, NOW);
+  const tool = { server: '/files', tool: 'a', hash: 'b', definition: '{}' };
+  await store.saveFirstToolPins('/files', [tool], NOW);
+  await store.savePendingTool(tool, NOW);
+  await store.findToolPins('/files');
+  await store.listPendingTools(10);
+  await store.decidePendingTool('approve', tool, NOW);
+  await store.decidePendingTool('reject', tool, NOW);
   await store.recordClientUse(client.id, NOW, null);
   await store.disableClient(client.id, NOW);
   await store.enableClient(client.id);

@@ -19,6 +19,7 @@ import { createGrant, NOW, newAccount, newClient, type StoreOfTest, times } from
 import { describeSigningKeys } from './signing-keys.ts';
 import { describeStatusLists } from './status-lists.ts';
 import { describeSweep } from './sweep.ts';
+import { describeToolPins } from './tool-pins.ts';
 import { describeTransactions } from './transactions.ts';
 
 /**
@@ -58,6 +59,7 @@ export function describeStoreContract(name: string, open: () => Promise<Authoriz
     describeStatusLists(store);
     describePersonalAccessTokens(store);
     describeManagedGrants(store);
+    describeToolPins(store);
     describeAccountGrants(store);
     describeSigningKeys(store);
     describeAuditLog(store);

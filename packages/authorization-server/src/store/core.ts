@@ -10,6 +10,7 @@ import type { RateLimitStore } from './rate-limits.ts';
 import type { RegistrationStore } from './registration.ts';
 import type { SigningKeyStore } from './signing-keys.ts';
 import type { StatusListStore } from './status-lists.ts';
+import type { ToolPinStore } from './tool-pins.ts';
 import type { TransactionStore } from './transactions.ts';
 import type { UserStore } from './users.ts';
 
@@ -78,4 +79,5 @@ export interface AuthorizationStore
     AuditStore,
     PersonalAccessTokenStore,
     ManagedGrantStore,
-    StatusListStore {}
+    StatusListStore,
+    ToolPinStore {}

@@ -52,3 +52,10 @@ export function forbidden({ tool, prompt, resource, method, id }: ScannedMessage
     id,
   });
 }
+
+const INVALID_PARAMS = -32_602;
+
+/** The error that servers of MCP respond with. @see MCP 2025-11-25, server/tools, error handling */
+export function unknownTool({ tool, id }: ScannedMessage): MessageError {
+  return new MessageError(INVALID_PARAMS, `Unknown tool: ${tool}`, { status: 200, id });
+}

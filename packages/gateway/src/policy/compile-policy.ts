@@ -28,7 +28,7 @@ export function compilePolicy({ id, rules, unknownMethods }: PolicySource, offer
     const { method, tool, prompt, resource } = operation;
     const decide = (find: FindRule, names: readonly string[], otherwise: Scopes) =>
       names.map((name) => demandOf(find(name) ?? otherwise, caller));
-    const isReading = hints !== null && hints.readOnly && !hints.destructive;
+    const isReading = hints?.readOnly === true && !hints.destructive;
     return [
       ...decide(methods, [method], NO_SCOPES),
       ...(tool === null ? [] : decide(tools, nameVariants(tool), isReading ? reading : writing)),

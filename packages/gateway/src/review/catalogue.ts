@@ -1,16 +1,13 @@
 /** The catalogue: the tools of a backend as a credential sees them, and which of them are approved. */
 import type { ToolHints } from '../policy/policy.ts';
 import type { GatewayRequest } from '../servers/request.ts';
-
-/** A definition, as the backend sent it. */
-export type ToolDefinition = Readonly<Record<string, unknown>> & { readonly name: string };
+import type { ToolDefinition } from './tool-definition.ts';
 
 /** Approved: its hash is the pinned one. `changed` and `new` wait for approval; `rejected` was refused by an operator. */
 export type ToolState = 'approved' | 'changed' | 'new' | 'rejected';
 
 export interface CataloguedTool {
-  readonly definition: ToolDefinition;
-  /** Base64url SHA-256 of the canonical JSON. */
+  /** Base64url SHA-256 of what is pinned. */
   readonly hash: string;
   readonly state: ToolState;
   readonly hints: ToolHints;
@@ -30,6 +27,6 @@ export interface Catalogue {
    * @throws BackendError when the backend does not answer
    */
   tools(request: GatewayRequest, credentialKey: string): ToolCatalogue | Promise<ToolCatalogue>;
-  /** The backend announced `notifications/tools/list_changed`, or was restarted. */
-  changed(serverPath: string): void;
+  /** The backend announced `notifications/tools/list_changed`, was restarted, or listed something else. */
+  changed(server: Pick<GatewayRequest['server'], 'path'>): void;
 }

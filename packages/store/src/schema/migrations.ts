@@ -121,4 +121,22 @@ export const migrations: readonly Migration[] = [
       ) ${table}`,
     ],
   },
+  {
+    number: 11,
+    name: 'pins of tool definitions',
+    statements: ({ text, integer, table }) => [
+      `CREATE TABLE tool_pins (
+        server ${text} NOT NULL,
+        tool ${text} NOT NULL,
+        approved_hash ${text},
+        approved_definition ${text},
+        pending_hash ${text},
+        pending_definition ${text},
+        rejected_hash ${text},
+        changed_at ${integer} NOT NULL,
+        PRIMARY KEY (server, tool)
+      ) ${table}`,
+      'CREATE INDEX tool_pins_pending ON tool_pins (server, tool) WHERE pending_hash IS NOT NULL',
+    ],
+  },
 ];

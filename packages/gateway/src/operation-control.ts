@@ -1,0 +1,73 @@
+/** What users may do at a server: decides about calls, and filters lists, by the same rules and approved definitions. */
+import type { BackendCredential } from './credentials/credential-source.ts';
+import { checkHeaderAgreement } from './messages/header-agreement.ts';
+import type { ScannedBody } from './messages/scanned-message.ts';
+import { checkMessages, forbidden, unknownTool } from './policy/check-messages.ts';
+import { filterLists } from './policy/list-results.ts';
+import type { Policy } from './policy/policy.ts';
+import type { Catalogue, ToolCatalogue } from './review/catalogue.ts';
+import { hashOf, hintsOf, pinnedText, readToolDefinition } from './review/tool-definition.ts';
+import type { GatewayRequest } from './servers/request.ts';
+
+export interface OperationControl {
+  /**
+   * Decides whether all messages of a body may pass; without waiting when the tools are known.
+   * @throws MessageError 400 or 403, OAuthError `insufficient_scope`, BackendError
+   */
+  check(request: GatewayRequest, body: ScannedBody, credential: BackendCredential): void | Promise<void>;
+  /**
+   * Removes from the lists in a result what the user could not call, and definitions that are not approved.
+   * @throws BackendError
+   */
+  filter(result: unknown, request: GatewayRequest, credentialKey: string): unknown | Promise<unknown>;
+}
+
+/** @param catalogue `null`: tools are not compared with what the backend lists, such as where there is no backend */
+export function createOperationControl(policy: Policy, catalogue: Catalogue | null): OperationControl {
+  function decide({ principal }: GatewayRequest, body: ScannedBody, tools: ToolCatalogue | null): void {
+    if (tools !== null) {
+      const unknown = body.messages.find(
+        ({ tool }) => tool !== null && tools.get(tool)?.state !== 'approved',
+      );
+      if (unknown !== undefined)
+        throw body.isBatch || tools.has(unknown.tool ?? '') ? forbidden(unknown) : unknownTool(unknown);
+    }
+    checkMessages(policy, body, principal, (tool) => tools?.get(tool)?.hints ?? null);
+  }
+
+  function filterBy(result: unknown, { principal, server }: GatewayRequest, tools: ToolCatalogue | null) {
+    let isOutdated = false;
+    const filtered = filterLists(result, (operation, element) => {
+      if (operation.tool === null) return policy.decide(operation, principal, null).kind === 'allow';
+      const definition = readToolDefinition(element);
+      if (definition === null) return false;
+      if (tools !== null) {
+        const known = tools.get(definition.name);
+        if (known?.hash !== hashOf(pinnedText(definition))) {
+          isOutdated = true;
+          return false;
+        }
+        if (known.state !== 'approved') return false;
+      }
+      return policy.decide(operation, principal, hintsOf(definition)).kind === 'allow';
+    });
+    if (isOutdated) catalogue?.changed(server);
+    return filtered;
+  }
+
+  return {
+    check(request, body, credential) {
+      checkHeaderAgreement(body, request.incoming.headers);
+      const isCall = catalogue !== null && body.messages.some(({ tool }) => tool !== null);
+      const tools = isCall ? catalogue.tools(request, credential.key) : null;
+      if (tools instanceof Promise) return tools.then((later) => decide(request, body, later));
+      return decide(request, body, tools);
+    },
+    filter(result, request, credentialKey) {
+      const hasTools = catalogue !== null && Array.isArray(Object(result).tools);
+      const tools = hasTools ? catalogue.tools(request, credentialKey) : null;
+      if (tools instanceof Promise) return tools.then((later) => filterBy(result, request, later));
+      return filterBy(result, request, tools);
+    },
+  };
+}

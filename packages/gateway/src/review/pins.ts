@@ -1,0 +1,104 @@
+/** Pins: which definitions of a server's tools are approved, in memory for a few seconds. */
+import type { ToolPinRecord, ToolPinStore } from '@portcullis/authorization-server/store';
+import type { ToolState } from './catalogue.ts';
+
+/** A tool as it was listed. */
+export interface ListedTool {
+  readonly tool: string;
+  readonly hash: string;
+  /** Canonical JSON. */
+  readonly definition: string;
+}
+
+export interface ToolChange {
+  readonly tool: string;
+  readonly state: 'changed' | 'new';
+  readonly hash: string;
+}
+
+/** The pins of one server. */
+export interface Pins {
+  /** Counts up when they change. */
+  readonly version: number;
+  stateOf(tool: string, hash: string): ToolState;
+}
+
+export interface PinBoard {
+  /** The pins of a server, at most a few seconds old. */
+  current(identity: string): Pins | Promise<Pins>;
+  /**
+   * Compares what a backend lists. On first use all of it is approved; later what is new or has changed waits for approval.
+   * @returns what waits since now
+   */
+  compare(identity: string, listed: readonly ListedTool[]): Promise<readonly ToolChange[]>;
+}
+
+/** Milliseconds after which approvals of another process are noticed. */
+const LIFETIME = 2000;
+/** Tools of one server that are stored. More wait as long, without being shown. */
+const MAX_TOOLS = 2000;
+
+interface Loaded {
+  readonly pins: Pins;
+  readonly at: number;
+  loading: Promise<Pins> | null;
+}
+
+/** @param now milliseconds, monotonic @param clock epoch seconds */
+export function createPinBoard(store: ToolPinStore, now: () => number, clock: () => number): PinBoard {
+  const known = new Map<string, Loaded>();
+  let version = 0;
+
+  async function load(identity: string): Promise<Pins> {
+    const records = await store.findToolPins(identity);
+    version += 1;
+    const pins = readPins(records, version);
+    known.set(identity, { pins, at: now(), loading: null });
+    return pins;
+  }
+
+  return {
+    current(identity) {
+      const found = known.get(identity);
+      if (found === undefined) return load(identity);
+      if (now() - found.at < LIFETIME) return found.pins;
+      // Others go on with what is known while one reads it again; an outage of the store stops the calls after it.
+      found.loading ??= load(identity).finally(() => {
+        found.loading = null;
+      });
+      return found.loading;
+    },
+    async compare(identity, listed) {
+      const records = await store.findToolPins(identity);
+      const isFirst = records.length === 0;
+      if (isFirst && listed.length > 0) {
+        await store.saveFirstToolPins(identity, listed.slice(0, MAX_TOOLS), clock());
+      }
+      const pins = isFirst ? await load(identity) : readPins(records, 0);
+      const changes: ToolChange[] = [];
+      for (const { tool, hash, definition } of listed) {
+        const state = pins.stateOf(tool, hash);
+        if (state === 'approved' || state === 'rejected') continue;
+        if (state === 'new' && records.length + changes.length >= MAX_TOOLS) continue;
+        const isSaved = await store.savePendingTool({ server: identity, tool, hash, definition }, clock());
+        if (isSaved) changes.push({ tool, state, hash });
+      }
+      await load(identity);
+      return changes;
+    },
+  };
+}
+
+function readPins(records: readonly ToolPinRecord[], version: number): Pins {
+  const byTool = new Map(records.map((record) => [record.tool, record]));
+  return {
+    version,
+    stateOf(tool, hash) {
+      const record = byTool.get(tool);
+      if (record === undefined) return 'new';
+      if (record.approvedHash === hash) return 'approved';
+      if (record.rejectedHash === hash) return 'rejected';
+      return record.approvedHash === null ? 'new' : 'changed';
+    },
+  };
+}

@@ -1,0 +1,227 @@
+import type { ToolPinStore } from '@portcullis/authorization-server/store';
+import { openStore } from '@portcullis/store';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { scanBody } from '../../src/messages/body-scanner.ts';
+import { createOperationControl } from '../../src/operation-control.ts';
+import { compilePolicy } from '../../src/policy/compile-policy.ts';
+import { createCatalogue } from '../../src/review/create-catalogue.ts';
+import { createPinBoard, type ToolChange } from '../../src/review/pins.ts';
+import type { ToolDefinition } from '../../src/review/tool-definition.ts';
+import type { GatewayRequest } from '../../src/servers/request.ts';
+
+let store: Awaited<ReturnType<typeof openStore>>;
+
+beforeEach(async () => {
+  store = await openStore(':memory:');
+});
+afterEach(async () => store.close());
+
+const tool = (name: string, more: object = {}): ToolDefinition => ({
+  name,
+  description: `Runs ${name}`,
+  inputSchema: { type: 'object', properties: { a: { type: 'string' } } },
+  ...more,
+});
+
+function setUp(tools: readonly ToolDefinition[], { review = 'first-use' as 'first-use' | 'auto' } = {}) {
+  const backend = { tools, lists: 0, atOnce: 0, most: 0, fails: false };
+  const clock = { ms: 0 };
+  const changes: ToolChange[] = [];
+  const rules = {
+    tools: { delete_file: false, '*': ['use'] } as const,
+    resources: null,
+    prompts: null,
+    methods: null,
+  };
+  const server = {
+    path: '/files',
+    id: 'files',
+    identity: '/files http://a',
+    review,
+    rules,
+    unknownMethods: 'pass',
+  };
+  const requestOf = (path = '/files') =>
+    ({
+      server: { ...server, path, identity: `${path} http://a` },
+      principal: { clientId: 'app', scopes: ['use'], groups: [], claims: {} },
+      incoming: { headers: {} },
+    }) as unknown as GatewayRequest;
+  const pins = (pinStore: ToolPinStore) =>
+    createPinBoard(
+      pinStore,
+      () => clock.ms,
+      () => 1000,
+    );
+  const catalogueOf = (pinStore: ToolPinStore = store) =>
+    createCatalogue({
+      pins: pins(pinStore),
+      now: () => clock.ms,
+      concurrency: 4,
+      onChange: (_server, changed) => changes.push(...changed),
+      async list() {
+        backend.lists += 1;
+        backend.atOnce += 1;
+        backend.most = Math.max(backend.most, backend.atOnce);
+        const listed = backend.tools;
+        await new Promise((resolve) => setImmediate(resolve));
+        backend.atOnce -= 1;
+        if (backend.fails) throw new Error('down');
+        return listed;
+      },
+    });
+  const catalogue = catalogueOf();
+  const control = createOperationControl(compilePolicy(requestOf().server, ['use']), catalogue);
+  const bodyOf = (name: string) =>
+    scanBody(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name } })));
+  const credential = { headers: {}, key: '', sign: null };
+  return {
+    ...{ backend, clock, changes, catalogue, catalogueOf, requestOf },
+    call: async (name: string) => control.check(requestOf(), bodyOf(name), credential),
+    list: async (listed: readonly unknown[]) => {
+      const result = await control.filter({ tools: listed, nextCursor: 'x' }, requestOf(), '');
+      return (result as { readonly tools: readonly ToolDefinition[] }).tools.map(({ name }) => name);
+    },
+  };
+}
+
+const refusal = expect.objectContaining({ status: 403 });
+
+describe('the catalogue', () => {
+  it('approves the tools of the first use, and lists and calls them', async () => {
+    const { call, list, backend, changes } = setUp([tool('read'), tool('write')]);
+    await expect(call('read')).resolves.toBeUndefined();
+    expect(await list(backend.tools)).toEqual(['read', 'write']);
+    expect(changes).toEqual([]);
+    expect(backend.lists).toBe(1);
+  });
+
+  it('refuses a tool whose description changed between list and call, once that is announced', async () => {
+    const { call, list, backend, catalogue, changes } = setUp([tool('read'), tool('write')]);
+    expect(await list(backend.tools)).toEqual(['read', 'write']);
+    backend.tools = [tool('read', { description: 'Sends everything elsewhere' }), tool('write')];
+    catalogue.changed({ path: '/files' });
+    await expect(call('read')).rejects.toEqual(refusal);
+    await expect(call('write')).resolves.toBeUndefined();
+    expect(await list(backend.tools)).toEqual(['write']);
+    expect(changes).toEqual([expect.objectContaining({ tool: 'read', state: 'changed' })]);
+  });
+
+  it('refuses a tool that changed without announcement within the lifetime of the list', async () => {
+    const { call, backend, clock } = setUp([tool('read')]);
+    await call('read');
+    backend.tools = [tool('read', { annotations: { readOnlyHint: true } })];
+    clock.ms += 60_000;
+    await expect(call('read')).rejects.toEqual(refusal);
+  });
+
+  it('notices a changed tool when a client lists it, before the lifetime has passed', async () => {
+    const { call, list, backend } = setUp([tool('read')]);
+    await call('read');
+    backend.tools = [tool('read', { inputSchema: { type: 'object' } })];
+    expect(await list(backend.tools)).toEqual([]);
+    await expect(call('read')).rejects.toEqual(refusal);
+  });
+
+  it('takes a renamed tool for a new one that waits for approval', async () => {
+    const { call, list, backend, catalogue, changes } = setUp([tool('read'), tool('write')]);
+    await call('read');
+    backend.tools = [{ ...tool('read'), name: 'fetch' }, tool('write')];
+    catalogue.changed({ path: '/files' });
+    await expect(call('fetch')).rejects.toEqual(refusal);
+    await expect(call('read')).rejects.toThrow('Unknown tool: read');
+    expect(await list(backend.tools)).toEqual(['write']);
+    expect(changes).toEqual([expect.objectContaining({ tool: 'fetch', state: 'new' })]);
+  });
+
+  it.each(['rеad', 'ｒead', 'read\u200b', 'READ', 'read '])(
+    'refuses the look-alike %j of an approved tool',
+    async (name) => {
+      const { call } = setUp([tool('read')]);
+      await expect(call('read')).resolves.toBeUndefined();
+      await expect(call(name)).rejects.toThrow('Unknown tool');
+    },
+  );
+
+  it('takes two tools of one name for neither', async () => {
+    const { call } = setUp([tool('read'), tool('read', { description: 'other' }), tool('write')]);
+    await expect(call('write')).resolves.toBeUndefined();
+    await expect(call('read')).rejects.toThrow('Unknown tool');
+  });
+
+  it('shows and calls a changed tool again once it is approved, in every process', async () => {
+    const { call, list, backend, catalogue, clock, changes } = setUp([tool('read')]);
+    await call('read');
+    backend.tools = [tool('read', { description: 'better' })];
+    catalogue.changed({ path: '/files' });
+    await expect(call('read')).rejects.toEqual(refusal);
+    const pending = { server: '/files http://a', tool: 'read', hash: changes[0]?.hash ?? '' };
+    expect(await store.decidePendingTool('approve', pending, 1000)).toBe(true);
+    clock.ms += 3000;
+    await expect(call('read')).resolves.toBeUndefined();
+    expect(await list(backend.tools)).toEqual(['read']);
+  });
+
+  it('hides a rejected definition without another event, and accepts the approved one again', async () => {
+    const { call, backend, catalogue, clock, changes } = setUp([tool('read')]);
+    await call('read');
+    const [before] = backend.tools;
+    backend.tools = [tool('read', { description: 'worse' })];
+    catalogue.changed({ path: '/files' });
+    await expect(call('read')).rejects.toEqual(refusal);
+    await store.decidePendingTool(
+      'reject',
+      { server: '/files http://a', tool: 'read', hash: changes[0]?.hash ?? '' },
+      1,
+    );
+    catalogue.changed({ path: '/files' });
+    clock.ms += 3000;
+    await expect(call('read')).rejects.toEqual(refusal);
+    expect(changes).toHaveLength(1);
+    backend.tools = before === undefined ? [] : [before];
+    catalogue.changed({ path: '/files' });
+    await expect(call('read')).resolves.toBeUndefined();
+  });
+
+  it('approves everything where review is automatic, and still knows which tools exist', async () => {
+    const { call, backend, catalogue } = setUp([tool('read')], { review: 'auto' });
+    await call('read');
+    backend.tools = [tool('read', { description: 'other' }), tool('new')];
+    catalogue.changed({ path: '/files' });
+    await expect(call('read')).resolves.toBeUndefined();
+    await expect(call('new')).resolves.toBeUndefined();
+    await expect(call('gone')).rejects.toThrow('Unknown tool');
+    await expect(call('delete_file')).rejects.toThrow();
+  });
+
+  it('refuses calls while the backend or the store cannot say which tools are approved', async () => {
+    const { call, backend, clock } = setUp([tool('read')]);
+    backend.fails = true;
+    await expect(call('read')).rejects.toThrow('down');
+    backend.fails = false;
+    await expect(call('read')).resolves.toBeUndefined();
+    await store.close();
+    clock.ms += 3000;
+    await expect(call('read')).rejects.toMatchObject({ code: 'temporarily_unavailable' });
+  });
+
+  it('lists each backend once for many calls, and few backends at once', async () => {
+    const { catalogue, backend, requestOf } = setUp([tool('read')]);
+    const paths = Array.from({ length: 60 }, (_, index) => `/files${index}`);
+    expect(backend.lists).toBe(0);
+    const requests = [...paths, ...paths, ...paths].map(requestOf);
+    await Promise.all(requests.map((request) => catalogue.tools(request, '')));
+    expect(backend).toMatchObject({ lists: 60, most: 4 });
+  });
+
+  it('shares no list between credentials', async () => {
+    const { catalogue, backend, requestOf } = setUp([tool('read')]);
+    await catalogue.tools(requestOf(), 'one');
+    backend.tools = [tool('read'), tool('admin')];
+    expect([...(await catalogue.tools(requestOf(), 'other')).values()].map(({ state }) => state)).toEqual([
+      'approved',
+      'new',
+    ]);
+    expect([...(await catalogue.tools(requestOf(), 'one')).keys()]).toEqual(['read']);
+  });
+});
