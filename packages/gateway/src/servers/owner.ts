@@ -11,14 +11,26 @@ export interface Owner {
   readonly resource: string;
 }
 
-export function ownerOf(
-  { issuer, clientId, subject }: Principal,
-  { resource }: Pick<GatewayServer, 'resource'>,
-): Owner {
-  return { issuer, clientId, subject, resource };
+/** The guard returns the same principal for each request with a token. */
+const owners = new WeakMap<Principal, Owner>();
+
+export function ownerOf(principal: Principal, { resource }: Pick<GatewayServer, 'resource'>): Owner {
+  const known = owners.get(principal);
+  if (known?.resource === resource) return known;
+  const { issuer, clientId, subject } = principal;
+  const owner = { issuer, clientId, subject, resource };
+  owners.set(principal, owner);
+  return owner;
 }
 
 /** A key that identifies an owner, unambiguously. */
-export function ownerKey({ issuer, clientId, subject, resource }: Owner): string {
-  return JSON.stringify([issuer, clientId, subject, resource]);
+export function ownerKey(owner: Owner): string {
+  const known = keys.get(owner);
+  if (known !== undefined) return known;
+  const { issuer, clientId, subject, resource } = owner;
+  const key = JSON.stringify([issuer, clientId, subject, resource]);
+  keys.set(owner, key);
+  return key;
 }
+
+const keys = new WeakMap<Owner, string>();

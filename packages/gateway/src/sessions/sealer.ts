@@ -28,7 +28,7 @@ const MAX_KEYS = 20_000;
 interface HandleKey {
   readonly header: Buffer;
   /** The key of an owner. */
-  readonly of: (kind: HandleKind, owner: Owner) => Buffer;
+  readonly of: (name: string) => Buffer;
 }
 
 /**
@@ -38,10 +38,11 @@ interface HandleKey {
 export function createSealer(masterKey: Uint8Array, previous: readonly Uint8Array[] = []): Sealer {
   const own = createHandleKey(masterKey);
   const keys = [own, ...previous.map(createHandleKey)];
+  const opened: OpenedHandles = new Map();
   return {
     seal(kind, owner, plaintext) {
       const nonce = randomBytes(TEXT_AT - NONCE_AT);
-      const cipher = createCipheriv('aes-256-gcm', own.of(kind, owner), nonce).setAAD(own.header);
+      const cipher = createCipheriv('aes-256-gcm', own.of(nameOf(kind, owner)), nonce).setAAD(own.header);
       const parts = [
         own.header,
         nonce,
@@ -52,11 +53,37 @@ export function createSealer(masterKey: Uint8Array, previous: readonly Uint8Arra
       return Buffer.concat(parts).toString('base64url');
     },
     open(kind, owner, sealed) {
+      const name = nameOf(kind, owner);
+      const known = opened.get(name)?.get(sealed);
+      if (known !== undefined) return known;
       const bytes = decode(sealed);
       const found = bytes && keys.find(({ header }) => header.equals(bytes.subarray(0, NONCE_AT)));
-      return found ? decrypt(found.of(kind, owner), bytes) : null;
+      const text = found ? decrypt(found.of(name), bytes) : null;
+      if (text !== null) remember(opened, name, sealed, text);
+      return text;
     },
   };
+}
+
+/** Opening takes as long as all the rest of a request, and the session id repeats with each of them. */
+type OpenedHandles = Map<string, Map<string, string>>;
+
+const MAX_OPENED = 16;
+
+function remember(opened: OpenedHandles, name: string, sealed: string, text: string): void {
+  let own = opened.get(name);
+  if (own === undefined) {
+    if (opened.size >= MAX_KEYS) opened.clear();
+    own = new Map();
+    opened.set(name, own);
+  }
+  if (own.size >= MAX_OPENED) own.clear();
+  own.set(sealed, text);
+}
+
+/** What a handle is bound to. */
+function nameOf(kind: HandleKind, owner: Owner): string {
+  return `${kind} ${ownerKey(owner)}`;
 }
 
 function createHandleKey(masterKey: Uint8Array): HandleKey {
@@ -66,8 +93,7 @@ function createHandleKey(masterKey: Uint8Array): HandleKey {
   const known = new Map<string, Buffer>();
   return {
     header: Buffer.concat([Buffer.of(VERSION), derive(', key identifier', NONCE_AT - 1)]),
-    of(kind, owner) {
-      const name = `${kind} ${ownerKey(owner)}`;
+    of(name) {
       const found = known.get(name);
       if (found !== undefined) return found;
       const key = createHmac('sha256', root).update(name).digest();
