@@ -22,13 +22,13 @@ export type { RegistrationOptions } from './clients/registration-options.ts';
 export type { ExternalUiOptions } from './external-ui/external-ui-options.ts';
 export type { BackendTokens } from './federation/backend-tokens.ts';
 export type {
-  Backend,
   BackendConnectionRequest,
   BackendRedirect,
   BackendRegistrations,
-  Backends,
   BackendTokenResponse,
   BackendTokenSet,
+  UserBackend,
+  UserBackends,
 } from './federation/provider/backend.ts';
 export type { ClientKeyAlgorithm, ClientKeyOptions } from './federation/provider/client-key.ts';
 export { IdentityProviderError, toIdentityProviderError } from './federation/provider/error.ts';

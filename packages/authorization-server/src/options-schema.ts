@@ -9,7 +9,7 @@ import { type DocumentOptions, documentsSchema } from './clients/metadata-docume
 import { type OutboundSettings, outboundSchema } from './clients/metadata-document/outbound-settings.ts';
 import { type RegistrationOptions, registrationSchema } from './clients/registration-options.ts';
 import { type ExternalUiOptions, externalUiSchema } from './external-ui/external-ui-options.ts';
-import type { Backends } from './federation/provider/backend.ts';
+import type { UserBackends } from './federation/provider/backend.ts';
 import { type IdentityProviderEntry, identityProvidersSchema } from './federation/provider/schema.ts';
 import {
   defaultKeys,
@@ -66,7 +66,7 @@ export interface ParsedOptions {
   readonly requireDpopNonces: boolean;
   readonly identityProviders: readonly IdentityProviderEntry[];
   readonly assertionIssuers: readonly TrustedIssuer[];
-  readonly backends: Backends | undefined;
+  readonly backends: UserBackends | undefined;
   readonly localAccounts: boolean;
   readonly lifetimes: Lifetimes;
   readonly acceptNewerRefreshTokens: boolean;
@@ -212,7 +212,9 @@ export const optionDefinitions: { readonly [K in OptionName]: OptionDefinition<P
     note: 'The grant type is `urn:ietf:params:oauth:grant-type:jwt-bearer`. `portcullis clients add --workload` needs no entry here.',
   },
   backends: {
-    schema: lazy(() => custom<Backends>('an object', (value) => typeof value === 'object' && value !== null)),
+    schema: lazy(() =>
+      custom<UserBackends>('an object', (value) => typeof value === 'object' && value !== null),
+    ),
   },
   localAccounts: {
     schema: lazy(boolean),

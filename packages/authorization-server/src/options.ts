@@ -7,7 +7,7 @@ import type { DocumentOptions, DocumentPolicy } from './clients/metadata-documen
 import type { Outbound, OutboundSettings } from './clients/metadata-document/outbound-settings.ts';
 import type { RegistrationOptions, RegistrationRules } from './clients/registration-options.ts';
 import type { ExternalUiOptions, ExternalUiRules } from './external-ui/external-ui-options.ts';
-import type { Backends } from './federation/provider/backend.ts';
+import type { UserBackends } from './federation/provider/backend.ts';
 import type { IdentityProvider } from './federation/provider/identity-provider.ts';
 import type { IdentityProviderOptions } from './federation/provider/options.ts';
 import type { PresetReference } from './federation/provider/schema.ts';
@@ -88,7 +88,7 @@ export interface AuthorizationServerOptions {
   /** Issuers whose assertions are accepted instead of a sign-in. @see RFC 7523 §2.1 */
   readonly assertionIssuers?: readonly TrustedIssuer[];
   /** Backends of a gateway at which users connect accounts; none by default. */
-  readonly backends?: Backends;
+  readonly backends?: UserBackends;
   /** `false`: no local accounts, identity providers are the only way to sign in. `true` by default. */
   readonly localAccounts?: boolean;
   /** Lifetimes in seconds; `defaultLifetimes` for those left out. */
@@ -140,7 +140,7 @@ export interface ServerOptions {
   readonly identityProviders: ReadonlyMap<string, IdentityProvider>;
   readonly assertionIssuers: readonly TrustedIssuer[];
   /** `null`: there is no gateway. */
-  readonly backends: Backends | null;
+  readonly backends: UserBackends | null;
   readonly localAccounts: boolean;
   /** `false` with a store without users: only clients that act for themselves get tokens. */
   readonly servesUsers: boolean;

@@ -155,7 +155,7 @@ describe('a user who has not connected the backend', () => {
     expect([again.status, again.html]).toEqual([403, expect.stringContaining('no longer works')]);
   });
 
-  it('has to sign in to use the link, and nobody else can use it', async () => {
+  it('has to sign in to use the link, and no other user can use it', async () => {
     const { url, gateway, principal, ada } = await declined();
     const bob = browserOf('bob');
     expect((await bob.open(url)).url.pathname).toBe('/login');

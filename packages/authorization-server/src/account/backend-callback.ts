@@ -8,7 +8,7 @@ import {
   TRANSACTION_PARAMETER,
 } from '../authorization/transactions.ts';
 import type { BackendLoginSecrets } from '../federation/backend-logins.ts';
-import { type Backend, backendDocumentUrl, backendRedirectUri } from '../federation/provider/backend.ts';
+import { backendDocumentUrl, backendRedirectUri, type UserBackend } from '../federation/provider/backend.ts';
 import { toIdentityProviderError } from '../federation/provider/error.ts';
 import type { Route } from '../http/router.ts';
 import type { PageContext, PageRouter } from '../page-context.ts';
@@ -41,7 +41,10 @@ export function createBackendCallbacks(pages: PageRouter): readonly Route[] {
 }
 
 /** @see draft-ietf-oauth-client-id-metadata-document */
-async function respondDocument({ options, errors }: PageContext, backend: Backend): Promise<HttpResponse> {
+async function respondDocument(
+  { options, errors }: PageContext,
+  backend: UserBackend,
+): Promise<HttpResponse> {
   const { issuer } = options;
   const url = backendDocumentUrl(issuer, backend.id);
   if (url === null) return errors.show(DOCUMENT, 'not-found');
@@ -52,7 +55,7 @@ async function respondDocument({ options, errors }: PageContext, backend: Backen
 
 interface BackendCallback {
   readonly request: HttpRequest;
-  readonly backend: Backend;
+  readonly backend: UserBackend;
   readonly login: FederatedLoginRecord;
 }
 
@@ -61,7 +64,7 @@ const ENDED = 'the connection was completed, or has expired';
 async function handleCallback(
   context: PageContext,
   request: HttpRequest,
-  backend: Backend,
+  backend: UserBackend,
 ): Promise<HttpResponse> {
   const { logins } = context.federation.backends;
   const state = readParameters(queryOf(request)).one('state');

@@ -1,13 +1,16 @@
 /** Connects the backends that a grant needs, between consent and code: each is a redirect to its authorization server and back. */
 import type { HttpResponse } from '@portcullis/http';
-import type { Backend } from '../federation/provider/backend.ts';
+import type { UserBackend } from '../federation/provider/backend.ts';
 import type { PageContext } from '../page-context.ts';
 import { newIdentifier } from '../secrets.ts';
 import type { ConsentDecision } from './next-step.ts';
 import type { AuthorizationTransaction } from './transactions.ts';
 
 /** Backends at which users connect an account for a resource. */
-export function backendsOf({ options }: Pick<PageContext, 'options'>, resource: string): readonly Backend[] {
+export function backendsOf(
+  { options }: Pick<PageContext, 'options'>,
+  resource: string,
+): readonly UserBackend[] {
   return options.backends?.of(resource) ?? [];
 }
 
@@ -15,7 +18,7 @@ export interface TransactionGrant {
   /** The grant that the code will create. */
   readonly grantId: string;
   /** Backends whose account the user has not connected in this transaction. */
-  readonly missing: readonly Backend[];
+  readonly missing: readonly UserBackend[];
 }
 
 /**

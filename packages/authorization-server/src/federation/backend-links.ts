@@ -4,11 +4,11 @@ import type { ServerContext } from '../context.ts';
 import { createEncryptor } from '../encryption/encryptor.ts';
 import type { GrantRecord } from '../store/index.ts';
 import { backendTokensId } from './backend-tokens.ts';
-import type { Backend } from './provider/backend.ts';
+import type { UserBackend } from './provider/backend.ts';
 
 /** What a link says. */
 export interface BackendLink {
-  readonly backend: Backend;
+  readonly backend: UserBackend;
   /** Live, and of the account that may use the link. */
   readonly grant: GrantRecord;
   /** Requested besides those that the backend names. */

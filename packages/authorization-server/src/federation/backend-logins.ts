@@ -8,7 +8,7 @@ import { hashSecret, matchesSecret, newSecret } from '../secrets.ts';
 import type { FederatedLoginRecord } from '../store/index.ts';
 import { respondRedirect } from '../ui/respond-page.ts';
 import type { BackendTokenVault } from './backend-tokens.ts';
-import { type Backend, backendDocumentUrl, backendRedirectUri } from './provider/backend.ts';
+import { backendDocumentUrl, backendRedirectUri, type UserBackend } from './provider/backend.ts';
 import { IdentityProviderError, toIdentityProviderError } from './provider/error.ts';
 import type { TokenVault } from './token-vault.ts';
 
@@ -44,14 +44,14 @@ export interface BackendLoginSecrets extends Pick<BackendLoginRequest, 'grantId'
 export interface BackendLogins {
   /** @throws OAuthError `temporarily_unavailable` if the rate limit for federated logins is exceeded */
   start(
-    backend: Backend,
+    backend: UserBackend,
     request: BackendLoginRequest,
     cookies?: readonly string[],
   ): Promise<HttpResponse | { readonly error: IdentityProviderError }>;
   /** Finds the login of a `state`, and checks that this browser started it. */
   find(
     request: HttpRequest,
-    backend: Backend,
+    backend: UserBackend,
     state: string,
   ): Promise<FederatedLoginRecord | 'unknown' | 'no-cookie' | 'other-browser'>;
   /** Consumes the login, once. */
@@ -77,7 +77,7 @@ export function createBackendLogins(
   const cookieFor = (stateHash: string): Cookie =>
     defineCookie(issuer, `federated-login-${stateHash.slice(0, 8)}`);
 
-  async function save(backend: Backend, request: BackendLoginRequest, state: string, secrets: object) {
+  async function save(backend: UserBackend, request: BackendLoginRequest, state: string, secrets: object) {
     const browser = newSecret();
     const stateHash = hashSecret(state);
     const { grantId, link, accountId, transaction, until } = request;

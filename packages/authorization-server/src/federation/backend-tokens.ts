@@ -5,10 +5,10 @@ import { newSecret, newSuffix } from '../secrets.ts';
 import type { ProviderTokensRecord } from '../store/index.ts';
 import { type ProviderTokenLiveness, ProviderTokensEndedError } from './liveness.ts';
 import type {
-  Backend,
   BackendRegistrations,
   BackendTokenResponse,
   BackendTokenSet,
+  UserBackend,
 } from './provider/backend.ts';
 import { providerTokensContext, providerTokenTimes } from './provider/token-set.ts';
 import type { TokenIssuer } from './token-issuer.ts';
@@ -30,7 +30,7 @@ export interface BackendTokens {
 export interface BackendTokensOwner {
   readonly grantId: string;
   readonly accountId: string;
-  readonly backend: Backend;
+  readonly backend: UserBackend;
 }
 
 export interface BackendTokenVault {
@@ -47,7 +47,7 @@ export interface BackendTokenVault {
     response: BackendTokenResponse & { readonly issuer: string },
     transactionId: string | null,
   ): Promise<boolean>;
-  registrationsOf(backend: Backend): BackendRegistrations;
+  registrationsOf(backend: UserBackend): BackendRegistrations;
 }
 
 /** The identifier of the tokens of a grant at a backend. */
@@ -59,7 +59,7 @@ export function backendTokensId(grantId: string, backend: string): string {
 const NEVER_CHECKED = 20 * 365 * 86_400;
 
 /** A backend as what issued tokens, for liveness and revocation. */
-export function tokenIssuerOf(backend: Backend): TokenIssuer {
+export function tokenIssuerOf(backend: UserBackend): TokenIssuer {
   return {
     id: backend.id,
     statusCheckInterval: NEVER_CHECKED,

@@ -25,7 +25,7 @@ import { localUpstreamTokens } from '@portcullis/resource-server/upstream';
 import { reasonOf, SettingsError } from '../errors.ts';
 import type { Settings } from '../settings/schema.ts';
 import type { ProtectedApplication, RunningApplication } from './application.ts';
-import { createGatewayOf } from './gateway.ts';
+import { createGatewayOf, userBackendsOf } from './gateway.ts';
 import { eventSink, type Log } from './log.ts';
 import { createMetrics, type Metrics } from './metrics/metrics.ts';
 import type { Parts } from './parts.ts';
@@ -155,8 +155,10 @@ function counted(log: Log, metrics: Metrics): Log {
 async function createServer(parts: Parts): Promise<AuthorizationServer> {
   const { prepared, storage, masterKey, previousMasterKeys, issuer, log } = parts;
   try {
+    const backends = await userBackendsOf(parts);
     return await createAuthorizationServer({
       ...serverOptions(prepared, issuer),
+      ...(backends !== null && { backends }),
       store: storage.store,
       masterKey,
       previousMasterKeys,

@@ -1,5 +1,5 @@
 /** The gateway of this process, loaded only if servers are configured. */
-import type { AuthorizationServer } from '@portcullis/authorization-server';
+import type { AuthorizationServer, UserBackends } from '@portcullis/authorization-server';
 import type { Gateway } from '@portcullis/gateway';
 import { guardResourcesOf } from '@portcullis/gateway/options';
 import { HTTPS_SECURITY_HEADERS, SECURITY_HEADERS } from '@portcullis/http';
@@ -24,7 +24,7 @@ export async function createGatewayOf(
     [...authorizationServer.routes.map(({ path }) => path), ...SERVICE_PATHS],
     prepared.application?.path ?? null,
   );
-  const { createCallAudit, createGateway } = await import('@portcullis/gateway');
+  const { createCallAudit, createCredentialSource, createGateway } = await import('@portcullis/gateway');
   return createGateway({
     servers,
     guard: createGuard(guardResourcesOf(servers)),
@@ -33,8 +33,18 @@ export async function createGatewayOf(
     previousMasterKeys,
     events: log,
     audit: createCallAudit(authorizationServer.record),
+    credentials: createCredentialSource(authorizationServer),
     headers: issuer.startsWith('https:') ? HTTPS_SECURITY_HEADERS : SECURITY_HEADERS,
   });
+}
+
+/** Backends at which users connect accounts, for the authorization server; `null` without a gateway. */
+export async function userBackendsOf({ prepared, issuer }: Parts): Promise<UserBackends | null> {
+  const servers = prepared.serversAt(issuer);
+  if (servers.length === 0) return null;
+  const { createUserBackends } = await import('@portcullis/gateway');
+  const clientName = prepared.settings.name ?? new URL(issuer).host;
+  return createUserBackends({ servers: () => servers, clientName });
 }
 
 const SERVICE_PATHS = ['/healthz', '/readyz', '/metrics', '/.well-known'];

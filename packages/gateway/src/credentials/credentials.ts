@@ -1,5 +1,5 @@
 /** The credentials of all backends: one source by server, and the backends at which users connect accounts. */
-import type { AuthorizationServer, Backend, Backends } from '@portcullis/authorization-server';
+import type { AuthorizationServer, UserBackend, UserBackends } from '@portcullis/authorization-server';
 import type { GatewayServer } from '../servers/server.ts';
 import { type ProtectedBackend, protectedBackendOf } from './backend-client.ts';
 import { type CredentialSource, noCredential } from './credential-source.ts';
@@ -81,9 +81,13 @@ export interface UserBackendsOptions {
 }
 
 /** The backends at which users connect accounts, for the option `backends` of the authorization server. */
-export function createUserBackends({ servers, clientName, clock = Date.now }: UserBackendsOptions): Backends {
-  const created = new WeakMap<GatewayServer, Backend | null>();
-  const backendOf = (server: GatewayServer): Backend | null => {
+export function createUserBackends({
+  servers,
+  clientName,
+  clock = Date.now,
+}: UserBackendsOptions): UserBackends {
+  const created = new WeakMap<GatewayServer, UserBackend | null>();
+  const backendOf = (server: GatewayServer): UserBackend | null => {
     const known = created.get(server);
     if (known !== undefined) return known;
     const backend = protectedBackendOf(server);
@@ -110,7 +114,7 @@ function userBackendOf(
   { backend: definition }: GatewayServer,
   backend: ProtectedBackend,
   options: Parameters<typeof createUserBackend>[2],
-): Backend | null {
+): UserBackend | null {
   if (definition === null || definition.kind === 'stdio' || definition.credentials.as !== 'user') return null;
   return createUserBackend(backend, definition.credentials, options);
 }

@@ -1,10 +1,10 @@
 /** A backend at which users connect accounts: its client, as the authorization server drives it between its own pages. */
 import {
-  type Backend,
   type BackendConnectionRequest,
   type BackendTokenResponse,
   type BackendTokenSet,
   IdentityProviderError,
+  type UserBackend,
 } from '@portcullis/authorization-server';
 import { buildMetadataDocument, type CredentialRecord, type PendingAuthorization } from '@portcullis/client';
 import type { CredentialDefinition } from '../servers/credential-options.ts';
@@ -29,7 +29,7 @@ export function createUserBackend(
   backend: ProtectedBackend,
   definition: UserDefinition,
   { clientName, clock }: UserBackendOptions,
-): Backend {
+): UserBackend {
   const { id, name, url } = backend;
 
   async function open(content: SessionContent, request: Partial<BackendConnectionRequest> = {}) {

@@ -106,7 +106,7 @@ async function addUser(server: AuthorizationServer, email: string): Promise<stri
   return accounts.find((one) => one.email === email)?.id ?? '';
 }
 
-/** A browser of a person who has an account of the same name on every side. */
+/** A browser of a user who has an account of the same name on every side. */
 export function browserOf(name: string): TestBrowser {
   return createTestBrowser(() => ({ email: emailOf(name), password: PASSWORD }));
 }

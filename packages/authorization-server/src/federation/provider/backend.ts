@@ -39,7 +39,7 @@ export interface BackendRedirect {
 }
 
 /** A backend whose users connect an account. Methods that send requests throw `IdentityProviderError`. */
-export interface Backend {
+export interface UserBackend {
   /** The path of its server. */
   readonly id: string;
   readonly name: string;
@@ -59,10 +59,10 @@ export interface Backend {
 }
 
 /** The backends of a gateway, which may change while it runs. */
-export interface Backends {
+export interface UserBackends {
   /** Those that a grant for a resource needs; several for a resource that merges others. */
-  of(resource: string): readonly Backend[];
-  find(id: string): Backend | undefined;
+  of(resource: string): readonly UserBackend[];
+  find(id: string): UserBackend | undefined;
 }
 
 /** The redirect URI of this server at the authorization server of a backend. */
