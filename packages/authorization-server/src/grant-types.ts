@@ -1,8 +1,11 @@
 /** The supported grant types by name, and what each requires of the options. */
-import { type GrantType, JWT_BEARER, TOKEN_EXCHANGE } from '@portcullis/protocol';
+import { DEVICE_CODE, type GrantType, JWT_BEARER, TOKEN_EXCHANGE } from '@portcullis/protocol';
 import type { ServerOptions } from './options.ts';
 
-type GrantOptions = Pick<ServerOptions, 'identityProviders' | 'servesUsers' | 'assertionIssuers'>;
+type GrantOptions = Pick<
+  ServerOptions,
+  'identityProviders' | 'servesUsers' | 'assertionIssuers' | 'deviceAuthorization'
+>;
 
 /** Whether the options enable a grant type. */
 type Requirement = (options: GrantOptions) => boolean;
@@ -16,6 +19,7 @@ const requirements: Readonly<Record<GrantType, Requirement>> = {
   refresh_token: users,
   client_credentials: nothing,
   [TOKEN_EXCHANGE]: ({ identityProviders }) => identityProviders.size > 0,
+  [DEVICE_CODE]: ({ servesUsers, deviceAuthorization }) => servesUsers && deviceAuthorization,
   [JWT_BEARER]: ({ assertionIssuers }) => assertionIssuers.length > 0,
 };
 

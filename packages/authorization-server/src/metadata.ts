@@ -31,6 +31,7 @@ const ENDPOINTS = {
   '/par': 'pushed_authorization_request_endpoint',
   '/token': 'token_endpoint',
   '/register': 'registration_endpoint',
+  '/device_authorization': 'device_authorization_endpoint',
   '/revoke': 'revocation_endpoint',
   '/introspect': 'introspection_endpoint',
   '/jwks': 'jwks_uri',

@@ -63,6 +63,7 @@ export interface ParsedOptions {
   readonly workspaces: FindWorkspaces | undefined;
   readonly offerOtherScopes: boolean;
   readonly personalAccessTokens: boolean;
+  readonly deviceAuthorization: boolean;
   readonly requireDpopNonces: boolean;
   readonly identityProviders: readonly IdentityProviderEntry[];
   readonly assertionIssuers: readonly TrustedIssuer[];
@@ -189,6 +190,13 @@ export const optionDefinitions: { readonly [K in OptionName]: OptionDefinition<P
     default: false,
     description: 'whether users with a local account can create personal access tokens for scripts',
     note: 'Servers accept them in this process or by introspection, but not by verifying signatures: each needs a check against revocation. `lifetimes.personalAccessToken` limits their lifetime.',
+  },
+  deviceAuthorization: {
+    schema: lazy(boolean),
+    default: false,
+    description:
+      'whether programs without a browser can get tokens by a code that a user enters elsewhere (RFC 8628)',
+    note: 'Users can be talked into entering the code of an attacker; the page says where the request comes from.',
   },
   requireDpopNonces: {
     schema: lazy(boolean),

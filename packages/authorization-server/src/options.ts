@@ -81,6 +81,8 @@ export interface AuthorizationServerOptions {
   readonly offerOtherScopes?: boolean;
   /** Whether users with a local account can create personal access tokens; `false` by default. */
   readonly personalAccessTokens?: boolean;
+  /** Whether device authorization is offered; `false` by default. @see RFC 8628 */
+  readonly deviceAuthorization?: boolean;
   /** Whether DPoP proofs must carry a nonce of this server, so that none can be made in advance; `false` by default. @see RFC 9449 §8 */
   readonly requireDpopNonces?: boolean;
   /** External identity providers users can sign in with; their tokens are linked to the resulting grants. */
@@ -135,6 +137,7 @@ export interface ServerOptions {
   readonly workspaces: FindWorkspaces;
   readonly offerOtherScopes: boolean;
   readonly personalAccessTokens: boolean;
+  readonly deviceAuthorization: boolean;
   readonly requireDpopNonces: boolean;
   /** By their identifiers. */
   readonly identityProviders: ReadonlyMap<string, IdentityProvider>;

@@ -11,6 +11,7 @@ import { createTransactionQuota } from './authorization/transactions.ts';
 import { createClientLogoRoute } from './consent/client-logos.ts';
 import { createConsentRoutes } from './consent/endpoint.ts';
 import type { ServerContext } from './context.ts';
+import { createDevicePages } from './device/device-pages.ts';
 import { createEncryptor } from './encryption/encryptor.ts';
 import { createExternalUi } from './external-ui/external-ui.ts';
 import { defineCookie } from './http/cookies.ts';
@@ -95,6 +96,7 @@ export function createPages(
     ...createFederatedCallbacks(pages),
     ...createBackendCallbacks(pages),
     ...createConnectRoutes(pages),
+    ...(context.options.deviceAuthorization ? createDevicePages(pages) : []),
     ...createConnectionRoutes(pages),
     ...(confirmation === null || !context.options.personalAccessTokens
       ? []

@@ -20,6 +20,7 @@ import {
   type InitialAccessTokenAdministration,
 } from './clients/initial-access-tokens.ts';
 import type { ServerContext } from './context.ts';
+import { createDeviceEndpoint } from './device/device-endpoint.ts';
 import { createDpopProofs } from './dpop/dpop-proofs.ts';
 import type { BackendTokens } from './federation/backend-tokens.ts';
 import { createFederation } from './federation/federation.ts';
@@ -185,6 +186,9 @@ export async function createAuthorizationServer<S extends CoreStore>(
     ),
     ...(context.options.servesUsers
       ? [createPushedRequestEndpoint(context, { authenticate, proofs, pushedRequests, readRequestObject })]
+      : []),
+    ...(context.options.deviceAuthorization && context.options.servesUsers
+      ? [createDeviceEndpoint(context, authenticate)]
       : []),
     ...clients.routes,
     createRevocation(

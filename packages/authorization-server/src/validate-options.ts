@@ -40,6 +40,7 @@ export function validateOptions(
     workspaces: workspaces ?? (async () => []),
     offerOtherScopes: parsed.offerOtherScopes,
     personalAccessTokens: parsed.personalAccessTokens,
+    deviceAuthorization: parsed.deviceAuthorization,
     requireDpopNonces: parsed.requireDpopNonces,
     rateLimits: rateLimits === false ? null : rateLimits,
   });

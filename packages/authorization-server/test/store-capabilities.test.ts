@@ -213,6 +213,7 @@ describe('the capabilities of a store', () => {
     expect([...readCapabilities(opened)].toSorted()).toEqual(
       [
         'audit',
+        'deviceAuthorizations',
         'federation',
         'managedGrants',
         'mfa',

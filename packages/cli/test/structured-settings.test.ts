@@ -54,6 +54,7 @@ describe('the page', () => {
       statusLists: 'statusLists',
       personalAccessTokens: 'personalAccessTokens',
       requireDpopNonces: 'requireDpopNonces',
+      deviceAuthorization: 'deviceAuthorization',
       resources: 'resources',
       clients: 'clients',
       profiles: 'profiles',

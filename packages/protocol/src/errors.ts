@@ -15,6 +15,10 @@ const STATUS_OF = {
   temporarily_unavailable: 503,
   // Resource indicators: RFC 8707 §2
   invalid_target: 400,
+  // Device authorization: RFC 8628 §3.5
+  authorization_pending: 400,
+  slow_down: 400,
+  expired_token: 400,
   // Request objects and pushed requests: RFC 9101 §10.3
   invalid_request_object: 400,
   invalid_request_uri: 400,

@@ -66,6 +66,7 @@ export {
   formatChallenge,
   parseChallenges,
 } from './messages/challenge.ts';
+export { DEVICE_CODE, type DeviceAuthorizationResponse } from './messages/device-authorization.ts';
 export {
   ID_JAG_PROFILE,
   ID_JAG_TYPE,

@@ -2,6 +2,7 @@
 import type { AuthorizationStore } from '@portcullis/authorization-server/store';
 import { createAuditStore } from './audit.ts';
 import { createClientStore } from './core/clients.ts';
+import { createDeviceAuthorizationStore } from './core/device-authorizations.ts';
 import { createGrantStore } from './core/grants.ts';
 import { createRateLimitStore, writeProbe } from './core/rate-limits.ts';
 import { createSigningKeyStore } from './core/signing-keys.ts';
@@ -34,6 +35,7 @@ export function createStore(database: Database): AuthorizationStore {
     ...createPersonalAccessTokenStore(database),
     ...createToolPinStore(database),
     ...createManagedGrantStore(database),
+    ...createDeviceAuthorizationStore(database),
     ping: async () => void (await database.read(sql`SELECT 1 AS one`)),
     async checkWritable(now) {
       await database.check();

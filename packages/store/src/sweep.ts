@@ -46,6 +46,7 @@ const clientRules: readonly Rule[] = [
 const rules: readonly Rule[] = [
   { table: 'authorization_transactions', key: 'id', column: 'expires_at' },
   { table: 'sessions', key: 'hash', column: 'expires_at' },
+  { table: 'device_authorizations', key: 'hash', column: 'expires_at', keptFor: CODE_KEPT },
   { table: 'account_links', key: 'hash', column: 'expires_at' },
   { table: 'authorization_codes', key: 'hash', column: 'expires_at', keptFor: CODE_KEPT },
   { table: 'revoked_access_tokens', key: 'id', column: 'expires_at', keptFor: REVOCATION_KEPT },

@@ -139,6 +139,13 @@ export type AuthorizationEvent = EventContext &
       }
     | { readonly type: 'consent.allowed' | 'consent.remembered' | 'consent.denied' }
     | { readonly type: 'authorization_code.issued' | 'authorization_code.replayed' }
+    /** A device asked for access, and what its user decided. */
+    | {
+        readonly type:
+          | 'device_authorization.started'
+          | 'device_authorization.approved'
+          | 'device_authorization.denied';
+      }
     /** A user created one; its end is that of its grant. */
     | { readonly type: 'personal_access_token.created' }
     | {

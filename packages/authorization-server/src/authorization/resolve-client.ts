@@ -9,6 +9,7 @@ import {
 } from '@portcullis/protocol';
 import type { ResolvedClient } from '../clients/client.ts';
 import { RejectedClientRequest } from '../http/rejected-client-request.ts';
+import type { ServerOptions } from '../options.ts';
 import type { PageContext } from '../page-context.ts';
 import { siteOf } from '../rate-limit/policies.ts';
 
@@ -61,4 +62,27 @@ export function resolveRedirectTarget(
 /** A URI as sent, without user information. */
 function withoutPassword(uri: string): string {
   return uri.replace(/\/\/[^/?#]*@/, '//…@');
+}
+
+/** Where the transaction of a device ends: on a page of this server. No client can request it. */
+export const DEVICE_CALLBACK = '/device/done';
+
+/** The redirect target of transactions of devices. */
+export function deviceTarget(issuer: string): RedirectTarget {
+  const uri = new URL(issuer).origin + DEVICE_CALLBACK;
+  return checkRedirectUri([uri], uri);
+}
+
+/** The target of a stored transaction, proven again. */
+export function restoreTarget(
+  client: ResolvedClient,
+  uri: string,
+  {
+    redirects,
+    issuer,
+    deviceAuthorization,
+  }: Pick<ServerOptions, 'redirects' | 'issuer' | 'deviceAuthorization'>,
+): RedirectTarget {
+  if (deviceAuthorization && uri === new URL(issuer).origin + DEVICE_CALLBACK) return deviceTarget(issuer);
+  return resolveRedirectTarget(client, uri, redirects);
 }

@@ -21,7 +21,7 @@ import type { User } from '../users/sessions.ts';
 import { requiresFreshLogin } from './check-request.ts';
 import type { ClientRequest } from './error-response.ts';
 import { actingAccountOf, type ConsentDecision } from './next-step.ts';
-import { resolveRedirectTarget } from './resolve-client.ts';
+import { restoreTarget } from './resolve-client.ts';
 
 /** An authorization transaction: its record with everything that was proven about it. */
 export interface AuthorizationTransaction {
@@ -242,7 +242,7 @@ async function restoreClientRequest(
 ): Promise<Pick<ClientRequest, 'client' | 'target'> | null> {
   const client = await findClient(clientId, 'resume');
   if (client === null) return null;
-  return { client, target: resolveRedirectTarget(client, redirectUri, options.redirects) };
+  return { client, target: restoreTarget(client, redirectUri, options) };
 }
 
 /** Some clients put tokens or addresses into their state, so it is not stored in clear. */

@@ -1,6 +1,7 @@
 /** Client metadata of a registration: validated on the way in, complete in the response. */
 import {
   type ClientMetadata,
+  DEVICE_CODE,
   OAuthError,
   openRegistrationPolicy,
   type RegistrationPolicy,
@@ -15,9 +16,11 @@ export type ReadRegistrationMetadata = (json: unknown) => ClientMetadata;
 
 export function createReadRegistrationMetadata({
   redirects,
-}: Pick<ServerOptions, 'redirects'>): ReadRegistrationMetadata {
+  deviceAuthorization,
+}: Pick<ServerOptions, 'redirects' | 'deviceAuthorization'>): ReadRegistrationMetadata {
   const policy: RegistrationPolicy = {
     ...openRegistrationPolicy,
+    grantTypes: [...openRegistrationPolicy.grantTypes, ...(deviceAuthorization ? [DEVICE_CODE] : [])],
     authenticationMethods: Object.keys(clientAuthenticationMethods),
     signingAlgorithms: clientAssertionAlgorithms,
     redirects,

@@ -114,7 +114,10 @@ function respondThrown(
 ): HttpResponse {
   if (error instanceof OAuthError) {
     const reason = error.reason ?? error.description;
-    events({ type: 'request.rejected', endpoint, error: error.code, reason });
+    // A device asks again and again until its user has decided.
+    if (error.code !== 'authorization_pending') {
+      events({ type: 'request.rejected', endpoint, error: error.code, reason });
+    }
     return respondError(error, request);
   }
   const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);

@@ -237,7 +237,7 @@ export type RateLimitCheck = (key: string | null) => Promise<void> | undefined;
 
 export function createRateLimitCheck(
   context: StoreAndClock & { readonly options: Pick<ServerOptions, 'rateLimits'> },
-  name: CheckedLimit | 'registrationUpdates',
+  name: CheckedLimit | 'registrationUpdates' | 'deviceCodes',
 ): RateLimitCheck {
   const { rateLimits } = context.options;
   if (rateLimits === null) return () => undefined;

@@ -67,7 +67,11 @@ export const defaultRateLimits: RateLimitPolicies = {
 };
 
 /** Rate limits that no option changes. */
-export const fixedRateLimits: Readonly<Record<'registrationUpdates' | 'untrustedEvents', RateLimit>> = {
+export const fixedRateLimits: Readonly<
+  Record<'registrationUpdates' | 'untrustedEvents' | 'deviceCodes', RateLimit>
+> = {
+  /** User codes entered, right or wrong, by site: 34 bits must not be guessed. */
+  deviceCodes: { burst: 20, perMinute: 10 },
   /** Changes of one registration (RFC 7592): each is written and audited, and hardly any client makes one. */
   registrationUpdates: { burst: 20, perMinute: 6 },
   /** Audit events that unauthenticated requests can cause, by event type; of the rest only the count is kept. */

@@ -2,6 +2,7 @@
 import type { AuthorizationServerOptions } from '../options.ts';
 import type { AuditStore } from './audit.ts';
 import type { AuthorizationStore, CoreStore, StoreCapabilities } from './core.ts';
+import type { DeviceAuthorizationStore } from './device-authorizations.ts';
 import type { FederationStore } from './federation.ts';
 import type { ManagedGrantStore } from './managed-grants.ts';
 import type { MfaStore } from './mfa.ts';
@@ -23,6 +24,7 @@ export type OptionsForStore<S extends CoreStore> = Omit<AuthorizationServerOptio
   (S extends AuditStore ? unknown : { readonly auditRetention: false }) &
   (S extends PersonalAccessTokenStore ? unknown : { readonly personalAccessTokens?: false }) &
   (S extends UserStore & FederationStore & ManagedGrantStore ? unknown : WithoutAssertedUsers) &
+  (S extends DeviceAuthorizationStore ? unknown : { readonly deviceAuthorization?: false }) &
   (S extends StatusListStore ? unknown : { readonly statusLists?: false });
 
 interface WithoutUsers {
@@ -149,6 +151,13 @@ const absentResults: { readonly [C in StoreCapability]: AbsentResults<StoreCapab
     findPersonalAccessToken: null,
     recordPersonalAccessTokenUse: undefined,
   },
+  deviceAuthorizations: {
+    saveDeviceAuthorization: UNAVAILABLE,
+    findDeviceAuthorizationByUserCode: null,
+    findDeviceAuthorization: null,
+    decideDeviceAuthorization: false,
+    recordDevicePoll: UNAVAILABLE,
+  },
   managedGrants: {
     findAssertedIdentity: null,
     linkAssertedIdentity: UNAVAILABLE,
@@ -210,6 +219,11 @@ const requirements: readonly Requirement[] = [
     option: 'personalAccessTokens',
     needs: ['users', 'personalAccessTokens'],
     isOn: ({ personalAccessTokens = false }) => personalAccessTokens,
+  },
+  {
+    option: 'deviceAuthorization',
+    needs: ['users', 'deviceAuthorizations'],
+    isOn: ({ deviceAuthorization = false }) => deviceAuthorization,
   },
   {
     option: 'assertionIssuers',

@@ -1,6 +1,7 @@
 /** The core store, which every authorization server needs, and the capabilities that extend it. */
 import type { AuditStore } from './audit.ts';
 import type { ClientStore } from './clients.ts';
+import type { DeviceAuthorizationStore } from './device-authorizations.ts';
 import type { FederationStore } from './federation.ts';
 import type { GrantStore } from './grants.ts';
 import type { ManagedGrantStore } from './managed-grants.ts';
@@ -63,6 +64,8 @@ export interface StoreCapabilities {
   readonly audit: AuditStore;
   /** For personal access tokens. */
   readonly personalAccessTokens: PersonalAccessTokenStore;
+  /** For device authorization. */
+  readonly deviceAuthorizations: DeviceAuthorizationStore;
   /** For assertions of identity providers (`assertionIssuers` with `id-jag`). */
   readonly managedGrants: ManagedGrantStore;
   /** For token status lists. */
@@ -79,5 +82,6 @@ export interface AuthorizationStore
     AuditStore,
     PersonalAccessTokenStore,
     ManagedGrantStore,
+    DeviceAuthorizationStore,
     StatusListStore,
     ToolPinStore {}

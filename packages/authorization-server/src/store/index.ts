@@ -2,6 +2,7 @@
 export type * from './audit.ts';
 export type * from './clients.ts';
 export type * from './core.ts';
+export type * from './device-authorizations.ts';
 export type * from './federation.ts';
 export type * from './grants.ts';
 export type * from './managed-grants.ts';

@@ -1,6 +1,7 @@
 /** The authorization code grant: exchanges a single-use code and its PKCE code verifier for tokens. */
 import type { ConnectionInfo } from '@portcullis/http';
 import {
+  type DEVICE_CODE,
   networkPrefixOf,
   OAuthError,
   readAuthorizationCodeRequest,
@@ -46,7 +47,8 @@ export function createAuthorizationCodeGrant(services: GrantServices): GrantHand
     checkRedirectUri(found, request.redirectUri, client);
     checkProofKey(proof, found.keyThumbprint ?? null, 'authorization request');
     const access = downscope(found, { resources: request.resources, scopes: null }, resources);
-    return redeem(services, client, found, access, { now, from: connection.address ?? null, proof });
+    const from = connection.address ?? null;
+    return redeemCode(services, client, found, access, { grantType: 'authorization_code', now, from, proof });
   };
 }
 
@@ -94,19 +96,22 @@ function checkRedirectUri(
   if (!expected.includes(sent)) throw invalid('redirect_uri does not match');
 }
 
-interface Redemption {
+/** How a code is redeemed. */
+export interface Redemption {
+  readonly grantType: 'authorization_code' | typeof DEVICE_CODE;
   readonly now: number;
   /** The network address of the request. */
   readonly from: string | null;
   readonly proof: VerifiedProof | null;
 }
 
-async function redeem(
+/** Creates the grant of a code, and its tokens. @throws OAuthError `invalid_grant` when another request was faster */
+export async function redeemCode(
   { context: { store, events, options }, issueAccessToken, refreshTokens }: GrantServices,
   client: AuthenticatedClient,
   found: FoundAuthorizationCode,
   access: DownscopedAccess,
-  { now, from, proof }: Redemption,
+  { grantType, now, from, proof }: Redemption,
 ): Promise<TokenResponse> {
   const { accountId, grantId, scopes, resources, workspace, consentDigest } = found;
   const expiresAt = now + options.lifetimes.grant;
@@ -136,7 +141,7 @@ async function redeem(
   if (outcome === 'account_unavailable') throw invalid('account disabled or removed');
   events({
     type: 'token.issued',
-    grantType: 'authorization_code',
+    grantType,
     clientId: client.id,
     accountId,
     grantId,

@@ -1,6 +1,7 @@
 /** The token endpoint: authenticates the client and dispatches to the handler of the requested grant type. */
 import { readFormBody, respondCorsJson } from '@portcullis/http';
 import {
+  DEVICE_CODE,
   type GrantType,
   JWT_BEARER,
   OAuthError,
@@ -15,6 +16,7 @@ import { servedGrantTypes } from '../grant-types.ts';
 import type { Route } from '../http/router.ts';
 import { createAuthorizationCodeGrant } from './authorization-code.ts';
 import { createClientCredentialsGrant } from './client-credentials.ts';
+import { createDeviceGrant } from './device-code.ts';
 import type { GrantHandler, GrantServices } from './grant-handler.ts';
 import { createJwtBearerGrant } from './jwt-bearer.ts';
 import { createRefreshGrant } from './refresh-token.ts';
@@ -27,6 +29,7 @@ const grants: Readonly<Record<GrantType, (services: GrantServices) => GrantHandl
   client_credentials: createClientCredentialsGrant,
   [TOKEN_EXCHANGE]: createTokenExchangeGrant,
   [JWT_BEARER]: createJwtBearerGrant,
+  [DEVICE_CODE]: createDeviceGrant,
 };
 
 /** @see RFC 6749 §3.2, OAuth 2.1 draft 13 §3.2 */

@@ -248,6 +248,7 @@ export const settingDefinitions: Readonly<Record<SettingName, SettingDefinition>
   keys: optionDefinitions.keys,
   statusLists: optionDefinitions.statusLists,
   personalAccessTokens: optionDefinitions.personalAccessTokens,
+  deviceAuthorization: optionDefinitions.deviceAuthorization,
   requireDpopNonces: optionDefinitions.requireDpopNonces,
   name: { ...optionDefinitions.name, placeholder: 'text' },
   brand: optionDefinitions.brand,

@@ -3,6 +3,7 @@ import { OAuthError } from '../errors.ts';
 import type { Parameters } from '../parsing/parameters.ts';
 import { isCodeVerifier } from '../pkce.ts';
 import { readRequestedScopes, type Scopes } from '../scopes.ts';
+import type { DEVICE_CODE } from './device-authorization.ts';
 import type { JWT_BEARER } from './jwt-bearer.ts';
 import type { TOKEN_EXCHANGE } from './token-exchange.ts';
 
@@ -12,7 +13,8 @@ export type GrantType =
   | 'refresh_token'
   | 'client_credentials'
   | typeof TOKEN_EXCHANGE
-  | typeof JWT_BEARER;
+  | typeof JWT_BEARER
+  | typeof DEVICE_CODE;
 
 /** Parameters that all grant types share. */
 interface ResourceParameters {

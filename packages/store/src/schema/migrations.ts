@@ -139,4 +139,26 @@ export const migrations: readonly Migration[] = [
       'CREATE INDEX tool_pins_pending ON tool_pins (server, tool) WHERE pending_hash IS NOT NULL',
     ],
   },
+  {
+    number: 12,
+    name: 'device authorization',
+    statements: ({ text, integer, table }) => [
+      `CREATE TABLE device_authorizations (
+        hash ${text} PRIMARY KEY NOT NULL,
+        user_code_hash ${text} NOT NULL UNIQUE,
+        client_id ${text} NOT NULL,
+        scopes ${text},
+        resource ${text},
+        code_challenge ${text} NOT NULL,
+        requested_from ${text},
+        created_at ${integer} NOT NULL,
+        expires_at ${integer} NOT NULL,
+        poll_interval ${integer} NOT NULL,
+        last_polled_at ${integer} NOT NULL,
+        outcome ${text},
+        code_hash ${text}
+      ) ${table}`,
+      'CREATE INDEX device_authorizations_by_expiry ON device_authorizations (expires_at)',
+    ],
+  },
 ];

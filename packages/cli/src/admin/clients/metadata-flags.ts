@@ -1,7 +1,7 @@
 /** Flags and files that give client metadata to `portcullis clients add` and `update`, and errors in their words. */
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { JWT_BEARER, OAuthError, TOKEN_EXCHANGE } from '@portcullis/protocol';
+import { DEVICE_CODE, JWT_BEARER, OAuthError, TOKEN_EXCHANGE } from '@portcullis/protocol';
 import { suggestName } from '@portcullis/protocol/option-names';
 import { type Command, InvalidArgumentError } from 'commander';
 import { reasonOf } from '../../errors.ts';
@@ -16,6 +16,7 @@ const GRANTS = [
   'client_credentials',
   TOKEN_EXCHANGE,
   JWT_BEARER,
+  DEVICE_CODE,
   'none',
 ];
 const METHODS = ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'];

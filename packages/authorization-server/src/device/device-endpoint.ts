@@ -1,0 +1,122 @@
+/** The device authorization endpoint: starts an authorization that a user decides in a browser elsewhere (RFC 8628). */
+import { type ConnectionInfo, type HttpRequest, readFormBody, respondCorsJson } from '@portcullis/http';
+import {
+  checkAuthorizationRequest,
+  DEVICE_CODE,
+  type DeviceAuthorizationResponse,
+  OAuthError,
+  type Parameters,
+  readParameters,
+} from '@portcullis/protocol';
+import { maximumScopeOf, resolveScopes } from '../authorization/resolve-scopes.ts';
+import type { AuthenticateClient } from '../clients/authenticate-client.ts';
+import type { AuthenticatedClient } from '../clients/verify-client-credentials.ts';
+import type { ServerContext } from '../context.ts';
+import type { Route } from '../http/router.ts';
+import { createRateLimitCheck } from '../rate-limit/limiter.ts';
+import { siteOf } from '../rate-limit/policies.ts';
+import { hashSecret, newSecret } from '../secrets.ts';
+import type { DeviceAuthorizationRecord } from '../store/index.ts';
+import { newUserCode, showUserCode } from './user-code.ts';
+
+/** Seconds for which a code can be entered. */
+const LIFETIME = 600;
+/** Seconds between two polls. */
+const INTERVAL = 5;
+/** A new code is already taken once in a million times. */
+const MAX_TRIES = 5;
+
+/** @see RFC 8628 §3.1 and §3.2 */
+export function createDeviceEndpoint(context: ServerContext, authenticate: AuthenticateClient): Route {
+  const { options, store, clock, events } = context;
+  const { issuer } = options;
+  const checkRateLimit = createRateLimitCheck(context, 'authorizations');
+  return {
+    method: 'POST',
+    path: '/device_authorization',
+    crossOrigin: true,
+    async handle(request: HttpRequest, connection: ConnectionInfo) {
+      const form = await readFormBody(request);
+      const client = await authenticate(request, form, connection);
+      if (!client.metadata.grant_types.includes(DEVICE_CODE)) {
+        throw new OAuthError(
+          'unauthorized_client',
+          `This client has not registered the grant type ${DEVICE_CODE}.`,
+        );
+      }
+      await checkRateLimit(siteOf(connection));
+      const wanted = checkDeviceRequest(context, client, form);
+      const deviceCode = newSecret();
+      const userCode = await save({
+        deviceCode,
+        clientId: client.id,
+        from: connection.address ?? null,
+        ...wanted,
+      });
+      events({ type: 'device_authorization.started', clientId: client.id });
+      const page = `${new URL(issuer).origin}/device`;
+      const response: DeviceAuthorizationResponse = {
+        device_code: deviceCode,
+        user_code: showUserCode(userCode),
+        verification_uri: page,
+        verification_uri_complete: `${page}?user_code=${showUserCode(userCode)}`,
+        expires_in: LIFETIME,
+        interval: INTERVAL,
+      };
+      return respondCorsJson(response, { isHttps: issuer.startsWith('https:') });
+    },
+  };
+
+  async function save({ deviceCode, clientId, from, scopes, resource }: NewDevice): Promise<string> {
+    const createdAt = clock();
+    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+      const userCode = newUserCode();
+      const isSaved = await store.saveDeviceAuthorization({
+        hash: hashSecret(deviceCode),
+        userCodeHash: hashSecret(userCode),
+        clientId,
+        scopes,
+        resource,
+        // Its verifier is thrown away: the code is redeemed by the device code alone.
+        codeChallenge: hashSecret(newSecret()),
+        requestedFrom: from,
+        createdAt,
+        expiresAt: createdAt + LIFETIME,
+        interval: INTERVAL,
+      });
+      if (isSaved) return userCode;
+    }
+    throw new OAuthError('temporarily_unavailable', 'Too many codes are in use. Try again later.', {
+      retryAfter: 60,
+    });
+  }
+}
+
+interface NewDevice extends Pick<DeviceAuthorizationRecord, 'scopes' | 'resource' | 'clientId'> {
+  readonly deviceCode: string;
+  readonly from: string | null;
+}
+
+/** Every check of an authorization request is made here, so that the client learns of an error before its user. */
+function checkDeviceRequest(
+  { options }: Pick<ServerContext, 'options'>,
+  client: AuthenticatedClient,
+  form: Parameters,
+): Pick<DeviceAuthorizationRecord, 'scopes' | 'resource'> {
+  const parameters = readParameters(
+    new URLSearchParams([
+      ['response_type', 'code'],
+      ['code_challenge', hashSecret('any')],
+      ['code_challenge_method', 'S256'],
+      ...form.all('resource').map((one): [string, string] => ['resource', one]),
+      ...form.all('scope').map((one): [string, string] => ['scope', one]),
+    ]),
+  );
+  const maximum = maximumScopeOf(client, options.registration?.scope ?? 'hint');
+  const { resource, scopes } = resolveScopes(
+    options.resources,
+    checkAuthorizationRequest(parameters),
+    maximum,
+  );
+  return { resource: resource.resource, scopes };
+}

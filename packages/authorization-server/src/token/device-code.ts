@@ -1,0 +1,57 @@
+/** The device code grant (RFC 8628): a device polls until its user has decided elsewhere. */
+import { DEVICE_CODE, OAuthError } from '@portcullis/protocol';
+import type { AuthenticatedClient } from '../clients/verify-client-credentials.ts';
+import { hashSecret } from '../secrets.ts';
+import type { DeviceAuthorizationRecord } from '../store/index.ts';
+import { redeemCode } from './authorization-code.ts';
+import { downscope } from './downscope.ts';
+import type { GrantHandler, GrantServices } from './grant-handler.ts';
+
+/** "the interval MUST be increased by 5 seconds for this and all subsequent requests" @see RFC 8628 §3.5 */
+const SLOWER = 5;
+
+/** @see RFC 8628 §3.4 and §3.5 */
+export function createDeviceGrant(services: GrantServices): GrantHandler {
+  const {
+    store,
+    clock,
+    options: { resources },
+  } = services.context;
+  return async (client, form, connection, proof) => {
+    const now = clock();
+    const found = await store.findDeviceAuthorization(hashSecret(form.required('device_code')));
+    const device = checkOwner(found, client);
+    const isInTime = await store.recordDevicePoll(device.hash, now, SLOWER);
+    if (device.expiresAt <= now) {
+      throw new OAuthError('expired_token', 'The device code has expired. Start a new device authorization.');
+    }
+    if (!isInTime) throw new OAuthError('slow_down', `Wait ${SLOWER} seconds longer between two requests.`);
+    if (device.outcome === 'denied') {
+      throw new OAuthError('access_denied', 'The user denied access.', { status: 400 });
+    }
+    if (device.codeHash === null) {
+      throw new OAuthError('authorization_pending', 'The user has not decided yet. Ask again later.');
+    }
+    const code = await store.findCode(device.codeHash);
+    if (code === null || code.consumedAt !== null) throw invalid('used before');
+    const access = downscope(code, { resources: form.all('resource'), scopes: null }, resources);
+    const from = connection.address ?? null;
+    return redeemCode(services, client, code, access, { grantType: DEVICE_CODE, now, from, proof });
+  };
+}
+
+/** Another client learns nothing about a device code and changes nothing. */
+function checkOwner(
+  found: DeviceAuthorizationRecord | null,
+  client: AuthenticatedClient,
+): DeviceAuthorizationRecord {
+  if (found === null) throw invalid('unknown');
+  if (found.clientId !== client.id) throw invalid(`issued to ${found.clientId}`);
+  return found;
+}
+
+function invalid(reason: string): OAuthError {
+  return new OAuthError('invalid_grant', 'The device code is unknown or was used. Start again.', {
+    reason: `device code: ${reason}`,
+  });
+}
