@@ -1,6 +1,6 @@
 /** The path of a server: bytes pass through to a backend that speaks the client's wire; whole messages go to any other. */
-import { createHttpBackend } from './backends/http/http-backend.ts';
-import { createWireDetection } from './backends/http/wire-detection.ts';
+import { type BackendWire, createHttpBackend } from './backends/http/http-backend.ts';
+import { type BackendWires, createWireDetection } from './backends/http/wire-detection.ts';
 import { STATELESS } from './backends/revisions.ts';
 import type { ProcessLog } from './backends/stdio/process.ts';
 import { createStdioBackend } from './backends/stdio/stdio-backend.ts';
@@ -39,7 +39,7 @@ function createHttpPath(
 ): PassThrough {
   const passThrough = createPassThrough(server, definition, options);
   const detection = createWireDetection(server, definition);
-  const translations = new Map<'sessions' | 'stateless', MessagePath>();
+  const translations = new Map<BackendWire, MessagePath>();
 
   return {
     addresses: passThrough.addresses,
@@ -48,15 +48,13 @@ function createHttpPath(
     },
     forward(request, forwarding) {
       const wires = detection.known();
-      if (isStateless(request)) {
-        if (wires === null) detectFor(request, forwarding);
-        else if (wires.stateless) passThrough.forward(request, forwarding);
-        else translate('sessions', request, forwarding);
-      } else if (isTranslated(request) || (wires?.sessions === false && isInitialize(request, forwarding))) {
-        translate('stateless', request, forwarding);
-      } else if (wires === null && isInitialize(request, forwarding)) {
-        passThrough.forward(request, { ...forwarding, refused: () => detectFor(request, forwarding) });
-      } else passThrough.forward(request, forwarding);
+      if (isTranslated(request)) return void detectFor(request, forwarding);
+      if (!isStateless(request) && !isInitialize(request, forwarding))
+        return void passThrough.forward(request, forwarding);
+      if (wires !== null) return void forwardTo(wires, request, forwarding);
+      // Most backends speak the wire of sessions: they are not asked in advance.
+      if (isStateless(request)) return void detectFor(request, forwarding);
+      passThrough.forward(request, { ...forwarding, refused: () => detectFor(request, forwarding) });
     },
     async close() {
       await Promise.all([passThrough, detection, ...translations.values()].map((one) => one.close()));
@@ -72,22 +70,27 @@ function createHttpPath(
   }
 
   function detectFor(request: GatewayRequest, forwarding: Forwarding): void {
+    const known = detection.known();
+    if (known !== null) return void forwardTo(known, request, forwarding);
     detection
       .detect(forwarding.credential)
       .then((wires) => {
-        const isSpoken = wires === null || (isStateless(request) ? wires.stateless : wires.sessions);
-        if (isSpoken) passThrough.forward(request, forwarding);
-        else translate(isStateless(request) ? 'sessions' : 'stateless', request, forwarding);
+        if (wires !== null) forwardTo(wires, request, forwarding);
+        else passThrough.forward(request, forwarding);
       })
       .catch(forwarding.fail);
   }
 
+  function forwardTo(wires: BackendWires, request: GatewayRequest, forwarding: Forwarding): void {
+    const own = isStateless(request) ? 'stateless' : 'sessions';
+    const other = (['sessions', 'stateless', 'sse'] as const).find((wire) => wires[wire]);
+    // A backend that refuses everything shows why by itself.
+    if (wires[own] || other === undefined) passThrough.forward(request, forwarding);
+    else translate(other, request, forwarding);
+  }
+
   /** @param wire of the backend */
-  function translate(
-    wire: 'sessions' | 'stateless',
-    request: GatewayRequest,
-    { body, fail, done }: Forwarding,
-  ): void {
+  function translate(wire: BackendWire, request: GatewayRequest, { body, fail, done }: Forwarding): void {
     const path =
       translations.get(wire) ??
       createMessagePath(server, createHttpBackend({ server, definition, wire }), options);

@@ -26,14 +26,20 @@ export interface EverythingServer {
   stop(): Promise<void>;
 }
 
+/** What it speaks: the revisions with sessions, the stateless one, or both. */
+export type EverythingWires = 'both' | 'sessions' | 'stateless';
+
 /** Starts it on any free port. */
-export async function startEverythingServer(): Promise<EverythingServer> {
-  const handler = createMcpHandler(() => create(handler.notify), { legacy: 'reject' });
-  const sessions = createSessions(() => create(handler.notify));
+export async function startEverythingServer(wires: EverythingWires = 'both'): Promise<EverythingServer> {
+  const handler = createMcpHandler(() => createEverything(handler.notify), { legacy: 'reject' });
+  const sessions = createSessions();
   const listener = getRequestListener(async (request) => {
     const refused = hostHeaderValidationResponse(request, localhostAllowedHostnames());
     if (refused !== undefined) return refused;
-    return (await isLegacyRequest(request)) ? sessions(request) : handler.fetch(request);
+    if (wires === 'stateless') return handler.fetch(request);
+    return wires === 'sessions' || (await isLegacyRequest(request))
+      ? sessions(request)
+      : handler.fetch(request);
   });
   const server = createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -48,7 +54,16 @@ export async function startEverythingServer(): Promise<EverythingServer> {
   };
 }
 
-function create(notify: ServerNotifier): McpServer {
+/** The server of one connection, which announces changes on it. */
+export function createSessionServer(): McpServer {
+  const server = createEverything({
+    toolsChanged: () => server.sendToolListChanged(),
+    promptsChanged: () => server.sendPromptListChanged(),
+  });
+  return server;
+}
+
+function createEverything(notify: Pick<ServerNotifier, 'toolsChanged' | 'promptsChanged'>): McpServer {
   const server = new McpServer(
     { name: 'everything', version: '1.0.0' },
     {
@@ -82,7 +97,7 @@ function create(notify: ServerNotifier): McpServer {
 }
 
 /** Serves the revisions of 2025, in which a session has one server and one transport. */
-function createSessions(createSessionServer: () => McpServer): (request: Request) => Promise<Response> {
+function createSessions(): (request: Request) => Promise<Response> {
   const transports = new Map<string, WebStandardStreamableHTTPServerTransport>();
   return async (request) => {
     const id = request.headers.get('mcp-session-id');

@@ -6,10 +6,13 @@ import type { GatewayServer, HttpBackendDefinition } from '../../servers/server.
 import { LAST_WITH_SESSIONS, metaKeys, STATELESS } from '../revisions.ts';
 import { type BackendFetch, createBackendPools } from './backend-fetch.ts';
 import { readBodyMessages } from './responses.ts';
+import { connectSseWire } from './sse-wire.ts';
 
 export interface BackendWires {
   readonly sessions: boolean;
   readonly stateless: boolean;
+  /** HTTP+SSE; found only in a backend that speaks neither. */
+  readonly sse: boolean;
 }
 
 export interface WireDetection {
@@ -51,13 +54,18 @@ export function createWireDetection(server: GatewayServer, definition: HttpBacke
       'mcp-method': 'server/discover',
     });
     if (discovered === null) return null;
-    if (!isMembers(discovered.result) || !('supportedVersions' in discovered.result))
-      return { sessions: true, stateless: false };
+    const stateless = isMembers(discovered.result) && 'supportedVersions' in discovered.result;
     const initialized = await ask(fetch, initialize, {});
-    return {
-      stateless: true,
-      sessions: isMembers(initialized?.result) && 'protocolVersion' in initialized.result,
-    };
+    const sessions = isMembers(initialized?.result) && 'protocolVersion' in initialized.result;
+    return { stateless, sessions, sse: !stateless && !sessions && (await speaksSse(fetch)) };
+  }
+
+  async function speaksSse(fetch: BackendFetch): Promise<boolean> {
+    const receiver = { accept: () => undefined, fail: () => undefined };
+    const options = { name: server.name, url: definition.urls[0], fetch, frame: limits.frame, receiver };
+    const wire = await connectSseWire(options, limits.connect * 1000).catch(() => null);
+    await wire?.close();
+    return wire !== null;
   }
 
   /** The response, an error without a message; `null` if there was none that is about the message. */
