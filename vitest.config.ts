@@ -12,7 +12,7 @@ const EXHAUSTIVE = [
   'tests/resilience/*.test.ts',
   'tests/federation/{provider-token-lifecycle,remote-protected-server,federated-login.browser}.test.ts',
   'tests/interop/{expiry,status-lists,command,mcp-remote,postgres,openid-client-methods,refusals}.test.ts',
-  'tests/interop/{agents,frameworks,peers}/*.test.ts',
+  'tests/interop/{agents,backends,frameworks,peers}/*.test.ts',
   'tests/fuzz/sockets.test.ts',
   'packages/authorization-server/test/{outages,edge-cases.browser}.test.ts',
   'packages/cli/test/{client-network,memory}.test.ts',

@@ -1,6 +1,7 @@
 /** The suite's scenarios for servers, against an MCP server directly and through the gateway: each must end in the same way. */
 import { createServer, type RequestListener, request as send } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { machineClient, requestMachineToken } from '../support/machine-client.ts';
 import { startProtect } from '../support/portcullis.ts';
 import { startEverythingServer } from './server/everything-server.ts';
 import { type Result, runSuite } from './suite.ts';
@@ -8,21 +9,11 @@ import { type Result, runSuite } from './suite.ts';
 /** Each is run with all scenarios that it requires, on its wire. */
 const REVISIONS = ['2025-11-25', '2026-07-28'];
 
-const machine = { client_id: 'suite', client_secret: 'a secret of the conformance suite' };
-const registration = {
-  client_name: 'Suite',
-  redirect_uris: [],
-  grant_types: ['client_credentials'],
-  token_endpoint_auth_method: 'client_secret_post',
-};
-
 /** Compares every scenario of every revision. */
 export async function runGateway(): Promise<readonly (Result & { readonly scenario: string })[]> {
   const backend = await startEverythingServer();
-  const portcullis = await startProtect([backend.url], {
-    clients: [{ ...machine, ...registration }],
-  });
-  const front = await startBearer(portcullis.resource, await requestToken(portcullis.url));
+  const portcullis = await startProtect([backend.url], { clients: [machineClient] });
+  const front = await startBearer(portcullis.resource, await requestMachineToken(portcullis.url));
   try {
     const rows = [];
     for (const revision of REVISIONS) {
@@ -60,16 +51,6 @@ function compare(
       issues: found === expected ? [] : [`directly ${expected}, through the gateway ${found}`],
     };
   });
-}
-
-async function requestToken(issuer: string): Promise<string> {
-  const response = await fetch(`${issuer}/token`, {
-    method: 'POST',
-    body: new URLSearchParams({ ...machine, grant_type: 'client_credentials' }),
-  });
-  const { access_token: token } = (await response.json()) as { access_token?: string };
-  if (token === undefined) throw new Error(`No token: ${response.status}`);
-  return token;
 }
 
 /** Adds the access token, which the suite has no option for, to each request. */

@@ -165,6 +165,19 @@ eachKind('listen, for an answering %s', (_kind, telling) => {
     expect(answer).toMatch(/^HTTP\/1\.1 200 [\s\S]*"abc"$/);
   });
 
+  it('notices a client that has closed the connection while its response is awaited', async () => {
+    const gone = Promise.withResolvers<void>();
+    const server = await serve(async () => ({
+      node: (incoming, outgoing) => {
+        incoming.resume();
+        outgoing.once('close', () => gone.resolve());
+      },
+    }));
+    const socket = connect(server.port, '127.0.0.1');
+    socket.write('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc', () => socket.destroy());
+    await gone.promise;
+  });
+
   it('responds 500 without the reason when the handler throws, and reports the error', async () => {
     const told: unknown[] = [];
     const issue = new Error('the secret reason');

@@ -37,6 +37,30 @@ export function createConnectionSet<T>(): ConnectionSet<T> {
   };
 }
 
+/** Milliseconds that a client which has closed its side waits for its response before it is asked whether it is still there. */
+const PATIENCE = 1000;
+
+/**
+ * Notices clients that are gone. One that closes its side after the request still gets its response, and looks the same as one that
+ * has closed the whole connection, until something is sent: the first ignores the interim response `102`; the system of the second resets the connection, which is
+ * noticed when the next `102` is sent. Then the handler can stop.
+ * @see RFC 9112 §9.6, RFC 9110 §15.2
+ */
+export function createDepartureProbe(): (incoming: IncomingMessage, outgoing: ServerResponse) => void {
+  const current = new WeakMap<Socket, ServerResponse>();
+  const probe = (socket: Socket) => {
+    const outgoing = current.get(socket);
+    if (outgoing === undefined || outgoing.headersSent || outgoing.destroyed) return;
+    outgoing.writeProcessing();
+    setTimeout(probe, PATIENCE, socket).unref();
+  };
+  return ({ socket, httpVersion }, outgoing) => {
+    if (httpVersion === '1.0') return;
+    if (!current.has(socket)) socket.once('end', () => void setTimeout(probe, PATIENCE, socket).unref());
+    current.set(socket, outgoing);
+  };
+}
+
 /** Responses that may be queued behind another on one connection. Hardly any client pipelines at all. */
 const MAX_PIPELINED = 32;
 

@@ -3,7 +3,12 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'n
 import type { Socket } from 'node:net';
 import type { ConnectionInfo, HttpRequest } from '../http-request.ts';
 import { type HttpResponse, respond, toResponse } from '../http-response.ts';
-import { type ConnectionSet, createConnectionSet, createPipeliningLimit } from './connections.ts';
+import {
+  type ConnectionSet,
+  createConnectionSet,
+  createDepartureProbe,
+  createPipeliningLimit,
+} from './connections.ts';
 import { createForwardedReader, type ForwardedReader } from './forwarded.ts';
 import { createIncomingRequest } from './incoming-request.ts';
 import { loadNodeHttps, nodeHttp } from './node-http.ts';
@@ -111,9 +116,11 @@ export async function listen(handler: HttpHandler, options: ListenOptions): Prom
   const openResponses = createConnectionSet<ServerResponse>();
   const handle = createListener(handler, options);
   const exceedsPipeliningLimit = createPipeliningLimit();
+  const watchDeparture = createDepartureProbe();
   const { server, replaceCertificate } = createNodeServer(options, (incoming, outgoing) => {
     if (exceedsPipeliningLimit(incoming, outgoing)) return void incoming.socket.destroy();
     outgoing.on('close', openResponses.add(outgoing));
+    watchDeparture(incoming, outgoing);
     handle(incoming, outgoing);
   });
   await bind(server, options);

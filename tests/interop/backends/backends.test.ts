@@ -1,0 +1,84 @@
+/** MCP servers of others, protected by `portcullis protect`: a call of each of their tools. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import {
+  CreateMessageRequestSchema,
+  ElicitRequestSchema,
+  ListRootsRequestSchema,
+} from '@modelcontextprotocol/sdk/types.js';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { installPackages } from '../../support/install.ts';
+import { machineClient, requestMachineToken } from '../../support/machine-client.ts';
+import { startProtect } from '../../support/portcullis.ts';
+import { backendPrograms, installPrograms } from './backends.ts';
+
+const { modules, missing } = await installPackages(fileURLToPath(new URL('.', import.meta.url)));
+if (missing === undefined) await installPrograms(modules);
+else console.warn(missing);
+
+/** A variable of the host, which no backend may see. */
+const HOST_SECRET = 'PORTCULLIS_TEST_HOST_SECRET';
+
+describe.skipIf(missing)('backends that are installed on demand', () => {
+  for (const { name, command, calls } of backendPrograms) {
+    it(`${name} behind \`portcullis protect\` answers a call of each of its tools`, async () => {
+      const folder = await mkdtemp(join(tmpdir(), 'backend-'));
+      onTestFinished(() => rm(folder, { recursive: true, force: true }));
+      const client = await connect(['--', ...command(modules, folder)]);
+      const expected = calls(folder);
+      const { tools } = await client.listTools();
+      const optional = ['simulate-research-query'];
+      expect(
+        tools
+          .map((tool) => tool.name)
+          .filter((tool) => !optional.includes(tool))
+          .toSorted(),
+      ).toEqual(Object.keys(expected).toSorted());
+      for (const [tool, input] of Object.entries(expected)) {
+        const result = await client.callTool({ name: tool, arguments: input });
+        expect(result.isError ?? false, `${tool}: ${JSON.stringify(result.content)}`).toBe(false);
+      }
+    });
+  }
+
+  it('get-env of server-everything shows nothing of the host', async () => {
+    process.env[HOST_SECRET] = 'secret';
+    onTestFinished(() => void delete process.env[HOST_SECRET]);
+    const program = backendPrograms.find(({ name }) => name === 'server-everything');
+    const client = await connect(['--', ...(program?.command(modules, '') ?? [])]);
+    const { content } = await client.callTool({ name: 'get-env' });
+    const [first] = content as readonly { readonly text: string }[];
+    const names = Object.keys(JSON.parse(first?.text ?? ''));
+    expect(names.toSorted()).toEqual(['HOME', 'PATH']);
+  });
+});
+
+async function connect(words: readonly string[]): Promise<Client> {
+  const portcullis = await startProtect(words, { clients: [machineClient] });
+  onTestFinished(async () => void (await portcullis.stop()));
+  const token = await requestMachineToken(portcullis.url);
+  const capabilities = { roots: {}, sampling: {}, elicitation: {} };
+  const client = new Client({ name: 'backends', version: '1.0.0' }, { capabilities });
+  client.setRequestHandler(ListRootsRequestSchema, async () => ({
+    roots: [{ uri: 'file:///srv', name: 'srv' }],
+  }));
+  client.setRequestHandler(ElicitRequestSchema, async () => ({
+    action: 'accept' as const,
+    content: { name: 'Ada' },
+  }));
+  client.setRequestHandler(CreateMessageRequestSchema, async () => ({
+    model: 'a model',
+    role: 'assistant' as const,
+    content: { type: 'text' as const, text: 'hello' },
+  }));
+  const transport = new StreamableHTTPClientTransport(new URL(portcullis.resource), {
+    requestInit: { headers: { authorization: `Bearer ${token}` } },
+  });
+  await client.connect(transport as Parameters<Client['connect']>[0]);
+  onTestFinished(() => client.close());
+  return client;
+}
