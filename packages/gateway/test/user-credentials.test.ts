@@ -167,16 +167,16 @@ describe('a user who has not connected the backend', () => {
   });
 
   it('cannot finish in another browser what was begun here (login CSRF)', async () => {
-    const { url, ada, gateway, backend, principal } = await declined();
-    const begun = await ada.submit(await ada.open(url), {});
+    const { url, ada, gateway, principal } = await declined();
+    ada.held = '/connect/callback';
+    const callback = await ada.allow(url);
     // Bob's browser gets Ada's authorization response.
     const bob = browserOf('bob');
     await bob.allow(`${gateway.origin}/connections`);
-    const state = ada.trail.findLast((one) => one.startsWith(`${backend.origin}/authorize`)) ?? '';
-    const callback = `${gateway.origin}/connect/callback/mcp?code=code&state=${new URL(state).searchParams.get('state')}&iss=${encodeURIComponent(backend.origin)}`;
-    expect((await bob.open(callback)).status).toBe(403);
+    expect((await bob.open(callback.url)).status).toBe(403);
     expect(await gateway.store.listBackendTokens(principal.grantId ?? '')).toEqual([]);
-    const done = await ada.submit(begun, { decision: 'allow' });
+    ada.held = null;
+    const done = await ada.open(callback.url);
     expect(done.html).toContain('Hub is connected');
   });
 
@@ -267,9 +267,103 @@ describe('a credential that the backend rejects', () => {
     const page = await ada.open(required.url);
     expect(page.html).toContain('<code>more</code>');
     await ada.allow(required.url);
-    const sent = ada.trail.findLast((one) => one.startsWith(`${backend.origin}/authorize`)) ?? '';
-    expect(new URL(sent).searchParams.get('scope')?.split(' ').toSorted()).toEqual(['call', 'more']);
+    const started = backend.events.findLast(({ type }) => type === 'authorization.started');
+    expect(started).toMatchObject({ scopes: expect.arrayContaining(['call', 'more']) });
     const next = await source.for(principal, server);
     expect(next.headers).not.toEqual(credential.headers);
+  });
+});
+
+describe('through the gateway', () => {
+  const PING = { jsonrpc: '2.0', id: 7, method: 'tools/call', params: { name: 'look', arguments: {} } };
+
+  async function setGateway(): Promise<Omit<GatewayScene, 'server'>> {
+    const backend = await startSide({ users: ['ada', 'bob'] });
+    let servers: readonly GatewayServer[] = [];
+    const define = (origin: string) => {
+      const credentials = { as: 'user' } as const;
+      servers = defineTestServers(
+        [
+          {
+            path: '/mcp',
+            name: 'Hub',
+            backend: { url: `${backend.origin}/mcp`, credentials },
+            scopes: { call: 'Call it' },
+            tools: { '*': ['call'] },
+            review: 'auto',
+          },
+        ],
+        origin,
+      );
+      return servers;
+    };
+    const gateway = await startSide({
+      users: ['ada', 'bob'],
+      servers: define,
+      options: () => ({ backends: createUserBackends({ servers: () => servers, clientName: 'Gateway' }) }),
+    });
+    return { gateway, backend };
+  }
+
+  const post = ({ gateway }: Omit<GatewayScene, 'server'>, token: unknown) =>
+    fetch(`${gateway.origin}/mcp`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${token}`,
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+      },
+      body: JSON.stringify(PING),
+    });
+
+  it('each of two users with each of two clients reaches the backend as themselves, and no client token does', async () => {
+    const scene = await setGateway();
+    const { gateway, backend } = scene;
+    const clients = [await registerClient(gateway, 'One'), await registerClient(gateway, 'Two')];
+    const clientTokens: unknown[] = [];
+    const users: string[] = [];
+    for (const name of ['ada', 'bob']) {
+      const browser = browserOf(name);
+      for (const client of clients) {
+        const { access_token: token } = await client.redeem(await browser.allow(client.authorizationUrl()));
+        clientTokens.push(token);
+        users.push(name);
+        expect(await (await post(scene, token)).json()).toEqual({ user: backend.accounts[name] });
+      }
+    }
+    // In any order, the same.
+    for (const [index, token] of clientTokens.entries())
+      expect(await (await post(scene, token)).json()).toEqual({
+        user: backend.accounts[users[index] ?? ''],
+      });
+    expect(new Set(backend.tokens).size).toBe(4);
+    for (const token of clientTokens) expect(backend.tokens).not.toContain(token);
+  });
+
+  it('a user without an account there gets the link in the error of their request, and afterwards the answer', async () => {
+    const scene = await setGateway();
+    const { gateway, backend } = scene;
+    const [ada, client] = [browserOf('ada'), await registerClient(gateway, 'App')];
+    ada.held = '/connect/callback';
+    const callback = await ada.allow(client.authorizationUrl());
+    ada.held = null;
+    const declined = new URL(callback.url);
+    declined.searchParams.delete('code');
+    declined.searchParams.set('error', 'access_denied');
+    const { access_token: token } = await client.redeem(await ada.open(declined));
+    const response = await post(scene, token);
+    const answer = (await response.json()) as {
+      readonly error: { readonly data: { readonly elicitations: readonly { readonly url: string }[] } };
+    };
+    expect(response.status).toBe(200);
+    expect(answer).toMatchObject({
+      id: 7,
+      error: { code: -32042, data: { elicitations: [{ mode: 'url' }] } },
+    });
+    expect(backend.tokens).toEqual([]);
+    expect((await ada.allow(answer.error.data.elicitations[0]?.url ?? '')).html).toContain(
+      'Hub is connected',
+    );
+    expect(await (await post(scene, token)).json()).toEqual({ user: backend.accounts['ada'] });
   });
 });

@@ -1,4 +1,5 @@
 /** Errors of the gateway as JSON-RPC error responses with an HTTP status. */
+import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { BackendError } from '../backends/backend.ts';
 import { ConnectionRequired } from '../credentials/credential-source.ts';
@@ -37,6 +38,8 @@ const INVALID_REQUEST = -32_600;
 const INTERNAL = -32_603;
 /** Servers of MCP use it for sessions that do not exist (any more). */
 const SESSION_NOT_FOUND = -32_001;
+/** @see MCP 2025-11-25, URL mode elicitation */
+const URL_ELICITATION_REQUIRED = -32_042;
 
 /** An unknown session, and one of another user, alike. */
 export function sessionNotFound(): GatewayError {
@@ -85,7 +88,11 @@ export function sendError(
   const fields = ['content-type', 'application/json', 'cache-control', 'no-store', ...common, ...headers];
   // The rest of a body that was refused is not read.
   if (!outgoing.req.complete) outgoing.shouldKeepAlive = false;
-  outgoing.writeHead(status, [...fields, 'content-length', String(Buffer.byteLength(body))]).end(body);
+  // The protocol's error of a request, which clients show with its link; any other response is one of HTTP.
+  const isAnswer = code === URL_ELICITATION_REQUIRED && id !== null;
+  outgoing
+    .writeHead(isAnswer ? 200 : status, [...fields, 'content-length', String(Buffer.byteLength(body))])
+    .end(body);
 }
 
 function toGatewayError(error: unknown): GatewayError {
@@ -94,10 +101,9 @@ function toGatewayError(error: unknown): GatewayError {
   if (error instanceof BackendError) return unavailable(error.message, error.retryAfter);
   if (error instanceof ConnectionRequired)
     return new GatewayError(403, URL_ELICITATION_REQUIRED, error.message, {
-      details: { elicitations: [{ mode: 'url', url: error.url, message: error.message }] },
+      details: {
+        elicitations: [{ mode: 'url', elicitationId: randomUUID(), url: error.url, message: error.message }],
+      },
     });
   return unavailable('Something went wrong here. Try again later.', 5);
 }
-
-/** @see MCP 2025-11-25, URL mode elicitation */
-const URL_ELICITATION_REQUIRED = -32_042;

@@ -16,13 +16,15 @@ export interface TestBrowser {
   submit(page: Page, fields: Fields, action?: string): Promise<Page>;
   /** Signs in and allows everything that is asked until no page asks any more. */
   allow(url: string | URL): Promise<Page>;
-  /** The origins of all pages and redirects so far. */
+  /** The URLs of all pages and redirects so far. */
   readonly trail: string[];
+  /** The path of a redirect that is not followed; `null`: all are. */
+  held: string | null;
 }
 
 const APP = 'app.example';
 
-/** @param passwordAt the password of the user at an origin, with the email address */
+/** @param credentials the fields of the login form at an origin */
 export function createTestBrowser(credentials: (origin: string) => Fields): TestBrowser {
   const jars = new Map<string, Map<string, string>>();
   const trail: string[] = [];
@@ -53,7 +55,8 @@ export function createTestBrowser(credentials: (origin: string) => Fields): Test
       if (location === null)
         return { url: new URL(request.url), status: response.status, html: await response.text() };
       const url = new URL(location, request.url);
-      if (url.hostname === APP) return { url, status: response.status, html: '' };
+      if (url.hostname === APP || (browser.held !== null && url.pathname.startsWith(browser.held)))
+        return { url, status: response.status, html: '' };
       request = new Request(url, { headers: { accept: 'text/html' } });
     }
     throw new Error(`redirects in circles: ${request.url}`);
@@ -61,6 +64,7 @@ export function createTestBrowser(credentials: (origin: string) => Fields): Test
 
   const browser: TestBrowser = {
     trail,
+    held: null,
     open: (url) => follow(new Request(url, { headers: { accept: 'text/html' } })),
     submit(page, fields, action) {
       const forms = page.html.match(/<form[\s\S]*?<\/form>/g) ?? [];

@@ -13,6 +13,8 @@ import { createGuard, jwtVerifier, type Principal } from '@portcullis/resource-s
 import { protect } from '@portcullis/resource-server/fetch';
 import { openStore } from '@portcullis/store';
 import { onTestFinished } from 'vitest';
+import { createCredentialSource, createGateway, type Gateway, type GatewayServer } from '../../src/index.ts';
+import { guardResourcesOf } from '../../src/options.ts';
 import { createTestBrowser, type Page, type TestBrowser } from './browser.ts';
 
 export const PASSWORD = 'a gate of oak and iron';
@@ -36,6 +38,8 @@ interface SideOptions {
   /** Scopes of `/mcp`, with their descriptions. */
   readonly scopes?: Readonly<Record<string, string>>;
   readonly options?: (origin: string) => Partial<AuthorizationServerOptions>;
+  /** A gateway serves these in place of `/mcp`. */
+  readonly servers?: (origin: string) => readonly GatewayServer[];
 }
 
 export function emailOf(name: string): string {
@@ -43,7 +47,7 @@ export function emailOf(name: string): string {
 }
 
 /** Starts an authorization server and the protected server `/mcp` on one port. */
-export async function startSide({ users, scopes, options }: SideOptions): Promise<Side> {
+export async function startSide({ users, scopes, options, servers }: SideOptions): Promise<Side> {
   const store = await openStore(':memory:');
   const events: AuthorizationEvent[] = [];
   const [accepted, tokens]: [Side['accepted'], string[]] = [[], []];
@@ -63,9 +67,11 @@ export async function startSide({ users, scopes, options }: SideOptions): Promis
     events: (event) => events.push(event),
     ...options?.(origin),
   });
+  const verifier = jwtVerifier({ issuer: origin, jwks: server.jwks, isLive: server.isLive });
+  const gateway = servers === undefined ? null : gatewayOf(servers(origin), verifier, server);
   const guard = createGuard({
     resources: [{ ...resource }],
-    verifier: jwtVerifier({ issuer: origin, jwks: server.jwks, isLive: server.isLive }),
+    verifier,
     events: () => {},
   });
   const serve = protect(guard, (_request, principal) => {
@@ -76,6 +82,7 @@ export async function startSide({ users, scopes, options }: SideOptions): Promis
     const path = pathOf(request);
     const isProtected = path === '/mcp' || path.startsWith('/.well-known/oauth-protected-resource');
     if (!isProtected) return server.handleHttp(request, connection);
+    if (gateway !== null) return Promise.resolve({ node: gateway.handle });
     return Promise.resolve({
       fetch(received: Request) {
         const sent = received.headers.get('authorization');
@@ -86,12 +93,27 @@ export async function startSide({ users, scopes, options }: SideOptions): Promis
   };
   onTestFinished(async () => {
     await listening.close(0);
+    await gateway?.close();
     await server.close();
     await store.close();
   });
   const accounts: Record<string, string> = {};
   for (const name of users) accounts[name] = await addUser(server, emailOf(name));
   return { origin, server, store, events, accepted, tokens, accounts };
+}
+
+function gatewayOf(
+  servers: readonly GatewayServer[],
+  verifier: ReturnType<typeof jwtVerifier>,
+  server: AuthorizationServer,
+): Gateway {
+  return createGateway({
+    servers,
+    guard: createGuard({ resources: guardResourcesOf(servers), verifier, events: () => {} }),
+    masterKey: randomBytes(32),
+    events: () => {},
+    credentials: createCredentialSource(server),
+  });
 }
 
 async function addUser(server: AuthorizationServer, email: string): Promise<string> {
