@@ -6,11 +6,13 @@ import {
   combineProfiles,
   findProfile,
   ID_JAG_PROFILE,
+  ONE_FACTOR,
   PROTOCOL_VERSION_HEADERS,
   RESPONSE_MODES,
   RESPONSE_TYPES,
   readProtocolVersion,
   type ServerMetadataKind,
+  TWO_FACTORS,
 } from '@portcullis/protocol';
 import { clientAssertionAlgorithms, clientAuthenticationMethods } from './clients/read-client-credentials.ts';
 import type { ServerContext } from './context.ts';
@@ -106,6 +108,7 @@ function describeServer(
     introspection_endpoint_auth_methods_supported: confidential,
     introspection_endpoint_auth_signing_alg_values_supported: clientAssertionAlgorithms,
     ...(configuration.servesUsers && {
+      acr_values_supported: [ONE_FACTOR, TWO_FACTORS],
       request_parameter_supported: true,
       request_uri_parameter_supported: false,
       request_object_signing_alg_values_supported: clientAssertionAlgorithms,

@@ -284,3 +284,40 @@ describe('step-up', () => {
     return store;
   }
 });
+
+describe('an operation that demands another sign-in', () => {
+  async function demanding(demand: string, met: (opened: number) => boolean) {
+    const world = await createWorld({ challengeScopes: 'read' });
+    world.server.on('POST /mcp', ({ headers }) => {
+      if (!headers.has('authorization'))
+        return { status: 401, headers: { 'www-authenticate': 'Bearer scope="read"' } };
+      if (met(world.user.opened.length)) return { body: 'done' };
+      const challenge = `Bearer error="insufficient_user_authentication", ${demand}`;
+      return { status: 401, headers: { 'www-authenticate': challenge } };
+    });
+    const response = await world.client().fetch(world.serverUrl, { method: 'POST', body: 'call' });
+    return { world, response };
+  }
+
+  it('signs in again as the challenge demands, without a refresh, and repeats the call', async () => {
+    const { world, response } = await demanding('acr_values="2fa", max_age="300"', (opened) => opened === 2);
+    expect(await response.text()).toBe('done');
+    const [first, second] = world.user.opened.map(({ searchParams }) => searchParams);
+    expect([first?.get('acr_values'), first?.get('max_age')]).toEqual([null, null]);
+    expect([second?.get('acr_values'), second?.get('max_age'), second?.get('scope')]).toEqual([
+      '2fa',
+      '300',
+      'read',
+    ]);
+    expect(world.as.asked('/token').map(({ form }) => form.get('grant_type'))).toEqual([
+      'authorization_code',
+      'authorization_code',
+    ]);
+  });
+
+  it('signs in again once only, and then returns the response', async () => {
+    const { world, response } = await demanding('max_age="0"', () => false);
+    expect(response.status).toBe(401);
+    expect(world.user.opened.length).toBeLessThanOrEqual(2);
+  });
+});

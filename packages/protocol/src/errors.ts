@@ -1,5 +1,7 @@
 /** The only error class for OAuth errors: what is sent to the client, its status, and what only the operator sees. */
 
+import type { AuthenticationRequirement } from './authentication.ts';
+
 /** Error codes and their default statuses. */
 const STATUS_OF = {
   // The OAuth 2.1 framework
@@ -25,6 +27,8 @@ const STATUS_OF = {
   // Bearer tokens: RFC 6750 §3.1
   invalid_token: 401,
   insufficient_scope: 403,
+  // Step-up authentication: RFC 9470 §3
+  insufficient_user_authentication: 401,
   // Proof of possession: RFC 9449 §12.2; a protected resource responds 401
   invalid_dpop_proof: 400,
   use_dpop_nonce: 400,
@@ -39,6 +43,8 @@ const STATUS_OF = {
   login_required: 400,
   consent_required: 400,
   interaction_required: 400,
+  // OpenID Connect Core Unmet Authentication Requirements
+  unmet_authentication_requirements: 400,
 } as const;
 
 /** A registered OAuth error code. */
@@ -56,6 +62,8 @@ export interface OAuthErrorOptions {
   readonly scopes?: readonly string[];
   /** The nonce that the next DPoP proof must carry. @see RFC 9449 §8 */
   readonly dpopNonce?: string;
+  /** The authentication that the rejected operation requires, for a challenge. */
+  readonly authentication?: AuthenticationRequirement;
   readonly cause?: unknown;
 }
 
@@ -73,6 +81,7 @@ export class OAuthError extends Error {
   readonly retryAfter: number | undefined;
   readonly scopes: readonly string[] | undefined;
   readonly dpopNonce: string | undefined;
+  readonly authentication: AuthenticationRequirement | undefined;
 
   constructor(code: OAuthErrorCode, description: string, options: OAuthErrorOptions = {}) {
     super(`${code}: ${description}`, 'cause' in options ? { cause: options.cause } : undefined);
@@ -83,6 +92,7 @@ export class OAuthError extends Error {
     this.retryAfter = options.retryAfter;
     this.scopes = options.scopes;
     this.dpopNonce = options.dpopNonce;
+    this.authentication = options.authentication;
   }
 }
 

@@ -1,5 +1,13 @@
 /** The types and pure rules of MCP authorization that every role shares: no I/O, no clock, no randomness. */
 
+export {
+  type AuthenticationRequirement,
+  acrOf,
+  ONE_FACTOR,
+  satisfiesAcr,
+  TWO_FACTORS,
+  type UserAuthentication,
+} from './authentication.ts';
 export { createBatch } from './batch.ts';
 export { createDpopNonces, type DpopNonces } from './dpop/dpop-nonces.ts';
 export type { ProofKey, ProofPlatform } from './dpop/proof-key.ts';

@@ -1,5 +1,6 @@
 /** The part of the protocol that a guard needs, without the schema library, for a fast cold start. */
 
+export { type AuthenticationRequirement, satisfiesAcr } from './authentication.ts';
 export { createBatch } from './batch.ts';
 export { createDpopNonces, type DpopNonces } from './dpop/dpop-nonces.ts';
 export type { ProofKey, ProofPlatform } from './dpop/proof-key.ts';

@@ -1,6 +1,10 @@
 /** Guard for a protected MCP server: authorizes each request by its access token (RFC 6750, RFC 9728). */
 
-export { ConfigurationError, type JwsAlgorithm } from '@portcullis/protocol/protected-resource';
+export {
+  type AuthenticationRequirement,
+  ConfigurationError,
+  type JwsAlgorithm,
+} from '@portcullis/protocol/protected-resource';
 export type { DpopOptions } from './dpop/dpop-options.ts';
 export { createReplayCache, type ReplayCacheLimits, type ReplayStore } from './dpop/replay-cache.ts';
 export type { GuardEvent, GuardEventSink } from './events.ts';

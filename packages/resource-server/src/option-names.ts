@@ -6,7 +6,7 @@ import type { GuardOptions, ResourceOptions, SharedGuardOptions, StreamOptions }
 
 const RESOURCE: OptionNames<ResourceOptions> = {
   ...{ resource: true, name: true, documentation: true, authorizationServers: true, scopes: true },
-  ...{ defaultScopes: true, hierarchy: true, scopesFor: true, verifier: true },
+  ...{ defaultScopes: true, hierarchy: true, scopesFor: true, authenticationFor: true, verifier: true },
 };
 
 const SETTINGS: OptionNames<SharedGuardOptions> = {

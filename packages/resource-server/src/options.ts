@@ -1,5 +1,10 @@
 /** The options of a guard. */
-import type { Profile, ScopeHierarchy, Scopes } from '@portcullis/protocol/protected-resource';
+import type {
+  AuthenticationRequirement,
+  Profile,
+  ScopeHierarchy,
+  Scopes,
+} from '@portcullis/protocol/protected-resource';
 import type { DpopOptions } from './dpop/dpop-options.ts';
 import type { GuardEventSink } from './events.ts';
 import type { CertificateOptions } from './guard/client-certificate.ts';
@@ -27,6 +32,11 @@ export interface ResourceOptions {
    * available to the application.
    */
   readonly scopesFor?: (operation: McpOperation) => Scopes;
+  /**
+   * How recently, and with which authentication context class (`2fa` of our authorization server), the user must have signed
+   * in for an operation; `null`: no matter. The guard reads the body, as for `scopesFor`. @see RFC 9470
+   */
+  readonly authenticationFor?: (operation: McpOperation) => AuthenticationRequirement | null;
   /** Verifies the tokens of this resource, instead of the guard's verifier. */
   readonly verifier?: TokenVerifier;
 }

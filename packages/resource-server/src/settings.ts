@@ -1,5 +1,6 @@
 /** The settings of a guard: options validated once at startup, with all issues reported together, and frozen. */
 import {
+  type AuthenticationRequirement,
   profiles as allProfiles,
   ConfigurationError,
   canonicalResource,
@@ -41,6 +42,7 @@ export interface ProtectedResource {
   readonly scopes: Scopes;
   readonly hierarchy: ScopeHierarchy;
   readonly scopesFor: ((operation: McpOperation) => Scopes) | null;
+  readonly authenticationFor: ((operation: McpOperation) => AuthenticationRequirement | null) | null;
   readonly verifier: TokenVerifier;
   readonly challenge: ChallengeSettings;
   /** `null` if the served profiles do not use resource metadata. */
@@ -172,6 +174,7 @@ function validateResource(
       scopes,
       hierarchy,
       scopesFor: options.scopesFor ?? null,
+      authenticationFor: options.authenticationFor ?? null,
       verifier,
       challenge: {
         metadataUrl: policy.resourceMetadata ? resourceMetadataUrl(resource) : undefined,

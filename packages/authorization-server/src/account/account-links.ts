@@ -1,4 +1,5 @@
 /** One-time account links (`/invitation`, `/reset`): the holder chooses a password or a passkey and is logged in. */
+
 import {
   type ConnectionInfo,
   type HttpRequest,
@@ -17,6 +18,7 @@ import type { DeviceCookies } from '../users/device-cookie.ts';
 import { type PasswordErrors, validateNewPassword } from '../users/new-password.ts';
 import type { Passkeys } from '../users/passkeys.ts';
 import { type Passwords, unusableHash } from '../users/passwords.ts';
+import { PASSWORD_ALONE } from '../users/sessions.ts';
 import { accountLinkPage } from './account-links-view.ts';
 import { accountNoticePath } from './overview-view.ts';
 import { suggestedName } from './passkeys.ts';
@@ -93,7 +95,7 @@ export function createAccountLinkRoutes(
     events({ type: 'account.link_used', accountId: account.id });
     const known = deviceCookies.issue(request, { ...account, passwordHash: chosen.passwordHash });
     return respondRedirect(NEXT_PATHS[record.purpose], [
-      await sessions.start(request, connection, account.id),
+      await sessions.start(request, connection, account.id, PASSWORD_ALONE),
       known,
     ]);
   };

@@ -1,9 +1,12 @@
 /** Checks an authorization request whose client and redirect URI are proven: grant type, PKCE, response type and prompt. */
 import {
   type AuthorizationRequest,
+  acrOf,
   checkAuthorizationRequest,
   OAuthError,
   type Parameters,
+  satisfiesAcr,
+  type UserAuthentication,
 } from '@portcullis/protocol';
 import type { ResolvedClient } from '../clients/client.ts';
 import type { User } from '../users/sessions.ts';
@@ -49,7 +52,43 @@ export function checkPromptNone(
     : new OAuthError('consent_required', 'The user has to consent: send the request without prompt=none.');
 }
 
-/** Whether the client asked for a fresh login, even if a user is signed in. */
-export function requiresFreshLogin(prompt: AuthorizationRequest['prompt']): boolean {
-  return prompt.has('login') || prompt.has('select_account');
+/**
+ * Whether the user has to sign in, even with a session: the client asks for it, or the last sign-in was too long ago or of another
+ * authentication context class.
+ * @see OpenID Connect Core 1.0 §3.1.2.1, RFC 9470 §5
+ */
+export function requiresFreshLogin(
+  { prompt, maxAge, acrValues }: AuthorizationRequest,
+  user: User | null,
+  now: number,
+): boolean {
+  if (prompt.has('login') || prompt.has('select_account')) return true;
+  if (user === null) return false;
+  const isTooOld = maxAge !== null && now - user.signedInAt >= maxAge;
+  return isTooOld || !isSufficient(acrValues, authenticationOf(user));
+}
+
+/** How the user of a session signed in; `null` for no user, or if it is not known. */
+export function authenticationOf(user: User | null): UserAuthentication | null {
+  return user === null ? null : { time: user.signedInAt, methods: user.methods ?? [] };
+}
+
+function isSufficient(acrValues: readonly string[], authentication: UserAuthentication | null): boolean {
+  if (acrValues.length === 0) return true;
+  return authentication !== null && satisfiesAcr(acrOf(authentication), acrValues);
+}
+
+/**
+ * Why the code cannot be issued to a user who signed in like this; `null` if it can.
+ * @see RFC 9470 §5
+ */
+export function unmetAuthentication(
+  acrValues: readonly string[],
+  authentication: UserAuthentication | null,
+): OAuthError | null {
+  if (isSufficient(acrValues, authentication)) return null;
+  return new OAuthError(
+    'unmet_authentication_requirements',
+    'The user did not sign in as acr_values asks: the account may have no second factor.',
+  );
 }

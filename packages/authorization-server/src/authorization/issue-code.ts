@@ -10,6 +10,7 @@ import type { PageContext } from '../page-context.ts';
 import { lookupKeyOf, newSortableSecret } from '../secrets.ts';
 import type { AuthorizationCodeRecord } from '../store/index.ts';
 import { respondRedirect } from '../ui/respond-page.ts';
+import { unmetAuthentication } from './check-request.ts';
 import { toOAuthError } from './error-response.ts';
 import type { ConsentDecision } from './next-step.ts';
 import { consentDigestOf } from './remembered-consent.ts';
@@ -32,6 +33,8 @@ export async function issueCode(
   granted: GrantedAuthorization,
 ): Promise<HttpResponse> {
   const { accountId, decision } = granted;
+  const unmet = unmetAuthentication(transaction.record.acrValues ?? [], transaction.authentication);
+  if (unmet !== null) return rejectTransaction(context, transaction, unmet);
   const code = newSortableSecret();
   const codeRecord = createCodeRecord(context, transaction, granted, code);
   return completeTransaction(context, transaction, codeRecord, (responseContext) => {
@@ -75,7 +78,7 @@ async function limitGrants(
 
 function createCodeRecord(
   { clock, options }: Pick<PageContext, 'clock' | 'options'>,
-  { record, client, target }: AuthorizationTransaction,
+  { record, client, target, authentication }: AuthorizationTransaction,
   { accountId, decision: { scopes, workspace }, grantId }: GrantedAuthorization,
   code: string,
 ): AuthorizationCodeRecord {
@@ -88,6 +91,7 @@ function createCodeRecord(
     redirectUri: record.redirectUriSent ? record.redirectUri : null,
     codeChallenge: record.codeChallenge,
     keyThumbprint: record.keyThumbprint ?? null,
+    authentication,
     scopes,
     resources: record.resources,
     workspace,

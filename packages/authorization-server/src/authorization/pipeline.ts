@@ -5,7 +5,7 @@ import { uiLocaleCookies } from '../http/language.ts';
 import type { Route } from '../http/router.ts';
 import type { PageContext, PageRouter } from '../page-context.ts';
 import { siteOf } from '../rate-limit/policies.ts';
-import { checkPromptNone, checkPushed, checkRequest } from './check-request.ts';
+import { checkPromptNone, checkPushed, checkRequest, requiresFreshLogin } from './check-request.ts';
 import { backendsOf } from './connect-backends.ts';
 import { continueTransaction } from './continue-transaction.ts';
 import { type ClientRequest, rejectRequest } from './error-response.ts';
@@ -94,8 +94,9 @@ async function startTransaction(
   const maximum = maximumScopeOf(client, options.registration?.scope ?? 'hint');
   const { resource, scopes } = resolveScopes(options.resources, authorizationRequest, maximum);
   const { identityProvider, isSatisfied } = await federation.resolveLoginMethod(null, user);
-  const accountId = isSatisfied ? (user?.account.id ?? null) : null;
   const { prompt } = authorizationRequest;
+  const signedIn = requiresFreshLogin(authorizationRequest, user, context.clock()) ? null : user;
+  const accountId = isSatisfied ? (signedIn?.account.id ?? null) : null;
   const decision =
     accountId === null || identityProvider !== null || backendsOf(context, resource.resource).length > 0
       ? null
@@ -106,7 +107,7 @@ async function startTransaction(
           resource,
           scopes,
         });
-  checkPromptNone(prompt, user, decision);
+  checkPromptNone(prompt, signedIn, decision);
   const { transaction, cookies } = await openTransaction(context, request, {
     ...attempt,
     connection,

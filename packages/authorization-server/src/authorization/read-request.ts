@@ -27,7 +27,7 @@ export function readErrorResponse(parameters: Parameters): Pick<ClientRequest, '
 /** Names of what is read of a request. */
 export const AUTHORIZATION_PARAMETERS: readonly string[] = [
   'client_id', 'redirect_uri', 'response_type', 'response_mode', 'scope', 'state', 'code_challenge',
-  'code_challenge_method', 'resource', 'prompt', 'dpop_jkt', 'request', 'request_uri', 'ui_locales',
+  'code_challenge_method', 'resource', 'prompt', 'max_age', 'acr_values', 'dpop_jkt', 'request', 'request_uri', 'ui_locales',
 ]; // biome-ignore format: one list
 
 /** The authorization server MUST support GET and MAY support POST. @see RFC 6749 §3.1 */

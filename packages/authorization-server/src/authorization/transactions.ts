@@ -6,6 +6,7 @@ import {
   type Parameters,
   type RedirectTarget,
   type Scopes,
+  type UserAuthentication,
 } from '@portcullis/protocol';
 import type { ResolvedClient } from '../clients/client.ts';
 import type { ServerContext } from '../context.ts';
@@ -18,7 +19,7 @@ import { createSiteQuota, type SiteQuota } from '../rate-limit/site-quota.ts';
 import { hashSecret, matchesSecret, newIdentifier, newSecret } from '../secrets.ts';
 import type { AuthorizationTransactionRecord } from '../store/index.ts';
 import type { User } from '../users/sessions.ts';
-import { requiresFreshLogin } from './check-request.ts';
+import { authenticationOf, requiresFreshLogin } from './check-request.ts';
 import type { ClientRequest } from './error-response.ts';
 import { actingAccountOf, type ConsentDecision } from './next-step.ts';
 import { restoreTarget } from './resolve-client.ts';
@@ -36,6 +37,8 @@ export interface AuthorizationTransaction {
   readonly accountId: string | null;
   /** What the user allowed; `null` until then. */
   readonly decision: ConsentDecision | null;
+  /** How and when the user signed in; `null`: not known, or not yet. */
+  readonly authentication: UserAuthentication | null;
   /** Backends that the user has not connected in it, and is not asked for again; none by default. */
   readonly skippedBackends?: readonly string[];
 }
@@ -114,7 +117,16 @@ export async function openTransaction(
   const accountId = actingAccountOf(record, checked.accountId);
   const cookie = transactionCookie.write(secret, options.lifetimes.transaction);
   return {
-    transaction: { record, state, client, target, identityProvider, accountId, decision },
+    transaction: {
+      record,
+      state,
+      client,
+      target,
+      identityProvider,
+      accountId,
+      decision,
+      authentication: authenticationOf(checked.user),
+    },
     cookies: decision === null ? [cookie] : [],
   };
 }
@@ -148,7 +160,7 @@ function createRecord(
   browserHash: string,
 ): AuthorizationTransactionRecord {
   const { client, target, parameters, authorizationRequest, resource, scopes, user } = checked;
-  const forceLogin = requiresFreshLogin(authorizationRequest.prompt);
+  const forceLogin = requiresFreshLogin(authorizationRequest, user, clock());
   const createdAt = clock();
   return {
     id: newIdentifier('flow'),
@@ -159,6 +171,7 @@ function createRecord(
     encryptedState: null,
     codeChallenge: authorizationRequest.codeChallenge,
     keyThumbprint: authorizationRequest.keyThumbprint,
+    ...(authorizationRequest.acrValues.length > 0 && { acrValues: authorizationRequest.acrValues }),
     resources: [resource],
     scopes,
     accountId: forceLogin ? null : (user?.account.id ?? null),
@@ -218,6 +231,7 @@ export async function findTransaction(
     identityProvider,
     accountId: actingAccountOf(record, signedIn),
     decision: null,
+    authentication: authenticationOf(user),
     // With the digest, a decision about one version of the client's metadata document is none about another.
     csrfBinding: [record.id, record.browserHash, user?.sessionHash ?? '', clientRequest.client.digest ?? ''],
   };
@@ -232,7 +246,15 @@ export async function loadTransaction(
   const clientRequest = record === null ? null : await restoreClientRequest(context, record);
   const restored = record === null ? null : decryptState(context, record);
   if (record === null || restored === null || clientRequest === null) return null;
-  return { record, ...restored, ...clientRequest, identityProvider: null, accountId: null, decision: null };
+  return {
+    record,
+    ...restored,
+    ...clientRequest,
+    identityProvider: null,
+    accountId: null,
+    decision: null,
+    authentication: null,
+  };
 }
 
 /** Proves client and redirect URI again: both may have changed since the transaction was opened. */

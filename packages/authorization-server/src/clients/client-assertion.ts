@@ -8,7 +8,7 @@ import type { VerifiedClientJwt, VerifyClientJwt } from './verify-client-jwt.ts'
 /** Seconds until an assertion may expire at most. */
 const MAX_LIFETIME = 3600;
 /** Clock tolerance in seconds. */
-export const TOLERANCE = 30;
+export const CLIENT_CLOCK_TOLERANCE = 30;
 
 /** Accepted `typ` values: not an access token, not a logout token. @see RFC 7523bis §4 */
 const TYPES: ReadonlySet<string> = new Set(['jwt', 'client-authentication+jwt']);
@@ -43,14 +43,17 @@ export function createValidateClientAssertion(
     const { jti, exp = 0 } = verified.payload;
     const unique = hash('sha256', JSON.stringify([client.id, jti]), 'base64url');
     // Point of no return: an assertion is accepted once (replay).
-    return (await store.consumeClientAssertion(unique, exp + TOLERANCE)) ? null : 'assertion: used before';
+    return (await store.consumeClientAssertion(unique, exp + CLIENT_CLOCK_TOLERANCE))
+      ? null
+      : 'assertion: used before';
   };
 
   function issueOf({ aud, exp = 0, iat, jti }: VerifiedClientJwt['payload']): string | null {
     // The audience MUST be the issuer alone: an assertion for several servers could be replayed among them.
     if (typeof aud !== 'string') return 'its audience is not one string';
-    if (exp > clock() + MAX_LIFETIME + TOLERANCE) return `it lives longer than ${MAX_LIFETIME} seconds`;
-    if (iat !== undefined && !(iat <= clock() + TOLERANCE)) return 'it was issued in the future';
+    if (exp > clock() + MAX_LIFETIME + CLIENT_CLOCK_TOLERANCE)
+      return `it lives longer than ${MAX_LIFETIME} seconds`;
+    if (iat !== undefined && !(iat <= clock() + CLIENT_CLOCK_TOLERANCE)) return 'it was issued in the future';
     return typeof jti === 'string' && jti !== '' ? null : 'it has no jti';
   }
 }

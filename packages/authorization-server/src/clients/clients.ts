@@ -3,7 +3,7 @@ import type { ServerContext } from '../context.ts';
 import type { Route } from '../http/router.ts';
 import { type AuthenticateClient, createAuthenticateClient } from './authenticate-client.ts';
 import type { ResolvedClient } from './client.ts';
-import { createValidateClientAssertion, TOLERANCE } from './client-assertion.ts';
+import { CLIENT_CLOCK_TOLERANCE, createValidateClientAssertion } from './client-assertion.ts';
 import { type ClientKeys, createClientKeys } from './client-keys.ts';
 import { createFindClient, type FindClient } from './find-client.ts';
 import { createClientConfigurationEndpoint } from './manage-registration.ts';
@@ -65,7 +65,7 @@ function createJwtVerification(
 ): VerifyClientJwt {
   const load = async () => {
     const { createVerifyClientJwt } = await import('./verify-client-jwt.ts');
-    const policy = { algorithms: clientAssertionAlgorithms, tolerance: TOLERANCE };
+    const policy = { algorithms: clientAssertionAlgorithms, tolerance: CLIENT_CLOCK_TOLERANCE };
     return createVerifyClientJwt(policy, clock, clientKeys);
   };
   let verifier: Promise<VerifyClientJwt> | null = null;

@@ -55,7 +55,7 @@ export async function completeFederatedLogin(
     context,
     account.id,
     result,
-    sessions.start(request, connection, account.id),
+    sessions.start(request, connection, account.id, FEDERATED),
   );
   events({
     type: 'login.succeeded',
@@ -113,6 +113,9 @@ async function saveProfile(
   await store.saveProfile(accountId, readProfile(user, identityProvider.userClaims));
 }
 
+/** Not registered: RFC 8176 has no method for the login at another server. */
+const FEDERATED = ['fed'];
+
 interface CompletedLogin {
   readonly transaction: BrowserTransaction;
   readonly account: AccountRecord;
@@ -134,7 +137,14 @@ async function resumeTransaction(
   const { identityProvider } = result;
   return continueTransaction(
     context,
-    { ...transaction, record, identityProvider, accountId: account.id, decision },
+    {
+      ...transaction,
+      record,
+      identityProvider,
+      accountId: account.id,
+      decision,
+      authentication: { time: context.clock(), methods: FEDERATED },
+    },
     [cookie],
   );
 }

@@ -13,18 +13,25 @@ export type CompleteLogin = (
   connection: ConnectionInfo,
   loginTarget: LoginTarget,
   account: AccountRecord,
-  /** How many factors have been verified: `both` also stands for an account that needs only one. */
-  factors: 'one' | 'both',
+  /** The methods of the sign-in, by their names in RFC 8176; with `mfa`, no other factor is needed. */
+  methods: readonly string[],
 ) => Promise<HttpResponse>;
 
 export function createCompleteLogin(deviceCookies: DeviceCookies): CompleteLogin {
-  return async ({ events, options, layout, sessions }, request, connection, loginTarget, account) => {
+  return async (
+    { events, options, layout, sessions },
+    request,
+    connection,
+    loginTarget,
+    account,
+    methods,
+  ) => {
     const about = {
       accountId: account.id,
       ...(loginTarget.transactionId !== null && { transactionId: loginTarget.transactionId }),
     };
     events({ type: 'login.succeeded', ...about });
-    const session = await sessions.start(request, connection, account.id);
+    const session = await sessions.start(request, connection, account.id, methods);
     const response = await loginTarget.resumeAs(account.id, [session, deviceCookies.issue(request, account)]);
     const hasExternalConsent = options.externalUi !== null && options.externalUi.consentUrl !== null;
     return hasExternalConsent ? redirectByPage(layout, response) : response;

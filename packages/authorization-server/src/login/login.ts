@@ -1,4 +1,5 @@
 /** The login endpoint: GET shows the login page, POST takes a password, a passkey or the choice of an identity provider. */
+
 import { type HttpResponse, queryOf } from '@portcullis/http';
 import { readParameters } from '@portcullis/protocol';
 import type { Route } from '../http/router.ts';
@@ -9,6 +10,7 @@ import type { Layout } from '../ui/layout.ts';
 import { type MessagePage, redirectByPage } from '../ui/message-page.ts';
 import { respondPage } from '../ui/respond-page.ts';
 import type { Passkeys } from '../users/passkeys.ts';
+import { PASSWORD_ALONE } from '../users/sessions.ts';
 import type { CompleteLogin } from './complete-login.ts';
 import { readLoginForm } from './login-form.ts';
 import { findLoginTarget, type LoginTarget } from './login-target.ts';
@@ -125,7 +127,7 @@ export function createLoginRoutes(
       if (outcome.kind !== 'signed-in')
         return show(context, loginTarget, describeLoginError(layout, email, outcome));
 
-      return completeLogin(context, request, connection, loginTarget, outcome.account, 'one');
+      return completeLogin(context, request, connection, loginTarget, outcome.account, PASSWORD_ALONE);
     }),
 
     ...(passkeys === null || !options.localAccounts
@@ -178,7 +180,8 @@ function createPasskeyLoginRoute(
       connection,
       loginTarget,
       signedIn.account,
-      signedIn.isVerified ? 'both' : 'one',
+      // The authenticator checked the user, by a PIN or a fingerprint: possession and one more.
+      signedIn.isVerified ? ['hwk', 'user', 'mfa'] : ['hwk'],
     );
   });
 }

@@ -69,9 +69,9 @@ export function createMfaStep(pages: PageRouter, dependencies: MfaDependencies):
   };
 
   return {
-    startMfaOrComplete: async (context, request, connection, loginTarget, account, proof) => {
-      if (proof === 'both' || !(await factors.isEnabled(account.id)))
-        return completeLogin(context, request, connection, loginTarget, account, 'both');
+    startMfaOrComplete: async (context, request, connection, loginTarget, account, methods) => {
+      if (methods.includes('mfa') || !(await factors.isEnabled(account.id)))
+        return completeLogin(context, request, connection, loginTarget, account, methods);
       return showForm(context, loginTarget, account, String(clock() + MFA_LIFETIME), null);
     },
 
@@ -98,7 +98,7 @@ export function createMfaStep(pages: PageRouter, dependencies: MfaDependencies):
         events({ type: 'login.failed', accountId: account.id });
         return showForm(context, loginTarget, account, until, wrongCode(context.layout));
       }
-      return completeLogin(context, request, connection, loginTarget, account, 'both');
+      return completeLogin(context, request, connection, loginTarget, account, ['pwd', 'otp', 'mfa']);
     }),
   };
 }

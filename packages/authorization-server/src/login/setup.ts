@@ -1,4 +1,5 @@
 /** First-run setup: a one-time link with a form that creates the first account. */
+
 import { type HttpResponse, queryOf, readFormBody } from '@portcullis/http';
 import { type Parameters, readParameters } from '@portcullis/protocol';
 import { isCrossSiteForm } from '../http/csrf.ts';
@@ -11,6 +12,7 @@ import { emailKey } from '../users/accounts.ts';
 import type { DeviceCookies } from '../users/device-cookie.ts';
 import type { FirstAccountSetup } from '../users/first-account.ts';
 import { validateNewPassword } from '../users/new-password.ts';
+import { PASSWORD_ALONE } from '../users/sessions.ts';
 import { hasLocalLogin } from './has-local-login.ts';
 import { readyPage, type SetupErrors, setupPage } from './setup-view.ts';
 
@@ -80,7 +82,7 @@ export function createSetupRoutes(
       if (issues !== NO_ERRORS) return show(context, token, email, issues);
       const account = await firstAccount.create(token, email, form.required('password'));
       if (account === null) return rejectToken(context);
-      const session = await sessions.start(request, connection, account.id);
+      const session = await sessions.start(request, connection, account.id, PASSWORD_ALONE);
       return respondRedirect('/setup', [session, deviceCookies.issue(request, account)]);
     }),
   ];

@@ -1,5 +1,5 @@
 /** Authorization codes, grants and refresh token families in the core store. */
-import type { Scopes } from '@portcullis/protocol';
+import type { Scopes, UserAuthentication } from '@portcullis/protocol';
 
 /** An issued authorization code. Times in epoch seconds. */
 export interface AuthorizationCodeRecord {
@@ -17,6 +17,8 @@ export interface AuthorizationCodeRecord {
   readonly codeChallenge: string;
   /** The thumbprint of the DPoP key that its tokens must be bound to; absent or `null`: none. @see RFC 9449 §10 */
   readonly keyThumbprint?: string | null;
+  /** How and when the user signed in; absent or `null`: not known. */
+  readonly authentication?: UserAuthentication | null;
   /** The approved scopes. */
   readonly scopes: Scopes;
   /** The resource indicators. @see RFC 8707 §2 */
@@ -55,6 +57,8 @@ export interface GrantRecord {
   readonly lastUsedAt: number;
   /** The network address that requested it; `null` when unknown. */
   readonly lastUsedFrom: string | null;
+  /** How and when the user had signed in when allowing it; absent or `null`: not known. */
+  readonly authentication?: UserAuthentication | null;
   /** The thumbprint of the DPoP key that its refresh token is bound to; absent or `null`: none. @see RFC 9449 §5 */
   readonly keyThumbprint?: string | null;
   /** The issuer of the assertions that it rests on: the user's organization manages it; absent or `null`: the user does. */

@@ -28,6 +28,8 @@ export interface AuthorizationTransactionRecord {
   readonly accountId: string | null;
   /** The scopes that the user approved; `null` until then. */
   readonly approvedScopes: Scopes | null;
+  /** Authentication context classes, any of which suffices; absent or empty: any sign-in does. */
+  readonly acrValues?: readonly string[];
   /** Whether the user has to sign in even with a live session. */
   readonly forceLogin: boolean;
   /** The identity provider that the user signs in with; `null`: a local account, or not chosen yet. */

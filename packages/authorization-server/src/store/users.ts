@@ -34,6 +34,8 @@ export interface SessionRecord {
   readonly address: string | null;
   /** The browser's name, such as `Firefox on Linux`; `null` when it is unknown. */
   readonly browser: string | null;
+  /** The methods of the sign-in, by their names in RFC 8176; absent: not known. */
+  readonly methods?: readonly string[];
 }
 
 /** A one-time link with which a user chooses how to sign in. Times in epoch seconds. */

@@ -127,10 +127,19 @@ export async function redeemCode(
     expiresAt,
     lastUsedAt: now,
     lastUsedFrom: from,
+    authentication: found.authentication ?? null,
     // The refresh token of a public client MUST be bound to its key; others authenticate. RFC 9449 §5
     keyThumbprint: client.authenticationMethod === 'none' ? (proof?.thumbprint ?? null) : null,
   };
-  const holder = { subject: accountId, clientId: client.id, grantId, workspace, until: expiresAt, proof };
+  const holder = {
+    subject: accountId,
+    clientId: client.id,
+    grantId,
+    workspace,
+    until: expiresAt,
+    proof,
+    authentication: grant.authentication,
+  };
   const response = await issueAccessToken(holder, access, now);
   const refreshToken = client.metadata.grant_types.includes('refresh_token')
     ? refreshTokens.first(grant, now)

@@ -3,6 +3,7 @@ import {
   accessTokenClaims,
   type StatusReference,
   type TokenResponse,
+  type UserAuthentication,
   type VerifiedProof,
 } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
@@ -21,6 +22,8 @@ interface TokenSubject {
   readonly workspace: string | null;
   /** Epoch seconds after which no token may live. */
   readonly until: number;
+  /** How the user signed in; absent or `null`: not known. */
+  readonly authentication?: UserAuthentication | null | undefined;
   /** The DPoP proof whose key the token is bound to; `null`: a bearer token. */
   readonly proof: VerifiedProof | null;
 }
@@ -52,7 +55,8 @@ export function createIssueAccessToken(
       .filter(({ accessTokens }) => accessTokens === 'opaque')
       .map(({ resource }) => resource),
   );
-  return async ({ subject, clientId, grantId, workspace, until, proof }, { resource, scopes }, now) => {
+  return async (holder, { resource, scopes }, now) => {
+    const { subject, clientId, grantId, workspace, until, proof, authentication = null } = holder;
     const lifetime = Math.min(lifetimes.accessToken, until - now);
     const isOpaque = opaqueResources.has(resource);
     // A resource server that introspects each token needs no status list.
@@ -73,6 +77,7 @@ export function createIssueAccessToken(
       tokenId: assigned?.tokenId ?? newIdentifier('token'),
       status: assigned?.status ?? null,
       keyThumbprint: proof?.thumbprint ?? null,
+      authentication,
       ...(wanted.length > 0 && { user: await readUserClaims(store, subject, wanted) }),
     });
     // Point of no return: the proof is used, the last thing that can fail before the caller consumes its code or token.

@@ -44,6 +44,7 @@ export function createRefreshGrant({
       workspace: grant.workspace,
       until: grant.expiresAt,
       proof: isBound ? proof : null,
+      authentication: grant.authentication,
     };
     if (!isBound) await proof?.consume();
     const response = await issueAccessToken(holder, access, now);

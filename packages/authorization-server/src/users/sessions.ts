@@ -6,6 +6,9 @@ import { hashSecret, newSecret } from '../secrets.ts';
 import type { AccountRecord } from '../store/index.ts';
 import { parseBrowserName } from './browser-name.ts';
 
+/** The methods of a sign-in by password alone. */
+export const PASSWORD_ALONE: readonly string[] = ['pwd'];
+
 /** The proof that the request comes from a browser with a session. */
 export interface User {
   readonly account: AccountRecord;
@@ -13,12 +16,15 @@ export interface User {
   readonly sessionHash: string;
   /** Time of login. Epoch seconds. */
   readonly signedInAt: number;
+  /** How the user signed in; `null`: not known. */
+  readonly methods: readonly string[] | null;
 }
 
 export interface Sessions {
   find(request: HttpRequest): Promise<User | null>;
   /**
    * Starts a session and ends the one in the request.
+   * @param methods of the sign-in, by their names in RFC 8176
    * @param seconds lifetime. Default: `lifetimes.session`
    * @returns the `Set-Cookie` value
    */
@@ -26,6 +32,7 @@ export interface Sessions {
     request: HttpRequest,
     connection: ConnectionInfo,
     accountId: string,
+    methods: readonly string[] | null,
     seconds?: number,
   ): Promise<string>;
   /** Ends the session in the request. @returns the `Set-Cookie` value that clears the cookie */
@@ -45,9 +52,14 @@ export function createSessions({ store, clock, options: { issuer, lifetimes } }:
       const found = await store.findSession(hashSecret(carried), clock());
       if (found === null) return null;
       const { account, session } = found;
-      return { account, sessionHash: session.hash, signedInAt: session.createdAt };
+      return {
+        account,
+        sessionHash: session.hash,
+        signedInAt: session.createdAt,
+        methods: session.methods ?? null,
+      };
     },
-    async start(request, connection, accountId, seconds = lifetimes.session) {
+    async start(request, connection, accountId, methods, seconds = lifetimes.session) {
       // Session fixation: a value that was in the browser before the login never becomes a session.
       const value = newSecret();
       const createdAt = clock();
@@ -58,6 +70,7 @@ export function createSessions({ store, clock, options: { issuer, lifetimes } }:
         expiresAt: createdAt + seconds,
         address: connection.address ?? null,
         browser: parseBrowserName(request.headers.get('user-agent')),
+        ...(methods !== null && { methods }),
       });
       await endCarried(request);
       return cookie.write(value, seconds);

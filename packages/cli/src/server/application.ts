@@ -1,7 +1,7 @@
 /** The protected application: the MCP server that `portcullis up` puts its guard in front of. */
 import type { ResourceDefinition } from '@portcullis/authorization-server';
 import type { ScopeHierarchy, Scopes } from '@portcullis/protocol';
-import type { McpOperation, Principal } from '@portcullis/resource-server';
+import type { AuthenticationRequirement, McpOperation, Principal } from '@portcullis/resource-server';
 import type { UpstreamTokenSource } from '@portcullis/resource-server/upstream';
 import { SettingsError } from '../errors.ts';
 import { loadExport } from '../settings/modules.ts';
@@ -27,6 +27,8 @@ export interface ProtectedApplication {
   readonly hierarchy?: ScopeHierarchy;
   /** The scopes required by an operation; none by default, so any valid token suffices. */
   scopesFor?(operation: McpOperation): Scopes;
+  /** How recently and how the user must have signed in for an operation; `null`: no matter. @see RFC 9470 */
+  authenticationFor?(operation: McpOperation): AuthenticationRequirement | null;
   /** Starts the application. Called once. */
   create(context: ApplicationContext): Promise<RunningApplication>;
 }

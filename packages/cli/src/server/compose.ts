@@ -216,13 +216,16 @@ async function create(
 
 /** Creates a guard with direct access to keys and revocations, so that a revoked token is rejected at the next request. */
 function createGuardOf(application: ProtectedApplication, parts: Parts, server: AuthorizationServer): Guard {
-  const { name, scopes, defaultScopes, hierarchy, scopesFor } = application;
+  const { name, scopes, defaultScopes, hierarchy, scopesFor, authenticationFor } = application;
   return createGuard({
     resource: resourceOf(application, parts.issuer),
     name,
     defaultScopes: defaultScopes ?? Object.keys(scopes),
     ...(hierarchy && { hierarchy }),
     ...(scopesFor && { scopesFor: (operation) => scopesFor.call(application, operation) }),
+    ...(authenticationFor && {
+      authenticationFor: (operation) => authenticationFor.call(application, operation),
+    }),
     ...guardOptions(parts, server),
   });
 }

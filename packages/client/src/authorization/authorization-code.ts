@@ -1,5 +1,5 @@
 /** The authorization code grant: request, browser, redirect, code and tokens, at once or in two steps (begin and complete). */
-import type { Scopes } from '@portcullis/protocol';
+import type { AuthenticationRequirement, Scopes } from '@portcullis/protocol';
 import type { DiscoveryResult } from '../discovery/discovery-result.ts';
 import { ClientError } from '../errors.ts';
 import type { ClientSettings } from '../settings.ts';
@@ -36,6 +36,8 @@ interface SignInInput {
   readonly plan: ScopePlan;
   readonly dpopKey: PrivateEcJwk | null;
   readonly prompt: string | null;
+  /** How the user must sign in. */
+  readonly authentication?: AuthenticationRequirement | undefined;
 }
 
 export interface AuthorizationCodeGrant {
@@ -97,7 +99,7 @@ export function createCodeGrant(
   };
 
   async function start(
-    { discovery, plan: { scopes }, dpopKey, prompt }: SignInInput,
+    { discovery, plan: { scopes }, dpopKey, prompt, authentication }: SignInInput,
     redirectUri: string,
     binding: string | null,
   ): Promise<{ url: string; state: string }> {
@@ -111,6 +113,7 @@ export function createCodeGrant(
       dpopKey,
       binding,
       prompt,
+      authentication,
       now: clock(),
       random,
     });

@@ -1,5 +1,6 @@
 /** The authorization request with PKCE and state: everything checked before a browser opens, and the record for its response. */
 import {
+  type AuthenticationRequirement,
   authorizationRequestUrl,
   base64url,
   CODE_CHALLENGE_METHOD,
@@ -35,6 +36,8 @@ export interface AuthorizationRequestInput {
   readonly binding?: string | null;
   /** Value of the `prompt` parameter, such as `select_account`. */
   readonly prompt?: string | null;
+  /** How the user must sign in. @see RFC 9470 §4 */
+  readonly authentication?: AuthenticationRequirement | undefined;
   /** Epoch milliseconds. */
   readonly now?: number;
   /** Cryptographically secure random bytes. */
@@ -88,6 +91,7 @@ export async function authorizationRequest(input: AuthorizationRequestInput): Pr
     resource,
     scopes,
     ...promptFor(input),
+    ...(input.authentication && { authentication: input.authentication }),
   });
   const pending: PendingAuthorization = {
     state,

@@ -1,5 +1,11 @@
 /** The server's challenge: the request that provokes it, and what its `WWW-Authenticate` header says about access tokens. */
-import { type Challenge, parseChallenges, readLenientScopes, type Scopes } from '@portcullis/protocol';
+import {
+  type AuthenticationRequirement,
+  type Challenge,
+  parseChallenges,
+  readLenientScopes,
+  type Scopes,
+} from '@portcullis/protocol';
 import { getRequest, type OAuthRequest, type OAuthResponse } from '../transport.ts';
 
 /** A parsed challenge. Absent parts are `null`. */
@@ -12,6 +18,8 @@ export interface ServerChallenge {
   readonly error: string | null;
   /** The server accepts DPoP-bound tokens. */
   readonly dpop: boolean;
+  /** The authentication of the user that the operation demands; absent: none. @see RFC 9470 §3 */
+  readonly authentication?: AuthenticationRequirement;
   /** The server accepts bearer tokens too. */
   readonly bearer?: boolean;
 }
@@ -55,8 +63,21 @@ export function readServerChallenge(headers: Headers): ServerChallenge {
     resourceMetadata: firstParameter(challenges, 'resource_metadata'),
     scopes: scopes.length === 0 ? null : scopes,
     error: firstParameter(challenges, 'error'),
+    ...readAuthentication(challenges),
     dpop: challenges.some(({ scheme }) => scheme.toLowerCase() === 'dpop'),
     bearer: challenges.some(({ scheme }) => scheme.toLowerCase() === 'bearer'),
+  };
+}
+
+function readAuthentication(challenges: readonly Challenge[]): Pick<ServerChallenge, 'authentication'> {
+  if (firstParameter(challenges, 'error') !== 'insufficient_user_authentication') return {};
+  const maxAge = firstParameter(challenges, 'max_age') ?? '';
+  const acrValues = readLenientScopes(firstParameter(challenges, 'acr_values') ?? '');
+  return {
+    authentication: {
+      ...(/^\d{1,10}$/.test(maxAge) && { maxAge: Number(maxAge) }),
+      ...(acrValues.length > 0 && { acrValues }),
+    },
   };
 }
 

@@ -46,13 +46,19 @@ export function createAuthorizedFetch(
     return latest;
   }
 
-  /** Refreshes once if possible, else signs in once, then returns the response; steps up as often as the limits allow. */
+  /** Refreshes once if possible, else signs in once, and once more for an operation that demands it, then returns the response; steps up as often as the limits allow. */
   async function sendUntilAccepted(request: RepeatableRequest, first: Tokens | null): Promise<Response> {
     let tokens = first;
     const renewals = new Set<RenewedTokens['by']>();
     let stepUps = 0;
+    let hasAuthenticated = false;
     for (;;) {
       const response = await send(request, tokens);
+      if (response.status === 401 && !hasAuthenticated && demandsAuthentication(response)) {
+        hasAuthenticated = true;
+        tokens = (await renew(response, tokens, false)).tokens;
+        continue;
+      }
       if (response.status === 401 && !renewals.has('obtained')) {
         const { by, tokens: renewed } = await renew(response, tokens, !renewals.has('refreshed'));
         // Adopted tokens that are rejected too must not start an endless loop.
@@ -84,6 +90,11 @@ export function createAuthorizedFetch(
     const challenge = readServerChallenge(response.headers);
     return challenge.error === 'insufficient_scope' ? tokenManager.stepUp(tokens, challenge) : null;
   }
+}
+
+/** @see RFC 9470 §3 */
+function demandsAuthentication({ headers }: Response): boolean {
+  return readServerChallenge(headers).authentication !== undefined;
 }
 
 /** Whether a request can be sent again as it is. */

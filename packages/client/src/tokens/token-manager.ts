@@ -132,12 +132,15 @@ export function createTokenManager(settings: ClientSettings, services: TokenMana
     if (latest !== null && latest.tokens.accessToken !== rejected?.accessToken) {
       return { tokens: latest.tokens, by: 'adopted' };
     }
-    if (mayRefresh && latest !== null && latest.tokens.refreshToken !== null && !isMachineGrant(grant)) {
+    // A refresh does not sign the user in again.
+    const canRefresh = mayRefresh && challenge.authentication === undefined;
+    if (canRefresh && latest !== null && latest.tokens.refreshToken !== null && !isMachineGrant(grant)) {
       const tokens = await refresh(latest);
       if (tokens !== null && tokens.accessToken !== rejected?.accessToken) return { tokens, by: 'refreshed' };
     }
     const reason = reasonAfter(rejected);
-    const tokens = await obtainSome({ reason, challenge, plan: planFirst, prompt: null, rejected });
+    const plan = challenge.authentication === undefined || rejected === null ? planFirst : planSame(rejected);
+    const tokens = await obtainSome({ reason, challenge, plan, prompt: null, rejected });
     return { tokens, by: 'obtained' };
   }
 
@@ -205,6 +208,12 @@ export function createTokenManager(settings: ClientSettings, services: TokenMana
     }
     return tokens;
   }
+}
+
+/** The scopes of the session: only the sign-in was not sufficient. */
+function planSame({ requestedScopes, scopes }: Tokens): () => ScopePlan {
+  const all = [...new Set([...scopes, ...requestedScopes])];
+  return () => ({ scopes: all, reasons: ['the same as before'] });
 }
 
 /** A program waits neither for a user's sign-in nor for another program. */

@@ -1,4 +1,5 @@
 /** Obtains new tokens: discovers the authorization server, plans the scopes, and uses the grant of the settings. */
+import type { AuthenticationRequirement } from '@portcullis/protocol';
 import type { AuthorizationCodeGrant } from '../authorization/authorization-code.ts';
 import { requestDeviceTokens, requireDeviceEndpoint } from '../authorization/device-authorization.ts';
 import { requestMachineTokens } from '../authorization/machine-grants.ts';
@@ -23,6 +24,8 @@ interface PreparedRequest {
   readonly plan: ScopePlan;
   /** The key to bind the token to; `null`: a bearer token. */
   readonly dpopKey: PrivateEcJwk | null;
+  /** How the user must sign in. */
+  readonly authentication?: AuthenticationRequirement | undefined;
 }
 
 export interface TokenSource {
@@ -71,7 +74,8 @@ export function createTokenSource(
       if (grant.kind === 'device') requireDeviceEndpoint(discovery);
       const plan = await planner(discovery);
       if (plan === null) return null;
-      return { discovery, plan, dpopKey: usesDpop(discovery) ? await createDpopKey() : null };
+      const dpopKey = usesDpop(discovery) ? await createDpopKey() : null;
+      return { discovery, plan, dpopKey, authentication: challenge.authentication };
     },
 
     preferBearer() {

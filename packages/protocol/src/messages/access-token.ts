@@ -1,4 +1,5 @@
 /** JWT access tokens (RFC 9068): builds the claims, and checks issuer, audience and times of received ones. */
+import { acrOf, type UserAuthentication } from '../authentication.ts';
 import { OAuthError } from '../errors.ts';
 import { formatScopes, readLenientScopes, type Scopes } from '../scopes.ts';
 import type { StatusReference } from './status-list.ts';
@@ -37,6 +38,12 @@ export interface AccessTokenClaims {
   readonly groups?: readonly string[];
   /** The status list entry of the token, if it has one. */
   readonly status?: { readonly status_list: StatusReference };
+  /** When the user signed in. @see RFC 9470 §6 */
+  readonly auth_time?: number;
+  /** The authentication context class of the sign-in. */
+  readonly acr?: string;
+  /** The methods of the sign-in. @see RFC 8176 */
+  readonly amr?: readonly string[];
   /** The DPoP key that the token is bound to, by its thumbprint. @see RFC 9449 §6.1 */
   readonly cnf?: { readonly jkt: string };
 }
@@ -56,6 +63,8 @@ export interface AccessTokenInput {
   readonly user?: Pick<AccessTokenClaims, 'email' | 'name' | 'groups'>;
   /** The status list entry; none by default. */
   readonly status?: StatusReference | null;
+  /** How the user signed in; not known by default. */
+  readonly authentication?: UserAuthentication | null;
   /** The thumbprint of the DPoP key that the token is bound to; none by default. */
   readonly keyThumbprint?: string | null;
   readonly issuedAt: number;
@@ -77,6 +86,11 @@ export function accessTokenClaims(facts: AccessTokenInput): AccessTokenClaims {
     ...(typeof facts.workspace === 'string' && { workspace: facts.workspace }),
     ...facts.user,
     ...(facts.status != null && { status: { status_list: facts.status } }),
+    ...(facts.authentication != null && {
+      auth_time: facts.authentication.time,
+      acr: acrOf(facts.authentication),
+      amr: facts.authentication.methods,
+    }),
     ...(facts.keyThumbprint != null && { cnf: { jkt: facts.keyThumbprint } }),
   };
 }

@@ -1,4 +1,5 @@
 /** The authorization request (RFC 6749 §4.1.1): checked by the authorization server, built by the client. */
+import type { AuthenticationRequirement } from '../authentication.ts';
 import { OAuthError } from '../errors.ts';
 import type { Parameters } from '../parsing/parameters.ts';
 import { isSecureUrl, readWebUrl } from '../parsing/web-url.ts';
@@ -14,6 +15,10 @@ export interface AuthorizationRequest {
   /** Every `resource`, as sent. */
   readonly resources: readonly string[];
   readonly prompt: ReadonlySet<Prompt>;
+  /** Authentication context classes, any of which suffices; none: any sign-in does. @see OpenID Connect Core 1.0 §3.1.2.1 */
+  readonly acrValues: readonly string[];
+  /** Seconds since the sign-in, at most; `null`: any. */
+  readonly maxAge: number | null;
   /** The thumbprint of the DPoP key that the code is bound to; `null`: any. @see RFC 9449 §10 */
   readonly keyThumbprint: string | null;
 }
@@ -47,6 +52,8 @@ export function checkAuthorizationRequest(parameters: Parameters): Authorization
     state,
     resources: parameters.all('resource'),
     prompt: checkPrompt(parameters),
+    acrValues: (parameters.one('acr_values') ?? '').split(' ').filter((value) => value !== ''),
+    maxAge: checkMaxAge(parameters),
     keyThumbprint: checkThumbprint(parameters),
   };
 }
@@ -92,6 +99,14 @@ function checkChallenge(parameters: Parameters): string {
   return challenge;
 }
 
+/** @see OpenID Connect Core 1.0 §3.1.2.1 */
+function checkMaxAge(parameters: Parameters): number | null {
+  const text = parameters.one('max_age');
+  if (text === undefined) return null;
+  if (/^\d{1,10}$/.test(text)) return Number(text);
+  throw new OAuthError('invalid_request', 'The max_age must be a number of seconds.');
+}
+
 /** A SHA-256 thumbprint has the form of a code challenge. @see RFC 9449 §10, RFC 7638 §3 */
 function checkThumbprint(parameters: Parameters): string | null {
   const thumbprint = parameters.one('dpop_jkt');
@@ -124,6 +139,8 @@ export interface AuthorizationRequestParameters {
   readonly prompt?: string;
   /** The thumbprint of the DPoP key that the code is to be bound to. @see RFC 9449 §10 */
   readonly keyThumbprint?: string;
+  /** What a challenge demanded. @see RFC 9470 §4 */
+  readonly authentication?: AuthenticationRequirement;
 }
 
 /**
@@ -146,6 +163,9 @@ export function authorizationRequestUrl(endpoint: string, request: Authorization
   if (request.scopes.length > 0) query.set('scope', request.scopes.join(' '));
   if (request.resource !== null) query.set('resource', request.resource);
   if (request.prompt !== undefined) query.set('prompt', request.prompt);
+  const { acrValues = [], maxAge } = request.authentication ?? {};
+  if (acrValues.length > 0) query.set('acr_values', acrValues.join(' '));
+  if (maxAge !== undefined) query.set('max_age', String(maxAge));
   if (request.keyThumbprint !== undefined) query.set('dpop_jkt', request.keyThumbprint);
   return url.href;
 }

@@ -180,6 +180,9 @@ export interface BearerChallenge {
   readonly error_uri?: string | undefined;
   readonly resource_metadata?: string | undefined;
   readonly scope?: string | undefined;
+  /** @see RFC 9470 §3 */
+  readonly acr_values?: string | undefined;
+  readonly max_age?: string | undefined;
 }
 
 /**
@@ -190,14 +193,25 @@ export interface BearerChallenge {
  */
 export function formatBearerChallenge(challenge: BearerChallenge): string {
   const { realm, error, error_description: description, error_uri, resource_metadata, scope } = challenge;
-  for (const value of [error, error_uri, resource_metadata, scope]) {
+  const { acr_values, max_age } = challenge;
+  for (const value of [error, error_uri, resource_metadata, scope, acr_values]) {
     if (value !== undefined && /["\\]/.test(value)) {
       throw new TypeError('A value of a Bearer challenge must not contain quotes or backslashes.');
     }
   }
   const error_description =
     description === undefined ? undefined : sanitizeErrorText(description).replaceAll('=', ' ');
-  return formatChallenge('Bearer', { realm, error, error_description, error_uri, resource_metadata, scope });
+  const parameters = {
+    realm,
+    error,
+    error_description,
+    error_uri,
+    resource_metadata,
+    scope,
+    acr_values,
+    max_age,
+  };
+  return formatChallenge('Bearer', parameters);
 }
 
 function token(text: string): string {

@@ -9,7 +9,8 @@ import type { ChargeBody } from './body-budget.ts';
 import { checkClientCertificate } from './client-certificate.ts';
 import { corsHeaders, type ErrorResponses, isPresent } from './error-responses.ts';
 import type { PublicResponses } from './public-responses.ts';
-import { requiredScopes, staticScopes } from './required-scopes.ts';
+import { findRequirements, readsBody, staticScopes } from './required-scopes.ts';
+import { checkUserAuthentication } from './user-authentication.ts';
 import {
   type Authorized,
   checkNotRevoked,
@@ -96,11 +97,13 @@ async function authorizeAsync(
   try {
     const verifiedToken = await found;
     if (!isProven) await checkStillValid(services, resource, verifiedToken, requestInfo);
-    const needed = await requiredScopes(resource, requestInfo, {
+    const { scopes, authentication } = await findRequirements(resource, requestInfo, {
       limit: settings.bodyLimit,
       charge: (bytes) => chargeBody?.(verifiedToken.principal, bytes, settings.clock()),
     });
-    checkScopes(settings, verifiedToken, needed);
+    checkScopes(settings, verifiedToken, scopes);
+    const { clock, clockTolerance } = settings;
+    checkUserAuthentication(verifiedToken.claims, authentication, clock(), clockTolerance);
     const headers = corsHeaders(settings.origins, requestInfo);
     const isNonceDue = typeof verifiedToken.binding?.key === 'string' && proofOfPossession !== null;
     return {
@@ -151,12 +154,13 @@ function findEarlierToken(resource: ProtectedResource, { principal }: RequestInf
 
 /** Whether revocation, proof of possession or the body has to be awaited. */
 function needsAsyncCheck(
-  { verifier, scopesFor }: ProtectedResource,
+  resource: ProtectedResource,
   { binding, claims }: VerifiedToken,
   requestInfo: RequestInfo,
 ): boolean {
+  const { verifier } = resource;
   const isAsked = verifier.isLive !== undefined && verifier.isLiveNow?.(claims) !== true;
-  return isAsked || binding !== null || (scopesFor !== null && requestInfo.body !== undefined);
+  return isAsked || binding !== null || (readsBody(resource) && requestInfo.body !== undefined);
 }
 
 /** A request MUST NOT present its token in more than one way. @see RFC 6750 §2 */

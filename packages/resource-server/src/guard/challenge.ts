@@ -81,6 +81,7 @@ const CHALLENGED_ERRORS: ReadonlySet<string> = new Set([
   'invalid_request',
   'invalid_token',
   'insufficient_scope',
+  'insufficient_user_authentication',
   'invalid_dpop_proof',
   'use_dpop_nonce',
 ]);
@@ -95,12 +96,21 @@ function errorChallenge(
     error: error.code,
     error_description: error.description.replaceAll('=', ' '),
     ...metadataParameters(requestInfo, scopes),
+    ...authenticationParameters(error),
   };
   return scheme === 'Bearer' ? formatBearerChallenge(challenge) : dpopChallenge(requestInfo, challenge);
 }
 
 function dpopChallenge({ proofAlgorithms }: ChallengeSettings, challenge: BearerChallenge): string {
   return formatChallenge('DPoP', { ...challenge, algs: proofAlgorithms ?? undefined });
+}
+
+/** @see RFC 9470 §3 */
+function authenticationParameters({ authentication }: OAuthError): BearerChallenge {
+  return {
+    acr_values: authentication?.acrValues?.join(' '),
+    max_age: authentication?.maxAge === undefined ? undefined : String(authentication.maxAge),
+  };
 }
 
 function metadataParameters(requestInfo: ChallengeSettings, scopes: Scopes): BearerChallenge {

@@ -1,10 +1,15 @@
 /**
- * Determines the scopes that a request requires: those of the resource, of the route, and of every operation in its
- * body.
+ * Determines what a request requires: the scopes of the resource, of the route, and of every operation in its body, and the
+ * authentication that operations demand.
  */
-import { isScope, type Scopes, unionScopes } from '@portcullis/protocol/protected-resource';
+import {
+  type AuthenticationRequirement,
+  isScope,
+  type Scopes,
+  unionScopes,
+} from '@portcullis/protocol/protected-resource';
 import type { ProtectedResource } from '../settings.ts';
-import { readOperations } from './operations.ts';
+import { type McpOperation, readOperations } from './operations.ts';
 import { parseBody, type ReadBody } from './request-body.ts';
 
 /** The scopes that are required whatever the body contains. */
@@ -19,29 +24,46 @@ interface BodyLimits {
   charge(bytes: number): void;
 }
 
+/** What the operations of a request require. */
+export interface Requirements {
+  /** All scopes, so that one step-up suffices. */
+  readonly scopes: Scopes;
+  readonly authentication: readonly AuthenticationRequirement[];
+}
+
+/** Whether a request can be authorized without its body. */
+export function readsBody(resource: Pick<ProtectedResource, 'scopesFor' | 'authenticationFor'>): boolean {
+  return resource.scopesFor !== null || resource.authenticationFor !== null;
+}
+
 /**
- * Returns all scopes that a request requires, so that one step-up suffices.
+ * Returns all that a request requires.
  * @throws OAuthError `invalid_request` if the body is not JSON or too long, 429 if the user sends too much
  */
-export async function requiredScopes(
+export async function findRequirements(
   resource: ProtectedResource,
   request: { readonly scopes?: Scopes | undefined; readonly body?: ReadBody | undefined },
   { limit, charge }: BodyLimits,
-): Promise<Scopes> {
+): Promise<Requirements> {
   const known = staticScopes(resource, request.scopes);
-  if (resource.scopesFor === null || request.body === undefined) return known;
+  if (!readsBody(resource) || request.body === undefined) return { scopes: known, authentication: [] };
   const body = await request.body(limit);
   if (typeof body === 'string' || body instanceof Uint8Array) charge(body.length);
-  return scopesOfBody(resource.scopesFor, body, known);
+  const operations = readOperations(parseBody(body));
+  const { scopesFor, authenticationFor } = resource;
+  return {
+    scopes: scopesFor === null ? known : scopesOf(scopesFor, operations, known),
+    authentication: operations.flatMap((operation) => authenticationFor?.(operation) ?? []),
+  };
 }
 
-function scopesOfBody(
+function scopesOf(
   scopesFor: NonNullable<ProtectedResource['scopesFor']>,
-  body: unknown,
+  operations: readonly McpOperation[],
   known: Scopes,
 ): Scopes {
   const needed = new Set(known);
-  for (const operation of readOperations(parseBody(body))) {
+  for (const operation of operations) {
     for (const scope of scopesFor(operation)) needed.add(scope);
   }
   const wrong = [...needed].find((scope) => !isScope(scope));

@@ -8,7 +8,7 @@ import type {
   RefreshTokenRecord,
 } from '@portcullis/authorization-server/store';
 import type { Database, Steps } from '../database.ts';
-import { readList } from '../json.ts';
+import { jsonOrNull, readJson, readList } from '../json.ts';
 import { type Query, sql } from '../sql.ts';
 
 interface CodeRow {
@@ -19,6 +19,8 @@ interface CodeRow {
   readonly redirect_uri: string | null;
   readonly code_challenge: string;
   readonly key_thumbprint: string | null;
+  /** JSON. */
+  readonly authentication: string | null;
   readonly scopes: string;
   readonly resources: string;
   readonly workspace: string | null;
@@ -34,7 +36,7 @@ export function createAuthorizationCodeStore(database: Database): AuthorizationC
   return {
     async findCode(hash) {
       return readCode(
-        await database.read<CodeRow>(sql`SELECT hash, grant_id, client_id, account_id, redirect_uri, code_challenge, key_thumbprint, scopes, resources, workspace, consent_digest,
+        await database.read<CodeRow>(sql`SELECT hash, grant_id, client_id, account_id, redirect_uri, code_challenge, key_thumbprint, authentication, scopes, resources, workspace, consent_digest,
               issued_at, expires_at, consumed_at
             FROM authorization_codes WHERE hash = ${hash}`),
       );
@@ -57,10 +59,10 @@ export function createAuthorizationCodeStore(database: Database): AuthorizationC
 
 export function insertCode(code: AuthorizationCodeRecord): Query {
   return sql`INSERT INTO authorization_codes (hash, grant_id, client_id, account_id, redirect_uri, code_challenge, scopes, resources,
-        workspace, consent_digest, issued_at, expires_at, key_thumbprint)
+        workspace, consent_digest, issued_at, expires_at, key_thumbprint, authentication)
       VALUES (${code.hash}, ${code.grantId}, ${code.clientId}, ${code.accountId}, ${code.redirectUri}, ${code.codeChallenge},
         ${JSON.stringify(code.scopes)}, ${JSON.stringify(code.resources)}, ${code.workspace}, ${code.consentDigest},
-        ${code.issuedAt}, ${code.expiresAt}, ${code.keyThumbprint ?? null})`;
+        ${code.issuedAt}, ${code.expiresAt}, ${code.keyThumbprint ?? null}, ${jsonOrNull(code.authentication)})`;
 }
 
 function* redeem(
@@ -76,11 +78,11 @@ function* redeem(
   // `OR ROLLBACK`: an error ends the transaction, so SQLite need not copy pages to undo the statement alone.
   const granted =
     yield sql`INSERT OR ROLLBACK INTO grants (id, client_id, account_id, scopes, resources, workspace, consent_digest, created_at, expires_at,
-      last_used_at, last_used_from, refresh_token_hash, refresh_token_generation, refresh_token_seed, refresh_token_issued_at, refresh_token_expires_at, refresh_token_rotations, key_thumbprint)
+      last_used_at, last_used_from, refresh_token_hash, refresh_token_generation, refresh_token_seed, refresh_token_issued_at, refresh_token_expires_at, refresh_token_rotations, key_thumbprint, authentication)
     SELECT ${grant.id}, ${grant.clientId}, ${grant.accountId}, ${JSON.stringify(grant.scopes)},
       ${JSON.stringify(grant.resources)}, ${grant.workspace}, ${grant.consentDigest}, ${grant.createdAt}, ${grant.expiresAt},
       ${grant.lastUsedAt}, ${grant.lastUsedFrom}, ${token?.hash ?? null}, ${token?.generation ?? null}, ${token?.seed ?? null},
-      ${token?.issuedAt ?? null}, ${token?.expiresAt ?? null}, ${token?.rotations ?? null}, ${grant.keyThumbprint ?? null}
+      ${token?.issuedAt ?? null}, ${token?.expiresAt ?? null}, ${token?.rotations ?? null}, ${grant.keyThumbprint ?? null}, ${jsonOrNull(grant.authentication)}
     FROM accounts WHERE id = ${grant.accountId} AND disabled_at IS NULL RETURNING 1 AS one`;
   return granted.length > 0 ? 'redeemed' : 'account_unavailable';
 }
@@ -102,12 +104,12 @@ function redeemInOneStatement(
       RETURNING hash
     ), granted AS (
       INSERT INTO grants (id, client_id, account_id, scopes, resources, workspace, consent_digest, created_at, expires_at,
-        last_used_at, last_used_from, refresh_token_hash, refresh_token_generation, refresh_token_seed, refresh_token_issued_at, refresh_token_expires_at, refresh_token_rotations, key_thumbprint)
+        last_used_at, last_used_from, refresh_token_hash, refresh_token_generation, refresh_token_seed, refresh_token_issued_at, refresh_token_expires_at, refresh_token_rotations, key_thumbprint, authentication)
       SELECT ${grant.id}, ${grant.clientId}, owner.id, ${JSON.stringify(grant.scopes)},
         ${JSON.stringify(grant.resources)}, ${grant.workspace}::text, ${grant.consentDigest}, ${grant.createdAt}::bigint, ${grant.expiresAt}::bigint,
         ${grant.lastUsedAt}::bigint, ${grant.lastUsedFrom}::text, ${token?.hash ?? null}::text, ${token?.generation ?? null}::bigint,
         ${token?.seed ?? null}::text, ${token?.issuedAt ?? null}::bigint, ${token?.expiresAt ?? null}::bigint,
-        ${token?.rotations ?? null}::text, ${grant.keyThumbprint ?? null}::text
+        ${token?.rotations ?? null}::text, ${grant.keyThumbprint ?? null}::text, ${jsonOrNull(grant.authentication)}::text
       FROM consumed, owner RETURNING id
     ) SELECT CASE WHEN EXISTS (SELECT 1 FROM granted) THEN 'redeemed' ELSE 'account_unavailable' END AS outcome FROM consumed`;
 }
@@ -126,6 +128,7 @@ function readCode([row]: readonly CodeRow[]): FoundAuthorizationCode | null {
     accountId: row.account_id,
     redirectUri: row.redirect_uri,
     codeChallenge: row.code_challenge,
+    ...(row.authentication !== null && { authentication: readJson(row.authentication) }),
     ...(row.key_thumbprint !== null && { keyThumbprint: row.key_thumbprint }),
     scopes: readList(row.scopes),
     resources: readList(row.resources),

@@ -7,7 +7,7 @@ import type {
   RememberedConsent,
 } from '@portcullis/authorization-server/store';
 import type { Database, Steps } from '../database.ts';
-import { readList } from '../json.ts';
+import { readJson, readList } from '../json.ts';
 import { sql } from '../sql.ts';
 import { createAuthorizationCodeStore } from './authorization-codes.ts';
 
@@ -24,6 +24,8 @@ interface GrantRow {
   readonly last_used_at: number;
   readonly last_used_from: string | null;
   readonly key_thumbprint: string | null;
+  /** JSON. */
+  readonly authentication: string | null;
   readonly managed_by: string | null;
 }
 
@@ -49,7 +51,7 @@ export function createGrantStore(database: Database): GrantStore {
       return readFound(
         await database.read<FoundRow>(
           sql`SELECT g.id AS grant_id, g.client_id, g.account_id, g.scopes, g.resources, g.workspace, g.consent_digest, g.created_at,
-              g.expires_at AS ends_at, g.last_used_at, g.last_used_from, g.key_thumbprint, g.managed_by, g.revoked_at, g.refresh_token_hash, g.refresh_token_generation,
+              g.expires_at AS ends_at, g.last_used_at, g.last_used_from, g.key_thumbprint, g.authentication, g.managed_by, g.revoked_at, g.refresh_token_hash, g.refresh_token_generation,
               g.refresh_token_seed, g.refresh_token_issued_at, g.refresh_token_expires_at, g.refresh_token_rotations, a.id IS NOT NULL AS has_account
             FROM grants g LEFT JOIN accounts a ON a.id = g.account_id AND a.disabled_at IS NULL
             WHERE g.id = ${id}`,
@@ -114,7 +116,7 @@ function createGrantLists(database: Database): GrantLists {
     async listGrants(accountId, now, after, limit) {
       const rows = await database.read<GrantRow>(
         sql`SELECT id AS grant_id, client_id, account_id, scopes, resources, workspace, consent_digest, created_at, expires_at AS ends_at,
-            last_used_at, last_used_from, key_thumbprint, managed_by
+            last_used_at, last_used_from, key_thumbprint, authentication, managed_by
           FROM grants WHERE account_id = ${accountId} AND revoked_at IS NULL AND expires_at > ${now}
             AND (client_id, created_at, id) > (${after?.clientId ?? ''}, ${after?.createdAt ?? 0}, ${after?.id ?? ''})
           ORDER BY client_id, created_at, id LIMIT ${limit}`,
@@ -124,7 +126,7 @@ function createGrantLists(database: Database): GrantLists {
     async listClientGrants(accountId, clientId, now) {
       const rows = await database.read<GrantRow>(
         sql`SELECT id AS grant_id, client_id, account_id, scopes, resources, workspace, consent_digest, created_at, expires_at AS ends_at,
-            last_used_at, last_used_from, key_thumbprint, managed_by
+            last_used_at, last_used_from, key_thumbprint, authentication, managed_by
           FROM grants WHERE account_id = ${accountId} AND client_id = ${clientId} AND revoked_at IS NULL AND expires_at > ${now}
           ORDER BY last_used_at DESC, id`,
       );
@@ -185,6 +187,7 @@ function readGrant(row: GrantRow): GrantRecord {
     expiresAt: row.ends_at,
     lastUsedAt: row.last_used_at,
     lastUsedFrom: row.last_used_from,
+    ...(row.authentication !== null && { authentication: readJson(row.authentication) }),
     ...(row.key_thumbprint !== null && { keyThumbprint: row.key_thumbprint }),
     ...(row.managed_by !== null && { managedBy: row.managed_by }),
   };

@@ -5,7 +5,7 @@ import type {
   TransactionStore,
 } from '@portcullis/authorization-server/store';
 import type { Database, Steps } from '../database.ts';
-import { readJson } from '../json.ts';
+import { jsonOrNull, readJson } from '../json.ts';
 import { type Query, sql } from '../sql.ts';
 import { insertCode } from './authorization-codes.ts';
 
@@ -18,6 +18,7 @@ interface TransactionRow {
   readonly state: string;
   readonly code_challenge: string;
   readonly key_thumbprint: string | null;
+  readonly acr_values: string | null;
   readonly scopes: string;
   readonly resources: string;
   readonly account_id: string | null;
@@ -50,7 +51,7 @@ export function createTransactionStore(database: Database): TransactionStore {
     async findTransaction(id, now) {
       return readTransaction(
         await database.read<TransactionRow>(
-          sql`SELECT id, browser_hash, client_id, redirect_uri, redirect_uri_sent, state, code_challenge, key_thumbprint, scopes,
+          sql`SELECT id, browser_hash, client_id, redirect_uri, redirect_uri_sent, state, code_challenge, key_thumbprint, acr_values, scopes,
               resources, account_id, approved_scopes, force_login, identity_provider, linked_grant_id, created_at, expires_at
             FROM authorization_transactions WHERE id = ${id} AND expires_at > ${now}`,
         ),
@@ -86,10 +87,10 @@ function completeInOneStatement(id: string, code: AuthorizationCodeRecord | null
       DELETE FROM authorization_transactions WHERE id = ${id} RETURNING id
     ), issued AS (
       INSERT INTO authorization_codes (hash, grant_id, client_id, account_id, redirect_uri, code_challenge, scopes, resources,
-        workspace, consent_digest, issued_at, expires_at, key_thumbprint)
+        workspace, consent_digest, issued_at, expires_at, key_thumbprint, authentication)
       SELECT ${code.hash}, ${code.grantId}, ${code.clientId}, ${code.accountId}, ${code.redirectUri}, ${code.codeChallenge},
         ${JSON.stringify(code.scopes)}, ${JSON.stringify(code.resources)}, ${code.workspace}::text, ${code.consentDigest},
-        ${code.issuedAt}::bigint, ${code.expiresAt}::bigint, ${code.keyThumbprint ?? null}::text
+        ${code.issuedAt}::bigint, ${code.expiresAt}::bigint, ${code.keyThumbprint ?? null}::text, ${jsonOrNull(code.authentication)}::text
       FROM ended
     ) SELECT id FROM ended`;
 }
@@ -98,12 +99,12 @@ function insertTransaction(transaction: AuthorizationTransactionRecord, network:
   const { id, browserHash, clientId, redirectUri, encryptedState, codeChallenge, accountId, approvedScopes } =
     transaction;
   return sql`INSERT INTO authorization_transactions (id, browser_hash, client_id, redirect_uri, redirect_uri_sent, state, code_challenge,
-      scopes, resources, account_id, approved_scopes, force_login, identity_provider, linked_grant_id, created_at, expires_at, network, key_thumbprint)
+      scopes, resources, account_id, approved_scopes, force_login, identity_provider, linked_grant_id, created_at, expires_at, network, key_thumbprint, acr_values)
     VALUES (${id}, ${browserHash}, ${clientId}, ${redirectUri}, ${Number(transaction.redirectUriSent)}, ${JSON.stringify(encryptedState)},
       ${codeChallenge}, ${JSON.stringify(transaction.scopes)}, ${JSON.stringify(transaction.resources)}, ${accountId},
       ${JSON.stringify(approvedScopes)}, ${Number(transaction.forceLogin)}, ${transaction.identityProvider}, ${transaction.linkedGrantId},
       ${transaction.createdAt}, ${transaction.expiresAt}, ${network},
-      ${transaction.keyThumbprint ?? null})`;
+      ${transaction.keyThumbprint ?? null}, ${transaction.acrValues?.join(' ') ?? null})`;
 }
 
 function readTransaction([row]: readonly TransactionRow[]): AuthorizationTransactionRecord | null {
@@ -116,6 +117,7 @@ function readTransaction([row]: readonly TransactionRow[]): AuthorizationTransac
     redirectUriSent: row.redirect_uri_sent === 1,
     encryptedState: readJson(row.state),
     codeChallenge: row.code_challenge,
+    ...(row.acr_values !== null && row.acr_values !== '' && { acrValues: row.acr_values.split(' ') }),
     ...(row.key_thumbprint !== null && { keyThumbprint: row.key_thumbprint }),
     scopes: readJson(row.scopes),
     resources: readJson(row.resources),

@@ -161,4 +161,14 @@ export const migrations: readonly Migration[] = [
       'CREATE INDEX device_authorizations_by_expiry ON device_authorizations (expires_at)',
     ],
   },
+  {
+    number: 13,
+    name: 'authentication of users',
+    statements: ({ text }) => [
+      `ALTER TABLE sessions ADD COLUMN methods ${text}`,
+      `ALTER TABLE authorization_transactions ADD COLUMN acr_values ${text}`,
+      `ALTER TABLE authorization_codes ADD COLUMN authentication ${text}`,
+      `ALTER TABLE grants ADD COLUMN authentication ${text}`,
+    ],
+  },
 ];

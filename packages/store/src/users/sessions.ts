@@ -1,6 +1,7 @@
 /** Browser sessions. */
 import type { AccountRecord, SessionRecord, UserStore } from '@portcullis/authorization-server/store';
 import type { Database } from '../database.ts';
+import { readList } from '../json.ts';
 import { sql } from '../sql.ts';
 
 interface SessionRow {
@@ -10,6 +11,8 @@ interface SessionRow {
   readonly expires_at: number;
   readonly address: string | null;
   readonly browser: string | null;
+  /** JSON. */
+  readonly methods: string | null;
 }
 
 /** A session with its account, which is enabled. */
@@ -27,15 +30,15 @@ export type SessionOperations = Pick<
 
 export function createSessionOperations(database: Database): SessionOperations {
   return {
-    async saveSession({ hash, accountId, createdAt, expiresAt, address, browser }) {
+    async saveSession({ hash, accountId, createdAt, expiresAt, address, browser, methods }) {
       await database.write(
-        sql`INSERT INTO sessions (hash, account_id, created_at, expires_at, address, browser)
-          VALUES (${hash}, ${accountId}, ${createdAt}, ${expiresAt}, ${address}, ${browser})`,
+        sql`INSERT INTO sessions (hash, account_id, created_at, expires_at, address, browser, methods)
+          VALUES (${hash}, ${accountId}, ${createdAt}, ${expiresAt}, ${address}, ${browser}, ${methods === undefined ? null : JSON.stringify(methods)})`,
       );
     },
     async findSession(hash, now) {
       const [row] = await database.read<OwnerRow>(
-        sql`SELECT s.hash, s.account_id, s.created_at, s.expires_at, s.address, s.browser,
+        sql`SELECT s.hash, s.account_id, s.created_at, s.expires_at, s.address, s.browser, s.methods,
             a.email, a.email_key, a.password_hash, a.created_at AS account_created_at
           FROM sessions s JOIN accounts a ON a.id = s.account_id
           WHERE s.hash = ${hash} AND s.expires_at > ${now} AND a.disabled_at IS NULL`,
@@ -44,7 +47,7 @@ export function createSessionOperations(database: Database): SessionOperations {
     },
     async listSessions(accountId, now) {
       const rows = await database.read<SessionRow>(
-        sql`SELECT hash, account_id, created_at, expires_at, address, browser FROM sessions
+        sql`SELECT hash, account_id, created_at, expires_at, address, browser, methods FROM sessions
           WHERE account_id = ${accountId} AND expires_at > ${now} ORDER BY created_at DESC, hash`,
       );
       return rows.map(readSession);
@@ -80,5 +83,6 @@ function readSession(row: SessionRow): SessionRecord {
     expiresAt: row.expires_at,
     address: row.address,
     browser: row.browser,
+    ...(row.methods !== null && { methods: readList(row.methods) }),
   };
 }

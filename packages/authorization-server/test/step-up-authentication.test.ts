@@ -1,0 +1,128 @@
+/** Step-up authentication (RFC 9470): `acr_values` and `max_age`, and what tokens say about the sign-in. */
+import { describe, expect, it } from 'vitest';
+import { codeOf, secretOn } from './code-app.ts';
+import { CALLBACK, claimsOf, redemption, refreshing } from './server-under-test.ts';
+import {
+  decide,
+  EMAIL,
+  type Fields,
+  PASSWORD,
+  requestOf,
+  type Scene,
+  type Sight,
+  setScene,
+  VERIFIER,
+  type Visitor,
+} from './visitor.ts';
+
+const SECRET = { client_id: 'web', client_secret: 'web-secret' };
+
+async function redeem(t: Scene, { left }: Sight) {
+  const code = left?.searchParams.get('code') ?? '';
+  const form = { ...redemption(code, VERIFIER, 'web'), ...SECRET, redirect_uri: CALLBACK };
+  const { body } = await t.post('/token', form);
+  return { claims: claimsOf(body['access_token']), refreshToken: body['refresh_token'] };
+}
+
+/** The user opens a request with a session, and where that leads. */
+async function open(t: Scene, parameters: Fields, visitor = t.visitor): Promise<string> {
+  const { path, left } = await visitor.open(requestOf(parameters));
+  return left?.searchParams.get('error') ?? path.split('?')[0] ?? '';
+}
+
+async function enableCodes(t: Scene, visitor: Visitor): Promise<string> {
+  await visitor.submit(await visitor.open('/login'), { email: EMAIL, password: PASSWORD });
+  const page = await visitor.submit(await visitor.open('/account/codes'), { password: PASSWORD });
+  const secret = secretOn(page);
+  await visitor.submit(page, { code: codeOf(secret, t.clock.now) });
+  t.clock.now += 60;
+  return secret;
+}
+
+describe('what tokens say about the sign-in', () => {
+  it('an access token says when and how the user signed in, also after a refresh', async () => {
+    const t = await setScene();
+    const signedInAt = t.clock.now;
+    const { claims, refreshToken } = await redeem(t, await decide(t.visitor, requestOf()));
+    const expected = { auth_time: signedInAt, acr: '1fa', amr: ['pwd'] };
+    expect(claims).toMatchObject(expected);
+    t.clock.now += 3600;
+    const { body } = await t.post('/token', { ...refreshing(refreshToken, 'web'), ...SECRET });
+    expect(claimsOf(body['access_token'])).toMatchObject(expected);
+  });
+
+  it('a later authorization in the same session keeps the time of its sign-in', async () => {
+    const t = await setScene();
+    const signedInAt = t.clock.now;
+    await decide(t.visitor, requestOf());
+    t.clock.now += 1000;
+    const { claims } = await redeem(t, await decide(t.visitor, requestOf({ scope: 'notes:write' })));
+    expect(claims).toMatchObject({ auth_time: signedInAt, iat: signedInAt + 1000 });
+  });
+
+  it('the metadata names the classes that acr_values can ask for', async () => {
+    const t = await setScene();
+    const { body } = await t.send('/.well-known/oauth-authorization-server');
+    expect(body['acr_values_supported']).toEqual(['1fa', '2fa']);
+  });
+});
+
+describe('max_age', () => {
+  it('a session that is too old for max_age is signed in again, and another is not', async () => {
+    const t = await setScene();
+    await decide(t.visitor, requestOf());
+    t.clock.now += 300;
+    expect(await open(t, { max_age: '301' })).toBe('/consent');
+    expect(await open(t, { max_age: '300' })).toBe('/login');
+    expect(await open(t, { max_age: '0' })).toBe('/login');
+    const { claims } = await redeem(t, await decide(t.visitor, requestOf({ max_age: '60' })));
+    expect(claims['auth_time']).toBe(t.clock.now);
+  });
+
+  it('with prompt=none, a session that is too old gets login_required', async () => {
+    const t = await setScene();
+    await decide(t.visitor, requestOf());
+    t.clock.now += 300;
+    expect(await open(t, { max_age: '60', prompt: 'none' })).toBe('login_required');
+  });
+
+  it.each(['-1', 'soon', '1.5'])('rejects a max_age that is no number of seconds: %s', async (max_age) => {
+    const t = await setScene();
+    expect(await open(t, { max_age })).toBe('invalid_request');
+    expect(await open(t, { max_age: '60' })).toBe('/login');
+  });
+});
+
+describe('acr_values', () => {
+  it('a user without a second factor cannot meet 2fa, and the client learns that', async () => {
+    const t = await setScene();
+    await decide(t.visitor, requestOf());
+    expect(await open(t, { acr_values: '2fa' })).toBe('/login');
+    const before = await t.store.listGrants('user_ada', t.clock.now, null, 10);
+    const { left } = await decide(t.visitor, requestOf({ acr_values: '2fa' }));
+    expect(left?.searchParams.get('error')).toBe('unmet_authentication_requirements');
+    expect(left?.searchParams.has('code')).toBe(false);
+    expect(await t.store.listGrants('user_ada', t.clock.now, null, 10)).toEqual(before);
+    expect(await open(t, { acr_values: '2fa 1fa' })).toBe('/consent');
+  });
+
+  it('a second factor meets 2fa, and the tokens say so', async () => {
+    const t = await setScene();
+    const secret = await enableCodes(t, t.newVisitor());
+    await t.visitor.open('/login');
+    const first = await t.visitor.submit(await t.visitor.open(requestOf({ acr_values: '2fa' })), {
+      email: EMAIL,
+      password: PASSWORD,
+    });
+    const consent = await t.visitor.submit(first, { code: codeOf(secret, t.clock.now) });
+    const { claims } = await redeem(t, await t.visitor.submit(consent, { decision: 'allow' }));
+    expect(claims).toMatchObject({ acr: '2fa', amr: ['pwd', 'otp', 'mfa'], auth_time: t.clock.now });
+    expect(await open(t, { acr_values: '2fa' })).toBe('/consent');
+  });
+
+  it('a class that this server does not know cannot be met', async () => {
+    const t = await setScene();
+    const { left } = await decide(t.visitor, requestOf({ acr_values: 'urn:example:gold' }));
+    expect(left?.searchParams.get('error')).toBe('unmet_authentication_requirements');
+  });
+});
