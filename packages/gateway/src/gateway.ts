@@ -39,6 +39,8 @@ export interface GatewayOptions {
   readonly audit?: CallAudit;
   /** The gateway before a change of its servers: what serves those that have not changed is taken from it. */
   readonly previous?: Gateway | null;
+  /** A prefix of the paths that a proxy in front removes: `/tools` if `/tools/files` arrives as `/files`. */
+  readonly strippedPrefix?: string | null;
   /** Headers of every response. */
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -94,13 +96,15 @@ export function createGateway(options: GatewayOptions): Gateway {
     handleRequest(services, found, createRequest(found.server, principal, incoming, outgoing));
   }
 
-  const paths = servers.map(({ path }) => path);
+  const prefix = options.strippedPrefix ?? '';
+  const isServed = createPathCheck(servers);
   return {
     servers,
     belongs: (path) =>
-      paths.some((one) => path.startsWith(one) && (path.length === one.length || path[one.length] === '/')) ||
-      path.startsWith(METADATA),
+      isServed(path) || path.startsWith(METADATA) || (prefix !== '' && isServed(prefix + path)),
     handle(incoming, outgoing) {
+      const { url = '' } = incoming;
+      if (prefix !== '' && !url.startsWith(METADATA) && !isServed(pathOf(url))) incoming.url = prefix + url;
       const decision = guard.authorize(takeNodeRequest(incoming));
       if (!(decision instanceof Promise)) proceed(decision, incoming, outgoing);
       else decision.then((later) => proceed(later, incoming, outgoing));
@@ -117,6 +121,18 @@ export function createGateway(options: GatewayOptions): Gateway {
       if (!isReleased) await Promise.all([...served.values()].map(({ path }) => path.close()));
     },
   };
+}
+
+/** Whether a path is that of a server, or below one. */
+function createPathCheck(servers: readonly GatewayServer[]): (path: string) => boolean {
+  const paths = servers.map(({ path }) => path);
+  return (path) =>
+    paths.some((one) => path.startsWith(one) && (path.length === one.length || path[one.length] === '/'));
+}
+
+function pathOf(url: string): string {
+  const end = url.indexOf('?');
+  return end === -1 ? url : url.slice(0, end);
 }
 
 function serveAll(
@@ -159,8 +175,7 @@ function createRequest(
 
 /** A server has one endpoint; the guard also protects the paths below it. */
 function isEndpoint({ url = '' }: IncomingMessage, { path }: GatewayServer): boolean {
-  const end = url.indexOf('?');
-  const asked = end === -1 ? url : url.slice(0, end);
+  const asked = pathOf(url);
   return asked === path || asked === `${path}/`;
 }
 

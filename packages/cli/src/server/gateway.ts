@@ -29,6 +29,7 @@ export async function createGatewayOf(
     servers,
     guard: createGuard(guardResourcesOf(servers)),
     previous,
+    strippedPrefix: prepared.settings.strippedPrefix,
     masterKey,
     previousMasterKeys,
     events: log,

@@ -64,7 +64,7 @@ export type FileConfiguration = Omit<Options, 'identityProviders' | 'registratio
   readonly metricsToken?: SecretReference;
 } & {
   readonly [K in
-    | 'app' | 'port' | 'host' | 'publicUrl' | 'tlsCert' | 'tlsKey' | 'trustedProxies' | 'database' | 'keyFile'
+    | 'app' | 'port' | 'host' | 'publicUrl' | 'tlsCert' | 'tlsKey' | 'trustedProxies' | 'strippedPrefix' | 'database' | 'keyFile'
     | 'previousKeyFile' | 'bootstrapEmail' | 'log' | 'databaseTimeout' | 'databasePoolSize' | 'drain']?: NonNullable<Settings[K]>;
 }; // biome-ignore format: a list of names
 

@@ -33,6 +33,7 @@ interface ProgramSettings {
   readonly tlsCert: string | null;
   readonly tlsKey: string | null;
   readonly trustedProxies: readonly string[];
+  readonly strippedPrefix: string | null;
   readonly database: string;
   readonly databaseTimeout: number;
   readonly databasePoolSize: number;
@@ -105,6 +106,14 @@ const trustedProxies = lazy(() =>
   ),
 );
 
+const strippedPrefix = lazy(() =>
+  checkedText('a path such as `/tools`', (path) =>
+    /^(?:\/[\w.~-]+)+$/.test(path) && !/\/\.{1,2}(?:\/|$)/.test(path)
+      ? null
+      : 'must be a path such as /tools',
+  ),
+);
+
 const SETUP_LINK = 'a setup link is printed';
 
 /** Every setting, in the order of the help texts and the documentation. */
@@ -165,6 +174,13 @@ export const settingDefinitions: Readonly<Record<SettingName, SettingDefinition>
       'addresses or blocks (10.0.0.0/8) of your TLS-terminating proxies; their X-Forwarded headers are trusted',
     defaultText: 'none',
     placeholder: 'list',
+  },
+  strippedPrefix: {
+    schema: strippedPrefix,
+    description: 'path prefix of `servers` that your proxy removes before it forwards a request',
+    defaultText: 'none: the proxy forwards paths as they are',
+    placeholder: 'path',
+    note: 'The paths in `servers` contain it: with `/tools`, the server `/tools/files` is also reached at `/files`.',
   },
   database: {
     schema: database,

@@ -78,7 +78,12 @@ export async function startGateway(
   {
     masterKey = randomBytes(32),
     publicUrl,
-  }: { readonly masterKey?: Uint8Array; readonly publicUrl?: string } = {},
+    strippedPrefix = null,
+  }: {
+    readonly masterKey?: Uint8Array;
+    readonly publicUrl?: string;
+    readonly strippedPrefix?: string | null;
+  } = {},
 ): Promise<TestGateway> {
   const http = createServer({ joinDuplicateHeaders: true }, (incoming, outgoing) =>
     gateway.handle(incoming, outgoing),
@@ -97,6 +102,7 @@ export async function startGateway(
       events: (event) => events.push(event),
       audit,
       previous,
+      strippedPrefix,
     });
   let gateway = create(servers, null);
   return {
