@@ -28,7 +28,7 @@ describe.skipIf(missing)('backends that are installed on demand', () => {
     it(`${name} behind \`portcullis protect\` answers a call of each of its tools`, async () => {
       const folder = await mkdtemp(join(tmpdir(), 'backend-'));
       onTestFinished(() => rm(folder, { recursive: true, force: true }));
-      const client = await connect(['--', ...command(modules, folder)]);
+      const client = await connect(['--', ...command(modules, folder)], folder);
       const expected = calls(folder);
       const { tools } = await client.listTools();
       const optional = ['simulate-research-query'];
@@ -57,14 +57,15 @@ describe.skipIf(missing)('backends that are installed on demand', () => {
   });
 });
 
-async function connect(words: readonly string[]): Promise<Client> {
+/** @param folder the root of the client */
+async function connect(words: readonly string[], folder = '/srv'): Promise<Client> {
   const portcullis = await startProtect(words, { clients: [machineClient] });
   onTestFinished(async () => void (await portcullis.stop()));
   const token = await requestMachineToken(portcullis.url);
   const capabilities = { roots: {}, sampling: {}, elicitation: {} };
   const client = new Client({ name: 'backends', version: '1.0.0' }, { capabilities });
   client.setRequestHandler(ListRootsRequestSchema, async () => ({
-    roots: [{ uri: 'file:///srv', name: 'srv' }],
+    roots: [{ uri: `file://${folder}`, name: 'root' }],
   }));
   client.setRequestHandler(ElicitRequestSchema, async () => ({
     action: 'accept' as const,
