@@ -209,8 +209,8 @@ describe('a credential that the backend rejects', () => {
     const { access_token: token } = await client.redeem(await ada.allow(client.authorizationUrl()));
     const principal = await principalOfToken(scene.gateway, token);
     let now = Date.now();
-    const clock = { advance: (seconds: number) => (now += seconds * 1000) };
-    const source = createCredentialSource(scene.gateway.server, () => now);
+    const clock = { now: () => now, advance: (seconds: number) => (now += seconds * 1000) };
+    const source = createCredentialSource(scene.gateway.server, clock.now);
     return { ...scene, ada, principal, source, clock };
   }
   const rejection = (url: string, status: number, challenge: string) => ({
@@ -234,6 +234,28 @@ describe('a credential that the backend rejects', () => {
     expect(next.headers).not.toEqual(credential.headers);
     expect(next.key).toBe(credential.key);
     expect((await call(scene, next)).status).toBe(200);
+    expect(backend.events.filter(({ type }) => type === 'refresh_token.rotated')).toHaveLength(1);
+  });
+
+  it('is refreshed once by two processes, and both use the new token', async () => {
+    const scene = await connected();
+    const { source, principal, server, backend, clock, gateway } = scene;
+    const elsewhere = createCredentialSource(await gateway.startProcess(), clock.now);
+    const credentials = [
+      await source.for(principal, server),
+      await elsewhere.for(principal, server),
+    ] as const;
+    clock.advance(20);
+    const answer = rejection(`${backend.origin}/mcp`, 401, 'Bearer error="invalid_token"');
+    expect(
+      await Promise.all([
+        source.rejected(principal, server, answer, credentials[0]),
+        elsewhere.rejected(principal, server, answer, credentials[1]),
+      ]),
+    ).toEqual(['retry', 'retry']);
+    const next = [await source.for(principal, server), await elsewhere.for(principal, server)];
+    expect(next[0]?.headers).toEqual(next[1]?.headers);
+    expect(next[0]?.headers).not.toEqual(credentials[0].headers);
     expect(backend.events.filter(({ type }) => type === 'refresh_token.rotated')).toHaveLength(1);
   });
 

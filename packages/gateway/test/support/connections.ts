@@ -31,6 +31,8 @@ export interface Side {
   readonly tokens: string[];
   /** Account identifiers, by name. */
   readonly accounts: Readonly<Record<string, string>>;
+  /** Another process of the same server. */
+  startProcess(): Promise<AuthorizationServer>;
 }
 
 interface SideOptions {
@@ -58,7 +60,7 @@ export async function startSide({ users, scopes, options, servers }: SideOptions
   });
   const origin = `http://localhost:${listening.port}`;
   const resource = { resource: `${origin}/mcp`, scopes: Object.keys(scopes ?? { call: 'Call it' }) };
-  const server = await createAuthorizationServer({
+  const serverOptions: AuthorizationServerOptions = {
     issuer: origin,
     store,
     masterKey: randomBytes(32),
@@ -66,7 +68,8 @@ export async function startSide({ users, scopes, options, servers }: SideOptions
     rateLimits: false,
     events: (event) => events.push(event),
     ...options?.(origin),
-  });
+  };
+  const server = await createAuthorizationServer(serverOptions);
   const verifier = jwtVerifier({ issuer: origin, jwks: server.jwks, isLive: server.isLive });
   const gateway = servers === undefined ? null : gatewayOf(servers(origin), verifier, server);
   const guard = createGuard({
@@ -99,7 +102,12 @@ export async function startSide({ users, scopes, options, servers }: SideOptions
   });
   const accounts: Record<string, string> = {};
   for (const name of users) accounts[name] = await addUser(server, emailOf(name));
-  return { origin, server, store, events, accepted, tokens, accounts };
+  const startProcess = async () => {
+    const other = await createAuthorizationServer(serverOptions);
+    onTestFinished(() => other.close());
+    return other;
+  };
+  return { origin, server, store, events, accepted, tokens, accounts, startProcess };
 }
 
 function gatewayOf(
