@@ -173,8 +173,15 @@ function createRequest(
   return { server, principal, owner, incoming, outgoing, startedAt: performance.now() };
 }
 
-/** A server has one endpoint; the guard also protects the paths below it. */
-function isEndpoint({ url = '' }: IncomingMessage, { path }: GatewayServer): boolean {
+/**
+ * A server has one endpoint; the guard also protects the paths below it. A whole URL as the target has to name the host that `Host`
+ * names. @see RFC 9112 §3.2.2
+ */
+function isEndpoint({ url = '', headers }: IncomingMessage, { path }: GatewayServer): boolean {
+  if (!url.startsWith('/')) {
+    const target = URL.parse(url);
+    return target?.host === headers.host && target?.pathname === path;
+  }
   const asked = pathOf(url);
   return asked === path || asked === `${path}/`;
 }

@@ -12,7 +12,7 @@ import type { Sealer } from '../sessions/sealer.ts';
 import type { Address, Addresses } from './addresses.ts';
 import { badGateway, type GatewayError, unavailable } from './error-response.ts';
 import { createEventIdRewriter, type EventIdRewriter } from './event-ids.ts';
-import { isStreamType, responseHeaders } from './headers.ts';
+import { contentTypeOf, isCompressed, isStreamType, responseHeaders } from './headers.ts';
 
 /** What the exchanges with one backend share. */
 export interface ExchangeServices {
@@ -146,6 +146,8 @@ class Exchange implements Dispatcher.DispatchHandler {
       this.#leave(this.#sending.refused);
     } else if (status === 401 || (status >= 300 && status < 400 && status !== 304)) {
       this.#refuse(status);
+    } else if (isCompressed(headers)) {
+      this.#abandon(compressed(this.#services.server), 'error');
     } else this.#respond(status, headers);
   }
 
@@ -219,7 +221,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   #respond(status: number, headers: IncomingHttpHeaders): void {
     const { outgoing } = this.#sending.request;
-    const isStream = isStreamType(headers['content-type']);
+    const isStream = isStreamType(contentTypeOf(headers));
     if (isStream) this.#becomeStream();
     const fields = responseHeaders(headers, isStream);
     for (const field of this.#services.commonHeaders) fields.push(field);
@@ -364,6 +366,10 @@ const UNSENT: ReadonlySet<string> = new Set([
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
   'ERR_TLS_CERT_ALTNAME_INVALID',
 ]);
+
+function compressed({ name }: GatewayServer): GatewayError {
+  return badGateway(`${name} compresses its responses although it was not asked to: switch that off there.`);
+}
 
 function isDown({ name }: GatewayServer, retryAfter: number, reason = 'cannot be reached'): GatewayError {
   return unavailable(`${name} ${reason} at the moment. Try again later.`, retryAfter);

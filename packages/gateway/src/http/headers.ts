@@ -32,54 +32,52 @@ export function forwardedHeaders(headers: IncomingHttpHeaders, more: readonly st
 }
 
 /**
- * Response headers that are not passed on: of the hop; of the origin, which belongs to the authorization server as well
- * (`set-cookie`, `clear-site-data`); of CORS, which the guard decides; and challenges, which concern the gateway.
+ * Response headers that are passed on, besides those of MCP and of rate limits. No others: the origin belongs to the authorization
+ * server as well (`set-cookie`, `clear-site-data`, `service-worker-allowed`), the guard decides about CORS, challenges concern the
+ * gateway, and proxies before it obey `x-accel-redirect` and caching.
  */
-const WITHHELD = new Set([
-  'alt-svc',
-  'clear-site-data',
-  'connection',
-  'content-security-policy',
-  'date',
-  'keep-alive',
-  'location',
-  'mcp-session-id',
-  'nel',
-  'proxy-authenticate',
-  'proxy-connection',
-  'proxy-authentication-info',
-  'refresh',
-  'report-to',
-  'reporting-endpoints',
-  'server',
-  'service-worker-allowed',
-  'set-cookie',
-  'set-cookie2',
-  'set-login',
-  'strict-transport-security',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-  'vary',
-  'via',
-  'www-authenticate',
-  'x-content-type-options',
-  'x-powered-by',
-  'referrer-policy',
+const PASSED = new Set([
+  'allow',
+  'content-language',
+  'content-length',
+  'deprecation',
+  'retry-after',
+  'server-timing',
+  'sunset',
+  'traceresponse',
+  'x-request-id',
 ]);
+
+const PASSED_PREFIXES = /^(?:mcp-(?!session-id$)|(?:x-)?ratelimit)/;
+
+/** Types that a browser shows as what they are; any other becomes plain text, so that no page of a backend is one of this origin. */
+const HARMLESS_TYPE = /^\s*(?:application\/(?:[\w.-]+\+)?json|text\/(?:event-stream|plain))\s*(?:;|$)/i;
 
 /** The response headers that pass, as a flat list. @param isRewritten whether the length of the body may change */
 export function responseHeaders(headers: IncomingHttpHeaders, isRewritten: boolean): string[] {
-  const fields: string[] = [];
+  const fields: string[] = ['cache-control', 'no-store'];
+  const type = contentTypeOf(headers);
+  if (type !== undefined) fields.push('content-type', HARMLESS_TYPE.test(type) ? type : 'text/plain');
   for (const name in headers) {
-    if (WITHHELD.has(name) || name.startsWith('access-control-')) continue;
+    if (!(PASSED.has(name) || PASSED_PREFIXES.test(name))) continue;
     if (isRewritten && name === 'content-length') continue;
     const value = headers[name];
     if (typeof value === 'string') fields.push(name, value);
-    else if (value !== undefined) for (const one of value) fields.push(name, one);
   }
   return fields;
+}
+
+/** The first, if a backend sends several. */
+export function contentTypeOf(headers: IncomingHttpHeaders): string | undefined {
+  const type: unknown = headers['content-type'];
+  const first: unknown = Array.isArray(type) ? type[0] : type;
+  return typeof first === 'string' ? first : undefined;
+}
+
+/** Whether a response is compressed, which it was not asked to be: its lists and events could not be read. */
+export function isCompressed(headers: IncomingHttpHeaders): boolean {
+  const encoding = headers['content-encoding'];
+  return encoding !== undefined && !/^\s*identity\s*$/i.test(encoding);
 }
 
 const JSON_TYPE = /^application\/json\s*(?:;\s*charset\s*=\s*(?:utf-?8|"utf-?8")\s*)?$/i;
