@@ -1,6 +1,8 @@
 /** Composes the gateway: authorizes each request by its guard and passes it to the path of its server. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
+import type { ToolPinStore } from '@portcullis/authorization-server/store';
+import type { Message } from '@portcullis/http';
 import { OAuthError } from '@portcullis/protocol';
 import type { Guard, GuardDecision, GuardResponse, Principal } from '@portcullis/resource-server';
 import { nodeRequestInfo, nodeStreamWatcher, takeNodeRequest } from '@portcullis/resource-server/node';
@@ -12,8 +14,9 @@ import { invalidRequest, sendError } from './http/error-response.ts';
 import type { PassThrough } from './http/pass-through.ts';
 import { createCallRate } from './limits/call-rate.ts';
 import { createBodyScanner } from './messages/body-scanner.ts';
-import { checkHeaderAgreement } from './messages/header-agreement.ts';
-import { createServerPath } from './server-path.ts';
+import { createPinBoard } from './review/pins.ts';
+import { createServerControl } from './server-control.ts';
+import { createServerPath, type ServerPath } from './server-path.ts';
 import { ownerOf } from './servers/owner.ts';
 import type { GatewayRequest } from './servers/request.ts';
 import type { GatewayServer } from './servers/server.ts';
@@ -37,6 +40,8 @@ export interface GatewayOptions {
   /** Credentials towards the backends; none by default. */
   readonly credentials?: CredentialSource;
   readonly audit?: CallAudit;
+  /** Pins of tool definitions; without it tools are neither reviewed nor compared with what the backend lists. */
+  readonly pins?: ToolPinStore;
   /** The gateway before a change of its servers: what serves those that have not changed is taken from it. */
   readonly previous?: Gateway | null;
   /** A prefix of the paths that a proxy in front removes: `/tools` if `/tools/files` arrives as `/files`. */
@@ -141,6 +146,14 @@ function serveAll(
   kept: ReadonlyMap<string, ServedServer>,
 ): readonly ServedServer[] {
   const { servers, events, credentials = withoutCredentials } = options;
+  const pins =
+    options.pins === undefined
+      ? null
+      : createPinBoard(
+          options.pins,
+          () => performance.now(),
+          () => Math.floor(Date.now() / 1000),
+        );
   const sealer = createSealer(options.masterKey, options.previousMasterKeys);
   const onHealth = createHealthEvents(events);
   const log: ProcessLog = (server, line) => events({ type: 'process.output', server, line });
@@ -149,17 +162,22 @@ function serveAll(
     const known = kept.get(server.resource);
     if (known !== undefined) return [known];
     if (backend === null) return [];
-    const path = createServerPath(server, backend, { sealer, credentials, commonHeaders, onHealth, log });
+    const control = createServerControl(server, {
+      credentials,
+      pins,
+      servers,
+      events,
+      open: (one) => path.openSession(one),
+    });
+    const path: ServerPath = createServerPath(server, backend, {
+      ...{ sealer, credentials, commonHeaders, onHealth, log },
+      onToolsChanged: control.toolsChanged,
+      edit: async (response, _method, request) =>
+        control.editResponse(response, request, await credentials.for(request.principal, server)) as Message,
+    });
     const rate = limits.callsPerMinute === null ? null : createCallRate(limits.callsPerMinute);
-    return [
-      {
-        server,
-        path,
-        rate,
-        createScanner: () => createBodyScanner(),
-        checkMessages: ({ incoming }, body) => checkHeaderAgreement(body, incoming.headers),
-      },
-    ];
+    const { checkMessages, editResponse } = control;
+    return [{ server, path, rate, createScanner: () => createBodyScanner(), checkMessages, editResponse }];
   });
 }
 

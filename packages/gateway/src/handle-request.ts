@@ -11,6 +11,7 @@ import type { CallRate } from './limits/call-rate.ts';
 import type { MessagePath } from './message-path.ts';
 import { MessageError } from './messages/message-error.ts';
 import type { BodyScanner, ScannedBody, ScannedMessage } from './messages/scanned-message.ts';
+import { isListMethod } from './policy/list-results.ts';
 import type { GatewayRequest } from './servers/request.ts';
 import type { GatewayServer } from './servers/server.ts';
 
@@ -26,6 +27,12 @@ export interface ServedServer {
    * @throws OAuthError `insufficient_scope`, MessageError
    */
   readonly checkMessages: CheckMessages;
+  /** Filters the lists in a response. */
+  readonly editResponse: (
+    message: unknown,
+    request: GatewayRequest,
+    credential: BackendCredential,
+  ) => unknown;
 }
 
 export type CheckMessages = (
@@ -134,6 +141,9 @@ class Handling {
         credential,
         fail: this.#respondError,
         done: this.#record,
+        edit: this.#mayList()
+          ? (message) => this.#served.editResponse(message, this.#request, credential)
+          : null,
       });
       return;
     }
@@ -142,6 +152,13 @@ class Handling {
     path.handle(this.#request, body).then(() => {
       this.#record({ outcome: 'answered', backendMs: performance.now() - sentAt, responseBytes: 0 });
     }, this.#fail);
+  }
+
+  /** A stream may resume the response to a list. */
+  #mayList(): boolean {
+    const { method } = this.#request.incoming;
+    if (this.#scanned === null) return method === 'GET';
+    return this.#scanned.messages.some((message) => isListMethod(message.method));
   }
 
   #then<T>(value: T | Promise<T>, next: (value: T) => void): void {

@@ -17,6 +17,7 @@ import { STATELESS } from './backends/revisions.ts';
 import type { CredentialSource } from './credentials/credential-source.ts';
 import { invalidRequest, tooManyCalls, unavailable } from './http/error-response.ts';
 import { createGauge } from './limits/gauge.ts';
+import { type GatewaySession, ownInitialize } from './list-tools.ts';
 import { ownerKey } from './servers/owner.ts';
 import type { GatewayRequest } from './servers/request.ts';
 import type { GatewayServer } from './servers/server.ts';
@@ -29,6 +30,8 @@ export interface MessagePathOptions {
   readonly commonHeaders: readonly string[];
   /** Filters or changes a response on its way to the client, such as a list of tools. */
   readonly edit?: (response: Message, method: string, request: GatewayRequest) => Promise<Message> | Message;
+  /** The backend announced that its list of tools has changed. */
+  readonly onToolsChanged: (server: GatewayServer) => void;
 }
 
 /** Serves the requests of one server. */
@@ -39,6 +42,8 @@ export interface MessagePath {
    */
   handle(request: GatewayRequest, body: unknown): Promise<void>;
   isUp(): boolean;
+  /** A session of the user for the gateway itself: one that is open, or another. */
+  openSession(request: GatewayRequest): Promise<GatewaySession>;
   close(): Promise<void>;
 }
 
@@ -54,6 +59,8 @@ export function createMessagePath(
   const stateless = createStatelessClients(own);
   const requests = createGauge(server.limits.concurrency);
   const streams = createGauge(server.limits.streamsPerUser);
+  /** The session that each user's client opened last. */
+  const opened = new Map<string, BackendSession>();
 
   return {
     async handle(request, body) {
@@ -71,6 +78,11 @@ export function createMessagePath(
       }
     },
     isUp: backend.isUp,
+    async openSession(request) {
+      const session = opened.get(ownerKey(request.owner));
+      if (session !== undefined) return { session, isOwn: false };
+      return { session: await open(request, ownInitialize), isOwn: true };
+    },
     async close() {
       await Promise.all([sessions.close(), stateless.close()]);
       await backend.close();
@@ -103,11 +115,23 @@ export function createMessagePath(
   }
 
   /** Credentials are renewed while a session is open. */
-  function open({ principal, owner }: GatewayRequest, initialize: InitializeParams): Promise<BackendSession> {
-    return backend.open(owner, initialize, {
+  async function open(
+    { principal, owner }: GatewayRequest,
+    initialize: InitializeParams,
+  ): Promise<BackendSession> {
+    const session = await backend.open(owner, initialize, {
       credential: () => credentials.for(principal, server),
       rejected: (answer, credential) => credentials.rejected(principal, server, answer, credential),
     });
+    session.listen(({ method }) => {
+      if (method === 'notifications/tools/list_changed') options.onToolsChanged(server);
+    });
+    const key = ownerKey(owner);
+    opened.set(key, session);
+    void session.ended.then(() => {
+      if (opened.get(key) === session) opened.delete(key);
+    });
+    return session;
   }
 }
 

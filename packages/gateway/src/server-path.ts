@@ -18,11 +18,14 @@ export interface ServerPathOptions extends PassThroughOptions, MessagePathOption
   readonly log: ProcessLog;
 }
 
+/** A path with sessions for the gateway itself. */
+export type ServerPath = MessagePath | (PassThrough & Pick<MessagePath, 'openSession'>);
+
 export function createServerPath(
   server: GatewayServer,
   definition: BackendDefinition,
   options: ServerPathOptions,
-): PassThrough | MessagePath {
+): ServerPath {
   if (definition.kind === 'http') return createHttpPath(server, definition, options);
   const backend =
     definition.kind === 'stdio'
@@ -36,7 +39,7 @@ function createHttpPath(
   server: GatewayServer,
   definition: HttpBackendDefinition,
   options: ServerPathOptions,
-): PassThrough {
+): ServerPath {
   const passThrough = createPassThrough(server, definition, options);
   const detection = createWireDetection(server, definition);
   const translations = new Map<BackendWire, MessagePath>();
@@ -55,6 +58,11 @@ function createHttpPath(
       // Most backends speak the wire of sessions: they are not asked in advance.
       if (isStateless(request)) return void detectFor(request, forwarding);
       passThrough.forward(request, { ...forwarding, refused: () => detectFor(request, forwarding) });
+    },
+    async openSession(request) {
+      const credential = await options.credentials.for(request.principal, server);
+      const wires = detection.known() ?? (await detection.detect(credential));
+      return pathOf((wires && wireOf(wires)) ?? 'sessions').openSession(request);
     },
     async close() {
       await Promise.all([passThrough, detection, ...translations.values()].map((one) => one.close()));
@@ -81,9 +89,17 @@ function createHttpPath(
       .catch(forwarding.fail);
   }
 
+  function pathOf(wire: BackendWire): MessagePath {
+    const path =
+      translations.get(wire) ??
+      createMessagePath(server, createHttpBackend({ server, definition, wire }), options);
+    translations.set(wire, path);
+    return path;
+  }
+
   function forwardTo(wires: BackendWires, request: GatewayRequest, forwarding: Forwarding): void {
     const own = isStateless(request) ? 'stateless' : 'sessions';
-    const other = (['sessions', 'stateless', 'sse'] as const).find((wire) => wires[wire]);
+    const other = wireOf(wires);
     // A backend that refuses everything shows why by itself.
     if (wires[own] || other === undefined) passThrough.forward(request, forwarding);
     else translate(other, request, forwarding);
@@ -91,19 +107,21 @@ function createHttpPath(
 
   /** @param wire of the backend */
   function translate(wire: BackendWire, request: GatewayRequest, { body, fail, done }: Forwarding): void {
-    const path =
-      translations.get(wire) ??
-      createMessagePath(server, createHttpBackend({ server, definition, wire }), options);
-    translations.set(wire, path);
     const sentAt = performance.now();
-    path.handle(request, body === null ? null : JSON.parse(body.toString('utf8'))).then(
-      () => done({ outcome: 'answered', backendMs: performance.now() - sentAt, responseBytes: 0 }),
-      (error: unknown) => {
-        fail(error);
-        done({ outcome: 'unavailable', backendMs: performance.now() - sentAt, responseBytes: 0 });
-      },
-    );
+    pathOf(wire)
+      .handle(request, body === null ? null : JSON.parse(body.toString('utf8')))
+      .then(
+        () => done({ outcome: 'answered', backendMs: performance.now() - sentAt, responseBytes: 0 }),
+        (error: unknown) => {
+          fail(error);
+          done({ outcome: 'unavailable', backendMs: performance.now() - sentAt, responseBytes: 0 });
+        },
+      );
   }
+}
+
+function wireOf(wires: BackendWires): BackendWire | undefined {
+  return (['sessions', 'stateless', 'sse'] as const).find((wire) => wires[wire]);
 }
 
 function isStateless({ incoming }: GatewayRequest): boolean {

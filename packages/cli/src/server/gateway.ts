@@ -12,7 +12,7 @@ import type { Parts } from './parts.ts';
  * @param previous what serves unchanged servers is taken from it
  */
 export async function createGatewayOf(
-  { prepared, issuer, masterKey, previousMasterKeys, log }: Parts,
+  { prepared, issuer, masterKey, previousMasterKeys, storage, log }: Parts,
   authorizationServer: AuthorizationServer,
   createGuard: (resources: readonly ResourceOptions[]) => Guard,
   previous: Gateway | null,
@@ -32,6 +32,7 @@ export async function createGatewayOf(
     strippedPrefix: prepared.settings.strippedPrefix,
     masterKey,
     previousMasterKeys,
+    pins: storage.store,
     events: log,
     audit: createCallAudit(authorizationServer.record),
     credentials: createCredentialSource(authorizationServer),

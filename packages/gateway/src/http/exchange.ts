@@ -10,6 +10,7 @@ import type { GatewayRequest } from '../servers/request.ts';
 import type { GatewayServer, HttpBackendDefinition } from '../servers/server.ts';
 import type { Sealer } from '../sessions/sealer.ts';
 import type { Address, Addresses } from './addresses.ts';
+import { createEditedBody, type EditedBody, type EditMessage } from './edited-body.ts';
 import { badGateway, type GatewayError, unavailable } from './error-response.ts';
 import { createEventIdRewriter, type EventIdRewriter } from './event-ids.ts';
 import { contentTypeOf, isCompressed, isStreamType, responseHeaders } from './headers.ts';
@@ -26,6 +27,8 @@ export interface ExchangeServices {
   readonly commonHeaders: readonly string[];
   /** An address of the backend went down, or is reached again. */
   readonly onHealth: (server: GatewayServer, address: Address, reason: string | null) => void;
+  /** The backend announced that its list of tools has changed. */
+  readonly onToolsChanged: (server: GatewayServer) => void;
 }
 
 /** The session of a request, opened. */
@@ -47,6 +50,7 @@ export interface Sending {
   /** Sends an error response. */
   readonly fail: (error: unknown) => void;
   readonly done: (summary: ExchangeSummary) => void;
+  readonly edit: EditMessage | null;
   /** Answers the client when the backend refuses the message itself; without it, that response passes. */
   readonly refused?: () => void;
 }
@@ -56,6 +60,9 @@ export interface ExchangeSummary {
   readonly backendMs: number;
   readonly responseBytes: number;
 }
+
+/** One that chunks divide is noticed when the list has reached its lifetime. */
+const TOOLS_CHANGED = Buffer.from('notifications/tools/list_changed');
 
 class ClientGone extends Error {
   override readonly name: string = 'ClientGone';
@@ -75,6 +82,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | null = null;
   #release: () => void;
   #rewriter: EventIdRewriter | null = null;
+  #edited: EditedBody | null = null;
   #sentAt = 0;
   #responseBytes = 0;
   #isRetry = false;
@@ -226,8 +234,34 @@ class Exchange implements Dispatcher.DispatchHandler {
     const fields = responseHeaders(headers, isStream);
     for (const field of this.#services.commonHeaders) fields.push(field);
     this.#addSession(headers['mcp-session-id'], fields);
-    outgoing.writeHead(status, fields);
+    const isEdited = this.#sending.edit !== null && status < 300;
+    if (isEdited && (headers['content-encoding'] ?? 'identity') !== 'identity')
+      this.#abandon(badGateway('The backend encodes a list, which was not asked for.'), 'error');
+    if (this.#isIgnored) return;
+    outgoing.writeHead(status, isEdited ? withoutFields(fields, ['content-length']) : fields);
     if (isStream) outgoing.flushHeaders();
+    if (isEdited && this.#sending.edit !== null) this.#startEditing(isStream, this.#sending.edit);
+  }
+
+  #startEditing(isStream: boolean, edit: EditMessage): void {
+    const { outgoing } = this.#sending.request;
+    this.#edited = createEditedBody({
+      isStream,
+      limit: this.#services.server.limits.frame,
+      edit,
+      write: (bytes) => this.#write(bytes),
+      end: () => {
+        this.#end('answered');
+        outgoing.end();
+      },
+      fail: (error) => this.#abandon(error, 'error'),
+    });
+  }
+
+  #write(bytes: Buffer): void {
+    this.#responseBytes += bytes.length;
+    if (bytes.length > 0 && !this.#sending.request.outgoing.write(bytes) && this.#controller !== null)
+      this.#waitForClient(this.#controller);
   }
 
   /** An open stream counts by its user, not among the requests at once. */
@@ -254,13 +288,14 @@ class Exchange implements Dispatcher.DispatchHandler {
     fields.push('mcp-session-id', sealed);
   }
 
-  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#isIgnored) return;
-    const { outgoing } = this.#sending.request;
+    if (this.#rewriter !== null && chunk.includes(TOOLS_CHANGED))
+      this.#services.onToolsChanged(this.#services.server);
     const bytes = this.#rewriter === null ? chunk : this.#rewriter.push(chunk);
     if (bytes === null) return;
-    this.#responseBytes += bytes.length;
-    if (!outgoing.write(bytes)) this.#waitForClient(controller);
+    if (this.#edited === null) this.#write(bytes);
+    else this.#edited.push(bytes);
   }
 
   /** A client that reads nothing for too long loses its response. */
@@ -279,6 +314,10 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseEnd(): void {
     if (this.#isIgnored) return;
+    if (this.#edited !== null) {
+      this.#edited.end();
+      return;
+    }
     this.#end('answered');
     this.#sending.request.outgoing.end();
   }

@@ -6,6 +6,7 @@ import type { GatewayRequest } from '../servers/request.ts';
 import type { GatewayServer, HttpBackendDefinition } from '../servers/server.ts';
 import type { Sealer } from '../sessions/sealer.ts';
 import { type Address, type Addresses, createAddresses } from './addresses.ts';
+import type { EditMessage } from './edited-body.ts';
 import { type GatewayError, sessionNotFound, tooManyCalls, unavailable } from './error-response.ts';
 import { type ExchangeServices, type ExchangeSummary, exchange, type OpenSession } from './exchange.ts';
 import { forwardedHeaders } from './headers.ts';
@@ -15,6 +16,7 @@ export interface PassThroughOptions {
   readonly credentials: CredentialSource;
   readonly commonHeaders: readonly string[];
   readonly onHealth: ExchangeServices['onHealth'];
+  readonly onToolsChanged: ExchangeServices['onToolsChanged'];
 }
 
 /** What is forwarded. */
@@ -25,6 +27,8 @@ export interface Forwarding {
   /** Sends an error response. */
   readonly fail: (error: unknown) => void;
   readonly done: (summary: ExchangeSummary) => void;
+  /** Edits responses with lists; `null`: none can be in this response. */
+  readonly edit: EditMessage | null;
   /** Answers the client when the backend refuses the message itself (400, 404, 405, …); without it, that response passes. */
   readonly refused?: () => void;
 }

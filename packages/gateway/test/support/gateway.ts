@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createOptionReport, readOption } from '@portcullis/authorization-server/options';
+import type { ToolPinStore } from '@portcullis/authorization-server/store';
 import { OAuthError } from '@portcullis/protocol';
 import { createGuard, type TokenVerifier } from '@portcullis/resource-server';
 import { type CallRecord, createGateway, type Gateway, type GatewayEvent } from '../../src/index.ts';
@@ -17,7 +18,7 @@ import {
 const ISSUER = 'https://as.example';
 
 /**
- * The token `alice` has every scope at every server; `alice_client` is with another client, `alice_client_mcp:read` has one scope,
+ * The token `alice` has every scope at every server; `alice_client` is with another client, `alice_client_mcp.read` has one scope,
  * and `alice@/files` is for the server at that path only.
  */
 const verifier: TokenVerifier = {
@@ -36,7 +37,7 @@ const verifier: TokenVerifier = {
       exp: now + 600,
       iat: now,
       jti: token,
-      scope: (scopes.length === 0 ? all : scopes).join(' '),
+      scope: (scopes.length === 0 ? all : scopes.map((scope) => scope.replace('.', ':'))).join(' '),
     };
     return { claims, freshUntil: now + 600 };
   },
@@ -78,8 +79,10 @@ export async function startGateway(
   {
     masterKey = randomBytes(32),
     publicUrl,
+    pins,
     strippedPrefix = null,
   }: {
+    readonly pins?: ToolPinStore;
     readonly masterKey?: Uint8Array;
     readonly publicUrl?: string;
     readonly strippedPrefix?: string | null;
@@ -102,6 +105,7 @@ export async function startGateway(
       events: (event) => events.push(event),
       audit,
       previous,
+      ...(pins && { pins }),
       strippedPrefix,
     });
   let gateway = create(servers, null);

@@ -1,0 +1,158 @@
+import { openStore } from '@portcullis/store';
+import { afterEach, describe, expect, it } from 'vitest';
+import { json, startBackend } from './support/backend.ts';
+import { startGateway } from './support/gateway.ts';
+
+interface Tool {
+  readonly name: string;
+  readonly description: string;
+  readonly annotations?: object;
+}
+
+const closing: (() => Promise<void>)[] = [];
+
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+const read: Tool = { name: 'read_file', description: 'Reads', annotations: { readOnlyHint: true } };
+const write: Tool = { name: 'write_file', description: 'Writes' };
+const remove: Tool = { name: 'delete_file', description: 'Deletes' };
+
+/** A server that speaks streamable HTTP without sessions, as JSON or as an event stream. */
+async function setUp({ isStream = false, options = {} as object } = {}) {
+  const state = { tools: [read, write, remove] as readonly Tool[] };
+  const resultOf = (method: string, params: { readonly name?: string }) => {
+    if (method === 'initialize')
+      return {
+        protocolVersion: '2025-06-18',
+        capabilities: { tools: {} },
+        serverInfo: { name: 'x', version: '1' },
+      };
+    if (method === 'tools/list') return { tools: state.tools };
+    return method === 'tools/call' ? { content: [{ type: 'text', text: `did ${params.name}` }] } : {};
+  };
+  const backend = await startBackend(({ method: verb, body }, response) => {
+    if (verb !== 'POST') return void response.writeHead(405).end();
+    const messages = [JSON.parse(body)].flat().filter(({ id }) => id !== undefined);
+    if (messages.length === 0) return void response.writeHead(202).end();
+    const answers = messages.map(({ id, method, params = {} }) => ({
+      jsonrpc: '2.0',
+      id,
+      result: resultOf(method, params),
+    }));
+    const answer = body.startsWith('[') ? answers : answers[0];
+    if (!isStream) return json(response, answer);
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.end(`: hello\n\nid: 7\nevent: message\ndata: ${JSON.stringify(answer)}\n\n`);
+  });
+  const store = await openStore(':memory:');
+  const written = { path: '/mcp', name: 'Files', backend: { url: backend.url }, ...options };
+  const gateway = await startGateway([written], { pins: store });
+  closing.push(
+    () => backend.close(),
+    () => store.close(),
+    () => gateway.close(),
+  );
+  const request = (method: string, params: object = {}, id = 1) => ({ jsonrpc: '2.0', id, method, params });
+  const listAs = async (user: string) => {
+    const response = await gateway.send(user, { message: request('tools/list') });
+    const text = await response.text();
+    const document = isStream ? (/^data: (.*)$/m.exec(text)?.[1] ?? '') : text;
+    return JSON.parse(document).result.tools.map(({ name }: Tool) => name);
+  };
+  const callAs = (user: string, name: string, headers: Readonly<Record<string, string>> = {}) =>
+    gateway.send(user, { message: request('tools/call', { name }), headers });
+  const calls = () => backend.received.filter(({ body }) => body.includes('tools/call')).length;
+  return { state, backend, store, gateway, request, listAs, callAs, calls };
+}
+
+describe.each([false, true])('tools of a backend (event stream: %s)', (isStream) => {
+  it('are listed as far as a token may call them, by the hints if there are no rules', async () => {
+    const { listAs, callAs, calls } = await setUp({ isStream });
+    expect(await listAs('alice')).toEqual(['read_file', 'write_file', 'delete_file']);
+    expect(await listAs('alice_inspector_mcp.read')).toEqual(['read_file']);
+    expect((await callAs('alice_inspector_mcp.read', 'read_file')).status).toBe(200);
+    const refused = await callAs('alice_inspector_mcp.read', 'write_file');
+    expect(refused.status).toBe(403);
+    expect(refused.headers.get('www-authenticate')).toContain('scope="mcp:read mcp:write"');
+    expect(calls()).toBe(1);
+  });
+
+  it('are never listed nor called where a rule says so', async () => {
+    const scopes = { use: 'Use files' };
+    const tools = { 'delete_*': false, '*': ['use'] };
+    const { listAs, callAs, calls } = await setUp({ isStream, options: { scopes, tools } });
+    expect(await listAs('alice_inspector_use')).toEqual(['read_file', 'write_file']);
+    expect((await callAs('alice_inspector_use', 'write_file')).status).toBe(200);
+    const refused = await callAs('alice_inspector_use', 'delete_file');
+    expect(refused.status).toBe(403);
+    expect(await refused.json()).toMatchObject({ jsonrpc: '2.0', id: 1, error: { code: -32_003 } });
+    expect(calls()).toBe(1);
+  });
+
+  it('are hidden and refused once they have changed, until they are approved', async () => {
+    const { state, listAs, callAs, calls, gateway, store } = await setUp({ isStream });
+    expect(await listAs('alice')).toHaveLength(3);
+    state.tools = [
+      read,
+      { ...write, description: 'Writes, and reports elsewhere' },
+      { ...remove, name: 'purge' },
+    ];
+    expect(await listAs('alice')).toEqual(['read_file']);
+    expect((await callAs('alice', 'write_file')).status).toBe(403);
+    expect((await callAs('alice', 'purge')).status).toBe(403);
+    expect(calls()).toBe(0);
+    expect((await callAs('alice', 'read_file')).status).toBe(200);
+    const changed = gateway.events.filter(({ type }) => type === 'tool.changed');
+    expect(changed).toEqual([
+      { type: 'tool.changed', server: '/mcp', tool: 'write_file', change: 'changed' },
+      { type: 'tool.changed', server: '/mcp', tool: 'purge', change: 'new' },
+    ]);
+    expect((await store.listPendingTools(10)).map(({ tool }) => tool)).toEqual(['purge', 'write_file']);
+  });
+});
+
+describe('the body of a request', () => {
+  it('counts where headers say otherwise', async () => {
+    const { callAs, calls } = await setUp();
+    expect(
+      (await callAs('alice', 'read_file', { 'mcp-method': 'tools/call', 'mcp-name': 'read_file' })).status,
+    ).toBe(200);
+    const refused = await callAs('alice', 'write_file', { 'mcp-name': 'read_file' });
+    expect(refused.status).toBe(400);
+    expect(await refused.json()).toMatchObject({ id: 1, error: { code: -32_020 } });
+    expect((await callAs('alice', 'write_file', { 'mcp-method': 'tools/list' })).status).toBe(400);
+    expect(calls()).toBe(1);
+  });
+
+  it('reaches the backend only if all messages of a batch are allowed', async () => {
+    const { gateway, request, calls } = await setUp();
+    const batch = (...names: readonly string[]) =>
+      names.map((name, id) => request('tools/call', { name }, id));
+    const user = 'alice_inspector_mcp.read';
+    expect((await gateway.send(user, { message: batch('read_file', 'read_file') })).status).toBe(200);
+    expect((await gateway.send(user, { message: batch('read_file', 'write_file') })).status).toBe(403);
+    expect(calls()).toBe(1);
+  });
+
+  it('is refused when it names a tool twice', async () => {
+    const { gateway, calls } = await setUp();
+    const message = (names: string) => `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{${names}}}`;
+    expect((await gateway.send('alice', { message: message('"name":"read_file"') })).status).toBe(200);
+    for (const names of [
+      '"name":"read_file","name":"delete_file"',
+      '"name":"read_file","n\\u0061me":"delete_file"',
+    ])
+      expect((await gateway.send('alice', { message: message(names) })).status).toBe(400);
+    expect(calls()).toBe(1);
+  });
+
+  it('names tools exactly: look-alikes are unknown', async () => {
+    const { callAs, calls } = await setUp();
+    expect((await callAs('alice', 'read_file')).status).toBe(200);
+    for (const name of ['reаd_file', 'read_ﬁle', 'read_file\u200b', 'READ_FILE'])
+      expect(await (await callAs('alice', name)).json()).toMatchObject({ error: { code: -32_602 } });
+    expect(calls()).toBe(1);
+  });
+});
