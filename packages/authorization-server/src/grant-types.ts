@@ -4,7 +4,12 @@ import type { ServerOptions } from './options.ts';
 
 type GrantOptions = Pick<
   ServerOptions,
-  'identityProviders' | 'servesUsers' | 'assertionIssuers' | 'deviceAuthorization'
+  | 'identityProviders'
+  | 'servesUsers'
+  | 'assertionIssuers'
+  | 'deviceAuthorization'
+  | 'assertionAudiences'
+  | 'resources'
 >;
 
 /** Whether the options enable a grant type. */
@@ -18,7 +23,10 @@ const requirements: Readonly<Record<GrantType, Requirement>> = {
   authorization_code: users,
   refresh_token: users,
   client_credentials: nothing,
-  [TOKEN_EXCHANGE]: ({ identityProviders }) => identityProviders.size > 0,
+  [TOKEN_EXCHANGE]: ({ identityProviders, assertionAudiences, resources }) =>
+    identityProviders.size > 0 ||
+    assertionAudiences.length > 0 ||
+    [...resources.values()].some(({ exchangeTargets = [] }) => exchangeTargets.length > 0),
   [DEVICE_CODE]: ({ servesUsers, deviceAuthorization }) => servesUsers && deviceAuthorization,
   [JWT_BEARER]: ({ assertionIssuers }) => assertionIssuers.length > 0,
 };

@@ -2,6 +2,7 @@
 import { profiles as allProfiles, findProfile, issuerError, type Profile } from '@portcullis/protocol';
 import { findSimilarName, suggestName } from '@portcullis/protocol/option-names';
 import * as z from 'zod';
+import { type AssertionAudience, assertionAudiencesSchema } from './assertions/assertion-audiences.ts';
 import { assertionIssuersSchema, type TrustedIssuer } from './assertions/assertion-issuers.ts';
 import type { AuditLevel, EventSink } from './audit/events.ts';
 import { type ClientDefinition, clientsSchema } from './clients/client-options.ts';
@@ -67,6 +68,7 @@ export interface ParsedOptions {
   readonly requireDpopNonces: boolean;
   readonly identityProviders: readonly IdentityProviderEntry[];
   readonly assertionIssuers: readonly TrustedIssuer[];
+  readonly assertionAudiences: readonly AssertionAudience[];
   readonly backends: UserBackends | undefined;
   readonly localAccounts: boolean;
   readonly lifetimes: Lifetimes;
@@ -223,6 +225,13 @@ export const optionDefinitions: { readonly [K in OptionName]: OptionDefinition<P
     schema: lazy(() =>
       custom<UserBackends>('an object', (value) => typeof value === 'object' && value !== null),
     ),
+  },
+  assertionAudiences: {
+    schema: assertionAudiencesSchema,
+    default: [],
+    description: 'other authorization servers at which this one vouches for its users (ID-JAG)',
+    defaultText: 'none',
+    note: 'A client exchanges a refresh token, an access token or the ID token of a federated login for the assertion (RFC 8693).',
   },
   localAccounts: {
     schema: lazy(boolean),

@@ -1,5 +1,6 @@
 /** Options of an authorization server: as a caller passes them, and as the server uses them after validation. */
 import type { Profile, RedirectPolicy } from '@portcullis/protocol';
+import type { AssertionAudience } from './assertions/assertion-audiences.ts';
 import type { TrustedIssuer } from './assertions/assertion-issuers.ts';
 import type { AuditLevel, EventSink } from './audit/events.ts';
 import type { ConfiguredClient } from './clients/client.ts';
@@ -89,6 +90,8 @@ export interface AuthorizationServerOptions {
   readonly identityProviders?: readonly (IdentityProviderOptions | PresetReference)[];
   /** Issuers whose assertions are accepted instead of a sign-in. @see RFC 7523 §2.1 */
   readonly assertionIssuers?: readonly TrustedIssuer[];
+  /** Authorization servers at which this one vouches for its users. @see draft-ietf-oauth-identity-assertion-authz-grant */
+  readonly assertionAudiences?: readonly AssertionAudience[];
   /** Backends of a gateway at which users connect accounts; none by default. */
   readonly backends?: UserBackends;
   /** `false`: no local accounts, identity providers are the only way to sign in. `true` by default. */
@@ -142,6 +145,7 @@ export interface ServerOptions {
   /** By their identifiers. */
   readonly identityProviders: ReadonlyMap<string, IdentityProvider>;
   readonly assertionIssuers: readonly TrustedIssuer[];
+  readonly assertionAudiences: readonly AssertionAudience[];
   /** `null`: there is no gateway. */
   readonly backends: UserBackends | null;
   readonly localAccounts: boolean;

@@ -59,6 +59,8 @@ export interface ResourceDefinition {
   readonly introspectionClients?: readonly string[];
   /** Confidential clients that may exchange its access tokens for those of the identity provider. @see RFC 8693 */
   readonly tokenExchangeClients?: readonly string[];
+  /** Other resources for which its `tokenExchangeClients` may exchange its tokens, to call them for the user. @see RFC 8693 */
+  readonly exchangeTargets?: readonly string[];
   /**
    * Seconds until its guard notices a revocation, as users are told: 0 if it asks this server for each request, 10 if it polls
    * status lists or caches for ten seconds. By default the lifetime of an access token.
@@ -122,6 +124,11 @@ export const resourcesSchema: () => z.ZodType<readonly ResourceDefinition[]> = l
       tokenExchangeClients: optional(
         clientIds(),
         "confidential clients that may exchange its tokens for an identity provider's (RFC 8693)",
+      ),
+      exchangeTargets: optional(
+        list(text('the URI of a resource')),
+        'other resources here for which its `tokenExchangeClients` may exchange its tokens, to call them for the user',
+        { defaultText: 'none' },
       ),
       revocationDelay: optional(
         seconds(0),
@@ -224,6 +231,12 @@ export function checkNamedClients(
   clients: ReadonlyMap<string, ConfiguredClient>,
   report: OptionReport,
 ): void {
+  const known = definitions.map(({ resource }) => resource);
+  for (const [index, { exchangeTargets = [] }] of definitions.entries()) {
+    for (const target of exchangeTargets.filter((one) => !known.includes(one))) {
+      report.add(['resources', index, 'exchangeTargets'], `unknown resource ${JSON.stringify(target)}`);
+    }
+  }
   if (report.isUnread('clients')) return;
   for (const [index, { introspectionClients = [], tokenExchangeClients = [] }] of definitions.entries()) {
     for (const [member, ids] of Object.entries({ introspectionClients, tokenExchangeClients })) {

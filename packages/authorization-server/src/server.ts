@@ -179,7 +179,7 @@ export async function createAuthorizationServer<S extends CoreStore>(
   const served: readonly Route[] = [
     ...pages.routes,
     createTokenEndpoint(
-      { context, issueAccessToken, refreshTokens, accessTokens, getProviderToken },
+      { context, issueAccessToken, refreshTokens, accessTokens, getProviderToken, isLive },
       authenticate,
       proofs,
       recordClientUse,

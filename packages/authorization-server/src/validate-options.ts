@@ -41,6 +41,7 @@ export function validateOptions(
     offerOtherScopes: parsed.offerOtherScopes,
     personalAccessTokens: parsed.personalAccessTokens,
     deviceAuthorization: parsed.deviceAuthorization,
+    assertionAudiences: parsed.assertionAudiences,
     requireDpopNonces: parsed.requireDpopNonces,
     rateLimits: rateLimits === false ? null : rateLimits,
   });

@@ -69,6 +69,7 @@ describe('the page', () => {
       offerOtherScopes: 'offerOtherScopes',
       identityProviders: 'identityProviders',
       assertionIssuers: 'assertionIssuers',
+      assertionAudiences: 'assertionAudiences',
       localAccounts: 'localAccounts',
       lifetimes: 'lifetimes',
       acceptNewerRefreshTokens: 'acceptNewerRefreshTokens',

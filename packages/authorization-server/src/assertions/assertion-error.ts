@@ -2,7 +2,7 @@
 import { OAuthError } from '@portcullis/protocol';
 
 /** Seconds by which the issuer's clock may differ. */
-export const TOLERANCE = 30;
+export const ISSUER_CLOCK_TOLERANCE = 30;
 
 /** One description for every issue: the reason is only for the operator. @see RFC 7523 §3.1 */
 export function invalidAssertion(reason: string): OAuthError {

@@ -4,7 +4,7 @@ import { decodeJwt, decodeProtectedHeader, errors, type JWTPayload } from 'jose'
 import { clientAssertionAlgorithms } from '../clients/read-client-credentials.ts';
 import { typeOf, verifyJwt } from '../clients/verify-jwt.ts';
 import type { ServerContext } from '../context.ts';
-import { invalidAssertion, TOLERANCE } from './assertion-error.ts';
+import { ISSUER_CLOCK_TOLERANCE, invalidAssertion } from './assertion-error.ts';
 import type { TrustedIssuer } from './assertion-issuers.ts';
 import type { FindIssuerKeys } from './issuer-keys.ts';
 
@@ -52,7 +52,7 @@ export function createVerifyAssertion(
         issuer: issuer.issuer,
         audience: options.issuer,
         requiredClaims: ['exp', 'sub'],
-        clockTolerance: TOLERANCE,
+        clockTolerance: ISSUER_CLOCK_TOLERANCE,
         currentDate: new Date(clock() * 1000),
       });
       return payload as VerifiedAssertion['claims'];
@@ -68,9 +68,9 @@ export function createVerifyAssertion(
     if (typeof sub !== 'string' || sub === '' || sub.length > 255)
       throw invalidAssertion('it has no valid sub');
     if (use === 'id-jag' && iat === undefined) throw invalidAssertion('it has no iat');
-    if (iat !== undefined && !(iat <= clock() + TOLERANCE))
+    if (iat !== undefined && !(iat <= clock() + ISSUER_CLOCK_TOLERANCE))
       throw invalidAssertion('it was issued in the future');
-    if (exp > clock() + MAX_LIFETIME[use] + TOLERANCE) {
+    if (exp > clock() + MAX_LIFETIME[use] + ISSUER_CLOCK_TOLERANCE) {
       throw invalidAssertion(`it lives longer than ${MAX_LIFETIME[use]} seconds`);
     }
   }

@@ -157,6 +157,10 @@ export type AuthorizationEvent = EventContext &
         /** The issuer whose organization manages the grant. */
         readonly managedBy?: string;
       }
+    /** A protected resource got a token for another one: it and the actors before it, the latest first. */
+    | { readonly type: 'token.exchanged'; readonly actors: readonly string[] }
+    /** A client got an ID-JAG for another authorization server. */
+    | { readonly type: 'assertion.issued'; readonly audience: string }
     /** An assertion with a verified email address linked its subject to a local account. */
     | { readonly type: 'account.linked'; readonly issuer: string }
     /** A resource server checked a token of this grant for the first time, and it was live. */

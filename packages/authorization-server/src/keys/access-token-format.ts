@@ -13,6 +13,8 @@ const CACHED_TOKENS = 2000;
 export interface AccessTokenFormat {
   /** Signs a JWT with the current key. */
   sign(claims: AccessTokenClaims): Promise<string>;
+  /** Signs another kind of JWT with the current key. */
+  signAs(type: string, claims: object): string;
   /** Encrypts an opaque token that only this server can read. */
   encrypt(claims: AccessTokenClaims): string;
   /** The claims of a token that this server encrypted or signed with a published key, valid or expired; `null` for any other text. */
@@ -33,6 +35,14 @@ export function createAccessTokenFormat(
         const input = `${signing.header}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}`;
         return `${input}.${signing.sign(input).toString('base64url')}`;
       }),
+    signAs(type, claims) {
+      const { signing } = keys.now();
+      const header = { alg: signing.algorithm, typ: type, kid: signing.id };
+      const input = [header, claims]
+        .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
+        .join('.');
+      return `${input}.${signing.sign(input).toString('base64url')}`;
+    },
     encrypt: opaque.encrypt,
     read(token) {
       if (token.length > MAX_TOKEN_LENGTH) return null;

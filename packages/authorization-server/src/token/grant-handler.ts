@@ -5,6 +5,7 @@ import type { AuthenticatedClient } from '../clients/verify-client-credentials.t
 import type { ServerContext } from '../context.ts';
 import type { AccessTokenFormat } from '../keys/access-token-format.ts';
 import type { GetProviderToken } from './get-provider-token.ts';
+import type { IsLive } from './is-live.ts';
 import type { IssueAccessToken } from './issue.ts';
 import type { RefreshTokens } from './refresh-token-family.ts';
 
@@ -26,4 +27,5 @@ export interface GrantServices {
   readonly refreshTokens: RefreshTokens;
   readonly accessTokens: AccessTokenFormat;
   readonly getProviderToken: GetProviderToken;
+  readonly isLive: IsLive;
 }

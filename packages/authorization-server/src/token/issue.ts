@@ -1,5 +1,6 @@
 /** Issues access tokens: builds the claims of a grant's access, signs or encrypts them, and writes the token response. */
 import {
+  type Actor,
   accessTokenClaims,
   type StatusReference,
   type TokenResponse,
@@ -26,6 +27,8 @@ interface TokenSubject {
   readonly authentication?: UserAuthentication | null | undefined;
   /** The DPoP proof whose key the token is bound to; `null`: a bearer token. */
   readonly proof: VerifiedProof | null;
+  /** Who acts for the subject; none by default. */
+  readonly actor?: Actor;
 }
 
 /** Issues an access token, and marks its proof as used; the response has no refresh token. */
@@ -56,7 +59,16 @@ export function createIssueAccessToken(
       .map(({ resource }) => resource),
   );
   return async (holder, { resource, scopes }, now) => {
-    const { subject, clientId, grantId, workspace, until, proof, authentication = null } = holder;
+    const {
+      subject,
+      clientId,
+      grantId,
+      workspace,
+      until,
+      proof,
+      authentication = null,
+      actor = null,
+    } = holder;
     const lifetime = Math.min(lifetimes.accessToken, until - now);
     const isOpaque = opaqueResources.has(resource);
     // A resource server that introspects each token needs no status list.
@@ -77,6 +89,7 @@ export function createIssueAccessToken(
       tokenId: assigned?.tokenId ?? newIdentifier('token'),
       status: assigned?.status ?? null,
       keyThumbprint: proof?.thumbprint ?? null,
+      actor,
       authentication,
       ...(wanted.length > 0 && { user: await readUserClaims(store, subject, wanted) }),
     });

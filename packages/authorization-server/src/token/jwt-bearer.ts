@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import type { ConnectionInfo } from '@portcullis/http';
 import { JWT_BEARER, OAuthError, readJwtBearerRequest, readScopes, type Scopes } from '@portcullis/protocol';
 import { createFindAssertedUser } from '../assertions/asserted-user.ts';
-import { invalidAssertion, TOLERANCE } from '../assertions/assertion-error.ts';
+import { ISSUER_CLOCK_TOLERANCE, invalidAssertion } from '../assertions/assertion-error.ts';
 import { matchesClaims, type TrustedIssuer } from '../assertions/assertion-issuers.ts';
 import { createIssuerKeys } from '../assertions/issuer-keys.ts';
 import type { VerifiedAssertion, VerifyAssertion } from '../assertions/verify-assertion.ts';
@@ -71,7 +71,8 @@ export function createJwtBearerGrant({ context, issueAccessToken }: GrantService
     const isIdentified = typeof jti === 'string' && jti !== '';
     if (!isIdentified && use === 'id-jag') throw invalidAssertion('it has no jti');
     const unique = hash('sha256', JSON.stringify([JWT_BEARER, iss, isIdentified ? jti : text]), 'base64url');
-    if (!(await store.consumeClientAssertion(unique, exp + TOLERANCE))) throw invalidAssertion('used before');
+    if (!(await store.consumeClientAssertion(unique, exp + ISSUER_CLOCK_TOLERANCE)))
+      throw invalidAssertion('used before');
   }
 
   async function saveGrant(

@@ -5,6 +5,7 @@ import {
   isCodeChallenge,
   OAuthError,
   readTokenExchangeRequest,
+  TOKEN_TYPES,
   type TokenExchangeResponse,
   tokenExchangeResponse,
 } from '@portcullis/protocol';
@@ -12,7 +13,9 @@ import type { AuthenticatedClient } from '../clients/verify-client-credentials.t
 import type { IdentityProvider } from '../federation/provider/identity-provider.ts';
 import type { ProviderToken } from '../federation/provider-tokens.ts';
 import { createRateLimitCheck } from '../rate-limit/limiter.ts';
+import { createDelegate } from './delegate.ts';
 import type { GrantHandler, GrantServices } from './grant-handler.ts';
+import { createIssueIdJag } from './issue-id-jag.ts';
 
 /**
  * For protected resources only: an authenticated, configured client that the resource names in `tokenExchangeClients`. The subject
@@ -26,10 +29,16 @@ export function createTokenExchangeGrant(services: GrantServices): GrantHandler 
     options: { issuer, resources, identityProviders },
   } = context;
   const checkRateLimit = createRateLimitCheck(context, 'exchanges');
-  return async (client, form) => {
+  const delegate = createDelegate(services);
+  const issueIdJag = createIssueIdJag(services);
+  return async (client, form, _connection, proof) => {
+    if (form.one('requested_token_type') === TOKEN_TYPES.idJag) return issueIdJag(client, form);
     const own = ownResources(client);
     const request = readTokenExchangeRequest(form);
     const claims = checkSubjectToken(request.subjectToken, own);
+    if (request.targets.some((target) => resources.has(target))) {
+      return delegate(client, claims, request, proof);
+    }
     const identityProvider = chooseIdentityProvider(identityProviders, request.targets);
     if (claims.grant_id !== undefined) await checkRateLimit(claims.grant_id);
     const token = await getProviderToken(claims, {

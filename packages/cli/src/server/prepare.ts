@@ -133,7 +133,7 @@ export function serverOptions(
     settings;
   const { localAccounts, metadata, outbound, lifetimes, keys, statusLists, rateLimits } = settings;
   const { acceptNewerRefreshTokens, offerOtherScopes, personalAccessTokens, requireDpopNonces } = settings;
-  const { assertionIssuers, deviceAuthorization } = settings;
+  const { assertionIssuers, assertionAudiences, deviceAuthorization } = settings;
   const { privateUseSchemes, auditRetention, auditLevel, resources } = settings;
   return {
     issuer,
@@ -145,7 +145,7 @@ export function serverOptions(
     ],
     identityProviders: identityProviders as NonNullable<AuthorizationServerOptions['identityProviders']>,
     ...{ clients, profiles, brand, registration, metadataDocuments, localAccounts, metadata, outbound },
-    ...{ assertionIssuers, deviceAuthorization },
+    ...{ assertionIssuers, assertionAudiences, deviceAuthorization },
     ...{
       lifetimes,
       acceptNewerRefreshTokens,

@@ -253,6 +253,7 @@ export const settingDefinitions: Readonly<Record<SettingName, SettingDefinition>
   localAccounts: optionDefinitions.localAccounts,
   identityProviders: optionDefinitions.identityProviders,
   assertionIssuers: optionDefinitions.assertionIssuers,
+  assertionAudiences: optionDefinitions.assertionAudiences,
   clients: optionDefinitions.clients,
   registration: optionDefinitions.registration,
   metadataDocuments: optionDefinitions.metadataDocuments,

@@ -46,6 +46,14 @@ export interface AccessTokenClaims {
   readonly amr?: readonly string[];
   /** The DPoP key that the token is bound to, by its thumbprint. @see RFC 9449 §6.1 */
   readonly cnf?: { readonly jkt: string };
+  /** Who acts for the subject, and for whom in turn, after token exchange. @see RFC 8693 §4.1 */
+  readonly act?: Actor;
+}
+
+/** An actor, and the one before it. */
+export interface Actor {
+  readonly sub: string;
+  readonly act?: Actor;
 }
 
 /** What a token is made from; times in epoch seconds, lifetime in seconds. */
@@ -67,6 +75,8 @@ export interface AccessTokenInput {
   readonly authentication?: UserAuthentication | null;
   /** The thumbprint of the DPoP key that the token is bound to; none by default. */
   readonly keyThumbprint?: string | null;
+  /** Who acts for the subject; none by default. */
+  readonly actor?: Actor | null;
   readonly issuedAt: number;
   readonly lifetime: number;
 }
@@ -86,6 +96,7 @@ export function accessTokenClaims(facts: AccessTokenInput): AccessTokenClaims {
     ...(typeof facts.workspace === 'string' && { workspace: facts.workspace }),
     ...facts.user,
     ...(facts.status != null && { status: { status_list: facts.status } }),
+    ...(facts.actor != null && { act: facts.actor }),
     ...(facts.authentication != null && {
       auth_time: facts.authentication.time,
       acr: acrOf(facts.authentication),

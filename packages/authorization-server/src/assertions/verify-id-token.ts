@@ -1,0 +1,57 @@
+/** Verifies ID tokens of federated logins that clients exchange: signature, issuer, audience and lifetime. */
+import { OAuthError } from '@portcullis/protocol';
+import { decodeJwt, errors } from 'jose';
+import { clientAssertionAlgorithms } from '../clients/read-client-credentials.ts';
+import { typeOf, verifyJwt } from '../clients/verify-jwt.ts';
+import type { FindIssuerKeys } from './issuer-keys.ts';
+
+interface IdTokenRules {
+  /** Identity providers of this server. */
+  readonly issuers: readonly string[];
+  /** The client that the ID token was issued to. */
+  readonly audience: string;
+  /** Epoch seconds. */
+  readonly now: number;
+}
+
+/**
+ * @throws OAuthError `invalid_grant`, or `temporarily_unavailable` while the provider's keys are
+ * @see OpenID Connect Core 1.0 §3.1.3.7
+ */
+export async function verifyIdToken(
+  token: string,
+  { issuers, audience, now }: IdTokenRules,
+  findKeys: FindIssuerKeys,
+): Promise<{ readonly iss: string; readonly sub: string }> {
+  try {
+    const issuer = issuers.find((one) => one === decodeJwt(token).iss);
+    if (issuer === undefined) throw invalidIdToken('its issuer is no identity provider of this server');
+    const { payload, protectedHeader } = await verifyJwt(
+      token,
+      (wanted) => findKeys({ issuer }, wanted),
+      true,
+      {
+        algorithms: [...clientAssertionAlgorithms],
+        issuer,
+        audience,
+        requiredClaims: ['exp', 'iat', 'sub'],
+        currentDate: new Date(now * 1000),
+      },
+    );
+    const { aud, sub = '', azp } = payload;
+    const isOnly = typeof aud === 'string' || aud?.length === 1;
+    if (!isOnly || (azp !== undefined && azp !== audience))
+      throw invalidIdToken('it is for another client, too');
+    if (![undefined, 'jwt'].includes(typeOf(protectedHeader))) throw invalidIdToken('its typ is another');
+    return { iss: issuer, sub };
+  } catch (error) {
+    if (error instanceof errors.JOSEError) throw invalidIdToken(error.message);
+    throw error;
+  }
+}
+
+function invalidIdToken(reason: string): OAuthError {
+  return new OAuthError('invalid_grant', 'The subject_token must be a current ID token of this client.', {
+    reason: `ID token: ${reason}`,
+  });
+}

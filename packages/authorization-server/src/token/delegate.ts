@@ -1,0 +1,76 @@
+/** Token exchange for another protected resource: a server calls the next one for its user, as a further actor of the chain. */
+import {
+  type AccessTokenClaims,
+  type Actor,
+  OAuthError,
+  readScopes,
+  TOKEN_TYPES,
+  type TokenExchangeRequest,
+  type TokenResponse,
+  type VerifiedProof,
+} from '@portcullis/protocol';
+import type { AuthenticatedClient } from '../clients/verify-client-credentials.ts';
+import { type DownscopedAccess, downscope } from './downscope.ts';
+import type { GrantServices } from './grant-handler.ts';
+
+/** Actors of a token: the client of the user, and servers that call each other. */
+export const MAX_ACTORS = 5;
+
+/** @param claims of the subject token, whose audience the client represents */
+export type Delegate = (
+  client: AuthenticatedClient,
+  claims: AccessTokenClaims,
+  request: TokenExchangeRequest,
+  proof: VerifiedProof | null,
+) => Promise<TokenResponse>;
+
+/**
+ * The token has one audience, at most the scopes and the lifetime of the subject token, and ends with its grant.
+ * @see RFC 8693 §2.1 and §4.1
+ */
+export function createDelegate({ context, issueAccessToken, isLive }: GrantServices): Delegate {
+  const {
+    clock,
+    events,
+    options: { resources },
+  } = context;
+  return async (client, claims, request, proof) => {
+    const { sub: subject, grant_id: grantId, workspace = null, exp: until } = claims;
+    const access = chooseAccess(claims, request);
+    const actor: Actor = { sub: client.id, act: claims.act ?? { sub: claims.client_id } };
+    const actors = actorsOf(actor);
+    if (actors.length > MAX_ACTORS) throw rejected(`The subject_token has ${MAX_ACTORS} actors already.`);
+    if (grantId === undefined) throw rejected('The subject_token must be of a user.');
+    if (!(await isLive(claims))) throw rejected('The subject_token was revoked.');
+    // The sign-in is that of the user, however long the chain.
+    const authentication =
+      claims.auth_time === undefined ? null : { time: claims.auth_time, methods: claims.amr ?? [] };
+    const holder = { subject, clientId: client.id, grantId, workspace, until, proof, actor, authentication };
+    const response = await issueAccessToken(holder, access, clock());
+    events({ type: 'token.exchanged', clientId: client.id, accountId: subject, grantId, actors, ...access });
+    return Object.assign(response, { issued_token_type: TOKEN_TYPES.accessToken });
+  };
+
+  /** Never more than the subject token allows. */
+  function chooseAccess(claims: AccessTokenClaims, request: TokenExchangeRequest): DownscopedAccess {
+    const [target = '', ...others] = new Set(request.targets);
+    const allowed = resources.get(String(claims.aud))?.exchangeTargets ?? [];
+    if (others.length > 0 || !allowed.includes(target)) {
+      throw new OAuthError('invalid_target', 'Name one resource that your resource may call.');
+    }
+    const granted = { resources: [target], scopes: readScopes(claims.scope ?? '') };
+    const access = downscope(granted, { resources: [target], scopes: request.scopes }, resources);
+    const isEmpty = access.scopes.length === 0 && Object.keys(resources.get(target)?.scopes ?? {}).length > 0;
+    if (isEmpty) throw new OAuthError('invalid_scope', 'The subject_token has no scope of that resource.');
+    return access;
+  }
+}
+
+function actorsOf(actor: Actor): readonly string[] {
+  return [actor.sub, ...(actor.act === undefined ? [] : actorsOf(actor.act))];
+}
+
+/** "If the subject token is invalid for any reason, the error MUST be `invalid_request`." @see RFC 8693 §2.2.2 */
+function rejected(description: string): OAuthError {
+  return new OAuthError('invalid_request', description);
+}

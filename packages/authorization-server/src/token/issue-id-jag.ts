@@ -1,0 +1,166 @@
+/** Issues ID-JAGs: this server as the identity provider of an organization vouches for a user at another authorization server. */
+import {
+  ID_JAG_TYPE,
+  OAuthError,
+  type Parameters,
+  readRequestedScopes,
+  TOKEN_TYPES,
+} from '@portcullis/protocol';
+import type { AssertionAudience } from '../assertions/assertion-audiences.ts';
+import { createIssuerKeys } from '../assertions/issuer-keys.ts';
+import type { AuthenticatedClient } from '../clients/verify-client-credentials.ts';
+import { newIdentifier } from '../secrets.ts';
+import type { GrantServices } from './grant-handler.ts';
+import { refreshTokenState } from './refresh-token-family.ts';
+
+/** Seconds. The client presents it at once. */
+const LIFETIME = 300;
+
+/** The response of RFC 8693 §2.2.1: the assertion is no token, so its `token_type` is `N_A`. */
+export interface IdJagResponse {
+  readonly access_token: string;
+  readonly issued_token_type: typeof TOKEN_TYPES.idJag;
+  readonly token_type: 'N_A';
+  readonly expires_in: number;
+  readonly scope?: string;
+}
+
+/** @see draft-ietf-oauth-identity-assertion-authz-grant §4.3 */
+export type IssueIdJag = (client: AuthenticatedClient, form: Parameters) => Promise<IdJagResponse>;
+
+export function createIssueIdJag(services: GrantServices): IssueIdJag {
+  const { context, accessTokens, refreshTokens, isLive } = services;
+  const { clock, events, store, options } = context;
+  const { assertionAudiences, identityProviders, lifetimes, issuer } = options;
+  const findKeys = createIssuerKeys(context);
+
+  return async (client, form) => {
+    if ([...form.all('actor_token'), ...form.all('actor_token_type')].length > 0) {
+      throw new OAuthError('invalid_request', 'Omit actor_token.');
+    }
+    const { entry, clientId } = chooseAudience(client, form);
+    const wanted = readWanted(entry, form);
+    const accountId = await findSubject(client, form);
+    const account = await store.findAccount(accountId);
+    if (account === null || account.disabledAt !== null)
+      throw invalidSubject('its account is disabled or gone');
+    const now = clock();
+    const email = (await store.findProfile(accountId))?.email ?? null;
+    const assertion = accessTokens.signAs(ID_JAG_TYPE, {
+      iss: issuer,
+      sub: accountId,
+      aud: entry.audience,
+      client_id: clientId,
+      jti: newIdentifier('token'),
+      iat: now,
+      exp: now + LIFETIME,
+      ...wanted,
+      ...(email !== null && { email, email_verified: true }),
+    });
+    events({ type: 'assertion.issued', clientId: client.id, accountId, audience: entry.audience });
+    return {
+      access_token: assertion,
+      issued_token_type: TOKEN_TYPES.idJag,
+      token_type: 'N_A',
+      expires_in: LIFETIME,
+      ...(wanted.scope !== undefined && { scope: wanted.scope }),
+    };
+  };
+
+  /** The organization's policy: which client may go where. */
+  function chooseAudience(client: AuthenticatedClient, form: Parameters) {
+    const [audience, ...others] = form.all('audience');
+    const entry = assertionAudiences.find((one) => one.audience === audience);
+    if (entry === undefined || others.length > 0) {
+      throw new OAuthError(
+        'invalid_target',
+        'The audience must be one authorization server that is configured here.',
+      );
+    }
+    const clientId = Object.hasOwn(entry.clients, client.id) ? entry.clients[client.id] : undefined;
+    if (clientId === undefined || client.authenticationMethod === 'none') {
+      throw new OAuthError('unauthorized_client', 'This client gets no assertion for that audience.');
+    }
+    return { entry, clientId };
+  }
+
+  function findSubject(client: AuthenticatedClient, form: Parameters): Promise<string> {
+    const token = form.required('subject_token');
+    const type = form.required('subject_token_type');
+    const { refreshToken, accessToken, idToken } = TOKEN_TYPES;
+    if (type === refreshToken) return subjectOfRefreshToken(client, token);
+    if (type === accessToken) return subjectOfAccessToken(client, token);
+    if (type === idToken) return subjectOfIdToken(client, token);
+    throw new OAuthError(
+      'invalid_request',
+      `The subject_token_type must be ${idToken}, ${refreshToken} or ${accessToken}.`,
+    );
+  }
+
+  async function subjectOfRefreshToken(client: AuthenticatedClient, token: string): Promise<string> {
+    const found = await refreshTokens.find(token);
+    if (found === null || found.grant.clientId !== client.id)
+      throw invalidSubject('unknown or of another client');
+    const { grant, family, number } = found;
+    const now = clock();
+    const isCurrent = refreshTokenState(number, family, now, lifetimes.refreshGrace) !== 'reused';
+    const isValid =
+      grant.revokedAt === null && grant.hasAccount && Math.min(grant.expiresAt, family.expiresAt) > now;
+    if (!isCurrent || !isValid) throw invalidSubject('expired, revoked or used before');
+    return grant.accountId;
+  }
+
+  async function subjectOfAccessToken(client: AuthenticatedClient, token: string): Promise<string> {
+    const claims = accessTokens.read(token);
+    if (claims === null || claims.iss !== issuer || claims.client_id !== client.id) {
+      throw invalidSubject('unknown or of another client');
+    }
+    if (claims.exp <= clock() || claims.grant_id === undefined || !(await isLive(claims))) {
+      throw invalidSubject('expired, revoked or without a user');
+    }
+    return claims.sub;
+  }
+
+  /** An ID token of a federated login belongs to the client that is its audience. @see OpenID Connect Core 1.0 §3.1.3.7 */
+  async function subjectOfIdToken(client: AuthenticatedClient, token: string): Promise<string> {
+    const { verifyIdToken } = await import('../assertions/verify-id-token.ts');
+    const issuers = [...identityProviders.values()].flatMap(({ provider }) =>
+      provider.protocol === 'openid' ? [provider.issuer] : [],
+    );
+    const { iss, sub } = await verifyIdToken(token, { issuers, audience: client.id, now: clock() }, findKeys);
+    const linked = await store.findLinkedIdentity(iss, sub);
+    if (linked === null) throw invalidSubject('its user has no account');
+    return linked.accountId;
+  }
+}
+
+/** What the assertion allows: at most what the organization does. */
+function readWanted(
+  { scopes, resources }: AssertionAudience,
+  form: Parameters,
+): { readonly scope?: string; readonly resource?: string } {
+  const requested = readRequestedScopes(form.one('scope'));
+  if (scopes !== undefined && requested?.some((scope) => !scopes.includes(scope))) {
+    throw new OAuthError('invalid_scope', 'The organization allows fewer scopes for that audience.');
+  }
+  const [resource, ...others] = form.all('resource');
+  const isAllowed = resource === undefined || resources === undefined || resources.includes(resource);
+  if (others.length > 0 || !isAllowed) {
+    throw new OAuthError('invalid_target', 'The organization allows another resource for that audience.');
+  }
+  const granted = requested ?? scopes ?? [];
+  return {
+    ...(granted.length > 0 && { scope: granted.join(' ') }),
+    ...(resource !== undefined && { resource }),
+  };
+}
+
+function invalidSubject(reason: string): OAuthError {
+  return new OAuthError(
+    'invalid_grant',
+    'The subject_token must be a current one of this client and an enabled user.',
+    {
+      reason: `subject token: ${reason}`,
+    },
+  );
+}

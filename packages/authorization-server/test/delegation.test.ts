@@ -1,0 +1,137 @@
+/** Token exchange for another protected resource: a server calls the next one for its user, visible as a chain of actors. */
+import { describe, expect, it } from 'vitest';
+import { ACCOUNT, basic, CLIENTS, claimsOf, FILES, NOTES, startServer } from './server-under-test.ts';
+
+const GRANT = 'urn:ietf:params:oauth:grant-type:token-exchange';
+const ACCESS_TOKEN = 'urn:ietf:params:oauth:token-type:access_token';
+const MAIL = 'https://mcp.example/mail';
+
+const exchanging = (client_id: string) => ({
+  client_id,
+  client_secret: `${client_id}-secret`,
+  grant_types: [GRANT],
+});
+const scopes = { 'notes:read': 'Read', 'notes:write': 'Write' };
+
+const OPTIONS = {
+  clients: [
+    ...CLIENTS.filter((one) => !JSON.stringify(one).includes('notes-server')),
+    exchanging('notes-server'),
+    exchanging('files-server'),
+  ],
+  resources: [
+    {
+      resource: NOTES,
+      name: 'Notes',
+      scopes,
+      tokenExchangeClients: ['notes-server'],
+      exchangeTargets: [FILES],
+    },
+    {
+      resource: FILES,
+      name: 'Files',
+      scopes: { 'notes:read': 'Read' },
+      tokenExchangeClients: ['files-server'],
+      exchangeTargets: [NOTES, FILES],
+    },
+    { resource: MAIL, name: 'Mail', scopes: { 'notes:read': 'Read' } },
+  ],
+};
+
+async function setScene() {
+  const t = await startServer(OPTIONS);
+  const { body } = await t.signIn();
+  const exchange = (
+    subject: unknown,
+    target: string,
+    form: Record<string, string> = {},
+    as = 'notes-server',
+  ) =>
+    t.post(
+      '/token',
+      {
+        grant_type: GRANT,
+        subject_token: String(subject),
+        subject_token_type: ACCESS_TOKEN,
+        resource: target,
+        ...form,
+      },
+      basic(as, `${as}-secret`),
+    );
+  return { ...t, token: body['access_token'], exchange };
+}
+
+describe('token exchange for another protected resource', () => {
+  it('a protected server gets a token for the next one, with less scope, the same end, and the chain of actors', async () => {
+    const t = await setScene();
+    t.clock.now += 100;
+    const { status, body } = await t.exchange(t.token, FILES);
+    expect([status, body['issued_token_type'], body['refresh_token']]).toEqual([
+      200,
+      ACCESS_TOKEN,
+      undefined,
+    ]);
+    const [before, claims] = [claimsOf(t.token), claimsOf(body['access_token'])];
+    expect(claims).toMatchObject({
+      sub: ACCOUNT,
+      aud: FILES,
+      client_id: 'notes-server',
+      scope: 'notes:read',
+      exp: before['exp'],
+      grant_id: before['grant_id'],
+      act: { sub: 'notes-server', act: { sub: 'desktop' } },
+    });
+    const further = await t.exchange(body['access_token'], NOTES, {}, 'files-server');
+    expect(claimsOf(further.body['access_token'])['act']).toEqual({
+      sub: 'files-server',
+      act: { sub: 'notes-server', act: { sub: 'desktop' } },
+    });
+    expect(t.events).toContainEqual(
+      expect.objectContaining({
+        type: 'token.exchanged',
+        actors: ['files-server', 'notes-server', 'desktop'],
+      }),
+    );
+  });
+
+  it('the exchanged token ends with the grant of its user', async () => {
+    const t = await setScene();
+    const { body } = await t.exchange(t.token, FILES);
+    const claims = claimsOf(body['access_token']);
+    expect(await t.server.isLive(claims as never)).toBe(true);
+    await t.store.revokeGrant(String(claims['grant_id']), t.clock.now);
+    expect(await t.server.isLive(claims as never)).toBe(false);
+    expect((await t.exchange(t.token, FILES)).body['error']).toBe('invalid_request');
+  });
+
+  it.each<[string, string, Record<string, string>, string, string]>([
+    ['a resource that is no target', MAIL, {}, 'notes-server', 'invalid_target'],
+    ['its own resource', NOTES, {}, 'notes-server', 'invalid_target'],
+    [
+      'more scope than the subject token has there',
+      FILES,
+      { scope: 'notes:write' },
+      'notes-server',
+      'invalid_scope',
+    ],
+    ['a token of another resource', NOTES, {}, 'files-server', 'invalid_request'],
+  ])('rejects %s, and changes nothing', async (_what, target, form, as, error) => {
+    const t = await setScene();
+    const before = t.snapshot();
+    const { status, body } = await t.exchange(t.token, target, form, as);
+    expect([status, body['error']]).toEqual([400, error]);
+    expect(t.snapshot()).toBe(before);
+    expect((await t.exchange(t.token, FILES)).status).toBe(200);
+  });
+
+  it('a chain has at most five actors', async () => {
+    const t = await setScene();
+    let { body } = await t.exchange(t.token, FILES);
+    for (let actors = 3; actors <= 5; actors += 1) {
+      ({ body } = await t.exchange(body['access_token'], FILES, {}, 'files-server'));
+      expect(body).toHaveProperty('access_token');
+    }
+    const beyond = await t.exchange(body['access_token'], FILES, {}, 'files-server');
+    expect([beyond.status, beyond.body['error']]).toEqual([400, 'invalid_request']);
+  });
+});

@@ -1,0 +1,184 @@
+/** Issuing ID-JAGs: this server as the identity provider of an organization, and another server that accepts them. */
+import { decodeProtectedHeader, importJWK, jwtVerify } from 'jose';
+import { describe, expect, it } from 'vitest';
+import { startAssertionIssuer } from './assertion-issuer.ts';
+import { ACCOUNT, basic, CLIENTS, ISSUER, startServer } from './server-under-test.ts';
+
+const EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
+const TYPE = 'urn:ietf:params:oauth:token-type:';
+const ELSEWHERE = 'https://chat.example';
+const RESOURCE = 'https://chat.example/mcp';
+
+const clients = [
+  ...CLIENTS,
+  {
+    client_id: 'agent',
+    client_secret: 'agent-secret',
+    redirect_uris: ['https://agent.example/callback'],
+    grant_types: ['authorization_code', 'refresh_token', EXCHANGE],
+  },
+  { client_id: 'other', client_secret: 'other-secret', grant_types: [EXCHANGE] },
+];
+
+const assertionAudiences = [
+  {
+    audience: ELSEWHERE,
+    clients: { agent: 'agent-there' },
+    scopes: ['chat.read', 'chat.history'],
+    resources: [RESOURCE],
+  },
+];
+
+async function setScene(options: object = {}) {
+  const t = await startServer({ clients, assertionAudiences, ...options });
+  const issued = await t.issueCode({ clientId: 'agent', redirectUri: 'https://agent.example/callback' });
+  const headers = basic('agent', 'agent-secret');
+  const { body } = await t.post(
+    '/token',
+    { grant_type: 'authorization_code', code: issued.code, code_verifier: issued.verifier },
+    headers,
+  );
+  const exchange = (form: Record<string, string> = {}, as: Record<string, string> = headers) =>
+    t.post(
+      '/token',
+      {
+        grant_type: EXCHANGE,
+        requested_token_type: `${TYPE}id-jag`,
+        audience: ELSEWHERE,
+        resource: RESOURCE,
+        subject_token: String(body['refresh_token']),
+        subject_token_type: `${TYPE}refresh_token`,
+        ...form,
+      },
+      as,
+    );
+  return { ...t, tokens: body, exchange };
+}
+
+describe('issuing an ID-JAG', () => {
+  it('[X-EMA-8 X-EMA-10] a client exchanges its refresh token for an assertion about its user', async () => {
+    const t = await setScene();
+    const before = t.snapshot();
+    const { status, body, headers } = await t.exchange({ scope: 'chat.read' });
+    expect([status, headers.get('cache-control')]).toEqual([200, 'no-store']);
+    expect(body).toEqual({
+      issued_token_type: `${TYPE}id-jag`,
+      access_token: expect.any(String),
+      token_type: 'N_A',
+      expires_in: 300,
+      scope: 'chat.read',
+    });
+    const assertion = String(body['access_token']);
+    expect(decodeProtectedHeader(assertion).typ).toBe('oauth-id-jag+jwt');
+    const [key] = (await t.server.jwks()).keys;
+    const { payload } = await jwtVerify(assertion, await importJWK(key as never), {
+      currentDate: new Date(t.clock.now * 1000),
+    });
+    expect(payload).toEqual({
+      iss: ISSUER,
+      sub: ACCOUNT,
+      aud: ELSEWHERE,
+      client_id: 'agent-there',
+      resource: RESOURCE,
+      scope: 'chat.read',
+      jti: expect.any(String),
+      iat: t.clock.now,
+      exp: t.clock.now + 300,
+    });
+    // The refresh token is not used up.
+    expect(t.snapshot()).toBe(before);
+  });
+
+  it('[X-EMA-8] an access token of the client serves as well, and no scope means all that is allowed', async () => {
+    const t = await setScene();
+    const { body } = await t.exchange({
+      subject_token: String(t.tokens['access_token']),
+      subject_token_type: `${TYPE}access_token`,
+    });
+    expect(body['scope']).toBe('chat.read chat.history');
+  });
+
+  it.each<[string, Record<string, string>, string]>([
+    ['an unknown audience', { audience: 'https://evil.example' }, 'invalid_target'],
+    ['another resource', { resource: 'https://chat.example/admin' }, 'invalid_target'],
+    ['more scope than allowed', { scope: 'chat.admin' }, 'invalid_scope'],
+    ['a made-up token', { subject_token: 'x' }, 'invalid_grant'],
+    ['another type of token', { subject_token_type: `${TYPE}saml2` }, 'invalid_request'],
+    ['an actor', { actor_token: 'x', actor_token_type: `${TYPE}jwt` }, 'invalid_request'],
+  ])('[X-EMA-7 X-EMA-9] rejects %s', async (_what, form, error) => {
+    const t = await setScene();
+    const { status, body } = await t.exchange(form);
+    expect([status, body['error']]).toEqual([400, error]);
+    expect(body).not.toHaveProperty('access_token');
+  });
+
+  it('[X-EMA-7] a client that the organization does not list gets none', async () => {
+    const t = await setScene();
+    const { status, body } = await t.exchange({}, basic('other', 'other-secret'));
+    expect([status, body['error']]).toEqual([400, 'unauthorized_client']);
+  });
+
+  it('[X-EMA-6] a revoked grant or a disabled account ends it', async () => {
+    const t = await setScene();
+    await t.store.disableAccount(ACCOUNT, t.clock.now);
+    expect((await t.exchange()).body['error']).toBe('invalid_grant');
+  });
+});
+
+describe('an ID token of a federated login', () => {
+  async function setFederatedScene() {
+    const idp = await startAssertionIssuer();
+    const evil = await startAssertionIssuer();
+    const identityProviders = [
+      {
+        id: 'acme',
+        name: 'Acme',
+        clientId: 'portcullis',
+        clientSecret: 's',
+        scopes: ['openid'],
+        kind: { issuer: idp.issuer },
+      },
+    ];
+    const t = await setScene({ identityProviders });
+    await t.store.linkIdentity(
+      { issuer: idp.issuer, subject: 'ada-at-acme', accountId: 'user_acme' },
+      {
+        id: 'user_acme',
+        email: 'a',
+        emailKey: 'federated:a',
+        passwordHash: '$argon2id$not-used-here',
+        createdAt: t.clock.now,
+        disabledAt: null,
+      },
+    );
+    const exchange = (token: string) =>
+      t.exchange({ subject_token: token, subject_token_type: `${TYPE}id_token` });
+    return { ...t, idp, evil, exchange };
+  }
+  const own = { sub: 'ada-at-acme', aud: 'agent' };
+
+  it('[X-EMA-8] a client exchanges its ID token of an identity provider', async () => {
+    const t = await setFederatedScene();
+    const { status, body } = await t.exchange(await t.idp.workload(own));
+    expect([status, body['issued_token_type']]).toEqual([200, `${TYPE}id-jag`]);
+  });
+
+  it.each<[string, object, object]>([
+    ['of another client', { aud: 'other' }, {}],
+    ['of several clients', { aud: ['agent', 'other'] }, {}],
+    ['that has expired', { iat: 1, exp: 2 }, {}],
+    ['of an unknown user', { sub: 'eve' }, {}],
+    ['that is an assertion', {}, { typ: 'oauth-id-jag+jwt' }],
+  ])('[X-EMA-6] rejects an ID token %s', async (_what, claims, header) => {
+    const t = await setFederatedScene();
+    const { status, body } = await t.exchange(await t.idp.workload({ ...own, ...claims }, { ...header }));
+    expect([status, body['error']]).toEqual([400, 'invalid_grant']);
+  });
+
+  it('[X-EMA-6] rejects an ID token that another issuer signed', async () => {
+    const t = await setFederatedScene();
+    for (const claims of [own, { ...own, iss: t.idp.issuer }]) {
+      expect((await t.exchange(await t.evil.workload(claims))).body['error']).toBe('invalid_grant');
+    }
+  });
+});
