@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type { Portcullis } from '../support/portcullis.ts';
 import type { Checks } from './checks.ts';
 import {
+  authorizationRequestOf,
   bearer,
   callTool,
   claimsOf,
@@ -69,13 +70,14 @@ export async function profileB(scene: Scene): Promise<Granted> {
 
   const challenge = said[0]?.answered.get('www-authenticate');
   const place = `${url}/.well-known/oauth-protected-resource/mcp`;
-  checks.expect(chapter, 'challenge names the metadata', `Bearer resource_metadata="${place}"`, challenge);
+  const names = challenge?.startsWith(`Bearer resource_metadata="${place}"`);
+  checks.expect(chapter, 'challenge names the metadata', true, names);
   const document = findExchange(said, 'GET', '/.well-known/oauth-protected-resource/mcp');
   const { authorization_servers: servers } = JSON.parse(document?.got ?? '{}');
   checks.expect(chapter, 'authorization servers of the resource', [url], servers);
   const metadata = findExchange(said, 'GET', '/.well-known/oauth-authorization-server');
   checks.expect(chapter, 'authorization server metadata', 200, metadata?.status);
-  const asked = findExchange(said, 'GET', '/authorize')?.url.searchParams.get('resource');
+  const asked = authorizationRequestOf(said)?.get('resource');
   checks.expect(chapter, 'resource in the authorization request', resource, asked);
   const exchanged = findExchange(said, 'POST', '/token');
   checks.expect(chapter, 'resource in the token request', resource, formOf(exchanged).get('resource'));
@@ -97,7 +99,7 @@ async function useNotes(scene: Scene, chapter: string, server: Portcullis): Prom
 
   checks.expect(chapter, 'first request, without a token', 401, said[0]?.status);
   checks.expect(chapter, 'registration', 201, findExchange(said, 'POST', '/register')?.status);
-  const asked = findExchange(said, 'GET', '/authorize')?.url.searchParams;
+  const asked = authorizationRequestOf(said);
   const verifier = formOf(findExchange(said, 'POST', '/token')).get('code_verifier') ?? '';
   const derived = createHash('sha256').update(verifier).digest('base64url');
   checks.expect(chapter, 'PKCE: challenge is made from verifier', derived, asked?.get('code_challenge'));
@@ -109,7 +111,7 @@ async function useNotes(scene: Scene, chapter: string, server: Portcullis): Prom
 }
 
 function checkProfileA({ checks }: Scene, chapter: string, said: readonly Exchange[]): void {
-  const asked = findExchange(said, 'GET', '/authorize')?.url.searchParams;
+  const asked = authorizationRequestOf(said);
   checks.expect(chapter, 'no resource in the authorization request', false, asked?.has('resource'));
   const exchanged = findExchange(said, 'POST', '/token');
   checks.expect(chapter, 'no resource in the token request', false, formOf(exchanged).has('resource'));
@@ -190,4 +192,35 @@ export async function clientCredentials(scene: Scene): Promise<void> {
   );
   checks.expect(chapter, 'no refresh token', false, 'refresh_token' in tokens);
   checks.expect(chapter, 'request with the token', 200, answer.status);
+}
+
+/** The same with a token that is bound to a key of the client: useless without it. */
+export async function boundToken(scene: Scene): Promise<void> {
+  const chapter = 'DPoP';
+  const { checks, stage, transcript, tell } = scene;
+  const start = transcript.exchanges.length;
+  const program = createProgram(stage.profileB, transcript, tell, { dpop: 'when-offered' });
+  const answer = await callTool(program.fetch, stage.profileB, 'list_notes');
+  await transcript.settled();
+  const said = transcript.exchanges.slice(start);
+  const pushed = findExchange(said, 'POST', '/par');
+  checks.expect(
+    chapter,
+    'the request is pushed, with a proof',
+    [201, true],
+    [pushed?.status, pushed?.headers.has('dpop')],
+  );
+  const tokens: TokenResponse = JSON.parse(findExchange(said, 'POST', '/token')?.got ?? '{}');
+  const { cnf } = claimsOf(tokens.access_token);
+  checks.expect(
+    chapter,
+    'the token names a key',
+    true,
+    typeof (cnf as { jkt?: unknown } | undefined)?.jkt === 'string',
+  );
+  checks.expect(chapter, 'request with the token and a proof', 200, answer.status);
+  tell('     (the token is stolen: the thief has no key)\n');
+  const stolen = bearer(tokens.access_token);
+  const refused = await callTool(transcript.as('client'), stage.profileB, 'list_notes', {}, stolen);
+  checks.expect(chapter, 'the token alone', 401, refused.status);
 }

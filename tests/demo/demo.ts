@@ -2,6 +2,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import { owner } from '../support/portcullis.ts';
 import {
+  boundToken,
   clientCredentials,
   profileA,
   profileAWithoutMetadata,
@@ -48,6 +49,8 @@ try {
   await clientCredentials(scene);
   chapter('Federation: users sign in at an identity provider, and the server reads there for them');
   await identityProvider(scene);
+  chapter('A token that is bound to a key: DPoP, with a pushed request');
+  await boundToken(scene);
   chapter('Refresh and rotation');
   const newest = await refresh(scene, first);
   chapter('Refusals, 403: not allowed to do that');

@@ -2,7 +2,15 @@
 import { owner } from '../support/portcullis.ts';
 import { createUser, type ProviderLogin } from '../support/user.ts';
 import type { Scene } from './chapters.ts';
-import { callTool, claimsOf, createProgram, findExchange, formOf, type TokenResponse } from './stage.ts';
+import {
+  authorizationRequestOf,
+  callTool,
+  claimsOf,
+  createProgram,
+  findExchange,
+  formOf,
+  type TokenResponse,
+} from './stage.ts';
 import type { Exchange } from './transcript.ts';
 
 const chapter = 'federation';
@@ -59,7 +67,7 @@ function checkFederatedLogin(
   said: readonly Exchange[],
 ): URLSearchParams | undefined {
   const { delegating, identityProvider: party } = stage;
-  const asked = findExchange(said, 'GET', '/authorize')?.url.searchParams;
+  const asked = authorizationRequestOf(said);
   checks.expect(chapter, '1: the client starts the normal flow', 'code', asked?.get('response_type'));
   const consent = said.find(({ got }) => got.includes('name="decision"'));
   const left = findExchange(said, 'GET', '/login/oauth/authorize');

@@ -81,6 +81,8 @@ export function createProgram(
     },
     receiver: createLoopbackReceiver(),
     store: createMemoryStore(),
+    // Bearer tokens, which the demonstration shows and refuses later; a chapter of its own is about DPoP.
+    dpop: 'never',
     fetch: transcript.as('client'),
     onEvent(event) {
       if (event.type !== 'discovery.completed') return;
@@ -146,6 +148,14 @@ export function findExchange(
   path: string,
 ): Exchange | undefined {
   return exchanges.find((exchange) => exchange.method === method && exchange.url.pathname === path);
+}
+
+/** The parameters of the authorization request, which may have been pushed. */
+export function authorizationRequestOf(exchanges: readonly Exchange[]): URLSearchParams | undefined {
+  const pushed = findExchange(exchanges, 'POST', '/par');
+  return pushed === undefined
+    ? findExchange(exchanges, 'GET', '/authorize')?.url.searchParams
+    : formOf(pushed);
 }
 
 /** The parameters of a form that was sent. */

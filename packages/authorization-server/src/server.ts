@@ -21,7 +21,7 @@ import {
 } from './clients/initial-access-tokens.ts';
 import type { ServerContext } from './context.ts';
 import { createDeviceEndpoint } from './device/device-endpoint.ts';
-import { createDpopProofs } from './dpop/dpop-proofs.ts';
+import { createDpopProofs, deriveNonceSecret } from './dpop/dpop-proofs.ts';
 import type { BackendTokens } from './federation/backend-tokens.ts';
 import { createFederation } from './federation/federation.ts';
 import type { ProviderToken, ProviderTokenRequest } from './federation/provider-tokens.ts';
@@ -90,6 +90,11 @@ export interface AuthorizationServer {
   upstreamIdToken(grantId: string): Promise<string>;
   /** Accounts that users have connected at the backends of a gateway, for the gateway in the same process. */
   readonly backendConnections: BackendConnections;
+  /**
+   * The secret of its DPoP nonces, for a guard at the same origin: clients keep one nonce for an origin.
+   * @see RFC 9449 §8.2
+   */
+  readonly dpopNonceSecret: Uint8Array;
   /** Administration of registered and added clients. @see RFC 7591 §2 */
   readonly clients: ClientAdministration;
   /** Initial access tokens for one registration each. @see RFC 7591 §3 */
@@ -224,6 +229,7 @@ export async function createAuthorizationServer<S extends CoreStore>(
     isLive,
     readPersonalAccessToken: readPersonalAccessToken ?? (async () => null),
     upstreamToken: getProviderToken,
+    dpopNonceSecret: deriveNonceSecret(context.options.masterKey),
     signUserAssertion: createSignUserAssertion(context, keys),
     upstreamIdToken: providerTokens.idTokenFor,
     backendConnections: {

@@ -70,8 +70,12 @@ export function createDpopProofs({ store, clock, options }: ServerContext): Dpop
 }
 
 /** Processes have the master key in common. While it is replaced, a client is asked to use another nonce. */
+export function deriveNonceSecret(masterKey: Uint8Array): Uint8Array {
+  return deriveKey(masterKey, 'DPoP nonces');
+}
+
 function createNonces(masterKey: Uint8Array) {
-  const key = createSecretKey(deriveKey(masterKey, 'DPoP nonces'));
+  const key = createSecretKey(deriveNonceSecret(masterKey));
   return createDpopNonces((text) => createHmac('sha256', key).update(text).digest('base64url'));
 }
 

@@ -1,5 +1,4 @@
 /** Composes one process: the authorization server and, at the same origin, the guard with the application behind it. */
-import { hkdfSync } from 'node:crypto';
 import {
   type AuthorizationServer,
   ConfigurationError,
@@ -241,14 +240,19 @@ function guardOptions(parts: Parts, server: AuthorizationServer): SharedGuardOpt
         : []),
     ]),
     profiles: servedProfiles(settings),
-    dpop: dpopOptions(parts),
+    dpop: dpopOptions(parts, server),
     events: (event) => log({ ...event }),
   };
 }
 
-/** Processes share the store and the master key: each proof is accepted once, and nonces of one by all. */
-function dpopOptions({ prepared: { settings }, storage: { store }, masterKey }: Parts): DpopOptions {
-  const secret = new Uint8Array(hkdfSync('sha256', masterKey, '', 'DPoP nonces of the guard', 32));
+/**
+ * Processes share the store and the master key: each proof is accepted once, and nonces of one by all. The authorization server is at
+ * the same origin, for which clients keep one nonce.
+ */
+function dpopOptions(
+  { prepared: { settings }, storage: { store } }: Parts,
+  { dpopNonceSecret: secret }: AuthorizationServer,
+): DpopOptions {
   return {
     replays: limitedReplayStore((proof, until) =>
       store.consumeClientAssertion(`guard:${proof}`, Math.ceil(until)),
