@@ -45,6 +45,12 @@ describe('a changed configuration file', () => {
     expect(await Promise.all(['/one', '/three', '/four'].map(statusOf))).toEqual([401, 401, 404]);
   });
 
+  it('does not take a path of the authorization server', async () => {
+    write('/one', '/login');
+    await expect.poll(() => running.output()).toContain('servers.1.path is /login, which would hide /login');
+    expect(await Promise.all(['/one', '/three'].map(statusOf))).toEqual([401, 401]);
+  });
+
   it('is noticed without a signal', async () => {
     write('/five');
     await expect.poll(() => statusOf('/five')).toBe(401);

@@ -58,7 +58,7 @@ interface Lasting {
   readonly own: OwnServer | null;
 }
 
-/** What is composed anew for other servers. */
+/** What is composed again for other servers. */
 interface Replaceable {
   readonly handle: HttpHandler;
   readonly gateway: Gateway | null;
