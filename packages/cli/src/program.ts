@@ -10,6 +10,7 @@ const commands: Readonly<Record<string, () => Promise<Define>>> = {
   protect: async () => (await import('./server/protect.ts')).defineProtect,
   up: async () => (await import('./server/up.ts')).defineUp,
   config: async () => (await import('./admin/config.ts')).defineConfig,
+  servers: async () => (await import('./admin/servers.ts')).defineServersCommand,
   users: async () => (await import('./admin/users.ts')).defineUsers,
   clients: async () => (await import('./admin/clients.ts')).defineClients,
   connections: async () => (await import('./admin/connections.ts')).defineConnections,

@@ -72,3 +72,4 @@ export type {
   StdioBackendDefinition,
 } from './servers/server.ts';
 export { createSealer, type HandleKind, type Sealer } from './sessions/sealer.ts';
+export { type FailedPart, type ServerTest, testServer } from './test-server.ts';

@@ -1,0 +1,121 @@
+/** Tests a server's backend from this computer, and says what is wrong: the backend, its messages, or the gateway's credential. */
+import type { Principal } from '@portcullis/resource-server';
+import { BackendError, type BackendSession, type MessageBackend } from './backends/backend.ts';
+import { createHttpBackend } from './backends/http/http-backend.ts';
+import { createStdioBackend } from './backends/stdio/stdio-backend.ts';
+import { noCredential } from './credentials/credential-source.ts';
+import { createCredentialSource } from './credentials/credentials.ts';
+import type { BackendDefinition, GatewayServer } from './servers/server.ts';
+
+/** Where a failure is. */
+export type FailedPart = 'backend' | 'protocol' | 'credential';
+
+export type ServerTest =
+  | { readonly ok: true; readonly revision: string; readonly tools: number | null }
+  | { readonly ok: false; readonly part: FailedPart; readonly reason: string };
+
+/** Milliseconds of the whole test. */
+const TIMEOUT = 20_000;
+
+/** Opens a session and lists the tools. A backend that needs a user's credential is only reached. */
+export async function testServer(server: GatewayServer, backend: BackendDefinition): Promise<ServerTest> {
+  const needsUser =
+    backend.kind !== 'stdio' && ['user', 'exchange', 'enterprise'].includes(backend.credentials.as);
+  const opened: MessageBackend[] = [];
+  const stop = AbortSignal.timeout(TIMEOUT);
+  try {
+    const session = await Promise.race([open(server, backend, needsUser, opened), rejected(stop)]);
+    const { protocolVersion: revision } = session.initialized;
+    return { ok: true, revision, tools: await countTools(session, stop) };
+  } catch (error) {
+    const { part, reason } = explain(error, server);
+    if (needsUser && part === 'credential') return { ok: true, revision: '', tools: null };
+    return { ok: false, part, reason };
+  } finally {
+    for (const one of opened) await one.close();
+  }
+}
+
+async function open(
+  server: GatewayServer,
+  definition: BackendDefinition,
+  needsUser: boolean,
+  opened: MessageBackend[],
+): Promise<BackendSession> {
+  // Nothing that needs a user is asked for.
+  const source = createCredentialSource({} as Parameters<typeof createCredentialSource>[0]);
+  const credential = needsUser ? noCredential : await source.for(tester(server), server);
+  const access = { credential: () => credential, rejected: async () => 'final' as const };
+  const { issuer, clientId, subject } = tester(server);
+  const owner = { issuer, clientId, subject, resource: server.resource };
+  const initialize = {
+    protocolVersion: '2025-11-25',
+    capabilities: {},
+    clientInfo: { name: 'portcullis', version: '1' },
+  };
+  let last: unknown;
+  for (const create of candidates(server, definition)) {
+    const backend = create();
+    opened.push(backend);
+    try {
+      return await backend.open(owner, initialize, access);
+    } catch (error) {
+      last = error;
+      if (!(error instanceof BackendError) || !hasAnswered(error)) break;
+    }
+  }
+  throw last;
+}
+
+/** The ways in which a backend may be spoken to, the usual one first. */
+function candidates(server: GatewayServer, definition: BackendDefinition): readonly (() => MessageBackend)[] {
+  if (definition.kind === 'stdio') return [() => createStdioBackend({ server, definition, log: () => {} })];
+  const wires = definition.kind === 'sse' ? (['sse'] as const) : (['sessions', 'stateless'] as const);
+  return wires.map((wire) => () => createHttpBackend({ server, definition, wire }));
+}
+
+function tester({ resource }: GatewayServer): Principal {
+  return {
+    issuer: '',
+    subject: 'portcullis',
+    clientId: 'portcullis',
+    scopes: [],
+    resource,
+    grantId: null,
+    expiresAt: 0,
+    email: null,
+    name: null,
+    groups: [],
+    claims: {},
+  };
+}
+
+async function countTools(session: BackendSession, signal: AbortSignal): Promise<number | null> {
+  const message = { jsonrpc: '2.0', id: 'test', method: 'tools/list' } as const;
+  const { result } = await session.request(message, { signal, receive: () => {} });
+  const tools: unknown = (result as { readonly tools?: unknown } | undefined)?.tools;
+  return Array.isArray(tools) ? tools.length : null;
+}
+
+function rejected(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    signal.addEventListener('abort', () =>
+      reject(new BackendError('timeout', 'It does not answer in time.')),
+    );
+  });
+}
+
+function explain(
+  error: unknown,
+  { name }: GatewayServer,
+): { readonly part: FailedPart; readonly reason: string } {
+  const reason = error instanceof Error ? error.message : `${name} cannot be tested.`;
+  if (!(error instanceof BackendError)) return { part: 'credential', reason };
+  if (error.failure === 'challenged') return { part: 'credential', reason };
+  return { part: hasAnswered(error) ? 'protocol' : 'backend', reason };
+}
+
+/** Whether there is a server, which refuses what was sent. */
+function hasAnswered({ failure, message }: BackendError): boolean {
+  return failure === 'refused' || /answered with (?:HTTP status 4|a redirect)/.test(message);
+}
