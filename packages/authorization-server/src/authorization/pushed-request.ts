@@ -14,7 +14,7 @@ const CONTEXT = 'pushed authorization request';
 const MAX_OCTETS = 4096;
 
 /** A request as it was pushed. */
-export interface PushedRequest {
+interface PushedRequest {
   readonly clientId: string;
   readonly parameters: Parameters;
   /**

@@ -10,7 +10,7 @@ export interface VerifiedClientJwt {
 }
 
 /** What is required of a JWT. */
-export interface ClientJwtRules {
+interface ClientJwtRules {
   /** The only algorithm that the client registered; any of the allowed ones without it. */
   readonly algorithm?: string | undefined;
   /** Accepted `typ` values in lower case; none at all is accepted too. */

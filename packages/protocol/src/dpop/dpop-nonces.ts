@@ -13,7 +13,7 @@ export interface DpopNonces {
 const CONTEXT = 'portcullis dpop nonce ';
 
 /** Seconds for which a nonce is valid at least, by default. */
-export const NONCE_LIFETIME = 150;
+const NONCE_LIFETIME = 150;
 
 /** Base64url characters of a nonce: 24 bytes. */
 const LENGTH = 32;

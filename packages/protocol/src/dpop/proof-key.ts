@@ -4,7 +4,7 @@ import { parseJsonSegment } from '../jose/json-segment.ts';
 import { isKeyOfAlgorithm, type JwsAlgorithm } from '../jose/jws-algorithms.ts';
 
 /** A public key and the one algorithm that it is used for. */
-export interface ProofVerificationKey {
+interface ProofVerificationKey {
   verify(proof: string, signingInput: string, signature: string): boolean | Promise<boolean>;
 }
 

@@ -7,7 +7,7 @@ import type { DpopNonces } from './dpop-nonces.ts';
 import { createKeyResolver, invalidProof, type ProofPlatform, parseProofSegment } from './proof-key.ts';
 
 /** What a proof must match. */
-export interface ProofExpectations {
+interface ProofExpectations {
   readonly method: string;
   /** The public URL of the request. */
   readonly url: string;
