@@ -44,8 +44,8 @@ const targets: ReadonlyMap<string, (params: JsonNode, id: string | null) => Targ
   ['tools/call', (params, id) => ({ tool: readText(params, 'name', id) })],
   ['prompts/get', (params, id) => ({ prompt: readText(params, 'name', id) })],
   ['resources/read', readResource],
-  ['resources/subscribe', readResource],
-  ['resources/unsubscribe', readResource],
+  ['resources/subscribe', readSubscribedResource],
+  ['resources/unsubscribe', readSubscribedResource],
   ['completion/complete', readReference],
   ['subscriptions/listen', readSubscriptions],
 ]);
@@ -130,6 +130,12 @@ function readText(params: JsonNode, name: string, id: string | null): string {
   if (value?.type !== 'string')
     throw new MessageError(INVALID_PARAMS, `The parameter ${name} must be a string.`, { id });
   return value.text;
+}
+
+/** Revision 2026-07-28 does not have the method, and its backends say so whatever the parameters are. */
+function readSubscribedResource(params: JsonNode, id: string | null): Target {
+  rejectVariant(params, 'uri', id);
+  return params.members.has('uri') ? readResource(params, id) : {};
 }
 
 function readReference(params: JsonNode, id: string | null): Target {

@@ -1,5 +1,6 @@
 /** Serves clients of revision 2026-07-28: each request is complete in itself, and what a backend asks travels in results. */
 import { randomUUID } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
 import {
   errorCodes,
   errorResponse,
@@ -15,8 +16,17 @@ import {
 import { ownerKey } from '../../servers/owner.ts';
 import type { GatewayRequest } from '../../servers/request.ts';
 import type { BackendSession } from '../backend.ts';
-import { IN_BOTH, initializeParamsOf, metaKeys, REMOVED, STATELESS, toStateless } from '../revisions.ts';
+import {
+  IN_BOTH,
+  initializeParamsOf,
+  MAY_ASK,
+  metaKeys,
+  REMOVED,
+  STATELESS,
+  toStateless,
+} from '../revisions.ts';
 import { createInputRounds } from './input-rounds.ts';
+import { checkParameterHeaders } from './parameter-headers.ts';
 import { createReply, endWithError, type Reply } from './reply.ts';
 import type { ClientsOptions, WireClients } from './session-clients.ts';
 
@@ -50,24 +60,8 @@ export function createStatelessClients(options: ClientsOptions): WireClients {
           400,
         );
       if (!isRequest(message)) return reply.end(null, 202);
-      const version = statelessVersion(message);
-      if (version !== STATELESS) {
-        const data = { supported: [STATELESS], requested: version };
-        return reply.end(
-          errorResponse(
-            message.id,
-            errorCodes.unsupportedVersion,
-            `Unsupported protocol version: ${version}`,
-            data,
-          ),
-          400,
-        );
-      }
-      if (!isMembers(parameter(message, '_meta', metaKeys.clientCapabilities)))
-        return reply.end(
-          errorResponse(message.id, errorCodes.invalidParams, `_meta lacks ${metaKeys.clientCapabilities}.`),
-          400,
-        );
+      const refusal = checkStateless(message, request.incoming.headers);
+      if (refusal !== null) return reply.end(refusal, 400);
       if (REMOVED.has(message.method)) return refuseMethod(reply, message);
       try {
         await serve(request, message, reply);
@@ -146,6 +140,8 @@ export function createStatelessClients(options: ClientsOptions): WireClients {
     outgoing.once('close', () => {
       if (!outgoing.writableFinished) controller.abort();
     });
+    const refusal = await checkParameterHeaders(session, message, request.incoming.headers);
+    if (refusal !== null) return reply.end(refusal, 400);
     await applyLogLevel(session, message);
     const known = IN_BOTH.has(message.method) ? withoutRequestMeta(message) : message;
     const outcome = await rounds.exchange({
@@ -170,6 +166,31 @@ export function createStatelessClients(options: ClientsOptions): WireClients {
       if (!isLog || parameter(message, '_meta', metaKeys.logLevel) !== undefined) reply.send(received);
     }
   }
+}
+
+/** The error for a request that is incomplete in this revision. @see MCP 2026-07-28, Streamable HTTP */
+function checkStateless(message: RequestMessage, headers: IncomingHttpHeaders): Message | null {
+  const version = statelessVersion(message);
+  const capabilities = parameter(message, '_meta', metaKeys.clientCapabilities);
+  if (version === null || !isMembers(capabilities)) {
+    const missing = version === null ? metaKeys.version : metaKeys.clientCapabilities;
+    return errorResponse(message.id, errorCodes.invalidParams, `_meta lacks ${missing}.`);
+  }
+  if (version !== STATELESS) {
+    const text = `Unsupported protocol version: ${version}`;
+    return errorResponse(message.id, errorCodes.unsupportedVersion, text, {
+      supported: [STATELESS],
+      requested: version,
+    });
+  }
+  const lacksName = MAY_ASK.has(message.method) && headers['mcp-name'] === undefined;
+  if (headers['mcp-protocol-version'] !== undefined && headers['mcp-method'] !== undefined && !lacksName)
+    return null;
+  return errorResponse(
+    message.id,
+    errorCodes.headerMismatch,
+    'A standard header is missing: MCP-Protocol-Version, Mcp-Method or Mcp-Name.',
+  );
 }
 
 function discover({ initialized }: BackendSession, { id }: RequestMessage): Message {

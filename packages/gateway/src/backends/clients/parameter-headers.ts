@@ -1,0 +1,60 @@
+/** Checks that `Mcp-Param-*` headers repeat the arguments of a call, for backends that know nothing of them. @see MCP 2026-07-28, Streamable HTTP */
+import { randomUUID } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import {
+  createStandardHeaders,
+  errorCodes,
+  errorResponse,
+  type Message,
+  type RequestMessage,
+  type StandardHeaders,
+} from '@portcullis/http';
+import type { BackendSession } from '../backend.ts';
+
+/** What the tools of a session want to be repeated: asked for at its first call. */
+const known = new WeakMap<BackendSession, Promise<StandardHeaders>>();
+
+/** Milliseconds for the list of tools. */
+const LIST_TIMEOUT = 10_000;
+
+/** @returns the error for a header that the body contradicts, or that is missing */
+export async function checkParameterHeaders(
+  session: BackendSession,
+  message: RequestMessage,
+  headers: IncomingHttpHeaders,
+): Promise<Message | null> {
+  if (message.method !== 'tools/call') return null;
+  const expected = (await learnHeaders(session)).of(message);
+  const names = Object.keys(expected).filter((name) => name.startsWith('mcp-param-'));
+  const wrong = names.find((name) => decode(headers[name]) !== decode(expected[name]));
+  if (wrong === undefined) return null;
+  return errorResponse(
+    message.id,
+    errorCodes.headerMismatch,
+    `The header ${wrong} does not repeat the argument.`,
+  );
+}
+
+function learnHeaders(session: BackendSession): Promise<StandardHeaders> {
+  const found = known.get(session) ?? listTools(session);
+  known.set(session, found);
+  return found;
+}
+
+async function listTools(session: BackendSession): Promise<StandardHeaders> {
+  const headers = createStandardHeaders();
+  const call = { signal: AbortSignal.timeout(LIST_TIMEOUT), receive: () => undefined };
+  const list: RequestMessage = { jsonrpc: '2.0', id: randomUUID(), method: 'tools/list', params: {} };
+  const response = await session.request(list, call).catch(() => null);
+  headers.learn(response?.result);
+  return headers;
+}
+
+/** `null` for a value that is not encoded correctly, or missing. */
+function decode(value: string | readonly string[] | undefined): string | null {
+  if (typeof value !== 'string') return null;
+  const encoded = /^=\?base64\?(.*)\?=$/.exec(value)?.[1];
+  if (encoded === undefined) return value;
+  const bytes = Buffer.from(encoded, 'base64');
+  return bytes.toString('base64') === encoded ? bytes.toString() : null;
+}
