@@ -94,8 +94,8 @@ describe('an account at a backend', () => {
       used.map(({ user, token }) => [token, backend.accounts[user]]),
     );
     expect(backend.tokens).toEqual(used.map(({ token }) => token));
-    // One registration for all.
-    expect(backend.events.filter(({ type }) => type === 'client.registered')).toHaveLength(1);
+    // One registration for each app, so that the backend asks about each, and none for each user.
+    expect(backend.events.filter(({ type }) => type === 'client.registered')).toHaveLength(2);
   });
 
   it('is stored encrypted, and ends at the backend when the grant ends here', async () => {

@@ -36,13 +36,16 @@ async function loadPackages() {
   return { betterAuth, jwt, memoryAdapter, ...provider };
 }
 
-/** Starts both on one origin, which it returns; the protected resource is at `/mcp`. */
-export async function startBetterAuth(): Promise<string> {
+/**
+ * Starts both on one origin, which it returns; the protected resource is at `/mcp`.
+ * @param seen gets the `Authorization` of each request to it
+ */
+export async function startBetterAuth(seen: string[] = []): Promise<string> {
   const packages = await loadPackages();
   let auth: Auth | undefined;
   const origin = await listen((url) => {
     auth = packages.betterAuth(optionsOf(url, packages));
-    return route(auth, protectResource(url), packages.oauthProviderAuthServerMetadata(auth));
+    return route(auth, recorded(protectResource(url), seen), packages.oauthProviderAuthServerMetadata(auth));
   });
   await auth?.api.signUpEmail({ body: { ...answers, name: 'Ada' } });
   return origin;
@@ -85,6 +88,14 @@ function protectResource(url: string): Handler {
   return protect(guard, async (_request, { subject, clientId, scopes }) =>
     Response.json({ subject, clientId, scopes: [...scopes] }),
   );
+}
+
+function recorded(handler: Handler, seen: string[]): Handler {
+  return (request) => {
+    const sent = request.headers.get('authorization');
+    if (sent !== null) seen.push(sent);
+    return handler(request);
+  };
 }
 
 function route({ handler }: Auth, guarded: Handler, metadata: Handler): Handler {

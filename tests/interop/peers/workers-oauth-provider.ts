@@ -13,24 +13,29 @@ interface Worker {
 /** The program of its README with the consent page of its guide, without styles. */
 const program = (origin: string) => `
 import { OAuthProvider } from './oauth-provider.js';
+const seen = [];
 const apiHandler = {
   async fetch(request, env, ctx) {
+    seen.push(request.headers.get('authorization'));
     return Response.json({ user: ctx.props.user, scope: ctx.auth.scope });
   },
 };
 const defaultHandler = {
   async fetch(request, env) {
     const oauth = env.OAUTH_PROVIDER;
+    if (new URL(request.url).pathname === '/log') return Response.json(seen);
     if (request.method === 'GET') {
       const { handle, headers } = await oauth.beginConsent(await oauth.parseAuthRequest(request));
       headers.set('content-type', 'text/html');
       const page = \`<form method="post"><input type="hidden" name="handle" value="\${handle}"></form>\`;
       return new Response(page, { headers });
     }
-    const handle = (await request.formData()).get('handle');
+    const form = await request.formData();
+    const handle = form.get('handle');
+    const user = (form.get('email') ?? 'ada').split('@')[0];
     const { request: asked, headers } = await oauth.approveConsent(request, handle);
     const { redirectTo } = await oauth.completeAuthorization(
-      { request: asked, userId: 'ada', metadata: {}, scope: asked.scope, props: { user: 'ada' } });
+      { request: asked, userId: user, metadata: {}, scope: asked.scope, props: { user } });
     headers.set('location', redirectTo);
     return new Response(null, { status: 302, headers });
   },

@@ -23,19 +23,19 @@ const DOCUMENT = '/connect/client';
 export function createBackendCallbacks(pages: PageRouter): readonly Route[] {
   const { backends } = pages.options;
   if (backends === null) return [];
-  const named = (request: HttpRequest, prefix: string) => backends.find(pathOf(request).slice(prefix.length));
   return [
     pages.route('GET', `${CALLBACK}/*`, async (context, request) => {
-      const backend = named(request, CALLBACK);
+      const backend = backends.find(pathOf(request).slice(CALLBACK.length));
       return backend === undefined
         ? context.errors.show(CALLBACK, 'not-found')
         : handleCallback(context, request, backend);
     }),
     pages.route('GET', `${DOCUMENT}/*`, async (context, request) => {
-      const backend = named(request, DOCUMENT);
+      const [, id = '', app = ''] = /^(.*)\/~([\w-]{22})$/.exec(pathOf(request).slice(DOCUMENT.length)) ?? [];
+      const backend = backends.find(id);
       return backend === undefined
         ? context.errors.show(DOCUMENT, 'not-found')
-        : respondDocument(context, backend);
+        : respondDocument(context, backend, app);
     }),
   ];
 }
@@ -44,9 +44,10 @@ export function createBackendCallbacks(pages: PageRouter): readonly Route[] {
 async function respondDocument(
   { options, errors }: PageContext,
   backend: UserBackend,
+  app: string,
 ): Promise<HttpResponse> {
   const { issuer } = options;
-  const url = backendDocumentUrl(issuer, backend.id);
+  const url = backendDocumentUrl(issuer, backend.id, app);
   if (url === null) return errors.show(DOCUMENT, 'not-found');
   const document = backend.clientDocument(url, backendRedirectUri(issuer, backend.id));
   const headers = { 'content-type': 'application/json', 'cache-control': 'max-age=3600' };

@@ -93,6 +93,7 @@ async function start(
 ): Promise<HttpResponse> {
   const started = await context.federation.backends.logins.start(backend, {
     grantId: grant.id,
+    clientId: grant.clientId,
     accountId: account.id,
     scopes,
     transaction: null,

@@ -51,7 +51,7 @@ export async function resolveGrant(
  */
 export async function redirectToBackend(
   context: PageContext,
-  { record, skippedBackends: skipped = [] }: AuthorizationTransaction,
+  { record, client, skippedBackends: skipped = [] }: AuthorizationTransaction,
   { grantId, missing }: TransactionGrant,
   { accountId, decision }: { readonly accountId: string; readonly decision: ConsentDecision },
   cookies: readonly string[],
@@ -62,6 +62,7 @@ export async function redirectToBackend(
       backend,
       {
         grantId,
+        clientId: client.id,
         accountId,
         scopes: [],
         link: null,

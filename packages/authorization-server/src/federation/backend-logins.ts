@@ -8,7 +8,7 @@ import { hashSecret, matchesSecret, newSecret } from '../secrets.ts';
 import type { FederatedLoginRecord } from '../store/index.ts';
 import { respondRedirect } from '../ui/respond-page.ts';
 import type { BackendTokenVault } from './backend-tokens.ts';
-import { backendDocumentUrl, backendRedirectUri, type UserBackend } from './provider/backend.ts';
+import { appKeyOf, backendDocumentUrl, backendRedirectUri, type UserBackend } from './provider/backend.ts';
 import { IdentityProviderError, toIdentityProviderError } from './provider/error.ts';
 import type { TokenVault } from './token-vault.ts';
 
@@ -16,6 +16,8 @@ import type { TokenVault } from './token-vault.ts';
 export interface BackendLoginRequest {
   /** The grant that will use the tokens; in a transaction, the one that its code will create. */
   readonly grantId: string;
+  /** The client that the grant is for. */
+  readonly clientId: string;
   /** The signed-in user. Another user in the callback is rejected. */
   readonly accountId: string;
   /** Requested besides those that the backend names. */
@@ -106,9 +108,9 @@ export function createBackendLogins(
       const redirect = await backend
         .begin({
           redirectUri: backendRedirectUri(issuer, backend.id),
-          documentUrl: backendDocumentUrl(issuer, backend.id),
+          documentUrl: backendDocumentUrl(issuer, backend.id, appKeyOf(request.clientId)),
           scopes: request.scopes,
-          registrations: tokens.registrationsOf(backend),
+          registrations: tokens.registrationsOf(backend, request.clientId),
         })
         .catch(toIdentityProviderError);
       const about = { identityProvider: backend.id, accountId: request.accountId };

@@ -47,7 +47,8 @@ export interface BackendTokenVault {
     response: BackendTokenResponse & { readonly issuer: string },
     transactionId: string | null,
   ): Promise<boolean>;
-  registrationsOf(backend: UserBackend): BackendRegistrations;
+  /** @param clientId the app whose registration it is, unless one client is configured for all */
+  registrationsOf(backend: UserBackend, clientId: string): BackendRegistrations;
 }
 
 /** The identifier of the tokens of a grant at a backend. */
@@ -135,7 +136,8 @@ export function createBackendTokenVault(
       return false;
     },
 
-    registrationsOf: (backend) => createRegistrations(context, vault, backend.id),
+    registrationsOf: ({ id, hasConfiguredClient }, clientId) =>
+      createRegistrations(context, vault, hasConfiguredClient ? id : `${id} ${clientId}`),
   };
 }
 

@@ -49,6 +49,7 @@ export function createUserBackend(
     id,
     name,
     host: new URL(url).host,
+    hasConfiguredClient: definition.client !== null,
 
     begin: (request) =>
       classified(async () => {

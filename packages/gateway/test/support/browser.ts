@@ -88,6 +88,8 @@ export function createTestBrowser(credentials: (origin: string) => Fields): Test
         if (pathname === '/login') page = await browser.submit(page, credentials(origin));
         else if (pathname === '/consent') page = await browser.submit(page, { decision: 'allow' });
         else if (pathname === '/connect') page = await browser.submit(page, {});
+        // The page of another authorization server.
+        else if (pathname === '/authorize') page = await browser.submit(page, credentials(origin));
         else return page;
       }
       return page;

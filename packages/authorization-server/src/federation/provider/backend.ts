@@ -1,5 +1,6 @@
 /** Protected backends of a gateway, at which users connect accounts of their own: the port that the gateway implements. */
 import type { Scopes } from '@portcullis/protocol';
+import { hashSecret } from '../../secrets.ts';
 import type { ProviderTokenResponse, ProviderTokenSet } from './token-set.ts';
 
 /** The tokens of a user at a backend, with what its client needs to use and refresh them. Secret. */
@@ -45,6 +46,11 @@ export interface UserBackend {
   readonly name: string;
   /** Shown to users. */
   readonly host: string;
+  /**
+   * Whether one client is configured for it. Otherwise each app gets a registration of its own there: the backend asks the user
+   * about each, and servers that keep one grant for each user and client do not end that of another app.
+   */
+  readonly hasConfiguredClient: boolean;
   begin(request: BackendConnectionRequest): Promise<BackendRedirect>;
   /** Validates the authorization response and redeems its code. */
   complete(
@@ -70,8 +76,13 @@ export function backendRedirectUri(issuer: string, backend: string): string {
   return `${new URL(issuer).origin}/connect/callback${backend}`;
 }
 
-/** The URL of the client metadata document for a backend; `null` without https. */
-export function backendDocumentUrl(issuer: string, backend: string): string | null {
+/** The URL of the client metadata document of an app for a backend; `null` without https. @param app as `appKeyOf` returns it */
+export function backendDocumentUrl(issuer: string, backend: string, app: string): string | null {
   const { origin, protocol } = new URL(issuer);
-  return protocol === 'https:' ? `${origin}/connect/client${backend}` : null;
+  return protocol === 'https:' ? `${origin}/connect/client${backend}/~${app}` : null;
+}
+
+/** What distinguishes an app at backends; no identifier of ours is revealed there. */
+export function appKeyOf(clientId: string): string {
+  return hashSecret(clientId).slice(0, 22);
 }
