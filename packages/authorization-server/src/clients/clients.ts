@@ -10,7 +10,7 @@ import { createClientConfigurationEndpoint } from './manage-registration.ts';
 import { createFetchJson } from './metadata-document/fetch-json.ts';
 import { createResolveDocumentClient } from './metadata-document/resolve-document-client.ts';
 import { clientAssertionAlgorithms } from './read-client-credentials.ts';
-import { createRegistrationEndpoint } from './register.ts';
+import { createRegistrationEndpoint, type ReadSoftwareStatement } from './register.ts';
 import { createVerifyClientCredentials } from './verify-client-credentials.ts';
 import type { VerifyClientJwt } from './verify-client-jwt.ts';
 
@@ -23,7 +23,7 @@ export interface Clients {
   readonly routes: readonly Route[];
 }
 
-export function createClients(context: ServerContext): Clients {
+export function createClients(context: ServerContext, readSoftwareStatement: ReadSoftwareStatement): Clients {
   const {
     clock,
     options: { registration, metadataDocuments, outbound },
@@ -52,7 +52,7 @@ export function createClients(context: ServerContext): Clients {
       registration === null
         ? []
         : [
-            createRegistrationEndpoint(context, registration),
+            createRegistrationEndpoint(context, registration, readSoftwareStatement),
             ...(registration.management ? createClientConfigurationEndpoint(context) : []),
           ],
   };

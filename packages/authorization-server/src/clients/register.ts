@@ -21,10 +21,20 @@ import {
 import type { RegistrationRules } from './registration-options.ts';
 
 /**
+ * Verifies a software statement. @returns the metadata that it states
+ * @throws OAuthError `invalid_software_statement` or `unapproved_software_statement`
+ */
+export type ReadSoftwareStatement = (statement: string) => Promise<object>;
+
+/**
  * The registration endpoint.
  * @see RFC 7591 §3
  */
-export function createRegistrationEndpoint(context: ServerContext, rules: RegistrationRules): Route {
+export function createRegistrationEndpoint(
+  context: ServerContext,
+  rules: RegistrationRules,
+  readSoftwareStatement: ReadSoftwareStatement,
+): Route {
   const {
     store,
     clock,
@@ -40,7 +50,9 @@ export function createRegistrationEndpoint(context: ServerContext, rules: Regist
     path: '/register',
     crossOrigin: true,
     async handle(request, connection) {
-      const json = await readJsonBody(request, 'invalid_client_metadata');
+      const { json, statement } = await applySoftwareStatement(
+        await readJsonBody(request, 'invalid_client_metadata'),
+      );
       const metadata = read(json);
       const droppedRedirectUris = findDroppedRedirectUris(json, metadata);
       const authorization = await authorizeRegistration(request, connection);
@@ -72,9 +84,21 @@ export function createRegistrationEndpoint(context: ServerContext, rules: Regist
         ...(droppedRedirectUris.length > 0 && { droppedRedirectUris }),
       });
       const response = createResponse(client, { secret, managementToken, droppedRedirectUris });
-      return respondCorsJson(response, { isHttps, status: 201 });
+      // "it MUST be returned unmodified" (RFC 7591 §3.2.1)
+      const whole = statement === null ? response : { ...response, software_statement: statement };
+      return respondCorsJson(whole, { isHttps, status: 201 });
     },
   };
+
+  /** "the values in the software statement take precedence"; without trusted issuers, the metadata rules refuse it. @see RFC 7591 §3.1.1 */
+  async function applySoftwareStatement(
+    json: unknown,
+  ): Promise<{ readonly json: unknown; readonly statement: string | null }> {
+    const { software_statement: statement, ...rest } = (json ?? {}) as Readonly<Record<string, unknown>>;
+    const isRead = rules.softwareStatementIssuers.length > 0 && typeof statement === 'string';
+    if (!isRead || !/^(?:[\w-]+\.){2}[\w-]+$/.test(statement)) return { json, statement: null };
+    return { json: { ...rest, ...(await readSoftwareStatement(statement)) }, statement };
+  }
 
   /** Known clients do not register, so a flood of registrations does not affect them. */
   async function save(

@@ -1,8 +1,10 @@
 /** Options of dynamic client registration: who may register, and what a registration can obtain. */
+import { issuerError } from '@portcullis/protocol';
 import type * as z from 'zod';
 import {
   boolean,
   booleanOr,
+  checkedText,
   lazy,
   list,
   type OptionReport,
@@ -33,6 +35,8 @@ export interface RegistrationOptions {
   readonly maxUnusedClients?: number;
   /** Whether clients may read, change and delete their registrations; `true` by default. @see RFC 7592 */
   readonly management?: boolean;
+  /** Issuers whose software statements are accepted; none by default. @see RFC 7591 §2.3 */
+  readonly softwareStatementIssuers?: readonly string[];
 }
 
 /** Validated registration options. */
@@ -64,6 +68,11 @@ export const registrationSchema: () => z.ZodType<boolean | RegistrationOptions> 
         'how many registrations may wait for their first token',
         { default: 20_000 },
       ),
+      softwareStatementIssuers: optional(
+        list(checkedText('an https URL', issuerError)),
+        'issuers whose software statements are accepted, with keys found by discovery',
+        { defaultText: 'none' },
+      ),
       management: optional(
         boolean(),
         'whether clients may read, change and delete their registrations (RFC 7592)',
@@ -85,6 +94,7 @@ export function validateRegistration(
     scope = 'hint',
     maxUnusedClients = 20_000,
     management = true,
+    softwareStatementIssuers = [],
   } = options === true ? {} : options;
   const at = ['registration', 'initialAccessTokens'];
   if (!report.isUnread(...at)) {
@@ -102,5 +112,6 @@ export function validateRegistration(
     scope,
     maxUnusedClients,
     management,
+    softwareStatementIssuers,
   });
 }

@@ -1,0 +1,51 @@
+/** Software statements: metadata of a client that a trusted issuer signed, whose values take precedence (RFC 7591). */
+import { OAuthError } from '@portcullis/protocol';
+import type { ReadSoftwareStatement } from '../clients/register.ts';
+import type { ServerContext } from '../context.ts';
+import { createIssuerKeys } from './issuer-keys.ts';
+
+/** Claims of the JWT itself, which are no metadata. */
+const JWT_CLAIMS: ReadonlySet<string> = new Set(['iss', 'sub', 'aud', 'exp', 'nbf', 'iat', 'jti']);
+/** Members that are secrets of one registration or decide who manages it; no statement sets them. */
+const NEVER: ReadonlySet<string> = new Set(['client_id', 'client_secret', 'software_statement']);
+
+/** @see RFC 7591 §2.3 and §3.1.1 */
+export function createReadSoftwareStatement(
+  context: Pick<ServerContext, 'clock' | 'options'>,
+): ReadSoftwareStatement {
+  const { clock, options } = context;
+  const findKeys = createIssuerKeys(context);
+  return async (statement) => {
+    const { decodeJwt, errors } = await import('jose');
+    const { verifyJwt } = await import('../clients/verify-jwt.ts');
+    const { clientAssertionAlgorithms } = await import('../clients/read-client-credentials.ts');
+    try {
+      const { iss } = decodeJwt(statement);
+      const issuer = options.registration?.softwareStatementIssuers.find((one) => one === iss);
+      if (issuer === undefined) throw unapproved();
+      const { payload } = await verifyJwt(statement, (wanted) => findKeys({ issuer }, wanted), true, {
+        algorithms: [...clientAssertionAlgorithms],
+        issuer,
+        currentDate: new Date(clock() * 1000),
+        ...(decodeJwt(statement).aud !== undefined && { audience: options.issuer }),
+      });
+      return Object.fromEntries(
+        Object.entries(payload).filter(([name]) => !JWT_CLAIMS.has(name) && !NEVER.has(name)),
+      );
+    } catch (error) {
+      if (!(error instanceof errors.JOSEError)) throw error;
+      throw new OAuthError(
+        'invalid_software_statement',
+        'software_statement: must be a current JWT that its issuer signed for this server',
+        { reason: `software statement: ${error.message}` },
+      );
+    }
+  };
+}
+
+function unapproved(): OAuthError {
+  return new OAuthError(
+    'unapproved_software_statement',
+    'software_statement: its issuer is not trusted here; register without one',
+  );
+}
