@@ -35,7 +35,7 @@ export interface ServedServer {
   ) => unknown;
 }
 
-export type CheckMessages = (
+type CheckMessages = (
   request: GatewayRequest,
   body: ScannedBody,
   credential: BackendCredential,

@@ -56,10 +56,7 @@ function scopesOf(server: GatewayServer, all: readonly GatewayServer[]): Readonl
 }
 
 /** Without rules, reading and everything else are two scopes. */
-export function proposedScopes({
-  id,
-  name,
-}: Pick<GatewayServer, 'id' | 'name'>): Readonly<Record<string, string>> {
+function proposedScopes({ id, name }: Pick<GatewayServer, 'id' | 'name'>): Readonly<Record<string, string>> {
   return {
     [`${id}:read`]: `Read with the tools of ${name}`,
     [`${id}:write`]: `Make changes with the tools of ${name}`,
