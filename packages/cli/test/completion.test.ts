@@ -19,6 +19,7 @@ const commands = [
   'connections',
   'keys',
   'events',
+  'servers',
   'migrate',
   'login',
   'logout',

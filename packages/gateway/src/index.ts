@@ -47,7 +47,7 @@ export type {
   ScannedMessage,
   ScannedText,
 } from './messages/scanned-message.ts';
-export type { Caller, Decision, Policy, ToolHints } from './policy/policy.ts';
+export type { AccessDecision, Caller, Policy, ToolHints } from './policy/policy.ts';
 export type {
   Catalogue,
   CataloguedTool,

@@ -147,6 +147,15 @@ export type AuthorizationEvent = EventContext &
           | 'device_authorization.denied';
       }
     /** A user created one; its end is that of its grant. */
+    /** A tool of a server behind the gateway is new or has changed: it waits for approval. */
+    | {
+        readonly type: 'tool.changed';
+        readonly server: string;
+        readonly tool: string;
+        readonly change: 'new' | 'changed';
+      }
+    /** An operator decided about it. */
+    | { readonly type: 'tool.approved' | 'tool.rejected'; readonly server: string; readonly tool: string }
     | { readonly type: 'personal_access_token.created' }
     | {
         readonly type: 'token.issued';

@@ -8,6 +8,7 @@ import { SettingsError } from '../errors.ts';
 import type { ProcessContext } from '../process-context.ts';
 import { cleanJson, cleanLine } from '../terminal/clean.ts';
 import { findInstallation } from './installation.ts';
+import { defineServerReview } from './server-review.ts';
 import { addSubcommand } from './subcommand.ts';
 import { issuerOf } from './with-store.ts';
 
@@ -16,7 +17,9 @@ interface Flags {
 }
 
 export function defineServersCommand(program: Command, processContext: ProcessContext): void {
-  const group = program.command('servers').summary('list and test the servers behind the gateway');
+  const group = program
+    .command('servers')
+    .summary('list and test the servers behind the gateway, and review their tools');
   addSubcommand(group, 'list', 'list the servers of the configuration')
     .option('--json', 'as JSON')
     .action(async (flags: Flags) => {
@@ -36,6 +39,7 @@ export function defineServersCommand(program: Command, processContext: ProcessCo
     .argument('[path]', 'only the server at this path')
     .option('--json', 'as JSON')
     .action((path: string | undefined, flags: Flags) => test(path, flags, processContext));
+  defineServerReview(group, processContext);
 }
 
 /** @throws SettingsError if there is none, or none at the path */

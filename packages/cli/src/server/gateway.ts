@@ -1,5 +1,5 @@
 /** The gateway of this process, loaded only if servers are configured. */
-import type { AuthorizationServer, UserBackends } from '@portcullis/authorization-server';
+import type { AuthorizationEvent, AuthorizationServer, UserBackends } from '@portcullis/authorization-server';
 import type { Gateway } from '@portcullis/gateway';
 import { guardResourcesOf } from '@portcullis/gateway/options';
 import { HTTPS_SECURITY_HEADERS, SECURITY_HEADERS } from '@portcullis/http';
@@ -33,7 +33,10 @@ export async function createGatewayOf(
     masterKey,
     previousMasterKeys,
     pins: storage.store,
-    events: log,
+    events: (event) => {
+      if (isToolChange(event)) authorizationServer.record(event);
+      else log(event);
+    },
     audit: createCallAudit(authorizationServer.record),
     credentials: createCredentialSource(authorizationServer),
     headers: issuer.startsWith('https:') ? HTTPS_SECURITY_HEADERS : SECURITY_HEADERS,
@@ -47,6 +50,12 @@ export async function userBackendsOf({ prepared, issuer }: Parts): Promise<UserB
   const { createUserBackends } = await import('@portcullis/gateway');
   const clientName = prepared.settings.name ?? new URL(issuer).host;
   return createUserBackends({ servers: () => servers, clientName });
+}
+
+type ToolChange = Extract<AuthorizationEvent, { readonly type: 'tool.changed' }>;
+
+function isToolChange(event: { readonly type: string }): event is ToolChange {
+  return event.type === 'tool.changed';
 }
 
 const SERVICE_PATHS = ['/healthz', '/readyz', '/metrics', '/.well-known'];

@@ -4,14 +4,14 @@ import type { McpOperation } from '@portcullis/resource-server';
 import type { AccessRule, ConditionalAccessRule, GatewayServer } from '../servers/server.ts';
 import { isKnownMethod } from './known-methods.ts';
 import { nameVariants, uriVariants } from './name-variants.ts';
-import type { Caller, Decision, Policy, ToolHints } from './policy.ts';
+import type { AccessDecision, Caller, Policy, ToolHints } from './policy.ts';
 import { compileRules, type FindRule } from './rule-table.ts';
 
 /** What a rule demands. A string: why it is never met by this caller. */
 type Demand = Scopes | string;
 
 const NO_SCOPES: Scopes = [];
-const ALLOW: Decision = { kind: 'allow' };
+const ALLOW: AccessDecision = { kind: 'allow' };
 
 type PolicySource = Pick<GatewayServer, 'id' | 'rules' | 'unknownMethods'>;
 
@@ -69,7 +69,7 @@ function hasClaim({ claims }: Caller, name: string, accepted: readonly string[])
 }
 
 /** All demands have to be met; the challenge names what the token has as well, so that a step-up loses nothing. */
-function combine(demands: readonly Demand[], { scopes: held }: Caller): Decision {
+function combine(demands: readonly Demand[], { scopes: held }: Caller): AccessDecision {
   const reason = demands.find((demand) => typeof demand === 'string');
   if (reason !== undefined) return { kind: 'deny', reason };
   const needed = demands.filter((demand) => typeof demand !== 'string').flat();

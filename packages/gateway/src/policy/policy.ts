@@ -8,7 +8,7 @@ export interface ToolHints {
   readonly destructive: boolean;
 }
 
-export type Decision =
+export type AccessDecision =
   | { readonly kind: 'allow' }
   /** The token may do it with more scopes. */
   | { readonly kind: 'insufficient_scope'; readonly needed: Scopes }
@@ -21,5 +21,5 @@ export type Caller = Pick<Principal, 'clientId' | 'scopes' | 'groups' | 'claims'
 /** The compiled rules of a server. Pure. */
 export interface Policy {
   /** @param hints of the tool; `null` when it is unknown, or the operation is none of a tool */
-  decide(operation: McpOperation, caller: Caller, hints: ToolHints | null): Decision;
+  decide(operation: McpOperation, caller: Caller, hints: ToolHints | null): AccessDecision;
 }

@@ -1,0 +1,140 @@
+/** `portcullis servers review`, `approve` and `reject`: reviews new and changed tools of the servers behind the gateway. */
+import type { ToolPinRecord } from '@portcullis/authorization-server/store';
+import type { Command } from 'commander';
+import type { ProcessContext } from '../process-context.ts';
+import type { SettingName } from '../settings/schema.ts';
+import { cleanJson, cleanLine } from '../terminal/clean.ts';
+import { createTerminal } from '../terminal/terminal.ts';
+import { timeOf } from '../terminal/times.ts';
+import { findInstallation } from './installation.ts';
+import { addSubcommand } from './subcommand.ts';
+import { formatDifference } from './tool-difference.ts';
+import { type Tools, withStore } from './with-store.ts';
+
+type Flags = Readonly<Partial<Record<SettingName, string>>> & {
+  readonly json?: true;
+  readonly all?: true;
+};
+
+/** More than one review shows. */
+const MAX_PENDING = 1000;
+
+export function defineServerReview(group: Command, processContext: ProcessContext): void {
+  const review = addSubcommand(
+    group,
+    'review',
+    'show new and changed tools, which stay hidden until they are approved',
+  );
+  review
+    .argument('[path]', 'path of a server')
+    .option('--json', 'as JSON')
+    .action((path: string | undefined) => showPending(review.opts(), path, processContext));
+  const decisions = [
+    ['approve', 'approve definitions of tools as they were reviewed'],
+    ['reject', 'reject definitions of tools; what was approved before stays'],
+  ] as const;
+  for (const [decision, summary] of decisions) {
+    const command = addSubcommand(group, decision, summary);
+    command
+      .argument('<path>', 'path of the server')
+      .argument('[tools...]', 'names of tools')
+      .option('--all', 'all tools that wait')
+      .action((path: string, names: readonly string[]) =>
+        decide(decision, command.opts(), { path, names }, processContext),
+      );
+  }
+}
+
+async function showPending(
+  flags: Flags,
+  path: string | undefined,
+  processContext: ProcessContext,
+): Promise<void> {
+  const installation = await findInstallation(flags, processContext);
+  const pending = await withStore(installation, (tools) => findPending(tools, path));
+  if (flags.json) {
+    processContext.write(`${cleanJson(pending.map(toJson))}\n`);
+    return;
+  }
+  if (pending.length === 0) {
+    processContext.write('No tools wait for approval.\n');
+    return;
+  }
+  const { styles } = createTerminal(processContext.streams, processContext.environment);
+  for (const pin of pending) {
+    const title = `${cleanLine(pathOf(pin))} ${quote(pin.tool)}: ${stateOf(pin)} since ${timeOf(pin.changedAt)}`;
+    processContext.write(`${styles.bold(title)}\n${formatDifference(pin, styles)}\n`);
+  }
+  processContext.write(
+    `Approve with ${processContext.command} servers approve <path> <tool>, or reject. Until then clients neither see nor call them.\n`,
+  );
+}
+
+async function decide(
+  decision: 'approve' | 'reject',
+  flags: Flags,
+  { path, names }: { readonly path: string; readonly names: readonly string[] },
+  processContext: ProcessContext,
+): Promise<void> {
+  if ((names.length === 0) !== (flags.all === true))
+    throw new Error('Name the tools, or use --all: not both.');
+  const installation = await findInstallation(flags, processContext);
+  const decided = await withStore(installation, async (tools) => {
+    const pending = await findPending(tools, path);
+    const unknown = names.find((name) => !pending.some(({ tool }) => tool === name));
+    if (unknown !== undefined || pending.length === 0) throw nothingWaits(path, unknown, processContext);
+    const chosen = pending.filter(({ tool }) => flags.all === true || names.includes(tool));
+    for (const pin of chosen) await decideOne(tools, decision, pin);
+    return chosen.length;
+  });
+  processContext.write(`${decision === 'approve' ? 'Approved' : 'Rejected'}: ${decided}.\n`);
+}
+
+async function decideOne(
+  { store, clock, events }: Tools,
+  decision: 'approve' | 'reject',
+  { server, tool, pendingHash }: ToolPinRecord,
+): Promise<void> {
+  const hash = pendingHash ?? '';
+  if (!(await store.decidePendingTool(decision, { server, tool, hash }, clock())))
+    throw new Error(`The tool ${quote(tool)} has changed again meanwhile: review it once more.`);
+  const path = server.split(' ')[0] ?? '';
+  events({ type: decision === 'approve' ? 'tool.approved' : 'tool.rejected', server: path, tool });
+}
+
+async function findPending({ store }: Tools, path: string | undefined): Promise<readonly ToolPinRecord[]> {
+  const pending = await store.listPendingTools(MAX_PENDING);
+  return pending.filter((pin) => path === undefined || pathOf(pin) === path);
+}
+
+function pathOf({ server }: ToolPinRecord): string {
+  return server.split(' ')[0] ?? '';
+}
+
+function stateOf({ approvedHash }: ToolPinRecord): string {
+  return approvedHash === null ? 'new' : 'changed';
+}
+
+function toJson(pin: ToolPinRecord): object {
+  const parse = (text: string | null): unknown => (text === null ? null : JSON.parse(text));
+  return {
+    path: pathOf(pin),
+    tool: pin.tool,
+    state: stateOf(pin),
+    since: timeOf(pin.changedAt),
+    approved: parse(pin.approvedDefinition),
+    pending: parse(pin.pendingDefinition),
+  };
+}
+
+/** Quotes a name with every character visible. */
+function quote(name: string): string {
+  return cleanJson(name);
+}
+
+function nothingWaits(path: string, tool: string | undefined, { command }: ProcessContext): Error {
+  const what = tool === undefined ? 'No tool' : `No tool ${quote(tool)}`;
+  return new Error(
+    `${what} of ${cleanLine(path)} waits for approval: ${command} servers review shows all that do`,
+  );
+}

@@ -1,0 +1,96 @@
+/** `portcullis servers review`, `approve` and `reject` on a real store. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openStore } from '@portcullis/store';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { formatDifference } from '../src/admin/tool-difference.ts';
+import { runHere } from './support/in-process.ts';
+
+let folder: string;
+let database: string;
+
+const SERVER = '/files http://127.0.0.1:3000/mcp';
+const run = (...args: readonly string[]) =>
+  runHere(['servers', ...args, '--database', database], { environment: {}, folder });
+
+const open = async <T>(task: (store: Awaited<ReturnType<typeof openStore>>) => Promise<T>): Promise<T> => {
+  const store = await openStore(database);
+  try {
+    return await task(store);
+  } finally {
+    await store.close();
+  }
+};
+
+const definition = (name: string, description: string) =>
+  JSON.stringify({ name, description, inputSchema: { type: 'object' } });
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'portcullis-servers-'));
+  database = join(folder, 'portcullis.db');
+  await open(async (store) => {
+    const first = { tool: 'read', hash: 'one', definition: definition('read', 'Reads a file') };
+    await store.saveFirstToolPins(SERVER, [first], 1000);
+    const changed = {
+      tool: 'read',
+      hash: 'two',
+      definition: definition('read', 'Reads\u202e a\u200b file\u2800'),
+    };
+    await store.savePendingTool({ server: SERVER, ...changed }, 2000);
+    const added = { tool: 'purge', hash: 'three', definition: definition('purge', 'Deletes all') };
+    await store.savePendingTool({ server: SERVER, ...added }, 2000);
+  });
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const pins = () => open((store) => store.findToolPins(SERVER));
+
+it('`servers review` shows what differs, with invisible and bidirectional characters escaped', async () => {
+  const { code, output, errors } = await run('review');
+  expect([code, errors]).toEqual([0, '']);
+  expect(output).toContain('/files "read": changed since 1970-01-01T00:33:20Z');
+  expect(output).toContain(
+    '-   "description": "Reads a file",\n+   "description": "Reads\\u202e a\\u200b file',
+  );
+  expect(output).toContain('/files "purge": new since');
+  expect(output).toContain('+   "name": "purge"');
+  const [first] = JSON.parse((await run('review', '--json')).output);
+  expect(first).toMatchObject({ path: '/files', tool: 'purge', state: 'new', approved: null });
+});
+
+it('`servers approve` approves the tools that it names, and records it', async () => {
+  const { code, output } = await run('approve', '/files', 'read');
+  expect([code, output]).toEqual([0, 'Approved: 1.\n']);
+  const [purge, read] = await pins();
+  expect(read).toMatchObject({ approvedHash: 'two', pendingHash: null });
+  expect(purge).toMatchObject({ approvedHash: null, pendingHash: 'three' });
+});
+
+it('`servers reject --all` rejects what waits, and keeps what was approved', async () => {
+  expect((await run('reject', '/files', '--all')).code).toBe(0);
+  const [purge, read] = await pins();
+  expect(read).toMatchObject({ approvedHash: 'one', pendingHash: null, rejectedHash: 'two' });
+  expect(purge).toMatchObject({ approvedHash: null, pendingHash: null, rejectedHash: 'three' });
+  expect((await run('review')).output).toBe('No tools wait for approval.\n');
+});
+
+it.each([
+  [['approve', '/files'], 'Name the tools'],
+  [['approve', '/files', 'read', '--all'], 'Name the tools'],
+  [['approve', '/files', 'read', 'other'], 'No tool "other" of /files waits'],
+  [['approve', '/elsewhere', '--all'], 'No tool of /elsewhere waits'],
+])('`servers %j` changes nothing and says why', async (args, message) => {
+  const before = await pins();
+  const { code, errors } = await run(...args);
+  expect(code).toBe(1);
+  expect(errors).toContain(message);
+  expect(await pins()).toEqual(before);
+});
+
+it('a difference is coloured line by line', () => {
+  const plain = (text: string) => text;
+  const styles = { good: (text: string) => `<${text}>`, bad: (text: string) => `[${text}]`, faint: plain };
+  const pin = { approvedDefinition: '{"a":1,"b":2}', pendingDefinition: '{"a":1,"b":3}' };
+  expect(formatDifference(pin, styles)).toBe('  {\n    "a": 1,\n[-   "b": 2]\n<+   "b": 3>\n  }\n');
+});
