@@ -2,7 +2,7 @@
 import type { Claims } from './claims.ts';
 
 /** Who has to fix a finding. */
-export type ResponsibleParty = 'server' | 'authorization server' | 'network' | 'you';
+export type ResponsibleParty = 'server' | 'gateway' | 'backend' | 'authorization server' | 'network' | 'you';
 
 export type StepName =
   | 'request'

@@ -4,6 +4,7 @@ import { parseChallenges, profileD, serverMetadataUrls } from '@portcullis/proto
 import { ServerError } from '../client/mcp-client.ts';
 import { HttpResponseError } from '../client/transport/responses.ts';
 import { attempt, failureOf } from './attempt.ts';
+import { explainCallFailure } from './call-failure.ts';
 import {
   checkAuthorizationResponse,
   checkChallenge,
@@ -199,10 +200,10 @@ export async function examineCall(context: ExaminationContext, discovery: Discov
     if (!isResponse) return report.fail('call', failureOf(error));
     const message = `tools/list failed: ${error.message}`;
     report.summarize('call', 'the token was accepted, but tools/list failed');
+    const status = recorder.exchanges.slice(since).findLast(({ party }) => party === 'server')?.status;
     report.addFinding({
-      ...{ step: 'call', requirement: null, severity: 'warning', owner: 'server', message, revisions: [] },
-      temporary: false,
-      remedy: 'The authorization works: check the server.',
+      ...{ step: 'call', requirement: null, severity: 'warning', message, revisions: [], temporary: false },
+      ...explainCallFailure(status ?? null),
     });
   }
 }
