@@ -11,7 +11,7 @@ async function setScene() {
   return { ...t, issuer, register };
 }
 
-const claims = { client_name: 'Vouched for', software_id: 'acme-1' };
+const claims = { client_name: 'Signed name', software_id: 'acme-1' };
 
 it('[AS-DCR-70] a software statement of a trusted issuer is returned unmodified, and its values win', async () => {
   const t = await setScene();
