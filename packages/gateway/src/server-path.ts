@@ -2,6 +2,7 @@
 import { type BackendWire, createHttpBackend } from './backends/http/http-backend.ts';
 import { type BackendWires, createWireDetection } from './backends/http/wire-detection.ts';
 import { STATELESS } from './backends/revisions.ts';
+import { describeIsolation, detectIsolation } from './backends/stdio/isolation.ts';
 import type { ProcessLog } from './backends/stdio/process.ts';
 import { createStdioBackend } from './backends/stdio/stdio-backend.ts';
 import {
@@ -27,6 +28,7 @@ export function createServerPath(
   options: ServerPathOptions,
 ): ServerPath {
   if (definition.kind === 'http') return createHttpPath(server, definition, options);
+  if (definition.kind === 'stdio') options.log(server.name, describeIsolation(detectIsolation()));
   const backend =
     definition.kind === 'stdio'
       ? createStdioBackend({ server, definition, log: options.log })

@@ -35,10 +35,7 @@ export function detectIsolation(): Isolation {
 
 /** One line for startup. */
 export function describeIsolation({ user, namespace }: Isolation): string {
-  const offered = [
-    ...(user ? ['another user ("user")'] : []),
-    ...(namespace ? ['namespaces ("isolation": "namespace")'] : []),
-  ];
+  const offered = [...(user ? ['another user'] : []), ...(namespace ? ['namespaces'] : [])];
   return offered.length === 0
     ? 'This system offers neither another user nor namespaces to stdio servers; they run as this user.'
     : `This system offers stdio servers ${offered.join(' and ')}.`;
