@@ -2,7 +2,7 @@
 import { missingScopes, type Scopes, unionScopes } from '@portcullis/protocol';
 import type { McpOperation } from '@portcullis/resource-server';
 import type { AccessRule, ConditionalAccessRule, GatewayServer } from '../servers/server.ts';
-import { isKnownMethod } from './known-methods.ts';
+import { isKnownMethod, resemblesKnownMethod } from './known-methods.ts';
 import { nameVariants, uriVariants } from './name-variants.ts';
 import type { AccessDecision, Caller, Policy, ToolHints } from './policy.ts';
 import { compileRules, type FindRule } from './rule-table.ts';
@@ -41,6 +41,8 @@ export function compilePolicy({ id, rules, unknownMethods }: PolicySource, offer
     decide(operation, caller, hints) {
       if (unknownMethods === 'refuse' && !isKnownMethod(operation.method))
         return { kind: 'deny', reason: 'the method is unknown' };
+      if (resemblesKnownMethod(operation.method))
+        return { kind: 'deny', reason: 'the method resembles another one' };
       return combine(demandsOf(operation, caller, hints), caller);
     },
   };

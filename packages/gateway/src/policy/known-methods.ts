@@ -33,3 +33,13 @@ const METHODS: ReadonlySet<string> = new Set([
 export function isKnownMethod(method: string): boolean {
   return METHODS.has(method);
 }
+
+/** Whether a lenient backend may take an unknown method for a known one: by case, spaces, or characters that look alike. */
+export function resemblesKnownMethod(method: string): boolean {
+  if (METHODS.has(method)) return false;
+  const folded = method
+    .normalize('NFKC')
+    .toLowerCase()
+    .replace(/[^a-z/_]/g, '');
+  return [...METHODS].some((known) => known !== '' && known.toLowerCase() === folded);
+}

@@ -137,6 +137,13 @@ describe('a policy', () => {
     });
   });
 
+  it.each(['Tools/Call', 'tools/call ', ' tools/call', 'tools/call\u200b', 'tools\uff0fcall', 'TOOLS/LIST'])(
+    'refuses the method %j, which a lenient backend may take for another',
+    (method) => {
+      expect(policyOf({}).decide(operation({ method }), caller(scopes), null).kind).toBe('deny');
+    },
+  );
+
   it('refuses methods that no revision knows only when told so', () => {
     expect(policyOf({}).decide(operation({ method: 'x/y' }), caller([]), null).kind).toBe('allow');
     expect(policyOf({}, 'refuse').decide(operation({ method: 'x/y' }), caller(scopes), null).kind).toBe(
