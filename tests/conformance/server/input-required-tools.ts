@@ -103,10 +103,10 @@ const handlers: Readonly<Record<string, Handler>> = {
       requestState: await requestStates.mint({ at: 'tampered' }),
     });
   },
-  test_input_required_result_capabilities: ({ inputResponses, envelope }) => {
-    const declared = (envelope as Readonly<Record<string, ClientCapabilities>>)?.[
-      CLIENT_CAPABILITIES_META_KEY
-    ];
+  test_input_required_result_capabilities: (mcpReq) => {
+    const { inputResponses } = mcpReq;
+    const meta = mcpReq.envelope as Readonly<Record<string, ClientCapabilities>> | undefined;
+    const declared = meta?.[CLIENT_CAPABILITIES_META_KEY];
     const inputRequests: InputRequests = {
       ...(declared?.elicitation && { user_name: ask(NAME, 'name') }),
       ...(declared?.sampling && { greeting: complete('Write a greeting') }),

@@ -32,7 +32,7 @@ const addition = (name: string): BackendProgram => ({
   calls: () => ({ add: { a: 2, b: 3 } }),
 });
 
-const adaLovelace = { name: 'Ada', entityType: 'person', observations: ['writes programs'] };
+const adaLovelace = { name: 'Ada', entityType: 'human', observations: ['writes programs'] };
 const knows = { from: 'Ada', to: 'Charles', relationType: 'knows' };
 
 export const backendPrograms: readonly BackendProgram[] = [

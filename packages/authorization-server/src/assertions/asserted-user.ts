@@ -8,7 +8,7 @@ import type { TrustedIssuer } from './assertion-issuers.ts';
 import type { VerifiedAssertion } from './verify-assertion.ts';
 
 /** Decides first and writes later: a rejected request changes nothing. */
-export interface AssertedUser {
+interface AssertedUser {
   /** Links or creates the account. @returns its identifier */
   save(): Promise<string>;
 }

@@ -13,7 +13,7 @@ import { IdentityProviderError, toIdentityProviderError } from './provider/error
 import type { TokenVault } from './token-vault.ts';
 
 /** What a connection is for. */
-export interface BackendLoginRequest {
+interface BackendLoginRequest {
   /** The grant that will use the tokens; in a transaction, the one that its code will create. */
   readonly grantId: string;
   /** The client that the grant is for. */

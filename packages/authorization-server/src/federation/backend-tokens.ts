@@ -27,7 +27,7 @@ export interface BackendTokens {
 }
 
 /** Whose tokens, and where they are for. */
-export interface BackendTokensOwner {
+interface BackendTokensOwner {
   readonly grantId: string;
   readonly accountId: string;
   readonly backend: UserBackend;

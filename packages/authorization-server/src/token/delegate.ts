@@ -14,7 +14,7 @@ import { type DownscopedAccess, downscope } from './downscope.ts';
 import type { GrantServices } from './grant-handler.ts';
 
 /** Actors of a token: the client of the user, and servers that call each other. */
-export const MAX_ACTORS = 5;
+const MAX_ACTORS = 5;
 
 /** @param claims of the subject token, whose audience the client represents */
 export type Delegate = (

@@ -17,7 +17,7 @@ import { refreshTokenState } from './refresh-token-family.ts';
 const LIFETIME = 300;
 
 /** The response of RFC 8693 §2.2.1: the assertion is no token, so its `token_type` is `N_A`. */
-export interface IdJagResponse {
+interface IdJagResponse {
   readonly access_token: string;
   readonly issued_token_type: typeof TOKEN_TYPES.idJag;
   readonly token_type: 'N_A';

@@ -10,7 +10,7 @@ export interface JsonShape {
   readonly elements?: JsonShape;
 }
 
-export interface JsonMembers {
+interface JsonMembers {
   readonly byName: ReadonlyMap<string, JsonShape>;
   /** The names, by what they are without case. */
   readonly folded: ReadonlyMap<string, string>;

@@ -17,10 +17,10 @@ export const LITERAL = 10;
 export const MINUS = 11;
 export const ZERO = 12;
 export const INTEGER = 13;
-export const POINT = 14;
+const POINT = 14;
 export const FRACTION = 15;
-export const EXPONENT = 16;
-export const SIGN = 17;
+const EXPONENT = 16;
+const SIGN = 17;
 export const POWER = 18;
 
 const LITERALS: Readonly<Record<number, readonly number[]>> = {

@@ -3,7 +3,7 @@ import type { ToolPinRecord, ToolPinStore } from '@portcullis/authorization-serv
 import type { ToolState } from './catalogue.ts';
 
 /** A tool as it was listed. */
-export interface ListedTool {
+interface ListedTool {
   readonly tool: string;
   readonly hash: string;
   /** Canonical JSON. */

@@ -23,7 +23,7 @@ export interface BackendClient {
 }
 
 /** The enterprise's identity provider, which issues ID-JAGs, and the client of the gateway there. */
-export interface AssertionIssuer {
+interface AssertionIssuer {
   readonly tokenEndpoint: string;
   readonly clientId: string;
   readonly clientSecret: string | null;

@@ -18,7 +18,7 @@ import { guardResourcesOf } from '../../src/options.ts';
 import { createTestBrowser, type Page, type TestBrowser } from './browser.ts';
 
 export const PASSWORD = 'a gate of oak and iron';
-export const REDIRECT_URI = 'https://app.example/callback';
+const REDIRECT_URI = 'https://app.example/callback';
 
 export interface Side {
   readonly origin: string;

@@ -55,7 +55,7 @@ export interface TestGateway {
   close(): Promise<void>;
 }
 
-export interface SendOptions {
+interface SendOptions {
   readonly method?: string;
   readonly path?: string;
   readonly headers?: Readonly<Record<string, string>>;

@@ -46,7 +46,7 @@ const PATIENCE = 1000;
  * noticed when the next `102` is sent. Then the handler can stop.
  * @see RFC 9112 §9.6, RFC 9110 §15.2
  */
-export function createDepartureProbe(): (incoming: IncomingMessage, outgoing: ServerResponse) => void {
+export function createDisconnectProbe(): (incoming: IncomingMessage, outgoing: ServerResponse) => void {
   const current = new WeakMap<Socket, ServerResponse>();
   const probe = (socket: Socket) => {
     const outgoing = current.get(socket);

@@ -6,7 +6,7 @@ import { type HttpResponse, respond, toResponse } from '../http-response.ts';
 import {
   type ConnectionSet,
   createConnectionSet,
-  createDepartureProbe,
+  createDisconnectProbe,
   createPipeliningLimit,
 } from './connections.ts';
 import { createForwardedReader, type ForwardedReader } from './forwarded.ts';
@@ -116,11 +116,11 @@ export async function listen(handler: HttpHandler, options: ListenOptions): Prom
   const openResponses = createConnectionSet<ServerResponse>();
   const handle = createListener(handler, options);
   const exceedsPipeliningLimit = createPipeliningLimit();
-  const watchDeparture = createDepartureProbe();
+  const watchDisconnect = createDisconnectProbe();
   const { server, replaceCertificate } = createNodeServer(options, (incoming, outgoing) => {
     if (exceedsPipeliningLimit(incoming, outgoing)) return void incoming.socket.destroy();
     outgoing.on('close', openResponses.add(outgoing));
-    watchDeparture(incoming, outgoing);
+    watchDisconnect(incoming, outgoing);
     handle(incoming, outgoing);
   });
   await bind(server, options);

@@ -16,7 +16,7 @@ import type { Sealer } from '../../sessions/sealer.ts';
 import { BackendError, type BackendSession } from '../backend.ts';
 import { INPUT_METHODS, MAY_ASK } from '../revisions.ts';
 
-export interface InputExchange {
+interface InputExchange {
   readonly owner: Owner;
   readonly session: BackendSession;
   readonly message: RequestMessage;
