@@ -58,7 +58,10 @@ export const mutationTargets: Readonly<Record<string, MutationTarget>> = {
     ),
   },
   assertions: {
-    mutate: ['authorization-server/src/clients/verify-client-assertion.ts'],
+    mutate: [
+      'authorization-server/src/clients/verify-client-jwt.ts',
+      'authorization-server/src/clients/verify-jwt.ts',
+    ],
     tests: testFiles('authorization-server', 'client-assertions'),
   },
   /** Dynamic client registration and its management. */

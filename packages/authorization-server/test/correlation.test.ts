@@ -119,7 +119,8 @@ it('the operators’ list names every event type, and no other', () => {
     ([, name]) => name,
   );
   const [, list = ''] = read('../../../docs/events.md').split('## The list');
-  const rows = list.split('\n').filter((line) => line.startsWith('| `'));
+  const [table = ''] = list.split('\n## ');
+  const rows = table.split('\n').filter((line) => line.startsWith('| `'));
   const documented = rows.flatMap((row) =>
     [...(row.split('|')[1] ?? '').matchAll(/`([^`]+)`/g)].map(([, name]) => name),
   );

@@ -123,7 +123,7 @@ describe('the self-check', () => {
     proxy = at('/token', 404);
     await server.restart();
     await expect.poll(() => server.errors()).toContain(`self-check: ${url}/token responds with 404`);
-    expect(server.output()).toContain('self_check.failed');
+    await expect.poll(() => server.output()).toContain('self_check.failed');
   });
 
   it('the self-check reports an unreachable server', async () => {

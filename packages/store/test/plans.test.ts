@@ -1,6 +1,6 @@
 /** Query plans: every statement finds its rows by an index, however large the tables are. */
 import { DatabaseSync } from 'node:sqlite';
-import type { AuthorizationStore } from '@portcullis/authorization-server/store';
+import type { AuthorizationStore, GrantRecord } from '@portcullis/authorization-server/store';
 import { describe, expect, it } from 'vitest';
 import type { Database, Operation, Steps } from '../src/database.ts';
 import { sqliteDialect } from '../src/schema/dialect.ts';
@@ -9,6 +9,7 @@ import type { Query } from '../src/sql.ts';
 import { createSqliteDatabase } from '../src/sqlite/sqlite-database.ts';
 import { createStatementCache, runSteps } from '../src/sqlite/statement-cache.ts';
 import { createStore } from '../src/store.ts';
+import { newDeviceAuthorization } from '../testing/device-authorizations.ts';
 import {
   newDataKey,
   newFederatedLogin,
@@ -37,7 +38,7 @@ import {
 
 /** Tables that a statement may scan: they stay small, or it stops at the first row. */
 const MAY_SCAN =
-  /SCAN (signing_keys|data_keys|provider_tokens USING INDEX provider_tokens_by_account|accounts USING COVERING INDEX|CONSTANT ROW|clients USING (COVERING )?INDEX clients_unused)/;
+  /SCAN (signing_keys|data_keys|provider_tokens USING INDEX provider_tokens_by_account|accounts USING COVERING INDEX|CONSTANT ROW|tool_pins USING INDEX tool_pins_pending|clients USING (COVERING )?INDEX clients_unused)/;
 /** Short-lived rows are scanned when a client is removed, which is rare. */
 const REMOVAL = /^DELETE FROM authorization_(transactions|codes) WHERE client_id = \?$/;
 
@@ -195,6 +196,8 @@ async function callEveryMethod(whole: AuthorizationStore): Promise<void> {
   await store.allocateStatusIndex({ kind: 'grant', id: grant.id }, 2, NOW, NOW, true);
   await store.listRevokedAccess(NOW, NOW);
   await callFederationMethods(store);
+  await callManagedGrants(store, grant);
+  await callDeviceAuthorizations(store);
   await store.sweep(NOW, 10);
   await store.ping();
   await store.checkWritable(NOW);
@@ -202,6 +205,22 @@ async function callEveryMethod(whole: AuthorizationStore): Promise<void> {
   const left = Object.keys(whole).filter((name) => !done.has(name));
   // Neither sends a query.
   expect(left).toEqual(['beforeCommit', 'close']);
+}
+
+async function callManagedGrants(store: AuthorizationStore, grant: GrantRecord): Promise<void> {
+  const account = newAccount();
+  await store.findAssertedIdentity('issuer', 'subject');
+  await store.linkAssertedIdentity('issuer', 'subject', account.id);
+  await store.saveManagedGrant({ ...grant, id: 'managed', managedBy: 'issuer' });
+}
+
+async function callDeviceAuthorizations(store: AuthorizationStore): Promise<void> {
+  const device = newDeviceAuthorization();
+  await store.saveDeviceAuthorization(device);
+  await store.findDeviceAuthorizationByUserCode(device.userCodeHash, NOW);
+  await store.findDeviceAuthorization(device.hash);
+  await store.recordDevicePoll(device.hash, NOW, 5);
+  await store.decideDeviceAuthorization(device.hash, null, NOW);
 }
 
 async function callRegistrationsAtBackends(store: AuthorizationStore): Promise<void> {

@@ -6,6 +6,7 @@ import { describeAdministration } from './administration.ts';
 import { describeAuditLog } from './audit.ts';
 import { describeAuthorizationCodes } from './authorization-codes.ts';
 import { describeClientAssertions, describeClients } from './clients.ts';
+import { describeDeviceAuthorizations } from './device-authorizations.ts';
 import { describeFederation } from './federation.ts';
 import { describeAccountGrants, describeRevocation } from './grants.ts';
 import { describeManagedGrants } from './managed-grants.ts';
@@ -59,6 +60,7 @@ export function describeStoreContract(name: string, open: () => Promise<Authoriz
     describeStatusLists(store);
     describePersonalAccessTokens(store);
     describeManagedGrants(store);
+    describeDeviceAuthorizations(store);
     describeToolPins(store);
     describeAccountGrants(store);
     describeSigningKeys(store);
