@@ -46,7 +46,7 @@ try {
   proxies.push(await startBare(), await startPortcullis('portcullis', 1));
   proxies.push(await startPortcullis('portcullis, 200 servers', 200));
   await report(proxies);
-  for (const proxy of proxies.slice(0, 2)) await reportStreams(proxy);
+  for (const proxy of proxies.slice(0, 2)) if (streams > 0) await reportStreams(proxy);
 } finally {
   for (const { stop } of proxies) stop();
   backend.child.kill();
@@ -60,11 +60,12 @@ async function report(all: readonly Proxy[]): Promise<void> {
       return {
         proxy,
         many: await connectTo(proxy.port, () => request),
-        one: await connectTo(proxy.port, () => request, 1),
+        request,
         figures: { perSecond: [], cost: [], latency: [] } as Figures,
       };
     }),
   );
+
   for (const { many } of measured) await many.load(3);
   for (let round = 0; round < rounds; round += 1) {
     for (const each of measured) await measure(each);
@@ -73,7 +74,7 @@ async function report(all: readonly Proxy[]): Promise<void> {
   console.log(
     'gateway | calls/s | of the bare proxy | CPU µs a call | CPU share | ms a call alone | added ms',
   );
-  for (const { proxy, figures, many, one } of measured) {
+  for (const { proxy, figures, many } of measured) {
     const share = figures.perSecond.map((rate, at) => rate / (bare?.perSecond[at] ?? Number.NaN));
     const cpu = figures.cost.map((cost, at) => (bare?.cost[at] ?? Number.NaN) / cost);
     const added = median(figures.latency) - median(bare?.latency ?? []);
@@ -83,26 +84,27 @@ async function report(all: readonly Proxy[]): Promise<void> {
     ];
     console.log(cells.join(' | '));
     many.close();
-    one.close();
   }
 }
 
 async function measure({
   proxy,
   many,
-  one,
+  request,
   figures,
 }: {
   readonly proxy: Proxy;
   readonly many: Connections;
-  readonly one: Connections;
+  readonly request: Buffer;
   readonly figures: Figures;
 }): Promise<void> {
   const before = await cpuTime(proxy.pid);
   const { requests, seconds: taken } = await many.load(seconds);
   figures.cost.push(((await cpuTime(proxy.pid)) - before) / requests);
   figures.perSecond.push(requests / taken);
+  const one = await connectTo(proxy.port, () => request, 1);
   const alone = await one.load(seconds / 2);
+  one.close();
   figures.latency.push((alone.seconds * 1000) / alone.requests);
 }
 
@@ -153,6 +155,7 @@ async function startPortcullis(name: string, servers: number): Promise<Proxy> {
   const registration = {
     ...client,
     client_name: 'Bench',
+    scope: 'mcp:read mcp:write',
     redirect_uris: [],
     grant_types: ['client_credentials'],
     token_endpoint_auth_method: 'client_secret_post',

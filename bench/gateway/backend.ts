@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-const answer = (result: object) => Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, result }));
+const answer = (result: object) => `,"result":${JSON.stringify(result)}}`;
 
 const initialized = answer({
   protocolVersion: '2025-11-25',
@@ -14,7 +14,9 @@ const annotations = { readOnlyHint: true };
 const tools = answer({ tools: [{ name: 'echo', description: 'Returns a text', inputSchema, annotations }] });
 const called = answer({ content: [{ type: 'text', text: 'The text that this tool returns.' }] });
 
-function respond(outgoing: ServerResponse, body: Buffer, session?: string): void {
+function respond(outgoing: ServerResponse, request: string, result: string, session?: string): void {
+  const id = /"id":(\d+|"[^"]*")/.exec(request)?.[1] ?? 'null';
+  const body = Buffer.from(`{"jsonrpc":"2.0","id":${id}${result}`);
   outgoing.writeHead(200, {
     'content-type': 'application/json',
     'content-length': body.length,
@@ -34,11 +36,12 @@ const server = createServer((incoming: IncomingMessage, outgoing: ServerResponse
     body += text;
   });
   incoming.on('end', () => {
-    if (body.includes('"tools/call"')) return respond(outgoing, called);
-    if (body.includes('"tools/list"')) return respond(outgoing, tools);
+    if (body.includes('"tools/call"')) return respond(outgoing, body, called);
+    if (body.includes('"tools/list"')) return respond(outgoing, body, tools);
     if (body.includes('"initialize"'))
-      return respond(outgoing, initialized, '0d3b1c5e-5f0c-4b8e-9a35-4a8c1f6f1b11');
+      return respond(outgoing, body, initialized, '0d3b1c5e-5f0c-4b8e-9a35-4a8c1f6f1b11');
     outgoing.writeHead(202).end();
   });
 });
+server.keepAliveTimeout = 60_000;
 server.listen(0, '127.0.0.1', () => console.log(`ready ${(server.address() as AddressInfo).port}`));

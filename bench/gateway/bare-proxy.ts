@@ -15,4 +15,6 @@ const server = createServer((incoming, outgoing) => {
   outgoing.on('close', () => forwarded.destroy());
   incoming.pipe(forwarded);
 });
+// Longer than the others are measured.
+server.keepAliveTimeout = 60_000;
 server.listen(0, '127.0.0.1', () => console.log(`ready ${(server.address() as AddressInfo).port}`));

@@ -50,7 +50,7 @@ function keepAsking(
     let answered = 0;
     const take = (chunk: Buffer): void => {
       // "200" begins at index 9 of "HTTP/1.1 200 OK".
-      if (received === 0 && chunk[9] !== 0x32) reject(new Error(chunk.toString().slice(0, 300)));
+      if (received === 0 && chunk[9] !== 0x32) reject(new Error(chunk.toString().slice(0, 700)));
       received += chunk.length;
       if (received < length) return;
       received = 0;

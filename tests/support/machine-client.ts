@@ -9,6 +9,8 @@ const credentials = { client_id: 'machine', client_secret: 'a secret that only t
 export const machineClient: ConfiguredMachine = {
   ...credentials,
   client_name: 'Machine',
+  // Of a server without rules behind `portcullis protect`.
+  scope: 'mcp:read mcp:write',
   redirect_uris: [],
   grant_types: ['client_credentials'],
   token_endpoint_auth_method: 'client_secret_post',

@@ -513,6 +513,16 @@ describe('close', () => {
     agent.destroy();
   });
 
+  it('close ends event streams that were opened by GET, without waiting', async () => {
+    const server = await serve(serveFetch(async () => new Response(new ReadableStream())));
+    const headers = { accept: 'text/event-stream' };
+    const response = await fetch(`http://127.0.0.1:${server.port}/`, { headers });
+    const reading = response.text().catch(() => 'ended');
+    // Longer than a test may take.
+    expect(await server.close(600_000)).toBe(0);
+    expect(await reading).toBe('ended');
+  });
+
   it('close cuts off pending responses after the grace period', async () => {
     const server = await serve(serveFetch(async () => new Response(new ReadableStream())));
     const response = await fetch(`http://127.0.0.1:${server.port}/`);

@@ -86,8 +86,8 @@ export interface ServerTimeouts {
 export interface ListeningServer {
   readonly port: number;
   /**
-   * Accepts no new connections, lets requests in progress finish for at most `grace` milliseconds, then closes the
-   * rest.
+   * Accepts no new connections, ends event streams opened by GET, lets other requests in progress finish for at most
+   * `grace` milliseconds, then closes the rest.
    * @returns how many connections were cut off
    */
   close(grace: number): Promise<number>;
@@ -265,9 +265,17 @@ function closeServer(
       clearTimeout(deadline);
       resolve(cut);
     });
-    for (const outgoing of openResponses.all()) closeAfterResponse(outgoing);
+    for (const outgoing of openResponses.all()) {
+      if (isEndless(outgoing)) outgoing.destroy();
+      else closeAfterResponse(outgoing);
+    }
     server.prependListener('request', (_incoming, outgoing) => closeAfterResponse(outgoing));
   });
+}
+
+/** An event stream that was opened by GET: waiting for its end would only delay the client's next connection. */
+function isEndless({ req, headersSent }: ServerResponse): boolean {
+  return headersSent && req.method === 'GET' && req.headers.accept?.includes('text/event-stream') === true;
 }
 
 function connectionOf({ socket, headers }: IncomingMessage, readForwarded: ForwardedReader): ConnectionInfo {
