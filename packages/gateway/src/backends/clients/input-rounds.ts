@@ -48,6 +48,8 @@ interface WaitingCall {
 }
 
 const MAX_CALLS = 10_000;
+/** Milliseconds in which more questions may follow the first one. */
+const GATHERING = 25;
 /** Milliseconds that a call waits for a user. */
 const PATIENCE = 10 * 60_000;
 
@@ -136,8 +138,8 @@ export function createInputRounds(sealer: Sealer): InputRounds {
       await new Promise<void>((resolve) => {
         call.wake = resolve;
       });
-      // Questions that were asked together are asked together.
-      await new Promise((resolve) => setImmediate(resolve));
+      // Questions that were asked together are asked together, though a process writes them one by one.
+      if (call.outcome === null) await new Promise((resolve) => setTimeout(resolve, GATHERING));
     }
     signal.removeEventListener('abort', abort);
     call.send = null;
