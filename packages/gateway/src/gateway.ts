@@ -13,6 +13,8 @@ import { type HandlingServices, handleRequest, type ServedServer } from './handl
 import { invalidRequest, sendError } from './http/error-response.ts';
 import type { PassThrough } from './http/pass-through.ts';
 import { createCallRate } from './limits/call-rate.ts';
+import { createMergedBackend, createMergedCheck, type MergedPart } from './merged/merged-server.ts';
+import { createMessagePath, type MessagePathOptions } from './message-path.ts';
 import { createBodyScanner } from './messages/body-scanner.ts';
 import { createPinBoard } from './review/pins.ts';
 import { createServerControl } from './server-control.ts';
@@ -119,8 +121,9 @@ export function createGateway(options: GatewayOptions): Gateway {
       isReleased = true;
       const texts = new Set(unchanged.map((server) => JSON.stringify(server)));
       const isKept = ({ server }: ServedServer) => texts.has(JSON.stringify(server));
-      for (const one of served.values()) if (!isKept(one)) void one.path.close();
-      return new Map([...served].filter(([, one]) => isKept(one)));
+      const next = new Map([...served].filter(([, one]) => isKept(one) && one.part !== null));
+      for (const one of served.values()) if (!next.has(one.server.resource)) void one.path.close();
+      return next;
     },
     async close() {
       if (!isReleased) await Promise.all([...served.values()].map(({ path }) => path.close()));
@@ -157,11 +160,11 @@ function serveAll(
   const sealer = createSealer(options.masterKey, options.previousMasterKeys);
   const onHealth = createHealthEvents(events);
   const log: ProcessLog = (server, line) => events({ type: 'process.output', server, line });
-  return servers.flatMap((server) => {
+  const whole = servers.flatMap((server) => {
     const { backend, limits } = server;
     const known = kept.get(server.resource);
-    if (known !== undefined) return [known];
     if (backend === null) return [];
+    if (known !== undefined) return [known];
     const control = createServerControl(server, {
       credentials,
       pins,
@@ -177,8 +180,45 @@ function serveAll(
     });
     const rate = limits.callsPerMinute === null ? null : createCallRate(limits.callsPerMinute);
     const { checkMessages, editResponse } = control;
-    return [{ server, path, rate, createScanner: () => createBodyScanner(), checkMessages, editResponse }];
+    const { decide, filter } = control;
+    const part: MergedPart = { server, open: path.open, decide, filter };
+    return [
+      { server, path, rate, part, createScanner: () => createBodyScanner(), checkMessages, editResponse },
+    ];
   });
+  const merged = servers.filter(({ merges }) => merges !== null);
+  return [
+    ...whole,
+    ...merged.map((server) => serveMerged(server, whole, { sealer, credentials, commonHeaders })),
+  ];
+}
+
+/** A server that merges others is served again at each change, since its parts may have changed. */
+function serveMerged(
+  server: GatewayServer,
+  others: readonly ServedServer[],
+  options: Pick<MessagePathOptions, 'sealer' | 'credentials' | 'commonHeaders'>,
+): ServedServer {
+  const { credentials } = options;
+  const parts = new Map<string, MergedPart>();
+  for (const [prefix, path] of Object.entries(server.merges ?? {})) {
+    const part = others.find((one) => one.server.path === path)?.part;
+    if (part !== undefined && part !== null) parts.set(prefix, part);
+  }
+  const path = createMessagePath(server, createMergedBackend(server, parts, credentials), {
+    ...options,
+    onToolsChanged: () => undefined,
+  });
+  const { callsPerMinute } = server.limits;
+  return {
+    server,
+    path,
+    part: null,
+    rate: callsPerMinute === null ? null : createCallRate(callsPerMinute),
+    createScanner: () => createBodyScanner(),
+    checkMessages: createMergedCheck(parts, credentials),
+    editResponse: (message) => message,
+  };
 }
 
 function createRequest(

@@ -8,6 +8,7 @@ import { isPlainJson } from './http/headers.ts';
 import type { PassThrough } from './http/pass-through.ts';
 import { receiveBody } from './http/request-body.ts';
 import type { CallRate } from './limits/call-rate.ts';
+import type { MergedPart } from './merged/merged-server.ts';
 import type { MessagePath } from './message-path.ts';
 import { MessageError } from './messages/message-error.ts';
 import type { BodyScanner, ScannedBody, ScannedMessage } from './messages/scanned-message.ts';
@@ -18,6 +19,8 @@ import type { GatewayServer } from './servers/server.ts';
 /** A server with what serves it. */
 export interface ServedServer {
   readonly server: GatewayServer;
+  /** For servers that merge it; `null` for those themselves. */
+  readonly part: MergedPart | null;
   readonly path: PassThrough | MessagePath;
   /** `null`: calls are not limited. */
   readonly rate: CallRate | null;

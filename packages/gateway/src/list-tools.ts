@@ -3,7 +3,7 @@ import { isMembers } from '@portcullis/http';
 import { BackendError, type BackendSession, type InitializeParams } from './backends/backend.ts';
 import type { ListTools } from './review/catalogue.ts';
 import { readToolDefinition, type ToolDefinition } from './review/tool-definition.ts';
-import type { GatewayRequest } from './servers/request.ts';
+import type { OwnedRequest } from './servers/request.ts';
 
 /** A session, and whether it was opened only for this. */
 export interface GatewaySession {
@@ -22,7 +22,7 @@ export const ownInitialize: InitializeParams = {
 const MAX_PAGES = 200;
 const METHOD_NOT_FOUND = -32_601;
 
-export function createListTools(open: (request: GatewayRequest) => Promise<GatewaySession>): ListTools {
+export function createListTools(open: (request: OwnedRequest) => Promise<GatewaySession>): ListTools {
   return async (request) => {
     const { session, isOwn } = await open(request);
     try {

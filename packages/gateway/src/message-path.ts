@@ -19,7 +19,7 @@ import { invalidRequest, tooManyCalls, unavailable } from './http/error-response
 import { createGauge } from './limits/gauge.ts';
 import { type GatewaySession, ownInitialize } from './list-tools.ts';
 import { ownerKey } from './servers/owner.ts';
-import type { GatewayRequest } from './servers/request.ts';
+import type { GatewayRequest, OwnedRequest } from './servers/request.ts';
 import type { GatewayServer } from './servers/server.ts';
 import type { Sealer } from './sessions/sealer.ts';
 
@@ -43,7 +43,9 @@ export interface MessagePath {
   handle(request: GatewayRequest, body: unknown): Promise<void>;
   isUp(): boolean;
   /** A session of the user for the gateway itself: one that is open, or another. */
-  openSession(request: GatewayRequest): Promise<GatewaySession>;
+  openSession(request: OwnedRequest): Promise<GatewaySession>;
+  /** A session for a client of a merged server. */
+  open(request: OwnedRequest, initialize: InitializeParams): Promise<BackendSession>;
   close(): Promise<void>;
 }
 
@@ -78,6 +80,7 @@ export function createMessagePath(
       }
     },
     isUp: backend.isUp,
+    open,
     async openSession(request) {
       const session = opened.get(ownerKey(request.owner));
       if (session !== undefined) return { session, isOwn: false };
@@ -116,10 +119,11 @@ export function createMessagePath(
 
   /** Credentials are renewed while a session is open. */
   async function open(
-    { principal, owner }: GatewayRequest,
+    { principal, owner }: OwnedRequest,
     initialize: InitializeParams,
   ): Promise<BackendSession> {
     const session = await backend.open(owner, initialize, {
+      principal,
       credential: () => credentials.for(principal, server),
       rejected: (answer, credential) => credentials.rejected(principal, server, answer, credential),
     });

@@ -7,7 +7,7 @@ import { filterLists } from './policy/list-results.ts';
 import type { Policy } from './policy/policy.ts';
 import type { Catalogue, ToolCatalogue } from './review/catalogue.ts';
 import { hashOf, hintsOf, pinnedText, readToolDefinition } from './review/tool-definition.ts';
-import type { GatewayRequest } from './servers/request.ts';
+import type { GatewayRequest, OwnedRequest } from './servers/request.ts';
 
 export interface OperationControl {
   /**
@@ -15,16 +15,18 @@ export interface OperationControl {
    * @throws MessageError 400 or 403, OAuthError `insufficient_scope`, BackendError
    */
   check(request: GatewayRequest, body: ScannedBody, credential: BackendCredential): void | Promise<void>;
+  /** The same without the headers, for messages that come from a merged server. */
+  decide(request: OwnedRequest, body: ScannedBody, credential: BackendCredential): void | Promise<void>;
   /**
    * Removes from the lists in a result what the user could not call, and definitions that are not approved.
    * @throws BackendError
    */
-  filter(result: unknown, request: GatewayRequest, credentialKey: string): unknown | Promise<unknown>;
+  filter(result: unknown, request: OwnedRequest, credentialKey: string): unknown | Promise<unknown>;
 }
 
 /** @param catalogue `null`: tools are not compared with what the backend lists, such as where there is no backend */
 export function createOperationControl(policy: Policy, catalogue: Catalogue | null): OperationControl {
-  function decide({ principal }: GatewayRequest, body: ScannedBody, tools: ToolCatalogue | null): void {
+  function decideBy({ principal }: OwnedRequest, body: ScannedBody, tools: ToolCatalogue | null): void {
     if (tools !== null) {
       const unknown = body.messages.find(
         ({ tool }) => tool !== null && tools.get(tool)?.state !== 'approved',
@@ -35,7 +37,7 @@ export function createOperationControl(policy: Policy, catalogue: Catalogue | nu
     checkMessages(policy, body, principal, (tool) => tools?.get(tool)?.hints ?? null);
   }
 
-  function filterBy(result: unknown, { principal, server }: GatewayRequest, tools: ToolCatalogue | null) {
+  function filterBy(result: unknown, { principal, server }: OwnedRequest, tools: ToolCatalogue | null) {
     let isOutdated = false;
     const filtered = filterLists(result, (operation, element) => {
       if (operation.tool === null) return policy.decide(operation, principal, null).kind === 'allow';
@@ -55,13 +57,18 @@ export function createOperationControl(policy: Policy, catalogue: Catalogue | nu
     return filtered;
   }
 
+  const decide: OperationControl['decide'] = (request, body, credential) => {
+    const isCall = catalogue !== null && body.messages.some(({ tool }) => tool !== null);
+    const tools = isCall ? catalogue.tools(request, credential.key) : null;
+    if (tools instanceof Promise) return tools.then((later) => decideBy(request, body, later));
+    return decideBy(request, body, tools);
+  };
+
   return {
+    decide,
     check(request, body, credential) {
       checkHeaderAgreement(body, request.incoming.headers);
-      const isCall = catalogue !== null && body.messages.some(({ tool }) => tool !== null);
-      const tools = isCall ? catalogue.tools(request, credential.key) : null;
-      if (tools instanceof Promise) return tools.then((later) => decide(request, body, later));
-      return decide(request, body, tools);
+      return decide(request, body, credential);
     },
     filter(result, request, credentialKey) {
       const hasTools = catalogue !== null && Array.isArray(Object(result).tools);

@@ -3,11 +3,11 @@ import { isMembers } from '@portcullis/http';
 import type { BackendCredential, CredentialSource } from './credentials/credential-source.ts';
 import type { ServedServer } from './handle-request.ts';
 import { createListTools, type GatewaySession } from './list-tools.ts';
-import { createOperationControl } from './operation-control.ts';
+import { createOperationControl, type OperationControl } from './operation-control.ts';
 import { compilePolicy } from './policy/compile-policy.ts';
 import { createCatalogue } from './review/create-catalogue.ts';
 import type { PinBoard } from './review/pins.ts';
-import type { GatewayRequest } from './servers/request.ts';
+import type { GatewayRequest, OwnedRequest } from './servers/request.ts';
 import { resourcesOf } from './servers/resources.ts';
 import type { GatewayServer } from './servers/server.ts';
 
@@ -18,10 +18,12 @@ export interface ServerControlOptions {
   /** All servers. */
   readonly servers: readonly GatewayServer[];
   readonly events: (event: { readonly type: string; readonly [member: string]: unknown }) => void;
-  readonly open: (request: GatewayRequest) => Promise<GatewaySession>;
+  readonly open: (request: OwnedRequest) => Promise<GatewaySession>;
 }
 
-export interface ServerControl extends Pick<ServedServer, 'checkMessages' | 'editResponse'> {
+export interface ServerControl
+  extends Pick<ServedServer, 'checkMessages' | 'editResponse'>,
+    Pick<OperationControl, 'decide' | 'filter'> {
   readonly toolsChanged: (server: GatewayServer) => void;
 }
 
@@ -44,6 +46,8 @@ export function createServerControl(server: GatewayServer, options: ServerContro
   const control = createOperationControl(policy, catalogue);
   return {
     checkMessages: control.check,
+    decide: control.decide,
+    filter: control.filter,
     editResponse: (message: unknown, request: GatewayRequest, credential: BackendCredential) => {
       if (!isMembers(message) || !isMembers(message['result'])) return message;
       const { result } = message;

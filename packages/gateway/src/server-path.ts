@@ -12,7 +12,7 @@ import {
   type PassThroughOptions,
 } from './http/pass-through.ts';
 import { createMessagePath, type MessagePath, type MessagePathOptions } from './message-path.ts';
-import type { GatewayRequest } from './servers/request.ts';
+import type { GatewayRequest, OwnedRequest } from './servers/request.ts';
 import type { BackendDefinition, GatewayServer, HttpBackendDefinition } from './servers/server.ts';
 
 export interface ServerPathOptions extends PassThroughOptions, MessagePathOptions {
@@ -20,7 +20,7 @@ export interface ServerPathOptions extends PassThroughOptions, MessagePathOption
 }
 
 /** A path with sessions for the gateway itself. */
-export type ServerPath = MessagePath | (PassThrough & Pick<MessagePath, 'openSession'>);
+export type ServerPath = MessagePath | (PassThrough & Pick<MessagePath, 'openSession' | 'open'>);
 
 export function createServerPath(
   server: GatewayServer,
@@ -61,11 +61,8 @@ function createHttpPath(
       if (isStateless(request)) return void detectFor(request, forwarding);
       passThrough.forward(request, { ...forwarding, refused: () => detectFor(request, forwarding) });
     },
-    async openSession(request) {
-      const credential = await options.credentials.for(request.principal, server);
-      const wires = detection.known() ?? (await detection.detect(credential));
-      return pathOf((wires && wireOf(wires)) ?? 'sessions').openSession(request);
-    },
+    openSession: async (request) => (await messagePath(request)).openSession(request),
+    open: async (request, initialize) => (await messagePath(request)).open(request, initialize),
     async close() {
       await Promise.all([passThrough, detection, ...translations.values()].map((one) => one.close()));
     },
@@ -97,6 +94,12 @@ function createHttpPath(
       createMessagePath(server, createHttpBackend({ server, definition, wire }), options);
     translations.set(wire, path);
     return path;
+  }
+
+  async function messagePath({ principal }: OwnedRequest): Promise<MessagePath> {
+    const credential = await options.credentials.for(principal, server);
+    const wires = detection.known() ?? (await detection.detect(credential));
+    return pathOf((wires && wireOf(wires)) ?? 'sessions');
   }
 
   function forwardTo(wires: BackendWires, request: GatewayRequest, forwarding: Forwarding): void {

@@ -45,7 +45,7 @@ async function open(
   // Nothing that needs a user is asked for.
   const source = createCredentialSource({} as Parameters<typeof createCredentialSource>[0]);
   const credential = needsUser ? noCredential : await source.for(tester(server), server);
-  const access = { credential: () => credential, rejected: async () => 'final' as const };
+  const access = { principal: null, credential: () => credential, rejected: async () => 'final' as const };
   const { issuer, clientId, subject } = tester(server);
   const owner = { issuer, clientId, subject, resource: server.resource };
   const initialize = {

@@ -23,6 +23,9 @@ afterAll(async () => {
 describe('portcullis protect <url>', () => {
   it('prints what up prints, ends with the public URL, and needs no other setting', () => {
     expect(gateway.output()).toContain(`server       ${gateway.url}/mcp`);
+    expect(gateway.output()).toContain(
+      'proposed     mcp:read for tools with readOnlyHint, mcp:write for all others',
+    );
     expect(gateway.output().trimEnd().split('\n').at(-1)).toBe(`ready ${gateway.url}`);
   });
 

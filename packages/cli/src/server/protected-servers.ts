@@ -8,6 +8,8 @@ export interface ProtectedServer {
   readonly url: string;
   /** Whether it runs in this process, behind our guard. */
   readonly isOwn: boolean;
+  /** Scopes that no configuration names: for tools that say that they only read, and for all others. */
+  readonly proposedScopes?: readonly [reading: string, other: string];
 }
 
 /** Lists the protected servers: the application first, then those behind the gateway. */
@@ -19,7 +21,13 @@ export function protectedServers(
     ...(application === null
       ? []
       : [{ name: application.name, url: resourceOf(application, issuer), isOwn: true }]),
-    ...serversAt(issuer).map(({ name, resource }) => ({ name, url: resource, isOwn: true })),
+    ...serversAt(issuer).map(({ id, name, resource, scopes, merges }) => ({
+      name,
+      url: resource,
+      isOwn: true,
+      ...(Object.keys(scopes).length === 0 &&
+        merges === null && { proposedScopes: [`${id}:read`, `${id}:write`] as const }),
+    })),
     ...settings.resources.map(({ name, resource }) => ({ name, url: resource, isOwn: false })),
   ];
 }

@@ -61,6 +61,12 @@ export function startupBanner(started: StartupFacts, styled: boolean): string {
       ...servers
         .filter(({ isOwn }) => !isOwn)
         .map(({ name, url: place }, index): Row => [index === 0 ? 'tokens for' : '', `${place}  (${name})`]),
+      ...own.flatMap(({ name, proposedScopes }): readonly Row[] => {
+        if (proposedScopes === undefined) return [];
+        const [reading, other] = proposedScopes;
+        const whose = others.length > 0 ? `  (${name})` : '';
+        return [['proposed', `${reading} for tools with readOnlyHint, ${other} for all others${whose}`]];
+      }),
       ['issuer', url],
       ...started.documents.map((document, index): Row => [index === 0 ? 'metadata' : '', document]),
       ...started.callbacks.map(

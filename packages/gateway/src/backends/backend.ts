@@ -1,6 +1,7 @@
 /** The port of a backend: sessions of whole JSON-RPC messages, whatever wire the backend speaks. */
 
 import type { JsonFields, Message, RequestMessage } from '@portcullis/http';
+import type { Principal } from '@portcullis/resource-server';
 import type {
   BackendAnswer,
   BackendCredential,
@@ -36,6 +37,8 @@ export interface MessageBackend {
 
 /** The credential of a session's user, once more for each request: it is renewed while the session is open. */
 export interface BackendAccess {
+  /** `null` for the gateway itself, which only probes. */
+  readonly principal: Principal | null;
   credential(): BackendCredential | Promise<BackendCredential>;
   rejected(
     answer: BackendAnswer,

@@ -1,6 +1,6 @@
 /** The catalogue: the tools of a backend as a credential sees them, and which of them are approved. */
 import type { ToolHints } from '../policy/policy.ts';
-import type { GatewayRequest } from '../servers/request.ts';
+import type { OwnedRequest } from '../servers/request.ts';
 import type { ToolDefinition } from './tool-definition.ts';
 
 /** Approved: its hash is the pinned one. `changed` and `new` wait for approval; `rejected` was refused by an operator. */
@@ -17,7 +17,7 @@ export interface CataloguedTool {
 export type ToolCatalogue = ReadonlyMap<string, CataloguedTool>;
 
 /** Lists all pages of a backend's tools. @throws BackendError */
-export type ListTools = (request: GatewayRequest) => Promise<readonly ToolDefinition[]>;
+export type ListTools = (request: OwnedRequest) => Promise<readonly ToolDefinition[]>;
 
 export interface Catalogue {
   /**
@@ -26,7 +26,7 @@ export interface Catalogue {
    * @param credentialKey what the catalogue may be shared by
    * @throws BackendError when the backend does not answer
    */
-  tools(request: GatewayRequest, credentialKey: string): ToolCatalogue | Promise<ToolCatalogue>;
+  tools(request: OwnedRequest, credentialKey: string): ToolCatalogue | Promise<ToolCatalogue>;
   /** The backend announced `notifications/tools/list_changed`, was restarted, or listed something else. */
-  changed(server: Pick<GatewayRequest['server'], 'path'>): void;
+  changed(server: Pick<OwnedRequest['server'], 'path'>): void;
 }

@@ -1,5 +1,5 @@
 /** Caches the tools of backends by credential, and compares them with the pins. */
-import type { GatewayRequest } from '../servers/request.ts';
+import type { OwnedRequest } from '../servers/request.ts';
 import type { GatewayServer } from '../servers/server.ts';
 import type { Catalogue, CataloguedTool, ListTools, ToolCatalogue } from './catalogue.ts';
 import type { PinBoard, Pins, ToolChange } from './pins.ts';
@@ -37,7 +37,7 @@ export function createCatalogue(options: CatalogueOptions): Catalogue {
   const generations = new Map<string, number>();
   const turn = createSemaphore(options.concurrency ?? 8);
 
-  function load(request: GatewayRequest, key: string): Promise<Entry> {
+  function load(request: OwnedRequest, key: string): Promise<Entry> {
     const running = loading.get(key);
     if (running !== undefined) return running;
     const { server } = request;

@@ -4,11 +4,15 @@ import type { Principal } from '@portcullis/resource-server';
 import type { Owner } from './owner.ts';
 import type { GatewayServer } from './server.ts';
 
-export interface GatewayRequest {
+/** Whose request it is, at which server. */
+export interface OwnedRequest {
   readonly server: GatewayServer;
-  /** Verified by the guard for exactly this server. */
+  /** Verified by the guard for this server, or for one that merges it. */
   readonly principal: Principal;
   readonly owner: Owner;
+}
+
+export interface GatewayRequest extends OwnedRequest {
   readonly incoming: IncomingMessage;
   readonly outgoing: ServerResponse;
   /** Milliseconds of `performance.now()` at which it arrived. */

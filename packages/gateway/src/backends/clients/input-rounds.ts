@@ -49,7 +49,7 @@ interface WaitingCall {
 
 const MAX_CALLS = 10_000;
 /** Milliseconds in which more questions may follow the first one. */
-const GATHERING = 25;
+const MORE_QUESTIONS = 25;
 /** Milliseconds that a call waits for a user. */
 const PATIENCE = 10 * 60_000;
 
@@ -139,7 +139,7 @@ export function createInputRounds(sealer: Sealer): InputRounds {
         call.wake = resolve;
       });
       // Questions that were asked together are asked together, though a process writes them one by one.
-      if (call.outcome === null) await new Promise((resolve) => setTimeout(resolve, GATHERING));
+      if (call.outcome === null) await new Promise((resolve) => setTimeout(resolve, MORE_QUESTIONS));
     }
     signal.removeEventListener('abort', abort);
     call.send = null;

@@ -48,7 +48,11 @@ export function createWireDetection(server: GatewayServer, definition: HttpBacke
   };
 
   async function detectNow(credential: BackendCredential): Promise<BackendWires | null> {
-    const fetch = connections.fetchFor({ credential: () => credential, rejected: async () => 'final' });
+    const fetch = connections.fetchFor({
+      principal: null,
+      credential: () => credential,
+      rejected: async () => 'final',
+    });
     const discovered = await ask(fetch, discover, {
       'mcp-protocol-version': STATELESS,
       'mcp-method': 'server/discover',

@@ -1,0 +1,240 @@
+/** A merged server: offers the tools, prompts and resources of its parts, by the rules, credentials and approvals of each part. */
+import { errorCodes, errorResponse, isMembers, type JsonFields, type Message } from '@portcullis/http';
+import type { Principal } from '@portcullis/resource-server';
+import {
+  BackendError,
+  type BackendSession,
+  type Call,
+  type InitializeParams,
+  type MessageBackend,
+} from '../backends/backend.ts';
+import type { BackendCredential, CredentialSource } from '../credentials/credential-source.ts';
+import { checkHeaderAgreement } from '../messages/header-agreement.ts';
+import type { ScannedBody, ScannedMessage } from '../messages/scanned-message.ts';
+import { forbidden, unknownTool } from '../policy/check-messages.ts';
+import { isListMethod } from '../policy/list-results.ts';
+import { ownerOf } from '../servers/owner.ts';
+import type { GatewayRequest, OwnedRequest } from '../servers/request.ts';
+import type { GatewayServer } from '../servers/server.ts';
+import { prefixNotification, prefixResult, splitMessage, splitName, splitUri } from './namespaces.ts';
+
+/** A server that is merged into another one. */
+export interface MergedPart {
+  readonly server: GatewayServer;
+  open(request: OwnedRequest, initialize: InitializeParams): Promise<BackendSession>;
+  /** Decides about messages under the names of the part. @throws OAuthError, MessageError, BackendError */
+  decide(request: OwnedRequest, body: ScannedBody, credential: BackendCredential): void | Promise<void>;
+  /** Filters a list of the part. */
+  filter(result: unknown, request: OwnedRequest, credentialKey: string): unknown;
+}
+
+/** Prefix → part. */
+export type MergedParts = ReadonlyMap<string, MergedPart>;
+
+/** What every part may have: a part that lacks it answers with an empty list. */
+const CAPABILITIES: JsonFields = {
+  tools: { listChanged: true },
+  prompts: { listChanged: true },
+  resources: { listChanged: true, subscribe: true },
+  completions: {},
+  logging: {},
+};
+
+/** The member that lists what a method lists. */
+const LISTS: Readonly<Record<string, string>> = {
+  'tools/list': 'tools',
+  'prompts/list': 'prompts',
+  'resources/list': 'resources',
+  'resources/templates/list': 'resourceTemplates',
+};
+
+/** Pages of one list of one part. */
+const MAX_PAGES = 200;
+
+/** Decides about each message by the rules of the part that it is for. */
+export function createMergedCheck(parts: MergedParts, credentials: CredentialSource) {
+  return async (request: GatewayRequest, body: ScannedBody): Promise<void> => {
+    checkHeaderAgreement(body, request.incoming.headers);
+    for (const message of body.messages) {
+      const found = findPart(parts, message);
+      if (found === null) continue;
+      const [part, own] = found;
+      const partRequest = requestOf(part, request.principal);
+      const credential = await credentials.for(request.principal, part.server);
+      await part.decide(partRequest, { ...body, messages: [own] }, credential);
+    }
+  };
+}
+
+/** @returns `null` for a message that concerns no part alone @throws MessageError for a name of no part */
+function findPart(parts: MergedParts, message: ScannedMessage): readonly [MergedPart, ScannedMessage] | null {
+  const { tool, prompt, resource, subscriptions } = message;
+  if (subscriptions.length > 0 && subscriptions.some((uri) => !parts.has(splitUri(uri)?.prefix ?? '')))
+    throw forbidden(message);
+  const written = tool ?? prompt ?? resource;
+  if (written === null) return null;
+  const found = resource === null ? splitName(written) : splitUri(written);
+  const part = found && parts.get(found.prefix);
+  if (found === null || part === null || part === undefined)
+    throw tool === null ? forbidden(message) : unknownTool(message);
+  const { name } = found;
+  const own = tool !== null ? { tool: name } : prompt !== null ? { prompt: name } : { resource: name };
+  return [part, { ...message, ...own }];
+}
+
+function requestOf({ server }: MergedPart, principal: Principal): OwnedRequest {
+  return { principal, server, owner: ownerOf(principal, server) };
+}
+
+/** A backend that consists of sessions with the parts, each opened when it is first needed. */
+export function createMergedBackend(
+  server: GatewayServer,
+  parts: MergedParts,
+  credentials: CredentialSource,
+): MessageBackend {
+  const sessions = new Set<MergedSession>();
+  return {
+    async open(_owner, initialize, { principal }) {
+      if (principal === null) throw new BackendError('refused', 'Merged servers are opened for users only.');
+      const session = new MergedSession(server, parts, credentials, initialize, principal);
+      sessions.add(session);
+      void session.ended.then(() => sessions.delete(session));
+      return session;
+    },
+    isUp: () => true,
+    close: async () => void (await Promise.all([...sessions].map((session) => session.close()))),
+  };
+}
+
+class MergedSession implements BackendSession {
+  readonly initialized;
+  readonly ended: Promise<void>;
+  readonly #end: () => void;
+  readonly #parts: MergedParts;
+  readonly #credentials: CredentialSource;
+  readonly #initialize: InitializeParams;
+  readonly #principal: Principal;
+  readonly #opened = new Map<string, Promise<BackendSession>>();
+  readonly #receivers = new Set<(message: Message) => void>();
+  /** Questions of parts by their ids, which the gateway has chosen. */
+  readonly #questions = new Map<unknown, string>();
+
+  constructor(
+    { name }: GatewayServer,
+    parts: MergedParts,
+    credentials: CredentialSource,
+    initialize: InitializeParams,
+    principal: Principal,
+  ) {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.ended = promise;
+    this.#end = resolve;
+    this.#parts = parts;
+    this.#credentials = credentials;
+    this.#initialize = initialize;
+    this.#principal = principal;
+    const { protocolVersion } = initialize;
+    this.initialized = { protocolVersion, capabilities: CAPABILITIES, serverInfo: { name, version: '1' } };
+  }
+
+  async request(message: Message & { readonly id: string | number; readonly method: string }, call: Call) {
+    const { id, method } = message;
+    if (isListMethod(method)) return { jsonrpc: '2.0', id, result: await this.#list(method, call) } as const;
+    if (method === 'ping' || method === 'logging/setLevel') {
+      if (method !== 'ping') await this.#broadcast((session) => session.request(message, call));
+      return { jsonrpc: '2.0', id, result: {} } as const;
+    }
+    const own = splitMessage(message);
+    if (own === null || !this.#parts.has(own.prefix))
+      return errorResponse(id, errorCodes.methodNotFound, `Merged servers do not know ${method}.`);
+    const { prefix } = own;
+    const session = await this.#session(prefix);
+    const receive = (received: Message) => call.receive(this.#receive(prefix, received));
+    const response = await session.request({ ...own.message, id, method }, { ...call, receive });
+    return isMembers(response.result)
+      ? { ...response, result: prefixResult(prefix, response.result) }
+      : response;
+  }
+
+  async notify(message: Message): Promise<void> {
+    if (message.method !== undefined) return this.#broadcast((session) => session.notify(message));
+    const prefix = this.#questions.get(message.id);
+    if (prefix === undefined) throw new BackendError('not_pending', 'No question has this id.');
+    this.#questions.delete(message.id);
+    await (await this.#session(prefix)).notify(message);
+  }
+
+  listen(receive: (message: Message) => void): () => void {
+    this.#receivers.add(receive);
+    return () => this.#receivers.delete(receive);
+  }
+
+  async close(): Promise<void> {
+    const opened = await Promise.allSettled(this.#opened.values());
+    this.#opened.clear();
+    await Promise.allSettled(opened.map((one) => one.status === 'fulfilled' && one.value.close()));
+    this.#end();
+  }
+
+  /** The lists of all parts; one that does not answer is left out. */
+  async #list(method: string, call: Call): Promise<JsonFields> {
+    const member = LISTS[method] ?? '';
+    const lists = await Promise.all(
+      [...this.#parts].map(([prefix, part]) => this.#listPart(prefix, part, method, call).catch(() => [])),
+    );
+    return { [member]: lists.flat() };
+  }
+
+  async #listPart(prefix: string, part: MergedPart, method: string, call: Call): Promise<readonly unknown[]> {
+    const member = LISTS[method] ?? '';
+    const session = await this.#session(prefix);
+    const request = requestOf(part, this.#principal);
+    const entries: unknown[] = [];
+    let cursor: unknown;
+    for (let page = 0; page < MAX_PAGES; page += 1) {
+      const params = cursor === undefined ? {} : { cursor };
+      const { result } = await session.request({ jsonrpc: '2.0', id: page + 1, method, params }, call);
+      if (!isMembers(result)) break;
+      const credential = await this.#credentials.for(this.#principal, part.server);
+      const allowed = await part.filter(result, request, credential.key);
+      const list = isMembers(allowed) ? prefixResult(prefix, allowed)[member] : null;
+      if (Array.isArray(list)) entries.push(...list);
+      cursor = result['nextCursor'];
+      if (typeof cursor !== 'string' || cursor === '') break;
+    }
+    return entries;
+  }
+
+  #session(prefix: string): Promise<BackendSession> {
+    const known = this.#opened.get(prefix);
+    if (known !== undefined) return known;
+    const opening = this.#open(prefix);
+    this.#opened.set(prefix, opening);
+    opening.catch(() => this.#opened.delete(prefix));
+    return opening;
+  }
+
+  async #open(prefix: string): Promise<BackendSession> {
+    const part = this.#parts.get(prefix);
+    if (part === undefined) throw new BackendError('refused', `There is no part ${prefix}.`);
+    const session = await part.open(requestOf(part, this.#principal), this.#initialize);
+    session.listen((message) => {
+      const received = this.#receive(prefix, message);
+      for (const receive of this.#receivers) receive(received);
+    });
+    // The next request opens another one.
+    void session.ended.then(() => this.#opened.delete(prefix));
+    return session;
+  }
+
+  #receive(prefix: string, message: Message): Message {
+    if (message.method === undefined) return message;
+    if (message.id !== undefined) this.#questions.set(message.id, prefix);
+    return message.id === undefined ? prefixNotification(prefix, message) : message;
+  }
+
+  /** Sends to the parts that are open; one that does not answer keeps nothing from the others. */
+  async #broadcast(send: (session: BackendSession) => Promise<unknown>): Promise<void> {
+    await Promise.allSettled([...this.#opened.values()].map(async (one) => send(await one)));
+  }
+}

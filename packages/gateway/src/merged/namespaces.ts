@@ -1,0 +1,99 @@
+/** Names at a merged server: `fs__read_file` is the tool `read_file` of the part `fs`, `fs+file:///a` its resource `file:///a`. */
+import { isMembers, type JsonFields, type Message } from '@portcullis/http';
+
+/** A name at a merged server, and whose it is. */
+export interface PartName {
+  readonly prefix: string;
+  readonly name: string;
+}
+
+const NAME_SEPARATOR = '__';
+/** Part of a scheme, so that the result is a URI. @see RFC 3986 §3.1 */
+const URI_SEPARATOR = '+';
+
+/** Prefixes contain neither separator. @returns `null` for a name without one */
+export function splitName(name: string): PartName | null {
+  return split(name, NAME_SEPARATOR);
+}
+
+/** @returns `null` for a URI without a prefix */
+export function splitUri(uri: string): PartName | null {
+  return split(uri, URI_SEPARATOR);
+}
+
+function split(text: string, separator: string): PartName | null {
+  const at = text.indexOf(separator);
+  return at < 1 ? null : { prefix: text.slice(0, at), name: text.slice(at + separator.length) };
+}
+
+/** Adds the prefix of a part to the names and URIs in a result of its. */
+export function prefixResult(prefix: string, result: JsonFields): JsonFields {
+  const renamed: Record<string, unknown> = { ...result };
+  const change = (member: string, one: (entry: JsonFields) => JsonFields): void => {
+    const list = result[member];
+    if (Array.isArray(list)) renamed[member] = list.map((entry) => (isMembers(entry) ? one(entry) : entry));
+  };
+  const named = (entry: JsonFields) => ({ ...entry, name: `${prefix}${NAME_SEPARATOR}${entry['name']}` });
+  const located = (entry: JsonFields) => withUri(prefix, entry);
+  change('tools', named);
+  change('prompts', named);
+  change('resources', located);
+  change('resourceTemplates', located);
+  change('contents', located);
+  change('content', (entry) => prefixContent(prefix, entry));
+  change('messages', (entry) => {
+    const { content } = entry;
+    return isMembers(content) ? { ...entry, content: prefixContent(prefix, content) } : entry;
+  });
+  return renamed;
+}
+
+/** Adds the prefix of a part to the URI of a notification of its. */
+export function prefixNotification(prefix: string, message: Message): Message {
+  return isMembers(message.params) ? { ...message, params: withUri(prefix, message.params) } : message;
+}
+
+/** Links and embedded resources. */
+function prefixContent(prefix: string, content: JsonFields): JsonFields {
+  if (content['type'] === 'resource_link') return withUri(prefix, content);
+  const { resource } = content;
+  return isMembers(resource) ? { ...content, resource: withUri(prefix, resource) } : content;
+}
+
+function withUri(prefix: string, entry: JsonFields): JsonFields {
+  const located: Record<string, unknown> = { ...entry };
+  for (const member of ['uri', 'uriTemplate']) {
+    const uri = entry[member];
+    if (typeof uri === 'string') located[member] = `${prefix}${URI_SEPARATOR}${uri}`;
+  }
+  return located;
+}
+
+/** A request or notification for one part, under its own names. */
+export interface PartMessage {
+  readonly prefix: string;
+  readonly message: Message;
+}
+
+/** Reads whose request it is from its parameters; `null` where they name nothing of a part. */
+export function splitMessage(message: Message): PartMessage | null {
+  const { params } = message;
+  if (!isMembers(params)) return null;
+  const { name, uri, ref } = params;
+  if (typeof name === 'string') return renamed(message, splitName(name), (one) => ({ ...params, name: one }));
+  if (typeof uri === 'string') return renamed(message, splitUri(uri), (one) => ({ ...params, uri: one }));
+  if (!isMembers(ref)) return null;
+  const { name: prompt, uri: template } = ref;
+  if (typeof prompt === 'string')
+    return renamed(message, splitName(prompt), (one) => ({ ...params, ref: { ...ref, name: one } }));
+  if (typeof template !== 'string') return null;
+  return renamed(message, splitUri(template), (one) => ({ ...params, ref: { ...ref, uri: one } }));
+}
+
+function renamed(
+  message: Message,
+  part: PartName | null,
+  paramsWith: (name: string) => JsonFields,
+): PartMessage | null {
+  return part && { prefix: part.prefix, message: { ...message, params: paramsWith(part.name) } };
+}

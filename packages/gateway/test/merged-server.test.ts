@@ -1,0 +1,197 @@
+/** Merged servers: names, rules, approvals and failures of their parts. */
+import { openStore } from '@portcullis/store';
+import { afterEach, describe, expect, it } from 'vitest';
+import { json, startBackend } from './support/backend.ts';
+import { startSession } from './support/client.ts';
+import { startGateway } from './support/gateway.ts';
+import { TINY } from './support/stdio-server.ts';
+
+const closing: (() => Promise<unknown>)[] = [];
+
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+/** Every scope of both parts. */
+const ALICE = 'alice_inspector_files.read_files.write_tiny.read_tiny.write';
+const READER = 'bob_inspector_files.read_tiny.read';
+
+const tools = [
+  { name: 'read_file', description: 'Reads', annotations: { readOnlyHint: true } },
+  { name: 'write_file', description: 'Writes' },
+  { name: 'delete_file', description: 'Deletes' },
+];
+
+/** `/all` merges a server over HTTP, whose tool `delete_file` is never allowed, and one over stdio. */
+async function setUp() {
+  const state = { tools, isDown: false };
+  const resultOf = (method: string, { name, uri }: { readonly name?: string; readonly uri?: string }) => {
+    if (method === 'initialize')
+      return {
+        protocolVersion: '2025-11-25',
+        capabilities: { tools: {} },
+        serverInfo: { name: 'x', version: '1' },
+      };
+    if (method === 'tools/list') return { tools: state.tools };
+    if (method === 'resources/list') return { resources: [{ uri: 'file:///a', name: 'a' }] };
+    if (method === 'resources/read') return { contents: [{ uri, text: 'content' }] };
+    if (method !== 'tools/call') return {};
+    return {
+      content: [
+        { type: 'text', text: `did ${name}` },
+        { type: 'resource_link', uri: 'file:///a', name: 'a' },
+      ],
+    };
+  };
+  const backend = await startBackend(({ method: verb, body }, response) => {
+    if (state.isDown) return void response.socket?.destroy();
+    if (verb !== 'POST') return void response.writeHead(405).end();
+    const { id, method, params = {} } = JSON.parse(body);
+    if (id === undefined) return void response.writeHead(202).end();
+    json(response, { jsonrpc: '2.0', id, result: resultOf(method, params) });
+  });
+  const store = await openStore(':memory:');
+  const gateway = await startGateway(
+    [
+      { path: '/files', name: 'Files', backend: { url: backend.url }, tools: { delete_file: false } },
+      { path: '/tiny', name: 'Tiny', backend: { command: TINY } },
+      { path: '/all', name: 'All', merges: { fs: '/files', tiny: '/tiny' } },
+    ],
+    { pins: store },
+  );
+  closing.push(
+    () => backend.close(),
+    () => store.close(),
+    () => gateway.close(),
+  );
+  const open = async (user = ALICE) => {
+    const client = await startSession(gateway, user, '/all');
+    const ask = async (method: string, params: object = {}) => {
+      const response = await client.post({ jsonrpc: '2.0', id: 7, method, params });
+      const text = await response.text();
+      const written = text.startsWith('{')
+        ? text
+        : (text
+            .match(/^data: (.*)$/gm)
+            ?.at(-1)
+            ?.slice(6) ?? '{}');
+      return {
+        status: response.status,
+        challenge: response.headers.get('www-authenticate'),
+        ...JSON.parse(written),
+      };
+    };
+    const toolNames = async () =>
+      (await ask('tools/list')).result.tools.map(({ name }: { name: string }) => name);
+    return { ...client, ask, toolNames };
+  };
+  const calls = () => backend.received.filter(({ body }) => body.includes('tools/call')).length;
+  return { state, backend, gateway, open, calls };
+}
+
+describe('a merged server', () => {
+  it('lists and calls the tools of its parts under their prefixes', async () => {
+    const { open } = await setUp();
+    const { toolNames, call, ask } = await open();
+    const names = await toolNames();
+    expect(names).toEqual(expect.arrayContaining(['fs__read_file', 'fs__write_file', 'tiny__echo']));
+    expect(await call('tiny__echo', { text: 'hello' })).toBe('hello');
+    const { result } = await ask('tools/call', { name: 'fs__read_file', arguments: {} });
+    expect(result.content).toEqual([
+      { type: 'text', text: 'did read_file' },
+      { type: 'resource_link', uri: 'fs+file:///a', name: 'a' },
+    ]);
+  });
+
+  it('gives the resources of its parts URIs of their own', async () => {
+    const { open, backend } = await setUp();
+    const { ask } = await open();
+    expect((await ask('resources/list')).result).toEqual({ resources: [{ uri: 'fs+file:///a', name: 'a' }] });
+    const { result } = await ask('resources/read', { uri: 'fs+file:///a' });
+    expect(result.contents).toEqual([{ uri: 'fs+file:///a', text: 'content' }]);
+    expect(backend.received.at(-1)?.body).toContain('"uri":"file:///a"');
+  });
+
+  it('decides by the rules of the part: never, or with its scopes', async () => {
+    const { open, calls } = await setUp();
+    const { toolNames, ask } = await open(READER);
+    const names = await toolNames();
+    expect(names).toContain('fs__read_file');
+    expect(names).not.toContain('fs__write_file');
+    expect(names).not.toContain('fs__delete_file');
+    expect((await ask('tools/call', { name: 'fs__delete_file', arguments: {} })).status).toBe(403);
+    const missing = await ask('tools/call', { name: 'fs__write_file', arguments: {} });
+    expect([missing.status, missing.challenge]).toEqual([403, expect.stringContaining('files:write')]);
+    expect(calls()).toBe(0);
+    expect((await ask('tools/call', { name: 'fs__read_file', arguments: {} })).status).toBe(200);
+    expect(calls()).toBe(1);
+  });
+
+  it('hides and refuses a tool of a part that has changed since it was approved', async () => {
+    const { open, state, gateway, calls } = await setUp();
+    const client = await open();
+    expect(await client.toolNames()).toContain('fs__read_file');
+    state.tools = [{ ...tools[0], description: 'Reads, and sends it elsewhere' } as (typeof tools)[number]];
+    expect(await client.toolNames()).not.toContain('fs__read_file');
+    const { status } = await client.ask('tools/call', { name: 'fs__read_file', arguments: {} });
+    expect([status, calls()]).toEqual([403, 0]);
+    expect(gateway.events).toContainEqual(
+      expect.objectContaining({ type: 'tool.changed', server: '/files' }),
+    );
+  });
+
+  it('refuses names of no part, and requests that no part can be found for', async () => {
+    const { open, calls } = await setUp();
+    const { ask } = await open();
+    expect((await ask('tools/call', { name: 'read_file', arguments: {} })).error.code).toBe(-32_602);
+    expect((await ask('tools/call', { name: 'other__read_file', arguments: {} })).error.code).toBe(-32_602);
+    expect((await ask('resources/read', { uri: 'file:///a' })).status).toBe(403);
+    expect((await ask('tasks/get', { taskId: '1' })).error.code).toBe(-32_601);
+    expect(calls()).toBe(0);
+  });
+
+  it('leaves out a part that is down, and names it when it is called', async () => {
+    const { open, state } = await setUp();
+    const { ask, toolNames, call } = await open();
+    state.isDown = true;
+    const names = await toolNames();
+    expect(names).toContain('tiny__echo');
+    expect(names.some((name: string) => name.startsWith('fs__'))).toBe(false);
+    const { status, error } = await ask('tools/call', { name: 'fs__read_file', arguments: {} });
+    expect([status, error.message]).toEqual([503, expect.stringContaining('Files')]);
+    expect(await call('tiny__echo', { text: 'still here' })).toBe('still here');
+  });
+
+  it('passes questions of a part to the client, and its answer back', async () => {
+    const { gateway, open } = await setUp();
+    const { session, post } = await open();
+    const called = post({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name: 'tiny__ask', arguments: {} },
+    });
+    const reader = (await called).body?.pipeThrough(new TextDecoderStream()).getReader();
+    let text = '';
+    while (!text.includes('elicitation/create')) text += (await reader?.read())?.value ?? '';
+    const { id } = JSON.parse(text.match(/^data: (.*elicitation.*)$/m)?.[1] ?? '{}');
+    await gateway.send(ALICE, {
+      path: '/all',
+      headers: { 'mcp-session-id': session },
+      message: { jsonrpc: '2.0', id, result: { action: 'accept', content: { name: 'Ada' } } },
+    });
+    for (let chunk = await reader?.read(); chunk?.done === false; chunk = await reader?.read())
+      text += chunk.value;
+    expect(text).toContain('Ada');
+  });
+
+  it('is a resource of its own: a token of a part is refused there, and its session at the part', async () => {
+    const { gateway, open } = await setUp();
+    const message = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
+    expect((await gateway.send(`${ALICE}@/files`, { path: '/all', message })).status).toBe(401);
+    const { session, toolNames } = await open();
+    const headers = { 'mcp-session-id': session };
+    expect((await gateway.send(ALICE, { path: '/tiny', message, headers })).status).toBe(404);
+    expect(await toolNames()).toContain('tiny__echo');
+  });
+});
