@@ -12,6 +12,7 @@ import {
 } from './chapters.ts';
 import { createChecks, formatChecks } from './checks.ts';
 import { identityProvider } from './federation.ts';
+import { deviceGrant, identityAssertion } from './other-grants.ts';
 import {
   getShortLivedToken,
   rejectAtTokenEndpoint,
@@ -19,7 +20,7 @@ import {
   rejectMalformed,
   rejectUnauthorized,
 } from './refusals.ts';
-import { robot, setStage } from './stage.ts';
+import { agent, robot, setStage } from './stage.ts';
 import { createTranscript } from './transcript.ts';
 
 let told = '';
@@ -51,6 +52,10 @@ try {
   await identityProvider(scene);
   chapter('A token that is bound to a key: DPoP, with a pushed request');
   await boundToken(scene);
+  chapter('Enterprise-managed: the identity provider of an organization vouches for its user');
+  await identityAssertion(scene);
+  chapter('A device without a browser');
+  await deviceGrant(scene);
   chapter('Refresh and rotation');
   const newest = await refresh(scene, first);
   chapter('Refusals, 403: not allowed to do that');
@@ -78,7 +83,7 @@ function secretsIn(text: string): readonly string[] {
   const secrets = sent
     .map(([, member, parameter]) => member ?? parameter ?? '')
     .filter((text) => text.length > 20);
-  const others = [owner.password, robot.client_secret, ...stage.identityProvider.given];
+  const others = [owner.password, robot.client_secret, agent.client_secret, ...stage.identityProvider.given];
   return [...new Set([...secrets, ...others])].filter((secret) => plain.includes(secret));
 }
 

@@ -1,7 +1,8 @@
-/** The demo's servers: five, each with fresh data on a free port, and its users and clients. */
+/** The demo's servers: six, each with fresh data on a free port, and its users and clients. */
 import { fileURLToPath } from 'node:url';
 import { type Client, type ClientOptions, createClient, createMemoryStore } from '@portcullis/client';
 import { createLoopbackReceiver } from '@portcullis/client/node';
+import { type AssertionIssuer, startAssertionIssuer } from '../support/identity-providers/assertions.ts';
 import { type GithubIdentityProvider, startGithub } from '../support/identity-providers/github.ts';
 import { likeGithub } from '../support/identity-providers/settings.ts';
 import { owner, type Portcullis, startPortcullis } from '../support/portcullis.ts';
@@ -18,6 +19,24 @@ export const robot = {
   token_endpoint_auth_method: 'client_secret_basic',
 } as const;
 
+/** A client of an organization, for whose users its identity provider vouches. */
+export const agent = {
+  client_id: 'agent',
+  client_name: 'Agent of Acme',
+  client_secret: 'known to the agent and to the server only',
+  grant_types: ['urn:ietf:params:oauth:grant-type:jwt-bearer'],
+  token_endpoint_auth_method: 'client_secret_post',
+} as const;
+
+/** A device without a browser. */
+export const television = {
+  client_id: 'television',
+  client_name: 'Television',
+  grant_types: ['urn:ietf:params:oauth:grant-type:device_code'],
+  scope: 'notes:read',
+  token_endpoint_auth_method: 'none',
+} as const;
+
 export interface Stage {
   /** Profile A with metadata. */
   readonly withMetadata: Portcullis;
@@ -30,13 +49,17 @@ export interface Stage {
   /** Profile A, with accounts of a GitHub-like identity provider: it protects a server that reads repositories there. */
   readonly delegating: Portcullis;
   readonly identityProvider: GithubIdentityProvider;
+  /** Trusts the identity provider of an organization, and lets devices ask for access. */
+  readonly managed: Portcullis;
+  readonly organization: AssertionIssuer;
   close(): Promise<void>;
 }
 
 export async function setStage(): Promise<Stage> {
   const identityProvider = await startGithub();
   process.env['GITHUB_API'] = identityProvider.api;
-  const [withMetadata, withoutMetadata, profileB, shortLived, delegating] = await Promise.all([
+  const organization = await startAssertionIssuer();
+  const [withMetadata, withoutMetadata, profileB, shortLived, delegating, managed] = await Promise.all([
     startPortcullis({ profiles: ['2025-03-26'] }),
     startPortcullis({ profiles: ['2025-03-26'], metadata: false }),
     startPortcullis({ profiles: ['2025-06-18'], clients: [robot] }),
@@ -45,9 +68,16 @@ export async function setStage(): Promise<Stage> {
       { profiles: ['2025-03-26'], identityProviders: [likeGithub(identityProvider)], localAccounts: false },
       fileURLToPath(new URL('../../examples/repositories/app.ts', import.meta.url)),
     ),
+    startPortcullis({
+      clients: [agent, television],
+      assertionIssuers: [
+        { issuer: organization.issuer, use: 'id-jag', clients: [agent.client_id], scopes: ['notes:read'] },
+      ],
+      deviceAuthorization: true,
+    }),
   ]);
   identityProvider.registerRedirectUri(`${delegating.url}/callback/github`);
-  const servers = [withMetadata, withoutMetadata, profileB, shortLived, delegating];
+  const servers = [withMetadata, withoutMetadata, profileB, shortLived, delegating, managed];
   return {
     withMetadata,
     withoutMetadata,
@@ -55,8 +85,14 @@ export async function setStage(): Promise<Stage> {
     shortLived,
     delegating,
     identityProvider,
+    managed,
+    organization,
     async close() {
-      await Promise.all([...servers.map((server) => server.stop()), identityProvider.close()]);
+      await Promise.all([
+        ...servers.map((server) => server.stop()),
+        identityProvider.close(),
+        organization.close(),
+      ]);
     },
   };
 }
