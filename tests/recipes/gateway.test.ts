@@ -1,5 +1,5 @@
-/** docs/gateway.md: each of its configurations is valid as it is written. */
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+/** docs/gateway.md: each of its configurations, and each example, is valid as it is written. */
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -8,7 +8,12 @@ import { runHere } from '../../packages/cli/test/support/in-process.ts';
 const page = await readFile(new URL('../../docs/gateway.md', import.meta.url), 'utf8');
 const configurations = [...page.matchAll(/^```json\n(.*?)^```$/gms)].map(([, text = '']) => text);
 
-const environment = { SEARCH_KEY: 'k', ORDERS_SECRET: 's', TICKETS_SECRET: 's', IDP_SECRET: 's' };
+const EXAMPLES = new URL('../../examples/gateway/', import.meta.url);
+const examples = await readdir(EXAMPLES);
+
+/** Every variable that a configuration names has a value. */
+const environmentOf = (text: string) =>
+  Object.fromEntries([...text.matchAll(/"variable": "(\w+)"/g)].map(([, name = '']) => [name, 'a secret']));
 
 let folder: string;
 beforeAll(async () => {
@@ -27,12 +32,24 @@ describe('the configurations of docs/gateway.md', () => {
   it.each(configurations.map((text, index) => [index + 1, text] as const))(
     'number %i is valid',
     async (index, text) => {
-      await writeFile(join(folder, `${index}.json`), text);
-      expect(await runHere(['config', 'check', `${index}.json`], { environment, folder })).toEqual({
-        code: 0,
-        output: `${index}.json: no issues.\n`,
-        errors: '',
-      });
+      await expectNoIssues(`${index}.json`, text);
     },
   );
 });
+
+describe('the files of examples/gateway', () => {
+  it.each(examples)('%s is valid, and the page links it', async (name) => {
+    await expectNoIssues(name, await readFile(new URL(name, EXAMPLES), 'utf8'));
+    expect(page).toContain(`(../examples/gateway/${name})`);
+  });
+});
+
+async function expectNoIssues(name: string, text: string): Promise<void> {
+  await writeFile(join(folder, name), text);
+  const environment = environmentOf(text);
+  expect(await runHere(['config', 'check', name], { environment, folder })).toEqual({
+    code: 0,
+    output: `${name}: no issues.\n`,
+    errors: '',
+  });
+}
