@@ -3,7 +3,7 @@ import { Agent, createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 const target = new URL(process.argv[2] ?? '');
-const agent = new Agent({ keepAlive: true, maxSockets: 1024 });
+const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });
 
 const server = createServer((incoming, outgoing) => {
   const { method = 'GET', headers } = incoming;
