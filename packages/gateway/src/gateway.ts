@@ -8,6 +8,7 @@ import type { Guard, GuardDecision, GuardResponse, Principal } from '@portcullis
 import { nodeRequestInfo, nodeStreamWatcher, takeNodeRequest } from '@portcullis/resource-server/node';
 import { type CallAudit, type CallDecision, noAudit } from './audit/call-record.ts';
 import type { ProcessLog } from './backends/stdio/process.ts';
+import { createConnectionRounds } from './connection-rounds.ts';
 import { type CredentialSource, noCredential } from './credentials/credential-source.ts';
 import { type HandlingServices, handleRequest, type ServedServer } from './handle-request.ts';
 import { invalidRequest, sendError } from './http/error-response.ts';
@@ -80,11 +81,15 @@ const withoutCredentials: CredentialSource = {
 export function createGateway(options: GatewayOptions): Gateway {
   const { servers, guard, audit = noAudit, credentials = withoutCredentials } = options;
   const commonHeaders = Object.entries(options.headers ?? {}).flat();
+  const sealer = createSealer(options.masterKey, options.previousMasterKeys);
   const kept = options.previous?.release(servers) ?? new Map();
-  const served = new Map(serveAll(options, commonHeaders, kept).map((one) => [one.server.resource, one]));
+  const served = new Map(
+    serveAll({ ...options, sealer, commonHeaders }, kept).map((one) => [one.server.resource, one]),
+  );
   let isReleased = false;
   const respondError = createErrorResponder(guard, commonHeaders);
-  const services: HandlingServices = { credentials, audit, respondError };
+  const rounds = createConnectionRounds(sealer);
+  const services: HandlingServices = { credentials, audit, rounds, respondError };
   const watch = nodeStreamWatcher(guard);
 
   function proceed(decision: GuardDecision, incoming: IncomingMessage, outgoing: ServerResponse): void {
@@ -144,11 +149,10 @@ function pathOf(url: string): string {
 }
 
 function serveAll(
-  options: GatewayOptions,
-  commonHeaders: readonly string[],
+  options: GatewayOptions & Pick<MessagePathOptions, 'sealer' | 'commonHeaders'>,
   kept: ReadonlyMap<string, ServedServer>,
 ): readonly ServedServer[] {
-  const { servers, events, credentials = withoutCredentials } = options;
+  const { servers, events, credentials = withoutCredentials, sealer, commonHeaders } = options;
   const pins =
     options.pins === undefined
       ? null
@@ -157,7 +161,6 @@ function serveAll(
           () => performance.now(),
           () => Math.floor(Date.now() / 1000),
         );
-  const sealer = createSealer(options.masterKey, options.previousMasterKeys);
   const onHealth = createHealthEvents(events);
   const log: ProcessLog = (server, line) => events({ type: 'process.output', server, line });
   const whole = servers.flatMap((server) => {

@@ -1,7 +1,12 @@
 /** One authorized request on its way: read → check → credential → backend → record. */
 import { performance } from 'node:perf_hooks';
 import type { CallAudit, CallDecision, CallOutcome } from './audit/call-record.ts';
-import type { BackendCredential, CredentialSource } from './credentials/credential-source.ts';
+import type { ConnectionRetry, ConnectionRounds } from './connection-rounds.ts';
+import {
+  type BackendCredential,
+  ConnectionRequired,
+  type CredentialSource,
+} from './credentials/credential-source.ts';
 import { invalidRequest, tooManyCalls } from './http/error-response.ts';
 import type { ExchangeSummary } from './http/exchange.ts';
 import { isPlainJson } from './http/headers.ts';
@@ -47,9 +52,15 @@ type CheckMessages = (
 export interface HandlingServices {
   readonly credentials: CredentialSource;
   readonly audit: CallAudit;
+  readonly rounds: ConnectionRounds;
   /** Sends the response for an error. @returns what was decided, for the audit log */
   readonly respondError: (request: GatewayRequest, error: unknown, id: string | null) => CallDecision | null;
 }
+
+/** Milliseconds for which a retry waits for its user to connect an account, below the timeouts of proxies and clients. */
+const CONNECTION_WAIT = 25_000;
+/** Milliseconds between two looks. */
+const CONNECTION_PACE = 1000;
 
 /** Messages of one batch. */
 const MAX_RECORDED = 100;
@@ -71,6 +82,9 @@ class Handling {
   readonly #request: GatewayRequest;
   #scanned: ScannedBody | null = null;
   #body: Buffer | null = null;
+  #retry: ConnectionRetry | null = null;
+  /** Whether it is tried again, since the user is connecting an account. */
+  #isWaiting = false;
   #isRecorded = false;
 
   constructor(services: HandlingServices, served: ServedServer, request: GatewayRequest) {
@@ -108,6 +122,7 @@ class Handling {
         this.#body = body;
         this.#scanned = scanner.end();
         this.#limit(this.#scanned);
+        this.#retry = this.#services.rounds.readRetry(this.#request.owner, this.#scanned, body);
         this.#findCredential();
       }),
     );
@@ -138,9 +153,10 @@ class Handling {
 
   #forward(credential: BackendCredential): void {
     const { path } = this.#served;
+    const sent = this.#retry?.body ?? this.#body;
     if ('forward' in path) {
       path.forward(this.#request, {
-        body: this.#body,
+        body: sent,
         credential,
         fail: this.#respondError,
         done: this.#record,
@@ -151,7 +167,7 @@ class Handling {
       return;
     }
     const sentAt = performance.now();
-    const body = this.#body === null ? null : JSON.parse(this.#body.toString('utf8'));
+    const body = sent === null ? null : JSON.parse(sent.toString('utf8'));
     path.handle(this.#request, body).then(() => {
       this.#record({ outcome: 'answered', backendMs: performance.now() - sentAt, responseBytes: 0 });
     }, this.#fail);
@@ -177,16 +193,42 @@ class Handling {
     }
   }
 
-  readonly #respondError = (error: unknown): CallDecision | null =>
-    this.#services.respondError(
-      this.#request,
-      error,
-      error instanceof MessageError ? error.id : (this.#message()?.id ?? null),
-    );
+  readonly #respondError = (error: unknown): CallDecision | null => {
+    this.#isWaiting = this.#mayWait(error);
+    if (this.#isWaiting) {
+      setTimeout(this.#lookAgain, CONNECTION_PACE).unref();
+      return null;
+    }
+    const id = error instanceof MessageError ? error.id : (this.#message()?.id ?? null);
+    return this.#services.respondError(this.#request, this.#translate(error), id);
+  };
+
+  readonly #lookAgain = (): void => {
+    this.#isWaiting = false;
+    if (!this.#request.outgoing.destroyed) this.#try(() => this.#findCredential());
+    else this.#record({ outcome: 'cancelled', backendMs: 0, responseBytes: 0 });
+  };
+
+  /** Whether the user is connecting the account that is missing: nothing has happened at the backend. */
+  #mayWait(error: unknown): boolean {
+    const { outgoing, startedAt } = this.#request;
+    if (!(error instanceof ConnectionRequired) || this.#retry === null || this.#retry.isDeclined)
+      return false;
+    return !outgoing.destroyed && !outgoing.headersSent && performance.now() - startedAt < CONNECTION_WAIT;
+  }
+
+  #translate(error: unknown): unknown {
+    if (!(error instanceof ConnectionRequired) || this.#body === null) return error;
+    return this.#services.rounds.answer(error, this.#request.owner, this.#body, this.#retry);
+  }
 
   readonly #fail = (error: unknown): void => {
     const decision = this.#respondError(error);
     const end = { backendMs: 0, responseBytes: 0 };
+    if (error instanceof ConnectionRequired) {
+      this.#record({ outcome: 'connection_required', ...end });
+      return;
+    }
     // A request that could not be served was not refused.
     if (this.#request.outgoing.statusCode >= 500) this.#record({ outcome: 'unavailable', ...end });
     else this.#record({ outcome: 'refused', ...end }, decision ?? 'invalid');
@@ -200,7 +242,7 @@ class Handling {
     { outcome, backendMs, responseBytes }: Omit<ExchangeSummary, 'outcome'> & { outcome: CallOutcome },
     decision: CallDecision = 'allowed',
   ): void => {
-    if (this.#isRecorded) return;
+    if (this.#isRecorded || this.#isWaiting) return;
     this.#isRecorded = true;
     const { outgoing, incoming } = this.#request;
     const common = {

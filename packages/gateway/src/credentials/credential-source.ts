@@ -1,4 +1,5 @@
 /** Credentials towards backends, as the other parts of the gateway use them. */
+import { randomUUID } from 'node:crypto';
 import type { Principal } from '@portcullis/resource-server';
 import type { GatewayServer } from '../servers/server.ts';
 
@@ -44,6 +45,9 @@ export interface CredentialSource {
   ): Promise<'retry' | 'final' | ConnectionRequired>;
 }
 
+/** JSON-RPC error code. @see MCP 2025-11-25, URL mode elicitation */
+export const URL_ELICITATION_REQUIRED = -32_042;
+
 /** The user has to connect an account at the backend before this client can use it. */
 export class ConnectionRequired extends Error {
   override readonly name = 'ConnectionRequired';
@@ -56,6 +60,12 @@ export class ConnectionRequired extends Error {
     super(`${server} is not connected to your account there yet. Open ${url} to connect it, then try again.`);
     this.url = url;
     this.server = server;
+  }
+
+  /** What the error of a request says, in the revisions with sessions. */
+  elicitations(): Readonly<Record<string, unknown>> {
+    const { url, message } = this;
+    return { elicitations: [{ mode: 'url', elicitationId: randomUUID(), url, message }] };
   }
 }
 

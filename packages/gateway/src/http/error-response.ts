@@ -1,8 +1,7 @@
 /** Errors of the gateway as JSON-RPC error responses with an HTTP status. */
-import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { BackendError } from '../backends/backend.ts';
-import { ConnectionRequired } from '../credentials/credential-source.ts';
+import { ConnectionRequired, URL_ELICITATION_REQUIRED } from '../credentials/credential-source.ts';
 import { MessageError } from '../messages/message-error.ts';
 
 /** An error that ends a request; it becomes the response, and nothing else is revealed. */
@@ -33,13 +32,22 @@ export class GatewayError extends Error {
   }
 }
 
+/** Ends a request with a result that asks the client for input. @see MCP 2026-07-28, multi round-trip requests */
+export class InputRequired extends Error {
+  override readonly name = 'InputRequired';
+  readonly result: Readonly<Record<string, unknown>>;
+
+  constructor(result: Readonly<Record<string, unknown>>) {
+    super('The client is asked for input.');
+    this.result = { resultType: 'input_required', ...result };
+  }
+}
+
 /** JSON-RPC error codes. @see JSON-RPC 2.0 §5.1 */
 const INVALID_REQUEST = -32_600;
 const INTERNAL = -32_603;
 /** Servers of MCP use it for sessions that do not exist (any more). */
 const SESSION_NOT_FOUND = -32_001;
-/** @see MCP 2025-11-25, URL mode elicitation */
-const URL_ELICITATION_REQUIRED = -32_042;
 
 /** An unknown session, and one of another user, alike. */
 export function sessionNotFound(): GatewayError {
@@ -82,17 +90,29 @@ export function sendError(
   id: string | null = null,
 ): void {
   if (outgoing.headersSent) return void outgoing.destroy();
+  if (error instanceof InputRequired) {
+    send(outgoing, 200, `"result":${JSON.stringify(error.result)}`, common, id);
+    return;
+  }
   const { status, code, message, headers, details } = toGatewayError(error);
   const failure = JSON.stringify({ code, message, ...(details !== undefined && { data: details }) });
-  const body = `{"jsonrpc":"2.0","error":${failure},"id":${id ?? 'null'}}`;
-  const fields = ['content-type', 'application/json', 'cache-control', 'no-store', ...common, ...headers];
-  // The rest of a body that was refused is not read.
-  if (!outgoing.req.complete) outgoing.shouldKeepAlive = false;
   // The protocol's error of a request, which clients show with its link; any other response is one of HTTP.
   const isAnswer = code === URL_ELICITATION_REQUIRED && id !== null;
-  outgoing
-    .writeHead(isAnswer ? 200 : status, [...fields, 'content-length', String(Buffer.byteLength(body))])
-    .end(body);
+  send(outgoing, isAnswer ? 200 : status, `"error":${failure}`, [...common, ...headers], id);
+}
+
+function send(
+  outgoing: ServerResponse,
+  status: number,
+  content: string,
+  headers: readonly string[],
+  id: string | null,
+): void {
+  const body = `{"jsonrpc":"2.0",${content},"id":${id ?? 'null'}}`;
+  const fields = ['content-type', 'application/json', 'cache-control', 'no-store', ...headers];
+  // The rest of a body that was refused is not read.
+  if (!outgoing.req.complete) outgoing.shouldKeepAlive = false;
+  outgoing.writeHead(status, [...fields, 'content-length', String(Buffer.byteLength(body))]).end(body);
 }
 
 function toGatewayError(error: unknown): GatewayError {
@@ -100,10 +120,6 @@ function toGatewayError(error: unknown): GatewayError {
   if (error instanceof MessageError) return new GatewayError(error.status, error.code, error.message);
   if (error instanceof BackendError) return unavailable(error.message, error.retryAfter);
   if (error instanceof ConnectionRequired)
-    return new GatewayError(403, URL_ELICITATION_REQUIRED, error.message, {
-      details: {
-        elicitations: [{ mode: 'url', elicitationId: randomUUID(), url: error.url, message: error.message }],
-      },
-    });
+    return new GatewayError(403, URL_ELICITATION_REQUIRED, error.message, { details: error.elicitations() });
   return unavailable('Something went wrong here. Try again later.', 5);
 }

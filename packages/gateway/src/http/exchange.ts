@@ -379,6 +379,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   #end(outcome: CallOutcome): void {
     this.#isOver = true;
+    this.#sending.request.outgoing.off('close', this.#onClientClose);
     this.#release();
     const backendMs = performance.now() - this.#sentAt;
     this.#sending.done({ outcome, backendMs, responseBytes: this.#responseBytes });

@@ -42,6 +42,8 @@ interface SideOptions {
   readonly options?: (origin: string) => Partial<AuthorizationServerOptions>;
   /** A gateway serves these in place of `/mcp`. */
   readonly servers?: (origin: string) => readonly GatewayServer[];
+  /** What answers at `/mcp`, in place of the user's identifier. */
+  readonly serve?: (request: Request, principal: Principal) => Promise<Response>;
 }
 
 export function emailOf(name: string): string {
@@ -49,7 +51,13 @@ export function emailOf(name: string): string {
 }
 
 /** Starts an authorization server and the protected server `/mcp` on one port. */
-export async function startSide({ users, scopes, options, servers }: SideOptions): Promise<Side> {
+export async function startSide({
+  users,
+  scopes,
+  options,
+  servers,
+  serve: answer,
+}: SideOptions): Promise<Side> {
   const store = await openStore(':memory:');
   const events: AuthorizationEvent[] = [];
   const [accepted, tokens]: [Side['accepted'], string[]] = [[], []];
@@ -77,9 +85,9 @@ export async function startSide({ users, scopes, options, servers }: SideOptions
     verifier,
     events: () => {},
   });
-  const serve = protect(guard, (_request, principal) => {
+  const serve = protect(guard, (request, principal) => {
     accepted.push({ principal, token: tokens.at(-1) ?? '' });
-    return Response.json({ user: principal.subject });
+    return answer?.(request, principal) ?? Response.json({ user: principal.subject });
   });
   handle = (request, connection) => {
     const path = pathOf(request);

@@ -80,6 +80,7 @@ export const errorCodes = {
   sessionNotFound: -32_001,
   resourceNotFound: -32_002,
   headerMismatch: -32_020,
+  missingClientCapability: -32_021,
   unsupportedVersion: -32_022,
 } as const;
 

@@ -11,6 +11,7 @@ import {
   parameter,
   type RequestMessage,
 } from '@portcullis/http';
+import { ConnectionRequired, URL_ELICITATION_REQUIRED } from '../../credentials/credential-source.ts';
 import type { GatewayRequest } from '../../servers/request.ts';
 import type { Sealer } from '../../sessions/sealer.ts';
 import { BackendError, type BackendSession, type InitializeParams } from '../backend.ts';
@@ -209,11 +210,9 @@ export function createSessionClients({ sealer, open, edit }: ClientsOptions): Wi
     } catch (error) {
       // A cancelled request gets no response.
       if (signal.aborted) current().end(null, 202);
-      else if (isLast) endWithError(current(), message.id, error);
-      else
-        finish(
-          errorResponse(message.id, errorCodes.unavailable, error instanceof Error ? error.message : ''),
-        );
+      else if (isLast && !(error instanceof ConnectionRequired && current().isStream()))
+        endWithError(current(), message.id, error);
+      else finish(failureOf(message, error));
     } finally {
       stop();
       session.requests.delete(message.id);
@@ -247,6 +246,13 @@ export function createSessionClients({ sealer, open, edit }: ClientsOptions): Wi
       if (session.resumed.get(stream) === reply) session.resumed.delete(stream);
     });
   }
+}
+
+/** The response to a request of several, or on a stream. */
+function failureOf({ id }: RequestMessage, error: unknown): Message {
+  if (error instanceof ConnectionRequired)
+    return errorResponse(id, URL_ELICITATION_REQUIRED, error.message, error.elicitations());
+  return errorResponse(id, errorCodes.unavailable, error instanceof Error ? error.message : '');
 }
 
 /** Calls back when the client has disappeared: at once, or after the time that it has to resume an event stream. */
