@@ -12,6 +12,7 @@ import {
   RESPONSE_TYPES,
   readProtocolVersion,
   type ServerMetadataKind,
+  TOKEN_TYPES,
   TWO_FACTORS,
 } from '@portcullis/protocol';
 import { clientAssertionAlgorithms, clientAuthenticationMethods } from './clients/read-client-credentials.ts';
@@ -85,7 +86,7 @@ function describeServer(
   configuration: ServerOptions,
   routes: readonly Route[],
 ): AuthorizationServerMetadata {
-  const { issuer, resources, assertionIssuers } = configuration;
+  const { issuer, resources, assertionAudiences, assertionIssuers } = configuration;
   const methods = Object.keys(clientAuthenticationMethods);
   const confidential = methods.filter((method) => method !== 'none');
   const scopes = [...new Set([...resources.values()].flatMap((resource) => Object.keys(resource.scopes)))];
@@ -99,6 +100,8 @@ function describeServer(
     authorization_grant_profiles_supported: assertionIssuers.some(({ use }) => use === 'id-jag')
       ? [ID_JAG_PROFILE]
       : [],
+    identity_chaining_requested_token_types_supported:
+      assertionAudiences.length > 0 ? [TOKEN_TYPES.idJag] : [],
     token_endpoint_auth_methods_supported: methods,
     token_endpoint_auth_signing_alg_values_supported: clientAssertionAlgorithms,
     revocation_endpoint_auth_methods_supported: methods,

@@ -2,7 +2,8 @@
 import { decodeProtectedHeader, importJWK, jwtVerify } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { startAssertionIssuer } from './assertion-issuer.ts';
-import { ACCOUNT, basic, CLIENTS, ISSUER, startServer } from './server-under-test.ts';
+import { createProofHolder } from './proofs.ts';
+import { ACCOUNT, basic, CLIENTS, claimsOf, ISSUER, startServer } from './server-under-test.ts';
 
 const EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
 const TYPE = 'urn:ietf:params:oauth:token-type:';
@@ -67,6 +68,7 @@ describe('issuing an ID-JAG', () => {
       token_type: 'N_A',
       expires_in: 300,
       scope: 'chat.read',
+      resource: RESOURCE,
     });
     const assertion = String(body['access_token']);
     expect(decodeProtectedHeader(assertion).typ).toBe('oauth-id-jag+jwt');
@@ -98,12 +100,48 @@ describe('issuing an ID-JAG', () => {
     expect(body['scope']).toBe('chat.read chat.history');
   });
 
+  it('[X-EMA-10] the assertion says how its user signed in, and is bound to the key of a DPoP proof', async () => {
+    const [t, holder] = [await setScene(), await createProofHolder()];
+    t.execute(`UPDATE grants SET authentication = '{"time":1799999000,"methods":["pwd","otp","mfa"]}'`);
+    const proof = await holder.prove(t.clock.now);
+    const { body } = await t.exchange({}, { ...basic('agent', 'agent-secret'), ...proof });
+    expect([body['token_type'], claimsOf(body['access_token'])]).toMatchObject([
+      'N_A',
+      {
+        cnf: { jkt: holder.thumbprint },
+        auth_time: 1_799_999_000,
+        acr: '2fa',
+        amr: ['pwd', 'otp', 'mfa'],
+      },
+    ]);
+    const replayed = await t.exchange({}, { ...basic('agent', 'agent-secret'), ...proof });
+    expect(replayed.body['error']).toBe('invalid_dpop_proof');
+  });
+
+  it('[X-EMA-7] without configured resources, only those at the origin of the audience are allowed', async () => {
+    const [{ resources: _any, ...entry }] = assertionAudiences as [(typeof assertionAudiences)[0]];
+    const t = await setScene({ assertionAudiences: [entry] });
+    expect((await t.exchange()).status).toBe(200);
+    const { body } = await t.exchange({ resource: 'https://bank.example/mcp' });
+    expect(body['error']).toBe('invalid_target');
+  });
+
+  it('[X-EMA-8] the metadata says that ID-JAGs are issued', async () => {
+    const t = await setScene();
+    const { body } = await t.send('/.well-known/oauth-authorization-server');
+    expect(body['identity_chaining_requested_token_types_supported']).toEqual([`${TYPE}id-jag`]);
+    const other = await startServer();
+    const none = await other.send('/.well-known/oauth-authorization-server');
+    expect(none.body).not.toHaveProperty('identity_chaining_requested_token_types_supported');
+  });
+
   it.each<[string, Record<string, string>, string]>([
     ['an unknown audience', { audience: 'https://evil.example' }, 'invalid_target'],
     ['another resource', { resource: 'https://chat.example/admin' }, 'invalid_target'],
     ['more scope than allowed', { scope: 'chat.admin' }, 'invalid_scope'],
     ['a made-up token', { subject_token: 'x' }, 'invalid_grant'],
     ['another type of token', { subject_token_type: `${TYPE}saml2` }, 'invalid_request'],
+    ['details beyond scopes', { authorization_details: '[{"type":"one_chat"}]' }, 'invalid_request'],
     ['an actor', { actor_token: 'x', actor_token_type: `${TYPE}jwt` }, 'invalid_request'],
   ])('[X-EMA-7 X-EMA-9] rejects %s', async (_what, form, error) => {
     const t = await setScene();

@@ -4,6 +4,7 @@ import { openStore } from '@portcullis/store';
 import { describe, expect, it } from 'vitest';
 import type { AuthorizationServerOptions } from '../src/index.ts';
 import { type AssertionIssuerUnderTest, startAssertionIssuer } from './assertion-issuer.ts';
+import { createProofHolder } from './proofs.ts';
 import {
   ACCOUNT,
   basic,
@@ -84,6 +85,7 @@ describe('an ID-JAG of an identity provider', () => {
     const assertion = await t.idp.idJag({ resource: NOTES, scope: 'notes:read notes:write' });
     const { status, body } = await t.redeem(assertion);
     expect([status, body['scope'], body['refresh_token']]).toEqual([200, 'notes:read', undefined]);
+    expect(body['resource']).toBe(NOTES);
     expect(claimsOf(body['access_token'])).toMatchObject({
       aud: NOTES,
       client_id: 'agent',
@@ -119,6 +121,12 @@ describe('an ID-JAG of an identity provider', () => {
     ['without a jti', { jti: undefined }, {}],
     ['without a subject', { sub: undefined }, {}],
     ['for another resource', { resource: 'https://other.example/mcp' }, {}],
+    ['for a resource of this server and another', { resource: [NOTES, 'https://other.example/mcp'] }, {}],
+    ['with restrictions beyond scopes', { authorization_details: [{ type: 'one_note' }] }, {}],
+    ['of a tenant that is not configured', { tenant: 'umbrella' }, {}],
+    ['that is bound to a key, without a proof of it', { cnf: { jkt: 'x'.repeat(43) } }, {}],
+    ['that is bound to a certificate', { cnf: { 'x5t#S256': 'x'.repeat(43) } }, {}],
+    ['with a confirmation that is no object', { cnf: 'key' }, {}],
     ['of an unknown issuer', { iss: 'https://evil.example' }, {}],
     ['that this server issued itself', { iss: ISSUER }, {}],
     ['with the typ JWT', {}, { typ: 'JWT' }],
@@ -126,7 +134,7 @@ describe('an ID-JAG of an identity provider', () => {
     ['with the typ of an access token', {}, { typ: 'at+jwt' }],
     ['with an unknown key', {}, { kid: 'two' }],
   ])(
-    '[X-EMA-13 X-EMA-14 X-EMA-15 X-EMA-16 X-EMA-21] rejects an ID-JAG %s, and changes nothing',
+    '[X-EMA-13 X-EMA-14 X-EMA-15 X-EMA-16 X-EMA-21 X-EMA-24 X-EMA-25 X-EMA-26] rejects an ID-JAG %s, and changes nothing',
     async (_what, claims, header) => {
       const t = await setScene();
       const before = t.snapshot();
@@ -204,6 +212,50 @@ describe('an ID-JAG of an identity provider', () => {
       await server.close();
       await store.close();
     }
+  });
+
+  it('[X-EMA-24 X-DPOP-12] an ID-JAG that is bound to a key needs a DPoP proof of that key, and so does its token', async () => {
+    const [t, own, foreign] = [await setScene(), await createProofHolder(), await createProofHolder()];
+    const assertion = await t.idp.idJag({ cnf: { jkt: own.thumbprint } });
+    const before = t.snapshot();
+    for (const proof of [{}, await foreign.prove(t.clock.now)]) {
+      const { status, body } = await t.redeem(assertion, {}, { ...AGENT, ...proof });
+      expect([status, body['error']]).toEqual([400, 'invalid_grant']);
+    }
+    expect(t.snapshot()).toBe(before);
+    const { status, body } = await t.redeem(assertion, {}, { ...AGENT, ...(await own.prove(t.clock.now)) });
+    expect([status, body['token_type']]).toEqual([200, 'DPoP']);
+    expect(claimsOf(body['access_token'])['cnf']).toEqual({ jkt: own.thumbprint });
+  });
+
+  it('[X-EMA-26] an ID-JAG of the configured tenant is accepted, and one of another or of none is not', async () => {
+    const t = await setScene({ match: { tenant: 'acme' } });
+    for (const tenant of ['umbrella', undefined]) {
+      const { body } = await t.redeem(await t.idp.idJag({ tenant }));
+      expect(body['error']).toBe('invalid_grant');
+    }
+    expect((await t.redeem(await t.idp.idJag({ tenant: 'acme' }))).status).toBe(200);
+  });
+
+  it.each<[string, object, object]>([
+    ['auth_time alone', { auth_time: NOW - 60 }, { auth_time: NOW - 60, acr: '1fa', amr: ['fed'] }],
+    [
+      'a trusted amr',
+      { auth_time: NOW - 60, amr: ['pwd', 'mfa'] },
+      { auth_time: NOW - 60, acr: '2fa', amr: ['fed', 'mfa'] },
+    ],
+    [
+      'an acr that is not trusted',
+      { auth_time: NOW, acr: '2fa' },
+      { auth_time: NOW, acr: '1fa', amr: ['fed'] },
+    ],
+  ])('the token of an ID-JAG says how its user signed in: %s', async (_what, claims, expected) => {
+    const t = await setScene({ twoFactorValues: ['mfa'] });
+    const { body } = await t.redeem(await t.idp.idJag({ ...claims }));
+    expect(claimsOf(body['access_token'])).toMatchObject(expected);
+    const silent = await t.redeem(await t.idp.idJag({ amr: ['mfa'] }));
+    // Without a time there is nothing to rely on.
+    expect(claimsOf(silent.body['access_token'])).not.toHaveProperty('acr');
   });
 
   it('accepts an ID-JAG of a new key after rotation', async () => {
@@ -415,9 +467,25 @@ it.each<[object, RegExp]>([
     /unknown scope "admin"/,
   ],
   [
+    { use: 'id-jag', issuer: 'https://idp.example', clients: ['agent'], match: { tenant: 'a*' } },
+    /match must name one tenant/,
+  ],
+  [
     { use: 'id-jag', issuer: 'https://idp.example', clients: ['agent'], singleUse: false },
     /singleUse must be true/,
   ],
 ])('[X-EMA-21] a wrong issuer of assertions is reported at startup: %j', async (entry, message) => {
   await expect(startServer({ clients, assertionIssuers: [entry as Entry] })).rejects.toThrow(message);
+});
+
+it('[X-EMA-26] two entries of one issuer must name the same tenant, whose subjects are unique within it only', async () => {
+  const entry = (tenant: string): Entry => ({
+    issuer: 'https://idp.example',
+    use: 'id-jag',
+    clients: ['agent'],
+    match: { tenant },
+  });
+  const start = (...tenants: string[]) => startServer({ clients, assertionIssuers: tenants.map(entry) });
+  await expect(start('acme', 'umbrella')).rejects.toThrow(/match must name one tenant/);
+  await start('acme', 'acme');
 });

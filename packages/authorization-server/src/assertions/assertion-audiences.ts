@@ -11,7 +11,7 @@ export interface AssertionAudience {
   readonly clients: Readonly<Record<string, string>>;
   /** Maximum scope there; any by default. */
   readonly scopes?: Scopes;
-  /** Protected resources there; any by default. */
+  /** Protected resources there; by default those at the origin of the audience. */
   readonly resources?: readonly string[];
 }
 
@@ -27,7 +27,9 @@ export const assertionAudiencesSchema: () => z.ZodType<readonly AssertionAudienc
         'confidential clients that get assertions: `{ "agent": "agent-there" }`',
       ),
       scopes: optional(list(text()), 'maximum scope there', { defaultText: 'any' }),
-      resources: optional(list(text()), 'protected resources there', { defaultText: 'any' }),
+      resources: optional(list(text()), 'protected resources there', {
+        defaultText: 'those at the origin of `audience`',
+      }),
     }),
   ),
 );

@@ -32,8 +32,10 @@ export interface TrustedIssuer {
   readonly clients?: readonly string[];
   /** The client that the workload is. */
   readonly client?: string;
-  /** Claims of the workload. */
+  /** Claims that the assertion must have. */
   readonly match?: ClaimPatterns;
+  /** Values of `acr` and `amr` that mean two factors. None by default. */
+  readonly twoFactorValues?: readonly string[];
   /** Maximum scope; for an ID-JAG by default whatever the assertion says. */
   readonly scopes?: Scopes;
   /** Further scopes of users with certain claims, such as groups. */
@@ -63,7 +65,10 @@ export const assertionIssuersSchema: () => z.ZodType<readonly TrustedIssuer[]> =
       ),
       clients: optional(list(text(), 1), 'confidential clients that may redeem an ID-JAG'),
       client: optional(text(), 'the client that the workload is'),
-      match: optional(patterns(), 'claims of the workload; `*` is any text without a colon'),
+      match: optional(
+        patterns(),
+        'claims of the workload; for an ID-JAG its `tenant`, if the issuer has several. `*` is any text without a colon',
+      ),
       scopes: optional(list(text()), 'maximum scope', {
         defaultText: 'for an ID-JAG the scopes that it names, for a workload none',
       }),
@@ -85,6 +90,11 @@ export const assertionIssuersSchema: () => z.ZodType<readonly TrustedIssuer[]> =
       createAccounts: optional(boolean(), 'whether an unknown user gets an account', {
         defaultText: '`true`',
       }),
+      twoFactorValues: optional(
+        list(text()),
+        'values of `acr` and `amr` in an ID-JAG that mean two factors, such as `mfa`',
+        { defaultText: 'none' },
+      ),
       jwksUri: optional(url('an https URL'), 'URL of the key set', { defaultText: 'by discovery' }),
       singleUse: optional(
         boolean(),
@@ -116,6 +126,7 @@ export function validateAssertionIssuers(
     }
     checkMembers(entry, path, report);
     checkClients(entry, known, path, report);
+    checkTenant(entry, issuers, path, report);
     const named = [...(entry.scopes ?? []), ...(entry.scopesByClaim ?? []).flatMap(({ scopes }) => scopes)];
     for (const scope of named) {
       if (known.scopes?.has(scope) !== false) continue;
@@ -127,10 +138,10 @@ export function validateAssertionIssuers(
 
 /** Members of each use; the first ones are required. */
 const MEMBERS = {
-  'id-jag': { required: ['clients'], others: ['client', 'match'] },
+  'id-jag': { required: ['clients'], others: ['client'] },
   workload: {
     required: ['client', 'match'],
-    others: ['clients', 'scopesByClaim', 'linkByEmail', 'createAccounts'],
+    others: ['clients', 'scopesByClaim', 'linkByEmail', 'createAccounts', 'twoFactorValues'],
   },
 } as const;
 
@@ -151,6 +162,24 @@ function checkMembers(entry: TrustedIssuer, path: readonly string[], report: Opt
   }
   if (entry.use === 'id-jag' && entry.singleUse === false) {
     report.add([...path, 'singleUse'], 'must be true with "use": "id-jag"');
+  }
+}
+
+/**
+ * The subjects of an issuer with several tenants are unique within a tenant only, so its assertions are accepted for one.
+ * @see draft-ietf-oauth-identity-assertion-authz-grant §6.3
+ */
+function checkTenant(
+  { issuer, use, match }: TrustedIssuer,
+  issuers: readonly TrustedIssuer[],
+  path: readonly string[],
+  report: OptionReport,
+): void {
+  if (use !== 'id-jag') return;
+  const tenant = match?.['tenant'];
+  const others = issuers.filter((one) => one?.issuer === issuer && one.use === 'id-jag');
+  if (tenant?.includes('*') === true || others.some((one) => one.match?.['tenant'] !== tenant)) {
+    report.add([...path, 'match'], 'must name one tenant, the same in every entry of an issuer');
   }
 }
 

@@ -1,6 +1,6 @@
 /** Verifies ID tokens of federated logins that clients exchange: signature, issuer, audience and lifetime. */
 import { OAuthError } from '@portcullis/protocol';
-import { decodeJwt, errors } from 'jose';
+import { decodeJwt, errors, type JWTPayload } from 'jose';
 import { clientAssertionAlgorithms } from '../clients/read-client-credentials.ts';
 import { typeOf, verifyJwt } from '../clients/verify-jwt.ts';
 import type { FindIssuerKeys } from './issuer-keys.ts';
@@ -22,7 +22,7 @@ export async function verifyIdToken(
   token: string,
   { issuers, audience, now }: IdTokenRules,
   findKeys: FindIssuerKeys,
-): Promise<{ readonly iss: string; readonly sub: string }> {
+): Promise<JWTPayload & { readonly iss: string; readonly sub: string }> {
   try {
     const issuer = issuers.find((one) => one === decodeJwt(token).iss);
     if (issuer === undefined) throw invalidIdToken('its issuer is no identity provider of this server');
@@ -43,7 +43,7 @@ export async function verifyIdToken(
     if (!isOnly || (azp !== undefined && azp !== audience))
       throw invalidIdToken('it is for another client, too');
     if (![undefined, 'jwt'].includes(typeOf(protectedHeader))) throw invalidIdToken('its typ is another');
-    return { iss: issuer, sub };
+    return { ...payload, iss: issuer, sub };
   } catch (error) {
     if (error instanceof errors.JOSEError) throw invalidIdToken(error.message);
     throw error;

@@ -63,7 +63,8 @@ export function requiresFreshLogin(
   now: number,
 ): boolean {
   if (prompt.has('login') || prompt.has('select_account')) return true;
-  if (user === null) return false;
+  // A session at an identity provider may be older than the client allows.
+  if (user === null) return maxAge !== null;
   const isTooOld = maxAge !== null && now - user.signedInAt >= maxAge;
   return isTooOld || !isSufficient(acrValues, authenticationOf(user));
 }

@@ -1,6 +1,6 @@
 /** Completes a federated login: resolves the account, starts a session, keeps the provider tokens and resumes the target. */
 import type { ConnectionInfo, HttpRequest, HttpResponse } from '@portcullis/http';
-import { OAuthError, readParameters } from '@portcullis/protocol';
+import { OAuthError, readParameters, type UserAuthentication } from '@portcullis/protocol';
 import { continueTransaction } from '../authorization/continue-transaction.ts';
 import type { ConsentDecision } from '../authorization/next-step.ts';
 import {
@@ -16,6 +16,7 @@ import type { PageContext } from '../page-context.ts';
 import type { AccountRecord, FederatedLoginRecord } from '../store/index.ts';
 import { type AccountSection, loginTargetPaths } from '../ui/account-tabs.ts';
 import { respondRedirect } from '../ui/respond-page.ts';
+import { federatedMethods, federatedSignInTime } from '../users/federated-authentication.ts';
 import { serializeClaimRules } from '../users/user-claims.ts';
 
 /** An identity provider's response, in the browser that was sent there. */
@@ -55,7 +56,7 @@ export async function completeFederatedLogin(
     context,
     account.id,
     result,
-    sessions.start(request, connection, account.id, FEDERATED),
+    sessions.start(request, connection, account.id, methodsOf(result)),
   );
   events({
     type: 'login.succeeded',
@@ -113,8 +114,14 @@ async function saveProfile(
   await store.saveProfile(accountId, readProfile(user, identityProvider.userClaims));
 }
 
-/** Not registered: RFC 8176 has no method for the login at another server. */
-const FEDERATED = ['fed'];
+function methodsOf({ user, identityProvider }: FederatedLoginResult): readonly string[] {
+  return federatedMethods(user.claims, identityProvider.twoFactorValues);
+}
+
+/** The user may have signed in at the provider long before; without `auth_time`, its response is the sign-in. */
+function authenticationOf(result: FederatedLoginResult, now: number): UserAuthentication {
+  return { time: federatedSignInTime(result.user.claims, now) ?? now, methods: methodsOf(result) };
+}
 
 interface CompletedLogin {
   readonly transaction: BrowserTransaction;
@@ -143,7 +150,7 @@ async function resumeTransaction(
       identityProvider,
       accountId: account.id,
       decision,
-      authentication: { time: context.clock(), methods: FEDERATED },
+      authentication: authenticationOf(result, context.clock()),
     },
     [cookie],
   );

@@ -1,15 +1,19 @@
 /** Issues ID-JAGs: this server as the identity provider of an organization vouches for a user at another authorization server. */
 import {
+  acrOf,
   ID_JAG_TYPE,
   OAuthError,
   type Parameters,
   readRequestedScopes,
   TOKEN_TYPES,
+  type UserAuthentication,
+  type VerifiedProof,
 } from '@portcullis/protocol';
 import type { AssertionAudience } from '../assertions/assertion-audiences.ts';
 import { createIssuerKeys } from '../assertions/issuer-keys.ts';
 import type { AuthenticatedClient } from '../clients/verify-client-credentials.ts';
 import { newIdentifier } from '../secrets.ts';
+import { readFederatedAuthentication } from '../users/federated-authentication.ts';
 import type { GrantServices } from './grant-handler.ts';
 import { refreshTokenState } from './refresh-token-family.ts';
 
@@ -23,10 +27,24 @@ interface IdJagResponse {
   readonly token_type: 'N_A';
   readonly expires_in: number;
   readonly scope?: string;
+  readonly resource?: string;
 }
 
-/** @see draft-ietf-oauth-identity-assertion-authz-grant §4.3 */
-export type IssueIdJag = (client: AuthenticatedClient, form: Parameters) => Promise<IdJagResponse>;
+/** The user of a subject token, and how the user signed in; `null`: not known. */
+interface Subject {
+  readonly accountId: string;
+  readonly authentication: UserAuthentication | null;
+}
+
+/**
+ * @param proof the DPoP proof of the request, whose key the assertion is bound to; `null`: it is bound to its client alone
+ * @see draft-ietf-oauth-identity-assertion-authz-grant §4.3 and §9.8.1.1
+ */
+export type IssueIdJag = (
+  client: AuthenticatedClient,
+  form: Parameters,
+  proof: VerifiedProof | null,
+) => Promise<IdJagResponse>;
 
 export function createIssueIdJag(services: GrantServices): IssueIdJag {
   const { context, accessTokens, refreshTokens, isLive } = services;
@@ -34,18 +52,24 @@ export function createIssueIdJag(services: GrantServices): IssueIdJag {
   const { assertionAudiences, identityProviders, lifetimes, issuer } = options;
   const findKeys = createIssuerKeys(context);
 
-  return async (client, form) => {
+  return async (client, form, proof) => {
     if ([...form.all('actor_token'), ...form.all('actor_token_type')].length > 0) {
       throw new OAuthError('invalid_request', 'Omit actor_token.');
     }
+    // Ignored, they would leave an assertion that allows more than was requested.
+    if (form.all('authorization_details').length > 0) {
+      throw new OAuthError('invalid_request', 'This server has no authorization_details: request scopes.');
+    }
     const { entry, clientId } = chooseAudience(client, form);
     const wanted = readWanted(entry, form);
-    const accountId = await findSubject(client, form);
+    const { accountId, authentication } = await findSubject(client, form);
     const account = await store.findAccount(accountId);
     if (account === null || account.disabledAt !== null)
       throw invalidSubject('its account is disabled or gone');
     const now = clock();
     const email = (await store.findProfile(accountId))?.email ?? null;
+    // Point of no return: the proof is used.
+    await proof?.consume();
     const assertion = accessTokens.signAs(ID_JAG_TYPE, {
       iss: issuer,
       sub: accountId,
@@ -56,6 +80,12 @@ export function createIssueIdJag(services: GrantServices): IssueIdJag {
       exp: now + LIFETIME,
       ...wanted,
       ...(email !== null && { email, email_verified: true }),
+      ...(authentication !== null && {
+        auth_time: authentication.time,
+        acr: acrOf(authentication),
+        amr: authentication.methods,
+      }),
+      ...(proof !== null && { cnf: { jkt: proof.thumbprint } }),
     });
     events({ type: 'assertion.issued', clientId: client.id, accountId, audience: entry.audience });
     return {
@@ -63,7 +93,7 @@ export function createIssueIdJag(services: GrantServices): IssueIdJag {
       issued_token_type: TOKEN_TYPES.idJag,
       token_type: 'N_A',
       expires_in: LIFETIME,
-      ...(wanted.scope !== undefined && { scope: wanted.scope }),
+      ...wanted,
     };
   };
 
@@ -84,7 +114,7 @@ export function createIssueIdJag(services: GrantServices): IssueIdJag {
     return { entry, clientId };
   }
 
-  function findSubject(client: AuthenticatedClient, form: Parameters): Promise<string> {
+  function findSubject(client: AuthenticatedClient, form: Parameters): Promise<Subject> {
     const token = form.required('subject_token');
     const type = form.required('subject_token_type');
     const { refreshToken, accessToken, idToken } = TOKEN_TYPES;
@@ -97,7 +127,7 @@ export function createIssueIdJag(services: GrantServices): IssueIdJag {
     );
   }
 
-  async function subjectOfRefreshToken(client: AuthenticatedClient, token: string): Promise<string> {
+  async function subjectOfRefreshToken(client: AuthenticatedClient, token: string): Promise<Subject> {
     const found = await refreshTokens.find(token);
     if (found === null || found.grant.clientId !== client.id)
       throw invalidSubject('unknown or of another client');
@@ -107,10 +137,10 @@ export function createIssueIdJag(services: GrantServices): IssueIdJag {
     const isValid =
       grant.revokedAt === null && grant.hasAccount && Math.min(grant.expiresAt, family.expiresAt) > now;
     if (!isCurrent || !isValid) throw invalidSubject('expired, revoked or used before');
-    return grant.accountId;
+    return { accountId: grant.accountId, authentication: grant.authentication ?? null };
   }
 
-  async function subjectOfAccessToken(client: AuthenticatedClient, token: string): Promise<string> {
+  async function subjectOfAccessToken(client: AuthenticatedClient, token: string): Promise<Subject> {
     const claims = accessTokens.read(token);
     if (claims === null || claims.iss !== issuer || claims.client_id !== client.id) {
       throw invalidSubject('unknown or of another client');
@@ -118,25 +148,32 @@ export function createIssueIdJag(services: GrantServices): IssueIdJag {
     if (claims.exp <= clock() || claims.grant_id === undefined || !(await isLive(claims))) {
       throw invalidSubject('expired, revoked or without a user');
     }
-    return claims.sub;
+    const { sub, auth_time: time, amr = [] } = claims;
+    return { accountId: sub, authentication: time === undefined ? null : { time, methods: amr } };
   }
 
   /** An ID token of a federated login belongs to the client that is its audience. @see OpenID Connect Core 1.0 §3.1.3.7 */
-  async function subjectOfIdToken(client: AuthenticatedClient, token: string): Promise<string> {
+  async function subjectOfIdToken(client: AuthenticatedClient, token: string): Promise<Subject> {
     const { verifyIdToken } = await import('../assertions/verify-id-token.ts');
-    const issuers = [...identityProviders.values()].flatMap(({ provider }) =>
-      provider.protocol === 'openid' ? [provider.issuer] : [],
+    const providers = [...identityProviders.values()].filter(
+      ({ provider }) => provider.protocol === 'openid',
     );
-    const { iss, sub } = await verifyIdToken(token, { issuers, audience: client.id, now: clock() }, findKeys);
-    const linked = await store.findLinkedIdentity(iss, sub);
+    const issuers = providers.map(({ provider }) => provider.issuer);
+    const now = clock();
+    const claims = await verifyIdToken(token, { issuers, audience: client.id, now }, findKeys);
+    const linked = await store.findLinkedIdentity(claims.iss, claims.sub);
     if (linked === null) throw invalidSubject('its user has no account');
-    return linked.accountId;
+    const trusted = providers.find(({ provider }) => provider.issuer === claims.iss)?.twoFactorValues ?? [];
+    return {
+      accountId: linked.accountId,
+      authentication: readFederatedAuthentication(claims, trusted, now),
+    };
   }
 }
 
 /** What the assertion allows: at most what the organization does. */
 function readWanted(
-  { scopes, resources }: AssertionAudience,
+  { audience, scopes, resources }: AssertionAudience,
   form: Parameters,
 ): { readonly scope?: string; readonly resource?: string } {
   const requested = readRequestedScopes(form.one('scope'));
@@ -144,7 +181,8 @@ function readWanted(
     throw new OAuthError('invalid_scope', 'The organization allows fewer scopes for that audience.');
   }
   const [resource, ...others] = form.all('resource');
-  const isAllowed = resource === undefined || resources === undefined || resources.includes(resource);
+  const isAllowed =
+    resource === undefined || (resources?.includes(resource) ?? isAtOrigin(resource, audience));
   if (others.length > 0 || !isAllowed) {
     throw new OAuthError('invalid_target', 'The organization allows another resource for that audience.');
   }
@@ -153,6 +191,14 @@ function readWanted(
     ...(granted.length > 0 && { scope: granted.join(' ') }),
     ...(resource !== undefined && { resource }),
   };
+}
+
+/**
+ * Each pair of audience and resource MUST be a known one, or an assertion could be led to a resource of another server.
+ * @see enterprise-managed authorization §7.6.1
+ */
+function isAtOrigin(resource: string, audience: string): boolean {
+  return URL.parse(resource)?.origin === URL.parse(audience)?.origin;
 }
 
 function invalidSubject(reason: string): OAuthError {

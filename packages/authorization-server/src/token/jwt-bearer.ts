@@ -1,7 +1,14 @@
 /** The JWT bearer grant: an assertion of a trusted issuer says which user or workload a client acts for. */
 import { hash } from 'node:crypto';
 import type { ConnectionInfo } from '@portcullis/http';
-import { JWT_BEARER, OAuthError, readJwtBearerRequest, readScopes, type Scopes } from '@portcullis/protocol';
+import {
+  JWT_BEARER,
+  OAuthError,
+  readJwtBearerRequest,
+  readScopes,
+  type Scopes,
+  type VerifiedProof,
+} from '@portcullis/protocol';
 import { createFindAssertedUser } from '../assertions/asserted-user.ts';
 import { ISSUER_CLOCK_TOLERANCE, invalidAssertion } from '../assertions/assertion-error.ts';
 import { matchesClaims, type TrustedIssuer } from '../assertions/assertion-issuers.ts';
@@ -12,6 +19,7 @@ import type { ServerContext } from '../context.ts';
 import { createRateLimitCheck } from '../rate-limit/limiter.ts';
 import { networkOf } from '../rate-limit/policies.ts';
 import { newIdentifier } from '../secrets.ts';
+import { readFederatedAuthentication } from '../users/federated-authentication.ts';
 import { type DownscopedAccess, downscope, type GrantedAccess } from './downscope.ts';
 import type { GrantHandler, GrantServices } from './grant-handler.ts';
 
@@ -30,6 +38,8 @@ export function createJwtBearerGrant({ context, issueAccessToken }: GrantService
     await checkRateLimit(client.id);
     const assertion = await verify(request.assertion, [...assertionIssuers, ...workloadOf(client)]);
     const entry = chooseEntry(assertion, client);
+    checkRestrictions(assertion, entry);
+    checkKey(assertion.claims['cnf'], proof);
     const access = downscope(grantedAccess(assertion, entry, client), request, resources);
     const user = assertion.use === 'id-jag' ? await findUser(assertion.claims, entry) : null;
     await consume(request.assertion, assertion, entry);
@@ -44,6 +54,7 @@ export function createJwtBearerGrant({ context, issueAccessToken }: GrantService
       workspace: null,
       until,
       proof,
+      authentication: readFederatedAuthentication(assertion.claims, entry.twoFactorValues ?? [], now),
     };
     const response = await issueAccessToken(holder, access, now);
     const { resource, scopes } = access;
@@ -57,7 +68,8 @@ export function createJwtBearerGrant({ context, issueAccessToken }: GrantService
       subject: assertion.claims.sub,
       ...(accountId !== null && grantId !== null && { accountId, grantId, managedBy: entry.issuer }),
     });
-    return response;
+    // "MUST include the granted resource (if any)" (draft-ietf-oauth-identity-assertion-authz-grant §4.4.1)
+    return { ...response, resource };
   };
 
   /** Point of no return: of concurrent requests with an assertion, in any number of processes, one is served. @see RFC 7523 §3, item 7 */
@@ -124,13 +136,14 @@ export function createJwtBearerGrant({ context, issueAccessToken }: GrantService
     return { resources: granted, scopes };
   }
 
-  /** The resources of this server that an assertion names; all without one. @see RFC 8707 §2 */
+  /** The resources that an assertion names, each of which MUST be of this server; all without one. @see RFC 8707 §2 */
   function grantedResources(named: unknown): readonly string[] {
     const served = [...resources.keys()];
     if (named === undefined) return served;
     const names: readonly unknown[] = Array.isArray(named) ? named : [named];
     const granted = served.filter((resource) => names.includes(resource));
-    if (granted.length === 0) throw invalidAssertion('it is for another resource');
+    if (granted.length === 0 || granted.length < new Set(names).size)
+      throw invalidAssertion('it is for another resource');
     return granted;
   }
 }
@@ -162,15 +175,42 @@ function chooseEntry(
   if (use === 'id-jag') {
     // "The client_id claim MUST identify the same client as the client authentication in the request."
     if (claims['client_id'] !== client.id) throw invalidAssertion('it is for another client');
-    const allowed = entries.find(({ clients = [] }) => clients.includes(client.id));
-    if (allowed === undefined) throw unauthorized('its issuer is not trusted for this client');
+    const allowed = entries.filter(({ clients = [] }) => clients.includes(client.id));
+    if (allowed.length === 0) throw unauthorized('its issuer is not trusted for this client');
     if (client.authenticationMethod === 'none') throw unauthorized('a public client');
-    return allowed;
+    const matching = allowed.find(({ match = {} }) => matchesClaims(match, claims));
+    if (matching === undefined) throw invalidAssertion('its claims do not match');
+    return matching;
   }
   const matching = entries.filter(({ match = {} }) => matchesClaims(match, claims));
   const own = matching.find((entry) => entry.client === client.id);
   if (own === undefined) throw invalidAssertion('it is of another workload');
   return own;
+}
+
+/**
+ * Rejects an ID-JAG with restrictions that this server does not know: to ignore them would widen it. Subjects of an issuer with
+ * several tenants are unique within a tenant only.
+ * @see draft-ietf-oauth-identity-assertion-authz-grant §4.4.1 and §6.3
+ */
+function checkRestrictions({ claims, use }: VerifiedAssertion, { match }: TrustedIssuer): void {
+  if (use !== 'id-jag') return;
+  if (claims['authorization_details'] !== undefined) throw invalidAssertion('it has authorization_details');
+  if (claims['tenant'] !== undefined && match?.['tenant'] === undefined)
+    throw invalidAssertion('it is of a tenant, and the configuration names none');
+}
+
+/**
+ * An assertion that is bound to a key is accepted with a DPoP proof of that key only.
+ * @see draft-ietf-oauth-identity-assertion-authz-grant §9.8.1.2, RFC 7800 §3
+ */
+function checkKey(cnf: unknown, proof: VerifiedProof | null): void {
+  if (cnf === undefined) return;
+  const { jkt, ...others } = Object(cnf) as Readonly<Record<string, unknown>>;
+  if (typeof jkt !== 'string' || Object.keys(others).length > 0)
+    throw invalidAssertion('it is bound in a way that this server cannot check');
+  if (proof?.thumbprint !== jkt)
+    throw invalidAssertion(proof === null ? 'the DPoP proof of its key is missing' : 'its key is another');
 }
 
 function unauthorized(reason: string): OAuthError {

@@ -32,7 +32,7 @@ export function createTokenExchangeGrant(services: GrantServices): GrantHandler 
   const delegate = createDelegate(services);
   const issueIdJag = createIssueIdJag(services);
   return async (client, form, _connection, proof) => {
-    if (form.one('requested_token_type') === TOKEN_TYPES.idJag) return issueIdJag(client, form);
+    if (form.one('requested_token_type') === TOKEN_TYPES.idJag) return issueIdJag(client, form, proof);
     const own = ownResources(client);
     const request = readTokenExchangeRequest(form);
     const claims = checkSubjectToken(request.subjectToken, own);

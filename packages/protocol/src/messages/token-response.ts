@@ -9,6 +9,8 @@ export interface TokenResponse {
   readonly expires_in?: number;
   readonly refresh_token?: string;
   readonly scope?: string;
+  /** The resource that the token is for; only in the response to an assertion. @see draft-ietf-oauth-identity-assertion-authz-grant §4.4 */
+  readonly resource?: string | readonly string[];
 }
 
 const seconds = z.union([

@@ -25,6 +25,8 @@ export interface AuthorizationServerMetadata {
   readonly grant_types_supported?: readonly string[];
   /** @see draft-ietf-oauth-identity-assertion-authz-grant */
   readonly authorization_grant_profiles_supported?: readonly string[];
+  /** @see draft-ietf-oauth-identity-chaining */
+  readonly identity_chaining_requested_token_types_supported?: readonly string[];
   readonly token_endpoint_auth_methods_supported?: readonly string[];
   readonly token_endpoint_auth_signing_alg_values_supported?: readonly string[];
   readonly revocation_endpoint_auth_methods_supported?: readonly string[];
@@ -63,6 +65,7 @@ const schema = z.object({
   response_modes_supported: z.exactOptional(stringArraySchema),
   grant_types_supported: z.exactOptional(stringArraySchema),
   authorization_grant_profiles_supported: z.exactOptional(stringArraySchema),
+  identity_chaining_requested_token_types_supported: z.exactOptional(stringArraySchema),
   token_endpoint_auth_methods_supported: z.exactOptional(stringArraySchema),
   token_endpoint_auth_signing_alg_values_supported: z.exactOptional(stringArraySchema),
   revocation_endpoint_auth_methods_supported: z.exactOptional(stringArraySchema),

@@ -21,6 +21,7 @@ export interface IdentityProvider {
   readonly parameters: Readonly<Record<string, string>>;
   readonly allowedUsers: AllowedUsers;
   readonly userClaims: UserClaimNames;
+  readonly twoFactorValues: readonly string[];
   /** `null`: the best method that the provider supports. */
   readonly status: StatusMethod | null;
   readonly statusCheckInterval: number;

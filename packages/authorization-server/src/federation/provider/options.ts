@@ -40,6 +40,8 @@ export interface IdentityProviderOptions {
   readonly allowedUsers?: AllowedUsers;
   /** Where the provider's claims hold what servers may ask for about the user. Default: `email` if verified, and `name`; no groups. */
   readonly userClaims?: UserClaimNames;
+  /** Values of `acr` and `amr` that mean a sign-in with two factors. Default: none; each of its logins is one factor. */
+  readonly twoFactorValues?: readonly string[];
   /** How the status of provider tokens is checked. Default: the best method that the provider supports. */
   readonly status?: StatusMethod;
   /** Seconds within which a revocation at the provider takes effect here. Default: 60. */

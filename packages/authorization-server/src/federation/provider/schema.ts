@@ -204,6 +204,11 @@ export const identityProvidersSchema: () => z.ZodType<readonly IdentityProviderE
       "members of the provider's claims for the `claims` of resources; dots reach nested members. Addresses count only if `email_verified` is true",
       { defaultText: '`name`, and no groups' },
     ),
+    twoFactorValues: optional(
+      list(text()),
+      'values of `acr` and `amr` in its claims that mean a sign-in with two factors, such as `mfa`',
+      { defaultText: 'none: each of its logins is one factor' },
+    ),
     status: optional(
       oneOf('introspection', 'userinfo', 'expiry'),
       'how this server learns that a provider token was revoked',

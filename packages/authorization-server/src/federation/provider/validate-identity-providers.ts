@@ -148,6 +148,7 @@ function validateProvider(options: IdentityProviderOptions, context: ProviderCon
     parameters: options.parameters ?? {},
     allowedUsers: options.allowedUsers ?? {},
     userClaims: options.userClaims ?? {},
+    twoFactorValues: options.twoFactorValues ?? [],
     status: options.status ?? null,
     statusCheckInterval: options.statusCheckInterval ?? 60,
     revocationEnds: options.revocationEnds ?? 'grant',
