@@ -7,7 +7,7 @@ import {
   withSecurityHeaders,
 } from '@portcullis/http';
 import type { AccessTokenClaims, Scopes } from '@portcullis/protocol';
-import { createReadSoftwareStatement } from './assertions/software-statement.ts';
+import { createSoftwareStatements } from './assertions/software-statement.ts';
 import { type AuditLog, createAuditLog } from './audit/audit-log.ts';
 import { createEventCorrelation, withCorrelation, withRequestContext } from './audit/correlation.ts';
 import type { EventSink } from './audit/events.ts';
@@ -161,7 +161,7 @@ export async function createAuthorizationServer<S extends CoreStore>(
   const statusLists = context.options.statusLists ? createStatusListFeature(context, keys) : null;
   const federation = await createFederation(context, revocationTrigger);
   const accessTokens = createAccessTokenFormat(keys, context.options);
-  const clients = createClients(context, createReadSoftwareStatement(context));
+  const clients = createClients(context, createSoftwareStatements(context));
   const { authenticateClient: authenticate, findClient, recordClientUse } = clients;
   const { providerTokens } = federation;
   const isLive = correlation.watchFirstUse(

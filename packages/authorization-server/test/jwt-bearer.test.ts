@@ -110,6 +110,7 @@ describe('an ID-JAG of an identity provider', () => {
   it.each<[string, object, object]>([
     ['of another audience', { aud: 'https://other.example' }, {}],
     ['with several audiences', { aud: [ISSUER, 'https://other.example'] }, {}],
+    ['for the token endpoint', { aud: `${ISSUER}/token` }, {}],
     ['of another client', { client_id: 'other' }, {}],
     ['without a client', { client_id: undefined }, {}],
     ['that has expired', { iat: NOW - 600, exp: NOW - 60 }, {}],
@@ -365,6 +366,8 @@ describe('the token of a workload', () => {
     const claims = claimsOf(body['access_token']);
     expect(claims).toMatchObject({ sub: 'deploy', client_id: 'deploy', aud: NOTES });
     expect(claims).not.toHaveProperty('grant_id');
+    // The token endpoint, as the extension for workloads says.
+    expect((await t.redeem(await t.idp.workload({ aud: `${ISSUER}/token` }))).status).toBe(200);
     // Kubernetes writes the audience as a list.
     expect((await t.redeem(await t.idp.workload({ aud: [ISSUER], jti: undefined }))).status).toBe(200);
   });

@@ -1,6 +1,6 @@
 /** Software statements: metadata of a client that a trusted issuer signed, whose values take precedence (RFC 7591). */
 import { OAuthError } from '@portcullis/protocol';
-import type { ReadSoftwareStatement } from '../clients/register.ts';
+import type { SoftwareStatements } from '../clients/apply-software-statement.ts';
 import type { ServerContext } from '../context.ts';
 import { createIssuerKeys } from './issuer-keys.ts';
 
@@ -10,37 +10,47 @@ const JWT_CLAIMS: ReadonlySet<string> = new Set(['iss', 'sub', 'aud', 'exp', 'nb
 const NEVER: ReadonlySet<string> = new Set(['client_id', 'client_secret', 'software_statement']);
 
 /** @see RFC 7591 §2.3 and §3.1.1 */
-export function createReadSoftwareStatement(
+export function createSoftwareStatements(
   context: Pick<ServerContext, 'clock' | 'options'>,
-): ReadSoftwareStatement {
+): SoftwareStatements {
   const { clock, options } = context;
   const findKeys = createIssuerKeys(context);
-  return async (statement) => {
-    const { decodeJwt, errors } = await import('jose');
-    const { verifyJwt } = await import('../clients/verify-jwt.ts');
-    const { clientAssertionAlgorithms } = await import('../clients/read-client-credentials.ts');
-    try {
-      const { iss } = decodeJwt(statement);
-      const issuer = options.registration?.softwareStatementIssuers.find((one) => one === iss);
-      if (issuer === undefined) throw unapproved();
-      const { payload } = await verifyJwt(statement, (wanted) => findKeys({ issuer }, wanted), true, {
-        algorithms: [...clientAssertionAlgorithms],
-        issuer,
-        currentDate: new Date(clock() * 1000),
-        ...(decodeJwt(statement).aud !== undefined && { audience: options.issuer }),
-      });
-      return Object.fromEntries(
-        Object.entries(payload).filter(([name]) => !JWT_CLAIMS.has(name) && !NEVER.has(name)),
-      );
-    } catch (error) {
-      if (!(error instanceof errors.JOSEError)) throw error;
-      throw new OAuthError(
-        'invalid_software_statement',
-        'software_statement: must be a current JWT that its issuer signed for this server',
-        { reason: `software statement: ${error.message}` },
-      );
-    }
+  return {
+    async verify(statement) {
+      const { decodeJwt, errors } = await import('jose');
+      const { verifyJwt } = await import('../clients/verify-jwt.ts');
+      const { clientAssertionAlgorithms } = await import('../clients/read-client-credentials.ts');
+      try {
+        const { iss } = decodeJwt(statement);
+        const issuer = options.registration?.softwareStatementIssuers.find((one) => one === iss);
+        if (issuer === undefined) throw unapproved();
+        const { payload } = await verifyJwt(statement, (wanted) => findKeys({ issuer }, wanted), true, {
+          algorithms: [...clientAssertionAlgorithms],
+          issuer,
+          currentDate: new Date(clock() * 1000),
+          ...(decodeJwt(statement).aud !== undefined && { audience: options.issuer }),
+        });
+        return statedMetadata(payload);
+      } catch (error) {
+        if (!(error instanceof errors.JOSEError)) throw error;
+        throw new OAuthError(
+          'invalid_software_statement',
+          'software_statement: must be a current JWT that its issuer signed for this server',
+          { reason: `software statement: ${error.message}` },
+        );
+      }
+    },
+    async read(statement) {
+      const { decodeJwt } = await import('jose');
+      return statedMetadata(decodeJwt(statement));
+    },
   };
+}
+
+function statedMetadata(claims: Readonly<Record<string, unknown>>): object {
+  return Object.fromEntries(
+    Object.entries(claims).filter(([name]) => !JWT_CLAIMS.has(name) && !NEVER.has(name)),
+  );
 }
 
 function unapproved(): OAuthError {

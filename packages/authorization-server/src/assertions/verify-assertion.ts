@@ -32,6 +32,9 @@ export function createVerifyAssertion(
   { clock, options }: Pick<ServerContext, 'clock' | 'options'>,
   findKeys: FindIssuerKeys,
 ): VerifyAssertion {
+  const { issuer: own } = options;
+  /** "The aud claim MUST contain the issuer identifier"; workload identity federation says the token endpoint. @see RFC 7523 §3 */
+  const audiences = { 'id-jag': own, workload: [own, `${new URL(own).origin}/token`] };
   return async (assertion, issuers) => {
     const { iss, use } = readUnverified(assertion);
     const ofIssuer = issuers.filter(({ issuer }) => issuer === iss);
@@ -40,17 +43,21 @@ export function createVerifyAssertion(
     if (first === undefined) throw invalidAssertion('its issuer is not trusted');
     const entries = ofIssuer.filter((entry) => entry.use === use);
     if (entries.length === 0) throw invalidAssertion('its typ is another');
-    const claims = await verify(assertion, first);
+    const claims = await verify(assertion, first, use);
     checkTimes(claims, use);
     return { claims, use, entries };
   };
 
-  async function verify(assertion: string, issuer: TrustedIssuer): Promise<VerifiedAssertion['claims']> {
+  async function verify(
+    assertion: string,
+    issuer: TrustedIssuer,
+    use: TrustedIssuer['use'],
+  ): Promise<VerifiedAssertion['claims']> {
     try {
       const { payload } = await verifyJwt(assertion, (wanted) => findKeys(issuer, wanted), true, {
         algorithms: [...clientAssertionAlgorithms],
         issuer: issuer.issuer,
-        audience: options.issuer,
+        audience: audiences[use],
         requiredClaims: ['exp', 'sub'],
         clockTolerance: ISSUER_CLOCK_TOLERANCE,
         currentDate: new Date(clock() * 1000),

@@ -97,7 +97,7 @@ export function createClientAdministration(configuration: ClientAdministrationCo
     async update(id, changes) {
       const client = await store.findClient(id);
       if (client === null) return null;
-      const metadata = readPreRegisteredMetadata(mergeMetadata(client, changes), redirects);
+      const metadata = readChangedMetadata(client, changes, redirects);
       const needsSecret = usesSecret(metadata);
       const secret = needsSecret && client.secretHash === null ? newSecret() : null;
       const secrets = describeChange(client, needsSecret, secret);
@@ -168,6 +168,20 @@ function mergeMetadata({ id, metadata }: ClientRecord, changes: object): object 
     ...changes,
   };
   return Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== null));
+}
+
+/** The software statement that the client registered with stays; an administrator may know better than it. */
+function readChangedMetadata(
+  client: ClientRecord,
+  changes: object,
+  redirects: RedirectPolicy,
+): ClientRecord['metadata'] {
+  const { software_statement: registered } = client.metadata;
+  const merged = mergeMetadata(client, changes);
+  const { software_statement: statement, ...document } = merged as { readonly software_statement?: unknown };
+  if (registered === undefined || statement !== registered)
+    return readPreRegisteredMetadata(merged, redirects);
+  return { ...readPreRegisteredMetadata(document, redirects), software_statement: registered };
 }
 
 /** What happens to the stored secret; nothing: it stays. */

@@ -1,6 +1,7 @@
 /** Client services: finding, authentication, use and registration of clients. */
 import type { ServerContext } from '../context.ts';
 import type { Route } from '../http/router.ts';
+import { createReadStatedMetadata, type SoftwareStatements } from './apply-software-statement.ts';
 import { type AuthenticateClient, createAuthenticateClient } from './authenticate-client.ts';
 import type { ResolvedClient } from './client.ts';
 import { CLIENT_CLOCK_TOLERANCE, createValidateClientAssertion } from './client-assertion.ts';
@@ -10,7 +11,8 @@ import { createClientConfigurationEndpoint } from './manage-registration.ts';
 import { createFetchJson } from './metadata-document/fetch-json.ts';
 import { createResolveDocumentClient } from './metadata-document/resolve-document-client.ts';
 import { clientAssertionAlgorithms } from './read-client-credentials.ts';
-import { createRegistrationEndpoint, type ReadSoftwareStatement } from './register.ts';
+import { createRegistrationEndpoint } from './register.ts';
+import { createReadRegistrationMetadata } from './registration-metadata.ts';
 import { createVerifyClientCredentials } from './verify-client-credentials.ts';
 import type { VerifyClientJwt } from './verify-client-jwt.ts';
 
@@ -23,10 +25,10 @@ export interface Clients {
   readonly routes: readonly Route[];
 }
 
-export function createClients(context: ServerContext, readSoftwareStatement: ReadSoftwareStatement): Clients {
+export function createClients(context: ServerContext, statements: SoftwareStatements): Clients {
   const {
     clock,
-    options: { registration, metadataDocuments, outbound },
+    options: { metadataDocuments, outbound },
   } = context;
   // A budget for each: fetches of metadata documents must not keep known clients from authenticating by their keys.
   const fetchOnBudget = () => createFetchJson({ ...outbound, clock });
@@ -48,14 +50,23 @@ export function createClients(context: ServerContext, readSoftwareStatement: Rea
       createVerifyClientCredentials(findClient, checkAssertion, clock),
     ),
     recordClientUse: createRecordClientUse(context),
-    routes:
-      registration === null
-        ? []
-        : [
-            createRegistrationEndpoint(context, registration, readSoftwareStatement),
-            ...(registration.management ? createClientConfigurationEndpoint(context) : []),
-          ],
+    routes: createRegistrationRoutes(context, statements),
   };
+}
+
+/** Registration and its management; none where clients cannot register. */
+function createRegistrationRoutes(context: ServerContext, statements: SoftwareStatements): readonly Route[] {
+  const { registration } = context.options;
+  if (registration === null) return [];
+  const read = createReadStatedMetadata(
+    createReadRegistrationMetadata(context.options),
+    statements,
+    registration.softwareStatementIssuers.length > 0,
+  );
+  return [
+    createRegistrationEndpoint(context, registration, read),
+    ...(registration.management ? createClientConfigurationEndpoint(context, read) : []),
+  ];
 }
 
 /** Most servers never see a JWT of a client, so what verifies one is loaded with the first. */

@@ -13,13 +13,10 @@ import type { Route } from '../http/router.ts';
 import { createRateLimitCheck } from '../rate-limit/limiter.ts';
 import { hashSecret, matchesSecret, newSecret } from '../secrets.ts';
 import type { ClientRecord } from '../store/index.ts';
+import type { ReadStatedMetadata } from './apply-software-statement.ts';
 import { readBearerToken } from './authorize-registration.ts';
 import { usesSecret } from './configured-clients.ts';
-import {
-  createReadRegistrationMetadata,
-  createRegistrationResponse,
-  findDroppedRedirectUris,
-} from './registration-metadata.ts';
+import { createRegistrationResponse, findDroppedRedirectUris } from './registration-metadata.ts';
 
 const PLACE = '/register/';
 
@@ -38,11 +35,13 @@ interface Owner {
 }
 
 /** @see RFC 7592 §2 */
-export function createClientConfigurationEndpoint(context: ServerContext): readonly Route[] {
+export function createClientConfigurationEndpoint(
+  context: ServerContext,
+  read: ReadStatedMetadata,
+): readonly Route[] {
   const { store, clock, events } = context;
   const checkRateLimit = createRateLimitCheck(context, 'registrationUpdates');
   const createResponse = createRegistrationResponse(context.options);
-  const read = createReadRegistrationMetadata(context.options);
 
   return [
     route('GET', async (request) => {
@@ -54,12 +53,12 @@ export function createClientConfigurationEndpoint(context: ServerContext): reado
       const { client, managementToken } = await authorize(request);
       const json = await readJsonBody(request, 'invalid_client_metadata');
       checkUnchangeable(json, client);
-      const metadata = read(json);
+      const { metadata, document } = await read(json, client.metadata.software_statement ?? null);
       const needsSecret = usesSecret(metadata);
       const secret = needsSecret && client.secretHash === null ? newSecret() : null;
       const secretHash = secret === null ? (needsSecret ? client.secretHash : null) : hashSecret(secret);
       const changed = { ...client, metadata, secretHash };
-      const droppedRedirectUris = findDroppedRedirectUris(json, metadata);
+      const droppedRedirectUris = findDroppedRedirectUris(document, metadata);
       if (!isSame(client, changed)) await save(client, changed, droppedRedirectUris);
       return respondJson(createResponse(changed, { secret, managementToken, droppedRedirectUris }));
     }),

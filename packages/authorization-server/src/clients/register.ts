@@ -7,24 +7,15 @@ import { toStoredRateLimit } from '../rate-limit/limiter.ts';
 import { siteOf } from '../rate-limit/policies.ts';
 import { hashSecret, newIdentifier, newSecret } from '../secrets.ts';
 import type { ClientRecord, RateLimitCharge } from '../store/index.ts';
+import type { ReadStatedMetadata } from './apply-software-statement.ts';
 import {
   createAuthorizeRegistration,
   invalidInitialAccessToken,
   type RegistrationAuthorization,
 } from './authorize-registration.ts';
 import { usesSecret } from './configured-clients.ts';
-import {
-  createReadRegistrationMetadata,
-  createRegistrationResponse,
-  findDroppedRedirectUris,
-} from './registration-metadata.ts';
+import { createRegistrationResponse, findDroppedRedirectUris } from './registration-metadata.ts';
 import type { RegistrationRules } from './registration-options.ts';
-
-/**
- * Verifies a software statement. @returns the metadata that it states
- * @throws OAuthError `invalid_software_statement` or `unapproved_software_statement`
- */
-export type ReadSoftwareStatement = (statement: string) => Promise<object>;
 
 /**
  * The registration endpoint.
@@ -33,7 +24,7 @@ export type ReadSoftwareStatement = (statement: string) => Promise<object>;
 export function createRegistrationEndpoint(
   context: ServerContext,
   rules: RegistrationRules,
-  readSoftwareStatement: ReadSoftwareStatement,
+  read: ReadStatedMetadata,
 ): Route {
   const {
     store,
@@ -44,17 +35,13 @@ export function createRegistrationEndpoint(
   const isHttps = issuer.startsWith('https:');
   const createResponse = createRegistrationResponse(context.options);
   const authorizeRegistration = createAuthorizeRegistration(context, rules);
-  const read = createReadRegistrationMetadata(context.options);
   return {
     method: 'POST',
     path: '/register',
     crossOrigin: true,
     async handle(request, connection) {
-      const { json, statement } = await applySoftwareStatement(
-        await readJsonBody(request, 'invalid_client_metadata'),
-      );
-      const metadata = read(json);
-      const droppedRedirectUris = findDroppedRedirectUris(json, metadata);
+      const { metadata, document } = await read(await readJsonBody(request, 'invalid_client_metadata'), null);
+      const droppedRedirectUris = findDroppedRedirectUris(document, metadata);
       const authorization = await authorizeRegistration(request, connection);
       const secret = usesSecret(metadata) ? newSecret() : null;
       const managementToken = rules.management ? newSecret() : null;
@@ -84,21 +71,9 @@ export function createRegistrationEndpoint(
         ...(droppedRedirectUris.length > 0 && { droppedRedirectUris }),
       });
       const response = createResponse(client, { secret, managementToken, droppedRedirectUris });
-      // "it MUST be returned unmodified" (RFC 7591 §3.2.1)
-      const whole = statement === null ? response : { ...response, software_statement: statement };
-      return respondCorsJson(whole, { isHttps, status: 201 });
+      return respondCorsJson(response, { isHttps, status: 201 });
     },
   };
-
-  /** "the values in the software statement take precedence"; without trusted issuers, the metadata rules refuse it. @see RFC 7591 §3.1.1 */
-  async function applySoftwareStatement(
-    json: unknown,
-  ): Promise<{ readonly json: unknown; readonly statement: string | null }> {
-    const { software_statement: statement, ...rest } = (json ?? {}) as Readonly<Record<string, unknown>>;
-    const isRead = rules.softwareStatementIssuers.length > 0 && typeof statement === 'string';
-    if (!isRead || !/^(?:[\w-]+\.){2}[\w-]+$/.test(statement)) return { json, statement: null };
-    return { json: { ...rest, ...(await readSoftwareStatement(statement)) }, statement };
-  }
 
   /** Known clients do not register, so a flood of registrations does not affect them. */
   async function save(

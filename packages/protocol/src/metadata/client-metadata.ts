@@ -51,6 +51,8 @@ export interface ClientMetadata {
   readonly jwks_uri?: string;
   readonly software_id?: string;
   readonly software_version?: string;
+  /** The JWT whose values take precedence, as the client sent it. @see RFC 7591 §2.3 */
+  readonly software_statement?: string;
   /** Whether the client gets DPoP-bound tokens only. @see RFC 9449 §5.2 */
   readonly dpop_bound_access_tokens?: boolean;
   /** Not standardized: the workload whose assertions this client may redeem, set by an administrator. */
