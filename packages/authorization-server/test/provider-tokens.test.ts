@@ -570,6 +570,67 @@ describe('the token for a protected server', () => {
   });
 });
 
+describe('the ID token of a login', () => {
+  async function signInBriefly() {
+    const files = await startFiles();
+    files.idTokenLifetime = 60;
+    const { t, claims } = await signIn(openId(files));
+    const first = await t.server.upstreamIdToken(claims.grant_id);
+    files.idTokenLifetime = 600;
+    return { files, t, first, grantId: claims.grant_id };
+  }
+  const payloadOf = (token: string) =>
+    JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as Readonly<
+      Record<string, unknown>
+    >;
+
+  it('is renewed by a refresh once it has expired, once for requests at the same time, and is about the same user', async () => {
+    const { files, t, first, grantId } = await signInBriefly();
+    expect(await t.server.upstreamIdToken(grantId)).toBe(first);
+    expect(files.renewals()).toBe(0);
+    t.clock.now += 45;
+    const [one, two] = await Promise.all([1, 2].map(() => t.server.upstreamIdToken(grantId)));
+    expect(two).toBe(one);
+    expect(one).not.toBe(first);
+    expect(payloadOf(one ?? '')['sub']).toBe(payloadOf(first)['sub']);
+    expect(files.renewals()).toBe(1);
+    expect(await t.server.upstreamIdToken(grantId)).toBe(one);
+    expect(files.renewals()).toBe(1);
+  });
+
+  it('that the identity provider does not renew is an error, and no storm of refreshes', async () => {
+    const { files, t, grantId } = await signInBriefly();
+    files.idTokenLifetime = 1;
+    t.clock.now += 45;
+    for (let tries = 0; tries < 3; tries += 1)
+      await expect(t.server.upstreamIdToken(grantId)).rejects.toMatchObject({ code: 'access_denied' });
+    expect(files.renewals()).toBe(1);
+    // The grant has not ended.
+    expect((await t.store.findProviderTokens(grantId))?.endedAt).toBeNull();
+  });
+
+  it.each([
+    { description: 'of the same user is taken', lies: {}, isTaken: true },
+    { description: 'of another user is not taken', lies: { renewed: 'mallory' }, isTaken: false },
+    { description: 'by an unknown key is not taken', lies: { signature: 'unknown key' }, isTaken: false },
+    { description: 'for another client is not taken', lies: { claims: { aud: 'other' } }, isTaken: false },
+  ] as const)('in the response to a refresh $description, and its tokens are', async ({ lies, isTaken }) => {
+    const liar = await startLiar();
+    const { t, claims } = await signIn(openId(liar));
+    const { grant_id: grantId } = claims;
+    const first = await t.server.upstreamIdToken(grantId);
+    const exp = t.clock.now + 3600;
+    liar.lies = { renewed: 'ada', ...lies, claims: { exp, ...('claims' in lies && lies.claims) } };
+    t.clock.now += 290;
+    const renewed = await t.server.upstreamIdToken(grantId).catch((error: unknown) => error);
+    if (isTaken) expect([renewed === first, payloadOf(String(renewed))['exp']]).toEqual([false, exp]);
+    else expect(renewed).toMatchObject({ code: 'access_denied' });
+    expect((await t.store.findProviderTokens(grantId))?.version).toBe(2);
+    liar.lies = {};
+    expect(await t.server.isLive(claims)).toBe(true);
+  });
+});
+
 describe('revocation jobs', () => {
   const active = async (files: {
     given: readonly string[];

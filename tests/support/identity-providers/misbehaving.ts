@@ -46,6 +46,8 @@ export interface Lies {
   claims?: Readonly<Record<string, unknown>>;
   /** Signs ID tokens in another way. */
   signature?: 'none' | 'HS256' | 'unknown key' | 'withdrawn key' | 'broken';
+  /** Renews ID tokens at each refresh, of this user in place of the own one. */
+  renewed?: string;
   /** Issues this code to every user. */
   code?: string;
 }
@@ -334,14 +336,20 @@ async function renew(request: Request, _url: URL, state: State): Promise<Respons
   session.access = newToken();
   if (state.knobs.rotates) session.refresh = newToken();
   session.expiresAt = Date.now() + state.knobs.tokenLifetime * 1000;
-  return Response.json(answerOf(session, state));
+  const { renewed } = state.knobs.lies;
+  if (renewed === undefined) return Response.json(answerOf(session, state));
+  const id_token = await idToken({ subject: renewed, nonce: null }, state);
+  return Response.json({ ...answerOf(session, state), id_token });
 }
 
 function refuse(error: string, status = 400): Response {
   return Response.json({ error }, { status });
 }
 
-async function idToken({ subject, nonce }: Pending, { origin, keys, knobs }: State): Promise<string> {
+async function idToken(
+  { subject, nonce }: Pick<Pending, 'subject' | 'nonce'>,
+  { origin, keys, knobs }: State,
+): Promise<string> {
   const now = Math.floor(Date.now() / 1000);
   const all = {
     iss: origin,

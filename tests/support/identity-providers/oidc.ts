@@ -9,6 +9,8 @@ type Claims = Readonly<Record<string, unknown>>;
 export interface OidcIdentityProvider extends IdentityProvider {
   /** Lifetime of its access tokens from now on, in seconds; initially 3600. */
   tokenLifetime: number;
+  /** Lifetime of its ID tokens from now on, in seconds; initially 600. */
+  idTokenLifetime: number;
   /** Whether it issues refresh tokens from now on; initially it does. */
   refreshable: boolean;
   /** Whether its ID tokens and userinfo carry claims of its own choosing. */
@@ -65,7 +67,7 @@ const oidcScopes = ['files:read', 'files:write'] as const;
 
 /** @param client other client metadata, instead of its secret: `{ token_endpoint_auth_method: 'private_key_jwt', jwks }` */
 export async function startOidc(client: Settings = {}): Promise<OidcIdentityProvider> {
-  const knobs = { tokenLifetime: 3600, refreshable: true };
+  const knobs = { tokenLifetime: 3600, idTokenLifetime: 600, refreshable: true };
   const users = new Map<string, Claims>();
   const redirects = new Set<string>();
   const typed: string[] = [];
@@ -116,7 +118,7 @@ export async function startOidc(client: Settings = {}): Promise<OidcIdentityProv
 
 async function createProvider(
   origin: string,
-  knobs: { readonly tokenLifetime: number; readonly refreshable: boolean },
+  knobs: { readonly tokenLifetime: number; readonly idTokenLifetime: number; readonly refreshable: boolean },
   users: ReadonlyMap<string, Claims>,
   client: Settings,
 ): Promise<Provider> {
@@ -154,7 +156,7 @@ async function createProvider(
         AccessToken: () => knobs.tokenLifetime,
         AuthorizationCode: 60,
         Grant: 3600,
-        IdToken: 600,
+        IdToken: () => knobs.idTokenLifetime,
         Interaction: 600,
         RefreshToken: 86_400,
         Session: 600,

@@ -1,10 +1,13 @@
 /** Provider tokens of grants, as the endpoints use them: whether they are alive, how they limit our tokens, and their release to protected resources. */
 import { intersectScopes, missingScopes, OAuthError, type Scopes } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
+import type { ProviderTokensRecord } from '../store/index.ts';
 import { type ProviderTokenLiveness, ProviderTokensEndedError } from './liveness.ts';
 import { grantableUntil } from './liveness-rule.ts';
+import { isIdTokenExpired } from './provider/id-tokens.ts';
 import { coveredScopes } from './provider/identity-provider.ts';
 import { type ProviderTokenSet, providerTokensContext } from './provider/token-set.ts';
+import { createBackoff } from './refresh.ts';
 import type { TokenVault } from './token-vault.ts';
 
 /** A token of an identity provider, decrypted for the protected resource that the user is calling. */
@@ -20,6 +23,9 @@ export interface ProviderToken {
   /** The identifier of the identity provider in the configuration. */
   readonly identityProvider: string;
 }
+
+/** Seconds between two attempts to obtain a new ID token of one grant. */
+const RENEWAL_PAUSE = 60;
 
 export interface ProviderTokenRequest {
   /** The identifier of the identity provider; by default that of the grant. */
@@ -53,8 +59,8 @@ export interface ProviderTokens extends ProviderTokenSource {
    */
   limitsOf(grantId: string, scopes: Scopes): Promise<{ readonly until: number; readonly scopes: Scopes }>;
   /**
-   * The ID token with which the user of a grant logged in at the identity provider.
-   * @throws OAuthError as `tokenFor`; `invalid_target` if the provider issued none
+   * The ID token with which the user of a grant logged in at the identity provider, or the one that replaced it.
+   * @throws OAuthError as `tokenFor`; `invalid_target` if the provider issued none, `access_denied` if it has expired
    */
   idTokenFor(grantId: string): Promise<string>;
   /** Resolves when no refresh at a provider is in progress, whose response would be lost. */
@@ -68,14 +74,45 @@ export function createProviderTokens(
 ): ProviderTokens {
   const {
     store,
+    clock,
     options: { identityProviders },
   } = context;
+  const renewals = createBackoff(clock);
 
   const checkLive = (grantId: string): ReturnType<typeof liveness.check> =>
     liveness.check(grantId).catch((error: unknown) => {
       if (error instanceof ProviderTokensEndedError) throw ended(error.message);
       throw error;
     });
+
+  async function readIdToken(record: ProviderTokensRecord | null): Promise<string> {
+    if (record === null || record.encryptedTokens === null) throw noProviderTokens('the grant has none');
+    const { idToken } = await vault.decrypt<ProviderTokenSet>(
+      record.encryptedTokens,
+      providerTokensContext(record.grantId),
+    );
+    if (idToken === undefined) throw noProviderTokens('there is no ID token');
+    return idToken;
+  }
+
+  /** A provider that issues no new ID token is not asked again for a while. @returns `null`: none can be obtained */
+  async function renew(record: ProviderTokensRecord | null): Promise<string | null> {
+    if (record?.isRefreshable !== true || renewals.remaining(record.grantId) !== null) return null;
+    const { grantId } = record;
+    try {
+      // The record may be one of the cache, and another process may have refreshed it.
+      const current = await store.findProviderTokens(grantId);
+      const token = await readIdToken(current);
+      if (current === null || !isIdTokenExpired(token, clock())) return token;
+      const renewed = await readIdToken(await liveness.replace(grantId, current.version));
+      if (isIdTokenExpired(renewed, clock()))
+        renewals.start(grantId, { retryAfter: RENEWAL_PAUSE, reason: 'no new ID token' });
+      return renewed;
+    } catch (error) {
+      if (error instanceof ProviderTokensEndedError) throw ended(error.message);
+      throw error;
+    }
+  }
 
   return {
     inUse: true,
@@ -110,13 +147,11 @@ export function createProviderTokens(
 
     async idTokenFor(grantId) {
       const { record } = await checkLive(grantId);
-      if (record === null || record.encryptedTokens === null) throw noProviderTokens('the grant has none');
-      const { idToken } = await vault.decrypt<ProviderTokenSet>(
-        record.encryptedTokens,
-        providerTokensContext(grantId),
-      );
-      if (idToken === undefined) throw noProviderTokens('there is no ID token');
-      return idToken;
+      const known = await readIdToken(record);
+      if (!isIdTokenExpired(known, clock())) return known;
+      const renewed = await renew(record);
+      if (renewed === null || isIdTokenExpired(renewed, clock())) throw expiredLogin();
+      return renewed;
     },
 
     async tokenFor(grantId, request = {}) {
@@ -162,6 +197,15 @@ export const noProviderTokensInUse: ProviderTokens = {
     throw noProviderTokens('the grant has none');
   },
 };
+
+/** Only a new login brings another ID token. */
+function expiredLogin(): OAuthError {
+  return new OAuthError(
+    'access_denied',
+    'The sign-in at the identity provider has expired and cannot be renewed. Disconnect the app and connect it again.',
+    { reason: 'the ID token has expired' },
+  );
+}
 
 function ended(reason: string): OAuthError {
   return new OAuthError(

@@ -121,7 +121,8 @@ class Exchange implements Dispatcher.DispatchHandler {
       return;
     }
     credential.sign(method, address.url.href).then(
-      (signed) => dispatch([...headers, ...Object.entries(signed).flat()]),
+      (signed) =>
+        dispatch([...withoutFields(headers, Object.keys(signed)), ...Object.entries(signed).flat()]),
       (error) => this.#fail(error, 'unavailable'),
     );
   }

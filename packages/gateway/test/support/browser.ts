@@ -24,8 +24,14 @@ export interface TestBrowser {
 
 const APP = 'app.example';
 
+/** Serves an origin that is not reached over the network. */
+type Host = (request: Request) => Promise<Response>;
+
 /** @param credentials the fields of the login form at an origin */
-export function createTestBrowser(credentials: (origin: string) => Fields): TestBrowser {
+export function createTestBrowser(
+  credentials: (origin: string) => Fields,
+  hosts: Readonly<Record<string, Host>> = {},
+): TestBrowser {
   const jars = new Map<string, Map<string, string>>();
   const trail: string[] = [];
 
@@ -35,7 +41,7 @@ export function createTestBrowser(credentials: (origin: string) => Fields): Test
     jars.set(origin, jar);
     trail.push(request.url);
     if (jar.size > 0) request.headers.set('cookie', [...jar].map((pair) => pair.join('=')).join('; '));
-    const response = await fetch(request, { redirect: 'manual' });
+    const response = await (hosts[origin]?.(request) ?? fetch(request, { redirect: 'manual' }));
     for (const line of response.headers.getSetCookie()) {
       const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
       if (/max-age=0/i.test(line)) jar.delete(name);

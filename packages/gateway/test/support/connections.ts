@@ -9,7 +9,7 @@ import {
 import type { AuthorizationStore } from '@portcullis/authorization-server/store';
 import { pathOf } from '@portcullis/http';
 import { listen } from '@portcullis/http/node';
-import { createGuard, jwtVerifier, type Principal } from '@portcullis/resource-server';
+import { createGuard, type DpopOptions, jwtVerifier, type Principal } from '@portcullis/resource-server';
 import { protect } from '@portcullis/resource-server/fetch';
 import { openStore } from '@portcullis/store';
 import { onTestFinished } from 'vitest';
@@ -35,13 +35,15 @@ export interface Side {
   startProcess(): Promise<AuthorizationServer>;
 }
 
-interface SideOptions {
+export interface SideOptions {
   readonly users: readonly string[];
   /** Scopes of `/mcp`, with their descriptions. */
   readonly scopes?: Readonly<Record<string, string>>;
   readonly options?: (origin: string) => Partial<AuthorizationServerOptions>;
   /** A gateway serves these in place of `/mcp`. */
   readonly servers?: (origin: string) => readonly GatewayServer[];
+  /** Of the guard of `/mcp`. */
+  readonly dpop?: DpopOptions;
   /** What answers at `/mcp`, in place of the user's identifier. */
   readonly serve?: (request: Request, principal: Principal) => Promise<Response>;
 }
@@ -56,6 +58,7 @@ export async function startSide({
   scopes,
   options,
   servers,
+  dpop,
   serve: answer,
 }: SideOptions): Promise<Side> {
   const store = await openStore(':memory:');
@@ -83,6 +86,7 @@ export async function startSide({
   const guard = createGuard({
     resources: [{ ...resource }],
     verifier,
+    ...(dpop !== undefined && { dpop }),
     events: () => {},
   });
   const serve = protect(guard, (request, principal) => {

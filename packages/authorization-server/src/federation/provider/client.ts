@@ -4,6 +4,7 @@ import * as oauth from 'oauth4webapi';
 import type { ServerContext } from '../../context.ts';
 import { IdentityProviderError } from './error.ts';
 import type { FederatedUser } from './federated-user.ts';
+import { renewIdToken } from './id-tokens.ts';
 import { fetchUser, identifyUser } from './identify-user.ts';
 import { type IdentityProvider, upstreamScopesFor } from './identity-provider.ts';
 import { readGrantedScopes, translateResponse, withoutIdToken } from './response-formats.ts';
@@ -106,6 +107,7 @@ export function createProviderClient(
           server, client(), authentication, refreshToken ?? '', options,
         ); // biome-ignore format: one list
         const process: Process = (response) => oauth.processRefreshTokenResponse(server, client(), response);
+        const copy = response.clone();
         // The user is not identified again: an invalid ID token must not cost the only copy of the new refresh token.
         const withoutId = await translateResponse(response, withoutIdToken);
         const { tokenResponse } = await readTokens(transport, server, withoutId, process, scopes);
@@ -113,7 +115,7 @@ export function createProviderClient(
         const tokens = {
           ...tokenResponse.tokens,
           refreshToken: tokenResponse.tokens.refreshToken ?? refreshToken,
-          ...(idToken !== undefined && { idToken }),
+          ...(idToken !== undefined && { idToken: await renewIdToken(transport, server, copy, idToken) }),
         };
         return { ...tokenResponse, tokens };
       }),
