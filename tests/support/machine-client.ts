@@ -4,10 +4,10 @@ import type { FileConfiguration } from '@portcullis/cli';
 
 type ConfiguredMachine = NonNullable<FileConfiguration['clients']>[number];
 
-const credentials = { client_id: 'machine', client_secret: 'a secret that only tests know' };
+export const machineCredentials = { client_id: 'machine', client_secret: 'a secret that only tests know' };
 
 export const machineClient: ConfiguredMachine = {
-  ...credentials,
+  ...machineCredentials,
   client_name: 'Machine',
   // Of a server without rules behind `portcullis protect`.
   scope: 'mcp:read mcp:write',
@@ -18,7 +18,7 @@ export const machineClient: ConfiguredMachine = {
 
 /** Requests an access token for the only resource of a server. */
 export async function requestMachineToken(issuer: string): Promise<string> {
-  const body = new URLSearchParams({ ...credentials, grant_type: 'client_credentials' });
+  const body = new URLSearchParams({ ...machineCredentials, grant_type: 'client_credentials' });
   const response = await fetch(`${issuer}/token`, { method: 'POST', body });
   const { access_token: token } = (await response.json()) as { access_token?: string };
   if (token === undefined) throw new Error(`No token: ${response.status}`);

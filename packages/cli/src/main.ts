@@ -35,7 +35,9 @@ const processContext: ProcessContext = {
 endWithReader(process.stdout);
 endWithReader(process.stderr);
 
-const code = await run(process.argv.slice(2), processContext);
+// A single executable that starts itself again as another process finds its own path there once more.
+const args = process.argv.slice(process.argv[2] === process.execPath ? 3 : 2);
+const code = await run(args, processContext);
 if (code !== null) process.exit(code);
 
 /**

@@ -513,6 +513,25 @@ describe('close', () => {
     agent.destroy();
   });
 
+  it('close that keeps idle connections serves one more request on each, and accepts no new one', async () => {
+    const server = await serve(async () => respond(200, {}, 'done'));
+    const agent = new Agent({ keepAlive: true });
+    const ask = async () => {
+      const [response] = await once(send({ port: server.port, host: '127.0.0.1', agent }).end(), 'response');
+      response.resume();
+      await once(response, 'end');
+      return response;
+    };
+    expect((await ask()).headers.connection).toBe('keep-alive');
+    // Longer than a test may take.
+    const closing = server.close(600_000, 'kept');
+    await expect(fetch(`http://127.0.0.1:${server.port}/`)).rejects.toThrow();
+    const { headers, statusCode } = await ask();
+    expect([statusCode, headers.connection]).toEqual([200, 'close']);
+    expect(await closing).toBe(0);
+    agent.destroy();
+  });
+
   it('close ends event streams that were opened by GET, without waiting', async () => {
     const server = await serve(serveFetch(async () => new Response(new ReadableStream())));
     const headers = { accept: 'text/event-stream' };

@@ -53,7 +53,7 @@ export interface Composition {
 
 /** What stays when servers are replaced. */
 interface Lasting {
-  readonly metrics: Metrics;
+  readonly exposeMetrics: () => string | Promise<string>;
   readonly readiness: Readiness;
   readonly own: OwnServer | null;
 }
@@ -74,7 +74,8 @@ export async function compose(given: Parts): Promise<Composition> {
   const own = application === null ? null : await createOwn(application, parts, authorizationServer);
   const health = () => current.gateway?.health() ?? [];
   const readiness = createReadiness(parts.storage.store, parts.log, health);
-  const lasting = { metrics, readiness, own };
+  const exposeMetrics = given.membership?.shareMetrics(metrics.expose) ?? metrics.expose;
+  const lasting = { exposeMetrics, readiness, own };
   let current = await composeServers(parts, lasting, authorizationServer, null);
   const replaced = createReplaced();
   return {
@@ -106,7 +107,7 @@ export async function compose(given: Parts): Promise<Composition> {
 
 async function composeServers(
   parts: Parts,
-  { metrics, readiness, own }: Lasting,
+  { exposeMetrics, readiness, own }: Lasting,
   server: AuthorizationServer,
   previous: Gateway | null,
 ): Promise<Replaceable> {
@@ -118,7 +119,7 @@ async function composeServers(
     readiness,
     server,
     servers: protectedServers(parts.prepared, parts.issuer),
-    metrics,
+    metrics: { expose: exposeMetrics },
     metricsToken: parts.prepared.settings.metricsToken,
   });
   return { handle: route(server, own, gateway, serviceRoutes), gateway, authorizationServer: server };

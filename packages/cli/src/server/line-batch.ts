@@ -9,6 +9,7 @@ export interface LineBatch {
   end(): void;
 }
 
+/** @param write receives whole lines */
 export function createLineBatch(write: (text: string) => void): LineBatch {
   let waiting = '';
   let isOpen = true;
@@ -30,5 +31,23 @@ export function createLineBatch(write: (text: string) => void): LineBatch {
       process.off('exit', flush);
       flush();
     },
+  };
+}
+
+/** What a pipe takes in one piece, in bytes: more may be mixed with what another process writes. @see pipe(7) */
+const ATOMIC = 4096;
+
+/** Writes whole lines in pieces that processes with the same standard output do not break into. */
+export function inPieces(write: (text: string) => void): (text: string) => void {
+  return (text) => {
+    let piece = '';
+    for (const line of text.split(/(?<=\n)/)) {
+      if (piece !== '' && Buffer.byteLength(piece) + Buffer.byteLength(line) > ATOMIC) {
+        write(piece);
+        piece = '';
+      }
+      piece += line;
+    }
+    write(piece);
   };
 }

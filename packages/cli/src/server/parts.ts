@@ -2,6 +2,7 @@
 import type { Log } from './log.ts';
 import type { DatabaseMetrics } from './metrics/database-metrics.ts';
 import type { Prepared } from './prepare.ts';
+import type { Membership } from './processes/membership.ts';
 import type { Storage } from './storage.ts';
 
 export interface Parts {
@@ -15,4 +16,6 @@ export interface Parts {
   /** How many log lines were dropped since the start. */
   readonly droppedLines: () => number;
   readonly databaseMetrics: DatabaseMetrics;
+  /** `null` if this process serves alone. */
+  readonly membership: Membership | null;
 }

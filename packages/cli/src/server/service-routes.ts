@@ -3,7 +3,6 @@ import type { AuthorizationServer } from '@portcullis/authorization-server';
 import { type HttpResponse, pathOf, respondError, respondJson, withHeaders } from '@portcullis/http';
 import { OAuthError } from '@portcullis/protocol';
 import { respondFrontPage, respondMissing } from './front-page.ts';
-import type { Metrics } from './metrics/metrics.ts';
 import { createMetricsHandler } from './metrics/metrics-handler.ts';
 import type { PathHandler } from './path-handler.ts';
 import type { ProtectedServer } from './protected-servers.ts';
@@ -13,7 +12,7 @@ interface ServiceDependencies {
   readonly readiness: Readiness;
   readonly server: AuthorizationServer;
   readonly servers: readonly ProtectedServer[];
-  readonly metrics: Metrics;
+  readonly metrics: { expose(): string | Promise<string> };
   readonly metricsToken: string | null;
   readonly issuer: string;
 }

@@ -1,24 +1,21 @@
 /** Starts the program: first the listener, then the store, then everything else; stops in reverse order. */
-import { redirectUriOf } from '@portcullis/authorization-server';
-import { type HttpHandler, type ListeningServer, listen, type TlsCertificate } from '@portcullis/http/node';
-import { isLoopbackHost } from '@portcullis/protocol';
-import { reasonOf, SettingsError } from '../errors.ts';
+import type { HttpHandler } from '@portcullis/http/node';
 import type { ProcessContext } from '../process-context.ts';
-import { flagOf, type NameOf, type Settings } from '../settings/schema.ts';
+import type { NameOf, Settings } from '../settings/schema.ts';
+import { bind } from './bind.ts';
 import { watchClock } from './clock-skew.ts';
 import { type Composition, compose } from './compose.ts';
-import { checkEgress } from './egress.ts';
-import { createLineBatch } from './line-batch.ts';
+import { describeStart, reportAddresses } from './introduction.ts';
+import { createLineBatch, inPieces } from './line-batch.ts';
 import { createLog, type Log } from './log.ts';
 import { createLogOutput, survive } from './log-output.ts';
-import { findMasterKey, findPreviousKeys, keyFileOf } from './master-key.ts';
+import { findMasterKey, findPreviousKeys } from './master-key.ts';
 import { createDatabaseMetrics } from './metrics/database-metrics.ts';
-import type { Parts } from './parts.ts';
 import type { Prepared } from './prepare.ts';
-import { type RunningServer, writeRunFile } from './run-file.ts';
-import { checkSelf } from './self-check.ts';
-import { type Callback, type FirstAccount, startupBanner } from './startup-banner.ts';
-import { locationOf, openStorage } from './storage.ts';
+import type { Membership } from './processes/membership.ts';
+import { writeRunFile } from './run-file.ts';
+import type { FirstAccount } from './startup-banner.ts';
+import { openStorage } from './storage.ts';
 import { startSweeping } from './sweep-expired.ts';
 import { readCertificate, secure, watchCertificate } from './transport.ts';
 
@@ -28,23 +25,30 @@ export interface Running {
   /** @see Composition.replaceServers */
   readonly replaceServers: Composition['replaceServers'];
   readonly log: Log;
-  /** Accepts no new connections, lets requests finish within `grace` milliseconds, and closes everything. */
-  stop(grace: number): Promise<void>;
+  /** Accepts no new connections, lets requests finish within `grace` milliseconds, and closes everything. @see ListeningServer.close */
+  stop(grace: number, idle?: 'kept'): Promise<void>;
 }
 
 /**
- * Starts everything and prints the startup banner.
+ * Starts everything and prints the startup banner, or passes it to the process that started this one.
  * @throws SettingsError naming the setting; nothing is left open
  */
-export async function start(prepared: Prepared, processContext: ProcessContext): Promise<Running> {
+export async function start(
+  prepared: Prepared,
+  processContext: ProcessContext,
+  membership: Membership | null = null,
+): Promise<Running> {
   const { settings, nameOf } = prepared;
+  /** Of several processes, the first one checks and reports what concerns them all. */
+  const isFirst = membership?.place.isFirst ?? true;
+  const complain = isFirst ? processContext.complain : () => {};
   survive(processContext.streams.errors);
   const output = createLogOutput(processContext.streams.output, (dropped) =>
     log({ type: 'log.recovered', dropped }),
   );
-  const lines = createLineBatch(output.write);
+  const lines = createLineBatch(membership === null ? output.write : inPieces(output.write));
   const log = createLog(settings.log, lines.add);
-  for (const warning of findWarnings(settings, nameOf)) processContext.complain(warning);
+  for (const warning of findWarnings(settings, nameOf)) complain(warning);
   await using opened = new AsyncDisposableStack();
   opened.defer(() => lines.end());
 
@@ -52,14 +56,22 @@ export async function start(prepared: Prepared, processContext: ProcessContext):
   const composed = Promise.withResolvers<HttpHandler>();
   const certificate = await readCertificate(settings, processContext.folder, nameOf);
   let handler: HttpHandler = async (request, connection) => (await composed.promise)(request, connection);
-  const listener = await bind(prepared, certificate, log, (request, connection) =>
-    handler(request, connection),
-  );
-  opened.defer(async () => void (await listener.close(0)));
-
-  if (certificate !== null) {
-    opened.defer(watchCertificate(settings, processContext.folder, certificate, listener, log));
-  }
+  const listenNow = async (port: number) => {
+    const listening = await bind(
+      { ...prepared, settings: { ...settings, port } },
+      certificate,
+      log,
+      (request, connection) => handler(request, connection),
+    );
+    opened.defer(async () => void (await listening.close(0)));
+    if (certificate !== null) {
+      opened.defer(watchCertificate(settings, processContext.folder, certificate, listening, log));
+    }
+    return listening;
+  };
+  const wanted = membership?.place.port ?? settings.port;
+  const early = isFirst ? await listenNow(wanted) : null;
+  const port = early?.port ?? wanted;
 
   const databaseMetrics = createDatabaseMetrics();
   const opening = await openStorage(settings, processContext.folder, nameOf, databaseMetrics.pool);
@@ -68,10 +80,9 @@ export async function start(prepared: Prepared, processContext: ProcessContext):
   opened.defer(startSweeping(opening.store, log, databaseMetrics.sweeps));
   opened.defer(watchClock(opening.store, log, databaseMetrics.clockSkew));
   const key = await findMasterKey(settings, processContext, storage.store, nameOf);
-  if (key.warning !== null) processContext.complain(key.warning);
+  if (key.warning !== null) complain(key.warning);
 
-  const issuer =
-    settings.publicUrl ?? `${certificate === null ? 'http' : 'https'}://localhost:${listener.port}`;
+  const issuer = settings.publicUrl ?? `${certificate === null ? 'http' : 'https'}://localhost:${port}`;
   const previousMasterKeys = await findPreviousKeys(settings, processContext.folder, nameOf);
   const parts = {
     prepared,
@@ -82,100 +93,40 @@ export async function start(prepared: Prepared, processContext: ProcessContext):
     log,
     droppedLines: output.dropped,
     databaseMetrics,
+    membership,
   };
   const composition = await compose(parts);
   opened.defer(() => composition.close());
-  const firstAccount = await createFirstAccount(prepared, composition);
+  const firstAccount = isFirst ? await createFirstAccount(prepared, composition) : null;
   handler = secure(composition.handle, issuer);
   composed.resolve(handler);
-
-  const callbacks = callbacksOf(prepared, issuer);
-  const text = startupBanner(
-    {
-      version: processContext.version,
-      command: processContext.command,
-      launch: processContext.launch,
-      url: new URL(issuer).origin,
-      address: `${settings.host}, port ${listener.port}`,
-      servers: composition.servers,
-      documents: composition.documents,
-      callbacks,
-      database: storage.place,
-      key: key.place,
-      firstAccount,
-    },
-    processContext.styled,
-  );
-  // Programs that read the JSON log need not parse the banner.
-  if (settings.log === 'json') {
-    for (const { name, redirectUri } of callbacks)
-      log({ type: 'identity_provider.configured', name, redirectUri });
-  }
-  opened.defer(
-    await writeRunFile(
-      describeRunning(parts, listener.port, processContext.folder),
-      processContext.environment,
-    ),
-  );
+  // Each further process accepts connections only when it can serve them.
+  const listener = early ?? (await listenNow(port));
+  const started =
+    firstAccount === null
+      ? null
+      : describeStart(
+          { parts, composition, firstAccount, port: listener.port, key: key.place },
+          processContext,
+        );
   lines.flush();
-  output.write(text);
-
-  // Runs in the background: it neither delays nor fails the start. Without a public URL there is no proxy to check.
-  if (settings.publicUrl !== null) {
-    void reportSelf(composition, issuer, processContext, log);
-    if (!isLoopbackHost(new URL(issuer).hostname)) void reportEgress(settings, processContext, log);
+  if (membership !== null) membership.reportReady(started);
+  else if (started !== null) {
+    opened.defer(await writeRunFile(started.running, processContext.environment));
+    output.write(started.banner);
   }
+  if (isFirst) reportAddresses(parts, composition, processContext);
 
   const everything = opened.move();
   return {
     drain: composition.drain,
     replaceServers: composition.replaceServers,
     log,
-    async stop(grace) {
-      await listener.close(grace);
+    async stop(grace, idle) {
+      await listener.close(grace, idle);
       await everything.disposeAsync();
     },
   };
-}
-
-/** What commands in other folders need to find this server. */
-function describeRunning(
-  { prepared: { settings, configFile: config }, issuer }: Pick<Parts, 'prepared' | 'issuer'>,
-  port: number,
-  folder: string,
-): RunningServer {
-  return {
-    pid: process.pid,
-    host: settings.host,
-    port,
-    url: issuer,
-    database: locationOf(settings, folder),
-    folder,
-    config,
-    keyFile: keyFileOf(settings, folder),
-  };
-}
-
-function callbacksOf({ identityProviders }: Prepared, issuer: string): readonly Callback[] {
-  return identityProviders.map(({ id, name }) => ({ name, redirectUri: redirectUriOf(issuer, id) }));
-}
-
-async function reportSelf(
-  { servers, documents }: Composition,
-  issuer: string,
-  { complain }: ProcessContext,
-  log: Log,
-): Promise<void> {
-  const resource = servers.find(({ isOwn }) => isOwn)?.url ?? null;
-  const issues = await checkSelf({ issuer, resource, documents });
-  log({ type: issues.length === 0 ? 'self_check.passed' : 'self_check.failed', count: issues.length });
-  for (const issue of issues) complain(`self-check: ${issue}`);
-}
-
-async function reportEgress(settings: Settings, { complain }: ProcessContext, log: Log): Promise<void> {
-  const issue = await checkEgress(settings);
-  log({ type: issue === null ? 'egress_check.passed' : 'egress_check.failed' });
-  if (issue !== null) complain(`egress: ${issue}`);
 }
 
 /** Creates the first account from the settings, or a link with which a user creates it. */
@@ -198,39 +149,6 @@ async function createFirstAccount(
   if ((await authorizationServer.bootstrap(email, password)) === 'created') return { state: 'made' };
   const unused = `${nameOf('bootstrapEmail')} and ${nameOf('bootstrapPassword')}`;
   return { state: 'there already', unused };
-}
-
-async function bind(
-  { settings: { port, host, trustedProxies }, nameOf }: Prepared,
-  certificate: TlsCertificate | null,
-  log: Log,
-  handler: HttpHandler,
-): Promise<ListeningServer> {
-  try {
-    return await listen(handler, {
-      port,
-      host,
-      trustedProxies,
-      ...(certificate !== null && { certificate }),
-      onError: (error) => log({ type: 'request.failed', reason: reasonOf(error) }),
-    });
-  } catch (cause) {
-    throw new SettingsError([addressIssue({ port, host }, nameOf, cause)], { cause });
-  }
-}
-
-function addressIssue(
-  { port, host }: Pick<Settings, 'port' | 'host'>,
-  nameOf: Prepared['nameOf'],
-  cause: unknown,
-): string {
-  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
-  if (code === 'EADDRINUSE') {
-    const advice = `choose another with ${flagOf('port')}, or 0 for any free one`;
-    return `${nameOf('port')} is ${port}, which another program uses on ${host}: ${advice}`;
-  }
-  if (code === 'EACCES') return `${nameOf('port')} is ${port}, which this user may not listen on`;
-  return `${nameOf('host')} is ${host}, which cannot be listened on: ${reasonOf(cause)}`;
 }
 
 const DAY = 86_400;

@@ -6,10 +6,13 @@ const NUMBERS = { SIGINT: 2, SIGTERM: 15 } as const;
 /** Milliseconds between checks of the parent process. */
 const POLL_INTERVAL = 250;
 
+/** Why a program stops; `null`: npm, which ran it, has exited. */
+export type StopSignal = (typeof SIGNALS)[number] | null;
+
 /** Resolves at the first SIGTERM or SIGINT, or when npm has exited (`null`); a second signal exits immediately. */
 export function untilStopSignal(
   environment: Readonly<Record<string, string | undefined>>,
-): Promise<(typeof SIGNALS)[number] | null> {
+): Promise<StopSignal> {
   return new Promise((resolve) => {
     let isStopping = false;
     for (const signal of SIGNALS) {

@@ -11,6 +11,8 @@ import {
   settingNames,
 } from '../settings/schema.ts';
 import { prepare } from './prepare.ts';
+import { takePlace } from './processes/membership.ts';
+import { processCount } from './processes/process-count.ts';
 import { watchConfiguration } from './reload.ts';
 import { start } from './start.ts';
 import { untilStopSignal } from './stop-signal.ts';
@@ -33,20 +35,32 @@ export function defineUp(program: Command, processContext: ProcessContext): void
 
 export type SettingFlags = Readonly<Partial<Record<SettingName, string>>>;
 
+/** Milliseconds after which a process that was replaced closes what is still open: idle connections end before, by their own timeout. */
+const RETIREMENT = 70_000;
+
 /** Runs the server until it is stopped. */
-export async function up(flags: SettingFlags, processContext: ProcessContext): Promise<void> {
-  const stopSignal = untilStopSignal(processContext.environment);
+export async function up(flags: SettingFlags, given: ProcessContext): Promise<void> {
+  const { membership, processContext } = takePlace(given);
+  const { environment, folder } = processContext;
+  const stopSignal = membership?.stopped ?? untilStopSignal(environment);
   // Files written from here on, also by the application, are readable by this user only.
   process.umask(0o077);
-  const { environment, folder } = processContext;
   const prepared = await prepare({ flags, environment, folder });
-  const running = await start(prepared, processContext);
+  const { settings } = prepared;
+  const drain = settings.drain * 1000;
+  if (membership === null && processCount(settings) > 1) {
+    const { runProcesses } = await import('./processes/run-processes.ts');
+    process.exit(await runProcesses(prepared, processContext, stopSignal, drain + GRACE));
+  }
+  const running = await start(prepared, processContext, membership);
   const stopWatching = watchConfiguration({ flags, environment, folder }, prepared, running, processContext);
-  const drain = prepared.settings.drain * 1000;
-  // A user at a terminal need not wait: load balancers are behind supervisors, which send SIGTERM.
-  if ((await stopSignal) === 'SIGTERM') await running.drain(drain);
+  const grace = Math.max(GRACE - drain, GRACE / 2);
+  const reason = await Promise.race([stopSignal, ...(membership === null ? [] : [membership.retired])]);
   stopWatching();
-  await running.stop(Math.max(GRACE - drain, GRACE / 2));
+  // A user at a terminal need not wait: load balancers are behind supervisors, which send SIGTERM.
+  if (reason === 'SIGTERM') await running.drain(drain);
+  if (reason !== 'retired') await running.stop(grace);
+  else await Promise.race([running.stop(RETIREMENT, 'kept'), stopSignal.then(() => running.stop(grace))]);
   process.exit(0);
 }
 

@@ -269,6 +269,12 @@ function checkCombinations(
   if (settings.tlsCert !== null && settings.publicUrl?.startsWith('http:') === true) {
     report.add(['publicUrl'], `must be https when ${nameOf('tlsCert')} is set`);
   }
+  if (settings.processes !== 1 && settings.database === ':memory:' && !isUnread('database')) {
+    report.add(
+      ['processes'],
+      `must be 1 when ${nameOf('database')} is :memory:, which no two processes share`,
+    );
+  }
   for (const [index, client] of settings.clients.entries()) {
     for (const name of ['client_secret', 'previous_client_secret'] as const) {
       const length = client?.[name]?.length ?? MINIMUM_SECRET;

@@ -38,6 +38,7 @@ interface ProgramSettings {
   readonly databaseTimeout: number;
   readonly databasePoolSize: number;
   readonly drain: number;
+  readonly processes: number | 'auto';
   readonly key: Uint8Array | null;
   readonly keyFile: string | null;
   readonly previousKey: Uint8Array | null;
@@ -271,6 +272,13 @@ export const settingDefinitions: Readonly<Record<SettingName, SettingDefinition>
   brand: optionDefinitions.brand,
   externalUi: optionDefinitions.externalUi,
   rateLimits: optionDefinitions.rateLimits,
+  processes: {
+    schema: lazy(() => union('`auto` or a whole number from 1 to 256', oneOf('auto'), wholeNumber(1, 256))),
+    default: 1,
+    description: 'processes that serve requests at this address; auto starts one for each core',
+    placeholder: 'number',
+    note: 'With more than one, SIGHUP replaces them one after another: [operating.md](operating.md#several-processes).',
+  },
   log: {
     schema: lazy(() => oneOf('text', 'json', 'none')),
     default: 'text',

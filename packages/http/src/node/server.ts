@@ -88,9 +88,10 @@ export interface ListeningServer {
   /**
    * Accepts no new connections, ends event streams opened by GET, lets other requests in progress finish for at most
    * `grace` milliseconds, then closes the rest.
+   * @param idle `kept`: idle connections stay open as well, for one more request each, since their clients may be about to send it
    * @returns how many connections were cut off
    */
-  close(grace: number): Promise<number>;
+  close(grace: number, idle?: 'kept'): Promise<number>;
   /**
    * Uses this certificate for new connections.
    * @throws if it cannot be used or the server has none; the old one stays in use
@@ -129,7 +130,7 @@ export async function listen(handler: HttpHandler, options: ListenOptions): Prom
     throw new Error('The server does not listen on a port.');
   return {
     port: address.port,
-    close: (grace) => closeServer(server, openResponses, grace),
+    close: (grace, idle) => closeServer(server, openResponses, grace, idle === 'kept'),
     replaceCertificate,
   };
 }
@@ -249,11 +250,12 @@ function closeServer(
   server: Server,
   openResponses: ConnectionSet<ServerResponse>,
   grace: number,
+  keepsIdle: boolean,
 ): Promise<number> {
   const closeAfterResponse = (outgoing: ServerResponse) => {
     // Tells the client not to reuse the connection; otherwise it would stay open, idle, until its timeout.
     if (!outgoing.headersSent) outgoing.shouldKeepAlive = false;
-    outgoing.once('close', () => server.closeIdleConnections());
+    if (!keepsIdle) outgoing.once('close', () => server.closeIdleConnections());
   };
   return new Promise((resolve) => {
     let cut = 0;
@@ -261,10 +263,13 @@ function closeServer(
       cut = openResponses.size();
       server.closeAllConnections();
     }, grace);
-    server.close(() => {
+    const noteEnd = () => {
       clearTimeout(deadline);
       resolve(cut);
-    });
+    };
+    // The method of http.Server closes idle connections, that of net.Server only stops listening.
+    if (keepsIdle) process.getBuiltinModule('node:net').Server.prototype.close.call(server, noteEnd);
+    else server.close(noteEnd);
     for (const outgoing of openResponses.all()) {
       if (isEndless(outgoing)) outgoing.destroy();
       else closeAfterResponse(outgoing);

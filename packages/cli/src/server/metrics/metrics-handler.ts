@@ -3,14 +3,18 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { type HttpRequest, respond } from '@portcullis/http';
 import { isLoopbackHost } from '@portcullis/protocol';
 import { type PathHandler, respondNotFound } from '../path-handler.ts';
-import type { Metrics } from './metrics.ts';
 
 /**
+ * @param metrics of this process, or of all
  * @param token `null`: only requests from this computer to its own name are allowed, and none if the issuer is public: a proxy or
  * tunnel may end on this computer, and its requests look local
  * @param issuer the public URL of the server
  */
-export function createMetricsHandler(metrics: Metrics, token: string | null, issuer: string): PathHandler {
+export function createMetricsHandler(
+  metrics: { expose(): string | Promise<string> },
+  token: string | null,
+  issuer: string,
+): PathHandler {
   const isForThisComputer = isLoopbackHost(new URL(issuer).hostname);
   return async (request, { security }) => {
     const isAllowed =
@@ -23,7 +27,7 @@ export function createMetricsHandler(metrics: Metrics, token: string | null, iss
       'content-type': 'text/plain; version=0.0.4; charset=utf-8',
       'cache-control': 'no-store',
     };
-    return respond(200, headers, metrics.expose());
+    return respond(200, headers, await metrics.expose());
   };
 }
 

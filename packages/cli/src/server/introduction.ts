@@ -1,0 +1,109 @@
+/** What a server says of itself once it has started: the banner, the run file, and what is wrong with its addresses. */
+import { redirectUriOf } from '@portcullis/authorization-server';
+import { isLoopbackHost } from '@portcullis/protocol';
+import type { ProcessContext } from '../process-context.ts';
+import type { Settings } from '../settings/schema.ts';
+import type { Composition } from './compose.ts';
+import { checkEgress } from './egress.ts';
+import type { Log } from './log.ts';
+import { keyFileOf } from './master-key.ts';
+import type { Parts } from './parts.ts';
+import type { Prepared } from './prepare.ts';
+import type { Started } from './processes/messages.ts';
+import { processCount } from './processes/process-count.ts';
+import type { RunningServer } from './run-file.ts';
+import { checkSelf } from './self-check.ts';
+import { type Callback, type FirstAccount, startupBanner } from './startup-banner.ts';
+import { locationOf } from './storage.ts';
+
+interface StartFacts {
+  readonly parts: Parts;
+  readonly composition: Composition;
+  readonly firstAccount: FirstAccount;
+  readonly port: number;
+  /** Where the master key is from. */
+  readonly key: string;
+}
+
+export function describeStart(
+  { parts, composition, firstAccount, port, key }: StartFacts,
+  processContext: ProcessContext,
+): Started {
+  const { prepared, issuer, storage, log } = parts;
+  const { settings } = prepared;
+  const callbacks = callbacksOf(prepared, issuer);
+  const processes = processCount(settings);
+  const banner = startupBanner(
+    {
+      version: processContext.version,
+      command: processContext.command,
+      launch: processContext.launch,
+      url: new URL(issuer).origin,
+      address: `${settings.host}, port ${port}${processes > 1 ? `, ${processes} processes` : ''}`,
+      servers: composition.servers,
+      documents: composition.documents,
+      callbacks,
+      database: storage.place,
+      key,
+      firstAccount,
+    },
+    processContext.styled,
+  );
+  // Programs that read the JSON log need not parse the banner.
+  if (settings.log === 'json') {
+    for (const { name, redirectUri } of callbacks)
+      log({ type: 'identity_provider.configured', name, redirectUri });
+  }
+  return { banner, running: describeRunning(parts, port, processContext.folder) };
+}
+
+/** Runs in the background: it neither delays nor fails the start. Without a public URL there is no proxy to check. */
+export function reportAddresses(
+  { prepared: { settings }, issuer, log }: Parts,
+  composition: Composition,
+  processContext: ProcessContext,
+): void {
+  if (settings.publicUrl === null) return;
+  void reportSelf(composition, issuer, processContext, log);
+  if (!isLoopbackHost(new URL(issuer).hostname)) void reportEgress(settings, processContext, log);
+}
+
+/** What commands in other folders need to find this server. */
+function describeRunning(
+  { prepared: { settings, configFile: config }, issuer }: Pick<Parts, 'prepared' | 'issuer'>,
+  port: number,
+  folder: string,
+): RunningServer {
+  return {
+    pid: process.pid,
+    host: settings.host,
+    port,
+    url: issuer,
+    database: locationOf(settings, folder),
+    folder,
+    config,
+    keyFile: keyFileOf(settings, folder),
+  };
+}
+
+function callbacksOf({ identityProviders }: Prepared, issuer: string): readonly Callback[] {
+  return identityProviders.map(({ id, name }) => ({ name, redirectUri: redirectUriOf(issuer, id) }));
+}
+
+async function reportSelf(
+  { servers, documents }: Composition,
+  issuer: string,
+  { complain }: ProcessContext,
+  log: Log,
+): Promise<void> {
+  const resource = servers.find(({ isOwn }) => isOwn)?.url ?? null;
+  const issues = await checkSelf({ issuer, resource, documents });
+  log({ type: issues.length === 0 ? 'self_check.passed' : 'self_check.failed', count: issues.length });
+  for (const issue of issues) complain(`self-check: ${issue}`);
+}
+
+async function reportEgress(settings: Settings, { complain }: ProcessContext, log: Log): Promise<void> {
+  const issue = await checkEgress(settings);
+  log({ type: issue === null ? 'egress_check.passed' : 'egress_check.failed' });
+  if (issue !== null) complain(`egress: ${issue}`);
+}

@@ -1,0 +1,79 @@
+/** The part of a process in a server of several processes: it reports to the one that started it, which instructs it. */
+import type { ProcessContext } from '../../process-context.ts';
+import type { StopSignal } from '../stop-signal.ts';
+import {
+  type Instruction,
+  PLACE_VARIABLE,
+  type Place,
+  type ProcessReport,
+  type Started,
+} from './messages.ts';
+
+/** How a process of several differs from one that serves alone. */
+export interface Membership {
+  readonly place: Place;
+  /** Resolves when this process shall stop. */
+  readonly stopped: Promise<StopSignal>;
+  /** Resolves when another one serves in its place. */
+  readonly retired: Promise<'retired'>;
+  /** It accepts connections. @param started from the first process */
+  reportReady(started: Started | null): void;
+  /** Shows the metrics of this process to all. @returns reads those of all */
+  shareMetrics(own: () => string): () => Promise<string>;
+}
+
+/** Takes the place out of the environment: no setting, and nothing for the processes that this one starts. */
+export function takePlace(processContext: ProcessContext): {
+  readonly membership: Membership | null;
+  readonly processContext: ProcessContext;
+} {
+  const { [PLACE_VARIABLE]: place, ...environment } = processContext.environment;
+  delete process.env[PLACE_VARIABLE];
+  const isMember = place !== undefined && process.send !== undefined;
+  return {
+    membership: isMember ? join(JSON.parse(place) as Place) : null,
+    processContext: { ...processContext, environment },
+  };
+}
+
+function join(place: Place): Membership {
+  const stopped = Promise.withResolvers<StopSignal>();
+  const retired = Promise.withResolvers<'retired'>();
+  const asked = new Map<number, (text: string) => void>();
+  let readMetrics = () => '';
+  let lastId = 0;
+  const report = (message: ProcessReport) => process.send?.(message);
+
+  process.on('message', (message: Instruction) => {
+    switch (message.type) {
+      case 'stop':
+        return stopped.resolve(message.signal);
+      case 'retire':
+        return retired.resolve('retired');
+      case 'metrics wanted':
+        return report({ type: 'metrics', id: message.id, text: readMetrics() });
+      case 'metrics':
+        asked.get(message.id)?.(message.text);
+        asked.delete(message.id);
+    }
+  });
+  // A terminal and some supervisors signal each process of a group. The one that started this one decides, and outlives it.
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
+
+  return {
+    place,
+    stopped: stopped.promise,
+    retired: retired.promise,
+    reportReady: (started) => report({ type: 'ready', started }),
+    shareMetrics(own) {
+      readMetrics = own;
+      return () => {
+        lastId += 1;
+        const { promise, resolve } = Promise.withResolvers<string>();
+        asked.set(lastId, resolve);
+        report({ type: 'metrics wanted', id: lastId });
+        return promise;
+      };
+    },
+  };
+}

@@ -1,0 +1,7 @@
+/** How many processes serve. */
+import { availableParallelism } from 'node:os';
+import type { Settings } from '../../settings/schema.ts';
+
+export function processCount({ processes }: Pick<Settings, 'processes'>): number {
+  return processes === 'auto' ? availableParallelism() : processes;
+}

@@ -1,0 +1,203 @@
+/** Runs a server as several processes that share its port: starts them, replaces those that end, and restarts them one after another. */
+import cluster, { type Worker } from 'node:cluster';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Log } from '../log.ts';
+import type { StopSignal } from '../stop-signal.ts';
+import { mergeMetrics } from './merge-metrics.ts';
+import {
+  type Instruction,
+  PLACE_VARIABLE,
+  type Place,
+  type ProcessReport,
+  type Started,
+} from './messages.ts';
+
+/** A process that ends before that counts as failed, and its successor has to wait. In milliseconds. */
+const STABLE = 60_000;
+const FIRST_PAUSE = 500;
+const LONGEST_PAUSE = 30_000;
+/** Milliseconds for a process to answer with its metrics. */
+const METRICS_TIMEOUT = 1_000;
+
+export interface Supervisor {
+  /** Starts all. @returns what the first one found out; `null` if it ended instead, with this code */
+  start(): Promise<{ readonly started: Started } | { readonly started: null; readonly code: number }>;
+  /** Replaces each process by a new one: it serves before the old one accepts no more. */
+  restart(): Promise<void>;
+  /** Resolves when all have ended. */
+  stop(signal: StopSignal, limit: number): Promise<void>;
+}
+
+interface Member {
+  readonly worker: Worker;
+  readonly startedAt: number;
+  /** Resolves when it serves, or has ended before. */
+  readonly ready: Promise<{ readonly started: Started | null } | { readonly code: number }>;
+  isReady: boolean;
+}
+
+/**
+ * The listening socket is kept in this process, which passes each connection to one of them in turn: with a socket each (`SO_REUSEPORT`), the
+ * connections queued for a process would be lost with it.
+ */
+export function createSupervisor(count: number, port: number, log: Log): Supervisor {
+  /** All that run, also those that are about to end. */
+  const running = new Set<Member>();
+  /** By number: the process at each place. */
+  const places = new Map<number, Member>();
+  /** By number: starts at one place happen one after another. */
+  const work = new Map<number, Promise<unknown>>();
+  const failures = new Map<number, number>();
+  const collected = createCollections(() => [...places].filter(([, { isReady }]) => isReady));
+  let isStopping = false;
+  let restarting: Promise<void> = Promise.resolve();
+
+  function launch(number: number, isFirst = false): Member {
+    const place: Place = { number, port, isFirst };
+    const worker = cluster.fork({ [PLACE_VARIABLE]: JSON.stringify(place) });
+    const ready = Promise.withResolvers<Awaited<Member['ready']>>();
+    const member: Member = { worker, startedAt: performance.now(), ready: ready.promise, isReady: false };
+    running.add(member);
+    // An instruction to a process that has just ended.
+    worker.on('error', () => {});
+    closeLostConnection(worker);
+    worker.on('message', (report: ProcessReport) => {
+      if (report.type === 'metrics wanted') return collected.ask(worker, report.id);
+      if (report.type === 'metrics') return collected.add(report.id, number, report.text);
+      member.isReady = true;
+      log({ type: 'process.started', process: number, pid: worker.process.pid });
+      ready.resolve({ started: report.started });
+    });
+    worker.once('exit', (code: number | null, signal: string | null) => {
+      running.delete(member);
+      ready.resolve({ code: code ?? 1 });
+      if (isStopping || places.get(number) !== member) return;
+      log({ type: 'process.ended', process: number, pid: worker.process.pid, code, signal });
+      void at(number, () => replaceEnded(number, member));
+    });
+    return member;
+  }
+
+  function at<T>(number: number, start: () => Promise<T>): Promise<T> {
+    const next = (work.get(number) ?? Promise.resolve()).then(start);
+    work.set(number, next);
+    return next;
+  }
+
+  /** Tries until one serves: what a process ended of may pass. */
+  async function replaceEnded(number: number, ended: Member): Promise<void> {
+    let last = ended;
+    while (!isStopping && places.get(number) === last) {
+      const failed = performance.now() - last.startedAt < STABLE ? (failures.get(number) ?? 0) + 1 : 0;
+      failures.set(number, failed);
+      if (failed > 1) await sleep(Math.min(FIRST_PAUSE * 2 ** (failed - 2), LONGEST_PAUSE));
+      if (isStopping) return;
+      last = launch(number);
+      places.set(number, last);
+      if ('started' in (await last.ready)) return;
+    }
+  }
+
+  /** @returns whether the new one serves; otherwise the old one goes on */
+  async function replaceRunning(number: number): Promise<boolean> {
+    if (isStopping) return false;
+    const before = places.get(number);
+    const next = launch(number);
+    if ('code' in (await next.ready)) return false;
+    places.set(number, next);
+    if (before !== undefined) instruct(before.worker, { type: 'retire' });
+    return true;
+  }
+
+  async function restartAll(): Promise<void> {
+    for (const number of [...places.keys()]) {
+      if (await at(number, () => replaceRunning(number))) continue;
+      if (!isStopping) log({ type: 'processes.restart_failed', process: number });
+      return;
+    }
+    log({ type: 'processes.restarted', count });
+  }
+
+  return {
+    async start() {
+      const first = launch(1, true);
+      const outcome = await first.ready;
+      if ('code' in outcome || outcome.started === null)
+        return { started: null, code: 'code' in outcome ? outcome.code : 1 };
+      places.set(1, first);
+      const others = Array.from({ length: count - 1 }, (_, index) => index + 2).map((number) => {
+        const member = launch(number);
+        places.set(number, member);
+        return member.ready;
+      });
+      await Promise.all(others);
+      return { started: outcome.started };
+    },
+    restart() {
+      restarting = restarting.then(restartAll);
+      return restarting;
+    },
+    async stop(signal, limit) {
+      isStopping = true;
+      const ends = [...running].map(({ worker }) => new Promise((resolve) => worker.once('exit', resolve)));
+      for (const { worker } of running) instruct(worker, { type: 'stop', signal });
+      const last = setTimeout(() => {
+        for (const { worker } of running) worker.process.kill('SIGKILL');
+      }, limit);
+      await Promise.all(ends);
+      clearTimeout(last);
+    },
+  };
+}
+
+/** Node keeps a connection open that was being passed to a process when that ended: its client would wait forever. One is passed at a time. */
+function closeLostConnection({ process: child }: Worker): void {
+  let last: { close(): void } | null = null;
+  const send = child.send.bind(child) as (...values: readonly unknown[]) => boolean;
+  child.send = (...values: readonly unknown[]) => {
+    const [, handle] = values;
+    if (typeof handle === 'object' && handle !== null && 'close' in handle) last = handle as typeof last;
+    return send(...values);
+  };
+  child.once('exit', () => last?.close());
+}
+
+function instruct(worker: Worker, instruction: Instruction): void {
+  if (worker.isConnected()) worker.send(instruction);
+}
+
+/** Collects the metrics of all processes for the one that was asked. */
+function createCollections(all: () => readonly (readonly [number: number, { readonly worker: Worker }])[]) {
+  const open = new Map<
+    number,
+    { readonly texts: Map<number, string>; readonly finish: () => void; missing: number }
+  >();
+  let lastId = 0;
+  return {
+    ask(asker: Worker, askedId: number): void {
+      lastId += 1;
+      const id = lastId;
+      const texts = new Map<number, string>();
+      const finish = () => {
+        clearTimeout(timer);
+        if (open.delete(id))
+          instruct(asker, {
+            type: 'metrics',
+            id: askedId,
+            text: mergeMetrics(new Map([...texts].sort(([one], [other]) => one - other))),
+          });
+      };
+      const timer = setTimeout(finish, METRICS_TIMEOUT);
+      const asked = all();
+      open.set(id, { texts, finish, missing: asked.length });
+      for (const [, { worker }] of asked) instruct(worker, { type: 'metrics wanted', id });
+    },
+    add(id: number, number: number, text: string): void {
+      const collection = open.get(id);
+      if (collection === undefined) return;
+      collection.texts.set(number, text);
+      collection.missing -= 1;
+      if (collection.missing === 0) collection.finish();
+    },
+  };
+}
