@@ -22,12 +22,8 @@ export function limitMemoryGrowth(environment: NodeJS.ProcessEnv, given: readonl
   growYoung(1);
   setTimeout(() => {
     growYoung(2);
-    // It grows only at collections, so an idle server is not woken up.
-    const collections = new PerformanceObserver(() => {
-      if (youngSize() < YOUNG) return;
-      growYoung(1);
-      collections.disconnect();
-    });
+    // V8 shrinks it while the server is idle, so each collection decides again whether it may grow. Idle servers are not woken up.
+    const collections = new PerformanceObserver(() => growYoung(youngSize() < YOUNG ? 2 : 1));
     collections.observe({ entryTypes: ['gc'] });
   }, STARTED).unref();
 }
