@@ -1,6 +1,8 @@
 /** Writes the pages of docs/ that are generated from code. `npm run documents` */
 import { writeFileSync } from 'node:fs';
-import { configurationPage } from '../packages/cli/src/settings/page.ts';
+import { generatedPages } from './documents/pages.ts';
 
-writeFileSync(new URL('../docs/configuration.md', import.meta.url), configurationPage());
-console.log('docs/configuration.md');
+for (const [file, text] of Object.entries(await generatedPages())) {
+  writeFileSync(new URL(`../${file}`, import.meta.url), text);
+  console.log(file);
+}

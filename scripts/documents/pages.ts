@@ -1,0 +1,15 @@
+/** The pages of docs/ that are generated from code. A test compares each. */
+import { configurationPage } from '../../packages/cli/src/settings/page.ts';
+import { errorsPage } from './errors.ts';
+import { httpApiPage } from './http-api.ts';
+import { metricsPage } from './metrics.ts';
+
+/** File → text. */
+export async function generatedPages(): Promise<Readonly<Record<string, string>>> {
+  return {
+    'docs/configuration.md': configurationPage(),
+    'docs/errors.md': errorsPage(),
+    'docs/http-api.md': await httpApiPage(),
+    'docs/metrics.md': metricsPage(),
+  };
+}

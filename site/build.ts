@@ -1,0 +1,20 @@
+/** Builds the site into `dist/`; a broken link fails the build. With `--dev`, serves it and reloads when a page changes. */
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { writeApi } from './api.ts';
+import { writeContent } from './content.ts';
+
+const broken = writeContent();
+for (const link of broken) console.error(`Broken link in ${link}`);
+if (broken.length > 0) process.exit(1);
+await writeApi();
+const vitepress = fileURLToPath(new URL('node_modules/vitepress/bin/vitepress.js', import.meta.url));
+const command = process.argv.includes('--dev') ? 'dev' : 'build';
+const { status } = spawnSync(
+  process.execPath,
+  [vitepress, command, fileURLToPath(new URL('.', import.meta.url))],
+  {
+    stdio: 'inherit',
+  },
+);
+process.exitCode = status ?? 1;
