@@ -18,6 +18,9 @@ const EXHAUSTIVE = [
   'packages/cli/test/{client-network,memory}.test.ts',
 ];
 
+/** The packages as they are published, in a project outside this clone: after `npm run build`. `npm run installed` */
+const INSTALLED = 'tests/installed/*.test.ts';
+
 /** Packages whose tests set no global state, so that their files share a process and load each module once. */
 const SHARED = ['authorization-server', 'http', 'protocol', 'resource-server'].map(
   (name) => `packages/${name}/test/**/*.test.ts`,
@@ -48,8 +51,15 @@ const config: ViteUserConfig = defineConfig({
   test: {
     projects: [
       { extends: true, test: { name: 'shared', include: SHARED, exclude: EXHAUSTIVE, isolate: false } },
-      { extends: true, test: { name: 'isolated', include: ALL, exclude: [...SHARED, ...EXHAUSTIVE] } },
+      {
+        extends: true,
+        test: { name: 'isolated', include: ALL, exclude: [...SHARED, ...EXHAUSTIVE, INSTALLED] },
+      },
       { extends: true, test: { name: 'exhaustive', include: EXHAUSTIVE } },
+      {
+        extends: true,
+        test: { name: 'installed', include: [INSTALLED], globalSetup: ['tests/installed/project.ts'] },
+      },
     ],
     sequence: { sequencer: LongestFirst },
     globalSetup: ['tests/support/global-setup.ts'],

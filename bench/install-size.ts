@@ -4,17 +4,10 @@
  * counted as packed.
  */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, realpathSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-
-interface Manifest {
-  readonly name: string;
-  readonly version: string;
-  readonly files?: readonly string[];
-  readonly dependencies?: Readonly<Record<string, string>>;
-  readonly optionalDependencies?: Readonly<Record<string, string>>;
-}
+import { join } from 'node:path';
+import { filesBelow, installClosure, manifestOf } from '../scripts/install-closure.ts';
 
 interface Size {
   readonly packages: number;
@@ -25,48 +18,13 @@ interface Size {
 const root = realpathSync(new URL('..', import.meta.url));
 const built = mkdtempSync(join(tmpdir(), 'install-size-'));
 
-/** The installed packages of a program: itself and its dependencies, resolved as Node does. Folder → whether it is required. */
-function closure(folder: string, optional: boolean, found: Set<string> = new Set()): Set<string> {
-  if (found.has(folder)) return found;
-  found.add(folder);
-  const { dependencies = {}, optionalDependencies = {} } = manifestOf(folder);
-  // npm lists optional dependencies among the dependencies too.
-  const names = [...Object.keys(dependencies), ...(optional ? Object.keys(optionalDependencies) : [])];
-  for (const name of new Set(names)) {
-    const next = locate(name, folder);
-    if (next !== null) closure(next, optional, found);
-  }
-  return found;
-}
-
-function locate(name: string, from: string): string | null {
-  for (let folder = from; ; folder = dirname(folder)) {
-    const candidate = join(folder, 'node_modules', name);
-    if (statSync(join(candidate, 'package.json'), { throwIfNoEntry: false }) !== undefined)
-      return realpathSync(candidate);
-    if (folder === dirname(folder)) return null;
-  }
-}
-
-function manifestOf(folder: string): Manifest {
-  return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
-}
-
 /** The files of one package; for ours, those that are packed: sources, build output and documents. */
 function filesOf(folder: string): readonly string[] {
-  if (!folder.startsWith(join(root, 'packages'))) return walk(folder);
+  if (!folder.startsWith(join(root, 'packages'))) return filesBelow(folder);
   const dist = join(built, manifestOf(folder).name);
   const papers = ['package.json', 'README.md', 'LICENSE'].map((name) => join(folder, name));
   const there = papers.filter((path) => statSync(path, { throwIfNoEntry: false }) !== undefined);
-  return [...there, ...walk(join(folder, 'src')), ...walk(dist)];
-}
-
-function walk(folder: string): readonly string[] {
-  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
-    const path = join(folder, entry.name);
-    if (entry.isDirectory()) return entry.name === 'node_modules' ? [] : walk(path);
-    return entry.isFile() ? [path] : [];
-  });
+  return [...there, ...filesBelow(join(folder, 'src')), ...filesBelow(dist)];
 }
 
 function build(folder: string): void {
@@ -78,7 +36,7 @@ function build(folder: string): void {
 }
 
 function measure(folder: string, optional: boolean): Size {
-  const packages = [...closure(folder, optional)];
+  const packages = [...installClosure(folder, optional)];
   const files = packages.flatMap(filesOf);
   const bytes = files.reduce((sum, path) => sum + statSync(path).size, 0);
   return { packages: packages.length, files: files.length, bytes };
@@ -98,7 +56,8 @@ const contenders: readonly (readonly [string, string, boolean])[] = [
 ];
 
 try {
-  for (const folder of closure(ours, false)) if (folder.startsWith(join(root, 'packages'))) build(folder);
+  for (const folder of installClosure(ours, false))
+    if (folder.startsWith(join(root, 'packages'))) build(folder);
   console.log(`${'client'.padEnd(38)} packages  files  KiB`);
   for (const [name, folder, optional] of contenders) {
     const { packages, files, bytes } = measure(realpathSync(folder), optional);
