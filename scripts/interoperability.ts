@@ -38,6 +38,11 @@ function peer(name: string, packageName: string, what: string): Peer {
   return { name, package: packageName, manifest: peerFolder, what, file, titles };
 }
 
+/** @param file of the tests that name the library */
+function library(name: string, what: string, file: string): Peer {
+  return { name, package: name, what, file: `tests/interop/${file}.test.ts`, titles: new RegExp(name) };
+}
+
 const GROUPS: Readonly<Record<string, readonly Peer[]>> = {
   'Agents with the authorization server': [
     agent('Claude Code', '@anthropic-ai/claude-code'),
@@ -78,6 +83,11 @@ const GROUPS: Readonly<Record<string, readonly Peer[]>> = {
       what: 'each endpoint, strictly validated',
       file: 'tests/interop/oauth4webapi.test.ts',
     },
+    library('openid-client', 'DPoP, pushed requests', 'bound-and-pushed'),
+    library('oauth4webapi', 'DPoP, pushed and signed requests', 'bound-and-pushed'),
+    library('openid-client', 'device codes, ID-JAGs, tokens of workloads, signed requests', 'enterprise'),
+    library('oauth4webapi', 'an ID-JAG that is bound to a DPoP key', 'enterprise'),
+    library('oauth4webapi', 'device codes', 'device'),
     peer('simple-oauth2', 'simple-oauth2', 'sign-in, refresh, revocation'),
   ],
   'Authorization servers with the client library': [

@@ -8,6 +8,9 @@ const [location = '', port = '0', patience = '5', ...more] = process.argv.slice(
 /** Seconds by which the clock of this process is ahead. */
 const skew = Number(more.find((one) => one.startsWith('skew='))?.slice('skew='.length) ?? 0);
 
+/** The identity provider of an organization, whose ID-JAGs are accepted. */
+const organization = more.find((one) => one.startsWith('organization='))?.slice('organization='.length);
+
 const store = await openStore(location, { busyTimeout: Number(patience) });
 const server = await createAuthorizationServer({
   issuer: ISSUER,
@@ -16,6 +19,9 @@ const server = await createAuthorizationServer({
   resources: RESOURCES,
   clients: CLIENTS,
   statusLists: more.includes('lists'),
+  ...(organization !== undefined && {
+    assertionIssuers: [{ issuer: organization, use: 'id-jag', clients: ['agent'] }],
+  }),
   clock: () => Math.floor(Date.now() / 1000) + skew,
   // Hundreds of clients register from this computer, and few users and sessions send many requests.
   auditLevel: 'full',

@@ -23,13 +23,14 @@ const script = fileURLToPath(new URL('server-process.ts', import.meta.url));
 
 /**
  * @param patience seconds that it waits for its store
- * @param more `lists`: it publishes the status of its tokens; `skew=3600`: its clock is an hour ahead
+ * @param more `lists`: it publishes the status of its tokens; `skew=3600`: its clock is an hour ahead; `organization=http://…`: it
+ * accepts the ID-JAGs of that issuer
  */
 export async function startProcess(
   location: string,
   atEnd: AtEnd,
   patience = 5,
-  ...more: readonly ('lists' | `skew=${number}`)[]
+  ...more: readonly ('lists' | `skew=${number}` | `organization=${string}`)[]
 ): Promise<ServerProcess> {
   const child = spawn(
     process.execPath,

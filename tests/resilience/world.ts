@@ -31,9 +31,14 @@ export const CLIENTS: readonly object[] = [
     grant_types: ['authorization_code', 'refresh_token'],
   },
   { ...confidential, client_id: 'notes-server', grant_types: ['client_credentials'] },
+  {
+    ...confidential,
+    client_id: 'agent',
+    grant_types: ['urn:ietf:params:oauth:grant-type:jwt-bearer'],
+  },
 ];
 
 /** What a client of this world proves itself by, in a form. */
-export function credentialsOf(clientId: 'web' | 'notes-server'): Readonly<Record<string, string>> {
+export function credentialsOf(clientId: 'web' | 'notes-server' | 'agent'): Readonly<Record<string, string>> {
   return { client_id: clientId, client_secret: confidential.client_secret };
 }

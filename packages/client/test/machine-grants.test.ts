@@ -12,7 +12,15 @@ import {
 import { describe, expect, it } from 'vitest';
 import { type ClientOptions, readSigningKey } from '../src/index.ts';
 import type { Asked } from './support/stub-server.ts';
-import { calls, codeOf, createWorld, refusal, type World, type WorldSettings } from './support/world.ts';
+import {
+  calls,
+  codeOf,
+  createWorld,
+  grant,
+  refusal,
+  type World,
+  type WorldSettings,
+} from './support/world.ts';
 
 const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
@@ -295,6 +303,42 @@ describe('an enterprise user', () => {
     });
     await expect(client.fetch(world.serverUrl)).rejects.toMatchObject({ oauthError: 'invalid_scope' });
     expect(provider.as.asked('/token')).toHaveLength(2);
+  });
+
+  it.each<[string, (server: string) => unknown, boolean]>([
+    ['of the resource', (server) => server, true],
+    ['of a list with the resource alone', (server) => [server], true],
+    ['of another resource', () => 'https://evil.example/mcp', false],
+    ['of two resources', (server) => [server, 'https://evil.example/mcp'], false],
+    ['of no resource', () => [], false],
+  ])('uses a token only if the response, where it says so, is %s', async (_what, resourceOf, isUsed) => {
+    const world = await createWorld();
+    const provider = await createWorld();
+    provider.as.on('POST /token', {
+      body: {
+        access_token: 'id.jag.jwt',
+        issued_token_type: 'urn:ietf:params:oauth:token-type:id-jag',
+        token_type: 'N_A',
+      },
+    });
+    world.as.on('POST /token', () => {
+      const { body } = grant(world, {}, '');
+      return { body: { ...(body as object), resource: resourceOf(world.serverUrl) } };
+    });
+    const client = world.client({
+      grant: {
+        kind: 'enterprise',
+        identityProvider: { tokenEndpoint: `${provider.issuer}/token`, clientId: 'at-idp' },
+        subjectToken: async () => 'refresh-token',
+        subjectTokenType: 'refresh_token',
+      },
+      registration: { preregistered: [{ clientId: 'at-as', clientSecret: 's' }] },
+    });
+    const sent = client.fetch(world.serverUrl);
+    if (isUsed) expect((await sent).status).toBe(200);
+    else expect(await codeOf(sent)).toBe('token_response_invalid');
+    const [exchange] = provider.as.asked('/token');
+    expect(exchange?.form.get('subject_token_type')).toBe('urn:ietf:params:oauth:token-type:refresh_token');
   });
 
   it('rejects any other token type in place of the identity assertion grant', async () => {

@@ -31,9 +31,10 @@ export interface EnterpriseGrant {
   readonly identityProvider:
     | EnterpriseIdentityProvider
     | (() => EnterpriseIdentityProvider | Promise<EnterpriseIdentityProvider>);
-  /** Fetches the identity assertion of the signed-in user. */
+  /** Fetches the identity assertion of the signed-in user, or the refresh token that the identity provider issued with it. */
   readonly subjectToken: () => Promise<string>;
-  readonly subjectTokenType?: 'id_token' | 'saml2';
+  /** `id_token` by default. */
+  readonly subjectTokenType?: 'id_token' | 'saml2' | 'refresh_token';
 }
 
 /** What is shown to a user who signs in on another device. */

@@ -87,7 +87,7 @@ async function requestEnterpriseTokens(
   try {
     const request = identityAssertionRequest(input, provider, await subjectToken(), grant.subjectTokenType);
     const assertion = readIdentityAssertion(await requestJson(context, request));
-    return await requestTokens(context, jwtBearerTokenRequest(input, assertion));
+    return await requestTokens(context, enterpriseTokenRequest(input, assertion));
   } catch (error) {
     if (!isScopeRejected(error) || input.scopes.length === 0) throw error;
     return requestEnterpriseTokens(grant, context, { ...input, scopes: [] });
@@ -109,6 +109,16 @@ function jwtBearerTokenRequest(input: GrantInput, assertion: string): TokenReque
   const form = withResource(input, new URLSearchParams({ grant_type: JWT_BEARER, assertion }));
   if (input.scopes.length > 0) form.set('scope', formatScopes(input.scopes));
   return grantTokenRequest(input, form);
+}
+
+/** The server says for which resource the token is: of another one it is not used. @see draft-ietf-oauth-identity-assertion-authz-grant §4.4 */
+function enterpriseTokenRequest(input: GrantInput, assertion: string): TokenRequest {
+  const request = jwtBearerTokenRequest(input, assertion);
+  return { ...request, expected: { ...request.expected, statedResource: requestedResource(input) } };
+}
+
+function requestedResource({ discovery }: GrantInput): string {
+  return discovery.resource ?? discovery.server;
 }
 
 /** The token request of a grant with its form. @throws ClientError `metadata_invalid`, `issuer_mismatch` */
@@ -148,16 +158,17 @@ export function withResource(
  * @see RFC 8693 §2, draft-ietf-oauth-identity-assertion-authz-grant
  */
 function identityAssertionRequest(
-  { discovery, scopes }: GrantInput,
+  input: GrantInput,
   { tokenEndpoint, clientId, clientSecret }: EnterpriseIdentityProvider,
   subjectToken: string,
   subjectTokenType: EnterpriseGrant['subjectTokenType'] = 'id_token',
 ): EndpointRequest {
+  const { discovery, scopes } = input;
   const form = new URLSearchParams({
     grant_type: TOKEN_EXCHANGE,
     requested_token_type: ID_JAG,
     audience: discovery.issuer,
-    resource: discovery.resource ?? discovery.server,
+    resource: requestedResource(input),
     subject_token: subjectToken,
     subject_token_type: `urn:ietf:params:oauth:token-type:${subjectTokenType}`,
   });

@@ -15,7 +15,10 @@ import { readTokens, type TokenResponseContext } from './token-response.ts';
 /** A request whose successful response is tokens. */
 export interface TokenRequest extends EndpointRequest {
   /** What the response is validated against. */
-  readonly expected: Pick<TokenResponseContext, 'requestedScopes' | 'resource' | 'refreshToken' | 'scopes'>;
+  readonly expected: Pick<
+    TokenResponseContext,
+    'requestedScopes' | 'resource' | 'refreshToken' | 'scopes' | 'statedResource'
+  >;
 }
 
 /**

@@ -9,6 +9,8 @@ export interface TokenResponseContext {
   readonly now: number;
   readonly requestedScopes: Scopes;
   readonly resource: string | null;
+  /** The only resource that the response may state; absent: what it states means nothing. */
+  readonly statedResource?: string;
   readonly tokenEndpoint: string;
   readonly clientId: string;
   readonly dpopKey: PrivateEcJwk | null;
@@ -36,6 +38,7 @@ export function readTokens(json: unknown, context: TokenResponseContext): Tokens
   if (scheme === null) throw invalid('has an unknown token type');
   if (scheme === 'DPoP' && context.dpopKey === null)
     throw invalid('binds the token to a key although no DPoP proof was sent');
+  checkStatedResource(json, context);
   const { now, requestedScopes, resource, tokenEndpoint, clientId } = context;
   return {
     accessToken: document.access_token,
@@ -52,6 +55,15 @@ export function readTokens(json: unknown, context: TokenResponseContext): Tokens
     // The refresh token stays bound, even if this access token is not.
     dpopKey: scheme === 'DPoP' || context.scopes !== null ? context.dpopKey : null,
   };
+}
+
+function checkStatedResource(json: unknown, { statedResource: wanted }: TokenResponseContext): void {
+  const { resource } = json as { readonly resource?: unknown };
+  if (wanted === undefined || resource === undefined) return;
+  const stated: readonly unknown[] = Array.isArray(resource) ? resource : [resource];
+  const isWanted = (one: unknown) =>
+    typeof one === 'string' && URL.parse(one)?.href === URL.parse(wanted)?.href;
+  if (stated.length === 0 || !stated.every(isWanted)) throw invalid('is for another resource');
 }
 
 function expiryOf(lifetime: number | undefined, now: number): number | null {
