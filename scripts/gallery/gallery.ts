@@ -3,6 +3,7 @@ import { createHash, createHmac } from 'node:crypto';
 import { type AuthorizationServer, createAuthorizationServer } from '@portcullis/authorization-server';
 import { listen } from '@portcullis/http/node';
 import { openStore } from '@portcullis/store';
+import { type Connecting, createGalleryBackends } from './backends.ts';
 
 export const PASSWORD = 'a gate of oak and iron';
 const VERIFIER = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk';
@@ -21,6 +22,10 @@ export interface Gallery {
   readonly invitation: string;
   /** A reset link of a user who cannot sign in. */
   readonly reset: string;
+  /** How connections at backends end from now on. */
+  connecting: Connecting;
+  /** The link of an error: to the page that connects an account for the last grant. */
+  connectLink(scopes?: readonly string[]): Promise<string>;
   /** Creates an account with its account link. */
   invite(email: string): Promise<string>;
   /** The current TOTP code of a secret. */
@@ -32,8 +37,11 @@ export interface Gallery {
   close(): Promise<void>;
 }
 
-/** What the server has: nothing yet, accounts, accounts and identity providers, or identity providers only. */
-export type GalleryKind = 'empty' | 'full' | 'both' | 'elsewhere';
+/**
+ * What the server has: nothing yet, accounts, accounts and identity providers, identity providers only, or accounts and backends at
+ * which users connect accounts of their own.
+ */
+export type GalleryKind = 'empty' | 'full' | 'both' | 'elsewhere' | 'linked';
 
 export async function openGallery(kind: GalleryKind): Promise<Gallery> {
   const withAccount = kind !== 'empty' && kind !== 'elsewhere';
@@ -80,6 +88,12 @@ export async function openGallery(kind: GalleryKind): Promise<Gallery> {
       client('planner', 'Week Planner', ['https://planner.example/callback']),
     ],
     ...((kind === 'both' || kind === 'elsewhere') && { identityProviders: IDENTITY_PROVIDERS }),
+    ...(kind === 'linked' && {
+      backends: createGalleryBackends(
+        () => issuer,
+        () => gallery.connecting,
+      ),
+    }),
     localAccounts: kind !== 'elsewhere',
     personalAccessTokens: kind === 'full',
     workspaces: async (_account, resource) =>
@@ -101,9 +115,16 @@ export async function openGallery(kind: GalleryKind): Promise<Gallery> {
     await server.bootstrap('ada@example.com', PASSWORD);
     await addGrace(server);
   }
-  return {
+  let lastGrant = '';
+  const gallery: Gallery = {
     issuer,
     board,
+    connecting: 'connected',
+    async connectLink(scopes = []) {
+      const link = await server.backendConnections.createLink(lastGrant, '/hub', scopes);
+      if (link === null) throw new Error('The grant has ended.');
+      return link;
+    },
     setupLink: await server.setupLink(),
     invitation: withAccount ? await linkFor(server, 'linus@example.com') : '',
     reset: withAccount ? await resetFor(server, 'alan@example.com') : '',
@@ -117,6 +138,7 @@ export async function openGallery(kind: GalleryKind): Promise<Gallery> {
       const form = { grant_type: 'authorization_code', code, code_verifier: VERIFIER, client_id: clientId };
       const answer = await fetch(`${issuer}/token`, { method: 'POST', body: new URLSearchParams(form) });
       if (!answer.ok) throw new Error(`The code was refused: ${await answer.text()}`);
+      lastGrant = grantOf(((await answer.json()) as { readonly access_token: string }).access_token);
     },
     async close() {
       await listening.close(0);
@@ -124,6 +146,12 @@ export async function openGallery(kind: GalleryKind): Promise<Gallery> {
       await store.close();
     },
   };
+  return gallery;
+}
+
+function grantOf(accessToken: string): string {
+  const claims = Buffer.from(accessToken.split('.')[1] ?? '', 'base64url').toString();
+  return (JSON.parse(claims) as { readonly grant_id: string }).grant_id;
 }
 
 async function linkFor({ accounts }: AuthorizationServer, email: string): Promise<string> {

@@ -1,5 +1,6 @@
 /** The scenes of the screenshots: every page in the states that users meet. */
 import type { BrowserContext, Page } from 'playwright-core';
+import type { Connecting } from './backends.ts';
 import { type Gallery, type GalleryKind, PASSWORD } from './gallery.ts';
 
 export interface Scene {
@@ -83,6 +84,15 @@ async function switchCodesOn(page: Page, gallery: Gallery): Promise<void> {
   await page.click('form[action="/account/codes"] button');
   await page.waitForSelector('.codes');
   grace.recovery = await page.locator('.codes code').allTextContents();
+}
+
+/** Follows the link of an error, and continues to the backend. */
+async function openConnected(page: Page, gallery: Gallery, outcome: Connecting): Promise<void> {
+  await page.goto(await gallery.connectLink());
+  gallery.connecting = outcome;
+  await page.click('form[action="/connect"] button');
+  await page.waitForURL('**/connect/callback/**');
+  gallery.connecting = 'connected';
 }
 
 export const scenes: readonly Scene[] = [
@@ -178,6 +188,75 @@ export const scenes: readonly Scene[] = [
   {
     name: 'consent-known',
     open: (page, _context, gallery) => ask(page, gallery, { client_id: 'desk', scope: 'read' }),
+  },
+  {
+    name: 'consent-needs-backends',
+    gallery: 'linked',
+    open: (page, _context, gallery) => ask(page, gallery, { client_id: gallery.other }),
+  },
+  {
+    name: 'connect',
+    gallery: 'linked',
+    open: async (page, _context, { connectLink }) => void (await page.goto(await connectLink())),
+  },
+  {
+    name: 'connect-for-more-permissions',
+    gallery: 'linked',
+    open: async (page, _context, { connectLink }) =>
+      void (await page.goto(await connectLink(['repository:contents:write', 'issues:read']))),
+  },
+  {
+    name: 'connect-connected',
+    gallery: 'linked',
+    open: (page, _context, gallery) => openConnected(page, gallery, 'connected'),
+  },
+  {
+    name: 'connect-declined',
+    gallery: 'linked',
+    open: (page, _context, gallery) => openConnected(page, gallery, 'declined'),
+  },
+  {
+    name: 'connect-failed',
+    gallery: 'linked',
+    open: (page, _context, gallery) => openConnected(page, gallery, 'failed'),
+  },
+  {
+    name: 'connect-used-link',
+    gallery: 'linked',
+    async open(page, _context, gallery) {
+      const link = await gallery.connectLink();
+      await openConnected(page, gallery, 'connected');
+      await page.goto(link);
+    },
+  },
+  {
+    name: 'connect-other-account',
+    gallery: 'linked',
+    fresh: true,
+    async open(page, _context, gallery) {
+      // Grace signs in, who is another user in this gallery.
+      await enterCodePage(page, gallery);
+      await page.goto(await gallery.connectLink());
+    },
+  },
+  {
+    name: 'connections-with-backends',
+    gallery: 'linked',
+    async open(page, _context, { issuer }) {
+      await page.goto(`${issuer}/connections`);
+      await page.locator('.app > summary', { hasText: 'Notes CLI' }).click();
+      await page.locator('.app[open] > .opened').waitFor();
+    },
+  },
+  {
+    name: 'connections-end-with-backends',
+    gallery: 'linked',
+    async open(page, _context, { issuer }) {
+      await page.goto(`${issuer}/connections`);
+      const link = await page.locator('.app a.button').first().getAttribute('href');
+      await page.goto(`${issuer}${link}`);
+      await page.waitForSelector('form[action="/connections/end"]');
+    },
   },
   {
     name: 'connections',

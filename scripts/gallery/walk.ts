@@ -2,7 +2,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
-import { type Gallery, openGallery, PASSWORD } from './gallery.ts';
+import { type Gallery, type GalleryKind, openGallery, PASSWORD } from './gallery.ts';
 import { untilPainted } from './paint.ts';
 import { type Scene, scenes } from './scenes.ts';
 
@@ -21,12 +21,16 @@ export async function walk(browser: Browser, options: Habits, look: Look): Promi
     full: await openGallery('full'),
     both: await openGallery('both'),
     elsewhere: await openGallery('elsewhere'),
+    linked: await openGallery('linked'),
   };
   try {
-    const signedIn = await connect(browser, galleries.full);
+    const signedIn: Partial<Record<GalleryKind, SignedIn>> = {
+      full: await connect(browser, galleries.full),
+      linked: await connect(browser, galleries.linked),
+    };
     for (const scene of scenes.filter(({ name }) => name.startsWith(options.only ?? ''))) {
-      const isAda = scene.fresh !== true && (scene.gallery ?? 'full') === 'full';
-      const habits = isAda ? { ...options, storageState: signedIn } : options;
+      const storageState = scene.fresh === true ? undefined : signedIn[scene.gallery ?? 'full'];
+      const habits = storageState === undefined ? options : { ...options, storageState };
       await see(browser, galleries[scene.gallery ?? 'full'], scene, look, habits);
     }
   } finally {

@@ -78,7 +78,7 @@ async function walkByKeyboard(page: Page): Promise<readonly unknown[]> {
 
 /** What a user must know before answering and a screen of 360 by 640 does not show without scrolling, or the buttons cover. */
 const OUT_OF_SIGHT = `(() => {
-  const matters = '.head > h1, .head > .fact, .note, .powers li, .field select, .foot .fact, .foot button';
+  const matters = '.head > h1, .head > .fact, .note, .backends, .powers li, .field select, .foot .fact, .foot button';
   const foot = document.querySelector('.foot').getBoundingClientRect();
   return [...document.querySelectorAll(matters)]
     .filter((element) => element.checkVisibility())

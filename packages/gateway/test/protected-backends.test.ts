@@ -176,7 +176,9 @@ describe('an organization that vouches for its users', () => {
         return { identityProviders: [provider as never], clock: () => now };
       },
     );
-    const advance = (seconds: number) => void (now += seconds);
+    const advance = (seconds: number): void => {
+      now += seconds;
+    };
     return { company, exchange, backend, gateway, advance };
   }
 

@@ -14,7 +14,7 @@ import type { Route } from '../http/router.ts';
 import type { PageContext, PageRouter } from '../page-context.ts';
 import type { FederatedLoginRecord } from '../store/index.ts';
 import { respondPage } from '../ui/respond-page.ts';
-import { backendErrorPage, connectedPage } from './connect-view.ts';
+import { backendErrorPage, connectedPage, signOutAction } from './connect-view.ts';
 
 const CALLBACK = '/connect/callback';
 const DOCUMENT = '/connect/client';
@@ -85,7 +85,8 @@ async function processCallback(context: PageContext, callback: BackendCallback):
   const user = await sessions.find(request);
   // The user who started it, so that no account is connected for another.
   const accountId = transaction === null ? user?.account.id : transaction.accountId;
-  if (accountId == null || accountId !== login.accountId) return errors.show(CALLBACK, 'other-account');
+  if (accountId == null || accountId !== login.accountId)
+    return errors.show(CALLBACK, 'other-account', { action: signOutAction(context.layout) });
   const secrets = await federation.backends.logins.consume(login);
   if (secrets === null) return errors.show(CALLBACK, 'gone', { reason: ENDED });
   return transaction === null
@@ -157,10 +158,10 @@ async function completeLink(
   const { errors, federation, layout } = context;
   // Another tab may have used the link meanwhile, or the grant may have ended.
   const link = secrets.link === null ? null : await federation.backends.links.open(secrets.link);
-  if (link === null) return errors.show(CALLBACK, 'used-link');
+  if (link === null) return errors.show(CALLBACK, 'used-connect-link');
   const issue = await connect(context, callback, secrets, accountId);
   if (issue === null) return respondPage(connectedPage(layout, backend.name));
-  if (issue === 'gone') return errors.show(CALLBACK, 'used-link');
+  if (issue === 'gone') return errors.show(CALLBACK, 'used-connect-link');
   return respondPage(backendErrorPage(layout, backend.name, issue), {
     status: issue === 'failed' ? 502 : 403,
   });

@@ -40,6 +40,11 @@ ${page.scopes.length > 0 && html`<p class="fact">${layout.say('connect.scopes', 
   );
 }
 
+/** What a user does who is signed in as another one. */
+export function signOutAction(layout: Layout): { readonly label: string; readonly href: string } {
+  return { label: layout.text('account.sign-out'), href: '/logout' };
+}
+
 /** The account is connected. */
 export function connectedPage(layout: Layout, backend: string): Markup {
   return messagePage(layout, {

@@ -11,7 +11,7 @@ import type { PageContext, PageRouter } from '../page-context.ts';
 import { loginPath } from '../ui/account-tabs.ts';
 import { respondPage, respondRedirect } from '../ui/respond-page.ts';
 import type { User } from '../users/sessions.ts';
-import { connectPage } from './connect-view.ts';
+import { connectPage, signOutAction } from './connect-view.ts';
 
 /** Seconds for which the browser keeps a link while its user signs in. */
 const LINK_KEPT = 1800;
@@ -35,7 +35,7 @@ export function createConnectRoutes(pages: PageRouter): readonly Route[] {
         );
       const user = await sessions.find(request);
       const link = cookie.read(request);
-      if (link === null) return context.errors.show(CONNECT_PATH, 'used-link');
+      if (link === null) return context.errors.show(CONNECT_PATH, 'used-connect-link');
       if (user === null) return respondRedirect(loginPath('connect'));
       const opened = await openLink(context, user, link);
       return 'status' in opened ? opened : show(context, user, opened, link);
@@ -59,13 +59,15 @@ export function createConnectRoutes(pages: PageRouter): readonly Route[] {
 
 /** A link is for the user of its grant: another user would give the app of that user access to an account of their own. */
 async function openLink(
-  { federation, errors }: PageContext,
+  { federation, errors, layout }: PageContext,
   { account }: User,
   link: string,
 ): Promise<BackendLink | HttpResponse> {
   const opened = await federation.backends.links.open(link);
-  if (opened === null) return errors.show(CONNECT_PATH, 'used-link');
-  return opened.grant.accountId === account.id ? opened : errors.show(CONNECT_PATH, 'other-account');
+  if (opened === null) return errors.show(CONNECT_PATH, 'used-connect-link');
+  return opened.grant.accountId === account.id
+    ? opened
+    : errors.show(CONNECT_PATH, 'other-account', { action: signOutAction(layout) });
 }
 
 async function show(

@@ -261,10 +261,15 @@ export function connectionNames(
 
 /** Says when a revocation takes effect, also at identity providers. */
 export function revocationEffects(layout: Layout, connections: readonly ListedGrant[]): Markup {
+  const names = identityProvidersOf(connections);
   return html`<p class="fact">${revocationDelayText(layout, Math.max(0, ...connections.map(({ revocationDelay: noticedWithin }) => noticedWithin)))}</p>
-${identityProvidersOf(connections).map(
-  (name) => html`<p class="fact">${layout.say('end.provider', { provider: html`<bdi>${name}</bdi>` })}</p>`,
-)}`;
+${
+  names.length > 0 &&
+  html`<p class="fact">${names.map(
+    (name, index) =>
+      html`${index > 0 && ' '}${layout.say('end.provider', { provider: html`<bdi>${name}</bdi>` })}`,
+  )}</p>`
+}`;
 }
 
 function revocationDelayText(layout: Layout, seconds: number): string {

@@ -133,7 +133,7 @@ export function upstreamScopes(layout: Layout, { identityProvider }: ConsentPerm
 /** What the consent page says about backends. */
 export function neededBackends(layout: Layout, { backends }: ConsentPermissions): Markup {
   if (backends.length === 0) return html``;
-  return html`<p class="note">${backends.map(
+  return html`<p class="fact backends">${backends.map(
     ({ name, host }, index) =>
       html`${index > 0 && html`<br>`}${layout.say('consent.needs-backend', { backend: html`<strong><bdi>${name}</bdi></strong>`, host: html`<code>${host}</code>` })}`,
   )}</p>`;

@@ -31,6 +31,7 @@ const reasons: Readonly<Partial<Record<ErrorPage, string>>> = {
   'other-account': 'the link or redirect is for another user than the one signed in',
   'stale-form': 'the form was sent by another site, or its CSRF token does not match or has expired',
   'used-link': 'the link was used, has expired, or was replaced by a newer one',
+  'used-connect-link': 'the link was used, has expired, or its grant or backend is gone',
   'unknown-app': 'the client was removed or disabled meanwhile',
 };
 

@@ -12,6 +12,7 @@ export type ErrorPage =
   | 'stale-form'
   | 'bad-form'
   | 'used-link'
+  | 'used-connect-link'
   | 'other-account'
   | 'already-set-up'
   | 'not-found'
@@ -73,6 +74,11 @@ export const errorPages: Readonly<Record<ErrorPage, ErrorPageContent>> = {
     status: 400,
     heading: 'error.bad-form',
     sentences: ['error.bad-form.1', 'error.bad-form.2'],
+  },
+  'used-connect-link': {
+    status: 403,
+    heading: 'error.used-link',
+    sentences: ['error.used-link.1', 'error.used-connect-link.2'],
   },
   'used-link': {
     status: 403,

@@ -12,7 +12,7 @@ export interface BackendCredential {
    * identity. The key of a user's credential also contains the grant, so that two clients of a user share nothing either.
    */
   readonly key: string;
-  /** Further headers that depend on the request, such as a DPoP proof, in place of those above; `null`: none. @see RFC 9449 §7.1 */
+  /** Headers that depend on the request, such as a DPoP proof, in place of those above; `null`: none. @see RFC 9449 §7.1 */
   readonly sign: ((method: string, url: string) => Promise<Readonly<Record<string, string>>>) | null;
 }
 
