@@ -1,10 +1,13 @@
 /** Options of protected resources: schema, and rules about scopes and the clients that a resource names. */
 import {
+  type AccessCondition,
   canonicalResource,
   isScope,
   type ScopeHierarchy,
   type Scopes,
   TOKEN_EXCHANGE,
+  USER_CLAIMS,
+  type UserClaim,
 } from '@portcullis/protocol';
 import type * as z from 'zod';
 import type { ConfiguredClient } from './clients/client.ts';
@@ -21,9 +24,6 @@ import {
   text,
 } from './option-schema.ts';
 import { checkTranslations, type Translations, translationsSchema } from './ui/translations.ts';
-
-/** A claim about the user. @see OpenID Connect Core 1.0 §5.1, RFC 9068 §2.2.3.1 */
-export type UserClaim = 'email' | 'name' | 'groups';
 
 /** What a scope allows, from the least to the greatest risk. */
 export type ScopeAccess = 'read' | 'write' | 'delete' | 'administer';
@@ -49,6 +49,11 @@ export interface ResourceDefinition {
   readonly access?: Readonly<Record<string, ScopeAccess>>;
   /** Narrower scopes that a broad scope includes. */
   readonly hierarchy?: ScopeHierarchy;
+  /**
+   * Who may be granted a scope: which clients, and users of which groups or claims (`email`, `name`, `groups`). Consent, tokens
+   * and refreshed tokens contain no other. A scope without an entry may be granted to all.
+   */
+  readonly grantableTo?: Readonly<Record<string, AccessCondition>>;
   /** Claims about the user in all its access tokens; none by default. */
   readonly claims?: readonly UserClaim[];
   /** Further claims about the user in access tokens with a scope: `{ profile: ['name'] }`. */
@@ -71,7 +76,7 @@ export interface ResourceDefinition {
 export const resourcesSchema: () => z.ZodType<readonly ResourceDefinition[]> = lazy(() => {
   const scopes = (): z.ZodType<Scopes> => list(text('a scope'));
   const clientIds = () => list(text('a `client_id`'));
-  const userClaim = () => oneOf('email', 'name', 'groups');
+  const userClaim = () => oneOf(...USER_CLAIMS);
   return list(
     object<ResourceDefinition>({
       resource: required(
@@ -97,6 +102,11 @@ export const resourcesSchema: () => z.ZodType<readonly ResourceDefinition[]> = l
       hierarchy: optional(
         record(scopes(), 'an object, a list of scopes for each broad one'),
         'narrower scopes that a broad scope includes',
+      ),
+      grantableTo: optional(
+        record(accessConditionSchema(), 'an object, a condition for each scope'),
+        'who may be granted a scope: `{ "files:write": { "clients": […], "groups": […], "claims": { "email": […] } } }`',
+        { defaultText: 'all clients and users' },
       ),
       translations: optional(
         translationsSchema(),
@@ -138,6 +148,20 @@ export const resourcesSchema: () => z.ZodType<readonly ResourceDefinition[]> = l
     }),
   );
 });
+
+const accessConditionSchema = lazy(() =>
+  object<AccessCondition>({
+    clients: optional(list(text('a `client_id`')), 'clients', { defaultText: 'all' }),
+    groups: optional(list(text('a group')), 'groups of the user, one of which suffices', {
+      defaultText: 'all users',
+    }),
+    claims: optional(
+      record(list(text('a value')), 'an object, a list of values for each claim'),
+      'claims about the user (`email`, `name`, `groups`) with their accepted values',
+      { defaultText: 'all users' },
+    ),
+  }),
+);
 
 /** Marks resources that are not in the options, because a module could not be loaded: `['resources', MORE_RESOURCES]`. */
 export const MORE_RESOURCES = '*';
@@ -202,6 +226,7 @@ function checkScopes(
     access = {},
     hierarchy = {},
     scopeClaims = {},
+    grantableTo = {},
   }: ResourceDefinition,
   path: readonly string[],
   report: OptionReport,
@@ -213,7 +238,7 @@ function checkScopes(
   const hierarchyScopes = Object.entries(hierarchy).flat(2);
   const named = {
     ...{ defaultScopes, requiredScopes, access: Object.keys(access), hierarchy: hierarchyScopes },
-    scopeClaims: Object.keys(scopeClaims),
+    ...{ scopeClaims: Object.keys(scopeClaims), grantableTo: Object.keys(grantableTo) },
   };
   for (const [member, names] of Object.entries(named)) {
     for (const scope of names.filter((name) => !known.includes(name))) {
@@ -221,6 +246,12 @@ function checkScopes(
         [...path, member],
         `unknown scope ${JSON.stringify(scope)}; expected one of ${known.join(', ')}`,
       );
+    }
+  }
+  for (const [scope, { claims = {} }] of Object.entries(grantableTo)) {
+    for (const claim of Object.keys(claims).filter((name) => !USER_CLAIMS.some((one) => one === name))) {
+      const names = USER_CLAIMS.join(', ');
+      report.add([...path, 'grantableTo', scope, 'claims', claim], `unknown claim; expected one of ${names}`);
     }
   }
 }

@@ -65,7 +65,7 @@ describe('all issues at once', () => {
     });
     expect(issues).toEqual([
       'resources.0.name (in gate.json) must not be empty',
-      'resources.0.colour (in gate.json): unknown key; expected one of resource, name, scopes, defaultScopes, requiredScopes, access, hierarchy, translations, claims, scopeClaims, accessTokens, introspectionClients, tokenExchangeClients, exchangeTargets, revocationDelay',
+      'resources.0.colour (in gate.json): unknown key; expected one of resource, name, scopes, defaultScopes, requiredScopes, access, hierarchy, grantableTo, translations, claims, scopeClaims, accessTokens, introspectionClients, tokenExchangeClients, exchangeTargets, revocationDelay',
       'port (in gate.json) must be a whole number from 0 to 65535',
       'clients.0.jwks_uri (in gate.json) must be a string: a URL',
       `lifetimes.accessToken (in gate.json) ${SECONDS}`,

@@ -30,7 +30,7 @@ export interface ServerControl
 export function createServerControl(server: GatewayServer, options: ServerControlOptions): ServerControl {
   const { pins, servers, events, open } = options;
   const resource = resourcesOf(servers).find((one) => one.resource === server.resource);
-  const policy = compilePolicy(server, Object.keys(resource?.scopes ?? {}));
+  const policy = compilePolicy(server, Object.keys(resource?.scopes ?? {}), resource?.grantableTo);
   const catalogue =
     pins === null
       ? null

@@ -60,6 +60,31 @@ describe('a call of a tool', () => {
     expect((await gateway.send(reader, { message: call('read_file') })).status).toBe(200);
   });
 
+  it('whose scope the client can never be granted is refused for good: no challenge leads to a loop', async () => {
+    const backend = await started(startBackend(answerAll));
+    const write = { description: 'Write', clients: ['desktop'] };
+    const gateway = await started(
+      startGateway([
+        {
+          path: '/mcp',
+          backend: { url: backend.url },
+          review: 'auto',
+          scopes: { 'mcp:read': 'Read', 'mcp:write': write },
+          tools: { 'read_*': ['mcp:read'], '*': ['mcp:write'] },
+        },
+      ]),
+    );
+    const refused = await gateway.send('alice_inspector_mcp.read', { message: call('write_file') });
+    expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([403, null]);
+    expect(await refused.json()).toMatchObject({ error: { code: -32003 } });
+    expect(backend.received.filter(({ body }) => body.includes('tools/call'))).toEqual([]);
+    const desktop = await gateway.send('alice_desktop_mcp.read', { message: call('write_file') });
+    expect([desktop.status, desktop.headers.get('www-authenticate')]).toEqual([
+      403,
+      expect.stringContaining('mcp:write'),
+    ]);
+  });
+
   it('in a batch with a forbidden one is refused with it', async () => {
     const { backend, gateway } = await withRules();
     const message = [call('read_file'), { ...call('delete_file'), id: 2 }];

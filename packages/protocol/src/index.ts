@@ -1,6 +1,14 @@
 /** The types and pure rules of MCP authorization that every role shares: no I/O, no clock, no randomness. */
 
 export {
+  type AccessCondition,
+  type AccessSubject,
+  claimsOfConditions,
+  USER_CLAIMS,
+  type UserClaim,
+  unmetCondition,
+} from './access-condition.ts';
+export {
   type AuthenticationRequirement,
   acrOf,
   ONE_FACTOR,

@@ -9,6 +9,8 @@ import type { VerifiedAssertion } from './verify-assertion.ts';
 
 /** Decides first and writes later: a rejected request changes nothing. */
 interface AssertedUser {
+  /** `null` for a user without an account. */
+  readonly accountId: string | null;
   /** Links or creates the account. @returns its identifier */
   save(): Promise<string>;
 }
@@ -30,15 +32,15 @@ export function createFindAssertedUser({
       (await store.findLinkedIdentity(iss, sub))?.accountId ?? (await store.findAssertedIdentity(iss, sub));
     if (known !== null) {
       checkEnabled(await store.findAccount(known));
-      return { save: async () => known };
+      return { accountId: known, save: async () => known };
     }
     const local = linkByEmail ? await findByEmail(claims) : null;
     if (local !== null) {
       checkEnabled(local);
-      return { save: () => link(iss, sub, local.id) };
+      return { accountId: local.id, save: () => link(iss, sub, local.id) };
     }
     if (!createAccounts) throw invalidAssertion('its user has no account');
-    return { save: () => create(claims) };
+    return { accountId: null, save: () => create(claims) };
   };
 
   /** An address that was not verified links nothing, and must not look like a link either. */

@@ -2,8 +2,9 @@
 import { type HttpResponse, withCookies } from '@portcullis/http';
 import type { PageContext } from '../page-context.ts';
 import { respondRedirect } from '../ui/respond-page.ts';
+import { findScopeLimit, notGrantable } from '../users/scope-limits.ts';
 import { redirectToBackend, resolveGrant } from './connect-backends.ts';
-import { issueCode } from './issue-code.ts';
+import { issueCode, rejectTransaction } from './issue-code.ts';
 import { type ConsentDecision, nextStep } from './next-step.ts';
 import { startFederatedLogin } from './start-federated-login.ts';
 import { type AuthorizationTransaction, pagePath } from './transactions.ts';
@@ -22,11 +23,35 @@ export async function continueTransaction(
   if ('startFederatedLogin' in step) {
     return redirectToProvider(context, transaction, step.startFederatedLogin.decision, cookies);
   }
-  const { issueCode: issue } = step;
+  const issue = await limitDecision(context, transaction, step.issueCode);
+  if (issue === null)
+    return withCookies(await rejectTransaction(context, transaction, notGrantable('user')), cookies);
   const grant = await resolveGrant(context, transaction, issue.accountId);
   const redirect = await redirectToBackend(context, transaction, grant, issue, cookies);
   if (redirect !== null) return redirect;
   return withCookies(await issueCode(context, transaction, { ...issue, grantId: grant.grantId }), cookies);
+}
+
+interface Decided {
+  readonly accountId: string;
+  readonly decision: ConsentDecision;
+}
+
+/** An identity provider names the user, and the user's groups, only after the consent. `null`: nothing of what was asked for, or of
+ * the decision, can be granted. */
+async function limitDecision(
+  { store, options }: PageContext,
+  { record, client }: AuthorizationTransaction,
+  { accountId, decision }: Decided,
+): Promise<Decided | null> {
+  const resource = options.resources.get(record.resources[0] ?? '');
+  if (resource === undefined) return { accountId, decision };
+  const limit = await findScopeLimit(store, resource, { clientId: client.id, accountId });
+  const scopes = limit(decision.scopes);
+  const isNothingLeft = [record.scopes, decision.scopes].some(
+    (asked) => asked.length > 0 && limit(asked).length === 0,
+  );
+  return isNothingLeft ? null : { accountId, decision: { ...decision, scopes } };
 }
 
 /** With an identity provider, only an account counts for which this very transaction received provider tokens. */

@@ -11,7 +11,7 @@ import type { PushedRequests } from './pushed-request.ts';
 import { AUTHORIZATION_PARAMETERS } from './read-request.ts';
 import type { ReadRequestObject } from './request-object.ts';
 import { resolveRedirectTarget } from './resolve-client.ts';
-import { maximumScopeOf, resolveScopes } from './resolve-scopes.ts';
+import { resolveScopes } from './resolve-scopes.ts';
 
 interface PushServices {
   readonly authenticate: AuthenticateClient;
@@ -48,8 +48,7 @@ export function createPushedRequestEndpoint(context: ServerContext, services: Pu
 
   function check(client: AuthenticatedClient, parameters: Parameters): void {
     resolveRedirectTarget(client, parameters.one('redirect_uri'), options.redirects);
-    const maximum = maximumScopeOf(client, options.registration?.scope ?? 'hint');
-    resolveScopes(options.resources, checkRequest(client, parameters), maximum);
+    resolveScopes(options, client, checkRequest(client, parameters));
   }
 }
 

@@ -12,7 +12,7 @@ import { type ClientRequest, rejectRequest } from './error-response.ts';
 import { type AuthorizationAttempt, readErrorResponse, repeatAsGet } from './read-request.ts';
 import { findRememberedConsent } from './remembered-consent.ts';
 import { resolveClient, resolveRedirectTarget } from './resolve-client.ts';
-import { maximumScopeOf, resolveScopes } from './resolve-scopes.ts';
+import { resolveScopes } from './resolve-scopes.ts';
 import { openTransaction } from './transactions.ts';
 
 export function createAuthorizationRoutes(pages: PageRouter): readonly Route[] {
@@ -91,8 +91,7 @@ async function startTransaction(
   checkPushed(client, consume);
   await consume?.();
   const authorizationRequest = checkRequest(client, parameters);
-  const maximum = maximumScopeOf(client, options.registration?.scope ?? 'hint');
-  const { resource, scopes } = resolveScopes(options.resources, authorizationRequest, maximum);
+  const { resource, scopes } = resolveScopes(options, client, authorizationRequest);
   const { identityProvider, isSatisfied } = await federation.resolveLoginMethod(null, user);
   const { prompt } = authorizationRequest;
   const signedIn = requiresFreshLogin(authorizationRequest, user, context.clock()) ? null : user;

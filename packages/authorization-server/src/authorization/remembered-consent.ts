@@ -15,6 +15,7 @@ import type { ServerOptions, Workspace } from '../options.ts';
 import type { ResourceDefinition } from '../resource-options.ts';
 import { hashSecret } from '../secrets.ts';
 import type { GrantRecord, RememberedConsent } from '../store/index.ts';
+import { findScopeLimit, serializeScopeLimits } from '../users/scope-limits.ts';
 import { serializeClaimRules } from '../users/user-claims.ts';
 import type { ConsentDecision } from './next-step.ts';
 
@@ -38,9 +39,14 @@ export async function findRememberedConsent(
 ): Promise<ConsentDecision | null> {
   const asksForPage = prompt.has('login') || prompt.has('select_account') || prompt.has('consent');
   if (asksForPage || !isUserNavigation(request)) return null;
-  const consent = await findMatchingConsent(context, query).catch(() => null);
+  const { accountId, client, resource } = query;
+  const limit = await findScopeLimit(context.store, resource, { clientId: client.id, accountId });
+  const scopes = limit(query.scopes);
+  // The consent page refuses what cannot be granted.
+  if (scopes.length === 0 && query.scopes.length > 0) return null;
+  const consent = await findMatchingConsent(context, { ...query, scopes }).catch(() => null);
   if (consent === null) return null;
-  return { scopes: query.scopes, workspace: consent.workspace, source: 'remembered' };
+  return { scopes, workspace: consent.workspace, source: 'remembered' };
 }
 
 /**
@@ -178,14 +184,14 @@ async function findWorkspaces(
 }
 
 /**
- * A digest of the redirect URI, the client's metadata and the claims about the user that the resource asks for: when any of them
- * changes, the consent no longer applies.
+ * A digest of the redirect URI, the client's metadata, the claims about the user that the resource asks for, and its limits of
+ * scopes: when any of them changes, the consent no longer applies.
  */
 export function consentDigestOf(
   { digest, metadata }: ResolvedClient,
   { uri }: RedirectTarget,
   resource: ResourceDefinition | undefined,
 ): string {
-  const claims = resource === undefined ? null : serializeClaimRules(resource);
-  return hashSecret(JSON.stringify([uri, digest ?? metadata, ...(claims === null ? [] : [claims])]));
+  const rules = resource === undefined ? [] : [serializeClaimRules(resource), serializeScopeLimits(resource)];
+  return hashSecret(JSON.stringify([uri, digest ?? metadata, ...rules.filter((rule) => rule !== null)]));
 }

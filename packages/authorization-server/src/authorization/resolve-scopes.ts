@@ -1,7 +1,9 @@
 /** Resolves the resource (audience) and the scopes of an authorization request; unknown scopes are dropped. */
 import { findResource, intersectScopes, OAuthError, readScopes, type Scopes } from '@portcullis/protocol';
 import { isTrustedClient, type ResolvedClient } from '../clients/client.ts';
+import type { ServerOptions } from '../options.ts';
 import type { ResourceDefinition } from '../resource-options.ts';
+import { limitByClient, notGrantable } from '../users/scope-limits.ts';
 
 export interface ResolvedScopes {
   readonly resource: ResourceDefinition;
@@ -9,27 +11,24 @@ export interface ResolvedScopes {
 }
 
 /**
- * Resolves the resource and the scopes of a request. Scopes that the resource does not have are left out as long as
- * others remain; the token response says what was granted. A request without scopes gets the resource's defaults.
- * @param maximum what this client can get at all; `null` for anything
+ * Resolves the resource and the scopes of a request. Scopes that the resource does not have, or that this client cannot be granted,
+ * are left out as long as others remain; the token response says what was granted. A request without scopes gets the resource's
+ * defaults. What depends on the user is decided when the user is known.
  * @throws OAuthError `invalid_target` or `invalid_scope`
  * @see RFC 8707 §2.1, OAuth 2.1 draft 13 §1.4.1
  */
 export function resolveScopes(
-  resources: ReadonlyMap<string, ResourceDefinition>,
+  { resources, registration }: Pick<ServerOptions, 'resources' | 'registration'>,
+  client: ResolvedClient,
   requested: { readonly resources: readonly string[]; readonly scopes: Scopes | null },
-  maximum: Scopes | null,
 ): ResolvedScopes {
   const resource = resolveResource(resources, requested.resources);
+  const maximum = maximumScopeOf(client, registration?.scope ?? 'hint');
   const offered = Object.keys(resource.scopes);
   const candidates = intersectScopes(requested.scopes ?? resource.defaultScopes ?? offered, offered);
-  const scopes = maximum === null ? candidates : intersectScopes(candidates, maximum);
-  if (scopes.length === 0 && (requested.scopes !== null || offered.length > 0)) {
-    throw new OAuthError(
-      'invalid_scope',
-      'None of the scopes asked for can be granted to this client for this resource.',
-    );
-  }
+  const possible = maximum === null ? candidates : intersectScopes(candidates, maximum);
+  const scopes = limitByClient(resource, client.id)(possible);
+  if (scopes.length === 0 && (requested.scopes !== null || offered.length > 0)) throw notGrantable('client');
   return { resource, scopes };
 }
 

@@ -12,6 +12,7 @@ import type { AuthorizationTransaction } from '../authorization/transactions.ts'
 import type { ServerContext } from '../context.ts';
 import type { Workspace } from '../options.ts';
 import type { ResourceDefinition } from '../resource-options.ts';
+import { findScopeLimit, type LimitScopes, limitByClient } from '../users/scope-limits.ts';
 import { type DescribedAccess, describeAccess } from './scope-access.ts';
 
 export interface ConsentRequest {
@@ -52,15 +53,27 @@ interface RequestedScope extends DescribedAccess {
 /** What the scope rules need to know of a resource. */
 export type ScopeRules = Pick<ResourceDefinition, 'scopes' | 'hierarchy' | 'requiredScopes' | 'access'>;
 
-/** @param afresh whether the user wants another workspace than the one that the client has access to */
+/** Whether nothing of what the client asks for can be granted to the user. */
+export function isNothingGrantable(
+  { record }: AuthorizationTransaction,
+  { scopes: { requested } }: ConsentRequest,
+): boolean {
+  return record.scopes.length > 0 && requested.every(({ isExtra }) => isExtra);
+}
+
+/**
+ * Asks only for what can be granted to this client and user, as far as the user is known.
+ * @param afresh whether the user wants another workspace than the one that the client has access to
+ */
 export async function createConsentRequest(
   context: ServerContext,
-  { record, client }: AuthorizationTransaction,
+  transaction: AuthorizationTransaction,
   accountId: string | null,
   afresh: boolean,
 ): Promise<ConsentRequest> {
+  const { record, client } = transaction;
   const [uri = ''] = record.resources;
-  const removed = { resource: uri, name: new URL(uri).host, scopes: {} };
+  const removed: ResourceDefinition = { resource: uri, name: new URL(uri).host, scopes: {} };
   const { options } = context;
   const resource = options.resources.get(uri) ?? removed;
   // A user whom the identity provider will identify later has no consents yet.
@@ -72,18 +85,34 @@ export async function createConsentRequest(
   const bound = afresh ? undefined : workspaces.find(({ id }) => id === grants[0]?.workspace);
   const workspace = bound ?? (workspaces.length === 1 ? (workspaces[0] ?? null) : null);
   const mustChoose = workspace === null && workspaces.length > 0;
+  const limit = await findLimit(context, transaction, resource, accountId);
   const extras = options.offerOtherScopes
-    ? otherScopes(resource, maximumScopeOf(client, options.registration?.scope ?? 'hint'))
+    ? limit(otherScopes(resource, maximumScopeOf(client, options.registration?.scope ?? 'hint')))
     : [];
-  const granted: Scopes = mustChoose ? [] : grantedScopesIn(workspace?.id ?? null, existing);
+  const granted: Scopes = mustChoose ? [] : limit(grantedScopesIn(workspace?.id ?? null, existing));
   return {
     resource,
-    scopes: resolveConsentScopes(record.scopes, granted, extras, resource),
+    scopes: resolveConsentScopes(limit(record.scopes), granted, extras, resource),
     workspace,
     choices: mustChoose ? workspaces : [],
     hasOthers: bound !== undefined && workspaces.length > 1,
     isFirstUse: !existing.isKnownClient,
   };
+}
+
+/** What can be granted, as far as it is known before the decision. */
+async function findLimit(
+  { store }: ServerContext,
+  { record, client, identityProvider }: AuthorizationTransaction,
+  resource: ResourceDefinition,
+  accountId: string | null,
+): Promise<LimitScopes> {
+  const byClient = limitByClient(resource, client.id);
+  if (accountId === null) return byClient;
+  const limit = await findScopeLimit(store, resource, { clientId: client.id, accountId });
+  // The identity provider names the user's groups again after the consent.
+  const mayChange = identityProvider !== null && limit(record.scopes).length === 0;
+  return mayChange ? byClient : limit;
 }
 
 /** A decision is valid only for the consent request that its page showed: this text is part of the CSRF token. */

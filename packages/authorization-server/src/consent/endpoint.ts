@@ -3,6 +3,7 @@ import { type HttpRequest, type HttpResponse, queryOf, readFormBody } from '@por
 import { type Parameters, type RedirectTarget, readParameters } from '@portcullis/protocol';
 import { backendsOf } from '../authorization/connect-backends.ts';
 import { continueTransaction } from '../authorization/continue-transaction.ts';
+import { rejectRequest } from '../authorization/error-response.ts';
 import { denyConsent } from '../authorization/issue-code.ts';
 import { type BrowserTransaction, findTransaction, pagePath } from '../authorization/transactions.ts';
 import { upstreamScopesFor } from '../federation/provider/identity-provider.ts';
@@ -12,8 +13,14 @@ import type { ServerOptions } from '../options.ts';
 import type { PageContext, PageRouter } from '../page-context.ts';
 import type { ErrorPage } from '../ui/error-pages.ts';
 import { respondPage, respondRedirect } from '../ui/respond-page.ts';
+import { notGrantable } from '../users/scope-limits.ts';
 import type { User } from '../users/sessions.ts';
-import { type ConsentRequest, createConsentRequest, serializeConsentRequest } from './consent-request.ts';
+import {
+  type ConsentRequest,
+  createConsentRequest,
+  isNothingGrantable,
+  serializeConsentRequest,
+} from './consent-request.ts';
 import { type ConsentPage, consentPage } from './consent-view.ts';
 import { type ConsentChoice, decideConsent } from './decision.ts';
 import { describeConsent } from './describe-consent.ts';
@@ -46,7 +53,10 @@ export function createConsentRoutes(
       if ('missing' in transaction) return context.errors.showMissing('/consent', transaction);
       if (!canAsk(transaction)) return continueTransaction(context, transaction);
       const pending = await loadPendingConsent(context, transaction, parameters);
-      const { user } = pending;
+      const { user, consentRequest } = pending;
+      if (isNothingGrantable(transaction, consentRequest)) {
+        return rejectRequest(context, { ...transaction, isSilent: false }, user, notGrantable('user'));
+      }
       if (redirectToConsent === null || transaction.identityProvider !== null || user === null) {
         return show(context, pending);
       }

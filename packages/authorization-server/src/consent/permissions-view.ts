@@ -1,6 +1,6 @@
 /** The permissions on the consent page: what the app may do, what the server learns about the user, and the scopes at the provider. */
+import type { UserClaim } from '@portcullis/protocol';
 import { html } from 'hono/html';
-import type { UserClaim } from '../resource-options.ts';
 import { hiddenFields, type Layout } from '../ui/layout.ts';
 import { accessIcon } from '../ui/marks.ts';
 import type { Markup } from '../ui/markup.ts';

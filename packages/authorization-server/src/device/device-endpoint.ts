@@ -8,7 +8,7 @@ import {
   type Parameters,
   readParameters,
 } from '@portcullis/protocol';
-import { maximumScopeOf, resolveScopes } from '../authorization/resolve-scopes.ts';
+import { resolveScopes } from '../authorization/resolve-scopes.ts';
 import type { AuthenticateClient } from '../clients/authenticate-client.ts';
 import type { AuthenticatedClient } from '../clients/verify-client-credentials.ts';
 import type { ServerContext } from '../context.ts';
@@ -112,11 +112,6 @@ function checkDeviceRequest(
       ...form.all('scope').map((one): [string, string] => ['scope', one]),
     ]),
   );
-  const maximum = maximumScopeOf(client, options.registration?.scope ?? 'hint');
-  const { resource, scopes } = resolveScopes(
-    options.resources,
-    checkAuthorizationRequest(parameters),
-    maximum,
-  );
+  const { resource, scopes } = resolveScopes(options, client, checkAuthorizationRequest(parameters));
   return { resource: resource.resource, scopes };
 }

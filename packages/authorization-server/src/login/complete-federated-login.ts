@@ -17,6 +17,7 @@ import type { AccountRecord, FederatedLoginRecord } from '../store/index.ts';
 import { type AccountSection, loginTargetPaths } from '../ui/account-tabs.ts';
 import { respondRedirect } from '../ui/respond-page.ts';
 import { federatedMethods, federatedSignInTime } from '../users/federated-authentication.ts';
+import { claimsOfLimits } from '../users/scope-limits.ts';
 import { serializeClaimRules } from '../users/user-claims.ts';
 
 /** An identity provider's response, in the browser that was sent there. */
@@ -104,13 +105,16 @@ async function resolveAccount(context: PageContext, result: FederatedLoginResult
   });
 }
 
-/** At each login, so that claims follow the identity provider; nothing is kept that no resource asks for. */
+/** At each login, so that claims follow the identity provider; nothing is kept that no resource asks for or depends on. */
 async function saveProfile(
   { store, options }: PageContext,
   accountId: string,
   { user, identityProvider }: FederatedLoginResult,
 ): Promise<void> {
-  if ([...options.resources.values()].every((resource) => serializeClaimRules(resource) === null)) return;
+  const isUnused = [...options.resources.values()].every(
+    (resource) => serializeClaimRules(resource) === null && claimsOfLimits(resource).length === 0,
+  );
+  if (isUnused) return;
   await store.saveProfile(accountId, readProfile(user, identityProvider.userClaims));
 }
 

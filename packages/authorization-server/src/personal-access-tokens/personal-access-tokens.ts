@@ -5,6 +5,7 @@ import type { ServerContext } from '../context.ts';
 import type { ResourceDefinition } from '../resource-options.ts';
 import { hashSecret, matchesSecret, newIdentifier, newSecret } from '../secrets.ts';
 import type { GrantRecord } from '../store/index.ts';
+import { findScopeLimit } from '../users/scope-limits.ts';
 import { claimsToRelease, readUserClaims } from '../users/user-claims.ts';
 
 /** What secret scanners look for. Then the random part of the grant's identifier (25 characters) and a secret (43). */
@@ -102,7 +103,8 @@ export function createReadPersonalAccessToken({
     { id, clientId, accountId, scopes, createdAt, expiresAt }: GrantRecord,
     definition: ResourceDefinition,
   ): Promise<AccessTokenClaims> {
-    const defined = scopes.filter((scope) => Object.hasOwn(definition.scopes, scope));
+    const limit = await findScopeLimit(store, definition, { clientId, accountId });
+    const defined = limit(scopes.filter((scope) => Object.hasOwn(definition.scopes, scope)));
     const wanted = claimsToRelease(definition, defined);
     return accessTokenClaims({
       issuer,

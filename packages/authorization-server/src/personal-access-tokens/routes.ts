@@ -4,6 +4,7 @@ import type { Parameters } from '@portcullis/protocol';
 import { type AccountRequest, createAccountRoutes } from '../account/account-routes.ts';
 import type { Confirmation } from '../account/confirmation.ts';
 import type { ConfirmedChange } from '../account/confirmation-view.ts';
+import { PERSONAL_ACCESS_TOKEN_CLIENT } from '../clients/client.ts';
 import { displayName } from '../display-name.ts';
 import type { Route } from '../http/router.ts';
 import type { PageContext, PageRouter } from '../page-context.ts';
@@ -11,6 +12,7 @@ import type { ResourceDefinition } from '../resource-options.ts';
 import { PERSONAL_ACCESS_TOKEN_PATH } from '../ui/account-tabs.ts';
 import { respondPage } from '../ui/respond-page.ts';
 import type { TextName } from '../ui/texts/texts.ts';
+import { findScopeLimit } from '../users/scope-limits.ts';
 import { createPersonalAccessToken, type NewPersonalAccessToken } from './personal-access-tokens.ts';
 import { newTokenPage, tokenPage } from './view.ts';
 
@@ -75,14 +77,30 @@ function daysUpTo(most: number): readonly number[] {
   return allowed.includes(most) ? allowed : [...allowed, most];
 }
 
-/** Resources where the user picks a workspace are left out: a token has none. */
+/**
+ * The resources with the scopes that the user may grant. Left out are those without any, and those where the user picks a workspace:
+ * a token has none.
+ */
 async function offeredResources(
-  { options: { resources, workspaces } }: PageContext,
+  { store, options: { resources, workspaces } }: PageContext,
   accountId: string,
 ): Promise<readonly ResourceDefinition[]> {
   const all = [...resources.values()];
-  const found = await Promise.all(all.map(({ resource }) => workspaces(accountId, resource)));
-  return all.filter((_resource, index) => found[index]?.length === 0);
+  const offered = await Promise.all(
+    all.map(async (definition) => {
+      const found = await workspaces(accountId, definition.resource);
+      if (found.length > 0) return null;
+      const recipient = { clientId: PERSONAL_ACCESS_TOKEN_CLIENT, accountId };
+      const defined = Object.entries(definition.scopes);
+      const grantable = (await findScopeLimit(store, definition, recipient))(defined.map(([scope]) => scope));
+      if (grantable.length === 0 && defined.length > 0) return null;
+      return {
+        ...definition,
+        scopes: Object.fromEntries(defined.filter(([scope]) => grantable.includes(scope))),
+      };
+    }),
+  );
+  return offered.filter((one) => one !== null);
 }
 
 /** What the form asks for, or the text that says what is missing. Nothing is trusted that the page did not offer. */

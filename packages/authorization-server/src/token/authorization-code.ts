@@ -18,12 +18,7 @@ import type { GrantHandler, GrantServices } from './grant-handler.ts';
 
 /** @see RFC 6749 §4.1.3, RFC 7636 §4.6, OAuth 2.1 draft 13 §4.1.3 */
 export function createAuthorizationCodeGrant(services: GrantServices): GrantHandler {
-  const {
-    store,
-    clock,
-    events,
-    options: { resources },
-  } = services.context;
+  const { store, clock, events } = services.context;
   return async (client, form, connection, proof) => {
     const now = clock();
     const found = checkOwner(await store.findCode(lookupKeyOf(form.required('code'))), client);
@@ -46,7 +41,8 @@ export function createAuthorizationCodeGrant(services: GrantServices): GrantHand
     if (found.expiresAt <= now) throw invalid('expired');
     checkRedirectUri(found, request.redirectUri, client);
     checkProofKey(proof, found.keyThumbprint ?? null, 'authorization request');
-    const access = downscope(found, { resources: request.resources, scopes: null }, resources);
+    const requested = { resources: request.resources, scopes: null };
+    const access = await downscope(services.context, found, found, requested);
     const from = connection.address ?? null;
     return redeemCode(services, client, found, access, { grantType: 'authorization_code', now, from, proof });
   };

@@ -9,7 +9,7 @@ import {
 import type { AuthenticatedClient } from '../clients/verify-client-credentials.ts';
 import { createRateLimitCheck } from '../rate-limit/limiter.ts';
 import type { ResourceDefinition } from '../resource-options.ts';
-import { downscope } from './downscope.ts';
+import { checkGranted, downscope } from './downscope.ts';
 import type { GrantHandler, GrantServices } from './grant-handler.ts';
 
 /**
@@ -38,7 +38,8 @@ export function createClientCredentialsGrant({ context, issueAccessToken }: Gran
     const definition = resources.get(named ?? '');
     if (definition === undefined) throw new OAuthError('invalid_target', 'Name one protected resource.');
     const allowed = { resources: served, scopes: checkScopes(client, definition) };
-    const access = downscope(allowed, request, resources);
+    const access = await downscope(context, { clientId: client.id, accountId: null }, allowed, request);
+    checkGranted(access, allowed, definition);
     const holder = {
       subject: client.id,
       clientId: client.id,

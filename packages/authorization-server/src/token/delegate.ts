@@ -36,7 +36,7 @@ export function createDelegate({ context, issueAccessToken, isLive }: GrantServi
   } = context;
   return async (client, claims, request, proof) => {
     const { sub: subject, grant_id: grantId, workspace = null, exp: until } = claims;
-    const access = chooseAccess(claims, request);
+    const access = await chooseAccess(client, claims, request);
     const actor: Actor = { sub: client.id, act: claims.act ?? { sub: claims.client_id } };
     const actors = actorsOf(actor);
     if (actors.length > MAX_ACTORS) throw rejected(`The subject_token has ${MAX_ACTORS} actors already.`);
@@ -51,15 +51,20 @@ export function createDelegate({ context, issueAccessToken, isLive }: GrantServi
     return Object.assign(response, { issued_token_type: TOKEN_TYPES.accessToken });
   };
 
-  /** Never more than the subject token allows. */
-  function chooseAccess(claims: AccessTokenClaims, request: TokenExchangeRequest): DownscopedAccess {
+  /** Never more than the subject token allows, and its user and the requesting client may be granted. */
+  async function chooseAccess(
+    { id: clientId }: AuthenticatedClient,
+    claims: AccessTokenClaims,
+    request: TokenExchangeRequest,
+  ): Promise<DownscopedAccess> {
     const [target = '', ...others] = new Set(request.targets);
     const allowed = resources.get(String(claims.aud))?.exchangeTargets ?? [];
     if (others.length > 0 || !allowed.includes(target)) {
       throw new OAuthError('invalid_target', 'Name one resource that your resource may call.');
     }
     const granted = { resources: [target], scopes: readScopes(claims.scope ?? '') };
-    const access = downscope(granted, { resources: [target], scopes: request.scopes }, resources);
+    const requested = { resources: [target], scopes: request.scopes };
+    const access = await downscope(context, { clientId, accountId: claims.sub }, granted, requested);
     const isEmpty = access.scopes.length === 0 && Object.keys(resources.get(target)?.scopes ?? {}).length > 0;
     if (isEmpty) throw new OAuthError('invalid_scope', 'The subject_token has no scope of that resource.');
     return access;

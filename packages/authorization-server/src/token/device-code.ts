@@ -12,11 +12,7 @@ const SLOWER = 5;
 
 /** @see RFC 8628 §3.4 and §3.5 */
 export function createDeviceGrant(services: GrantServices): GrantHandler {
-  const {
-    store,
-    clock,
-    options: { resources },
-  } = services.context;
+  const { store, clock } = services.context;
   return async (client, form, connection, proof) => {
     const now = clock();
     const found = await store.findDeviceAuthorization(hashSecret(form.required('device_code')));
@@ -34,7 +30,8 @@ export function createDeviceGrant(services: GrantServices): GrantHandler {
     }
     const code = await store.findCode(device.codeHash);
     if (code === null || code.consumedAt !== null) throw invalid('used before');
-    const access = downscope(code, { resources: form.all('resource'), scopes: null }, resources);
+    const requested = { resources: form.all('resource'), scopes: null };
+    const access = await downscope(services.context, code, code, requested);
     const from = connection.address ?? null;
     return redeemCode(services, client, code, access, { grantType: DEVICE_CODE, now, from, proof });
   };

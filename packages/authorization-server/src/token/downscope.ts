@@ -1,6 +1,8 @@
 /** Downscoping: restricts a token to one resource and to scopes within the maximum scope of its grant. */
 import { findResource, missingScopes, OAuthError, type Scopes } from '@portcullis/protocol';
+import type { ServerContext } from '../context.ts';
 import type { ResourceDefinition } from '../resource-options.ts';
+import { findScopeLimit, notGrantable, type ScopeRecipient } from '../users/scope-limits.ts';
 
 /** The maximum access, as granted. */
 export interface GrantedAccess {
@@ -23,22 +25,27 @@ export interface DownscopedAccess {
 }
 
 /**
- * Restricts granted access to one resource and, if requested, to fewer scopes. It never widens it.
- * @param currentResources the resources of this server: no tokens are issued for one that was removed since the grant
+ * Restricts granted access to one resource, to what may be granted to the recipient now, and, if requested, to fewer scopes. It
+ * never widens it. No tokens are issued for a resource or scope that was removed since the grant.
  * @throws OAuthError `invalid_target` or `invalid_scope`
  * @see RFC 8707 §2.2, RFC 6749 §6, OAuth 2.1 draft 13 §4.3.1
  */
-export function downscope(
+export async function downscope(
+  { store, options: { resources } }: Pick<ServerContext, 'store' | 'options'>,
+  recipient: ScopeRecipient,
   granted: GrantedAccess,
   requested: RequestedAccess,
-  currentResources: ReadonlyMap<string, ResourceDefinition>,
-): DownscopedAccess {
-  const definition = currentResources.get(chooseResource(granted.resources, requested.resources));
+): Promise<DownscopedAccess> {
+  const definition = resources.get(chooseResource(granted.resources, requested.resources));
   if (definition === undefined) {
     throw new OAuthError('invalid_target', 'This authorization server no longer protects that resource.');
   }
   const isDefined = (scope: string) => Object.hasOwn(definition.scopes, scope);
-  const available = granted.scopes.every(isDefined) ? granted.scopes : granted.scopes.filter(isDefined);
+  const defined = granted.scopes.every(isDefined) ? granted.scopes : granted.scopes.filter(isDefined);
+  const available =
+    definition.grantableTo === undefined
+      ? defined
+      : (await findScopeLimit(store, definition, recipient))(defined);
   if (
     requested.scopes !== null &&
     missingScopes(requested.scopes, available, definition.hierarchy).length > 0
@@ -49,6 +56,19 @@ export function downscope(
     );
   }
   return { resource: definition.resource, scopes: requested.scopes ?? available };
+}
+
+/**
+ * Where no user could see it on a page, a token without any of the scopes that were to be granted is refused.
+ * @throws OAuthError `invalid_scope`
+ */
+export function checkGranted(
+  { scopes }: DownscopedAccess,
+  granted: Pick<GrantedAccess, 'scopes'>,
+  definition: Pick<ResourceDefinition, 'scopes'> | undefined,
+): void {
+  const isDefined = (scope: string) => Object.hasOwn(definition?.scopes ?? {}, scope);
+  if (scopes.length === 0 && granted.scopes.some(isDefined)) throw notGrantable('client');
 }
 
 /** A token has one audience, so a request may name only one resource. */

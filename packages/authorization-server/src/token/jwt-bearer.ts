@@ -20,7 +20,7 @@ import { createRateLimitCheck } from '../rate-limit/limiter.ts';
 import { networkOf } from '../rate-limit/policies.ts';
 import { newIdentifier } from '../secrets.ts';
 import { readFederatedAuthentication } from '../users/federated-authentication.ts';
-import { type DownscopedAccess, downscope, type GrantedAccess } from './downscope.ts';
+import { checkGranted, type DownscopedAccess, downscope, type GrantedAccess } from './downscope.ts';
 import type { GrantHandler, GrantServices } from './grant-handler.ts';
 
 /**
@@ -40,8 +40,11 @@ export function createJwtBearerGrant({ context, issueAccessToken }: GrantService
     const entry = chooseEntry(assertion, client);
     checkRestrictions(assertion, entry);
     checkKey(assertion.claims['cnf'], proof);
-    const access = downscope(grantedAccess(assertion, entry, client), request, resources);
     const user = assertion.use === 'id-jag' ? await findUser(assertion.claims, entry) : null;
+    const granted = grantedAccess(assertion, entry, client);
+    const recipient = { clientId: client.id, accountId: user?.accountId ?? null };
+    const access = await downscope(context, recipient, granted, request);
+    checkGranted(access, granted, resources.get(access.resource));
     await consume(request.assertion, assertion, entry);
     const now = clock();
     const accountId = user === null ? null : await user.save();

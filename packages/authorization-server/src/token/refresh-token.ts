@@ -22,7 +22,7 @@ export function createRefreshGrant({
     store,
     clock,
     events,
-    options: { resources, lifetimes },
+    options: { lifetimes },
   } = context;
   const checkRateLimit = createRateLimitCheck(context, 'refreshes');
   return async (client, form, connection, proof) => {
@@ -36,7 +36,7 @@ export function createRefreshGrant({
     const isBound = bindsToken(form.one('token_type'), client);
     const charging = checkRateLimit(grant.id);
     if (charging !== undefined) await charging;
-    const access = downscope(grant, readRefreshRequest(form), resources);
+    const access = await downscope(context, grant, grant, readRefreshRequest(form));
     const holder = {
       subject: grant.accountId,
       clientId: client.id,

@@ -1,9 +1,7 @@
 /** Claims about users in access tokens: which a resource asks for, and what is known of a user. */
-import type { Scopes } from '@portcullis/protocol';
-import type { ResourceDefinition, UserClaim } from '../resource-options.ts';
+import { type Scopes, USER_CLAIMS, type UserClaim } from '@portcullis/protocol';
+import type { ResourceDefinition } from '../resource-options.ts';
 import type { AccountRecord, AuthorizationStore, UserProfile } from '../store/index.ts';
-
-const USER_CLAIMS: readonly UserClaim[] = ['email', 'name', 'groups'];
 
 /** The claims of a token, by their names on the wire. */
 export interface ReleasedClaims {

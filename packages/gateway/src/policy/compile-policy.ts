@@ -1,5 +1,11 @@
 /** Compiles the rules of a server: the same decision for what is listed and for what is called. */
-import { missingScopes, type Scopes, unionScopes } from '@portcullis/protocol';
+import {
+  type AccessCondition,
+  missingScopes,
+  type Scopes,
+  unionScopes,
+  unmetCondition,
+} from '@portcullis/protocol';
 import type { McpOperation } from '@portcullis/resource-server';
 import type { AccessRule, ConditionalAccessRule, GatewayServer } from '../servers/server.ts';
 import { isKnownMethod, resemblesKnownMethod } from './known-methods.ts';
@@ -15,8 +21,18 @@ const ALLOW: AccessDecision = { kind: 'allow' };
 
 type PolicySource = Pick<GatewayServer, 'id' | 'rules' | 'unknownMethods'>;
 
-/** @param offered the scopes of the server: configured or proposed */
-export function compilePolicy({ id, rules, unknownMethods }: PolicySource, offered: Scopes): Policy {
+/** Scope → who may be granted it. */
+type ScopeLimits = Readonly<Record<string, AccessCondition>>;
+
+/**
+ * @param offered the scopes of the server: configured or proposed
+ * @param limits a scope that the caller cannot be granted is not asked for: it would be asked for again and again
+ */
+export function compilePolicy(
+  { id, rules, unknownMethods }: PolicySource,
+  offered: Scopes,
+  limits: ScopeLimits = {},
+): Policy {
   const tools = compileRules(rules.tools);
   const prompts = compileRules(rules.prompts);
   const resources = compileRules(rules.resources);
@@ -43,7 +59,7 @@ export function compilePolicy({ id, rules, unknownMethods }: PolicySource, offer
         return { kind: 'deny', reason: 'the method is unknown' };
       if (resemblesKnownMethod(operation.method))
         return { kind: 'deny', reason: 'the method resembles another one' };
-      return combine(demandsOf(operation, caller, hints), caller);
+      return combine(demandsOf(operation, caller, hints), caller, limits);
     },
   };
 }
@@ -56,26 +72,24 @@ function proposedScopes(scope: string, offered: Scopes): Scopes {
 function demandOf(rule: AccessRule, caller: Caller): Demand {
   if (rule === false) return 'a rule forbids it';
   if (!('scopes' in rule) && Array.isArray(rule)) return rule;
-  const { scopes = NO_SCOPES, clients, groups, claims = {} } = rule as ConditionalAccessRule;
-  if (clients?.includes(caller.clientId) === false) return 'the client is none that its rule names';
-  if (groups?.some((group) => caller.groups.includes(group)) === false)
-    return 'the user is in no group that its rule names';
-  const wrong = Object.entries(claims).find(([claim, values]) => !hasClaim(caller, claim, values));
-  return wrong === undefined ? scopes : `the claim ${wrong[0]} has no value that its rule names`;
-}
-
-function hasClaim({ claims }: Caller, name: string, accepted: readonly string[]): boolean {
-  const value = Object.hasOwn(claims, name) ? claims[name] : undefined;
-  const values: readonly unknown[] = Array.isArray(value) ? value : [value];
-  return values.some((one) => one !== undefined && typeof one !== 'object' && accepted.includes(String(one)));
+  const conditional = rule as ConditionalAccessRule;
+  return unmetCondition(conditional, caller) ?? conditional.scopes ?? NO_SCOPES;
 }
 
 /** All demands have to be met; the challenge names what the token has as well, so that a step-up loses nothing. */
-function combine(demands: readonly Demand[], { scopes: held }: Caller): AccessDecision {
+function combine(demands: readonly Demand[], caller: Caller, limits: ScopeLimits): AccessDecision {
+  const { scopes: held } = caller;
   const reason = demands.find((demand) => typeof demand === 'string');
   if (reason !== undefined) return { kind: 'deny', reason };
   const needed = demands.filter((demand) => typeof demand !== 'string').flat();
-  return missingScopes(needed, held).length === 0
-    ? ALLOW
-    : { kind: 'insufficient_scope', needed: unionScopes(held, needed) };
+  const missing = missingScopes(needed, held);
+  if (missing.length === 0) return ALLOW;
+  const never = missing.find((scope) => isNeverGranted(scope, caller, limits));
+  if (never !== undefined) return { kind: 'deny', reason: `the scope ${never} cannot be granted` };
+  return { kind: 'insufficient_scope', needed: unionScopes(held, needed) };
+}
+
+function isNeverGranted(scope: string, caller: Caller, limits: ScopeLimits): boolean {
+  const condition = Object.hasOwn(limits, scope) ? limits[scope] : undefined;
+  return condition !== undefined && unmetCondition(condition, caller) !== null;
 }

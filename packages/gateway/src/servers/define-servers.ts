@@ -1,6 +1,7 @@
 /** Definitions of servers from their options: the rules between members, and complete defaults. */
 import { resolve } from 'node:path';
 import type { OptionReport } from '@portcullis/authorization-server/options';
+import { USER_CLAIMS } from '@portcullis/protocol';
 import { defineCredentials } from './credential-options.ts';
 import type { BackendOptions, GatewayServerOptions } from './options.ts';
 import type { AccessRules, BackendDefinition, GatewayServer, RuleTable, ServerLimits } from './server.ts';
@@ -58,6 +59,7 @@ function defineServer(
   const id = path.split('/').at(-1) ?? '';
   const rules = rulesOf(options);
   checkScopes(scopes, rules, at, report);
+  checkClaims(scopes, at, report);
   const { callsPerMinute } = limits;
   return Object.freeze<GatewayServer>({
     path,
@@ -66,7 +68,7 @@ function defineServer(
     resource: `${publicUrl.replace(/\/$/, '')}${path}`,
     backend,
     merges: options.merges ?? null,
-    scopes,
+    ...defineScopes(scopes),
     rules,
     review,
     unknownMethods,
@@ -161,12 +163,36 @@ function defineProcess(
   };
 }
 
-function checkScopes(
-  scopes: Readonly<Record<string, string>>,
-  rules: AccessRules,
-  at: At,
-  report: OptionReport,
-): void {
+type WrittenScopes = NonNullable<GatewayServerOptions['scopes']>;
+
+function defineScopes(written: WrittenScopes): Pick<GatewayServer, 'scopes' | 'grantableTo'> {
+  const entries = Object.entries(written);
+  const limited = entries.flatMap(([scope, entry]) => {
+    if (typeof entry === 'string') return [];
+    const { description: _description, ...condition } = entry;
+    return Object.keys(condition).length === 0 ? [] : [[scope, condition] as const];
+  });
+  return {
+    scopes: Object.fromEntries(
+      entries.map(([scope, entry]) => [scope, typeof entry === 'string' ? entry : entry.description]),
+    ),
+    grantableTo: Object.fromEntries(limited),
+  };
+}
+
+/** Before consent there is no token: only what is known about users can be named. */
+function checkClaims(written: WrittenScopes, at: At, report: OptionReport): void {
+  for (const [scope, entry] of Object.entries(written)) {
+    const claims = typeof entry === 'string' ? [] : Object.keys(entry.claims ?? {});
+    for (const claim of claims.filter((name) => !USER_CLAIMS.some((one) => one === name)))
+      report.add(
+        at('scopes', scope, 'claims', claim),
+        `unknown claim; expected one of ${USER_CLAIMS.join(', ')}`,
+      );
+  }
+}
+
+function checkScopes(scopes: WrittenScopes, rules: AccessRules, at: At, report: OptionReport): void {
   const known = Object.keys(scopes);
   for (const [table, patterns] of Object.entries(rules)) {
     for (const [pattern, rule] of Object.entries((patterns ?? {}) as RuleTable)) {

@@ -15,7 +15,7 @@ import {
   union,
   wholeNumber,
 } from '@portcullis/authorization-server/options';
-import { isScope } from '@portcullis/protocol';
+import { type AccessCondition, isScope } from '@portcullis/protocol';
 import type * as z from 'zod';
 import { type CredentialOptions, credentialSchema } from './credential-options.ts';
 import type { ConditionalAccessRule, ServerLimits } from './server.ts';
@@ -26,7 +26,7 @@ export interface GatewayServerOptions {
   readonly name?: string | undefined;
   readonly backend?: BackendOptions | undefined;
   readonly merges?: Readonly<Record<string, string>> | undefined;
-  readonly scopes?: Readonly<Record<string, string>> | undefined;
+  readonly scopes?: Readonly<Record<string, string | DescribedScope>> | undefined;
   readonly tools?: WrittenRules | undefined;
   readonly resources?: WrittenRules | undefined;
   readonly prompts?: WrittenRules | undefined;
@@ -35,6 +35,11 @@ export interface GatewayServerOptions {
   readonly unknownMethods?: 'pass' | 'refuse' | undefined;
   readonly limits?: WrittenLimits | undefined;
   readonly keepArguments?: { readonly redact?: readonly string[] | undefined } | undefined;
+}
+
+/** A scope, and who may be granted it. */
+interface DescribedScope extends AccessCondition {
+  readonly description: string;
 }
 
 type WrittenRules = Readonly<Record<string, false | readonly string[] | ConditionalAccessRule>>;
@@ -90,15 +95,27 @@ const scopeList = lazy(() =>
   list(checkedText('a scope', (scope) => (isScope(scope) ? null : 'must be a scope (RFC 6749 §3.3)'))),
 );
 
+const condition = (who: string, claims: string) => ({
+  clients: optional(list(text('a `client_id`'), 1), `clients ${who}`),
+  groups: optional(list(text('a group'), 1), 'groups of the user, one of which suffices'),
+  claims: optional(
+    record(list(text('a value'), 1), 'an object, a list of values for each claim'),
+    `${claims} with their accepted values`,
+  ),
+});
+
+const scopeSchema = lazy(() => {
+  const described = object<DescribedScope>({
+    description: required(text(), 'description for the consent page'),
+    ...condition('that may be granted it', 'claims about the user (`email`, `name`, `groups`)'),
+  });
+  return union('a sentence, or an object with description, clients, groups, claims', text(), described);
+});
+
 const rules = lazy(() => {
   const conditional = object<ConditionalAccessRule>({
     scopes: optional(scopeList(), 'scopes that the operation needs'),
-    clients: optional(list(text('a `client_id`'), 1), 'clients that may use it'),
-    groups: optional(list(text('a group'), 1), 'groups of the user, one of which suffices'),
-    claims: optional(
-      record(list(text('a value'), 1), 'an object, a list of values for each claim'),
-      'claims of the access token with their accepted values',
-    ),
+    ...condition('that may use it', 'claims of the access token'),
   });
   const kind = 'false, a list of scopes, or an object with scopes, clients, groups, claims';
   return record(falseOr(union(kind, scopeList(), conditional), kind), 'an object, a rule for each pattern');
@@ -187,8 +204,8 @@ export const serversSchema: () => z.ZodType<readonly GatewayServerOptions[]> = l
         'other servers whose tools, prompts and resources appear here, under `<prefix>__`',
       ),
       scopes: optional(
-        record(text(), 'an object, a sentence for each scope'),
-        'scopes, each with a description for the consent page',
+        record(scopeSchema(), 'an object, a sentence or an object for each scope'),
+        'scopes, each with a description for the consent page, or with `{ "description": …, "clients": …, "groups": …, "claims": … }` to limit who may be granted it',
         { defaultText: '`<server>:read` and `<server>:write`' },
       ),
       tools: optional(

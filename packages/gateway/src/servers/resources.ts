@@ -1,4 +1,5 @@
 /** The protected resources of the gateway, as the authorization server issues tokens for them. */
+import { type AccessCondition, claimsOfConditions, type UserClaim } from '@portcullis/protocol';
 import type { ResourceOptions } from '@portcullis/resource-server';
 import type { AccessRule, GatewayServer } from './server.ts';
 
@@ -7,36 +8,44 @@ export interface ServerResource {
   readonly resource: string;
   readonly name: string;
   readonly scopes: Readonly<Record<string, string>>;
-  /** What rules name about users. */
+  /** Who may be granted a scope. */
+  readonly grantableTo?: ScopeLimits;
+  /** What rules and limits of scopes name about users. */
   readonly claims: readonly UserClaim[];
   /** The guard asks the authorization server itself, so that a revocation takes effect at once. */
   readonly revocationDelay: 0;
 }
 
 export function resourcesOf(servers: readonly GatewayServer[]): readonly ServerResource[] {
-  return servers.map((server) => ({
-    resource: server.resource,
-    name: server.name,
-    scopes: scopesOf(server, servers),
-    claims: claimsOf(server),
-    revocationDelay: 0,
-  }));
+  return servers.map((server) => {
+    const scopes = scopesOf(server, servers);
+    const grantableTo = limitsOf(server, servers, Object.keys(scopes));
+    const isLimited = Object.keys(grantableTo).length > 0;
+    return {
+      resource: server.resource,
+      name: server.name,
+      scopes,
+      ...(isLimited && { grantableTo }),
+      claims: claimsOf([server, ...partsOf(server, servers)], grantableTo),
+      revocationDelay: 0,
+    };
+  });
 }
 
-/** Claims about the user that access tokens have to contain, because rules depend on them. */
-function claimsOf({ rules }: GatewayServer): readonly UserClaim[] {
-  const named = Object.values(rules)
+type ScopeLimits = Readonly<Record<string, AccessCondition>>;
+
+/** Claims about the user that access tokens have to contain, because rules and limits depend on them. */
+function claimsOf(servers: readonly GatewayServer[], limits: ScopeLimits): readonly UserClaim[] {
+  const conditions = servers
+    .flatMap(({ rules }) => Object.values(rules))
     .flatMap((table) => Object.values<AccessRule>(table ?? {}))
-    .flatMap((rule) => {
-      if (rule === false || !('groups' in rule || 'claims' in rule)) return [];
-      return [...(rule.groups === undefined ? [] : ['groups']), ...Object.keys(rule.claims ?? {})];
-    });
-  return USER_CLAIMS.filter((claim) => named.includes(claim));
+    .flatMap((rule) => (rule === false || isList(rule) ? [] : [rule]));
+  return claimsOfConditions([...conditions, ...Object.values(limits)]);
 }
 
-type UserClaim = 'email' | 'name' | 'groups';
-
-const USER_CLAIMS: readonly UserClaim[] = ['email', 'name', 'groups'];
+function isList(rule: AccessRule): rule is readonly string[] {
+  return Array.isArray(rule);
+}
 
 /** The same resources for the guard. */
 export function guardResourcesOf(servers: readonly GatewayServer[]): readonly ResourceOptions[] {
@@ -51,8 +60,47 @@ export function guardResourcesOf(servers: readonly GatewayServer[]): readonly Re
 function scopesOf(server: GatewayServer, all: readonly GatewayServer[]): Readonly<Record<string, string>> {
   if (Object.keys(server.scopes).length > 0) return server.scopes;
   if (server.merges === null) return proposedScopes(server);
-  const parts = Object.values(server.merges).flatMap((path) => all.filter((one) => one.path === path));
-  return Object.assign({}, ...parts.map((part) => scopesOf(part, all)));
+  return Object.assign({}, ...partsOf(server, all).map((part) => scopesOf(part, all)));
+}
+
+/** The servers that a server merges. */
+function partsOf({ merges }: GatewayServer, all: readonly GatewayServer[]): readonly GatewayServer[] {
+  return Object.values(merges ?? {}).flatMap((path) => all.filter((one) => one.path === path));
+}
+
+/** The limits of scopes that a server has. Where it merges others, a scope is limited as in all of them. */
+function limitsOf(
+  server: GatewayServer,
+  all: readonly GatewayServer[],
+  scopes: readonly string[],
+): ScopeLimits {
+  const limits = new Map<string, AccessCondition>();
+  for (const { grantableTo } of [server, ...partsOf(server, all)])
+    for (const [scope, condition] of Object.entries(grantableTo))
+      if (scopes.includes(scope)) limits.set(scope, joinConditions(limits.get(scope) ?? {}, condition));
+  return Object.fromEntries(limits);
+}
+
+/** The stricter of two conditions: of lists, what both contain. */
+function joinConditions(one: AccessCondition, other: AccessCondition): AccessCondition {
+  const names = [...Object.keys(one.claims ?? {}), ...Object.keys(other.claims ?? {})];
+  const claims = names.map((name) => [name, joinLists(one.claims?.[name], other.claims?.[name])] as const);
+  return {
+    clients: joinLists(one.clients, other.clients),
+    groups: joinLists(one.groups, other.groups),
+    claims:
+      claims.length === 0
+        ? undefined
+        : Object.fromEntries(claims.map(([name, values]) => [name, values ?? []])),
+  };
+}
+
+function joinLists(
+  one: readonly string[] | undefined,
+  other: readonly string[] | undefined,
+): readonly string[] | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  return one.filter((value) => other.includes(value));
 }
 
 /** Without rules, reading and everything else are two scopes. */

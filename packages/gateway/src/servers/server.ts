@@ -1,4 +1,5 @@
 /** A configured server of the gateway: validated, frozen, pure data. What is compiled from it lives beside it. */
+import type { AccessCondition } from '@portcullis/protocol';
 import type { CredentialDefinition } from './credential-options.ts';
 
 /** A server behind the gateway: one path, one protected resource. */
@@ -17,6 +18,8 @@ export interface GatewayServer {
   readonly merges: Readonly<Record<string, string>> | null;
   /** Scope → description; empty: scopes are proposed by the hints of the tools. */
   readonly scopes: Readonly<Record<string, string>>;
+  /** Scope → who may be granted it; the others may be granted to all. */
+  readonly grantableTo: Readonly<Record<string, AccessCondition>>;
   readonly rules: AccessRules;
   /** Whether changed and new tool definitions wait for approval. */
   readonly review: 'first-use' | 'auto';
@@ -101,14 +104,8 @@ export type RuleTable = Readonly<Record<string, AccessRule>>;
 export type AccessRule = false | readonly string[] | ConditionalAccessRule;
 
 /** A rule that also names who may use it; every member that is given has to hold. */
-export interface ConditionalAccessRule {
+export interface ConditionalAccessRule extends AccessCondition {
   readonly scopes?: readonly string[] | undefined;
-  /** `client_id`s. */
-  readonly clients?: readonly string[] | undefined;
-  /** Groups of the user, one of which suffices. */
-  readonly groups?: readonly string[] | undefined;
-  /** Claims of the access token with their accepted values. */
-  readonly claims?: Readonly<Record<string, readonly string[]>> | undefined;
 }
 
 /** What the audit log keeps of the arguments. */

@@ -77,6 +77,18 @@ describe('a policy', () => {
     expect(policy.decide(tool('any'), caller(['a', 'b']), null).kind).toBe('allow');
   });
 
+  it('asks for no scope that the caller cannot be granted', () => {
+    const limits = { 'files:write': { groups: ['staff'] } };
+    const rules = { tools: example, resources: null, prompts: null, methods: null };
+    const policy = compilePolicy({ id: 'files', unknownMethods: 'pass', rules }, scopes, limits);
+    const kind = (granted: readonly string[], groups: readonly string[]) =>
+      policy.decide(tool('move'), caller(granted, { groups }), null).kind;
+    expect(kind(['files:read'], [])).toBe('deny');
+    expect(kind(['files:read'], ['staff'])).toBe('insufficient_scope');
+    expect(kind(['files:write'], [])).toBe('allow');
+    expect(policy.decide(tool('read_a'), caller([]), null).kind).toBe('insufficient_scope');
+  });
+
   it('lets rules name clients, groups and claims, all of which have to match', () => {
     const rule = { scopes: ['files:read'], clients: ['app'], groups: ['staff'], claims: { org: ['7', '8'] } };
     const policy = policyOf({ tools: { '*': rule } });
