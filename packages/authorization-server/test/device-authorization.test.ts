@@ -166,6 +166,62 @@ describe('device authorization', () => {
     expect((await t.poll(body['device_code'])).status).toBe(200);
   });
 
+  it('a user who approves twice, or after the denial, changes nothing more', async () => {
+    const t = await setDeviceScene();
+    for (const [first, outcome] of [
+      ['allow', 200],
+      ['deny', 400],
+    ] as const) {
+      const { body } = await t.start();
+      const tabs = [
+        await enter(t.visitor, body['user_code']),
+        await enter(t.visitor, body['user_code']),
+      ] as const;
+      expect((await answer(t.visitor, tabs[0], first)).status).toBe(200);
+      const second = await answer(t.visitor, tabs[1], 'allow');
+      expect([second.status, textOf(second).includes('can no longer be used')]).toEqual([400, true]);
+      // The form of the first tab once more.
+      expect((await answer(t.visitor, tabs[0], 'allow')).status).not.toBe(200);
+      expect((await t.poll(body['device_code'])).status).toBe(outcome);
+    }
+    expect(await t.store.listGrants(ACCOUNT, t.clock.now, null, 10)).toHaveLength(1);
+  });
+
+  it('a code that was decided cannot be entered again', async () => {
+    const t = await setDeviceScene();
+    const { body } = await t.start();
+    await answer(t.visitor, await enter(t.visitor, body['user_code']), 'allow');
+    const form = await t.visitor.open('/device');
+    const again = await t.visitor.submit(form, { user_code: String(body['user_code']) }, '/device');
+    expect(again.status).toBe(400);
+  });
+
+  it('of concurrent polls after the approval, one gets tokens', async () => {
+    const t = await setDeviceScene();
+    const { body } = await t.start();
+    await answer(t.visitor, await enter(t.visitor, body['user_code']), 'allow');
+    const polls = await Promise.all(Array.from({ length: 8 }, () => t.poll(body['device_code'])));
+    expect(polls.filter(({ status }) => status === 200)).toHaveLength(1);
+    for (const { status, body: refused } of polls.filter((one) => one.status !== 200)) {
+      expect([status, ['slow_down', 'invalid_grant'].includes(String(refused['error']))]).toEqual([
+        400,
+        true,
+      ]);
+    }
+    expect(await t.store.listGrants(ACCOUNT, t.clock.now, null, 10)).toHaveLength(1);
+  });
+
+  it('a device that polls too fast does not delay another one', async () => {
+    const t = await setDeviceScene();
+    const [hasty, patient] = [(await t.start()).body, (await t.start()).body];
+    for (let poll = 0; poll < 5; poll += 1) await t.poll(hasty['device_code']);
+    expect((await t.poll(hasty['device_code'])).body['error']).toBe('slow_down');
+    expect((await t.poll(patient['device_code'])).body['error']).toBe('authorization_pending');
+    await answer(t.visitor, await enter(t.visitor, hasty['user_code']), 'allow');
+    t.clock.now += 60;
+    expect((await t.poll(hasty['device_code'])).status).toBe(200);
+  });
+
   it('guesses of user codes are limited by site', async () => {
     const t = await setDeviceScene();
     const { body } = await t.start();

@@ -1,11 +1,13 @@
 /** What a terminal gets, and what a pipe gets: the same streams with and without a screen. */
 import { PassThrough } from 'node:stream';
+import { encode } from 'uqr';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { cleanJson, cleanLine, cleanText } from '../src/terminal/clean.ts';
+import { drawQrCode } from '../src/terminal/qr-code.ts';
 import { createTerminal } from '../src/terminal/terminal.ts';
 
-function open(isTTY: boolean, environment: Record<string, string> = {}) {
-  const stream = () => Object.assign(new PassThrough({ encoding: 'utf8' }), { isTTY });
+function open(isTTY: boolean, environment: Record<string, string> = {}, columns = 80) {
+  const stream = () => Object.assign(new PassThrough({ encoding: 'utf8' }), { isTTY, columns });
   const [input, output, errors] = [stream(), stream(), stream()];
   const terminal = createTerminal({ input, output, errors }, environment);
   return {
@@ -24,6 +26,35 @@ describe('colours', () => {
     [true, { TERM: 'dumb' }, 'x'],
   ])('colours with a terminal: %s and %j: %j', (isTTY, environment, expected) => {
     expect(open(isTTY, environment).terminal.styles.bold('x')).toBe(expected);
+  });
+});
+
+describe('QR codes', () => {
+  const address = 'https://auth.example.com/device?user_code=WDJB-MJHT';
+  const { data, size } = encode(address, { border: 2 });
+
+  it('a QR code has two modules in each character, white on black in any colour scheme', async () => {
+    const lines = (await drawQrCode(address, size))?.split('\n') ?? [];
+    const rows = lines.flatMap((line) => {
+      expect(line.startsWith('\x1b[97;40m') && line.endsWith('\x1b[0m')).toBe(true);
+      const cells = [...line.replace(/\x1b\[[\d;]+m/g, '')];
+      return [cells.map((cell) => ' ▄'.includes(cell)), cells.map((cell) => ' ▀'.includes(cell))];
+    });
+    expect(rows.slice(0, size)).toEqual(data);
+  });
+
+  it('an address that is too long, or a terminal that is too narrow, shows none', async () => {
+    expect(await drawQrCode(address, size - 1)).toBeNull();
+    expect(await drawQrCode(`https://example.com/${'x'.repeat(300)}`, 500)).toBeNull();
+  });
+
+  it.each([
+    [true, {}, 80],
+    [false, {}, 0],
+    [true, { NO_COLOR: '1' }, 0],
+    [true, { TERM: 'dumb' }, 0],
+  ])('pictures with a terminal: %s and %j: %i columns', (isTTY, environment, expected) => {
+    expect(open(isTTY, environment).terminal.pictureColumns).toBe(expected);
   });
 });
 

@@ -15,6 +15,7 @@ import type { Scopes } from '@portcullis/protocol';
 import { reasonOf, SettingsError } from '../errors.ts';
 import type { ProcessContext } from '../process-context.ts';
 import { cleanLine } from '../terminal/clean.ts';
+import { drawQrCode } from '../terminal/qr-code.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { nameOfCommand } from './client-name.ts';
 import { createFetches } from './fetches.ts';
@@ -173,10 +174,12 @@ export async function openBrowser(url: string, environment: ProcessContext['envi
   }
 }
 
-function showCode(prompt: DevicePrompt, terminal: Terminal): void {
+async function showCode(prompt: DevicePrompt, terminal: Terminal): Promise<void> {
   const { userCode, verificationUri, verificationUriComplete, expiresIn } = prompt;
   terminal.tell(`Open ${verificationUri} on any device and enter ${userCode}`);
   if (verificationUriComplete !== null) terminal.tell(`Or open ${verificationUriComplete}`);
+  const picture = await drawQrCode(verificationUriComplete ?? verificationUri, terminal.pictureColumns);
+  if (picture !== null) terminal.tell(picture);
   terminal.during(`Waiting for the sign-in (up to ${Math.ceil(expiresIn / 60)} minutes)`);
 }
 

@@ -7,7 +7,7 @@ import { ClientError } from '@portcullis/client';
 export interface Streams {
   readonly input: NodeJS.ReadableStream & { readonly isTTY?: boolean };
   readonly output: NodeJS.WritableStream & { readonly isTTY?: boolean };
-  readonly errors: NodeJS.WritableStream & { readonly isTTY?: boolean };
+  readonly errors: NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
 }
 
 export interface Styles {
@@ -24,6 +24,8 @@ export interface Terminal {
   /** Whether standard output is a terminal. */
   readonly outputIsTerminal: boolean;
   readonly styles: Styles;
+  /** Columns for coloured pictures among the messages; 0 where they cannot be shown. */
+  readonly pictureColumns: number;
   /** Writes the command's result to standard output. */
   print(text: string): void;
   /** Writes a message to standard error. */
@@ -55,6 +57,7 @@ export function createTerminal(
     interactive,
     outputIsTerminal,
     styles: createStyles(outputIsTerminal && coloured),
+    pictureColumns: errors.isTTY === true && coloured ? (errors.columns ?? 0) : 0,
     print(text) {
       progress.clear();
       output.write(text);

@@ -1,0 +1,35 @@
+/** QR codes of half blocks, for a user who opens an address with the camera of a phone. */
+
+/** White on black, whatever the colours of the terminal are: a reader expects dark modules on a light ground. */
+const COLOURS = '\x1b[97;40m';
+const RESET = '\x1b[0m';
+
+/** Modules around the code. The standard asks for four; readers of screens do with two. */
+const BORDER = 2;
+
+/** A longer address makes a code that no terminal is wide enough for. */
+const LONGEST = 300;
+
+/**
+ * Draws a text as a QR code.
+ * @param columns of the terminal
+ * @returns lines of text with colours; `null` if the code is wider than the terminal
+ */
+export async function drawQrCode(text: string, columns: number): Promise<string | null> {
+  if (text.length > LONGEST) return null;
+  const { encode } = await import('uqr');
+  const { data, size } = encode(text, { border: BORDER });
+  if (size > columns) return null;
+  const lines: string[] = [];
+  for (let row = 0; row < size; row += 2) {
+    const cells = (data[row] ?? []).map((isDark, column) => cellOf(isDark, data[row + 1]?.[column] ?? true));
+    lines.push(`${COLOURS}${cells.join('')}${RESET}`);
+  }
+  return lines.join('\n');
+}
+
+/** Two modules, one above the other. */
+function cellOf(isTopDark: boolean, isBottomDark: boolean): string {
+  if (isTopDark) return isBottomDark ? ' ' : '▄';
+  return isBottomDark ? '▀' : '█';
+}
