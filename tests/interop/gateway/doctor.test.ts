@@ -1,10 +1,15 @@
 /** `portcullis doctor` walks through the gateway to the backend, and says whose failure it is. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createMemoryStore } from '@portcullis/client';
 import { afterEach, expect, it } from 'vitest';
 import { examine } from '../../../packages/cli/src/doctor/examine.ts';
 import type { Report } from '../../../packages/cli/src/doctor/report.ts';
+import { createTestBrowser } from '../../../packages/gateway/test/support/browser.ts';
+import { startEverythingServer } from '../../conformance/server/everything-server.ts';
 import { owner } from '../../support/portcullis.ts';
 import { startCommand } from '../../support/protect.ts';
 import { createUser } from '../../support/user.ts';
@@ -19,7 +24,7 @@ async function startBackend(status: number | null): Promise<string> {
   if (status === null) return 'http://127.0.0.1:1/mcp';
   const server = createServer((request, response) => {
     request.resume();
-    response.writeHead(status, { 'content-type': 'application/json' }).end('{}');
+    response.writeHead(status, { 'content-type': 'application/json', location: '/elsewhere' }).end('{}');
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   closing.push(() => {
@@ -29,21 +34,120 @@ async function startBackend(status: number | null): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
 }
 
-async function examineThrough(status: number | null): Promise<Report> {
-  const gateway = await startCommand(['protect', await startBackend(status)]);
-  closing.push(() => gateway.stop());
-  const user = createUser(owner);
-  const browser = { open: async (url: string) => void fetch(await user.authorize(url)) };
-  const serverUrl = `${gateway.url}/mcp`;
-  return examine({ client: { serverUrl, store: createMemoryStore(), browser }, signIn: true, version: '1' });
+/** A server of MCP with a tool. */
+async function startMcpBackend(): Promise<string> {
+  const server = await startEverythingServer('both');
+  closing.push(() => server.stop());
+  return server.url;
 }
+
+/** A user who allows access at the gateway, and declines it at the backend. */
+async function declineAtBackend(url: string): Promise<void> {
+  const browser = createTestBrowser(() => ({}));
+  let page = await browser.open(url);
+  for (let step = 0; step < 8 && page.html.includes('<form'); step += 1) {
+    const isOurs = page.url.origin === new URL(url).origin;
+    const fields = page.url.pathname === '/login' ? { ...owner } : { decision: isOurs ? 'allow' : 'deny' };
+    page = await browser.submit(page, fields);
+  }
+}
+
+async function examineAt(
+  serverUrl: string,
+  signIn: boolean,
+  open: (url: string) => Promise<unknown> = async (url) => fetch(await createUser(owner).authorize(url)),
+): Promise<Report> {
+  const browser = { open: async (url: string) => void open(url) };
+  return examine({ client: { serverUrl, store: createMemoryStore(), browser }, signIn, version: '1' });
+}
+
+async function startProtected(backend: string): Promise<string> {
+  const gateway = await startCommand(['protect', backend]);
+  closing.push(() => gateway.stop());
+  return `${gateway.url}/mcp`;
+}
+
+/** The path `/mcp` of `portcullis up` with a configuration. */
+async function startUp(servers: readonly object[]): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'portcullis-doctor-'));
+  closing.push(() => rm(folder, { recursive: true }));
+  const config = join(folder, 'portcullis.json');
+  await writeFile(config, JSON.stringify({ servers }));
+  const gateway = await startCommand(['up', '--config', config]);
+  closing.push(() => gateway.stop());
+  return `${gateway.url}/mcp`;
+}
+
+const atCall = ({ findings }: Report) => findings.filter(({ step }) => step === 'call');
 
 it.each([
   ['a backend that is down', null, 'backend', true],
   ["a backend that rejects the gateway's credential", 401, 'gateway', false],
+  ['a backend that redirects', 302, 'gateway', false],
 ] as const)('names who is responsible for %s', async (_name, status, owner, temporary) => {
-  const { findings } = await examineThrough(status);
-  expect(findings.filter(({ step }) => step === 'call')).toMatchObject([
-    { owner, temporary, severity: 'error' },
+  const report = await examineAt(await startProtected(await startBackend(status)), true);
+  expect(atCall(report)).toMatchObject([{ owner, temporary, severity: 'error' }]);
+});
+
+it('says without a sign-in that the backend is down once the gateway knows, and that it is up', async () => {
+  const server = await startProtected(await startBackend(null));
+  await examineAt(server, true);
+  const down = await examineAt(server, false);
+  expect(atCall(down)).toMatchObject([{ owner: 'backend', severity: 'error', temporary: true }]);
+  expect(down.steps.at(-1)).toMatchObject({ name: 'call', state: 'failed' });
+  const up = await examineAt(await startProtected(await startMcpBackend()), false);
+  expect(up.findings).toEqual([]);
+  expect(up.steps.at(-1)).toMatchObject({
+    name: 'call',
+    state: 'skipped',
+    summary: expect.stringContaining('the gateway'),
+  });
+});
+
+it('finds nothing wrong with a gateway and its backend that work', async () => {
+  const report = await examineAt(await startProtected(await startMcpBackend()), true);
+  expect(atCall(report)).toEqual([]);
+  expect(report.steps.at(-1)).toMatchObject({ name: 'call', state: 'ok' });
+});
+
+it.each([
+  ['forbids the list of tools', { methods: { 'tools/list': false } }],
+  ['hides every tool', { tools: { '*': false } }],
+])('blames the gateway for a rule that %s', async (_name, rules) => {
+  const backend = { url: await startMcpBackend() };
+  const server = await startUp([{ path: '/mcp', name: 'Everything', backend, ...rules }]);
+  expect(atCall(await examineAt(server, true))).toMatchObject([{ owner: 'gateway' }]);
+});
+
+it('tells the user to connect an account that the backend wants', async () => {
+  const backend = await startProtected(await startMcpBackend());
+  const server = await startUp([
+    { path: '/mcp', name: 'Hub', backend: { url: backend, credentials: { as: 'user' } } },
+  ]);
+  const findings = atCall(await examineAt(server, true, declineAtBackend));
+  expect(findings).toMatchObject([{ owner: 'you', severity: 'error' }]);
+  expect(findings[0]?.message).toContain('/connect?link=');
+});
+
+it('names the authorization server that does not answer', async () => {
+  const guard = createServer((request, response) => {
+    const { origin } = new URL(`http://${request.headers.host}`);
+    const isMetadata = request.url?.startsWith('/.well-known/oauth-protected-resource') === true;
+    const challenge = `Bearer resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"`;
+    response.writeHead(isMetadata ? 200 : 401, {
+      'content-type': 'application/json',
+      ...(!isMetadata && { 'www-authenticate': challenge }),
+    });
+    const metadata = { resource: `${origin}/mcp`, authorization_servers: ['http://127.0.0.1:1'] };
+    response.end(JSON.stringify(isMetadata ? metadata : {}));
+  });
+  await new Promise<void>((resolve) => guard.listen(0, '127.0.0.1', resolve));
+  closing.push(() => guard.close());
+  const { findings } = await examineAt(
+    `http://127.0.0.1:${(guard.address() as AddressInfo).port}/mcp`,
+    false,
+  );
+  expect(findings.filter(({ severity }) => severity === 'error')).toMatchObject([
+    { step: 'authorization server' },
   ]);
 });

@@ -1,5 +1,7 @@
 /** Whose failure it is when a token was accepted, but the call behind it failed: of a gateway, or of the server behind one. */
-import type { ResponsibleParty } from './report.ts';
+import { ServerError } from '../client/mcp-client.ts';
+import { isObject } from '../json.ts';
+import type { Finding, ResponsibleParty } from './report.ts';
 
 interface CallFailure {
   readonly owner: ResponsibleParty;
@@ -11,8 +13,7 @@ interface CallFailure {
 const BY_STATUS: Readonly<Record<number, CallFailure>> = {
   403: {
     owner: 'gateway',
-    remedy:
-      'The token was accepted. A rule of the gateway does not allow this, or an account has to be connected there: follow the link in the message, or ask the operator.',
+    remedy: 'The token was accepted. A rule of the gateway does not allow this: ask its operator.',
   },
   429: {
     owner: 'gateway',
@@ -34,7 +35,38 @@ const BY_STATUS: Readonly<Record<number, CallFailure>> = {
   },
 };
 
+const CONNECTION: CallFailure = {
+  owner: 'you',
+  severity: 'error',
+  remedy:
+    'The token was accepted. The server behind the gateway needs an account of yours: open the link in the message and connect it.',
+};
+
+/** The gateway hides what a user could not call. */
+export const noTools: Finding = {
+  step: 'call',
+  requirement: null,
+  severity: 'warning',
+  owner: 'gateway',
+  temporary: false,
+  message: 'The list of tools is empty.',
+  remedy:
+    'The server behind the gateway has none, or rules or missing approvals hide them: its operator checks `tools` in the configuration and `portcullis servers review`.',
+  revisions: [],
+};
+
 /** @param status of the last response; `null` if there was none */
-export function explainCallFailure(status: number | null): CallFailure {
+export function explainCallFailure(status: number | null, error: unknown): CallFailure {
+  if (needsConnection(error)) return CONNECTION;
   return BY_STATUS[status ?? 0] ?? { owner: 'server', remedy: 'The authorization works: check the server.' };
+}
+
+/** URL elicitation required. @see MCP 2025-11-25, URL mode elicitation */
+const URL_ELICITATION_REQUIRED = -32_042;
+
+/** Revision 2026-07-28 has no code for it: the gateway adds the URL. */
+function needsConnection(error: unknown): boolean {
+  if (!(error instanceof ServerError)) return false;
+  const { code, data } = error.rpc;
+  return code === URL_ELICITATION_REQUIRED || (isObject(data) && typeof data['url'] === 'string');
 }

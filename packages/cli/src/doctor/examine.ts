@@ -8,6 +8,7 @@ import {
 } from '@portcullis/client/node';
 import { createMessageEndpoint } from '../client/transport/message-endpoint.ts';
 import type { ExaminationContext } from './examination-context.ts';
+import { readGatewayHealth, reportGatewayHealth } from './gateway-health.ts';
 import { isServerMetadata, partyIn } from './read-exchanges.ts';
 import { createRecorder } from './recorder.ts';
 import { removeRegisteredClients, trackRegistrations } from './registered-clients.ts';
@@ -87,7 +88,8 @@ async function runSteps(context: ExaminationContext, isSignedIn: boolean): Promi
   const announced = await examineRequest(context);
   const discovery = await examineDiscovery(context, announced);
   await examineAuthorization(context, discovery);
-  if (!isSignedIn) return;
+  const health = await readGatewayHealth(context);
+  if (!isSignedIn) return reportGatewayHealth(context, health);
   await examineTokens(context, discovery);
-  await examineCall(context, discovery);
+  await examineCall(context, discovery, health !== 'none');
 }

@@ -15,6 +15,8 @@ export interface ReportBuilder {
   current(): StepName;
   startStep(step: StepName): void;
   summarize(step: StepName, sentence: string): void;
+  /** Says why a step that needs a user was not taken. */
+  describeSkipped(step: StepName, sentence: string): void;
   addDecisions(...decisions: readonly Decision[]): void;
   addViolations(step: StepName, more: readonly Violation[]): void;
   /** Adds a problem that violates no rule. */
@@ -48,6 +50,7 @@ export function createReportBuilder(
   const otherFindings: Finding[] = [];
   const decisions: Decision[] = [];
   const summaries = new Map<StepName, string>();
+  const skipped = new Map<StepName, string>();
   let current: StepName = 'request';
   let claims = pinned === undefined ? unknownClaims : pinnedClaims(pinned);
   let revision: string | null = pinned ?? null;
@@ -64,7 +67,8 @@ export function createReportBuilder(
     const summary = summaries.get(name);
     if (summary !== undefined) return { name, state: hasError(name) ? 'failed' : 'ok', summary };
     const user = !isSignedIn && (name === 'token' || name === 'call');
-    return { name, state: 'skipped', summary: user ? 'requires a user: --sign-in' : 'not reached' };
+    const reason = user ? 'requires a user: --sign-in' : 'not reached';
+    return { name, state: 'skipped', summary: skipped.get(name) ?? reason };
   };
 
   return {
@@ -75,6 +79,7 @@ export function createReportBuilder(
       onBegin(step);
     },
     summarize: (step, sentence) => void summaries.set(step, sentence),
+    describeSkipped: (step, sentence) => void skipped.set(step, sentence),
     addDecisions: (...more) => void decisions.push(...more),
     addViolations: (step, more) => void violations.push(...more.map((one) => ({ step, ...one }))),
     addFinding: (finding) => void otherFindings.push(finding),

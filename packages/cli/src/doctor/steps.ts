@@ -3,8 +3,9 @@ import { type DiscoveryResult, planScopes } from '@portcullis/client';
 import { parseChallenges, profileD, serverMetadataUrls } from '@portcullis/protocol';
 import { ServerError } from '../client/mcp-client.ts';
 import { HttpResponseError } from '../client/transport/responses.ts';
+import { isObject } from '../json.ts';
 import { attempt, failureOf } from './attempt.ts';
-import { explainCallFailure } from './call-failure.ts';
+import { explainCallFailure, noTools } from './call-failure.ts';
 import {
   checkAuthorizationResponse,
   checkChallenge,
@@ -168,7 +169,12 @@ export async function examineTokens(
   );
 }
 
-export async function examineCall(context: ExaminationContext, discovery: DiscoveryResult): Promise<void> {
+/** @param isGateway whether a gateway answers in front of the server */
+export async function examineCall(
+  context: ExaminationContext,
+  discovery: DiscoveryResult,
+  isGateway: boolean,
+): Promise<void> {
   const { client, report, options, recorder, server, version, acceptEndpoint } = context;
   const target = { url: server, fetch: client.fetch, version, acceptEndpoint };
   report.startStep('call');
@@ -183,8 +189,9 @@ export async function examineCall(context: ExaminationContext, discovery: Discov
       choice: revision,
       reason: 'the newest that both sides support',
     });
-    await connection.request('tools/list');
+    const listed = await connection.request('tools/list');
     await connection.close();
+    if (isGateway && isEmptyList(listed)) report.addFinding(noTools);
     const transport = isLegacy(recorder.exchanges.slice(since), server) ? ' over HTTP+SSE' : '';
     report.summarize('call', `tools/list succeeded${transport}, with MCP revision ${revision}`);
   } catch (error) {
@@ -203,9 +210,13 @@ export async function examineCall(context: ExaminationContext, discovery: Discov
     const status = recorder.exchanges.slice(since).findLast(({ party }) => party === 'server')?.status;
     report.addFinding({
       ...{ step: 'call', requirement: null, severity: 'warning', message, revisions: [], temporary: false },
-      ...explainCallFailure(status ?? null),
+      ...explainCallFailure(status ?? null, error),
     });
   }
+}
+
+function isEmptyList(result: unknown): boolean {
+  return isObject(result) && Array.isArray(result['tools']) && result['tools'].length === 0;
 }
 
 /** Whether messages went to another URL than the server's: only HTTP+SSE has one. */
