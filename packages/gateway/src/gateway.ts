@@ -89,7 +89,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   let isReleased = false;
   const respondError = createErrorResponder(guard, commonHeaders);
   const rounds = createConnectionRounds(sealer);
-  const services: HandlingServices = { credentials, audit, rounds, respondError };
+  const services: HandlingServices = { credentials, sealer, audit, rounds, respondError };
   const watch = nodeStreamWatcher(guard);
 
   function proceed(decision: GuardDecision, incoming: IncomingMessage, outgoing: ServerResponse): void {

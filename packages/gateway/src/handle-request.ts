@@ -7,6 +7,7 @@ import {
   ConnectionRequired,
   type CredentialSource,
 } from './credentials/credential-source.ts';
+import type { MessageEdit } from './http/edited-body.ts';
 import { invalidRequest, tooManyCalls } from './http/error-response.ts';
 import type { ExchangeSummary } from './http/exchange.ts';
 import { isPlainJson } from './http/headers.ts';
@@ -20,6 +21,13 @@ import type { BodyScanner, ScannedBody, ScannedMessage } from './messages/scanne
 import { isListMethod } from './policy/list-results.ts';
 import type { GatewayRequest } from './servers/request.ts';
 import type { GatewayServer } from './servers/server.ts';
+import {
+  createMessageHandles,
+  type MessageHandles,
+  mayAnswerWithHandles,
+  mayHoldHandles,
+} from './sessions/message-handles.ts';
+import type { Sealer } from './sessions/sealer.ts';
 
 /** A server with what serves it. */
 export interface ServedServer {
@@ -51,6 +59,7 @@ type CheckMessages = (
 
 export interface HandlingServices {
   readonly credentials: CredentialSource;
+  readonly sealer: Sealer;
   readonly audit: CallAudit;
   readonly rounds: ConnectionRounds;
   /** Sends the response for an error. @returns what was decided, for the audit log */
@@ -76,12 +85,28 @@ export function handleRequest(
   new Handling(services, served, request).start();
 }
 
+/** Ways in which users reach a backend as one: it cannot tell the tasks of one from those of another. */
+const SHARED: ReadonlySet<string> = new Set(['none', 'header', 'application']);
+
+function refuseTaskLists({ backend, name }: GatewayServer, { messages }: ScannedBody): void {
+  if (backend === null || backend.kind === 'stdio' || !SHARED.has(backend.credentials.as)) return;
+  const found = messages.find(({ method }) => method === 'tasks/list');
+  if (found === undefined) return;
+  const text = `${name} does not know its users, so that it cannot list the tasks of one of them.`;
+  throw new MessageError(METHOD_NOT_FOUND, text, { status: 200, id: found.id });
+}
+
+const METHOD_NOT_FOUND = -32_601;
+
 class Handling {
   readonly #services: HandlingServices;
   readonly #served: ServedServer;
   readonly #request: GatewayRequest;
   #scanned: ScannedBody | null = null;
   #body: Buffer | null = null;
+  readonly #handles: MessageHandles;
+  /** The body with its handles opened. */
+  #sent: Buffer | null = null;
   #retry: ConnectionRetry | null = null;
   /** Whether it is tried again, since the user is connecting an account. */
   #isWaiting = false;
@@ -91,6 +116,7 @@ class Handling {
     this.#services = services;
     this.#served = served;
     this.#request = request;
+    this.#handles = createMessageHandles(services.sealer, request.owner);
   }
 
   start(): void {
@@ -121,8 +147,10 @@ class Handling {
         if (error !== null) throw error;
         this.#body = body;
         this.#scanned = scanner.end();
+        refuseTaskLists(this.#served.server, this.#scanned);
         this.#limit(this.#scanned);
         this.#retry = this.#services.rounds.readRetry(this.#request.owner, this.#scanned, body);
+        this.#sent = this.#retry?.body ?? this.#handles.open(body, this.#scanned);
         this.#findCredential();
       }),
     );
@@ -153,16 +181,15 @@ class Handling {
 
   #forward(credential: BackendCredential): void {
     const { path } = this.#served;
-    const sent = this.#retry?.body ?? this.#body;
+    const sent = this.#sent;
     if ('forward' in path) {
       path.forward(this.#request, {
         body: sent,
         credential,
         fail: this.#respondError,
         done: this.#record,
-        edit: this.#mayList()
-          ? (message) => this.#served.editResponse(message, this.#request, credential)
-          : null,
+        name: this.#name(),
+        edit: this.#editOf(credential),
       });
       return;
     }
@@ -171,6 +198,25 @@ class Handling {
     path.handle(this.#request, body).then(() => {
       this.#record({ outcome: 'answered', backendMs: performance.now() - sentAt, responseBytes: 0 });
     }, this.#fail);
+  }
+
+  #name(): string | null {
+    const name = this.#request.incoming.headers['mcp-name'];
+    if (typeof name !== 'string') return null;
+    return this.#scanned === null ? name : this.#handles.openName(name, this.#scanned);
+  }
+
+  #editOf(credential: BackendCredential): MessageEdit {
+    const { seal } = this.#handles;
+    const mayList = this.#mayList();
+    const mayHold = this.#scanned?.messages.some(mayAnswerWithHandles) === true;
+    if (!mayList) return { apply: seal, mayApply: mayHoldHandles, isRequired: false, forDocuments: mayHold };
+    return {
+      apply: async (message) => seal(await this.#served.editResponse(message, this.#request, credential)),
+      mayApply: () => true,
+      isRequired: true,
+      forDocuments: true,
+    };
   }
 
   /** A stream may resume the response to a list. */

@@ -156,7 +156,7 @@ describe('a client of revision 2026-07-28', () => {
     expect(error).toMatchObject({ code: -32603, message: expect.stringContaining('/connect?link=') });
   });
 
-  it('is asked for the connection again when the state of its retry was changed', async () => {
+  it('is refused when the state of its retry was changed', async () => {
     const scene = await setScene();
     await scene.disconnect();
     const send = async (more: object) => {
@@ -190,11 +190,8 @@ describe('a client of revision 2026-07-28', () => {
     };
     const { result } = await send({});
     expect(result).toMatchObject({ resultType: 'input_required', requestState: expect.any(String) });
-    // A state that does not open is that of the backend: it is asked for the connection, not waited for.
     const changed = `${result?.requestState.slice(0, -4)}AAAA`;
-    expect(await send({ requestState: changed })).toMatchObject({
-      result: { resultType: 'input_required', inputRequests: { connect: {} } },
-    });
+    expect(await send({ requestState: changed })).toMatchObject({ error: { code: -32_602 } });
   });
 });
 

@@ -146,7 +146,7 @@ describe('a merged server', () => {
     expect((await ask('tools/call', { name: 'read_file', arguments: {} })).error.code).toBe(-32_602);
     expect((await ask('tools/call', { name: 'other__read_file', arguments: {} })).error.code).toBe(-32_602);
     expect((await ask('resources/read', { uri: 'file:///a' })).status).toBe(403);
-    expect((await ask('tasks/get', { taskId: '1' })).error.code).toBe(-32_601);
+    expect((await ask('tasks/get', { taskId: '1' })).error.code).toBe(-32_602);
     expect(calls()).toBe(0);
   });
 

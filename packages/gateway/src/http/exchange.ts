@@ -10,7 +10,7 @@ import type { GatewayRequest } from '../servers/request.ts';
 import type { GatewayServer, HttpBackendDefinition } from '../servers/server.ts';
 import type { Sealer } from '../sessions/sealer.ts';
 import type { Address, Addresses } from './addresses.ts';
-import { createEditedBody, type EditedBody, type EditMessage } from './edited-body.ts';
+import { createEditedBody, type EditedBody, type MessageEdit } from './edited-body.ts';
 import { badGateway, type GatewayError, unavailable } from './error-response.ts';
 import { createEventIdRewriter, type EventIdRewriter } from './event-ids.ts';
 import { contentTypeOf, isCompressed, isStreamType, responseHeaders } from './headers.ts';
@@ -50,7 +50,7 @@ export interface Sending {
   /** Sends an error response. */
   readonly fail: (error: unknown) => void;
   readonly done: (summary: ExchangeSummary) => void;
-  readonly edit: EditMessage | null;
+  readonly edit: MessageEdit;
   /** Answers the client when the backend refuses the message itself; without it, that response passes. */
   readonly refused?: () => void;
 }
@@ -235,16 +235,17 @@ class Exchange implements Dispatcher.DispatchHandler {
     const fields = responseHeaders(headers, isStream);
     for (const field of this.#services.commonHeaders) fields.push(field);
     this.#addSession(headers['mcp-session-id'], fields);
-    const isEdited = this.#sending.edit !== null && status < 300;
+    const { edit } = this.#sending;
+    const isEdited = (isStream || edit.forDocuments) && status < 300;
     if (isEdited && (headers['content-encoding'] ?? 'identity') !== 'identity')
       this.#abandon(badGateway('The backend encodes a list, which was not asked for.'), 'error');
     if (this.#isIgnored) return;
     outgoing.writeHead(status, isEdited ? withoutFields(fields, ['content-length']) : fields);
     if (isStream) outgoing.flushHeaders();
-    if (isEdited && this.#sending.edit !== null) this.#startEditing(isStream, this.#sending.edit);
+    if (isEdited) this.#startEditing(isStream, edit);
   }
 
-  #startEditing(isStream: boolean, edit: EditMessage): void {
+  #startEditing(isStream: boolean, edit: MessageEdit): void {
     const { outgoing } = this.#sending.request;
     this.#edited = createEditedBody({
       isStream,

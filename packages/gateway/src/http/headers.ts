@@ -17,7 +17,7 @@ const FORWARDED = new Set([
 ]);
 
 /** Headers that are translated one by one. */
-const TRANSLATED = new Set(['mcp-session-id', 'last-event-id']);
+const TRANSLATED = new Set(['mcp-session-id', 'mcp-name', 'last-event-id']);
 
 /** The forwarded headers as a flat list. @param more names that the configuration adds, in lower case */
 export function forwardedHeaders(headers: IncomingHttpHeaders, more: readonly string[]): string[] {

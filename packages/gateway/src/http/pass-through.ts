@@ -6,7 +6,7 @@ import type { GatewayRequest } from '../servers/request.ts';
 import type { GatewayServer, HttpBackendDefinition } from '../servers/server.ts';
 import type { Sealer } from '../sessions/sealer.ts';
 import { type Address, type Addresses, createAddresses } from './addresses.ts';
-import type { EditMessage } from './edited-body.ts';
+import type { MessageEdit } from './edited-body.ts';
 import { type GatewayError, sessionNotFound, tooManyCalls, unavailable } from './error-response.ts';
 import { type ExchangeServices, type ExchangeSummary, exchange, type OpenSession } from './exchange.ts';
 import { forwardedHeaders } from './headers.ts';
@@ -27,8 +27,10 @@ export interface Forwarding {
   /** Sends an error response. */
   readonly fail: (error: unknown) => void;
   readonly done: (summary: ExchangeSummary) => void;
-  /** Edits responses with lists; `null`: none can be in this response. */
-  readonly edit: EditMessage | null;
+  /** The value of the header `Mcp-Name`; `null`: there is none. */
+  readonly name: string | null;
+  /** Filters lists, seals handles. */
+  readonly edit: MessageEdit;
   /** Answers the client when the backend refuses the message itself (400, 404, 405, …); without it, that response passes. */
   readonly refused?: () => void;
 }
@@ -81,6 +83,7 @@ function forward(backend: Backend, request: GatewayRequest, forwarding: Forwardi
   const { credential } = forwarding;
   const session = openSession(backend, request);
   const headers = forwardedHeaders(incoming.headers, definition.forward);
+  if (forwarding.name !== null) headers.push('mcp-name', forwarding.name);
   if (session !== null) headers.push('mcp-session-id', session.id);
   const eventId = openEventId(backend, request);
   if (eventId !== null) headers.push('last-event-id', eventId);

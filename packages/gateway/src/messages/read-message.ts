@@ -7,6 +7,10 @@ const text: JsonShape = { text: true };
 
 /** Marks the messages of stateless revisions. */
 const VERSION = 'io.modelcontextprotocol/protocolVersion';
+/** Names the task that a message belongs to. @see MCP 2025-11-25, utilities/tasks, related-task metadata */
+export const RELATED_TASK = 'io.modelcontextprotocol/related-task';
+
+const relatedTask = { [RELATED_TASK]: shapeOf({ taskId: text }) };
 
 /** What decides about a message, wherever it is written. */
 export const messageShape: JsonShape = shapeOf({
@@ -19,14 +23,15 @@ export const messageShape: JsonShape = shapeOf({
       name: text,
       uri: text,
       ref: shapeOf({ type: text, name: text, uri: text }),
+      task: {},
       taskId: text,
       requestState: text,
       arguments: {},
       notifications: shapeOf({ resourceSubscriptions: { elements: text } }),
-      _meta: shapeOf({ [VERSION]: text }),
+      _meta: shapeOf({ [VERSION]: text, ...relatedTask }),
     }),
   },
-  result: {},
+  result: shapeOf({ _meta: shapeOf(relatedTask) }),
   error: {},
 });
 
@@ -61,7 +66,7 @@ export function readScannedMessage(node: JsonNode): ScannedMessage {
   const method = node.members.get('method');
   if (method === undefined ? !isResponse : node.members.has('result') || node.members.has('error'))
     throw invalid('A message must have either a method, a result or an error.', id);
-  return method === undefined ? readResponse(id) : readCall(node, method, id);
+  return method === undefined ? readResponse(node, id) : readCall(node, method, id);
 }
 
 const nothing = {
@@ -71,12 +76,15 @@ const nothing = {
   subscriptions: [],
   arguments: null,
   task: null,
+  asksForTask: false,
+  relatedTask: null,
   requestState: null,
   protocolVersion: null,
 } as const;
 
-function readResponse(id: string | null): ScannedMessage {
-  return { ...nothing, kind: 'response', id, method: '' };
+function readResponse(node: JsonNode, id: string | null): ScannedMessage {
+  const result = node.members.get('result');
+  return { ...nothing, kind: 'response', id, method: '', relatedTask: readRelatedTask(result, id) };
 }
 
 function readCall(node: JsonNode, method: JsonNode, id: string | null): ScannedMessage {
@@ -92,6 +100,8 @@ function readCall(node: JsonNode, method: JsonNode, id: string | null): ScannedM
     ...targets.get(method.text)?.(found, id),
     arguments: rangeOf(found.members.get('arguments')),
     task: readHandle(found, 'taskId', id),
+    asksForTask: found.members.has('task'),
+    relatedTask: readRelatedTask(found, id),
     requestState: readHandle(found, 'requestState', id),
     protocolVersion: readVersion(found, id),
   };
@@ -166,6 +176,12 @@ function readHandle(params: JsonNode, name: string, id: string | null): ScannedT
   const value = params.members.get(name);
   if (value === undefined && !params.variants.includes(name)) return null;
   return { value: readText(params, name, id), range: rangeOf(value) ?? { start: 0, end: 0 } };
+}
+
+/** A task in another form is none. */
+function readRelatedTask(holder: JsonNode | undefined, id: string | null): ScannedText | null {
+  const related = holder?.members.get('_meta')?.members.get(RELATED_TASK);
+  return related?.members.get('taskId')?.type === 'string' ? readHandle(related, 'taskId', id) : null;
 }
 
 function readVersion(params: JsonNode, id: string | null): string | null {

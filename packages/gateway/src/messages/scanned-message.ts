@@ -27,6 +27,10 @@ export interface ScannedMessage extends McpOperation {
   readonly arguments: ByteRange | null;
   /** `params.taskId`. */
   readonly task: ScannedText | null;
+  /** Whether there is a `params.task`: the result shall be a task. */
+  readonly asksForTask: boolean;
+  /** The task that `_meta` of the parameters or of the result names. */
+  readonly relatedTask: ScannedText | null;
   /** `params.requestState`. */
   readonly requestState: ScannedText | null;
   /** The protocol version in `params._meta`, which marks a stateless message. */

@@ -23,12 +23,14 @@ const tools = {
   log: (_, id) => { console.error('a line\u001b[31m of the server'); text(id, 'logged'); },
   async ask(_, id) { const { result, error } = await ask('elicitation/create', { message: 'Name?', requestedSchema: { type: 'object', properties: {} } }); text(id, result ? result.content.name : 'error ' + error.code); },
   async progress(_, id, token) { for (const progress of [1, 2]) send({ method: 'notifications/progress', params: { progressToken: token, progress, total: 2 } }); text(id, 'done'); },
+  task: (_, id) => { const task = { taskId: 'task-1', status: 'working' }; send({ method: 'notifications/tasks/status', params: task }); send({ id, result: { task } }); },
   change: (_, id) => { send({ method: 'notifications/tools/list_changed' }); text(id, 'changed'); },
   touch: ({ uri }, id) => { send({ method: 'notifications/resources/updated', params: { uri } }); text(id, 'touched'); },
   cancelled: (_, id) => text(id, JSON.stringify(globalThis.cancelledIds ?? [])),
 };
 const methods = {
   initialize: ({ protocolVersion, capabilities: own }, id) => { capabilities = own; if (process.env.REFUSE) return process.exit(1); send({ id, result: { protocolVersion, capabilities: { tools: { listChanged: true }, resources: { subscribe: true }, logging: {} }, serverInfo: { name: 'tiny', version: '1' }, instructions: 'Be brief.' } }); },
+  'tasks/get': ({ taskId }, id) => taskId === 'task-1' ? send({ id, result: { taskId, status: 'working' } }) : send({ id, error: { code: -32603, message: 'a task of another process: ' + taskId } }),
   ping: (_, id) => send({ id, result: {} }),
   'tools/list': (_, id) => send({ id, result: { tools: Object.keys(tools).map((name) => ({ name, inputSchema: { type: 'object' }, annotations: { readOnlyHint: true } })) } }),
   'tools/call': (params, id) => tools[params.name] ? tools[params.name](params.arguments ?? {}, id, params._meta?.progressToken) : send({ id, error: { code: -32602, message: 'Unknown tool' } }),

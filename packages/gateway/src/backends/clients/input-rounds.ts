@@ -78,9 +78,9 @@ export function createInputRounds(sealer: Sealer): InputRounds {
     { owner, message }: InputExchange,
     state: unknown,
   ): readonly [string, WaitingCall] | string {
-    const opened = typeof state === 'string' ? sealer.open('request', owner, state) : null;
-    if (opened === null) return 'requestState is not valid.';
-    const [home, id] = JSON.parse(opened) as [string, string];
+    // Opened, as all handles of a request are.
+    if (typeof state !== 'string') return 'requestState is not valid.';
+    const [home, id = ''] = state.split(' ');
     if (home !== process)
       return 'The call waits in another process of the gateway, which has ended or was not reached. Call again without requestState.';
     const call = calls.get(id);
@@ -150,7 +150,7 @@ export function createInputRounds(sealer: Sealer): InputRounds {
       return { ...call.outcome, jsonrpc: '2.0', id: message.id };
     }
     keep(call, id);
-    const requestState = sealer.seal('request', owner, JSON.stringify([process, id]));
+    const requestState = sealer.seal('request', owner, `${process} ${id}`);
     const inputRequests = Object.fromEntries(
       [...call.questions].map(([key, question]) => [key, toInput(question)]),
     );

@@ -26,7 +26,15 @@ const KEEP_ALIVE = 25_000;
 const open = new Set<ServerResponse>();
 let timer: NodeJS.Timeout | undefined;
 
-export function createReply(outgoing: ServerResponse, nameEvent: NameEvent | null = null): Reply {
+/** Changes a message for its client. */
+type Seal = (message: Message) => unknown;
+
+/** @param seal seals the handles in a message */
+export function createReply(
+  outgoing: ServerResponse,
+  nameEvent: NameEvent | null = null,
+  seal: Seal = (message) => message,
+): Reply {
   let isStream = false;
 
   return {
@@ -43,7 +51,7 @@ export function createReply(outgoing: ServerResponse, nameEvent: NameEvent | nul
         return;
       }
       if (message === null) return void outgoing.writeHead(status, further).end();
-      const body = JSON.stringify(message);
+      const body = JSON.stringify(seal(message));
       const own = {
         'content-type': 'application/json',
         'content-length': String(Buffer.byteLength(body)),
@@ -71,7 +79,7 @@ export function createReply(outgoing: ServerResponse, nameEvent: NameEvent | nul
     openStream();
     const id = nameEvent === null ? '' : `id: ${nameEvent(message)}\n`;
     if (!outgoing.writable) return;
-    outgoing.write(`${id}event: message\ndata: ${JSON.stringify(message)}\n\n`);
+    outgoing.write(`${id}event: message\ndata: ${JSON.stringify(seal(message))}\n\n`);
     if (outgoing.writableLength > MAX_UNREAD) outgoing.destroy();
   }
 }

@@ -13,6 +13,7 @@ import {
 } from '@portcullis/http';
 import { ConnectionRequired, URL_ELICITATION_REQUIRED } from '../../credentials/credential-source.ts';
 import type { GatewayRequest } from '../../servers/request.ts';
+import { createMessageHandles } from '../../sessions/message-handles.ts';
 import type { Sealer } from '../../sessions/sealer.ts';
 import { BackendError, type BackendSession, type InitializeParams } from '../backend.ts';
 import { LAST_WITH_SESSIONS, WITH_SESSIONS } from '../revisions.ts';
@@ -157,7 +158,7 @@ export function createSessionClients({ sealer, open, edit }: ClientsOptions): Wi
     const requests = messages.filter(isRequest);
     const rest = messages.filter((message) => !isRequest(message));
     const stream = session.nextStream();
-    const reply = createReply(request.outgoing, (message) => session.events.add(stream, message));
+    const reply = replyOf(request, session, stream);
     try {
       for (const message of rest) await pass(session, message);
     } catch (error) {
@@ -221,6 +222,14 @@ export function createSessionClients({ sealer, open, edit }: ClientsOptions): Wi
     }
   }
 
+  function replyOf({ outgoing, owner }: GatewayRequest, { events }: LiveSession, stream: number): Reply {
+    return createReply(
+      outgoing,
+      (message) => events.add(stream, message),
+      createMessageHandles(sealer, owner).seal,
+    );
+  }
+
   /** The stream of a response that broke goes on with what the client has missed. */
   function resume(request: GatewayRequest, session: LiveSession, lastId: string): void {
     const missed = session.events.after(lastId);
@@ -235,7 +244,7 @@ export function createSessionClients({ sealer, open, edit }: ClientsOptions): Wi
     stream: number,
     missed: readonly Message[],
   ): void {
-    const reply = createReply(request.outgoing, (message) => session.events.add(stream, message));
+    const reply = replyOf(request, session, stream);
     reply.open();
     for (const message of missed) reply.send(message);
     // The response was among them.

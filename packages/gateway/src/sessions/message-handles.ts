@@ -1,0 +1,132 @@
+/** Task ids and request states in messages: sealed on the way to a client, opened on the way to the backend. */
+import { isMembers, type JsonFields } from '@portcullis/http';
+import { MessageError } from '../messages/message-error.ts';
+import { RELATED_TASK } from '../messages/read-message.ts';
+import type { ScannedBody, ScannedMessage, ScannedText } from '../messages/scanned-message.ts';
+import type { Owner } from '../servers/owner.ts';
+import type { HandleKind, Sealer } from './sealer.ts';
+
+/** The handles of one owner. */
+export interface MessageHandles {
+  /** A parsed message of the backend as the client sees it; the same object if it holds no handles. */
+  seal(message: unknown): unknown;
+  /**
+   * The body of a client as the backend sees it; the same buffer if it holds no handles.
+   * @throws MessageError for a task or request state of another owner, or that was not issued here
+   */
+  open(body: Buffer, scanned: ScannedBody): Buffer;
+  /** The header `Mcp-Name`, which repeats the task of a message. */
+  openName(name: string, scanned: ScannedBody): string;
+}
+
+/** Whether bytes may hold a handle. Names inside a JSON string are escaped: only structured output has them as well. */
+export function mayHoldHandles(bytes: Buffer): boolean {
+  return bytes.includes('"taskId"') || bytes.includes('"requestState"');
+}
+
+/** Whether the response to a message may hold handles, besides the events of a stream. */
+export function mayAnswerWithHandles({ method, asksForTask, protocolVersion }: ScannedMessage): boolean {
+  return isTaskMethod(method) || asksForTask || protocolVersion !== null;
+}
+
+export function createMessageHandles(sealer: Sealer, owner: Owner): MessageHandles {
+  return {
+    seal: (message) => sealMessage(message, (kind, text) => sealer.seal(kind, owner, text)),
+    open(body, { messages }) {
+      const edits = messages.flatMap((message) =>
+        editsOf(message, (kind, text) => sealer.open(kind, owner, text)),
+      );
+      return edits.length === 0 ? body : withEdits(body, edits);
+    },
+    openName(name, { messages }) {
+      const task = messages.length === 1 && messages[0] !== undefined ? taskOf(messages[0]) : null;
+      return (task !== null && task.value === name && sealer.open('task', owner, name)) || name;
+    },
+  };
+}
+
+type Translate<Result> = (kind: HandleKind, text: string) => Result;
+
+function sealMessage(message: unknown, seal: Translate<string>): unknown {
+  if (!isMembers(message)) return message;
+  const { method, params, result } = message;
+  if (typeof method === 'string') {
+    const sealed = isMembers(params) ? sealParameters(method, params, seal) : params;
+    return sealed === params ? message : { ...message, params: sealed };
+  }
+  const sealed = isMembers(result) ? sealResult(result, seal) : result;
+  return sealed === result ? message : { ...message, result: sealed };
+}
+
+/** Requests of a backend about tasks name those that the client has issued. */
+function sealParameters(method: string, params: JsonFields, seal: Translate<string>): JsonFields {
+  const about = method.startsWith('notifications/tasks') ? sealTask(params, seal) : params;
+  return sealRelated(about, seal);
+}
+
+function sealResult(result: JsonFields, seal: Translate<string>): JsonFields {
+  let sealed = sealRelated(sealTask(result, seal), seal);
+  const { requestState, task, tasks } = sealed;
+  if (typeof requestState === 'string') sealed = { ...sealed, requestState: seal('request', requestState) };
+  if (isMembers(task)) sealed = { ...sealed, task: sealTask(task, seal) };
+  if (Array.isArray(tasks))
+    sealed = { ...sealed, tasks: tasks.map((one: unknown) => (isMembers(one) ? sealTask(one, seal) : one)) };
+  return sealed;
+}
+
+/** A task, which also has a status: other results may have a member of that name. */
+function sealTask(value: JsonFields, seal: Translate<string>): JsonFields {
+  const { taskId, status } = value;
+  return typeof taskId === 'string' && typeof status === 'string'
+    ? { ...value, taskId: seal('task', taskId) }
+    : value;
+}
+
+function sealRelated(value: JsonFields, seal: Translate<string>): JsonFields {
+  const meta = value['_meta'];
+  const related = isMembers(meta) ? meta[RELATED_TASK] : undefined;
+  if (!isMembers(meta) || !isMembers(related) || typeof related['taskId'] !== 'string') return value;
+  const sealed = { ...related, taskId: seal('task', related['taskId']) };
+  return { ...value, _meta: { ...meta, [RELATED_TASK]: sealed } };
+}
+
+interface Edit extends ScannedText {
+  readonly kind: HandleKind;
+}
+
+function editsOf(message: ScannedMessage, open: Translate<string | null>): readonly Edit[] {
+  const edits: Edit[] = [];
+  const add = (kind: HandleKind, text: ScannedText | null, refusal: string | null): void => {
+    if (text === null) return;
+    const value = open(kind, text.value);
+    if (value !== null) edits.push({ kind, value, range: text.range });
+    else if (refusal !== null)
+      throw new MessageError(INVALID_PARAMS, refusal, { status: 200, id: message.id });
+  };
+  add('task', taskOf(message), 'Failed to retrieve task: Task not found');
+  add('request', message.requestState, 'The requestState is not known here. Call again without it.');
+  // A client names tasks of its own as well, in responses about them.
+  add('task', message.relatedTask, null);
+  return edits;
+}
+
+const INVALID_PARAMS = -32_602;
+
+/** In other methods the parameter is something else. */
+function taskOf({ method, task }: ScannedMessage): ScannedText | null {
+  return isTaskMethod(method) ? task : null;
+}
+
+function isTaskMethod(method: string): boolean {
+  return method.startsWith('tasks/');
+}
+
+function withEdits(body: Buffer, edits: readonly Edit[]): Buffer {
+  const parts: Buffer[] = [];
+  let from = 0;
+  for (const { value, range } of edits.toSorted((a, b) => a.range.start - b.range.start)) {
+    parts.push(body.subarray(from, range.start), Buffer.from(JSON.stringify(value)));
+    from = range.end;
+  }
+  return Buffer.concat([...parts, body.subarray(from)]);
+}

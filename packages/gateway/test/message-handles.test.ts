@@ -1,0 +1,246 @@
+/** Task ids and request states: the client sees them sealed, the backend as it issued them, and no other user can use them. */
+import { afterEach, describe, expect, it } from 'vitest';
+import type { GatewayServerOptions } from '../src/options.ts';
+import { json, startBackend, type TestBackend } from './support/backend.ts';
+import { callOf, startSession } from './support/client.ts';
+import { startGateway, type TestGateway } from './support/gateway.ts';
+import { TINY } from './support/stdio-server.ts';
+
+const TASK = 'task-786512e2';
+const STATE = '{"step":1}';
+const RELATED = 'io.modelcontextprotocol/related-task';
+const STATELESS = {
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientCapabilities': {},
+};
+
+const open: { close(): Promise<void> }[] = [];
+afterEach(async () => {
+  for (const one of open.splice(0).reverse()) await one.close();
+});
+
+type Json = Readonly<Record<string, unknown>>;
+
+const task = { taskId: TASK, status: 'working', ttl: 60_000 };
+
+/** What the backend answers with, by method; a list is a stream of messages. */
+function answerTo({ method, params }: Json): Json | readonly Json[] {
+  const name = (params as { readonly name?: unknown } | undefined)?.name;
+  switch (method) {
+    case 'tools/call':
+      if (name === 'ask') return { resultType: 'input_required', inputRequests: {}, requestState: STATE };
+      if (name === 'own') return { content: [], structuredContent: { taskId: TASK } };
+      if (name === 'stream')
+        return [
+          { method: 'notifications/tasks/status', params: task },
+          { method: 'notifications/message', params: { data: 'x', _meta: { [RELATED]: { taskId: TASK } } } },
+          { id: 9, method: 'tasks/get', params: { taskId: 'the-client-issued-this' } },
+          { id: 1, result: { task } },
+        ];
+      return { task };
+    case 'tasks/list':
+      return { tasks: [task, { ...task, taskId: 'another' }] };
+    case 'tasks/result':
+      return {
+        content: [{ type: 'text', text: `"taskId":"${TASK}"` }],
+        _meta: { [RELATED]: { taskId: TASK } },
+      };
+    default:
+      return task;
+  }
+}
+
+async function start(
+  limits: Json = {},
+): Promise<{ readonly backend: TestBackend; readonly gateway: TestGateway }> {
+  const backend = await startBackend(({ body }, response) => {
+    const request = JSON.parse(body || '{}') as Json;
+    if (request['id'] === undefined || request['method'] === undefined)
+      return void response.writeHead(202).end();
+    const answer = answerTo(request);
+    if (!Array.isArray(answer)) return json(response, { jsonrpc: '2.0', id: request['id'], result: answer });
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    const text = answer.map((one) => `data: ${JSON.stringify({ jsonrpc: '2.0', ...one })}\n\n`).join('');
+    // In the middle of an id.
+    const cut = text.indexOf(TASK) + 3;
+    response.write(text.slice(0, cut));
+    setTimeout(() => response.end(text.slice(cut)), 20);
+  });
+  const gateway = await startGateway(
+    ['/mcp', '/other'].map((path) => ({ path, backend: { url: backend.url }, limits })),
+  );
+  open.push(backend, gateway);
+  return { backend, gateway };
+}
+
+const request = (method: string, params: Json = {}): Json => ({ jsonrpc: '2.0', id: 1, method, params });
+const callFor = (name: string, more: Json = {}): Json =>
+  request('tools/call', { name, arguments: {}, ...more });
+const asTask = callFor('slow', { task: { ttl: 60_000 } });
+
+async function ask(
+  { gateway }: { readonly gateway: TestGateway },
+  user: string,
+  message: Json,
+  init: Omit<NonNullable<Parameters<TestGateway['send']>[1]>, 'message'> = {},
+): Promise<{ readonly result: Json & { readonly task: Json }; readonly error?: Json }> {
+  return (await (await gateway.send(user, { ...init, message })).json()) as never;
+}
+
+const lastBody = ({ received }: TestBackend): Json => JSON.parse(received.at(-1)?.body ?? '{}') as Json;
+const paramsOf = (message: Json): Json => message['params'] as Json;
+
+describe('a task id', () => {
+  it('is sealed for its client, and the backend gets its own again', async () => {
+    const t = await start();
+    const { result } = await ask(t, 'alice', asTask);
+    const sealed = String(result.task['taskId']);
+    expect(sealed).not.toContain(TASK);
+    for (const method of ['tasks/get', 'tasks/cancel']) {
+      const answer = await ask(t, 'alice', request(method, { taskId: sealed }));
+      expect(paramsOf(lastBody(t.backend))['taskId']).toBe(TASK);
+      expect(answer.result['taskId']).not.toBe(TASK);
+      expect(answer.result['status']).toBe('working');
+    }
+  });
+
+  it('is sealed in the metadata of messages, and not in the text of a tool', async () => {
+    const t = await start();
+    const sealed = (await ask(t, 'alice', asTask)).result.task['taskId'];
+    const { result } = await ask(t, 'alice', request('tasks/result', { taskId: sealed }));
+    expect(result['content']).toEqual([{ type: 'text', text: `"taskId":"${TASK}"` }]);
+    const related = (result['_meta'] as Record<string, Json>)[RELATED]?.['taskId'];
+    expect(related).not.toBe(TASK);
+    const _meta = { [RELATED]: { taskId: related } };
+    await t.gateway.send('alice', {
+      message: { jsonrpc: '2.0', id: 5, result: { action: 'accept', _meta } },
+    });
+    expect(lastBody(t.backend)['result']).toEqual({
+      action: 'accept',
+      _meta: { [RELATED]: { taskId: TASK } },
+    });
+  });
+
+  it('stays as it is where a client has issued it, or a tool returns one of its own', async () => {
+    const t = await start();
+    const { result } = await ask(t, 'alice', callFor('own'));
+    expect(result['structuredContent']).toEqual({ taskId: TASK });
+    const _meta = { [RELATED]: { taskId: 'mine' } };
+    await t.gateway.send('alice', {
+      message: { jsonrpc: '2.0', id: 5, result: { task: { taskId: 'mine' }, _meta } },
+    });
+    expect(lastBody(t.backend)['result']).toEqual({ task: { taskId: 'mine' }, _meta });
+  });
+
+  it('is sealed in each event of a stream, however it is divided', async () => {
+    const t = await start();
+    const response = await t.gateway.send('alice', { message: callFor('stream') });
+    const text = await response.text();
+    expect(text).not.toContain(TASK);
+    const messages = [...text.matchAll(/^data: (.*)$/gm)].map(([, data = '']) => JSON.parse(data) as Json);
+    expect(messages).toHaveLength(4);
+    expect(messages[2]).toMatchObject({ method: 'tasks/get', params: { taskId: 'the-client-issued-this' } });
+  });
+
+  it('passes in an event that is too long to be read, where it is of no use', async () => {
+    const t = await start({ frame: 1024 });
+    const long = await startBackend((_, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      const filler = 'x'.repeat(5000);
+      response.write(
+        `data: {"jsonrpc":"2.0","method":"notifications/message","params":{"data":"${filler}"}}\n\n`,
+      );
+      response.end(`data: ${JSON.stringify({ jsonrpc: '2.0', id: 1, result: { task } })}\n\n`);
+    });
+    open.push(long);
+    t.gateway.replaceServers([{ path: '/mcp', backend: { url: long.url }, limits: { frame: 1024 } }]);
+    const text = await (await t.gateway.send('alice', { message: callFor('stream') })).text();
+    expect(text).toContain('x'.repeat(5000));
+    expect(text).not.toContain(TASK);
+  });
+
+  it.each([
+    ['another user', 'bob', '/mcp'],
+    ['another client of the same user', 'alice_other', '/mcp'],
+    ['the same user at another server', 'alice', '/other'],
+  ])('of alice is unknown to %s, and nothing reaches the backend', async (_who, user, path) => {
+    const t = await start();
+    const taskId = (await ask(t, 'alice', asTask)).result.task['taskId'];
+    const before = t.backend.received.length;
+    for (const one of [taskId, TASK]) {
+      for (const method of ['tasks/get', 'tasks/result', 'tasks/cancel', 'tasks/update']) {
+        const { error } = await ask(t, user, request(method, { taskId: one }), { path });
+        expect(error).toMatchObject({ code: -32_602, message: expect.stringContaining('Task not found') });
+      }
+    }
+    expect(t.backend.received).toHaveLength(before);
+    expect((await ask(t, 'alice', request('tasks/get', { taskId }))).error).toBeUndefined();
+  });
+
+  it('of a process is sealed for each client of its user', async () => {
+    const gateway = await startGateway([{ path: '/mcp', backend: { command: TINY } }]);
+    open.push(gateway);
+    const [alice, other] = await Promise.all(
+      ['alice', 'alice_other'].map((user) => startSession(gateway, user)),
+    );
+    const text = (await (await alice?.post(callOf('task')))?.text()) ?? '';
+    expect(text).not.toContain('task-1');
+    const [first, second] = [...text.matchAll(/"taskId":"([^"]+)"/g)].map(([, taskId]) => taskId);
+    expect(second).toMatch(/^[\w-]{40,}$/);
+    for (const taskId of [first, second]) {
+      const ask = request('tasks/get', { taskId });
+      expect(await (await alice?.post(ask))?.json()).toMatchObject({ result: { status: 'working' } });
+      expect(await (await other?.post(ask))?.json()).toMatchObject({ error: { code: -32_602 } });
+    }
+  });
+
+  it('is listed only by a backend that knows its users', async () => {
+    const t = await start();
+    const before = t.backend.received.length;
+    const refused = await ask(t, 'bob', request('tasks/list'));
+    expect(refused.error).toMatchObject({ code: -32_601, message: expect.stringContaining('users') });
+    expect(t.backend.received).toHaveLength(before);
+
+    const exchange = { as: 'exchange', clientId: 'gateway', tokenEndpoint: 'https://as.example/token' };
+    const backend = { url: t.backend.url, credentials: exchange } as const;
+    t.gateway.replaceServers([{ path: '/mcp', backend } as GatewayServerOptions]);
+    const { result } = await ask(t, 'alice', request('tasks/list'));
+    expect(result['tasks']).toHaveLength(2);
+    expect(JSON.stringify(result)).not.toMatch(/task-786512e2|another/);
+  });
+
+  it('is opened in the header that repeats it', async () => {
+    const t = await start();
+    const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tasks/get' };
+    const sealed = String((await ask(t, 'alice', asTask)).result.task['taskId']);
+    const message = request('tasks/get', { taskId: sealed, _meta: STATELESS });
+    await ask(t, 'alice', message, { headers: { ...headers, 'mcp-name': sealed } });
+    expect(t.backend.received.at(-1)?.headers['mcp-name']).toBe(TASK);
+  });
+});
+
+describe('a request state', () => {
+  const message = callFor('ask', { _meta: STATELESS });
+  const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'ask' };
+
+  it('is sealed for its client, and the backend gets its own again', async () => {
+    const t = await start();
+    const { result } = await ask(t, 'alice', message, { headers });
+    expect(result['requestState']).not.toContain('step');
+    const retry = { ...message, params: { ...paramsOf(message), requestState: result['requestState'] } };
+    await ask(t, 'alice', retry, { headers });
+    expect(paramsOf(lastBody(t.backend))).toEqual({ ...paramsOf(message), requestState: STATE });
+  });
+
+  it('of alice is unknown to another user, and nothing reaches the backend', async () => {
+    const t = await start();
+    const { result } = await ask(t, 'alice', message, { headers });
+    const before = t.backend.received.length;
+    for (const requestState of [result['requestState'], STATE]) {
+      const retry = { ...message, params: { ...paramsOf(message), requestState } };
+      const { error } = await ask(t, 'bob', retry, { headers });
+      expect(error).toMatchObject({ code: -32_602, message: expect.stringContaining('requestState') });
+    }
+    expect(t.backend.received).toHaveLength(before);
+  });
+});
