@@ -1,10 +1,11 @@
 /**
  * `npm run bench [part…] [--quick] [--tries=<number>] [--only=<server>] [--flow=<part of a name>]`: measures and writes
- * bench/results. Parts: flows, start, memory, growth, postgres, guard, client, store, pages; by default all except store. A wrong
+ * bench/results. Parts: flows, start, memory, growth, postgres, costs, guard, client, store, pages; by default all except store. A wrong
  * response of ours fails the run.
  */
 import { flowNames } from './authorization/flows.ts';
 import { mcpSdk } from './authorization/mcp-sdk.ts';
+import { measureCosts } from './authorization/measure-costs.ts';
 import { type Effort, measureFlows } from './authorization/measure-flows.ts';
 import { measureGrowth } from './authorization/measure-growth.ts';
 import { measureMemory } from './authorization/measure-memory.ts';
@@ -36,6 +37,7 @@ const parts: Readonly<Record<string, () => Promise<Part>>> = {
   memory: () => measureMemory(effort),
   growth: () => measureGrowth(effort),
   postgres: () => measurePostgres(effort),
+  costs: () => measureCosts(effort, flags.get('flow')),
   guard: () => runScript('What a guard costs', 'bench/guard.ts'),
   client: () => runScript('What the authorized fetch costs', 'bench/client.ts'),
   size: () => runScript('What a client brings along', 'bench/install-size.ts'),

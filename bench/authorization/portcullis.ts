@@ -23,7 +23,7 @@ import {
 } from './flows.ts';
 import { seedUsers, type Users } from './users.ts';
 
-const SCOPE = 'notes:read notes:write';
+export const SCOPE = 'notes:read notes:write';
 /** A pre-registered client, whose consent can be remembered. */
 const APP_REDIRECT_URI = 'https://app.example/callback';
 const APP = {
@@ -39,6 +39,7 @@ const MACHINE = {
   client_id: 'machine',
   client_secret: 'a-secret-of-forty-three-characters-0123456789',
   client_name: 'A machine',
+  scope: SCOPE,
   grant_types: ['client_credentials'],
   token_endpoint_auth_method: 'client_secret_basic',
 };
@@ -54,10 +55,14 @@ const LIMITS = Object.fromEntries(
 /** The limit on unused clients, which is 20,000 by default. */
 const REGISTRATION = { maxUnusedClients: 100_000_000 };
 
-const machineFields = {
+export const machineFields: Readonly<Record<string, string>> = {
   authorization: `Basic ${Buffer.from(`${MACHINE.client_id}:${MACHINE.client_secret}`).toString('base64')}`,
 };
-const machineRequest = form('/token', { grant_type: 'client_credentials', scope: SCOPE }, machineFields);
+export const machineRequest: string = form(
+  '/token',
+  { grant_type: 'client_credentials', scope: SCOPE },
+  machineFields,
+);
 
 /** The program as published; requires `npm run build`. */
 export const BUILT = 'packages/cli/bin.js';
@@ -92,7 +97,12 @@ export function newFolder(): string {
   return folder;
 }
 
-export async function startPortcullis(instance: Instance = {}): Promise<Server> {
+/** A running instance. */
+export interface RunningInstance extends Server {
+  readonly database: string;
+}
+
+export async function startPortcullis(instance: Instance = {}): Promise<RunningInstance> {
   const { folder = newFolder(), database = join(folder, 'portcullis.db'), publicUrl, core } = instance;
   const port = await freePort();
   databases.set(port, database);
@@ -106,7 +116,7 @@ export async function startPortcullis(instance: Instance = {}): Promise<Server> 
   const rest = words.filter((word) => instance.main === undefined || !word.startsWith('--conditions'));
   const [, , typed = ''] = nodeCommand('bench/servers/application.ts');
   const application = instance.main === undefined ? typed : withoutTypes(typed, folder);
-  return start({
+  const server = await start({
     command: [node, ...(instance.nodeOptions ?? []), ...rest],
     port,
     ready: '/.well-known/oauth-authorization-server',
@@ -122,6 +132,7 @@ export async function startPortcullis(instance: Instance = {}): Promise<Server> 
       PORTCULLIS_LOG: 'json',
     },
   });
+  return { ...server, database };
 }
 
 /** The application for the build is compiled too, so that no types are stripped at run time. */
@@ -226,8 +237,10 @@ async function inviteUsers(port: number): Promise<Users> {
 }
 
 /** Creates users who have all consented to the pre-registered client. */
-async function rememberUsers(port: number): Promise<Users> {
-  const browsers = seedUsers(databases.get(port) ?? '', `http://localhost:${port}`);
+export async function rememberUsers(
+  port: number,
+  browsers: Users['browsers'] = seedUsers(databases.get(port) ?? '', `http://localhost:${port}`),
+): Promise<Users> {
   const users = { clientId: APP.client_id, browsers };
   const { issue } = await load([port], codeFlow(users, resourceAt(port), 'asked'), {
     flows: browsers.length,

@@ -29,7 +29,7 @@ export function createDailyAppend(
   let mayCreate = true;
 
   const append = async (table: string, events: readonly AuditEventRecord[]) =>
-    void (await database.write(insertInto(table, events)));
+    void (await database.write(insertInto(table, events), ['audit_events', '']));
 
   async function createDay(table: string): Promise<void> {
     try {

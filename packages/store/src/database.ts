@@ -12,10 +12,35 @@ export interface Operation<T> {
   readonly postgres: SingleStatement<T> | InTransaction;
 }
 
-/** All statements in one: one round trip, no transaction. */
+/** All statements in one: one round trip. */
 interface SingleStatement<T> {
   readonly query: () => Query;
   readonly read: (rows: readonly unknown[]) => T;
+  readonly row: ContestedRow;
+}
+
+/** Tables in the order in which operations of several statements lock their rows. */
+const LOCK_ORDER = [
+  'accounts',
+  'clients',
+  'authorization_transactions',
+  'authorization_codes',
+  'grants',
+  'used_client_assertions',
+  'rate_limits',
+  'audit_events',
+] as const;
+
+/**
+ * The first row that a statement locks and others may want at the same time; what else it locks is new or belongs to that row.
+ * Statements of different requests that name theirs may share a transaction on PostgreSQL: they lock in one order, so they never
+ * wait for each other.
+ */
+export type ContestedRow = readonly [table: (typeof LOCK_ORDER)[number], key: string];
+
+/** Sorts by the order of tables, then by key. */
+export function lockOrderOf([table, key]: ContestedRow): string {
+  return `${LOCK_ORDER.indexOf(table)} ${key}`;
 }
 
 /** The steps, in a transaction: for rare operations. */
@@ -39,8 +64,8 @@ export interface Database {
     query: Query,
     make: (rows: readonly Row[]) => T | null,
   ): Promise<T | null>;
-  /** Runs one statement that writes. @returns the rows that it returns */
-  write<Row>(query: Query): Promise<readonly Row[]>;
+  /** Runs one statement that writes. @param row without one it shares no transaction @returns the rows that it returns */
+  write<Row>(query: Query, row?: ContestedRow): Promise<readonly Row[]>;
   /** Runs an operation of several statements, atomically. */
   transact<T>(operation: Operation<T>): Promise<T>;
   /** A commit hook: runs once, right before the next commit, after so many milliseconds at the latest. */

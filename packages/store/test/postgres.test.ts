@@ -225,7 +225,8 @@ describe('PostgreSQL that stalls', () => {
     const location = await databases();
     const store = await openStore(location, { busyTimeout: 1, poolSize: POOL });
     const { grant, token } = await createGrant(store);
-    await Promise.all(times(POOL, () => store.ping()));
+    // These share no transaction, so that each opens a connection.
+    await Promise.all(times(POOL, () => store.revokeAccountGrants('user_none', 'grant_none', NOW)));
     const hung = (await queryPostgres(location, BACKENDS)).map(({ pid }) => Number(pid));
     for (const pid of hung) process.kill(pid, 'SIGSTOP');
     try {

@@ -47,6 +47,7 @@ export function createAuthorizationCodeStore(database: Database): AuthorizationC
         postgres: {
           query: () => redeemInOneStatement(codeHash, grant, refreshToken, at),
           read: readRedemption,
+          row: ['accounts', grant.accountId],
         },
       }),
     async invalidateCode(hash, at) {

@@ -27,7 +27,7 @@ const clientsAfter = defineQuery(`SELECT ${COLUMNS} FROM clients WHERE id > ? OR
 export function createClientStore(database: Database): ClientStore {
   return {
     async saveClient(client) {
-      return (await database.write(insertClient(client))).length > 0;
+      return (await database.write(insertClient(client), ['clients', client.id])).length > 0;
     },
     findClient: (id) =>
       database.readCached('clients', clientById(id), ([row]: readonly ClientRow[]) =>
@@ -57,6 +57,7 @@ export function createClientStore(database: Database): ClientStore {
     async recordClientUse(id, at, expiresAt) {
       await database.write(
         sql`UPDATE clients SET last_used_at = ${at}, expires_at = ${expiresAt} WHERE id = ${id}`,
+        ['clients', id],
       );
     },
     disableClient: (id, at) => database.transact({ steps: () => disable(id, at), postgres: { lock: null } }),
@@ -71,6 +72,7 @@ export function createClientStore(database: Database): ClientStore {
       const used = await database.write(
         sql`INSERT INTO used_client_assertions (hash, expires_at) VALUES (${hash}, ${expiresAt})
           ON CONFLICT (hash) DO NOTHING RETURNING hash`,
+        ['used_client_assertions', hash],
       );
       return used.length > 0;
     },

@@ -65,6 +65,7 @@ export function createGrantStore(database: Database): GrantStore {
         sql`UPDATE grants SET refresh_token_hash = ${hash}, refresh_token_generation = ${generation}, refresh_token_seed = ${seed}, refresh_token_issued_at = ${issuedAt},
             refresh_token_expires_at = ${expiresAt}, refresh_token_rotations = ${rotations}, last_used_at = ${issuedAt}, last_used_from = ${from}
           WHERE id = ${grantId} AND refresh_token_hash = ${currentHash} AND revoked_at IS NULL RETURNING 1 AS one`,
+        ['grants', grantId],
       );
       return rotated.length > 0 ? 'rotated' : 'conflict';
     },
@@ -84,6 +85,7 @@ export function createGrantStore(database: Database): GrantStore {
     async revokeGrant(grantId, at) {
       const revoked = await database.write(
         sql`UPDATE grants SET revoked_at = ${at} WHERE id = ${grantId} AND revoked_at IS NULL RETURNING 1 AS one`,
+        ['grants', grantId],
       );
       return revoked.length > 0;
     },

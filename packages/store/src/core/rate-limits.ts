@@ -11,7 +11,7 @@ export function createRateLimitStore(database: Database): RateLimitStore {
   return {
     async chargeRateLimit(key, limit, now) {
       const charge = { key, limit, now };
-      const taken = await database.write(chargeRateLimit(charge));
+      const taken = await database.write(chargeRateLimit(charge), ['rate_limits', key]);
       return taken.length > 0 ? 0 : rateLimitWait(database, charge);
     },
   };

@@ -33,7 +33,10 @@ interface TransactionRow {
 export function createTransactionStore(database: Database): TransactionStore {
   return {
     async openTransaction(transaction, network = null) {
-      await database.write(insertTransaction(transaction, network));
+      await database.write(insertTransaction(transaction, network), [
+        'authorization_transactions',
+        transaction.id,
+      ]);
     },
     async countAnonymousTransactions(now) {
       const [row] = await database.read<{ readonly open: number }>(
@@ -60,15 +63,20 @@ export function createTransactionStore(database: Database): TransactionStore {
     async setTransactionAccount(id, accountId) {
       await database.write(
         sql`UPDATE authorization_transactions SET account_id = ${accountId}, network = NULL WHERE id = ${id}`,
+        ['authorization_transactions', id],
       );
     },
     async issueCode(code) {
-      await database.write(insertCode(code));
+      await database.write(insertCode(code), ['authorization_codes', code.hash]);
     },
     completeTransaction: (id, code) =>
       database.transact({
         steps: () => complete(id, code),
-        postgres: { query: () => completeInOneStatement(id, code), read: (ended) => ended.length > 0 },
+        postgres: {
+          query: () => completeInOneStatement(id, code),
+          read: (ended) => ended.length > 0,
+          row: ['authorization_transactions', id],
+        },
       }),
   };
 }

@@ -2,8 +2,9 @@
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PoolClient, PoolConfig, Pool as PostgresPool, QueryConfig, QueryResult } from 'pg';
-import { Pool } from 'pg';
+import { Pool, types } from 'pg';
 import type { PoolStatistics } from '../database.ts';
+import { BatchQuery, type GetTypeParser, type KnownColumns, type Statement } from './batch-query.ts';
 
 /** Runs a query on one connection. @throws Error when there is no result in time */
 export type RunQuery = (query: QueryConfig | string) => Promise<QueryResult>;
@@ -11,6 +12,8 @@ export type RunQuery = (query: QueryConfig | string) => Promise<QueryResult>;
 export interface Connections {
   /** Runs work on a connection of its own, which is closed when the work fails. */
   use<T>(work: (run: RunQuery) => Promise<T>): Promise<T>;
+  /** Runs statements in one round trip and one transaction. @throws BatchError */
+  runBatch(statements: readonly Statement[]): Promise<readonly (readonly unknown[])[]>;
   /** Closes all connections. */
   close(): Promise<void>;
 }
@@ -35,26 +38,38 @@ export function createConnections(
   pool.on('acquire', () => (statistics.busy += 1));
   pool.on('release', () => (statistics.busy -= 1));
   const closing = new AbortController();
+  const columns: KnownColumns = new Map();
+  const parserOf = ((config.types ?? types).getTypeParser as GetTypeParser).bind(config.types ?? types);
+
+  /** @param limit limits the time of a query, which is cancelled then */
+  async function borrow<T>(
+    work: (client: PoolClient, limit: <R>(result: Promise<R>) => Promise<R>) => Promise<T>,
+  ): Promise<T> {
+    const client = await acquire();
+    let abandoned: Promise<unknown> | null = null;
+    let failed = true;
+    try {
+      const outcome = await work(client, (result) =>
+        limitTime(result, timeout, () => {
+          abandoned = result;
+        }),
+      );
+      failed = false;
+      return outcome;
+    } finally {
+      if (abandoned === null) client.release(failed);
+      else void cancel(client, abandoned, closing.signal).finally(() => client.release(true));
+    }
+  }
 
   return {
-    async use(work) {
-      const client = await acquire();
-      let abandoned: Promise<unknown> | null = null;
-      let failed = true;
-      try {
-        const outcome = await work((query) => {
-          const result = client.query(query as QueryConfig);
-          return limitTime(result, timeout, () => {
-            abandoned = result;
-          });
-        });
-        failed = false;
-        return outcome;
-      } finally {
-        if (abandoned === null) client.release(failed);
-        else void cancel(client, abandoned, closing.signal).finally(() => client.release(true));
-      }
-    },
+    use: (work) => borrow((client, limit) => work((query) => limit(client.query(query as QueryConfig)))),
+    runBatch: (statements) =>
+      borrow((client, limit) => {
+        const query = new BatchQuery(statements, columns, parserOf);
+        client.query(query);
+        return limit(query.finished);
+      }),
     async close() {
       closing.abort();
       if (!pool.ending) await pool.end();

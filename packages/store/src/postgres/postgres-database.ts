@@ -1,8 +1,18 @@
 /** PostgreSQL as a database: a connection pool, one round trip for nearly every operation, retries, and outages. */
 import { hash } from 'node:crypto';
 import { OAuthError, temporarilyUnavailable } from '@portcullis/protocol';
-import type { Database, InTransaction, Operation, Steps } from '../database.ts';
+import { createCommitHooks } from '../commit-hooks.ts';
+import {
+  type ContestedRow,
+  type Database,
+  type InTransaction,
+  lockOrderOf,
+  type Operation,
+  type Steps,
+} from '../database.ts';
 import { type Query, sql, type Template } from '../sql.ts';
+import type { BatchError } from './batch-query.ts';
+import { createBatches } from './batches.ts';
 import type { Connections, RunQuery } from './connections.ts';
 import { isPreparedElsewhere } from './prepared-statements.ts';
 
@@ -11,8 +21,12 @@ const TRIES = 5;
 
 /** @param isPrepared whether connections keep prepared statements */
 export function createPostgresDatabase(connections: Connections, isPrepared: boolean): Database {
-  const run = createRunner(isPrepared);
+  const { run, runBatch } = createRunners(connections, isPrepared);
   const runAlone = (query: Query) => connections.use((connection) => run(connection, query));
+  const hooks = createCommitHooks();
+  const reads = createBatches(runBatch, failedStatement);
+  const writes = createBatches(runBatch, failedStatement, hooks.run);
+  const writeRow = (query: Query, row: ContestedRow) => writes.run(query, lockOrderOf(row));
   const pending = new Set<Promise<unknown>>();
   let closing = false;
 
@@ -32,27 +46,27 @@ export function createPostgresDatabase(connections: Connections, isPrepared: boo
 
   return {
     partitionsEvents: true,
-    read: <Row>(query: Query) => track(() => read(runAlone, query)) as Promise<readonly Row[]>,
+    read: <Row>(query: Query) => track(() => read(reads.run, query)) as Promise<readonly Row[]>,
     readCached: <Row, T>(_table: string, query: Query, make: (rows: readonly Row[]) => T | null) =>
-      track(async () => make((await read(runAlone, query)) as readonly Row[])),
-    write: <Row>(query: Query) =>
-      track(() => retryConflicts(() => runAlone(query))) as Promise<readonly Row[]>,
+      track(async () => make((await read(reads.run, query)) as readonly Row[])),
+    write: <Row>(query: Query, row?: ContestedRow) =>
+      track(() =>
+        retryConflicts(() => (row === undefined ? runAlone(query) : writeRow(query, row))),
+      ) as Promise<readonly Row[]>,
     transact: <T>({ steps, postgres }: Operation<T>) =>
       track(() =>
         retryConflicts(async () =>
           'lock' in postgres
             ? inTransaction(connections, run, postgres.lock, steps())
-            : postgres.read(await runAlone(postgres.query())),
+            : postgres.read(await writeRow(postgres.query(), postgres.row)),
         ),
       ),
-    beforeCommit(call, within) {
-      setTimeout(call, within).unref();
-    },
+    beforeCommit: hooks.add,
     // Every query asks the server itself.
     async check() {},
     async readClock() {
       const rows = await track(() =>
-        read(runAlone, sql`SELECT EXTRACT(EPOCH FROM clock_timestamp())::float8 AS now`),
+        read(reads.run, sql`SELECT EXTRACT(EPOCH FROM clock_timestamp())::float8 AS now`),
       );
       return (rows as readonly { readonly now: number }[])[0]?.now ?? null;
     },
@@ -81,8 +95,13 @@ async function read(
 
 type Run = (connection: RunQuery, query: Query) => Promise<readonly unknown[]>;
 
+interface Runners {
+  readonly run: Run;
+  readonly runBatch: (queries: readonly Query[]) => Promise<readonly (readonly unknown[])[]>;
+}
+
 /** Runs queries as named statements, which each connection prepares once; without names as soon as a pooler has lost one. */
-function createRunner(isPrepared: boolean): Run {
+function createRunners(connections: Connections, isPrepared: boolean): Runners {
   let usesNames = isPrepared;
   const names = new WeakMap<Template, string>();
   const nameOf = (template: Template) => {
@@ -94,15 +113,32 @@ function createRunner(isPrepared: boolean): Run {
     }
     return name;
   };
-  return async (connection, { template, values }) => {
-    const query = { text: template.postgres, values: [...values] };
-    try {
-      return (await connection(usesNames ? { ...query, name: nameOf(template) } : query)).rows;
-    } catch (error) {
-      if (isPreparedElsewhere(error)) usesNames = false;
-      throw error;
-    }
+  const noteLostNames = (error: unknown): never => {
+    if (isPreparedElsewhere(error)) usesNames = false;
+    throw error;
   };
+  return {
+    async run(connection, { template, values }) {
+      const query = { text: template.postgres, values: [...values] };
+      const { rows } = await connection(usesNames ? { ...query, name: nameOf(template) } : query).catch(
+        noteLostNames,
+      );
+      return rows;
+    },
+    runBatch: (queries) => {
+      const statements = queries.map(({ template, values }) => ({
+        name: usesNames ? nameOf(template) : undefined,
+        text: template.postgres,
+        values,
+      }));
+      return connections.runBatch(statements).catch(noteLostNames);
+    },
+  };
+}
+
+/** Nothing is known of a batch whose connection was lost, or that was cancelled: another one may not be tried. */
+function failedStatement(error: unknown): number | null {
+  return isConnectionLost(error) ? null : ((error as BatchError).statement ?? null);
 }
 
 /** Closing the connection rolls back. */

@@ -31,12 +31,16 @@ function createDynamicRegistrationStore(database: Database): DynamicRegistration
   return {
     async registerClient(client, charge, network) {
       if (charge === null) {
-        await database.write(insertClient(client, network));
+        await database.write(insertClient(client, network), ['clients', client.id]);
         return 0;
       }
       const isTaken = await database.transact({
         steps: () => register(client, charge, network),
-        postgres: { query: () => registerAtOnce(client, charge, network), read: (taken) => taken.length > 0 },
+        postgres: {
+          query: () => registerAtOnce(client, charge, network),
+          read: (taken) => taken.length > 0,
+          row: ['rate_limits', charge.key],
+        },
       });
       return isTaken ? 0 : rateLimitWait(database, charge);
     },

@@ -1,5 +1,6 @@
 /** Group commit: operations that arrive together share one transaction, and so one flush to the disk. */
 import type { DatabaseSync } from 'node:sqlite';
+import { createCommitHooks } from '../commit-hooks.ts';
 import { type Batch, createBatchCommit, type PendingOperation } from './batch.ts';
 
 export interface GroupCommit {
@@ -84,38 +85,5 @@ function createCommitDelay(count: () => number, complete: () => void): () => voi
     seen = 0;
     quiet = 0;
     setImmediate(look);
-  };
-}
-
-interface CommitHook {
-  readonly call: () => void;
-  readonly timer: NodeJS.Timeout;
-}
-
-interface CommitHooks {
-  add(call: () => void, within: number): void;
-  run(): void;
-}
-
-function createCommitHooks(): CommitHooks {
-  let hooks: readonly CommitHook[] = [];
-
-  function runAlone(call: () => void): void {
-    hooks = hooks.filter((hook) => hook.call !== call);
-    call();
-  }
-
-  return {
-    add(call, within) {
-      hooks = [...hooks, { call, timer: setTimeout(runAlone, within, call).unref() }];
-    },
-    run() {
-      const due = hooks;
-      hooks = [];
-      for (const { call, timer } of due) {
-        clearTimeout(timer);
-        call();
-      }
-    },
   };
 }

@@ -34,6 +34,7 @@ export function createSessionOperations(database: Database): SessionOperations {
       await database.write(
         sql`INSERT INTO sessions (hash, account_id, created_at, expires_at, address, browser, methods)
           VALUES (${hash}, ${accountId}, ${createdAt}, ${expiresAt}, ${address}, ${browser}, ${methods === undefined ? null : JSON.stringify(methods)})`,
+        ['accounts', accountId],
       );
     },
     async findSession(hash, now) {

@@ -1,0 +1,94 @@
+/** Gathers statements of concurrent requests: each batch is one round trip, one transaction and one flush to the disk. */
+
+/** A statement that waits for its batch, and in the order in which batches lock rows. */
+export interface Waiting<Item> {
+  readonly item: Item;
+  /** Batches run their statements in this order, so that no two of them wait for each other's rows. */
+  readonly order: string;
+}
+
+export interface Batches<Item, Outcome> {
+  run(item: Item, order?: string): Promise<Outcome>;
+}
+
+/** Batches at the same time: what arrives meanwhile waits and forms the next one. */
+const FEW = 2;
+/** Batches at the same time while others take long, as behind a row lock. */
+const MANY = 8;
+/** Milliseconds after which a batch takes long. */
+const LONG = 20;
+/** Statements in a batch. */
+const LARGEST = 100;
+/** Milliseconds after which the statements of a failed batch are not tried again: their requests have waited long enough. */
+const TOO_LONG = 1_000;
+
+interface Pending<Item, Outcome> extends Waiting<Item> {
+  readonly resolve: (outcome: Outcome) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * @param runAll runs statements in one transaction; when one fails, none has taken effect
+ * @param failedAt the index of the statement of which an error is; `null`: nothing is known of any of them
+ * @param beforeBatch may add statements
+ */
+export function createBatches<Item, Outcome>(
+  runAll: (items: readonly Item[]) => Promise<readonly Outcome[]>,
+  failedAt: (error: unknown) => number | null,
+  beforeBatch: () => void = () => {},
+): Batches<Item, Outcome> {
+  let pending: Pending<Item, Outcome>[] = [];
+  let underWay = 0;
+  let latest = 0;
+  let isScheduled = false;
+
+  function schedule(): void {
+    if (isScheduled || pending.length === 0) return;
+    isScheduled = true;
+    setImmediate(flush);
+  }
+
+  function flush(): void {
+    isScheduled = false;
+    const isSlow = performance.now() - latest > LONG;
+    if (pending.length === 0 || underWay >= (isSlow ? MANY : FEW)) return;
+    beforeBatch();
+    const batch = pending.slice(0, LARGEST).sort(byOrder);
+    pending = pending.slice(LARGEST);
+    underWay += 1;
+    latest = performance.now();
+    void runBatch(batch).finally(() => {
+      underWay -= 1;
+      schedule();
+    });
+    schedule();
+  }
+
+  async function runBatch(batch: readonly Pending<Item, Outcome>[]): Promise<void> {
+    const began = performance.now();
+    try {
+      const outcomes = await runAll(batch.map(({ item }) => item));
+      for (const [index, { resolve }] of batch.entries()) resolve(outcomes[index] as Outcome);
+    } catch (error) {
+      const failed = performance.now() - began > TOO_LONG ? null : failedAt(error);
+      const others = failed === null ? [] : batch.filter((_, index) => index !== failed);
+      for (const one of batch) if (!others.includes(one)) one.reject(error);
+      pending = [...others, ...pending];
+    }
+  }
+
+  return {
+    run: (item, order = '') =>
+      new Promise((resolve, reject) => {
+        pending.push({ item, order, resolve, reject });
+        schedule();
+      }),
+  };
+}
+
+function byOrder(
+  { order: one }: { readonly order: string },
+  { order: other }: { readonly order: string },
+): number {
+  return one < other ? -1 : one > other ? 1 : 0;
+}

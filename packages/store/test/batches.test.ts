@@ -1,0 +1,146 @@
+/** Batches of statements on PostgreSQL: what they share, what fails alone, and that they never wait for each other's rows. */
+import type { AuthorizationStore } from '@portcullis/authorization-server/store';
+import { openStore } from '@portcullis/store';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { type Postgres, startPostgres } from '../../../tests/support/postgres.ts';
+import { createBatches } from '../src/postgres/batches.ts';
+import { createGrant, NOW, newClient, newRefreshToken, successorOf } from '../testing/samples.ts';
+import { queryPostgres } from './databases.ts';
+
+describe('batches', () => {
+  /** Answers each statement with itself in capitals; `bad` fails. */
+  function createRecorded() {
+    const batches: string[][] = [];
+    const run = createBatches<string, string>(
+      async (items) => {
+        batches.push([...items]);
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        const failed = items.indexOf('bad');
+        if (failed >= 0) throw Object.assign(new Error('bad'), { failed });
+        if (items.includes('lost')) throw new Error('lost');
+        return items.map((item) => item.toUpperCase());
+      },
+      (error) => (error as { readonly failed?: number }).failed ?? null,
+    ).run;
+    return { batches, run };
+  }
+
+  it('run statements that arrive together in one transaction, in the order in which rows are locked', async () => {
+    const { batches, run } = createRecorded();
+    expect(await Promise.all([run('c', '3'), run('a', '1'), run('b', '2')])).toEqual(['C', 'A', 'B']);
+    expect(batches).toEqual([['a', 'b', 'c']]);
+  });
+
+  it('reject the statement that failed, and run the others again', async () => {
+    const { batches, run } = createRecorded();
+    const outcomes = await Promise.allSettled([run('a', '1'), run('bad', '2'), run('c', '3')]);
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect(batches).toEqual([
+      ['a', 'bad', 'c'],
+      ['a', 'c'],
+    ]);
+  });
+
+  it('reject all when the outcome is unknown, and run none of them again', async () => {
+    const { batches, run } = createRecorded();
+    const outcomes = await Promise.allSettled([run('a'), run('lost')]);
+    expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    expect(batches).toHaveLength(1);
+  });
+
+  it('gather what arrives while two are under way', async () => {
+    const { batches, run } = createRecorded();
+    const first = [run('a')];
+    await new Promise(setImmediate);
+    first.push(run('b'));
+    await new Promise(setImmediate);
+    first.push(run('c'), run('d'));
+    await Promise.all(first);
+    expect(batches).toEqual([['a'], ['b'], ['c', 'd']]);
+  });
+});
+
+describe('concurrent requests on PostgreSQL', () => {
+  let postgres: Postgres;
+  beforeAll(async () => {
+    postgres = await startPostgres();
+  });
+  afterAll(() => postgres.stop());
+
+  async function open(): Promise<{ store: AuthorizationStore; location: string }> {
+    const location = await postgres.createDatabase();
+    const store = await openStore(location);
+    onTestFinished(() => store.close());
+    return { store, location };
+  }
+
+  it('rotate forty refresh tokens in a few transactions', async () => {
+    const { store, location } = await open();
+    const grants = await Promise.all(Array.from({ length: 40 }, () => createGrant(store)));
+    const outcomes = await Promise.all(
+      grants.map(({ grant, token }) =>
+        store.rotateRefreshToken(grant.id, token.hash, successorOf(token), null),
+      ),
+    );
+    expect(new Set(outcomes)).toEqual(new Set(['rotated']));
+    // Each row has the number of the transaction that wrote it.
+    const [row] = await queryPostgres(
+      location,
+      'SELECT count(DISTINCT xmin::text)::int AS count FROM grants',
+    );
+    expect(Number(row?.['count'])).toBeLessThan(8);
+  });
+
+  it('find one winner when a token is presented twice in one transaction', async () => {
+    const { store } = await open();
+    const { grant, token } = await createGrant(store);
+    const rotate = () => store.rotateRefreshToken(grant.id, token.hash, newRefreshToken(), null);
+    expect((await Promise.all([rotate(), rotate(), rotate()])).toSorted()).toEqual([
+      'conflict',
+      'conflict',
+      'rotated',
+    ]);
+  });
+
+  it('are not affected by a statement that fails beside them', async () => {
+    const { store } = await open();
+    const { grant, token } = await createGrant(store);
+    const outcomes = await Promise.allSettled([
+      store.rotateRefreshToken(grant.id, token.hash, successorOf(token), null),
+      // PostgreSQL's text holds no U+0000.
+      store.saveClient({ ...newClient(), secretHash: 'a\0b' }),
+    ]);
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
+    expect((await store.findGrant(grant.id))?.token?.generation).toBe(token.generation + 1);
+  });
+
+  it('of two processes never wait for each other in a circle', async () => {
+    const location = await postgres.createDatabase();
+    const stores = [await openStore(location), await openStore(location)];
+    onTestFinished(async () => {
+      for (const store of stores) await store.close();
+    });
+    const [first] = stores;
+    if (first === undefined) throw new Error('no store');
+    const grants = await Promise.all(Array.from({ length: 20 }, () => createGrant(first)));
+    const began = performance.now();
+    for (let round = 0; round < 20; round += 1) {
+      await Promise.all(
+        stores.flatMap((store, index) => {
+          const own = index === 0 ? grants : grants.toReversed();
+          return own.flatMap(({ grant, token }) => [
+            store.rotateRefreshToken(grant.id, token.hash, { ...token, issuedAt: NOW + round }, null),
+            store.chargeRateLimit(`key ${grant.id}`, { burst: 1000, interval: 1 }, NOW),
+          ]);
+        }),
+      );
+    }
+    // A deadlock is found after a second.
+    expect(performance.now() - began).toBeLessThan(10_000);
+    const [row] = await queryPostgres(
+      location,
+      'SELECT deadlocks::int FROM pg_stat_database WHERE datname = current_database()',
+    );
+    expect(row).toEqual({ deadlocks: 0 });
+  });
+});
