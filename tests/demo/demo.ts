@@ -11,6 +11,7 @@ import {
   type Scene,
 } from './chapters.ts';
 import { createChecks, formatChecks } from './checks.ts';
+import { softwareStatement, stepUp, tokenExchange } from './extensions.ts';
 import { identityProvider } from './federation.ts';
 import { deviceGrant, identityAssertion } from './other-grants.ts';
 import {
@@ -56,6 +57,12 @@ try {
   await identityAssertion(scene);
   chapter('A device without a browser');
   await deviceGrant(scene);
+  chapter('Token exchange: a server calls another one for its user');
+  await tokenExchange(scene);
+  chapter('A software statement: a trusted issuer says who a client is');
+  await softwareStatement(scene);
+  chapter('Step-up authentication: an operation demands a recent sign-in');
+  await stepUp(scene);
   chapter('Refresh and rotation');
   const newest = await refresh(scene, first);
   chapter('Refusals, 403: not allowed to do that');

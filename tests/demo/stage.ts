@@ -1,10 +1,10 @@
-/** The demo's servers: six, each with fresh data on a free port, and its users and clients. */
+/** The demo's servers: seven, each with fresh data on a free port, and its users and clients. */
 import { fileURLToPath } from 'node:url';
 import { type Client, type ClientOptions, createClient, createMemoryStore } from '@portcullis/client';
 import { createLoopbackReceiver } from '@portcullis/client/node';
-import { type AssertionIssuer, startAssertionIssuer } from '../support/identity-providers/assertions.ts';
 import { type GithubIdentityProvider, startGithub } from '../support/identity-providers/github.ts';
 import { likeGithub } from '../support/identity-providers/settings.ts';
+import { type Organization, startOrganization } from '../support/organization.ts';
 import { owner, type Portcullis, startPortcullis } from '../support/portcullis.ts';
 import { createUser } from '../support/user.ts';
 import type { Exchange, Fetch, Transcript } from './transcript.ts';
@@ -37,6 +37,18 @@ export const television = {
   token_endpoint_auth_method: 'none',
 } as const;
 
+/** Protected servers elsewhere that call each other, with tokens of this authorization server. */
+export const mail = 'https://mail.example/mcp';
+export const calendar = 'https://calendar.example/mcp';
+
+/** The client by which the mail server proves itself. */
+export const mailServer = {
+  client_id: 'mail-server',
+  client_secret: 'known to the mail server and to this one only',
+  grant_types: ['urn:ietf:params:oauth:grant-type:token-exchange'],
+  token_endpoint_auth_method: 'client_secret_post',
+} as const;
+
 export interface Stage {
   /** Profile A with metadata. */
   readonly withMetadata: Portcullis;
@@ -51,33 +63,54 @@ export interface Stage {
   readonly identityProvider: GithubIdentityProvider;
   /** Trusts the identity provider of an organization, and lets devices ask for access. */
   readonly managed: Portcullis;
-  readonly organization: AssertionIssuer;
+  /** A process of its own. */
+  readonly organization: Organization;
+  /** Demands recent sign-ins. */
+  readonly recent: Portcullis;
   close(): Promise<void>;
 }
 
 export async function setStage(): Promise<Stage> {
   const identityProvider = await startGithub();
   process.env['GITHUB_API'] = identityProvider.api;
-  const organization = await startAssertionIssuer();
-  const [withMetadata, withoutMetadata, profileB, shortLived, delegating, managed] = await Promise.all([
-    startPortcullis({ profiles: ['2025-03-26'] }),
-    startPortcullis({ profiles: ['2025-03-26'], metadata: false }),
-    startPortcullis({ profiles: ['2025-06-18'], clients: [robot] }),
-    startPortcullis({ profiles: ['2025-06-18'], clients: [robot], lifetimes: { accessToken: 1 } }),
-    startPortcullis(
-      { profiles: ['2025-03-26'], identityProviders: [likeGithub(identityProvider)], localAccounts: false },
-      fileURLToPath(new URL('../../examples/repositories/app.ts', import.meta.url)),
-    ),
-    startPortcullis({
-      clients: [agent, television],
-      assertionIssuers: [
-        { issuer: organization.issuer, use: 'id-jag', clients: [agent.client_id], scopes: ['notes:read'] },
-      ],
-      deviceAuthorization: true,
-    }),
-  ]);
+  const organization = await startOrganization();
+  const [withMetadata, withoutMetadata, profileB, shortLived, delegating, managed, recent] =
+    await Promise.all([
+      startPortcullis({ profiles: ['2025-03-26'] }),
+      startPortcullis({ profiles: ['2025-03-26'], metadata: false }),
+      startPortcullis({ profiles: ['2025-06-18'], clients: [robot] }),
+      startPortcullis({ profiles: ['2025-06-18'], clients: [robot], lifetimes: { accessToken: 1 } }),
+      startPortcullis(
+        { profiles: ['2025-03-26'], identityProviders: [likeGithub(identityProvider)], localAccounts: false },
+        fileURLToPath(new URL('../../examples/repositories/app.ts', import.meta.url)),
+      ),
+      startPortcullis({
+        clients: [agent, television, mailServer],
+        assertionIssuers: [
+          {
+            issuer: organization.issuer,
+            use: 'id-jag',
+            clients: [agent.client_id],
+            scopes: ['notes:read', 'calendar:read'],
+          },
+        ],
+        resources: [
+          {
+            resource: mail,
+            name: 'Mail',
+            scopes: { 'calendar:read': 'Read your calendar', 'mail:send': 'Send mail' },
+            tokenExchangeClients: [mailServer.client_id],
+            exchangeTargets: [calendar],
+          },
+          { resource: calendar, name: 'Calendar', scopes: { 'calendar:read': 'Read your calendar' } },
+        ],
+        registration: { softwareStatementIssuers: [organization.issuer] },
+        deviceAuthorization: true,
+      }),
+      startPortcullis({}, fileURLToPath(new URL('../support/recent-notes.ts', import.meta.url))),
+    ]);
   identityProvider.registerRedirectUri(`${delegating.url}/callback/github`);
-  const servers = [withMetadata, withoutMetadata, profileB, shortLived, delegating, managed];
+  const servers = [withMetadata, withoutMetadata, profileB, shortLived, delegating, managed, recent];
   return {
     withMetadata,
     withoutMetadata,
@@ -87,11 +120,12 @@ export async function setStage(): Promise<Stage> {
     identityProvider,
     managed,
     organization,
+    recent,
     async close() {
       await Promise.all([
         ...servers.map((server) => server.stop()),
         identityProvider.close(),
-        organization.close(),
+        organization.stop(),
       ]);
     },
   };

@@ -2,7 +2,7 @@
 import { describeRequest, describeResponse } from './describe.ts';
 
 /** The sender of a request. */
-type Actor = 'client' | 'browser' | 'attacker';
+type Actor = 'client' | 'browser' | 'server' | 'attacker';
 
 export interface RecordedRequest {
   readonly from: Actor;
