@@ -10,12 +10,16 @@ import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { machineClient, requestMachineToken } from '../support/machine-client.ts';
 import { startProtect } from '../support/portcullis.ts';
+import { runInLanes } from './lanes.ts';
 import { type EverythingServer, startEverythingServer } from './server/everything-server.ts';
 import { startSseServer } from './server/sse.ts';
 import { type Result, runSuite } from './suite.ts';
 
 /** Each is run with all scenarios that it requires, on its wire. */
 const REVISIONS = ['2025-11-25', '2026-07-28'];
+
+/** Backends at the same time, each with processes of its own: most of a run waits. */
+const LANES = 3;
 
 /** A backend of each wire; a client of each revision reaches it. */
 const backends: Readonly<Record<string, () => Promise<ConformanceBackend>>> = {
@@ -41,13 +45,17 @@ function viaUrl({ url, stop }: EverythingServer): ConformanceBackend {
 /** Compares every scenario of every revision, by a backend of every wire, with a server that speaks the revision itself. */
 export async function runGateway(): Promise<readonly (Result & { readonly scenario: string })[]> {
   const reference = await startEverythingServer('both');
-  const rows: (Result & { readonly scenario: string })[] = [];
   try {
-    const direct = new Map<string, ReadonlyMap<string, string>>();
-    for (const revision of REVISIONS) direct.set(revision, await runScenarios(reference.url, revision));
-    for (const [wire, start] of Object.entries(backends))
-      rows.push(...(await runBackend(wire, await start(), direct)));
-    return rows;
+    const runs = await runInLanes(
+      REVISIONS,
+      LANES,
+      async (revision) => [revision, await runScenarios(reference.url, revision)] as const,
+    );
+    const direct = new Map(runs);
+    const rows = await runInLanes(Object.entries(backends), LANES, async ([wire, start]) =>
+      runBackend(wire, await start(), direct),
+    );
+    return rows.flat();
   } finally {
     await reference.stop();
   }

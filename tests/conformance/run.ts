@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runAuthorizationServer } from './authorization-server.ts';
 import { runGateway } from './gateway.ts';
+import { runInLanes } from './lanes.ts';
 import { listClientRuns, type Result, type Run, runClient } from './suite.ts';
 
 /** Scenarios that each side has in the version of the suite that is installed. */
@@ -45,17 +46,12 @@ try {
 }
 
 async function runAll(runs: readonly Run[]): Promise<Row[]> {
-  const waiting = [...runs];
-  const rows: Row[] = [];
-  const lane = async (): Promise<void> => {
-    for (let run = waiting.shift(); run !== undefined; run = waiting.shift()) {
-      const row = { name: nameOf(run), ...(await runClient(run)) };
-      report(row);
-      rows.push(row);
-    }
-  };
-  await Promise.all(Array.from({ length: LANES }, lane));
-  return rows;
+  const rows = await runInLanes(runs, LANES, async (run) => {
+    const row = { name: nameOf(run), ...(await runClient(run)) };
+    report(row);
+    return row;
+  });
+  return [...rows];
 }
 
 function nameOf({ scenario, wire }: Run): string {
