@@ -77,7 +77,7 @@ export async function softwareStatement({ stage, transcript, checks, tell }: Sce
   checks.expect(chapter, 'registration', 201, answer.status);
   const { client_name: name } = await readJson<{ readonly client_name: string }>(answer);
   checks.expect(chapter, 'the signed name wins', 'Notebook of Acme', name);
-  tell('     (a statement that somebody changed)\n');
+  tell('     (a statement whose name was changed)\n');
   const [header, , signature] = software_statement.split('.');
   const [, forged] = (await statement('Your bank')).split('.');
   const refused = await register({ software_statement: [header, forged, signature].join('.') });
