@@ -29,6 +29,8 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   client: ['protocol', 'http'],
   store: ['protocol', 'authorization-server'],
   gateway: ['protocol', 'http', 'resource-server', 'authorization-server', 'client'],
+  // Starts the command, and imports nothing.
+  'create-portcullis': [],
   cli: ['protocol', 'http', 'store', 'resource-server', 'authorization-server', 'client', 'gateway'],
 };
 

@@ -89,6 +89,21 @@ describe.skipIf(missing)('the installed command', () => {
     expect(await readdir(folder)).toEqual(['data']);
   });
 
+  it('`npm create portcullis` in an empty folder asks, writes and starts', async () => {
+    const folder = join(project.folder, '../created');
+    await mkdir(folder);
+    const words = ['npm', 'create', '--yes', 'portcullis'];
+    await using running = await startProgram(project, words, READY, {
+      folder,
+      environment: inMemory,
+      input: 'http://127.0.0.1:9/mcp\n\n\n',
+    });
+    expect((await fetch(`${running.found}/mcp`, { method: 'POST', body: '{}' })).status).toBe(401);
+    expect(await readdir(join(folder, 'portcullis'))).toEqual(
+      expect.arrayContaining(['compose.yaml', 'portcullis.json']),
+    );
+  });
+
   it('no installed package runs a script at installation', async () => {
     const { packages }: { packages: Record<string, { hasInstallScript?: boolean; dev?: boolean }> } =
       JSON.parse(await readFile(join(project.folder, 'package-lock.json'), 'utf8'));

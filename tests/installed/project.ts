@@ -95,8 +95,10 @@ async function shareDownloads(cache: string): Promise<void> {
 }
 
 async function install({ folder, environment }: InstalledProject): Promise<void> {
-  const ours = publishedPackages(root).filter(({ name }) => name.startsWith('@portcullis/'));
-  const names = [...ours.map(({ name }) => name), ...(await Promise.all(BESIDE.map(withVersion)))];
+  const names = [
+    ...publishedPackages(root).map(({ name }) => name),
+    ...(await Promise.all(BESIDE.map(withVersion))),
+  ];
   await promisify(execFile)('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', ...names], {
     cwd: folder,
     env: environment,

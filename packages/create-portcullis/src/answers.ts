@@ -1,0 +1,99 @@
+/** What the three questions ask for, and how an answer is read from text. */
+
+/** An MCP server that has no authorization. */
+export type Backend = { readonly url: string } | { readonly command: readonly string[] };
+
+/** Accounts with passwords and passkeys, or an identity provider. */
+export type SignIn =
+  | { readonly kind: 'accounts' }
+  | {
+      readonly kind: 'provider';
+      /** A preset, or the issuer of an OpenID provider. */
+      readonly provider: string;
+      /** The tenant or domain, for presets that need one. */
+      readonly parameter: string | undefined;
+      readonly clientId: string;
+      readonly clientSecret: string;
+    };
+
+/** This computer, or the https URL that everyone uses. */
+export type Location = { readonly kind: 'local' } | { readonly kind: 'public'; readonly url: string };
+
+export interface Answers {
+  readonly backend: Backend;
+  readonly signIn: SignIn;
+  readonly location: Location;
+}
+
+/** An answer that cannot be used; the message says what would be right. */
+export class AnswerError extends Error {}
+
+/** Presets → what they need besides client ID and secret. */
+const PRESETS: Readonly<Record<string, 'tenant' | 'domain' | undefined>> = {
+  google: undefined,
+  github: undefined,
+  'microsoft-entra': 'tenant',
+  okta: 'domain',
+};
+
+/** `'npx -y "my server"'` → its words. Quotes group, and nothing else has a meaning. */
+function splitWords(text: string): readonly string[] {
+  const words = text.matchAll(/(?:[^\s"']+|"[^"]*"|'[^']*')+/g);
+  return [...words].map(([word]) => word.replaceAll(/"([^"]*)"|'([^']*)'/g, '$1$2'));
+}
+
+/** @throws AnswerError for what is neither an http(s) URL nor a command */
+export function parseBackend(text: string): Backend {
+  if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) {
+    const command = splitWords(text);
+    if (command.length === 0)
+      throw new AnswerError('name a URL, such as http://127.0.0.1:3000/mcp, or a command');
+    return { command };
+  }
+  const url = URL.parse(text);
+  if (url === null || !['http:', 'https:'].includes(url.protocol))
+    throw new AnswerError(`${text} must be an http or https URL, or a command`);
+  if (url.username !== '' || url.password !== '')
+    throw new AnswerError(
+      'the URL must contain no user and password: see docs/gateway.md for credentials of the server',
+    );
+  return { url: text };
+}
+
+/**
+ * @returns the preset or issuer, or `accounts`
+ * @throws AnswerError for an unknown provider
+ */
+export function parseProvider(text: string): string {
+  const name = text.trim();
+  if (name === 'accounts' || Object.hasOwn(PRESETS, name)) return name;
+  const url = URL.parse(name);
+  if (url?.protocol === 'https:' && url.search === '' && url.hash === '') return name;
+  throw new AnswerError(
+    `${name} must be accounts, ${Object.keys(PRESETS).join(', ')}, or the https URL of an OpenID provider's issuer`,
+  );
+}
+
+/** The parameter that a preset needs, `tenant` or `domain`. */
+export function parameterOf(provider: string): 'tenant' | 'domain' | undefined {
+  return PRESETS[provider];
+}
+
+/** @throws AnswerError for what is neither `local` nor an https origin */
+export function parseLocation(text: string): Location {
+  const name = text.trim();
+  if (name === 'local') return { kind: 'local' };
+  const url = URL.parse(name);
+  if (url === null || url.protocol !== 'https:')
+    throw new AnswerError(`${name} must be local, or a public URL such as https://auth.example.com`);
+  if (url.pathname !== '/' || url.search !== '' || url.hash !== '' || url.port !== '')
+    throw new AnswerError(`${name} must have no port, path or query: https://${url.hostname}`);
+  return { kind: 'public', url: url.origin };
+}
+
+/** @throws AnswerError for an empty answer, or one with white space or line breaks in it */
+export function parseWord(text: string): string {
+  const word = text.trim();
+  if (!/^\S+$/.test(word)) throw new AnswerError('must be one word');
+  return word;
+}

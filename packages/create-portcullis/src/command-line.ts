@@ -1,0 +1,82 @@
+/** The command line of `npm create portcullis`. */
+import { readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { AnswerError } from './answers.ts';
+import type { GivenAnswers } from './questions.ts';
+
+export interface CommandLine {
+  readonly help: boolean;
+  /** Where the files are written. */
+  readonly folder: string;
+  readonly start: boolean;
+  readonly given: GivenAnswers;
+}
+
+export const HELP = `Usage: npm create portcullis [folder] -- [options]
+
+Puts authorization in front of an MCP server: asks three questions, writes a configuration file and a
+compose.yaml into the folder (portcullis), and starts. What a flag answers is not asked.
+
+  --protect <url|command>        what to protect: the URL of an MCP server, or the command of one over stdio
+  --sign-in <how>                accounts, google, github, microsoft-entra, okta, or the https URL of the
+                                 issuer of an OpenID provider
+  --client-id <id>               of your registration at the identity provider
+  --client-secret-file <file>    a file with its secret
+  --tenant <id>                  for microsoft-entra
+  --domain <domain>              for okta, such as example.okta.com
+  --location <local|url>         local: this computer; or the public https URL, with PostgreSQL and TLS
+  --no-start                     write the files only
+  --help
+`;
+
+const options = {
+  protect: { type: 'string' },
+  'sign-in': { type: 'string' },
+  'client-id': { type: 'string' },
+  'client-secret-file': { type: 'string' },
+  tenant: { type: 'string' },
+  domain: { type: 'string' },
+  location: { type: 'string' },
+  start: { type: 'boolean' },
+  help: { type: 'boolean', short: 'h' },
+} as const;
+
+/** @throws AnswerError for an unknown flag, a second folder, or a file that cannot be read */
+export function parseCommandLine(args: readonly string[]): CommandLine {
+  const { values, positionals } = parse(args);
+  if (positionals.length > 1)
+    throw new AnswerError(
+      `name one folder, not ${positionals.join(' and ')}; a command of several words is quoted`,
+    );
+  const file = values['client-secret-file'];
+  return {
+    help: values.help === true,
+    folder: positionals[0] ?? 'portcullis',
+    start: values.start !== false,
+    given: {
+      protect: values.protect,
+      signIn: values['sign-in'],
+      tenant: values.tenant,
+      domain: values.domain,
+      clientId: values['client-id'],
+      clientSecret: file === undefined ? undefined : readSecret(file),
+      location: values.location,
+    },
+  };
+}
+
+function parse(args: readonly string[]) {
+  try {
+    return parseArgs({ args: [...args], options, allowPositionals: true, allowNegative: true });
+  } catch (error) {
+    throw new AnswerError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function readSecret(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new AnswerError(`--client-secret-file: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}

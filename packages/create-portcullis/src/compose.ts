@@ -1,0 +1,114 @@
+/** The compose file: on this computer one service with SQLite; in public also PostgreSQL, and a proxy that obtains certificates. */
+import type { Answers, Backend } from './answers.ts';
+
+export function composeFile(answers: Answers): string {
+  return answers.location.kind === 'public' ? publicFile(answers) : localFile(answers);
+}
+
+const PROBE = `fetch('http://127.0.0.1:8484/readyz').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))`;
+
+/** The service itself: not root, nothing writable but its data and a temporary folder. */
+function service(answers: Answers, environment: Readonly<Record<string, string>>): string {
+  const variables = {
+    HOME: '/tmp',
+    PORTCULLIS_HOST: '0.0.0.0',
+    ...environment,
+    ...backendFromContainer(answers.backend),
+  };
+  const volumes = ['./portcullis.json:/app/portcullis.json:ro', 'data:/app/data'];
+  if (answers.signIn.kind === 'provider') volumes.push('./secrets:/app/secrets:ro');
+  return `  portcullis:
+    build: { context: ., dockerfile: Containerfile }
+    restart: on-failure
+    init: true
+    read_only: true
+    # npx of a stdio server unpacks it there.
+    tmpfs: ["/tmp:exec,mode=1777"]
+    cap_drop: [ALL]
+    security_opt: ["no-new-privileges:true"]
+    stop_grace_period: 15s
+    environment:
+${Object.entries(variables)
+  .map(([name, value]) => `      ${name}: ${quote(value)}`)
+  .join('\n')}
+    volumes:
+${volumes.map((volume) => `      - ${quote(volume)}`).join('\n')}
+    extra_hosts: ["host.docker.internal:host-gateway"]
+    healthcheck:
+      test: [CMD, node, -e, ${quote(PROBE)}]
+      interval: 10s
+      timeout: 5s
+      start_period: 20s
+`;
+}
+
+/** A server on this computer has another address from inside a container. */
+function backendFromContainer(backend: Backend): Readonly<Record<string, string>> {
+  if (!('url' in backend)) return {};
+  const url = new URL(backend.url);
+  if (!/^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname)) return {};
+  url.hostname = 'host.docker.internal';
+  const server = { path: '/mcp', name: new URL(backend.url).host, backend: { url: url.href } };
+  // compose replaces variables after a single dollar sign.
+  return { PORTCULLIS_SERVERS: JSON.stringify([server]).replaceAll('$', '$$$$') };
+}
+
+function localFile(answers: Answers): string {
+  return `# On this computer: docker compose up --build, and http://localhost:8484
+services:
+${service(answers, { PORTCULLIS_PUBLIC_URL: 'http://localhost:8484' })}    ports: ["127.0.0.1:8484:8484"]
+
+volumes:
+  data:
+`;
+}
+
+function publicFile(answers: Answers): string {
+  const database = `postgres://portcullis:${PASSWORD}@postgres/portcullis`;
+  const environment = { PORTCULLIS_DATABASE: database, PORTCULLIS_TRUSTED_PROXIES: SUBNET };
+  return `# On the machine of the public URL: docker compose up --build --detach
+services:
+${service(answers, environment)}    depends_on:
+      postgres: { condition: service_healthy }
+
+  postgres:
+    image: docker.io/library/postgres:18
+    restart: unless-stopped
+    environment:
+      POSTGRES_USER: portcullis
+      POSTGRES_PASSWORD: "${PASSWORD}"
+    volumes: ["postgres:/var/lib/postgresql"]
+    healthcheck:
+      test: [CMD, pg_isready, --username, portcullis]
+      interval: 5s
+
+  proxy:
+    image: docker.io/library/caddy:2
+    restart: unless-stopped
+    ports: ["80:80", "443:443", "443:443/udp"]
+    volumes:
+      - "./Caddyfile:/etc/caddy/Caddyfile:ro"
+      - "certificates:/data"
+    depends_on:
+      portcullis: { condition: service_healthy }
+
+networks:
+  default:
+    ipam:
+      config: [{ subnet: ${SUBNET} }]
+
+volumes:
+  data:
+  postgres:
+  certificates:
+`;
+}
+
+/** Replaced by compose, from the file .env. */
+const PASSWORD = `\${POSTGRES_PASSWORD:?is in .env}`;
+
+/** Of the containers: the proxy's address is in it, and its X-Forwarded headers are trusted. */
+const SUBNET = '10.84.84.0/24';
+
+/** A YAML string; JSON is a subset. */
+const quote = (text: string) => JSON.stringify(text);

@@ -1,0 +1,119 @@
+/** The files that answers lead to: path → content. */
+import type { Answers, Backend, SignIn } from './answers.ts';
+import { composeFile } from './compose.ts';
+
+export interface NewFile {
+  readonly path: string;
+  readonly text: string;
+  /** Readable by its owner only. */
+  readonly isSecret?: boolean;
+}
+
+export interface FileFacts {
+  /** Of the packages. */
+  readonly version: string;
+  /** JSON Schema of the configuration file. */
+  readonly schema: string;
+  /** A new password for the database. */
+  readonly password: string;
+}
+
+const SCHEMA = 'portcullis.schema.json';
+/** The configuration file. */
+export const CONFIGURATION = 'portcullis.json';
+
+export function filesFor(answers: Answers, { version, schema, password }: FileFacts): readonly NewFile[] {
+  const { signIn, location } = answers;
+  const isPublic = location.kind === 'public';
+  return [
+    { path: CONFIGURATION, text: json(configuration(answers)) },
+    { path: SCHEMA, text: schema },
+    { path: 'package.json', text: json(manifest(version)) },
+    { path: 'compose.yaml', text: composeFile(answers) },
+    { path: 'Containerfile', text: CONTAINERFILE },
+    { path: '.containerignore', text: '*\n!package.json\n' },
+    { path: '.gitignore', text: 'node_modules/\ndata/\nsecrets/\n.env\n' },
+    ...(isPublic ? [{ path: 'Caddyfile', text: caddyFile(location.url) }] : []),
+    ...(isPublic ? [{ path: '.env', text: `POSTGRES_PASSWORD=${password}\n`, isSecret: true }] : []),
+    ...(signIn.kind === 'provider'
+      ? [{ path: secretFile(signIn.provider), text: `${signIn.clientSecret}\n`, isSecret: true }]
+      : []),
+  ];
+}
+
+function configuration({ backend, signIn, location }: Answers): object {
+  return {
+    $schema: `./${SCHEMA}`,
+    ...(location.kind === 'public' && { publicUrl: location.url }),
+    servers: [{ path: '/mcp', name: nameOf(backend), backend }],
+    ...(signIn.kind === 'provider' && {
+      identityProviders: [identityProvider(signIn)],
+      localAccounts: false,
+    }),
+  };
+}
+
+/** What users read on the consent page, until the operator changes it. */
+function nameOf(backend: Backend): string {
+  if ('url' in backend) return new URL(backend.url).host;
+  const [program = '', ...args] = backend.command;
+  const isRunner = /(?:^|\/)(?:npx|bunx|uvx|node|deno|bun|python3?)$/.test(program);
+  const named = isRunner ? (args.find((word) => !word.startsWith('-')) ?? program) : program;
+  return (
+    named
+      .split('/')
+      .at(-1)
+      ?.replace(/@[\d.]+$|\.[cm]?[jt]s$|\.py$/, '') || program
+  );
+}
+
+function identityProvider(signIn: Extract<SignIn, { kind: 'provider' }>): object {
+  const { provider, parameter, clientId } = signIn;
+  const credentials = { clientId, clientSecret: { file: secretFile(provider) } };
+  if (provider.startsWith('https://')) {
+    const scopes = ['openid', 'email', 'profile'];
+    return {
+      id: 'company',
+      name: new URL(provider).host,
+      kind: { issuer: provider },
+      ...credentials,
+      scopes,
+    };
+  }
+  const named = { 'microsoft-entra': { tenant: parameter }, okta: { domain: parameter } }[provider];
+  return { preset: provider, ...named, ...credentials };
+}
+
+/** The provider's identifier here, as in its redirect URI `/callback/<id>`. */
+export function providerId(provider: string): string {
+  if (provider.startsWith('https://')) return 'company';
+  return provider === 'microsoft-entra' ? 'microsoft' : provider;
+}
+
+const secretFile = (provider: string) => `secrets/${providerId(provider)}`;
+
+function manifest(version: string): object {
+  return {
+    name: 'portcullis-server',
+    private: true,
+    type: 'module',
+    scripts: { start: `portcullis up --config ${CONFIGURATION}` },
+    dependencies: { '@portcullis/cli': version },
+  };
+}
+
+const caddyFile = (url: string) => `${new URL(url).host} {\n\treverse_proxy portcullis:8484\n}\n`;
+
+const CONTAINERFILE = `FROM docker.io/library/node:24-slim
+WORKDIR /app
+COPY package.json ./
+RUN npm install --omit=dev --ignore-scripts && mkdir data && chown node data
+ENV NODE_ENV=production
+USER node
+EXPOSE 8484
+# Without npm in between, which would not pass signals on.
+ENTRYPOINT ["node", "node_modules/@portcullis/cli/bin.js"]
+CMD ["up", "--config", "${CONFIGURATION}"]
+`;
+
+const json = (value: object) => `${JSON.stringify(value, null, 2)}\n`;

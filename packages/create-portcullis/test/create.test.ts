@@ -1,0 +1,240 @@
+/** `npm create portcullis` from its sources: questions over standard input, flags, the written files, and the started server. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { parse } from 'yaml';
+import { runHere } from '../../cli/test/support/in-process.ts';
+
+const bin = fileURLToPath(new URL('../bin.js', import.meta.url));
+
+function createFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'create-portcullis-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+interface Running {
+  readonly child: ChildProcess;
+  output(): string;
+}
+
+function start(folder: string, args: readonly string[], input?: string): Running {
+  const child = spawn(process.execPath, ['--conditions=portcullis-source', bin, ...args], {
+    cwd: folder,
+    env: { PATH: '/nowhere', HOME: folder, PORTCULLIS_PORT: '0', PORTCULLIS_DATABASE: ':memory:' },
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  child.stdin.end(input);
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+  return { child, output: () => output };
+}
+
+async function run(
+  folder: string,
+  args: readonly string[],
+  input = '',
+): Promise<{ code: number; output: string }> {
+  const { child, output } = start(folder, args, input);
+  const [code] = await once(child, 'close');
+  return { code, output: output() };
+}
+
+const read = (folder: string, path: string) => readFileSync(join(folder, path), 'utf8');
+const LOCAL = ['--sign-in', 'accounts', '--location', 'local', '--no-start'];
+
+describe('npm create portcullis', () => {
+  it('asks three questions, writes the files, and starts the server', async () => {
+    const folder = createFolder();
+    const { child, output } = start(folder, [], 'http://127.0.0.1:9/mcp\n\n\n');
+    await expect.poll(output).toMatch(/^ready \S+$/m);
+    const [, url = ''] = /^ready (\S+)$/m.exec(output()) ?? [];
+    expect([...output().matchAll(/^\d\. .*?\?/gm)].map(([question]) => question)).toEqual([
+      '1. What do you want to protect?',
+      '2. How do users sign in?',
+      '3. Where does it run?',
+    ]);
+    expect((await fetch(`${url}/mcp`, { method: 'POST', body: '{}' })).status).toBe(401);
+    expect(JSON.parse(read(folder, 'portcullis/portcullis.json'))).toEqual({
+      $schema: './portcullis.schema.json',
+      servers: [{ path: '/mcp', name: '127.0.0.1:9', backend: { url: 'http://127.0.0.1:9/mcp' } }],
+    });
+    expect(JSON.parse(read(folder, 'portcullis/portcullis.schema.json'))).toHaveProperty(
+      'properties.servers',
+    );
+    child.kill('SIGTERM');
+    expect(await once(child, 'close')).toEqual([0, null]);
+  });
+
+  it('asks again after an answer that it cannot use, and says what would be right', async () => {
+    const folder = createFolder();
+    const answers = [
+      'ftp://example.com',
+      'node server.js',
+      'gogle',
+      'accounts',
+      'http://plain.example',
+      'local',
+    ];
+    const { code, output } = await run(folder, ['--no-start'], `${answers.join('\n')}\n`);
+    expect(code).toBe(0);
+    for (const said of [
+      'ftp://example.com must be an http or https URL, or a command',
+      'gogle must be accounts, google, github, microsoft-entra, okta, or the https URL',
+      'http://plain.example must be local, or a public URL such as https://auth.example.com',
+    ])
+      expect(output).toContain(said);
+  });
+
+  it('with every flag it asks nothing', async () => {
+    const folder = createFolder();
+    const { code, output } = await run(folder, ['mine', '--protect', 'npx -y "my server" --flag', ...LOCAL]);
+    expect([code, output.includes('?')]).toEqual([0, false]);
+    expect(JSON.parse(read(folder, 'mine/portcullis.json'))['servers']).toEqual([
+      { path: '/mcp', name: 'my server', backend: { command: ['npx', '-y', 'my server', '--flag'] } },
+    ]);
+  });
+
+  it('refuses a folder that has one of its files, before any question, and leaves it as it was', async () => {
+    const folder = createFolder();
+    mkdirSync(join(folder, 'portcullis'));
+    writeFileSync(join(folder, 'portcullis/portcullis.json'), 'mine');
+    const { code, output } = await run(folder, []);
+    expect([code, output]).toEqual([
+      1,
+      expect.stringMatching(/has portcullis\.json already, and nothing is overwritten/),
+    ]);
+    expect([readdirSync(join(folder, 'portcullis')), read(folder, 'portcullis/portcullis.json')]).toEqual([
+      ['portcullis.json'],
+      'mine',
+    ]);
+  });
+
+  it.each([
+    { description: 'an unknown flag', args: ['--protet', 'x'], said: "Unknown option '--protet'" },
+    { description: 'two folders', args: ['a', 'b'], said: 'name one folder, not a and b' },
+    {
+      description: 'a port in the public URL',
+      args: [...LOCAL.slice(0, 2), '--protect', 'x', '--location', 'https://a.example:8443'],
+      said: '--location: https://a.example:8443 must have no port',
+    },
+    {
+      description: 'a secret file that is missing',
+      args: ['--client-secret-file', 'none'],
+      said: '--client-secret-file: ENOENT',
+    },
+    {
+      description: 'input that ends too early',
+      args: ['--sign-in', 'accounts'],
+      said: 'no answer: give it with --protect',
+    },
+  ])('$description: says so, exits with 1 and writes nothing', async ({ args, said }) => {
+    const folder = createFolder();
+    const { code, output } = await run(folder, args);
+    expect([code, output, readdirSync(folder)]).toEqual([1, expect.stringContaining(said), []]);
+  });
+});
+
+const PUBLIC = [
+  '--protect',
+  'http://localhost:3000/mcp',
+  '--location',
+  'https://auth.example.com',
+  '--no-start',
+];
+const CLIENT = ['--client-id', 'abc', '--client-secret-file', 'secret'];
+
+interface Service {
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly read_only?: boolean;
+  readonly volumes?: readonly string[];
+}
+
+describe('the written files', () => {
+  it.each([
+    { provider: 'accounts', args: [] },
+    { provider: 'google', args: CLIENT },
+    { provider: 'github', args: CLIENT },
+    { provider: 'microsoft-entra', args: [...CLIENT, '--tenant', '8eaef023-2b34-4da1-9baa-8bc8c9d6a490'] },
+    { provider: 'okta', args: [...CLIENT, '--domain', 'example.okta.com'] },
+    { provider: 'https://login.example.com', args: CLIENT },
+  ])(
+    'for a public server with $provider are valid, and keep secrets to their owner',
+    async ({ provider, args }) => {
+      const folder = createFolder();
+      writeFileSync(join(folder, 'secret'), 's3cret\n');
+      const { code, output } = await run(folder, ['.', ...PUBLIC, '--sign-in', provider, ...args]);
+      expect([code, output]).toEqual([0, expect.stringContaining('docker compose up')]);
+      expect(
+        await runHere(['config', 'check', 'portcullis.json'], { folder, environment: {} }),
+      ).toMatchObject({
+        code: 0,
+        errors: '',
+      });
+      const secrets = existsSync(join(folder, 'secrets')) ? readdirSync(join(folder, 'secrets')) : [];
+      expect(secrets.length).toBe(provider === 'accounts' ? 0 : 1);
+      for (const path of ['.env', ...secrets.map((name) => `secrets/${name}`)])
+        expect([path, statSync(join(folder, path)).mode & 0o777]).toEqual([path, 0o600]);
+      expect(read(folder, 'portcullis.json')).not.toContain('s3cret');
+      if (secrets.length > 0)
+        expect(output).toMatch(/redirect URI .*: https:\/\/auth\.example\.com\/callback\/[a-z]+$/m);
+    },
+  );
+
+  it('the public compose file has PostgreSQL and a proxy, and passes its address and the database on', async () => {
+    const folder = createFolder();
+    await run(folder, ['.', ...PUBLIC, '--sign-in', 'accounts']);
+    const { services }: { services: Readonly<Record<string, Service>> } = parse(read(folder, 'compose.yaml'));
+    expect(Object.keys(services)).toEqual(['portcullis', 'postgres', 'proxy']);
+    const { environment = {}, read_only } = services['portcullis'] ?? {};
+    expect(read_only).toBe(true);
+    expect(environment).toMatchObject({
+      PORTCULLIS_DATABASE: expect.stringMatching(
+        /^postgres:\/\/portcullis:\$\{POSTGRES_PASSWORD:\?[^}]+\}@postgres\/portcullis$/,
+      ),
+      PORTCULLIS_TRUSTED_PROXIES: '10.84.84.0/24',
+    });
+    // From inside a container, this computer has another name.
+    expect(JSON.parse(environment['PORTCULLIS_SERVERS'] ?? '[]')).toMatchObject([
+      { backend: { url: 'http://host.docker.internal:3000/mcp' } },
+    ]);
+    expect(read(folder, 'Caddyfile')).toBe('auth.example.com {\n\treverse_proxy portcullis:8484\n}\n');
+    // The variables are valid settings.
+    const settings = {
+      ...environment,
+      PORTCULLIS_DATABASE: 'postgres://portcullis:secret@postgres/portcullis',
+    };
+    expect(
+      await runHere(['config', 'check', 'portcullis.json'], { folder, environment: settings }),
+    ).toMatchObject({
+      code: 0,
+    });
+  });
+
+  it('the local compose file is reachable from this computer only, with SQLite in a volume', async () => {
+    const folder = createFolder();
+    await run(folder, ['.', '--protect', 'node server.js', ...LOCAL]);
+    const { services, volumes } = parse(read(folder, 'compose.yaml'));
+    expect([Object.keys(services), services.portcullis.ports, Object.keys(volumes)]).toEqual([
+      ['portcullis'],
+      ['127.0.0.1:8484:8484'],
+      ['data'],
+    ]);
+  });
+});
