@@ -116,6 +116,6 @@ function explain(
 }
 
 /** Whether there is a server, which refuses what was sent. */
-function hasAnswered({ failure, message }: BackendError): boolean {
-  return failure === 'refused' || /answered with (?:HTTP status 4|a redirect)/.test(message);
+function hasAnswered({ failure, status }: BackendError): boolean {
+  return failure === 'refused' || (status !== null && status >= 300 && status < 500);
 }

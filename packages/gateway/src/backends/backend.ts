@@ -89,10 +89,13 @@ export class BackendError extends Error {
   readonly failure: BackendFailure;
   /** Seconds after which another attempt may succeed. */
   readonly retryAfter: number;
+  /** HTTP status of its response; `null`: there was none, or it does not speak HTTP. */
+  readonly status: number | null;
 
-  constructor(failure: BackendFailure, message: string, retryAfter = 5) {
+  constructor(failure: BackendFailure, message: string, retryAfter = 5, status: number | null = null) {
     super(message);
     this.failure = failure;
     this.retryAfter = retryAfter;
+    this.status = status;
   }
 }

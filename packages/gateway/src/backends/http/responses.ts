@@ -61,6 +61,7 @@ export function failureOfResponse(name: string, { status, headers }: Response): 
     failure,
     `${name} answered with ${reason}.`,
     Number.isFinite(seconds) ? seconds : 5,
+    status,
   );
 }
 
