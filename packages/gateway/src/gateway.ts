@@ -14,9 +14,16 @@ import { type HandlingServices, handleRequest, type ServedServer } from './handl
 import { invalidRequest, sendError } from './http/error-response.ts';
 import type { PassThrough } from './http/pass-through.ts';
 import { createCallRate } from './limits/call-rate.ts';
-import { createMergedBackend, createMergedCheck, type MergedPart } from './merged/merged-server.ts';
+import {
+  createMergedBackend,
+  createMergedCheck,
+  createMergedRules,
+  type MergedPart,
+} from './merged/merged-server.ts';
 import { createMessagePath, type MessagePathOptions } from './message-path.ts';
 import { createBodyScanner } from './messages/body-scanner.ts';
+import { checkHeaderAgreement } from './messages/header-agreement.ts';
+import type { ScannedBody } from './messages/scanned-message.ts';
 import { createPinBoard } from './review/pins.ts';
 import { createServerControl } from './server-control.ts';
 import { createServerPath, type ServerPath } from './server-path.ts';
@@ -182,11 +189,18 @@ function serveAll(
         control.editResponse(response, request, await credentials.for(request.principal, server)) as Message,
     });
     const rate = limits.callsPerMinute === null ? null : createCallRate(limits.callsPerMinute);
-    const { checkMessages, editResponse } = control;
-    const { decide, filter } = control;
-    const part: MergedPart = { server, open: path.open, decide, filter };
+    const { checkRules, decide, filter, editResponse } = control;
+    const part: MergedPart = { server, open: path.open, checkRules, decide, filter };
     return [
-      { server, path, rate, part, createScanner: () => createBodyScanner(), checkMessages, editResponse },
+      {
+        ...{ server, path, rate, part, editResponse },
+        createScanner: () => createBodyScanner(),
+        checkRules: (request: GatewayRequest, body: ScannedBody) => {
+          checkHeaderAgreement(body, request.incoming.headers);
+          checkRules(request, body);
+        },
+        checkMessages: decide,
+      },
     ];
   });
   const merged = servers.filter(({ merges }) => merges !== null);
@@ -219,6 +233,7 @@ function serveMerged(
     part: null,
     rate: callsPerMinute === null ? null : createCallRate(callsPerMinute),
     createScanner: () => createBodyScanner(),
+    checkRules: createMergedRules(parts),
     checkMessages: createMergedCheck(parts, credentials),
     editResponse: (message) => message,
   };

@@ -39,7 +39,12 @@ export interface ServedServer {
   readonly rate: CallRate | null;
   readonly createScanner: (request: GatewayRequest) => BodyScanner;
   /**
-   * Decides whether the messages of a body may pass: policy, approved tools.
+   * Refuses what needs neither a credential nor the backend to be refused: headers that disagree, operations that are never allowed.
+   * @throws MessageError
+   */
+  readonly checkRules: (request: GatewayRequest, body: ScannedBody) => void;
+  /**
+   * Decides whether the messages of a body may pass: scopes, approved tools.
    * @throws OAuthError `insufficient_scope`, MessageError
    */
   readonly checkMessages: CheckMessages;
@@ -149,6 +154,7 @@ class Handling {
         this.#scanned = scanner.end();
         refuseTaskLists(this.#served.server, this.#scanned);
         this.#limit(this.#scanned);
+        this.#served.checkRules(this.#request, this.#scanned);
         this.#retry = this.#services.rounds.readRetry(this.#request.owner, this.#scanned, body);
         this.#sent = this.#retry?.body ?? this.#handles.open(body, this.#scanned);
         this.#findCredential();

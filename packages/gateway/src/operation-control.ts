@@ -1,21 +1,23 @@
 /** What users may do at a server: decides about calls, and filters lists, by the same rules and approved definitions. */
 import type { BackendCredential } from './credentials/credential-source.ts';
-import { checkHeaderAgreement } from './messages/header-agreement.ts';
 import type { ScannedBody } from './messages/scanned-message.ts';
-import { checkMessages, forbidden, unknownTool } from './policy/check-messages.ts';
+import { checkForbidden, checkMessages, forbidden, unknownTool } from './policy/check-messages.ts';
 import { filterLists } from './policy/list-results.ts';
 import type { Policy } from './policy/policy.ts';
 import type { Catalogue, ToolCatalogue } from './review/catalogue.ts';
 import { hashOf, hintsOf, pinnedText, readToolDefinition } from './review/tool-definition.ts';
-import type { GatewayRequest, OwnedRequest } from './servers/request.ts';
+import type { OwnedRequest } from './servers/request.ts';
 
 export interface OperationControl {
   /**
-   * Decides whether all messages of a body may pass; without waiting when the tools are known.
-   * @throws MessageError 400 or 403, OAuthError `insufficient_scope`, BackendError
+   * Refuses what no scope and no tool of the backend could allow, without asking the backend.
+   * @throws MessageError 403
    */
-  check(request: GatewayRequest, body: ScannedBody, credential: BackendCredential): void | Promise<void>;
-  /** The same without the headers, for messages that come from a merged server. */
+  checkRules(request: Pick<OwnedRequest, 'principal'>, body: ScannedBody): void;
+  /**
+   * Decides whether all messages of a body may pass; without waiting when the tools are known.
+   * @throws MessageError 403, OAuthError `insufficient_scope`, BackendError
+   */
   decide(request: OwnedRequest, body: ScannedBody, credential: BackendCredential): void | Promise<void>;
   /**
    * Removes from the lists in a result what the user could not call, and definitions that are not approved.
@@ -57,18 +59,13 @@ export function createOperationControl(policy: Policy, catalogue: Catalogue | nu
     return filtered;
   }
 
-  const decide: OperationControl['decide'] = (request, body, credential) => {
-    const isCall = catalogue !== null && body.messages.some(({ tool }) => tool !== null);
-    const tools = isCall ? catalogue.tools(request, credential.key) : null;
-    if (tools instanceof Promise) return tools.then((later) => decideBy(request, body, later));
-    return decideBy(request, body, tools);
-  };
-
   return {
-    decide,
-    check(request, body, credential) {
-      checkHeaderAgreement(body, request.incoming.headers);
-      return decide(request, body, credential);
+    checkRules: ({ principal }, body) => checkForbidden(policy, body, principal),
+    decide(request, body, credential) {
+      const isCall = catalogue !== null && body.messages.some(({ tool }) => tool !== null);
+      const tools = isCall ? catalogue.tools(request, credential.key) : null;
+      if (tools instanceof Promise) return tools.then((later) => decideBy(request, body, later));
+      return decideBy(request, body, tools);
     },
     filter(result, request, credentialKey) {
       const hasTools = catalogue !== null && Array.isArray(Object(result).tools);

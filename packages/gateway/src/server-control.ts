@@ -22,8 +22,8 @@ export interface ServerControlOptions {
 }
 
 export interface ServerControl
-  extends Pick<ServedServer, 'checkMessages' | 'editResponse'>,
-    Pick<OperationControl, 'decide' | 'filter'> {
+  extends Pick<ServedServer, 'editResponse'>,
+    Pick<OperationControl, 'checkRules' | 'decide' | 'filter'> {
   readonly toolsChanged: (server: GatewayServer) => void;
 }
 
@@ -45,7 +45,7 @@ export function createServerControl(server: GatewayServer, options: ServerContro
         });
   const control = createOperationControl(policy, catalogue);
   return {
-    checkMessages: control.check,
+    checkRules: control.checkRules,
     decide: control.decide,
     filter: control.filter,
     editResponse: (message: unknown, request: GatewayRequest, credential: BackendCredential) => {

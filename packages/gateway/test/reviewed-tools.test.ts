@@ -156,3 +156,30 @@ describe('the body of a request', () => {
     expect(calls()).toBe(1);
   });
 });
+
+describe('while the backend cannot list its tools', () => {
+  it('a tool whose rule is false is refused as never allowed, and one that it may call is unavailable', async () => {
+    const backend = await startBackend((_received, response) => void response.socket?.destroy());
+    const store = await openStore(':memory:');
+    const tools = { read_file: ['mcp:read'], write_file: ['mcp:write'], delete_file: false } as const;
+    const scopes = { 'mcp:read': 'Read', 'mcp:write': { description: 'Write', clients: ['desktop'] } };
+    const server = { path: '/mcp', name: 'Files', backend: { url: backend.url }, tools, scopes };
+    const all = { path: '/all', merges: { fs: '/mcp' } };
+    const gateway = await startGateway([server, all], { pins: store });
+    closing.push(
+      () => backend.close(),
+      () => store.close(),
+      () => gateway.close(),
+    );
+    const statusOf = async (user: string, name: string, path = '/mcp') => {
+      const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name } };
+      return (await gateway.send(user, { path, message })).status;
+    };
+    expect(await statusOf('alice', 'delete_file')).toBe(403);
+    expect(await statusOf('alice_inspector_mcp.read', 'fs__delete_file', '/all')).toBe(403);
+    expect(await statusOf('alice_inspector_mcp.read', 'write_file')).toBe(403);
+    expect(backend.received).toEqual([]);
+    expect(await statusOf('alice', 'read_file')).toBe(503);
+    expect(await statusOf('alice_desktop_mcp.read', 'write_file')).toBe(503);
+  });
+});

@@ -22,6 +22,8 @@ import { prefixNotification, prefixResult, splitMessage, splitName, splitUri } f
 export interface MergedPart {
   readonly server: GatewayServer;
   open(request: OwnedRequest, initialize: InitializeParams): Promise<BackendSession>;
+  /** Refuses messages under the names of the part that are never allowed. @throws MessageError */
+  checkRules(request: Pick<OwnedRequest, 'principal'>, body: ScannedBody): void;
   /** Decides about messages under the names of the part. @throws OAuthError, MessageError, BackendError */
   decide(request: OwnedRequest, body: ScannedBody, credential: BackendCredential): void | Promise<void>;
   /** Filters a list of the part. */
@@ -51,10 +53,22 @@ const LISTS: Readonly<Record<string, string>> = {
 /** Pages of one list of one part. */
 const MAX_PAGES = 200;
 
-/** Decides about each message by the rules of the part that it is for. */
+/** Refuses what the rules of a part never allow, and names of no part. */
+export function createMergedRules(parts: MergedParts) {
+  return (request: GatewayRequest, body: ScannedBody): void => {
+    checkHeaderAgreement(body, request.incoming.headers);
+    for (const message of body.messages) {
+      const found = findPart(parts, message);
+      if (found === null) continue;
+      const [part, own] = found;
+      part.checkRules(request, { ...body, messages: [own] });
+    }
+  };
+}
+
+/** Decides about each message by the scopes and tools of the part that it is for. */
 export function createMergedCheck(parts: MergedParts, credentials: CredentialSource) {
   return async (request: GatewayRequest, body: ScannedBody): Promise<void> => {
-    checkHeaderAgreement(body, request.incoming.headers);
     for (const message of body.messages) {
       const found = findPart(parts, message);
       if (found === null) continue;

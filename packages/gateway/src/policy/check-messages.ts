@@ -35,6 +35,24 @@ export function checkMessages(
   });
 }
 
+/** Hints that lead to different scopes where there is no rule. */
+const POSSIBLE_HINTS: readonly (ToolHints | null)[] = [null, { readOnly: true, destructive: false }];
+
+/**
+ * Refuses a body with an operation that is not allowed whatever the backend says about its tools, so that the backend need not be
+ * asked.
+ * @throws MessageError 403
+ */
+export function checkForbidden(policy: Policy, { messages }: ScannedBody, caller: Caller): void {
+  for (const message of messages) {
+    if (message.kind === 'response') continue;
+    const isForbidden = operationsOf(message).some((operation) =>
+      POSSIBLE_HINTS.every((hints) => policy.decide(operation, caller, hints).kind === 'deny'),
+    );
+    if (isForbidden) throw forbidden(message);
+  }
+}
+
 /** A subscription to several resources is as many operations. */
 function operationsOf(message: ScannedMessage): readonly ScannedMessage[] {
   if (message.subscriptions.length === 0) return [message];

@@ -77,7 +77,7 @@ function setUp(tools: readonly ToolDefinition[], { review = 'first-use' as 'firs
   const credential = { headers: {}, key: '', sign: null };
   return {
     ...{ backend, clock, changes, catalogue, catalogueOf, requestOf },
-    call: async (name: string) => control.check(requestOf(), bodyOf(name), credential),
+    call: async (name: string) => control.decide(requestOf(), bodyOf(name), credential),
     list: async (listed: readonly unknown[]) => {
       const result = await control.filter({ tools: listed, nextCursor: 'x' }, requestOf(), '');
       return (result as { readonly tools: readonly ToolDefinition[] }).tools.map(({ name }) => name);
