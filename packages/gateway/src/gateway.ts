@@ -6,14 +6,15 @@ import type { Message } from '@portcullis/http';
 import { OAuthError } from '@portcullis/protocol';
 import type { Guard, GuardDecision, GuardResponse, Principal } from '@portcullis/resource-server';
 import { nodeRequestInfo, nodeStreamWatcher, takeNodeRequest } from '@portcullis/resource-server/node';
+import type { HealthListener } from './addresses/addresses.ts';
 import { type CallAudit, type CallDecision, noAudit } from './audit/call-record.ts';
 import type { ProcessLog } from './backends/stdio/process.ts';
 import { createConnectionRounds } from './connection-rounds.ts';
 import { type CredentialSource, noCredential } from './credentials/credential-source.ts';
 import { type HandlingServices, handleRequest, type ServedServer } from './handle-request.ts';
 import { invalidRequest, sendError } from './http/error-response.ts';
-import type { PassThrough } from './http/pass-through.ts';
 import { createCallRate } from './limits/call-rate.ts';
+import { createGauge } from './limits/gauge.ts';
 import {
   createMergedBackend,
   createMergedCheck,
@@ -56,6 +57,8 @@ export interface GatewayOptions {
   readonly previous?: Gateway | null;
   /** A prefix of the paths that a proxy in front removes: `/tools` if `/tools/files` arrives as `/files`. */
   readonly strippedPrefix?: string | null;
+  /** Milliseconds without a response after which a backend over HTTP is probed. @default 15_000 */
+  readonly probeInterval?: number;
   /** Headers of every response. */
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -77,6 +80,10 @@ export interface Gateway {
   release(unchanged: readonly GatewayServer[]): ReadonlyMap<string, ServedServer>;
   close(): Promise<void>;
 }
+
+/** Milliseconds. */
+const PROBE_INTERVAL = 15_000;
+const PROBES_AT_ONCE = 16;
 
 const METADATA = '/.well-known/oauth-protected-resource';
 
@@ -169,6 +176,7 @@ function serveAll(
           () => Math.floor(Date.now() / 1000),
         );
   const onHealth = createHealthEvents(events);
+  const probes = { interval: options.probeInterval ?? PROBE_INTERVAL, slots: createGauge(PROBES_AT_ONCE) };
   const log: ProcessLog = (server, line) => events({ type: 'process.output', server, line });
   const whole = servers.flatMap((server) => {
     const { backend, limits } = server;
@@ -183,7 +191,7 @@ function serveAll(
       open: (one) => path.openSession(one),
     });
     const path: ServerPath = createServerPath(server, backend, {
-      ...{ sealer, credentials, commonHeaders, onHealth, log },
+      ...{ sealer, credentials, commonHeaders, onHealth, log, probes },
       onToolsChanged: control.toolsChanged,
       edit: async (response, _method, request) =>
         control.editResponse(response, request, await credentials.for(request.principal, server)) as Message,
@@ -289,16 +297,11 @@ function createErrorResponder(
 }
 
 function healthOf({ server, path }: ServedServer): ServerHealth {
-  const isUp = isPassThrough(path) ? path.addresses.all.some(({ failures }) => failures === 0) : path.isUp();
-  return { server: server.path, status: isUp ? 'up' : 'down' };
+  return { server: server.path, status: path.isUp() ? 'up' : 'down' };
 }
 
-function isPassThrough(path: ServedServer['path']): path is PassThrough {
-  return 'addresses' in path;
-}
-
-function createHealthEvents(events: GatewayOptions['events']) {
-  return (server: GatewayServer, { url }: { readonly url: URL }, reason: string | null) => {
+function createHealthEvents(events: GatewayOptions['events']): HealthListener {
+  return (server, { url }, reason) => {
     const about = { server: server.path, address: url.origin };
     events(
       reason === null

@@ -1,4 +1,8 @@
 /** The path of a server: bytes pass through to a backend that speaks the client's wire; whole messages go to any other. */
+
+import { createAddresses, type HealthListener } from './addresses/addresses.ts';
+import { type ProbeOptions, startProbes } from './addresses/probes.ts';
+import type { MessageBackend } from './backends/backend.ts';
 import { type BackendWire, createHttpBackend } from './backends/http/http-backend.ts';
 import { type BackendWires, createWireDetection } from './backends/http/wire-detection.ts';
 import { STATELESS } from './backends/revisions.ts';
@@ -17,6 +21,8 @@ import type { BackendDefinition, GatewayServer, HttpBackendDefinition } from './
 
 export interface ServerPathOptions extends PassThroughOptions, MessagePathOptions {
   readonly log: ProcessLog;
+  readonly onHealth: HealthListener;
+  readonly probes: ProbeOptions;
 }
 
 /** A path with sessions for the gateway itself. */
@@ -32,8 +38,25 @@ export function createServerPath(
   const backend =
     definition.kind === 'stdio'
       ? createStdioBackend({ server, definition, log: options.log })
-      : createHttpBackend({ server, definition, wire: 'sse' });
+      : createSseBackend(server, definition, options);
   return createMessagePath(server, backend, options);
+}
+
+function createSseBackend(
+  server: GatewayServer,
+  definition: HttpBackendDefinition,
+  options: ServerPathOptions,
+): MessageBackend {
+  const addresses = createAddresses(definition, server, options.onHealth);
+  const stopProbes = startProbes(addresses, server, options.probes);
+  const backend = createHttpBackend({ server, addresses, wire: 'sse' });
+  return {
+    ...backend,
+    async close() {
+      stopProbes();
+      await Promise.all([backend.close(), addresses.close()]);
+    },
+  };
 }
 
 /** Passes through, unless the backend does not speak the wire of the client. */
@@ -42,12 +65,14 @@ function createHttpPath(
   definition: HttpBackendDefinition,
   options: ServerPathOptions,
 ): ServerPath {
-  const passThrough = createPassThrough(server, definition, options);
-  const detection = createWireDetection(server, definition);
+  const addresses = createAddresses(definition, server, options.onHealth);
+  const stopProbes = startProbes(addresses, server, options.probes);
+  const passThrough = createPassThrough(server, definition, addresses, options);
+  const detection = createWireDetection(server, addresses);
   const translations = new Map<BackendWire, MessagePath>();
 
   return {
-    addresses: passThrough.addresses,
+    isUp: passThrough.isUp,
     checkHandles(request) {
       if (!isTranslated(request)) passThrough.checkHandles(request);
     },
@@ -64,6 +89,7 @@ function createHttpPath(
     openSession: async (request) => (await messagePath(request)).openSession(request),
     open: async (request, initialize) => (await messagePath(request)).open(request, initialize),
     async close() {
+      stopProbes();
       await Promise.all([passThrough, detection, ...translations.values()].map((one) => one.close()));
     },
   };
@@ -91,7 +117,7 @@ function createHttpPath(
   function pathOf(wire: BackendWire): MessagePath {
     const path =
       translations.get(wire) ??
-      createMessagePath(server, createHttpBackend({ server, definition, wire }), options);
+      createMessagePath(server, createHttpBackend({ server, addresses, wire }), options);
     translations.set(wire, path);
     return path;
   }

@@ -1,5 +1,6 @@
 /** Tests a server's backend from this computer, and says what is wrong: the backend, its messages, or the gateway's credential. */
 import type { Principal } from '@portcullis/resource-server';
+import { createAddresses } from './addresses/addresses.ts';
 import { BackendError, type BackendSession, type MessageBackend } from './backends/backend.ts';
 import { createHttpBackend } from './backends/http/http-backend.ts';
 import { createStdioBackend } from './backends/stdio/stdio-backend.ts';
@@ -71,7 +72,8 @@ async function open(
 function candidates(server: GatewayServer, definition: BackendDefinition): readonly (() => MessageBackend)[] {
   if (definition.kind === 'stdio') return [() => createStdioBackend({ server, definition, log: () => {} })];
   const wires = definition.kind === 'sse' ? (['sse'] as const) : (['sessions', 'stateless'] as const);
-  return wires.map((wire) => () => createHttpBackend({ server, definition, wire }));
+  const addresses = createAddresses(definition, server, () => {});
+  return wires.map((wire) => () => createHttpBackend({ server, addresses, wire }));
 }
 
 function tester({ resource }: GatewayServer): Principal {

@@ -2,6 +2,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import type { Dispatcher } from 'undici';
+import type { Address, Addresses } from '../addresses/addresses.ts';
+import { connectionFailure } from '../addresses/connection-failure.ts';
 import type { CallOutcome } from '../audit/call-record.ts';
 import type { BackendCredential, CredentialSource } from '../credentials/credential-source.ts';
 import type { Gauge } from '../limits/gauge.ts';
@@ -9,7 +11,6 @@ import { ownerKey } from '../servers/owner.ts';
 import type { GatewayRequest } from '../servers/request.ts';
 import type { GatewayServer, HttpBackendDefinition } from '../servers/server.ts';
 import type { Sealer } from '../sessions/sealer.ts';
-import type { Address, Addresses } from './addresses.ts';
 import { createEditedBody, type EditedBody, type MessageEdit } from './edited-body.ts';
 import { badGateway, type GatewayError, unavailable } from './error-response.ts';
 import { createEventIdRewriter, type EventIdRewriter } from './event-ids.ts';
@@ -25,8 +26,6 @@ export interface ExchangeServices {
   readonly streams: Gauge;
   /** Headers of every response, as a flat list. */
   readonly commonHeaders: readonly string[];
-  /** An address of the backend went down, or is reached again. */
-  readonly onHealth: (server: GatewayServer, address: Address, reason: string | null) => void;
   /** The backend announced that its list of tools has changed. */
   readonly onToolsChanged: (server: GatewayServer) => void;
 }
@@ -146,7 +145,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     headers: IncomingHttpHeaders,
   ): void {
     if (status < 200) return;
-    if (this.#address !== null) this.#noteSuccess(this.#address);
+    if (this.#address !== null) this.#services.addresses.succeeded(this.#address, performance.now());
     const { key } = this.#sending.credential;
     if ((status === 401 || status === 403) && key !== '') {
       controller.pause();
@@ -168,13 +167,6 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#release();
     this.#controller?.abort(new ClientGone());
     refused();
-  }
-
-  #noteSuccess(address: Address): void {
-    const { addresses, onHealth, server } = this.#services;
-    const wasDown = address.failures > 0;
-    addresses.succeeded(address, performance.now());
-    if (wasDown) onHealth(server, address, null);
   }
 
   /** The backend rejected the credential: it is renewed once, or the user has to connect an account. */
@@ -351,12 +343,11 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   /** @returns whether the request did not reach the backend */
-  #noteFailure(error: Error & { readonly code?: string }): boolean {
-    const isUnsent = UNSENT.has(error.code ?? '');
-    const { addresses, onHealth, server } = this.#services;
-    if (isUnsent && this.#address !== null && addresses.failed(this.#address, performance.now()))
-      onHealth(server, this.#address, error.code ?? error.message);
-    return isUnsent;
+  #noteFailure(error: Error): boolean {
+    const code = connectionFailure(error);
+    if (code !== null && this.#address !== null)
+      this.#services.addresses.failed(this.#address, performance.now(), code);
+    return code !== null;
   }
 
   readonly #onClientClose = (): void => {
@@ -390,24 +381,6 @@ class Exchange implements Dispatcher.DispatchHandler {
 
 /** Statuses by which a backend refuses a message that it does not know. */
 const REFUSALS: ReadonlySet<number> = new Set([400, 404, 405, 406, 415, 422, 501]);
-
-/** Failures before a connection was made. */
-const UNSENT: ReadonlySet<string> = new Set([
-  'ECONNREFUSED',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'ENOENT',
-  'EACCES',
-  'EPERM',
-  'UND_ERR_CONNECT_TIMEOUT',
-  'CERT_HAS_EXPIRED',
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-  'ERR_TLS_CERT_ALTNAME_INVALID',
-]);
 
 function compressed({ name }: GatewayServer): GatewayError {
   return badGateway(`${name} compresses its responses although it was not asked to: switch that off there.`);

@@ -1,11 +1,12 @@
 /** The pass-through path: forwards requests to an HTTP backend that speaks the client's wire, and streams the responses back. */
+
+import type { Address, Addresses } from '../addresses/addresses.ts';
 import type { BackendCredential, CredentialSource } from '../credentials/credential-source.ts';
 import { createGauge, type Gauge } from '../limits/gauge.ts';
 import { ownerKey } from '../servers/owner.ts';
 import type { GatewayRequest } from '../servers/request.ts';
 import type { GatewayServer, HttpBackendDefinition } from '../servers/server.ts';
 import type { Sealer } from '../sessions/sealer.ts';
-import { type Address, type Addresses, createAddresses } from './addresses.ts';
 import type { MessageEdit } from './edited-body.ts';
 import { type GatewayError, sessionNotFound, tooManyCalls, unavailable } from './error-response.ts';
 import { type ExchangeServices, type ExchangeSummary, exchange, type OpenSession } from './exchange.ts';
@@ -15,7 +16,6 @@ export interface PassThroughOptions {
   readonly sealer: Sealer;
   readonly credentials: CredentialSource;
   readonly commonHeaders: readonly string[];
-  readonly onHealth: ExchangeServices['onHealth'];
   readonly onToolsChanged: ExchangeServices['onToolsChanged'];
 }
 
@@ -44,7 +44,7 @@ export interface PassThrough {
   checkHandles(request: GatewayRequest): void;
   /** @throws GatewayError when it cannot be sent now */
   forward(request: GatewayRequest, forwarding: Forwarding): void;
-  readonly addresses: Addresses;
+  isUp(): boolean;
   close(): Promise<void>;
 }
 
@@ -55,9 +55,9 @@ interface Backend extends ExchangeServices {
 export function createPassThrough(
   server: GatewayServer,
   definition: HttpBackendDefinition,
+  addresses: Addresses,
   options: PassThroughOptions,
 ): PassThrough {
-  const addresses = createAddresses(definition, server);
   const backend: Backend = {
     ...options,
     server,
@@ -67,7 +67,7 @@ export function createPassThrough(
     streams: createGauge(server.limits.streamsPerUser),
   };
   return {
-    addresses,
+    isUp: () => addresses.isUp(),
     close: () => addresses.close(),
     checkHandles(request) {
       openSession(backend, request);

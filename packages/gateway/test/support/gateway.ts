@@ -81,11 +81,14 @@ export async function startGateway(
     publicUrl,
     pins,
     strippedPrefix = null,
+    probeInterval,
   }: {
     readonly pins?: ToolPinStore;
     readonly masterKey?: Uint8Array;
     readonly publicUrl?: string;
     readonly strippedPrefix?: string | null;
+    /** Milliseconds. */
+    readonly probeInterval?: number;
   } = {},
 ): Promise<TestGateway> {
   const http = createServer({ joinDuplicateHeaders: true }, (incoming, outgoing) =>
@@ -107,6 +110,7 @@ export async function startGateway(
       previous,
       ...(pins && { pins }),
       strippedPrefix,
+      ...(probeInterval !== undefined && { probeInterval }),
     });
   let gateway = create(servers, null);
   return {

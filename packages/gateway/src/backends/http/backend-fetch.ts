@@ -2,6 +2,8 @@
 
 import { isMembers } from '@portcullis/http';
 import { Agent, fetch } from 'undici';
+import type { Addresses } from '../../addresses/addresses.ts';
+import { connectionFailure } from '../../addresses/connection-failure.ts';
 import type { BackendCredential } from '../../credentials/credential-source.ts';
 import type { GatewayServer } from '../../servers/server.ts';
 import { type BackendAccess, BackendError } from '../backend.ts';
@@ -21,8 +23,11 @@ export interface BackendPools {
   close(): Promise<void>;
 }
 
-/** Keep-alive connections to one backend. */
-export function createBackendPools({ name, limits }: Pick<GatewayServer, 'name' | 'limits'>): BackendPools {
+/** Keep-alive connections to one backend. @param addresses learn which of them are reached */
+export function createBackendPools(
+  { name, limits }: Pick<GatewayServer, 'name' | 'limits'>,
+  addresses: Addresses,
+): BackendPools {
   const dispatcher = new Agent({
     connect: { timeout: limits.connect * 1000 },
     headersTimeout: limits.firstByte * 1000,
@@ -54,9 +59,21 @@ export function createBackendPools({ name, limits }: Pick<GatewayServer, 'name' 
     try {
       // A redirect could lead anywhere, with the credential.
       const response = await fetch(url, { ...request, headers: all, redirect: 'manual', dispatcher });
+      note(url, null);
       return response as unknown as Response;
     } catch (error) {
+      note(url, error);
       throw new BackendError('unavailable', `${name} cannot be reached (${causeOf(error)}).`);
+    }
+  }
+
+  /** Messages of HTTP+SSE go to another path of the same origin. */
+  function note({ origin }: URL, error: unknown): void {
+    const failure = connectionFailure(error);
+    for (const address of addresses.all) {
+      if (address.url.origin !== origin) continue;
+      if (error === null) addresses.succeeded(address, performance.now());
+      else if (failure !== null) addresses.failed(address, performance.now(), failure);
     }
   }
 }

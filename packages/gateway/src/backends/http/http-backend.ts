@@ -1,5 +1,6 @@
 /** Backends over HTTP on the message path: streamable HTTP of either wire, and HTTP+SSE. */
-import type { GatewayServer, HttpBackendDefinition } from '../../servers/server.ts';
+import type { Addresses } from '../../addresses/addresses.ts';
+import type { GatewayServer } from '../../servers/server.ts';
 import { BackendError, type BackendSession, type InitializeParams, type MessageBackend } from '../backend.ts';
 import { toFailure } from '../backend-errors.ts';
 import { createMessageExchange, type MessageExchange } from '../exchange.ts';
@@ -14,16 +15,15 @@ export type BackendWire = 'sessions' | 'stateless' | 'sse';
 
 export interface HttpBackendOptions {
   readonly server: Pick<GatewayServer, 'name' | 'limits'>;
-  readonly definition: HttpBackendDefinition;
+  readonly addresses: Addresses;
   readonly wire: BackendWire;
 }
 
-export function createHttpBackend({ server, definition, wire }: HttpBackendOptions): MessageBackend {
+export function createHttpBackend({ server, addresses, wire }: HttpBackendOptions): MessageBackend {
   const { name, limits } = server;
-  const connections = createBackendPools(server);
+  const connections = createBackendPools(server, addresses);
   const timeouts = { first: limits.firstByte * 1000, next: limits.idle * 1000 };
   const sessions = new Set<BackendSession>();
-  let isUp = true;
 
   return {
     async open(_owner, initialize, access) {
@@ -33,7 +33,7 @@ export function createHttpBackend({ server, definition, wire }: HttpBackendOptio
       void session.ended.then(() => sessions.delete(session));
       return session;
     },
-    isUp: () => isUp,
+    isUp: () => addresses.isUp(),
     async close() {
       await Promise.all([...sessions].map((session) => session.close()));
       await connections.close();
@@ -43,18 +43,15 @@ export function createHttpBackend({ server, definition, wire }: HttpBackendOptio
   /** Another address is tried while one is down. */
   async function openFirst<T>(open: (url: URL) => Promise<T>): Promise<T> {
     let last: unknown;
-    for (const url of definition.urls) {
+    for (const { url } of addresses.all.toSorted((a, b) => a.failures - b.failures)) {
       try {
-        const opened = await open(url);
-        isUp = true;
-        return opened;
+        return await open(url);
       } catch (error) {
         last = error;
         if (error instanceof BackendError && error.failure !== 'unavailable' && error.failure !== 'timeout')
           break;
       }
     }
-    isUp = false;
     throw last;
   }
 

@@ -1,8 +1,9 @@
 /** Finds out which wires an HTTP backend speaks; once, when a client may speak another one. */
 
 import { isMembers, type Message } from '@portcullis/http';
+import type { Addresses } from '../../addresses/addresses.ts';
 import type { BackendCredential } from '../../credentials/credential-source.ts';
-import type { GatewayServer, HttpBackendDefinition } from '../../servers/server.ts';
+import type { GatewayServer } from '../../servers/server.ts';
 import { LAST_WITH_SESSIONS, metaKeys, STATELESS } from '../revisions.ts';
 import { type BackendFetch, createBackendPools } from './backend-fetch.ts';
 import { readBodyMessages } from './responses.ts';
@@ -26,9 +27,9 @@ export interface WireDetection {
 const CLIENT = { name: 'portcullis', version: '1' };
 
 /** Asks as the first user does: a backend may want a credential even for that. */
-export function createWireDetection(server: GatewayServer, definition: HttpBackendDefinition): WireDetection {
+export function createWireDetection(server: GatewayServer, addresses: Addresses): WireDetection {
   const { limits } = server;
-  const connections = createBackendPools(server);
+  const connections = createBackendPools(server, addresses);
   let wires: BackendWires | null = null;
   let detecting: Promise<BackendWires | null> | null = null;
 
@@ -64,9 +65,15 @@ export function createWireDetection(server: GatewayServer, definition: HttpBacke
     return { stateless, sessions, sse: !stateless && !sessions && (await speaksSse(fetch)) };
   }
 
+  /** All addresses are the same server. */
+  function urlNow(): URL {
+    const address = addresses.choose(performance.now()) ?? addresses.all[0];
+    return address.url;
+  }
+
   async function speaksSse(fetch: BackendFetch): Promise<boolean> {
     const receiver = { accept: () => undefined, fail: () => undefined };
-    const options = { name: server.name, url: definition.urls[0], fetch, frame: limits.frame, receiver };
+    const options = { name: server.name, url: urlNow(), fetch, frame: limits.frame, receiver };
     const wire = await connectSseWire(options, limits.connect * 1000).catch(() => null);
     await wire?.close();
     return wire !== null;
@@ -79,7 +86,7 @@ export function createWireDetection(server: GatewayServer, definition: HttpBacke
     headers: Readonly<Record<string, string>>,
   ): Promise<Message | null> {
     const signal = AbortSignal.timeout(limits.firstByte * 1000);
-    const [url] = definition.urls;
+    const url = urlNow();
     const own = {
       ...headers,
       'content-type': 'application/json',

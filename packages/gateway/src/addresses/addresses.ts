@@ -15,23 +15,29 @@ export interface Address {
   downUntil: number;
   /** Failures in a row. */
   failures: number;
-  /** When a request or probe last succeeded, in the same clock. */
+  /** When a request or probe last reached it, in the same clock. */
   lastSuccess: number;
 }
 
 export interface Addresses {
-  readonly all: readonly Address[];
-  /** The first address that is not down, or the one whose turn to be tried again has come; `null`: all are down. */
+  /** In order of preference. */
+  readonly all: readonly [Address, ...Address[]];
+  /** The first address that is up, else one whose turn to be tried again has come; `null`: all are down. */
   choose(now: number, without?: ReadonlySet<Address>): Address | null;
+  /** Whether one of them is up, as far as is known. */
+  isUp(): boolean;
   /** The address of a session. */
   byTag(tag: string): Address | null;
   succeeded(address: Address, now: number): void;
-  /** @returns whether it counted as up before */
-  failed(address: Address, now: number): boolean;
+  /** @param reason code of the failure, for the log */
+  failed(address: Address, now: number, reason: string): void;
   /** Seconds until an address is tried again. */
   retryAfter(now: number): number;
   close(): Promise<void>;
 }
+
+/** Receives that an address of a backend went down, or is reached again (`null`). */
+export type HealthListener = (server: GatewayServer, address: Address, reason: string | null) => void;
 
 /** Milliseconds for which an address is not tried after its first failure; doubled with each further one. */
 const FIRST_PAUSE = 1_000;
@@ -39,26 +45,40 @@ const LONGEST_PAUSE = 30_000;
 /** Milliseconds for which requests may finish after their server was changed or removed. */
 const CLOSE_GRACE = 10_000;
 
+/** @param onHealth receives when an address went down, with a reason, and when it is reached again */
 export function createAddresses(
-  { urls }: HttpBackendDefinition,
-  { limits }: Pick<GatewayServer, 'limits'>,
+  { urls: [first, ...others] }: HttpBackendDefinition,
+  server: GatewayServer,
+  onHealth: HealthListener,
 ): Addresses {
-  const all = urls.map((url) => createAddress(url, limits));
+  const all: Addresses['all'] = [
+    createAddress(first, server.limits),
+    ...others.map((url) => createAddress(url, server.limits)),
+  ];
   return {
     all,
-    choose: (now, without) =>
-      all.find((address) => address.downUntil <= now && without?.has(address) !== true) ?? null,
+    choose(now, without) {
+      const isLeft = (address: Address) => without?.has(address) !== true;
+      return (
+        all.find((address) => address.failures === 0 && isLeft(address)) ??
+        all.find((address) => address.downUntil <= now && isLeft(address)) ??
+        null
+      );
+    },
+    isUp: () => all.some(({ failures }) => failures === 0),
     byTag: (tag) => all.find((address) => address.tag === tag) ?? null,
     succeeded(address, now) {
+      const wasDown = address.failures > 0;
       address.downUntil = 0;
       address.failures = 0;
       address.lastSuccess = now;
+      if (wasDown) onHealth(server, address, null);
     },
-    failed(address, now) {
+    failed(address, now, reason) {
       const wasUp = address.failures === 0;
       address.downUntil = now + Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** address.failures);
       address.failures += 1;
-      return wasUp;
+      if (wasUp) onHealth(server, address, reason);
     },
     retryAfter: (now) => Math.max(0, Math.min(...all.map(({ downUntil }) => downUntil - now))) / 1000,
     async close() {
@@ -87,6 +107,6 @@ function createAddress(url: URL, limits: GatewayServer['limits']): Address {
     }),
     downUntil: 0,
     failures: 0,
-    lastSuccess: 0,
+    lastSuccess: Number.NEGATIVE_INFINITY,
   };
 }

@@ -1,0 +1,73 @@
+/** Looks in advance whether the addresses of a backend can be reached, so that no request has to find out. */
+import { performance } from 'node:perf_hooks';
+import { buildConnector } from 'undici';
+import type { Gauge } from '../limits/gauge.ts';
+import type { GatewayServer } from '../servers/server.ts';
+import type { Address, Addresses } from './addresses.ts';
+import { connectionFailure } from './connection-failure.ts';
+
+export interface ProbeOptions {
+  /** Milliseconds without a response after which an address is probed. */
+  readonly interval: number;
+  /** Probes at once, of all backends. */
+  readonly slots: Gauge;
+}
+
+/** Milliseconds in which the first probes of many backends are spread. */
+const START = 1000;
+/** Milliseconds until a probe is tried again for which there was no slot. */
+const BUSY = 200;
+
+/**
+ * Probes addresses that answered nothing for a while, and those that are down. A probe is a connection, with its TLS handshake, and
+ * no request: it costs the backend nothing, wakes no process there, and needs no credential. Waits for nothing, and keeps no process
+ * alive.
+ * @returns ends it
+ */
+export function startProbes(
+  addresses: Addresses,
+  { limits }: Pick<GatewayServer, 'limits'>,
+  { interval, slots }: ProbeOptions,
+): () => void {
+  const connect = buildConnector({ timeout: limits.connect * 1000 });
+  const timers = new Map<Address, NodeJS.Timeout>();
+  let isStopped = false;
+  for (const address of addresses.all) plan(address, Math.random() * Math.min(START, interval));
+  return () => {
+    isStopped = true;
+    for (const timer of timers.values()) clearTimeout(timer);
+  };
+
+  function plan(address: Address, delay: number): void {
+    if (!isStopped) timers.set(address, setTimeout(look, delay, address).unref());
+  }
+
+  function look(address: Address): void {
+    const rest = dueAt(address) - performance.now();
+    const release = rest > 0 ? null : slots.take('');
+    if (release === null) plan(address, varied(rest > 0 ? rest : BUSY));
+    else probe(address, release);
+  }
+
+  function dueAt({ failures, downUntil, lastSuccess }: Address): number {
+    return failures > 0 ? downUntil : lastSuccess + interval;
+  }
+
+  function probe(address: Address, release: () => void): void {
+    const { hostname, host, protocol, port } = address.url;
+    connect({ hostname: hostname.replace(/^\[|\]$/g, ''), host, protocol, port }, (error, socket) => {
+      socket?.destroy();
+      release();
+      if (isStopped) return;
+      const now = performance.now();
+      if (error === null) addresses.succeeded(address, now);
+      else addresses.failed(address, now, connectionFailure(error) ?? error.message);
+      plan(address, varied(dueAt(address) - now));
+    });
+  }
+}
+
+/** Many backends that were started, or went down, together are not probed together. */
+function varied(milliseconds: number): number {
+  return milliseconds * (1 + Math.random() / 5);
+}
