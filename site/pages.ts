@@ -60,7 +60,9 @@ export const SECTIONS: Readonly<Record<string, readonly string[]>> = {
     'packages/protocol/README.md',
   ],
   Results: [
+    'docs/conformance.md',
     'docs/interoperability.md',
+    'docs/benchmarks.md',
     'bench/RESULTS.md',
     'bench/NOTES.md',
     'docs/resilience.md',

@@ -1,5 +1,6 @@
-/** The pages of docs/ that are generated from code. A test compares each. */
+/** The pages of docs/ that are generated from code, and plots. A test compares each. */
 import { configurationPage } from '../../packages/cli/src/settings/page.ts';
+import { benchmarkPlots, benchmarksPage } from './benchmarks.ts';
 import { errorsPage } from './errors.ts';
 import { httpApiPage } from './http-api.ts';
 import { metricsPage } from './metrics.ts';
@@ -7,6 +8,8 @@ import { metricsPage } from './metrics.ts';
 /** File → text. */
 export async function generatedPages(): Promise<Readonly<Record<string, string>>> {
   return {
+    'docs/benchmarks.md': benchmarksPage(),
+    ...benchmarkPlots(),
     'docs/configuration.md': configurationPage(),
     'docs/errors.md': errorsPage(),
     'docs/http-api.md': await httpApiPage(),

@@ -1,10 +1,11 @@
-/** Runs every authorization scenario of the official conformance suite, and those for servers through the gateway. `npm run conformance [-- part-of-a-name]` */
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+/** Runs every authorization scenario of the official conformance suite, and those for servers through the gateway. `npm run conformance [-- part-of-a-name]`; a run of all writes docs/conformance.md. */
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runAuthorizationServer } from './authorization-server.ts';
 import { runGateway } from './gateway.ts';
 import { runInLanes } from './lanes.ts';
+import { conformancePage } from './page.ts';
 import { listClientRuns, type Result, type Run, runClient } from './suite.ts';
 
 /** Scenarios that each side has in the version of the suite that is installed. */
@@ -40,7 +41,13 @@ try {
       rows.push(row);
     }
   }
-  conclude(rows, await readExpectedFailures());
+  const expected = await readExpectedFailures();
+  if (wanted === '')
+    await writeFile(
+      new URL('../../docs/conformance.md', import.meta.url),
+      conformancePage(runs, rows, expected),
+    );
+  conclude(rows, expected);
 } finally {
   await rm(folder, { recursive: true, force: true });
 }

@@ -13,6 +13,8 @@ export interface Run {
   readonly scenario: string;
   /** Protocol revision on the wire. */
   readonly wire: string;
+  /** Revisions that the suite lists the scenario for, or that it belongs to an extension. */
+  readonly revisions: readonly string[];
   readonly options: readonly string[];
 }
 
@@ -35,6 +37,7 @@ export async function listClientRuns(outputFolder: string): Promise<readonly Run
       wiresOf(revisions.split(',')).map(({ wire, options }) => ({
         scenario,
         wire,
+        revisions: revisions.split(',').map((revision) => revision.trim()),
         options: ['--scenario', scenario, '-o', outputFolder, ...options],
       })),
   );

@@ -1,12 +1,14 @@
 /**
  * `npm run fuzz [seconds] [target]`: changes inputs at random and keeps those that take a new way through the code, to change them
- * further. A failure is printed with its input, and ends the run with 1. `SEED` repeats a run of one target.
+ * further. A failure is printed with its input, and ends the run with 1. `SEED` repeats a run of one target. A run of all targets
+ * for five minutes or longer writes docs/fuzz.md.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { createRandom, type Random } from '../resilience/random.ts';
 import { beginRun, beginTarget, countEdges, endRun } from './coverage.ts';
 import { createEndpointTargets } from './endpoints.ts';
 import { mutate } from './mutate.ts';
+import { type FuzzedTarget, fuzzPage } from './page.ts';
 import { type Target, targets, tryOut } from './targets.ts';
 
 const [seconds = '60', only] = process.argv.slice(2);
@@ -23,6 +25,7 @@ interface Issue {
 
 /** One for each target and reason, by its shortest input. */
 const issues = new Map<string, Issue>();
+const fuzzed: FuzzedTarget[] = [];
 let slowest = { milliseconds: 0, target: '', length: 0 };
 
 function note(issue: Issue): void {
@@ -82,6 +85,7 @@ async function fuzz(
     learned.push(input);
   }
   const edges = countEdges();
+  fuzzed.push({ name: target.name, tries, kept: corpus.length, edges: edges.here });
   const rate = Math.round((tries / milliseconds) * 1000);
   console.log(
     `${target.name.padEnd(32)} ${String(tries).padStart(9)} tries ${String(rate).padStart(7)}/s ${String(corpus.length).padStart(5)} kept ${String(edges.here).padStart(5)} edges`,
@@ -106,4 +110,13 @@ console.log(
 );
 for (const issue of issues.values()) console.log(JSON.stringify(issue));
 if (process.env['KEEP_CORPUS'] !== undefined) await writeFile(CORPUS, `${JSON.stringify(corpus, null, 1)}\n`);
+if (only === undefined && Number(seconds) >= 300) {
+  const page = fuzzPage(fuzzed, {
+    seconds: Number(seconds),
+    edges: countEdges().inAll,
+    failures: issues.size,
+    slowest,
+  });
+  await writeFile(new URL('../../docs/fuzz.md', import.meta.url), page);
+}
 process.exit(issues.size === 0 ? 0 : 1);

@@ -1,0 +1,105 @@
+/** docs/conformance.md: the results of a whole run, by scenario, revision and wire. */
+import { readFileSync } from 'node:fs';
+import { table } from '../../scripts/documents/markdown.ts';
+import type { Run } from './suite.ts';
+
+interface Outcome {
+  readonly name: string;
+  readonly passed: boolean;
+  readonly checks: string;
+}
+
+const { version }: { version: string } = JSON.parse(
+  readFileSync(
+    new URL('../../node_modules/@modelcontextprotocol/conformance/package.json', import.meta.url),
+    'utf8',
+  ),
+);
+
+/**
+ * @param runs of clients, by which the revisions of a scenario are known
+ * @param expected names of outcomes that may fail
+ */
+export function conformancePage(
+  runs: readonly Run[],
+  outcomes: readonly Outcome[],
+  expected: readonly string[],
+): string {
+  const passed = outcomes.filter((outcome) => outcome.passed).length;
+  const known = outcomes.filter(({ name, passed: ok }) => !ok && expected.includes(name)).length;
+  const failed = outcomes.length - passed - known;
+  return `# Conformance
+
+Results of the [official conformance suite](https://www.npmjs.com/package/@modelcontextprotocol/conformance), version ${version}. \`npm run conformance\` runs it and writes this page: ${outcomes.length} runs, ${passed} pass, ${known} differ as [expected-failures.json](../tests/conformance/expected-failures.json) says, ${failed} fail.
+
+## The client
+
+Each authorization scenario on each wire that it exists on: sessions (2025-11-25) and stateless requests (2026-07-28). A cell has the checks that passed, of all; a warning counts as a failure.
+
+${clientTable(runs, outcomes)}
+
+## The authorization server
+
+With default settings; a user signs in and consents.
+
+${serverTable(outcomes)}
+
+## The gateway
+
+Each scenario for servers, as a client of each revision, against an MCP server directly and through the gateway in front of a backend of each wire. *Same* means that it ends in the same way, check by check; the first column with numbers is the result without the gateway.
+
+${gatewayTables(outcomes, expected)}
+
+**Differs, as expected.** The other wire cannot say it: a session does not carry the capabilities of a single request, the names of its questions, or the error for a capability that was not declared; a stateless server cannot ask in the middle of a call; and streams between wires are not closed for polling.
+`;
+}
+
+function clientTable(runs: readonly Run[], outcomes: readonly Outcome[]): string {
+  const wires = [...new Set(runs.map(({ wire }) => wire))].sort();
+  const cell = (scenario: string, wire: string) => {
+    const outcome = outcomes.find(({ name }) => name === `${scenario} on ${wire}`);
+    return outcome === undefined ? '–' : `${outcome.passed ? '' : 'fails '}${outcome.checks || 'passes'}`;
+  };
+  const scenarios = new Map(runs.map(({ scenario, revisions }) => [scenario, revisions]));
+  const rows = [...scenarios].map(([scenario, revisions]) => [
+    `\`${scenario}\``,
+    revisions.join(', '),
+    ...wires.map((wire) => cell(scenario, wire)),
+  ]);
+  return table(['scenario', 'revisions', ...wires.map((wire) => `on ${wire}`)], rows);
+}
+
+function serverTable(outcomes: readonly Outcome[]): string {
+  const rows = outcomes
+    .filter(({ name }) => name.startsWith('authorization-'))
+    .map(({ name, passed, checks }) => [`\`${name}\``, `${passed ? '' : 'fails '}${checks}`]);
+  return table(['scenario', 'checks'], rows);
+}
+
+const THROUGH = /^(\S+) through the gateway on (\S+) to (.+)$/;
+
+function gatewayTables(outcomes: readonly Outcome[], expected: readonly string[]): string {
+  const rows = outcomes.flatMap((outcome) => {
+    const [, scenario = '', revision = '', wire = ''] = THROUGH.exec(outcome.name) ?? [];
+    return scenario === '' ? [] : [{ ...outcome, scenario, revision, wire }];
+  });
+  const wires = [...new Set(rows.map(({ wire }) => wire))].sort();
+  const revisions = [...new Set(rows.map(({ revision }) => revision))].sort();
+  const verdict = ({ passed, name }: Outcome) =>
+    passed ? 'same' : expected.includes(name) ? 'differs, as expected' : 'fails';
+  return revisions
+    .map((revision) => {
+      const here = rows.filter((row) => row.revision === revision);
+      const scenarios = [...new Set(here.map(({ scenario }) => scenario))].sort();
+      const lines = scenarios.map((scenario) => {
+        const all = here.filter((row) => row.scenario === scenario);
+        const cells = wires.map((wire) => {
+          const found = all.find((row) => row.wire === wire);
+          return found === undefined ? '–' : verdict(found);
+        });
+        return [`\`${scenario}\``, all[0]?.checks.replace(/^[✓✗] /, '') ?? '', ...cells];
+      });
+      return `### A client of ${revision}\n\n${table(['scenario', 'directly', ...wires], lines)}`;
+    })
+    .join('\n\n');
+}
