@@ -45,10 +45,15 @@ interface Server {
   resume(): Promise<void>;
   /** A replica, by streaming replication from now on. Ends with this server; restarts this server. */
   startReplica(): Promise<Running>;
+  /**
+   * Backs it up while it is in use, as `pg_basebackup` does. @returns starts a server on the backup
+   * @see PostgreSQL, continuous archiving, making a base backup using the low level API
+   */
+  backUp(): Promise<() => Promise<Running>>;
   stop(): Promise<void>;
 }
 
-type Running = Omit<Server, 'stop' | 'startReplica'>;
+type Running = Omit<Server, 'stop' | 'startReplica' | 'backUp'>;
 
 /**
  * Inside vitest every caller gets the one server that the first of them starts; elsewhere (a benchmark, the
@@ -146,6 +151,27 @@ async function startIn(
       const replica = await runData(installation, copy, { ...settings, synchronous_standby_names: '' });
       replicas.push(replica);
       return replica;
+    },
+    async backUp() {
+      const copy = join(folder, `backup-${replicas.length}`);
+      const client = new Client({ connectionString: server.url });
+      await client.connect();
+      await client.query("SELECT pg_backup_start('test', fast => true)");
+      // A file that PostgreSQL removes meanwhile is none of the backup.
+      await run('cp', ['-a', data, copy]).catch(() => {});
+      const { rows } = await client.query<{ label: string }>(
+        'SELECT labelfile AS label FROM pg_backup_stop()',
+      );
+      await client.end();
+      await run('cp', ['-a', '-T', join(data, 'pg_wal'), join(copy, 'pg_wal')]);
+      await writeFile(join(copy, 'backup_label'), rows[0]?.label ?? '');
+      if (owner !== undefined) await chown(join(copy, 'backup_label'), owner.uid, owner.gid);
+      await rm(join(copy, 'postmaster.pid'), { force: true });
+      return async () => {
+        const restored = await runData(installation, copy, settings);
+        replicas.push(restored);
+        return restored;
+      };
     },
   };
 }
