@@ -1,6 +1,6 @@
 /** Bar charts as SVG, readable on light and dark pages. */
 
-export interface Bar {
+interface Bar {
   readonly name: string;
   readonly value: number;
   /** Ours has the colour of the brand, peers are grey. */

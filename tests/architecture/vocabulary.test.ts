@@ -23,8 +23,8 @@ const exclude = (path: string) =>
   path.includes('node_modules') ||
   path.startsWith('tests/architecture/vocabulary') ||
   path === 'docs/glossary.md';
-/** Wire values, and names of the operating system and of the official SDK, that are spelled like a replaced word. */
-const LITERALS = /'nobody'|`nobody`|operator \| host \| nobody|mcpReq\.envelope/g;
+/** Wire values, and names of the operating system, of the official SDK and of its conformance suite, that are spelled like a replaced word. */
+const LITERALS = /'nobody'|`nobody`|operator \| host \| nobody|mcpReq\.envelope|tasks-dispatch-and-envelope/g;
 
 const read = (places: readonly string[]) =>
   places
