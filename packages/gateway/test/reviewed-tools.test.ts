@@ -21,7 +21,11 @@ const remove: Tool = { name: 'delete_file', description: 'Deletes' };
 
 /** A server that speaks streamable HTTP without sessions, as JSON or as an event stream. */
 async function setUp({ isStream = false, options = {} as object } = {}) {
-  const state = { tools: [read, write, remove] as readonly Tool[] };
+  const state = {
+    tools: [read, write, remove] as readonly Tool[],
+    /** What the stream of a session sends, one piece after the other. */
+    announcement: [] as readonly string[],
+  };
   const resultOf = (method: string, params: { readonly name?: string }) => {
     if (method === 'initialize')
       return {
@@ -32,7 +36,15 @@ async function setUp({ isStream = false, options = {} as object } = {}) {
     if (method === 'tools/list') return { tools: state.tools };
     return method === 'tools/call' ? { content: [{ type: 'text', text: `did ${params.name}` }] } : {};
   };
-  const backend = await startBackend(({ method: verb, body }, response) => {
+  const backend = await startBackend(async ({ method: verb, body }, response) => {
+    if (verb === 'GET' && state.announcement.length > 0) {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      for (const piece of state.announcement) {
+        response.write(piece);
+        await new Promise((resolve) => setTimeout(resolve, 30));
+      }
+      return void response.end();
+    }
     if (verb !== 'POST') return void response.writeHead(405).end();
     const messages = [JSON.parse(body)].flat().filter(({ id }) => id !== undefined);
     if (messages.length === 0) return void response.writeHead(202).end();
@@ -66,6 +78,25 @@ async function setUp({ isStream = false, options = {} as object } = {}) {
   const calls = () => backend.received.filter(({ body }) => body.includes('tools/call')).length;
   return { state, backend, store, gateway, request, listAs, callAs, calls };
 }
+
+describe('an announcement that the tools have changed', () => {
+  const announcement = 'data: {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n\n';
+
+  it.each([
+    ['whole', [announcement]],
+    ['in two pieces', [announcement.slice(0, 50), announcement.slice(50)]],
+    ['in small pieces', announcement.match(/.{1,7}|\n+/g) ?? []],
+  ])('is noticed when it arrives %s: the changed tool is refused at once', async (_name, pieces) => {
+    const { state, gateway, callAs } = await setUp();
+    expect((await callAs('alice', 'read_file')).status).toBe(200);
+    state.tools = [{ ...read, description: 'Reads, and sends it elsewhere' }, write, remove];
+    expect((await callAs('alice', 'read_file')).status).toBe(200);
+    state.announcement = pieces;
+    expect(await (await gateway.send('alice', { method: 'GET' })).text()).toBe(announcement);
+    expect((await callAs('alice', 'read_file')).status).toBe(403);
+    expect((await callAs('alice', 'write_file')).status).toBe(200);
+  });
+});
 
 describe.each([false, true])('tools of a backend (event stream: %s)', (isStream) => {
   it('are listed as far as a token may call them, by the hints if there are no rules', async () => {

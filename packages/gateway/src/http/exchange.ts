@@ -60,7 +60,6 @@ export interface ExchangeSummary {
   readonly responseBytes: number;
 }
 
-/** One that chunks divide is noticed when the list has reached its lifetime. */
 const TOOLS_CHANGED = Buffer.from('notifications/tools/list_changed');
 
 class ClientGone extends Error {
@@ -82,6 +81,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   #release: () => void;
   #rewriter: EventIdRewriter | null = null;
   #edited: EditedBody | null = null;
+  /** Of the stream, fewer than the notification has. */
+  #lastBytes: Buffer = Buffer.alloc(0);
   #sentAt = 0;
   #responseBytes = 0;
   #isRetry = false;
@@ -284,12 +285,23 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#isIgnored) return;
-    if (this.#rewriter !== null && chunk.includes(TOOLS_CHANGED))
+    if (this.#rewriter !== null && this.#announcesTools(chunk))
       this.#services.onToolsChanged(this.#services.server);
     const bytes = this.#rewriter === null ? chunk : this.#rewriter.push(chunk);
     if (bytes === null) return;
     if (this.#edited === null) this.#write(bytes);
     else this.#edited.push(bytes);
+  }
+
+  /** Whether the notification ends in this chunk, which may hold only the rest of it. */
+  #announcesTools(chunk: Buffer): boolean {
+    const kept = this.#lastBytes;
+    const most = TOOLS_CHANGED.length - 1;
+    const isDivided =
+      kept.length > 0 && Buffer.concat([kept, chunk.subarray(0, most)]).includes(TOOLS_CHANGED);
+    const end = chunk.length >= most ? chunk : Buffer.concat([kept, chunk]);
+    this.#lastBytes = Buffer.from(end.subarray(-most));
+    return isDivided || chunk.includes(TOOLS_CHANGED);
   }
 
   /** A client that reads nothing for too long loses its response. */

@@ -6,6 +6,7 @@ import { createOptionReport, readOption } from '@portcullis/authorization-server
 import type { ToolPinStore } from '@portcullis/authorization-server/store';
 import { OAuthError } from '@portcullis/protocol';
 import { createGuard, type TokenVerifier } from '@portcullis/resource-server';
+import type { CredentialSource } from '../../src/credentials/credential-source.ts';
 import { type CallRecord, createGateway, type Gateway, type GatewayEvent } from '../../src/index.ts';
 import {
   defineServers,
@@ -82,6 +83,7 @@ export async function startGateway(
     pins,
     strippedPrefix = null,
     probeInterval,
+    credentials,
   }: {
     readonly pins?: ToolPinStore;
     readonly masterKey?: Uint8Array;
@@ -89,6 +91,7 @@ export async function startGateway(
     readonly strippedPrefix?: string | null;
     /** Milliseconds. */
     readonly probeInterval?: number;
+    readonly credentials?: CredentialSource;
   } = {},
 ): Promise<TestGateway> {
   const http = createServer({ joinDuplicateHeaders: true }, (incoming, outgoing) =>
@@ -110,6 +113,7 @@ export async function startGateway(
       previous,
       ...(pins && { pins }),
       strippedPrefix,
+      ...(credentials && { credentials }),
       ...(probeInterval !== undefined && { probeInterval }),
     });
   let gateway = create(servers, null);

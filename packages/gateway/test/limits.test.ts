@@ -1,0 +1,247 @@
+/** Limits and timeouts: who is refused, who is not, and what reaches the backend. */
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { answerAll, startBackend, type TestBackend } from './support/backend.ts';
+import { callOf, INITIALIZE, startSession } from './support/client.ts';
+import { startGateway, type TestGateway } from './support/gateway.ts';
+import { TINY } from './support/stdio-server.ts';
+
+const open: { close(): Promise<void> }[] = [];
+
+async function started<A extends { close(): Promise<void> }>(starting: Promise<A>): Promise<A> {
+  const one = await starting;
+  open.push(one);
+  return one;
+}
+
+afterEach(async () => {
+  for (const one of open.splice(0).reverse()) await one.close();
+});
+
+async function behind(
+  respond: Parameters<typeof startBackend>[0],
+  limits: Readonly<Record<string, number | false>> = {},
+): Promise<{ readonly backend: TestBackend; readonly gateway: TestGateway }> {
+  const backend = await started(startBackend(respond));
+  const gateway = await started(
+    startGateway(
+      ['/mcp', '/other'].map((path) => ({ path, name: 'Files', backend: { url: backend.url }, limits })),
+    ),
+  );
+  return { backend, gateway };
+}
+
+describe('calls per minute', () => {
+  it('are counted by user, server and tool: further ones are a 429 that reaches no backend', async () => {
+    const { backend, gateway } = await behind(answerAll, { callsPerMinute: 2 });
+    const call = async (user: string, tool: string, path = '/mcp') =>
+      (await gateway.send(user, { path, message: callOf(tool) })).status;
+    expect([await call('alice', 'read'), await call('alice', 'read')]).toEqual([200, 200]);
+    const refused = await gateway.send('alice', { message: callOf('read') });
+    expect(refused.status).toBe(429);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(20);
+    expect(await refused.text()).toContain('Too many calls of read at Files');
+    // The user, not the client.
+    expect(await call('alice_other', 'read')).toBe(429);
+    expect(backend.received).toHaveLength(2);
+    expect([
+      await call('alice', 'write'),
+      await call('bob', 'read'),
+      await call('alice', 'read', '/other'),
+    ]).toEqual([200, 200, 200]);
+    expect((await gateway.send('alice')).status).toBe(200);
+    expect(gateway.calls.map(({ decision }) => decision).filter((one) => one === 'limited')).toHaveLength(2);
+  });
+
+  it('count each call of a batch, which is refused whole', async () => {
+    const { backend, gateway } = await behind(answerAll, { callsPerMinute: 2 });
+    const three = [callOf('read'), callOf('read'), callOf('read')];
+    expect((await gateway.send('alice', { message: three })).status).toBe(429);
+    expect(backend.received).toEqual([]);
+    expect((await gateway.send('bob', { message: three.slice(1) })).status).toBe(200);
+  });
+
+  it('may be unlimited', async () => {
+    const { gateway } = await behind(answerAll, { callsPerMinute: false });
+    const statuses = await Promise.all(
+      Array.from(
+        { length: 50 },
+        async () => (await gateway.send('alice', { message: callOf('read') })).status,
+      ),
+    );
+    expect(new Set(statuses)).toEqual(new Set([200]));
+  });
+});
+
+/** A server that accepts connections and says nothing. */
+async function silent(): Promise<{ readonly port: number; close(): Promise<void> }> {
+  const sockets = new Set<Socket>();
+  const server: Server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => {});
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    port: (server.address() as AddressInfo).port,
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+describe.each([
+  { transport: 'http' as const, message: undefined },
+  { transport: 'sse' as const, message: INITIALIZE },
+])('a backend with transport $transport', ({ transport, message }) => {
+  it('to which no connection is made in time is answered with 503', async () => {
+    const { port } = await started(silent());
+    const gateway = await started(
+      startGateway([
+        {
+          path: '/mcp',
+          name: 'Files',
+          // The handshake belongs to the connection.
+          backend: { url: `https://127.0.0.1:${port}/mcp`, transport },
+          limits: { connect: 1, firstByte: 60 },
+        },
+      ]),
+    );
+    const before = performance.now();
+    const response = await gateway.send('alice', { message });
+    expect(response.status).toBe(503);
+    expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(await response.text()).toContain('Files');
+    expect(performance.now() - before).toBeLessThan(20_000);
+    expect(gateway.gateway.health()).toEqual([{ server: '/mcp', status: 'down' }]);
+  });
+
+  it('that begins no response in time is answered with 503', async () => {
+    const { port } = await started(silent());
+    const gateway = await started(
+      startGateway([
+        {
+          path: '/mcp',
+          name: 'Files',
+          backend: { url: `http://127.0.0.1:${port}/mcp`, transport },
+          limits: { firstByte: 1 },
+        },
+      ]),
+    );
+    const response = await gateway.send('alice', { message });
+    expect(response.status).toBe(503);
+    expect(await response.text()).toContain('Files');
+  });
+});
+
+describe('a response that delivers nothing more', () => {
+  it.each([
+    ['a document', 'application/json', '{"jsonrpc":"2.0",'],
+    ['a stream', 'text/event-stream', 'data: {"jsonrpc":"2.0","method":"notifications/message"}\n\n'],
+  ])('breaks off after the idle time: %s', async (_name, type, beginning) => {
+    const { backend, gateway } = await behind(
+      (_received, response) => {
+        response.writeHead(200, { 'content-type': type });
+        response.write(beginning);
+      },
+      { idle: 1 },
+    );
+    const response = await gateway.send('alice', { message: callOf('read') });
+    expect(response.status).toBe(200);
+    await expect(response.text()).rejects.toThrow();
+    await expect.poll(() => backend.aborted()).toBe(1);
+    await expect
+      .poll(() => gateway.calls.map(({ outcome, status }) => ({ outcome, status })))
+      .toEqual([{ outcome: 'unavailable', status: 200 }]);
+  });
+
+  it('stays open when it is the stream of a session, and when it delivers in time', async () => {
+    const { gateway } = await behind(
+      (_received, response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        let count = 0;
+        const timer = setInterval(() => {
+          count += 1;
+          response.write(`data: ${count}\n\n`);
+          if (count < 4) return;
+          clearInterval(timer);
+          setTimeout(() => response.end(), 1700);
+        }, 500);
+      },
+      { idle: 1 },
+    );
+    const stream = await gateway.send('alice', { method: 'GET' });
+    expect(await stream.text()).toContain('data: 4');
+  });
+});
+
+describe('a credential that the backend rejects', () => {
+  async function rejecting(accepted: string) {
+    const backend = await started(
+      startBackend((received, response, request) => {
+        if (received.headers['x-key'] === accepted) return answerAll(received, response, request);
+        response.writeHead(401).end();
+      }),
+    );
+    let key = 'first';
+    const credentials = {
+      for: () => ({ headers: { 'x-key': key }, key: 'key', sign: null }),
+      async rejected() {
+        if (key === 'second') return 'final' as const;
+        key = 'second';
+        return 'retry' as const;
+      },
+    };
+    const gateway = await started(
+      startGateway(
+        [{ path: '/mcp', name: 'Files', backend: { url: backend.url }, limits: { concurrency: 1 } }],
+        {
+          credentials,
+        },
+      ),
+    );
+    return { backend, gateway };
+  }
+
+  it('is replaced once, and the whole request is sent again', async () => {
+    const { backend, gateway } = await rejecting('second');
+    const message = callOf('read', { text: 'é'.repeat(100_000) });
+    const response = await gateway.send('alice', { message });
+    expect(response.status).toBe(200);
+    expect(backend.received.map(({ headers }) => headers['x-key'])).toEqual(['first', 'second']);
+    for (const { body } of backend.received) expect(JSON.parse(body)).toEqual(message);
+    expect(gateway.calls.map(({ outcome }) => outcome)).toEqual(['answered']);
+    expect((await gateway.send('alice')).status).toBe(200);
+  });
+
+  it('twice is a 502 without the challenge, after two requests, and its place is free again', async () => {
+    const { backend, gateway } = await rejecting('third');
+    const response = await gateway.send('alice', { message: callOf('read') });
+    expect(response.status).toBe(502);
+    expect(response.headers.has('www-authenticate')).toBe(false);
+    expect(await response.text()).toContain('Files does not accept the credentials of this gateway');
+    expect(backend.received).toHaveLength(2);
+    expect((await gateway.send('alice')).status).toBe(502);
+  });
+});
+
+it('requests at once are limited for stdio servers as well; those that wait are answered', async () => {
+  const gateway = await started(
+    startGateway([
+      {
+        path: '/mcp',
+        name: 'Tiny',
+        backend: { command: [...TINY] },
+        limits: { concurrency: 1, firstByte: 2 },
+      },
+    ]),
+  );
+  const { post, call } = await startSession(gateway, 'alice');
+  const waiting = post(callOf('hang'));
+  await expect.poll(async () => (await post(callOf('echo', { text: 'x' }))).status).toBe(503);
+  const refused = await post(callOf('echo', { text: 'x' }));
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
+  expect(await refused.text()).toContain('Tiny is busy');
+  expect(await (await waiting).text()).toContain('did not answer');
+  expect(await call('echo', { text: 'again' })).toBe('again');
+});
