@@ -119,6 +119,25 @@ describe('enabling MFA', () => {
     expect([repeated.path, recoveryCodesOn(repeated), t.snapshot()]).toEqual(['/account', [], before]);
   });
 
+  it('a set-up form does not enable MFA again after it was disabled', async () => {
+    const t = await setScene();
+    await firstStep(t.visitor);
+    const page = await openSetup(t.visitor);
+    const secret = secretOn(page);
+    expect(recoveryCodesOn(await t.visitor.submit(page, { code: codeOf(secret, t.clock.now) }))).toHaveLength(
+      10,
+    );
+    await t.store.removeTotpFactor(ACCOUNT);
+    t.clock.now += 60;
+    const before = t.snapshot();
+    const replayed = await t.visitor.submit(page, { code: codeOf(secret, t.clock.now) });
+    expect([recoveryCodesOn(replayed), t.snapshot()]).toEqual([[], before]);
+    // It asks for the password, as for a set-up of its own, which succeeds.
+    const next = await t.visitor.submit(replayed, { password: PASSWORD });
+    const again = await t.visitor.submit(next, { code: codeOf(secretOn(next), t.clock.now) });
+    expect(recoveryCodesOn(again)).toHaveLength(10);
+  });
+
   it('MFA is not enabled by a wrong code, the secret of another account, or a login that is not recent', async () => {
     const t = await setScene();
     await firstStep(t.visitor);

@@ -11,6 +11,7 @@ import { createStoredRegistrations } from './registration/stored-registrations.t
 import { type ClientSettings, resolveClientOptions } from './settings.ts';
 import { createClientContext } from './token-endpoint/client-context.ts';
 import type { TokenEndpointContext } from './token-endpoint/endpoint-request.ts';
+import { isExpired } from './token-endpoint/token-response.ts';
 import { createAuthorizedFetch } from './tokens/authorized-fetch.ts';
 import { type BeginOptions, beginSignIn, completeSignIn } from './tokens/begin-complete.ts';
 import { createRefresh } from './tokens/refresh.ts';
@@ -91,10 +92,11 @@ export interface Client {
    */
   accessToken(): Promise<string | null>;
   /**
-   * Removes the stored tokens, and revokes them where possible. `forgotten`: removed, but not revoked at the server.
+   * Removes the stored tokens, and revokes them where possible. `expired`: an access token without a refresh token had ended by
+   * itself. `forgotten`: removed, but not revoked at the server.
    * @see RFC 7009 §2.1
    */
-  signOut(): Promise<'revoked' | 'forgotten' | 'no_session'>;
+  signOut(): Promise<'revoked' | 'expired' | 'forgotten' | 'no_session'>;
 }
 
 /**
@@ -138,6 +140,9 @@ export function createClient(options: ClientOptions): Client {
     async signOut() {
       const removed = await stored.remove();
       if (removed === null) return 'no_session';
+      // A program's token: without its secret nothing could be revoked, and there is nothing to revoke.
+      const { tokens: old } = removed;
+      if (old !== null && old.refreshToken === null && isExpired(old, settings.clock())) return 'expired';
       return (await revocation.revoke(removed)) ? 'revoked' : 'forgotten';
     },
   };

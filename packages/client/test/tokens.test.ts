@@ -325,6 +325,14 @@ describe('signing out', () => {
     expect([await client.session(), await client.accessToken()]).toEqual([null, null]);
   });
 
+  it('signing out deletes a token that has expired by itself, and asks no server', async () => {
+    const { world, client } = await signedIn({ refresh: false });
+    world.advance(600_001);
+    await world.as.close();
+    expect(await client.signOut()).toBe('expired');
+    expect(await client.session()).toBeNull();
+  });
+
   it('signing out deletes the tokens even when revocation fails', async () => {
     const { world, client } = await signedIn();
     await world.as.close();

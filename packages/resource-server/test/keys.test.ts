@@ -203,6 +203,20 @@ describe('keys of an issuer', () => {
     expect((await ask(await old.token({ iat: now, ...claims }))).status).toBe(200);
   });
 
+  it('[S-JWT-64] fetches the keys twice per cool-down at most, however many known grants junk names', async () => {
+    const ask = guardWith();
+    const grants = Array.from({ length: 20 }, (_, index) => `grant-${index}`);
+    for (const grant_id of grants) await ask(await old.token({ iat: now, grant_id }));
+    const before = server.asked.length;
+    for (let second = 0; second < 90; second += 1) {
+      now += 1;
+      const junk = grants.map((grant_id) => old.token({ iat: now, grant_id }, { kid: `junk-${second}` }));
+      await Promise.all((await Promise.all(junk)).map(ask));
+    }
+    // Ninety seconds are three cool-downs, and each has one fetch for all and one for known grants.
+    expect(server.asked.length - before).toBeLessThanOrEqual(2 * 3 + 1);
+  });
+
   it('responds 503 also to tokens issued in the second of the key fetch, or by a slow clock', async () => {
     const ask = guardWith();
     await ask(await token(old));

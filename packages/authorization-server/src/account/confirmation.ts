@@ -4,6 +4,7 @@ import type { Parameters } from '@portcullis/protocol';
 import type { AuthenticateByPassword } from '../login/password.ts';
 import type { PageRouter } from '../page-context.ts';
 import type { LoginThrottle } from '../rate-limit/login-throttle.ts';
+import { hashSecret } from '../secrets.ts';
 import { type FormError, formErrorOptions, tooManyAttempts } from '../ui/form-error.ts';
 import { respondPage } from '../ui/respond-page.ts';
 import type { DeviceCookies } from '../users/device-cookie.ts';
@@ -29,6 +30,8 @@ export interface Confirmation {
   check(visit: AccountRequest, change: ConfirmedChange): Promise<Confirmed>;
   /** Whether the form holds a proof of this user and session for this change. */
   isProven(visit: AccountRequest, action: string): boolean;
+  /** Uses the proof of a form up: what it allowed may have been undone since. @returns `false` if it was used before */
+  consumeProof(visit: AccountRequest): Promise<boolean>;
 }
 
 interface ConfirmationDependencies {
@@ -109,6 +112,10 @@ export function createConfirmation(
   return {
     ask: (visit, change) => show(visit, change, null, null),
     isProven,
+    consumeProof: ({ parameters }) => {
+      const proof = parameters.one('proof') ?? '';
+      return store.consumeClientAssertion(hashSecret(`confirmed ${proof}`), clock() + PROOF_LIFETIME);
+    },
     async check(visit, change) {
       const { parameters, user, context: { layout } } = visit; // biome-ignore format: one line
       const field = submittedField(parameters);

@@ -65,7 +65,11 @@ export function createMfaRoutes(
       const encryptedSecret = parameters.one('encrypted_secret') ?? '';
       // A form that is sent twice must not replace the recovery codes that the user has just saved.
       if (await factors.isSetUp(account.id, encryptedSecret)) return respondRedirect(accountPaths.account);
-      const codes = await factors.confirmSetup(account, encryptedSecret, parameters.one('code') ?? '');
+      const codes = await factors.confirmSetup(account, encryptedSecret, parameters.one('code') ?? '', () =>
+        confirmation.consumeProof(visit),
+      );
+      // The codes were switched off since: the form of before sets nothing up again.
+      if (codes === 'used') return confirmation.ask(visit, SET_UP);
       if (codes === null) return showSetup(context, user, parameters.required('proof'), encryptedSecret);
       events({ type: 'second_factor.enabled', accountId: account.id });
       return respondPage(recoveryCodesPage(context.layout, { codes }));

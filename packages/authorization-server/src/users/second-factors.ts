@@ -26,12 +26,17 @@ export interface SecondFactors {
   resumeSetup(account: AccountRecord, encryptedSecret: string): TotpSetup | null;
   /** Whether the set-up of this form was completed, and is in use. */
   isSetUp(accountId: string, encryptedSecret: string): Promise<boolean>;
-  /** Enables TOTP if the code is right. @returns recovery codes, shown only once, or `null` */
+  /**
+   * Enables TOTP if the code is right.
+   * @param consume uses up what allows the set-up; `false`: it was used before
+   * @returns recovery codes, shown only once; `null` for a wrong code
+   */
   confirmSetup(
     account: AccountRecord,
     encryptedSecret: string,
     code: string,
-  ): Promise<readonly string[] | null>;
+    consume: () => Promise<boolean>,
+  ): Promise<readonly string[] | null | 'used'>;
   /**
    * Verifies and consumes a TOTP code or a recovery code.
    * @throws OAuthError `temporarily_unavailable`
@@ -84,11 +89,13 @@ export function createSecondFactors(context: ServerContext): SecondFactors {
     },
     isSetUp: async (accountId, encryptedSecret) =>
       (await store.findTotpFactor(accountId))?.encryptedSecret === encryptedSecret,
-    async confirmSetup({ id: accountId }, encryptedSecret, code) {
+    async confirmSetup({ id: accountId }, encryptedSecret, code, consume) {
       const now = clock();
       const secret = decrypt(accountId, encryptedSecret);
       const lastStep = secret === null ? null : findTotpStep(secret, digitsOf(code), now);
       if (lastStep === null) return null;
+      // Point of no return: the proof is used.
+      if (!(await consume())) return 'used';
       const { codes, hashes } = newRecoveryCodes();
       await store.saveTotpFactor({ accountId, encryptedSecret, lastStep, createdAt: now }, hashes);
       return codes;

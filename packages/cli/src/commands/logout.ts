@@ -7,6 +7,7 @@ import { cleanJson } from '../terminal/clean.ts';
 
 const SENTENCES = {
   revoked: 'Signed out: the tokens were revoked and deleted.',
+  expired: 'Signed out: the tokens had expired, and were deleted.',
   forgotten:
     'Signed out here: the tokens were deleted. The authorization server did not revoke them; they remain valid until they expire.',
   no_session: 'There was no session.',
