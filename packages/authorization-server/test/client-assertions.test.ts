@@ -267,6 +267,13 @@ describe('client assertions', () => {
     expect(t.snapshot()).toBe(before);
   });
 
+  it('[AS-AUTH-67] T031: an assertion whose expiry has a fraction of a second is accepted once', async () => {
+    const t = await start();
+    const form = formOf(await assertionOf({ exp: t.clock.now + 60.5 }));
+    await expectProven(t, form);
+    await expectRefused(t, form);
+  });
+
   it('[AS-TOK-71] why an assertion was rejected is in the audit log only', async () => {
     const t = await start();
     await expectRefused(t, formOf(await assertionOf({ aud: 'https://other.example' })));

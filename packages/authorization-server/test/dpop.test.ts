@@ -158,6 +158,15 @@ describe('a proof', () => {
     expect((await t.post('/token', form, { dpop })).status).toBe(200);
   });
 
+  it('[X-DPOP-12 X-DPOP-14] a proof whose time has a fraction of a second is accepted once', async () => {
+    const { t, holder } = await started();
+    const proof = await holder.prove(t.clock.now + 0.5);
+    const [first, second] = [await t.issueCode(), await t.issueCode()];
+    const { status, body } = await t.post('/token', redemption(first.code, first.verifier), proof);
+    expect([status, body['token_type']]).toEqual([200, 'DPoP']);
+    await expectRefused(t, redemption(second.code, second.verifier), proof);
+  });
+
   it('[X-DPOP-14] refuses a proof that was used before, and issues nothing', async () => {
     const { t, holder } = await started();
     const proof = await holder.prove(t.clock.now);

@@ -98,6 +98,15 @@ describe('an ID-JAG of an identity provider', () => {
     );
   });
 
+  it('[X-EMA-16 X-EMA-17] an ID-JAG whose times have fractions of seconds is accepted once', async () => {
+    const t = await setScene();
+    const assertion = await t.idp.idJag({ iat: NOW - 0.5, exp: NOW + 100.5 });
+    expect((await t.redeem(assertion)).status).toBe(200);
+    const before = t.snapshot();
+    expect((await t.redeem(assertion)).body['error']).toBe('invalid_grant');
+    expect(t.snapshot()).toBe(before);
+  });
+
   it('[X-EMA-19] the metadata lists the grant type and the profile', async () => {
     const t = await setScene();
     const { body } = await t.send('/.well-known/oauth-authorization-server');

@@ -71,7 +71,8 @@ export interface ClientStore {
    * Marks a client assertion or a DPoP proof as used: replay detection. Atomic: of concurrent calls, in any number of processes, one returns
    * `true`. @see RFC 7523 §3, item 7, RFC 9449 §11.1
    * @param hash what makes it unique, hashed
-   * @param expiresAt epoch seconds after which the assertion has expired anyway and may be swept
+   * @param expiresAt epoch seconds after which the assertion has expired anyway and may be swept. Not always whole: it comes from a
+   * JWT, whose times may have fractions. @see RFC 7519 §2, `NumericDate`
    */
   consumeClientAssertion(hash: string, expiresAt: number): Promise<boolean>;
 }

@@ -70,7 +70,7 @@ export function createClientStore(database: Database): ClientStore {
     removeClient: (id, at) => database.transact({ steps: () => remove(id, at), postgres: { lock: null } }),
     async consumeClientAssertion(hash, expiresAt) {
       const used = await database.write(
-        sql`INSERT INTO used_client_assertions (hash, expires_at) VALUES (${hash}, ${expiresAt})
+        sql`INSERT INTO used_client_assertions (hash, expires_at) VALUES (${hash}, ${Math.ceil(expiresAt)})
           ON CONFLICT (hash) DO NOTHING RETURNING hash`,
         ['used_client_assertions', hash],
       );
