@@ -2,11 +2,12 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { writeApi } from './api.ts';
-import { writeContent } from './content.ts';
+import { readContent, writeContent } from './content.ts';
 
-const broken = writeContent();
-for (const link of broken) console.error(`Broken link in ${link}`);
-if (broken.length > 0) process.exit(1);
+const pages = readContent();
+for (const link of pages.broken) console.error(`Broken link in ${link}`);
+if (pages.broken.length > 0) process.exit(1);
+writeContent(pages);
 await writeApi();
 const vitepress = fileURLToPath(new URL('node_modules/vitepress/bin/vitepress.js', import.meta.url));
 const command = process.argv.includes('--dev') ? 'dev' : 'build';

@@ -1,4 +1,4 @@
-/** Copies the pages into `.content/`, where VitePress reads them, with the links between them and a page for each file that they name. */
+/** The pages as VitePress reads them: with the links between them, and a page for each file that they name. */
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -7,57 +7,66 @@ import { findPages, root } from './pages.ts';
 
 export const content: string = fileURLToPath(new URL('.content/', import.meta.url));
 
-/** Writes every page. Returns the broken links, each with its file. */
-export function writeContent(): readonly string[] {
-  rmSync(content, { recursive: true, force: true });
-  const pages = findPages();
+interface Content {
+  /** Address below the root of the site → Markdown. */
+  readonly pages: ReadonlyMap<string, string>;
+  /** Files of the repository. */
+  readonly images: ReadonlySet<string>;
+  /** Links to what is not there, each with its file. */
+  readonly broken: readonly string[];
+}
+
+export function readContent(): Content {
+  const addresses = findPages();
+  const pages = new Map<string, string>();
+  const images = new Set<string>();
   const broken: string[] = [];
   const sources = new Set<string>();
-  const images = new Set<string>();
+  const textOf = (file: string) => readFileSync(`${root}${file}`, 'utf8');
   /** A source that a page names becomes a page too. */
-  const addressOfSource = (path: string): string => {
-    const page = pages.get(path);
-    if (page !== undefined) return `/${page}.md`;
-    sources.add(path);
-    return `/source/${path}.md`;
+  const addressOf = (path: string): string => {
+    const address = addresses.get(path);
+    if (address === undefined) sources.add(path);
+    return `/${address ?? `source/${path}`}.md`;
   };
 
-  for (const [file, address] of pages) {
-    const text = readFileSync(`${root}${file}`, 'utf8');
-    const replace = (target: string): string | null => {
-      const link = resolveLink(file, target);
-      if (link === null) return target;
-      // Pages of the code host, such as the form for advisories.
-      if (link.path.startsWith('..')) return null;
-      const path = readmeOf(link.path);
-      const page = pages.get(path);
-      if (page !== undefined) {
-        if (link.hash !== '' && !headingsOf(readFileSync(`${root}${path}`, 'utf8')).has(link.hash))
-          broken.push(`${file}: ${target} (no heading of that name)`);
-        return `/${page}.md${link.hash && `#${link.hash}`}`;
-      }
-      if (!existsSync(`${root}${path}`)) {
-        broken.push(`${file}: ${target}`);
-        return target;
-      }
-      if (/\.(svg|png)$/.test(path)) {
-        images.add(path);
-        return `/images/${path}`;
-      }
-      return addressOfSource(path);
-    };
-    write(`${address}.md`, `---\neditedFile: ${file}\n---\n\n${replaceLinks(text, replace)}`);
-  }
-  for (const path of sources) writeSource(path, sourceText(path, addressOfSource));
+  const replaceIn = (file: string) => (target: string) => {
+    const link = resolveLink(file, target);
+    if (link === null) return target;
+    // Pages of the code host, such as the form for advisories.
+    if (link.path.startsWith('..')) return null;
+    const path = readmeOf(link.path);
+    const isMissing = !existsSync(`${root}${path}`);
+    const hasHeading = () => link.hash === '' || headingsOf(textOf(path)).has(link.hash);
+    if (isMissing || (addresses.has(path) && !hasHeading())) {
+      broken.push(`${file}: ${target}`);
+      return target;
+    }
+    if (/\.(svg|png)$/.test(path)) {
+      images.add(path);
+      return `/images/${path}`;
+    }
+    return addressOf(path) + (addresses.has(path) && link.hash !== '' ? `#${link.hash}` : '');
+  };
+
+  for (const [file, address] of addresses)
+    pages.set(`${address}.md`, replaceLinks(textOf(file), replaceIn(file)));
+  // Grows while it is read: a folder names its files.
+  for (const path of sources) pages.set(`source/${path}.md`, sourcePage(path, sourceText(path, addressOf)));
+  return { pages, images, broken };
+}
+
+function sourcePage(path: string, text: string): string {
+  return `---\nsearch: false\naside: false\n---\n\n# ${path.split('/').at(-1)}\n\n\`${path}\`\n\n${text}\n`;
+}
+
+/** Writes `.content/`. */
+export function writeContent({ pages, images }: Content): void {
+  rmSync(content, { recursive: true, force: true });
+  for (const [name, text] of pages) write(name, text);
   for (const path of images) cpSync(`${root}${path}`, `${content}public/images/${path}`);
   cpSync(new URL('public/', import.meta.url), `${content}public`, { recursive: true });
   write('index.md', readFileSync(new URL('index.md', import.meta.url), 'utf8'));
-  return broken;
-}
-
-function writeSource(path: string, text: string): void {
-  const frontMatter = '---\nsearch: false\naside: false\n---';
-  write(`source/${path}.md`, `${frontMatter}\n\n# ${path.split('/').at(-1)}\n\n\`${path}\`\n\n${text}\n`);
 }
 
 function write(name: string, text: string): void {

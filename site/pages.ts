@@ -51,6 +51,7 @@ export const SECTIONS: Readonly<Record<string, readonly string[]>> = {
   ],
   Packages: [
     'packages/cli/README.md',
+    'packages/create-portcullis/README.md',
     'packages/resource-server/README.md',
     'packages/authorization-server/README.md',
     'packages/gateway/README.md',
@@ -66,6 +67,7 @@ export const SECTIONS: Readonly<Record<string, readonly string[]>> = {
     'bench/RESULTS.md',
     'bench/NOTES.md',
     'docs/resilience.md',
+    'docs/fuzz.md',
     'docs/mutation.md',
     'docs/requirements/README.md',
   ],

@@ -38,7 +38,7 @@ export default defineConfig({
   title: 'Portcullis',
   description: 'Put authorization in front of any MCP server, without changing it.',
   head: [['link', { rel: 'icon', href: `${base}logo.svg`, type: 'image/svg+xml' }]],
-  vite: { build: { chunkSizeWarningLimit: 2_000 } },
+  vite: { build: { chunkSizeWarningLimit: 4_000 } },
   markdown: { anchor: { slugify }, toc: { slugify }, lineNumbers: false },
   themeConfig: {
     logo: '/logo.svg',
