@@ -16,6 +16,7 @@ export {
   type InitializeResult,
   type MessageBackend,
 } from './backends/backend.ts';
+export { findMissingIsolation } from './backends/stdio/isolation.ts';
 export {
   type BackendAnswer,
   type BackendCredential,

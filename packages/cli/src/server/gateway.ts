@@ -24,7 +24,11 @@ export async function createGatewayOf(
     [...authorizationServer.routes.map(({ path }) => path), ...SERVICE_PATHS],
     prepared.application?.path ?? null,
   );
-  const { createCallAudit, createCredentialSource, createGateway } = await import('@portcullis/gateway');
+  const { createCallAudit, createCredentialSource, createGateway, findMissingIsolation } = await import(
+    '@portcullis/gateway'
+  );
+  const missing = findMissingIsolation(servers);
+  if (missing.length > 0) throw new SettingsError(missing);
   return createGateway({
     servers,
     guard: createGuard(guardResourcesOf(servers)),

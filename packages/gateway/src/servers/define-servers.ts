@@ -121,7 +121,16 @@ function defineBackend(
 }
 
 const ONLY_URL = ['transport', 'credentials', 'forward'] as const;
-const ONLY_COMMAND = ['folder', 'environment', 'process', 'processes', 'idle', 'memory'] as const;
+const ONLY_COMMAND = [
+  'folder',
+  'environment',
+  'process',
+  'processes',
+  'idle',
+  'memory',
+  'isolation',
+  'identity',
+] as const;
 
 function checkOnly(
   backend: BackendOptions,
@@ -145,7 +154,7 @@ function defineRemote(backend: BackendOptions, at: At, report: OptionReport): Ba
 }
 
 function defineProcess(
-  { folder, environment = {}, process = 'user', processes, idle, memory }: BackendOptions,
+  { folder, environment = {}, process = 'user', isolation, identity, ...limits }: BackendOptions,
   [file = '', ...words]: readonly string[],
   sources: ServerSources,
 ): BackendDefinition {
@@ -155,10 +164,12 @@ function defineProcess(
     folder: resolve(sources.folder, folder ?? ''),
     environment,
     process,
+    ...(isolation && { isolation }),
+    ...(identity && { identity }),
     limits: {
-      processes: processes ?? defaultProcessLimits.processes,
-      idle: idle ?? defaultProcessLimits.idle,
-      memory: memory === undefined ? null : memory * 1024 * 1024,
+      processes: limits.processes ?? defaultProcessLimits.processes,
+      idle: limits.idle ?? defaultProcessLimits.idle,
+      memory: limits.memory === undefined ? null : limits.memory * 1024 * 1024,
     },
   };
 }

@@ -60,6 +60,8 @@ export interface BackendOptions {
   readonly processes?: number | undefined;
   readonly idle?: number | undefined;
   readonly memory?: number | undefined;
+  readonly isolation?: 'none' | 'namespace' | undefined;
+  readonly identity?: { readonly uid: number; readonly gid: number } | undefined;
 }
 
 const SEGMENTS = /^(?:\/[\w.~-]+)+$/;
@@ -121,6 +123,8 @@ const rules = lazy(() => {
   return record(falseOr(union(kind, scopeList(), conditional), kind), 'an object, a rule for each pattern');
 });
 
+const systemId = () => wholeNumber(1, 4_294_967_294);
+
 const backendSchema = lazy(() =>
   object<BackendOptions>({
     url: optional(
@@ -158,6 +162,19 @@ const backendSchema = lazy(() =>
       wholeNumber(16, 1_048_576, 'a whole number of MiB'),
       '`command`: MiB of memory of one process',
       { defaultText: 'no limit' },
+    ),
+    isolation: optional(
+      oneOf('none', 'namespace'),
+      '`command`: on Linux, `namespace` hides all other processes of this system from it',
+      { defaultText: '`none`' },
+    ),
+    identity: optional(
+      object<NonNullable<BackendOptions['identity']>>({
+        uid: required(systemId(), 'number of the user'),
+        gid: required(systemId(), 'number of the group'),
+      }),
+      '`command`: user and group of the system that its processes run as; the server itself has to run as root',
+      { defaultText: 'those of this process' },
     ),
   }),
 );

@@ -11,6 +11,8 @@ const tools = {
   echo: ({ text: said }, id) => text(id, said),
   pid: (_, id) => text(id, process.pid),
   env: (_, id) => text(id, JSON.stringify(process.env)),
+  user: (_, id) => text(id, JSON.stringify([process.getuid(), process.getgid(), process.getgroups()])),
+  processes: (_, id) => text(id, require('node:fs').readdirSync('/proc').filter((name) => /^\d+$/.test(name)).join(' ')),
   cwd: (_, id) => text(id, process.cwd()),
   capabilities: (_, id) => text(id, JSON.stringify(capabilities)),
   hang: () => undefined,

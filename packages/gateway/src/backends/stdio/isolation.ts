@@ -1,6 +1,6 @@
 /** Isolation of stdio processes from the host: a user of their own, or namespaces, where the system offers it. */
 import { spawnSync } from 'node:child_process';
-import type { StdioBackendDefinition } from '../../servers/server.ts';
+import type { GatewayServer, StdioBackendDefinition } from '../../servers/server.ts';
 
 /** What this system offers for processes of stdio backends. */
 export interface Isolation {
@@ -35,10 +35,32 @@ export function detectIsolation(): Isolation {
 
 /** One line for startup. */
 export function describeIsolation({ user, namespace }: Isolation): string {
-  const offered = [...(user ? ['another user'] : []), ...(namespace ? ['namespaces'] : [])];
+  const offered = [...(user ? ['identity'] : []), ...(namespace ? ['isolation'] : [])];
   return offered.length === 0
-    ? 'This system offers neither another user nor namespaces to stdio servers; they run as this user.'
-    : `This system offers stdio servers ${offered.join(' and ')}.`;
+    ? 'This system offers stdio servers neither another user (identity) nor namespaces (isolation); they run as this user.'
+    : `This system offers for stdio servers: ${offered.join(', ')}.`;
+}
+
+/** What servers are configured to have and this system does not offer, for those who start it. */
+export function findMissingIsolation(
+  servers: readonly Pick<GatewayServer, 'path' | 'backend'>[],
+  detect: () => Isolation = detectIsolation,
+): readonly string[] {
+  return servers.flatMap(({ path, backend }) => {
+    if (backend?.kind !== 'stdio') return [];
+    const isMissing = {
+      identity: backend.identity !== undefined && !detect().user,
+      namespace: backend.isolation === 'namespace' && !detect().namespace,
+    };
+    return [
+      ...(isMissing.identity ? [`backend.identity of ${path} needs a server that runs as root`] : []),
+      ...(isMissing.namespace
+        ? [
+            `backend.isolation of ${path} needs Linux with unshare and user namespaces, which are not offered here`,
+          ]
+        : []),
+    ];
+  });
 }
 
 /** The program and its arguments, in namespaces if configured. */
