@@ -133,6 +133,8 @@ describe('an ID-JAG of an identity provider', () => {
     ['for another resource', { resource: 'https://other.example/mcp' }, {}],
     ['for a resource of this server and another', { resource: [NOTES, 'https://other.example/mcp'] }, {}],
     ['with restrictions beyond scopes', { authorization_details: [{ type: 'one_note' }] }, {}],
+    ['whose scopes are a list', { scope: ['notes:read'] }, {}],
+    ['whose scope is null', { scope: null }, {}],
     ['of a tenant that is not configured', { tenant: 'umbrella' }, {}],
     ['that is bound to a key, without a proof of it', { cnf: { jkt: 'x'.repeat(43) } }, {}],
     ['that is bound to a certificate', { cnf: { 'x5t#S256': 'x'.repeat(43) } }, {}],

@@ -192,13 +192,15 @@ function chooseEntry(
 }
 
 /**
- * Rejects an ID-JAG with restrictions that this server does not know: to ignore them would widen it. Subjects of an issuer with
+ * Rejects an ID-JAG with restrictions that this server does not know or cannot read: to ignore them would widen it. Subjects of an issuer with
  * several tenants are unique within a tenant only.
  * @see draft-ietf-oauth-identity-assertion-authz-grant §4.4.1 and §6.3
  */
 function checkRestrictions({ claims, use }: VerifiedAssertion, { match }: TrustedIssuer): void {
   if (use !== 'id-jag') return;
   if (claims['authorization_details'] !== undefined) throw invalidAssertion('it has authorization_details');
+  if (!['string', 'undefined'].includes(typeof claims['scope']))
+    throw invalidAssertion('its scope is no text');
   if (claims['tenant'] !== undefined && match?.['tenant'] === undefined)
     throw invalidAssertion('it is of a tenant, and the configuration names none');
 }
