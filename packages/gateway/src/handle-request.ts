@@ -76,6 +76,9 @@ const CONNECTION_WAIT = 25_000;
 /** Milliseconds between two looks. */
 const CONNECTION_PACE = 1000;
 
+/** Characters of a name that count: names are kept, and clients write them. */
+const MAX_NAME = 100;
+
 /** Messages of one batch. */
 const MAX_RECORDED = 100;
 
@@ -169,7 +172,7 @@ class Handling {
     const { issuer, subject } = this.#request.principal;
     for (const { tool } of messages) {
       if (tool === null) continue;
-      const wait = rate.take(`${issuer} ${subject} ${tool}`, performance.now());
+      const wait = rate.take(`${issuer} ${subject} ${tool.slice(0, MAX_NAME)}`, performance.now());
       if (wait > 0) throw tooManyCalls(`Too many calls of ${tool} at ${server.name}.`, wait);
     }
   }

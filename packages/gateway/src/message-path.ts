@@ -18,7 +18,7 @@ import type { CredentialSource } from './credentials/credential-source.ts';
 import { invalidRequest, tooManyCalls, unavailable } from './http/error-response.ts';
 import { createGauge } from './limits/gauge.ts';
 import { type GatewaySession, ownInitialize } from './list-tools.ts';
-import { ownerKey } from './servers/owner.ts';
+import { ownerKey, userKey } from './servers/owner.ts';
 import type { GatewayRequest, OwnedRequest } from './servers/request.ts';
 import type { GatewayServer } from './servers/server.ts';
 import type { Sealer } from './sessions/sealer.ts';
@@ -112,7 +112,7 @@ export function createMessagePath(
   }
 
   function takeStream({ owner, outgoing }: GatewayRequest): void {
-    const release = streams.take(ownerKey(owner));
+    const release = streams.take(userKey(owner));
     if (release === null) throw tooManyCalls(`Too many open streams to ${server.name}: close one first.`, 5);
     outgoing.once('close', release);
   }

@@ -279,6 +279,22 @@ describe('a credential that the backend rejects', () => {
     expect((await call(scene, await source.for(principal, server))).status).toBe(200);
   });
 
+  it.each([0, 60])(
+    'and was revoked there becomes a link for each of the requests that were sent with it, after %i seconds',
+    async (seconds) => {
+      const scene = await connected();
+      const { source, principal, server, backend, clock } = scene;
+      const credential = await source.for(principal, server);
+      const ada = backend.accounts['ada'] ?? '';
+      await backend.store.revokeAccountGrants(ada, null, Math.floor(Date.now() / 1000));
+      clock.advance(seconds);
+      const answer = rejection(`${backend.origin}/mcp`, 401, 'Bearer error="invalid_token"');
+      const reject = () => source.rejected(principal, server, answer, credential);
+      const together = await Promise.all([reject(), reject()]);
+      for (const verdict of [...together, await reject()]) expect(verdict).toBeInstanceOf(ConnectionRequired);
+    },
+  );
+
   it('for missing scopes becomes a link that asks for them together with those it has', async () => {
     const scene = await connected();
     const { source, principal, server, backend, ada } = scene;

@@ -18,7 +18,7 @@ import {
   type InitializeResult,
 } from './backend.ts';
 import { toFailure } from './backend-errors.ts';
-import { deliver, type PendingRequest, type View } from './pending.ts';
+import { deliver, isOfOneClient, type PendingRequest, type View } from './pending.ts';
 import { createQuestions, type Questions } from './questions.ts';
 import { createSubscriptions } from './subscriptions.ts';
 import type { ExchangeTimeouts, Wire, WireReceiver } from './wire.ts';
@@ -38,7 +38,7 @@ export interface MessageExchange extends WireReceiver {
   /** Initializes the backend; once. @throws BackendError */
   initialize(params: InitializeParams): Promise<InitializeResult>;
   /** Another session of the initialized backend. */
-  join(initialized: InitializeResult): BackendSession;
+  join(initialized: InitializeResult, client: string): BackendSession;
   /** Sends a request of the gateway itself. @throws BackendError */
   ask(method: string, params: unknown, milliseconds: number): Promise<Message>;
   /** Whether a request or a subscription keeps it in use. */
@@ -51,7 +51,7 @@ export function createMessageExchange(wire: Wire, options: ExchangeOptions): Mes
   const { name, timeouts, isShared } = options;
   const pending = new Map<MessageId, PendingRequest>();
   const views = new Set<View>();
-  const own: View = { listeners: new Set() };
+  const own: View = { client: '', listeners: new Set() };
   const ended = Promise.withResolvers<void>();
   const subscriptions = createSubscriptions();
   let failure: Error | null = null;
@@ -92,8 +92,8 @@ export function createMessageExchange(wire: Wire, options: ExchangeOptions): Mes
     return request(own, { jsonrpc: '2.0', id: 0, method, params }, NO_CALL, milliseconds);
   }
 
-  function join(initialized: InitializeResult): BackendSession {
-    const view: View = { listeners: new Set() };
+  function join(initialized: InitializeResult, client: string): BackendSession {
+    const view: View = { client, listeners: new Set() };
     const closed = Promise.withResolvers<void>();
     views.add(view);
     return {
@@ -198,14 +198,19 @@ export function createMessageExchange(wire: Wire, options: ExchangeOptions): Mes
     if (request !== undefined) {
       request.wait(timeouts.next);
       request.call.receive(message);
-    } else if (isAboutAll || !isShared) for (const view of views) deliver(view, message);
+    } else if (isAboutAll || (!isShared && isOfOneClient(views)))
+      for (const view of views) deliver(view, message);
   }
 
-  /** A backend with one connection for all does not say which request a message belongs to: the newest, unless users share it. */
+  /**
+   * A backend with one connection for all does not say which request a message belongs to: the newest, unless users share it, or
+   * clients that may not do the same.
+   */
   function findRequest(relatedTo: MessageId | null): PendingRequest | undefined {
     if (relatedTo !== null) return pending.get(relatedTo);
     const requests = [...pending.values()].filter(({ view }) => view !== own);
-    const isClear = !isShared || new Set(requests.map(({ view }) => view)).size === 1;
+    const waiting = new Set(requests.map(({ view }) => view));
+    const isClear = isShared ? waiting.size === 1 : isOfOneClient(waiting);
     return isClear ? requests.at(-1) : undefined;
   }
 

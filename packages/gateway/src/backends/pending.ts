@@ -5,6 +5,8 @@ import type { Call } from './backend.ts';
 
 /** One client's part of an exchange. */
 export interface View {
+  /** The client whose session it is; empty for the gateway itself. */
+  readonly client: string;
   readonly listeners: Set<(message: Message) => void>;
 }
 
@@ -23,4 +25,8 @@ export type PendingRequests = ReadonlyMap<MessageId, PendingRequest>;
 /** Delivers a message that belongs to no request. */
 export function deliver(view: View, message: Message): void {
   for (const receive of view.listeners) receive(message);
+}
+
+export function isOfOneClient(views: Iterable<View>): boolean {
+  return new Set([...views].map(({ client }) => client)).size <= 1;
 }

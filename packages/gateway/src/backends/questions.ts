@@ -9,7 +9,7 @@ import {
   type RequestMessage,
 } from '@portcullis/http';
 import { BackendError } from './backend.ts';
-import { deliver, type PendingRequest, type PendingRequests, type View } from './pending.ts';
+import { deliver, isOfOneClient, type PendingRequest, type PendingRequests, type View } from './pending.ts';
 import type { ExchangeTimeouts } from './wire.ts';
 
 export interface Questions {
@@ -47,7 +47,7 @@ export function createQuestions({ pending, views, isShared, post, timeouts }: Qu
     put(message, relatedTo) {
       if (message.method === 'ping') return post({ jsonrpc: '2.0', id: message.id, result: {} });
       const request = relatedTo === null ? newestRequest() : pending.get(relatedTo);
-      const view = request?.view ?? [...views].at(-1);
+      const view = request?.view ?? (isOfOneClient(views) ? [...views].at(-1) : undefined);
       // A shared backend was told that its clients can do none of it: it does not say whom it asks.
       if (isShared || view === undefined || asked.size >= MAX_QUESTIONS) return refuse(message.id);
       const id = randomUUID();
@@ -85,8 +85,10 @@ export function createQuestions({ pending, views, isShared, post, timeouts }: Qu
     },
   };
 
+  /** None while requests of several clients wait: the question of one is no business of another. */
   function newestRequest(): PendingRequest | undefined {
-    return [...pending.values()].filter(({ view }) => views.has(view)).at(-1);
+    const requests = [...pending.values()].filter(({ view }) => views.has(view));
+    return isOfOneClient(requests.map(({ view }) => view)) ? requests.at(-1) : undefined;
   }
 
   function refuse(id: MessageId): void {

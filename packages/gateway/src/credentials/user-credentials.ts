@@ -34,6 +34,8 @@ export function createUserCredentials(options: UserCredentialsOptions): BackendC
   const { id, name, connections, clock } = options;
   const context = createClientContext({ clock });
   const cache = new Map<string, CachedCredential>();
+  /** Which tokens a credential was made of: requests that were sent together are rejected together. */
+  const sources = new WeakMap<BackendCredential, BackendTokens>();
 
   async function find(grantId: string): Promise<BackendCredential> {
     const found = await connections.find(grantId, id);
@@ -52,6 +54,7 @@ export function createUserCredentials(options: UserCredentialsOptions): BackendC
       known?.found.version === found.version
         ? known.credential
         : credentialOf(context, tokens, JSON.stringify([id, grantId]));
+    sources.set(credential, found);
     cache.delete(grantId);
     cache.set(grantId, { credential, found, until: Math.min(found.until * 1000, clock() + CACHED_FOR) });
     for (const oldest of cache.keys()) {
@@ -83,13 +86,11 @@ export function createUserCredentials(options: UserCredentialsOptions): BackendC
       if (result.kind === 'retry') return 'retry';
       if (result.kind === 'accepted') return 'final';
       const grantId = grantOf(principal, name);
-      const used = cache.get(grantId);
-      cache.delete(grantId);
-      // A new connection or a refresh, here or in another process, has replaced it meanwhile.
-      if (used === undefined || used.credential !== credential) return 'retry';
+      if (cache.get(grantId)?.credential === credential) cache.delete(grantId);
       const current = await connections.find(grantId, id);
       if (current === null) return ask(grantId, []);
-      if (current.version !== used.found.version) {
+      // A new connection or a refresh, here or in another process, has replaced it meanwhile.
+      if (current.version !== sources.get(credential)?.version) {
         remember(grantId, current);
         return 'retry';
       }

@@ -7,7 +7,7 @@ import { connectionFailure } from '../addresses/connection-failure.ts';
 import type { CallOutcome } from '../audit/call-record.ts';
 import type { BackendCredential, CredentialSource } from '../credentials/credential-source.ts';
 import type { Gauge } from '../limits/gauge.ts';
-import { ownerKey } from '../servers/owner.ts';
+import { userKey } from '../servers/owner.ts';
 import type { GatewayRequest } from '../servers/request.ts';
 import type { GatewayServer, HttpBackendDefinition } from '../servers/server.ts';
 import type { Sealer } from '../sessions/sealer.ts';
@@ -265,7 +265,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     const { owner, incoming } = this.#sending.request;
     this.#rewriter = createEventIdRewriter((id) => sealer.seal('event', owner, id));
     if (incoming.method === 'GET') return;
-    const release = streams.take(ownerKey(owner));
+    const release = streams.take(userKey(owner));
     // A call that is answered by a stream is not refused: it has been made.
     if (release === null) return;
     this.#release();

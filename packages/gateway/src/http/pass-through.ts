@@ -3,7 +3,7 @@
 import type { Address, Addresses } from '../addresses/addresses.ts';
 import type { BackendCredential, CredentialSource } from '../credentials/credential-source.ts';
 import { createGauge, type Gauge } from '../limits/gauge.ts';
-import { ownerKey } from '../servers/owner.ts';
+import { userKey } from '../servers/owner.ts';
 import type { GatewayRequest } from '../servers/request.ts';
 import type { GatewayServer, HttpBackendDefinition } from '../servers/server.ts';
 import type { Sealer } from '../sessions/sealer.ts';
@@ -125,7 +125,7 @@ function openEventId({ sealer }: Backend, { incoming, owner }: GatewayRequest): 
 
 function takePlace({ requests, streams, server }: Backend, { incoming, owner }: GatewayRequest): () => void {
   const isStream = incoming.method === 'GET';
-  const release = isStream ? streams.take(ownerKey(owner)) : requests.take('');
+  const release = isStream ? streams.take(userKey(owner)) : requests.take('');
   if (release === null) throw isStream ? tooManyStreams(server) : busy(server);
   return release;
 }

@@ -57,22 +57,15 @@ const MAX_PAGES = 200;
 export function createMergedRules(parts: MergedParts) {
   return (request: GatewayRequest, body: ScannedBody): void => {
     checkHeaderAgreement(body, request.incoming.headers);
-    for (const message of body.messages) {
-      const found = findPart(parts, message);
-      if (found === null) continue;
-      const [part, own] = found;
+    for (const [part, own] of body.messages.flatMap((message) => findParts(parts, message)))
       part.checkRules(request, { ...body, messages: [own] });
-    }
   };
 }
 
 /** Decides about each message by the scopes and tools of the part that it is for. */
 export function createMergedCheck(parts: MergedParts, credentials: CredentialSource) {
   return async (request: GatewayRequest, body: ScannedBody): Promise<void> => {
-    for (const message of body.messages) {
-      const found = findPart(parts, message);
-      if (found === null) continue;
-      const [part, own] = found;
+    for (const [part, own] of body.messages.flatMap((message) => findParts(parts, message))) {
       const partRequest = requestOf(part, request.principal);
       const credential = await credentials.for(request.principal, part.server);
       await part.decide(partRequest, { ...body, messages: [own] }, credential);
@@ -80,20 +73,27 @@ export function createMergedCheck(parts: MergedParts, credentials: CredentialSou
   };
 }
 
-/** @returns `null` for a message that concerns no part alone @throws MessageError for a name of no part */
-function findPart(parts: MergedParts, message: ScannedMessage): readonly [MergedPart, ScannedMessage] | null {
+type PartMessages = readonly (readonly [MergedPart, ScannedMessage])[];
+
+/** What each part has to decide; nothing of a message that concerns no part alone. @throws MessageError for a name of no part */
+function findParts(parts: MergedParts, message: ScannedMessage): PartMessages {
   const { tool, prompt, resource, subscriptions } = message;
-  if (subscriptions.length > 0 && subscriptions.some((uri) => !parts.has(splitUri(uri)?.prefix ?? '')))
-    throw forbidden(message);
-  const written = tool ?? prompt ?? resource;
-  if (written === null) return null;
+  const uris = subscriptions.flatMap((uri) =>
+    findPart(parts, { ...message, subscriptions: [], resource: uri }),
+  );
+  return (tool ?? prompt ?? resource) === null ? uris : [...uris, ...findPart(parts, message)];
+}
+
+function findPart(parts: MergedParts, message: ScannedMessage): PartMessages {
+  const { tool, prompt, resource } = message;
+  const written = tool ?? prompt ?? resource ?? '';
   const found = resource === null ? splitName(written) : splitUri(written);
   const part = found && parts.get(found.prefix);
   if (found === null || part === null || part === undefined)
     throw tool === null ? forbidden(message) : unknownTool(message);
   const { name } = found;
   const own = tool !== null ? { tool: name } : prompt !== null ? { prompt: name } : { resource: name };
-  return [part, { ...message, ...own }];
+  return [[part, { ...message, ...own }]];
 }
 
 function requestOf({ server }: MergedPart, principal: Principal): OwnedRequest {

@@ -34,3 +34,8 @@ export function ownerKey(owner: Owner): string {
 }
 
 const keys = new WeakMap<Owner, string>();
+
+/** A key that identifies a user, with whatever client. */
+export function userKey({ issuer, subject }: Pick<Owner, 'issuer' | 'subject'>): string {
+  return JSON.stringify([issuer, subject]);
+}

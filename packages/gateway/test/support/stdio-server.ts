@@ -24,6 +24,7 @@ const tools = {
   child: (_, id) => { const { pid } = require('node:child_process').spawn('sleep', ['1000'], { stdio: 'ignore' }); text(id, pid); },
   log: (_, id) => { console.error('a line\u001b[31m of the server'); text(id, 'logged'); },
   async ask(_, id) { const { result, error } = await ask('elicitation/create', { message: 'Name?', requestedSchema: { type: 'object', properties: {} } }); text(id, result ? result.content.name : 'error ' + error.code); },
+  askLater: (_, id) => setTimeout(() => tools.ask(_, id), 400),
   async progress(_, id, token) { for (const progress of [1, 2]) send({ method: 'notifications/progress', params: { progressToken: token, progress, total: 2 } }); text(id, 'done'); },
   task: (_, id) => { const task = { taskId: 'task-1', status: 'working' }; send({ method: 'notifications/tasks/status', params: task }); send({ id, result: { task } }); },
   change: (_, id) => { send({ method: 'notifications/tools/list_changed' }); text(id, 'changed'); },

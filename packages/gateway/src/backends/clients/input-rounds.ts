@@ -11,7 +11,7 @@ import {
   parameter,
   type RequestMessage,
 } from '@portcullis/http';
-import { type Owner, ownerKey } from '../../servers/owner.ts';
+import { type Owner, ownerKey, userKey } from '../../servers/owner.ts';
 import type { Sealer } from '../../sessions/sealer.ts';
 import { BackendError, type BackendSession } from '../backend.ts';
 import { INPUT_METHODS, MAY_ASK } from '../revisions.ts';
@@ -35,6 +35,7 @@ export interface InputRounds {
 /** A call at the backend, between the requests of the client that carry it. */
 interface WaitingCall {
   readonly owner: string;
+  readonly user: string;
   readonly session: BackendSession;
   readonly method: string;
   readonly controller: AbortController;
@@ -48,6 +49,8 @@ interface WaitingCall {
 }
 
 const MAX_CALLS = 10_000;
+/** Of one user, with all clients. */
+const MAX_PER_USER = 100;
 /** Milliseconds in which more questions may follow the first one. */
 const MORE_QUESTIONS = 25;
 /** Milliseconds that a call waits for a user. */
@@ -93,6 +96,7 @@ export function createInputRounds(sealer: Sealer): InputRounds {
     const controller = new AbortController();
     const call: WaitingCall = {
       owner: ownerKey(owner),
+      user: userKey(owner),
       session,
       method: message.method,
       controller,
@@ -162,7 +166,8 @@ export function createInputRounds(sealer: Sealer): InputRounds {
   }
 
   function keep(call: WaitingCall, id: string): void {
-    if (calls.size >= MAX_CALLS && !calls.has(id)) {
+    const own = [...calls.values()].filter(({ user }) => user === call.user);
+    if (!calls.has(id) && (calls.size >= MAX_CALLS || own.length >= MAX_PER_USER)) {
       call.controller.abort();
       throw new BackendError('overloaded', 'Too many calls wait for input.');
     }

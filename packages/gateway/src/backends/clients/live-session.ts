@@ -5,9 +5,15 @@ import type { BackendSession, InitializeParams } from '../backend.ts';
 import { createEventLog, type EventLog } from './events.ts';
 import type { Reply } from './reply.ts';
 
-export interface LiveSession {
+/** What a session is, wherever it is served. */
+interface SessionIdentity {
   readonly id: string;
+  /** As `userKey` returns it. */
+  readonly user: string;
   readonly initialize: InitializeParams;
+}
+
+export interface LiveSession extends SessionIdentity {
   readonly events: EventLog;
   /** Open requests of the client, by its ids. */
   readonly requests: Map<MessageId, AbortController>;
@@ -30,8 +36,7 @@ export interface LiveSession {
 const MAX_WAITING = 100;
 
 export function createLiveSession(
-  id: string,
-  initialize: InitializeParams,
+  identity: SessionIdentity,
   open: () => Promise<BackendSession>,
 ): LiveSession {
   const requests = new Map<MessageId, AbortController>();
@@ -42,8 +47,7 @@ export function createLiveSession(
   let lastStream = 0;
 
   return {
-    id,
-    initialize,
+    ...identity,
     events: createEventLog(),
     requests,
     responding: new Set(),

@@ -12,6 +12,7 @@ import {
   type RequestMessage,
 } from '@portcullis/http';
 import { ConnectionRequired, URL_ELICITATION_REQUIRED } from '../../credentials/credential-source.ts';
+import { userKey } from '../../servers/owner.ts';
 import type { GatewayRequest } from '../../servers/request.ts';
 import { createMessageHandles } from '../../sessions/message-handles.ts';
 import type { Sealer } from '../../sessions/sealer.ts';
@@ -35,6 +36,8 @@ export interface WireClients {
 
 /** Sessions that this process keeps; any process opens one again. */
 const MAX_SESSIONS = 10_000;
+/** Of one user, with all clients. */
+const MAX_PER_USER = 100;
 /** Milliseconds without a request after which a session is only kept by its client. */
 const IDLE = 30 * 60_000;
 /** Milliseconds for a client to resume the response to a request whose connection broke. */
@@ -133,14 +136,21 @@ export function createSessionClients({ sealer, open, edit }: ClientsOptions): Wi
   }
 
   function keep(request: GatewayRequest, id: string, params: InitializeParams): LiveSession {
-    if (live.size >= MAX_SESSIONS) evictIdle();
-    const session = createLiveSession(id, params, () => open(request, params));
+    const user = userKey(request.owner);
+    evictIdle(
+      [...live.values()].filter((one) => one.user === user),
+      MAX_PER_USER,
+    );
+    evictIdle([...live.values()], MAX_SESSIONS);
+    const session = createLiveSession({ id, user, initialize: params }, () => open(request, params));
     live.set(id, session);
     return session;
   }
 
-  function evictIdle(): void {
-    const idle = [...live.values()].find((session) => !session.isBusy());
+  /** Makes place for one more: of a user's own first, so that no user ends the sessions of all others. */
+  function evictIdle(among: readonly LiveSession[], limit: number): void {
+    if (among.length < limit) return;
+    const idle = among.find((session) => !session.isBusy());
     if (idle === undefined) throw new BackendError('overloaded', 'There are too many open sessions.');
     end(idle);
   }

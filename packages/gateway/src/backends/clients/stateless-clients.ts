@@ -13,9 +13,9 @@ import {
   statelessVersion,
   withMeta,
 } from '@portcullis/http';
-import { ownerKey } from '../../servers/owner.ts';
+import { ownerKey, userKey } from '../../servers/owner.ts';
 import type { GatewayRequest } from '../../servers/request.ts';
-import type { BackendSession } from '../backend.ts';
+import { BackendError, type BackendSession } from '../backend.ts';
 import {
   IN_BOTH,
   initializeParamsOf,
@@ -32,12 +32,16 @@ import type { ClientsOptions, WireClients } from './session-clients.ts';
 
 /** A session at the backend that requests of the same client share. */
 interface SharedSession {
+  /** As `userKey` returns it. */
+  readonly user: string;
   readonly session: Promise<BackendSession>;
   usedAt: number;
   open: number;
 }
 
 const MAX_SESSIONS = 10_000;
+/** Of one user: a client could claim other capabilities in each request. */
+const MAX_PER_USER = 50;
 /** Milliseconds without a request after which a session at the backend is closed. */
 const IDLE = 5 * 60_000;
 
@@ -105,19 +109,32 @@ export function createStatelessClients(options: ClientsOptions): WireClients {
     ]);
     const found = sessions.get(key);
     if (found !== undefined) return found;
-    if (sessions.size >= MAX_SESSIONS)
-      for (const [oldest, { open: used }] of sessions)
-        if (used === 0) {
-          drop(oldest);
-          break;
-        }
-    const shared: SharedSession = { session: open(request, params), usedAt: performance.now(), open: 0 };
+    const user = userKey(request.owner);
+    evictIdle(
+      [...sessions].filter(([, one]) => one.user === user),
+      MAX_PER_USER,
+    );
+    evictIdle([...sessions], MAX_SESSIONS);
+    const shared: SharedSession = {
+      user,
+      session: open(request, params),
+      usedAt: performance.now(),
+      open: 0,
+    };
     sessions.set(key, shared);
     const forget = (): void => {
       if (sessions.get(key) === shared) sessions.delete(key);
     };
     shared.session.then(({ ended }) => void ended.then(forget), forget);
     return shared;
+  }
+
+  /** Makes place for one more: of a user's own first. */
+  function evictIdle(among: readonly (readonly [string, SharedSession])[], limit: number): void {
+    if (among.length < limit) return;
+    const idle = among.find(([, { open: used }]) => used === 0);
+    if (idle === undefined) throw new BackendError('overloaded', 'There are too many open sessions.');
+    void drop(idle[0]);
   }
 
   async function drop(key: string): Promise<void> {

@@ -73,7 +73,7 @@ export function createHttpBackend({ server, addresses, wire }: HttpBackendOption
       wire === 'sse' ? await connectSseWire(options, timeouts.first) : createSessionWire(options);
     exchange = createMessageExchange(own, { name, timeouts, isShared: false });
     try {
-      const session = exchange.join(await exchange.initialize(initialize));
+      const session = exchange.join(await exchange.initialize(initialize), '');
       return { ...session, close: () => session.close().then(() => own.close()) };
     } catch (error) {
       await own.close();

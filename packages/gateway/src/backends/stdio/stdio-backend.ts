@@ -1,5 +1,5 @@
 /** Backends that are processes: started at the first call, one for each user or one for all, ended when idle, started again after a crash. */
-import type { Owner } from '../../servers/owner.ts';
+import { type Owner, userKey } from '../../servers/owner.ts';
 import type { GatewayServer, StdioBackendDefinition } from '../../servers/server.ts';
 import {
   BackendError,
@@ -22,6 +22,7 @@ export interface StdioBackendOptions {
 
 /** A process, from the moment it is started. */
 interface Running {
+  readonly user: string;
   readonly process: StdioProcess;
   readonly exchange: MessageExchange;
   readonly initialized: Promise<InitializeResult>;
@@ -32,6 +33,8 @@ interface Running {
 /** Milliseconds after which the end of a process is no failure of its start. */
 const STABLE = 10_000;
 const MAX_BACKOFFS = 10_000;
+/** Processes of one user: clients that can do other things have processes of their own, and could claim anything. */
+const MAX_PER_USER = 8;
 /** Milliseconds between looks at idleness and memory. */
 const WATCH = 1000;
 /** Milliseconds that a silent process has for a ping before it counts as hanging. */
@@ -48,9 +51,9 @@ export function createStdioBackend({ server, definition, log }: StdioBackendOpti
   return {
     async open(owner, initialize) {
       const key = keyOf(owner, initialize);
-      const found = running.get(key) ?? (await start(key, initialize));
+      const found = running.get(key) ?? (await start(key, owner, initialize));
       found.usedAt = performance.now();
-      const session: BackendSession = found.exchange.join(await found.initialized);
+      const session: BackendSession = found.exchange.join(await found.initialized, owner.clientId);
       found.usedAt = performance.now();
       return session;
     },
@@ -69,15 +72,20 @@ export function createStdioBackend({ server, definition, log }: StdioBackendOpti
       : JSON.stringify([issuer, subject, protocolVersion, capabilities]);
   }
 
-  async function start(key: string, initialize: InitializeParams): Promise<Running> {
+  async function start(key: string, owner: Owner, initialize: InitializeParams): Promise<Running> {
     const backoff = backoffOf(key);
     await backoff.wait(name);
     if (isClosed) throw new BackendError('unavailable', `${name} is being stopped.`);
     // Another call may have started it meanwhile.
     const found = running.get(key);
     if (found !== undefined) return found;
-    if (running.size >= definition.limits.processes) evictIdle();
-    const started = startOne(initialize);
+    const user = userKey(owner);
+    evictIdle(
+      [...running].filter(([, one]) => one.user === user),
+      MAX_PER_USER,
+    );
+    evictIdle([...running], definition.limits.processes);
+    const started = startOne(user, initialize);
     running.set(key, started);
     watch ??= setInterval(() => void look(), WATCH).unref();
     const startedAt = performance.now();
@@ -105,7 +113,7 @@ export function createStdioBackend({ server, definition, log }: StdioBackendOpti
     return backoff;
   }
 
-  function startOne(initialize: InitializeParams): Running {
+  function startOne(user: string, initialize: InitializeParams): Running {
     // The exchange and the process know each other.
     const receiver: WireReceiver = {
       accept: (message, relatedTo) => exchange.accept(message, relatedTo),
@@ -125,7 +133,7 @@ export function createStdioBackend({ server, definition, log }: StdioBackendOpti
       },
     });
     const initialized = exchange.initialize(initialize);
-    const started: Running = { process: child, exchange, initialized, usedAt: performance.now() };
+    const started: Running = { user, process: child, exchange, initialized, usedAt: performance.now() };
     return started;
 
     async function checkHanging(): Promise<void> {
@@ -133,14 +141,15 @@ export function createStdioBackend({ server, definition, log }: StdioBackendOpti
     }
   }
 
-  /** @throws BackendError when no process is idle */
-  function evictIdle(): void {
-    const idle = [...running].filter(([, { exchange }]) => !exchange.isBusy());
+  /** Makes place for one more. @throws BackendError when no process is idle */
+  function evictIdle(among: readonly (readonly [string, Running])[], limit: number): void {
+    if (among.length < limit) return;
+    const idle = among.filter(([, { exchange }]) => !exchange.isBusy());
     const [oldest] = idle.toSorted(([, a], [, b]) => a.usedAt - b.usedAt);
     if (oldest === undefined)
       throw new BackendError(
         'overloaded',
-        `${name} already runs ${running.size} processes, and each of them is busy.`,
+        `${name} already runs ${among.length} processes, and each of them is busy.`,
       );
     end(...oldest);
   }

@@ -1,0 +1,125 @@
+/** Users and clients that share a server: what one of them does reaches no other, and takes nothing from them. */
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { GatewayServerOptions } from '../src/options.ts';
+import { json, startBackend } from './support/backend.ts';
+import { callOf, lastMessage, sendStateless, startSession } from './support/client.ts';
+import { startGateway, type TestGateway } from './support/gateway.ts';
+import { TINY } from './support/stdio-server.ts';
+
+async function start(servers: readonly GatewayServerOptions[]): Promise<TestGateway> {
+  const gateway = await startGateway(servers);
+  onTestFinished(() => gateway.close());
+  return gateway;
+}
+
+const tiny = (more: Partial<GatewayServerOptions> = {}): GatewayServerOptions => ({
+  path: '/mcp',
+  name: 'Tiny',
+  backend: { command: TINY },
+  ...more,
+});
+
+describe('a merged server', () => {
+  const listen = (gateway: TestGateway, uri: string) =>
+    sendStateless(
+      gateway,
+      'alice_inspector_tiny.read_tiny.write',
+      'subscriptions/listen',
+      { notifications: { resourceSubscriptions: [uri] } },
+      '/all',
+    );
+
+  it('subscribes to no resource that a rule of its part forbids, alone or beside another', async () => {
+    const gateway = await start([
+      { path: '/tiny', name: 'Tiny', backend: { command: TINY }, resources: { 'secret://*': false } },
+      { path: '/all', name: 'All', merges: { tiny: '/tiny' } },
+    ]);
+    expect((await listen(gateway, 'tiny+secret://a')).status).toBe(403);
+    const allowed = await listen(gateway, 'tiny+note://a');
+    expect(allowed.status).toBe(200);
+    await allowed.body?.cancel();
+  });
+});
+
+describe('a user who claims other capabilities again and again', () => {
+  it('ends no process of another user', async () => {
+    const gateway = await start([tiny({ backend: { command: TINY, processes: 10 } })]);
+    const alice = await startSession(gateway, 'alice');
+    const pid = await alice.call('pid');
+    for (let count = 0; count < 12; count += 1)
+      await startSession(gateway, 'mallory', '/mcp', { capabilities: { experimental: { [count]: {} } } });
+    expect(await alice.call('pid')).toBe(pid);
+  });
+});
+
+describe('two clients of one user, in one process', () => {
+  it('see no question that the server asks about a call of the other', async () => {
+    const gateway = await start([tiny()]);
+    const one = await startSession(gateway, 'alice_one');
+    const two = await startSession(gateway, 'alice_two');
+    expect(await one.call('pid')).toBe(await two.call('pid'));
+    const asked = one.post(callOf('askLater'));
+    const waiting = new AbortController();
+    const hanging = two.post(callOf('hang'), waiting.signal);
+    // Refused, since the process does not say whom it asks.
+    expect(await lastMessage(await asked)).toMatchObject({
+      result: { content: [{ text: 'error -32601' }] },
+    });
+    waiting.abort();
+    await expect(hanging).rejects.toThrow();
+    expect(await two.call('echo', { text: 'still here' })).toBe('still here');
+  });
+
+  it('are asked as before while only one of them waits', async () => {
+    const gateway = await start([tiny()]);
+    const one = await startSession(gateway, 'alice_one');
+    await startSession(gateway, 'alice_two');
+    const response = await one.post(callOf('ask'));
+    const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+    const { value = '' } = (await reader?.read()) ?? {};
+    expect(value).toContain('elicitation/create');
+    await reader?.cancel();
+  });
+});
+
+describe('limits', () => {
+  it('of streams count those of a user with all clients', async () => {
+    const backend = await startBackend(({ method }, response) => {
+      if (method === 'GET') response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+      else json(response, { jsonrpc: '2.0', id: 1, result: {} });
+    });
+    onTestFinished(() => backend.close());
+    const limits = { streamsPerUser: 1 };
+    const gateway = await start([{ path: '/mcp', name: 'Http', backend: { url: backend.url }, limits }]);
+    const open = async (user: string) => {
+      const response = await gateway.send(user, { method: 'GET' });
+      onTestFinished(() => void response.body?.cancel());
+      return response.status;
+    };
+    expect(await open('alice_one')).toBe(200);
+    expect(await open('alice_two')).toBe(429);
+    expect(await open('bob_one')).toBe(200);
+  });
+
+  it('of calls count long names by their beginning, so that names fill no memory', async () => {
+    const limits = { callsPerMinute: 1 };
+    const gateway = await start([tiny({ limits })]);
+    const { post } = await startSession(gateway, 'alice');
+    const name = 'a'.repeat(100);
+    expect((await post(callOf(`${name}1`))).status).toBe(200);
+    expect((await post(callOf(`${name}2`))).status).toBe(429);
+    expect((await post(callOf('b'))).status).toBe(200);
+  });
+
+  it('of calls that wait for an answer are those of each user, so that no user is kept from asking', async () => {
+    const gateway = await start([tiny({ limits: { callsPerMinute: false, concurrency: 500 } })]);
+    const ask = async (user: string) =>
+      (await sendStateless(gateway, user, 'tools/call', { name: 'ask' })).json();
+    const answers: unknown[] = [];
+    // One after the other, since the process does not say whom it asks.
+    for (let count = 0; count < 101; count += 1) answers.push(await ask('mallory'));
+    const refused = answers.filter((answer) => 'error' in (answer as object));
+    expect(refused).toMatchObject([{ error: { message: expect.stringContaining('wait for input') } }]);
+    expect(await ask('alice')).toMatchObject({ result: { resultType: 'input_required' } });
+  });
+});
