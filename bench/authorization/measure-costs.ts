@@ -85,7 +85,7 @@ export async function measureCosts(effort: Effort, wanted = ''): Promise<Part> {
     await measureStore(
       'PostgreSQL',
       server,
-      (port) => seed(statistics, `http://localhost:${port}`),
+      (port) => seedDatabase(statistics, `http://localhost:${port}`),
       statistics,
     );
     await server.stop();
@@ -161,7 +161,8 @@ function flowsOf(port: number, browsers: Users['browsers']): Readonly<Record<str
   };
 }
 
-async function seed(client: Client, publicUrl: string): Promise<Users['browsers']> {
+/** Inserts users with a session each. @returns their browsers */
+export async function seedDatabase(client: Client, publicUrl: string): Promise<Users['browsers']> {
   const users = inventUsers(publicUrl);
   for (const user of users) {
     await client.query(INSERT_ACCOUNT, accountRow(user.accountId));
@@ -181,16 +182,13 @@ async function readCounters(client: Client): Promise<Counters> {
       sum(n_tup_ins)::float8 AS inserted, sum(n_tup_upd)::float8 AS updated, sum(n_tup_hot_upd)::float8 AS hot,
       sum(n_tup_del)::float8 AS deleted, sum(idx_scan)::float8 AS "indexScans"
     FROM pg_stat_user_tables`);
-  return { ...rows[0], cpu: cpuOfServer(await ownPid(client)) };
+  return { ...rows[0], cpu: await databaseCpu(client) };
 }
 
-async function ownPid(client: Client): Promise<number> {
-  return (await client.query<{ readonly pid: number }>('SELECT pg_backend_pid() AS pid')).rows[0]?.pid ?? 0;
-}
-
-/** Microseconds of all processes of the server to which this backend belongs. */
-function cpuOfServer(backend: number): number {
-  const parent = parentOf(backend);
+/** Microseconds of all processes of the server. */
+export async function databaseCpu(client: Client): Promise<number> {
+  const { rows } = await client.query<{ readonly pid: number }>('SELECT pg_backend_pid() AS pid');
+  const parent = parentOf(rows[0]?.pid ?? 0);
   const all = readdirSync('/proc')
     .map(Number)
     .filter((pid) => pid === parent || (pid > 0 && parentOf(pid) === parent));

@@ -37,6 +37,8 @@ export interface DatabaseKind {
   /** Makes the schema of a version. */
   migrate(location: string, schema: number): Promise<void>;
   schemaHash(location: string): Promise<string>;
+  /** The columns of a table; none if there is no such table. */
+  columns(location: string, table: string): Promise<readonly string[]>;
   dump(location: string): Promise<Readonly<Record<string, Rows>>>;
   fill(location: string, rows: Recorded['rows']): Promise<void>;
 }
@@ -70,6 +72,13 @@ const sqlite: DatabaseKind = {
   },
   schemaHash: async (location) =>
     withSqlite(location, (connection) => hashOf(connection.prepare(SQLITE_SCHEMA).all())),
+  columns: async (location, table) =>
+    withSqlite(location, (connection) =>
+      connection
+        .prepare('SELECT name FROM pragma_table_info(?)')
+        .all(table)
+        .map(({ name }) => String(name)),
+    ),
   dump: async (location) =>
     withSqlite(location, (connection) => {
       const tables = connection
@@ -129,6 +138,13 @@ const postgres: DatabaseKind = {
       return client;
     }, upTo(schema)),
   schemaHash: async (location) => hashOf(await askPostgres(location, POSTGRES_SCHEMA)),
+  async columns(location, table) {
+    const found = await askPostgres(
+      location,
+      `SELECT column_name::text AS name FROM information_schema.columns WHERE table_schema = 'public' AND table_name = '${table}'`,
+    );
+    return found.map(({ name }) => String(name));
+  },
   async dump(location) {
     const found = await askPostgres(
       location,

@@ -46,6 +46,39 @@ describe('a refresh', () => {
     expect(await refresh(t, token)).toMatchObject({ status: 400, error: 'invalid_grant' });
   });
 
+  it('a refresh reads client and grant together, each once', async () => {
+    const real = await openStore(':memory:');
+    const calls: string[] = [];
+    const noted = <A extends unknown[], R>(name: string, call: (...values: A) => Promise<R>) => {
+      return async (...values: A): Promise<R> => {
+        calls.push(name);
+        const result = await call(...values);
+        calls.push(`${name} ended`);
+        return result;
+      };
+    };
+    const store: AuthorizationStore = {
+      ...real,
+      findClient: noted('client', real.findClient),
+      findGrant: noted('grant', real.findGrant),
+      rotateRefreshToken: noted('rotation', real.rotateRefreshToken),
+    };
+    const { t, token, accessToken } = await started({ store });
+    const id = String(claimsOf(accessToken)['grant_id']);
+    const { body } = await t.register({ redirect_uris: [CALLBACK], token_endpoint_auth_method: 'none' });
+    // Registered clients are read, and this one is not that of the grant.
+    const before = await real.findGrant(id);
+    calls.length = 0;
+    const other = await refresh(t, token, { client_id: String(body['client_id']) });
+    expect(other).toMatchObject({ status: 400 });
+    expect(calls.filter((name) => !name.endsWith('ended')).toSorted()).toEqual(['client', 'grant']);
+    expect(calls.indexOf('grant')).toBeLessThan(calls.indexOf('client ended'));
+    expect(await real.findGrant(id)).toEqual(before);
+    calls.length = 0;
+    expect((await refresh(t, token)).status).toBe(200);
+    expect(calls.filter((name) => !name.endsWith('ended'))).toEqual(['grant', 'rotation']);
+  });
+
   it('refresh tokens can be rotated again and again', async () => {
     const { t, token } = await started();
     const seen = new Set([token]);

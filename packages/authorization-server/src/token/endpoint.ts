@@ -5,6 +5,7 @@ import {
   type GrantType,
   JWT_BEARER,
   OAuthError,
+  type Parameters,
   TOKEN_EXCHANGE,
   type VerifiedProof,
 } from '@portcullis/protocol';
@@ -20,6 +21,7 @@ import { createDeviceGrant } from './device-code.ts';
 import type { GrantHandler, GrantServices } from './grant-handler.ts';
 import { createJwtBearerGrant } from './jwt-bearer.ts';
 import { createRefreshGrant } from './refresh-token.ts';
+import type { ReadAhead } from './refresh-token-family.ts';
 import { createTokenExchangeGrant } from './token-exchange.ts';
 
 /** All grant types. To add one, add its handler here. */
@@ -48,6 +50,7 @@ export function createTokenEndpoint(
     crossOrigin: true,
     async handle(request, connection) {
       const form = await readFormBody(request);
+      const ahead = readGrantAhead(form, services);
       const client = await authenticate(request, form, connection);
       const type = form.required('grant_type');
       const handler = handlers.get(type);
@@ -61,13 +64,20 @@ export function createTokenEndpoint(
       }
       const proof = await proofs.verify(request, '/token');
       checkBoundTokens(client, proof);
-      const response = await handler(client, form, connection, proof);
+      const response = await handler(client, form, connection, proof, ahead);
       const recording = recordClientUse(client);
       if (recording !== null) await recording;
       const headers = await proofs.nonceHeaders(proof);
       return respondCorsJson(response, { isHttps, ...(headers && { headers }) });
     },
   };
+}
+
+/** The grant of a refresh token is read together with the client: on PostgreSQL in one round trip. */
+function readGrantAhead(form: Parameters, { refreshTokens }: GrantServices): ReadAhead | undefined {
+  const [token, ...others] = form.all('refresh_token');
+  const isRefresh = form.all('grant_type')[0] === 'refresh_token';
+  return isRefresh && token !== undefined && others.length === 0 ? refreshTokens.readAhead(token) : undefined;
 }
 
 /** A client that registered for bound tokens gets no others. @see RFC 9449 §5.2 */

@@ -7,11 +7,12 @@ import type { AccessTokenFormat } from '../keys/access-token-format.ts';
 import type { GetProviderToken } from './get-provider-token.ts';
 import type { IsLive } from './is-live.ts';
 import type { IssueAccessToken } from './issue.ts';
-import type { RefreshTokens } from './refresh-token-family.ts';
+import type { ReadAhead, RefreshTokens } from './refresh-token-family.ts';
 
 /**
  * Handles the token request of an authenticated client that registered the grant type.
  * @param proof the DPoP proof of the request, whose key the token is bound to; `null`: a bearer token
+ * @param ahead the grant of the refresh token, which is being read since the request arrived
  * @throws OAuthError
  */
 export type GrantHandler = (
@@ -19,6 +20,7 @@ export type GrantHandler = (
   form: Parameters,
   connection: ConnectionInfo,
   proof: VerifiedProof | null,
+  ahead?: ReadAhead,
 ) => Promise<TokenResponse>;
 
 export interface GrantServices {

@@ -80,11 +80,16 @@ interface IssuedRefreshToken {
   readonly record: RefreshTokenRecord;
 }
 
+/** A grant that is being read. */
+export type ReadAhead = Promise<FoundGrant | null>;
+
 export interface RefreshTokens {
   /** The first token of a grant. It expires if it is not used, and never outlives the grant. */
   first(grant: Pick<GrantRecord, 'id' | 'expiresAt'>, now: number): IssuedRefreshToken;
   /** Finds the family of a token; `null` for any text that this server did not issue. */
-  find(text: string): Promise<FoundRefreshToken | null>;
+  find(text: string, ahead?: ReadAhead): Promise<FoundRefreshToken | null>;
+  /** Begins to read the grant of a token that `find` will be asked for; `undefined` if it cannot be one. */
+  readAhead(text: string): ReadAhead | undefined;
   /** The token that replaces the live one, or one ahead of it. */
   next(found: FoundRefreshToken, now: number): IssuedRefreshToken;
   /**
@@ -117,10 +122,18 @@ export function createRefreshTokens({
 
   return {
     first: (grant, now) => issue(grant, { generation: 0, seed: newSecret(), rotations: '' }, now),
-    async find(text) {
+    readAhead(text) {
+      const name = TOKEN.exec(text)?.[1];
+      if (name === undefined) return undefined;
+      const ahead = store.findGrant(GRANT_PREFIX + name);
+      // A request that is rejected first does not await it.
+      ahead.catch(() => {});
+      return ahead;
+    },
+    async find(text, ahead) {
       const [, name, digits] = TOKEN.exec(text) ?? [];
       if (name === undefined || digits === undefined) return null;
-      const stored = await store.findGrant(GRANT_PREFIX + name);
+      const stored = await (ahead ?? store.findGrant(GRANT_PREFIX + name));
       if (stored?.token == null) return null;
       const number = Number.parseInt(digits, 36);
       const found = { text, number, grant: stored.grant, family: stored.token };

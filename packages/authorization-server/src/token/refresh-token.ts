@@ -25,9 +25,13 @@ export function createRefreshGrant({
     options: { lifetimes },
   } = context;
   const checkRateLimit = createRateLimitCheck(context, 'refreshes');
-  return async (client, form, connection, proof) => {
+  return async (client, form, connection, proof, ahead) => {
     const now = clock();
-    const found = checkRefreshToken(await refreshTokens.find(form.required('refresh_token')), client, now);
+    const found = checkRefreshToken(
+      await refreshTokens.find(form.required('refresh_token'), ahead),
+      client,
+      now,
+    );
     const { grant } = found;
     // Without its key, even a used token may only have been stolen: that changes nothing.
     checkProofKey(proof, grant.keyThumbprint ?? null, 'refresh token');

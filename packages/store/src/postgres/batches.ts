@@ -1,13 +1,7 @@
 /** Gathers statements of concurrent requests: each batch is one round trip, one transaction and one flush to the disk. */
 
-/** A statement that waits for its batch, and in the order in which batches lock rows. */
-export interface Waiting<Item> {
-  readonly item: Item;
-  /** Batches run their statements in this order, so that no two of them wait for each other's rows. */
-  readonly order: string;
-}
-
 export interface Batches<Item, Outcome> {
+  /** @param order batches run their statements in this order, so that no two of them wait for each other's rows */
   run(item: Item, order?: string): Promise<Outcome>;
 }
 
@@ -22,7 +16,9 @@ const LARGEST = 100;
 /** Milliseconds after which the statements of a failed batch are not tried again: their requests have waited long enough. */
 const TOO_LONG = 1_000;
 
-interface Pending<Item, Outcome> extends Waiting<Item> {
+interface Pending<Item, Outcome> {
+  readonly item: Item;
+  readonly order: string;
   readonly resolve: (outcome: Outcome) => void;
   readonly reject: (error: unknown) => void;
 }
