@@ -1,12 +1,15 @@
 /** The configuration file is read again on SIGHUP and when it has changed. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type ProtectedProcess, startCommand } from '../../../tests/support/protect.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'portcullis-reload-'));
 const file = join(folder, 'portcullis.json');
+const SECRET = 'a secret of at least 22 characters';
 let running: ProtectedProcess;
 
 const serverAt = (path: string) => ({ path, backend: { url: 'http://127.0.0.1:9/mcp' } });
@@ -23,6 +26,79 @@ beforeAll(async () => {
 afterAll(async () => {
   expect(await running.stop()).toBe(0);
   rmSync(folder, { recursive: true, force: true });
+});
+
+/** A backend that answers every request, and the API keys that it received. */
+async function startBackend(): Promise<{ readonly url: string; readonly keys: unknown[] }> {
+  const keys: unknown[] = [];
+  const server = createServer(async (request, response) => {
+    let body = '';
+    for await (const chunk of request) body += chunk;
+    keys.push(request.headers['x-api-key']);
+    const { id } = JSON.parse(body || '{}');
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify({ jsonrpc: '2.0', id, result: {} }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`, keys };
+}
+
+describe('the credentials of a server', () => {
+  it('are those of its file at the next signal', async () => {
+    const own = mkdtempSync(join(tmpdir(), 'portcullis-credentials-'));
+    onTestFinished(() => rmSync(own, { recursive: true, force: true }));
+    const backend = await startBackend();
+    const other = await startBackend();
+    const config = join(own, 'portcullis.json');
+    const secret = join(own, 'secret');
+    writeFileSync(secret, 'first');
+    const credentials = { as: 'header', name: 'x-api-key', value: { file: secret } };
+    const both = { 'all:use': 'Use it' };
+    const servers = [
+      { path: '/keyed', backend: { url: backend.url, credentials }, scopes: both, review: 'auto' },
+      { path: '/other', backend: { url: other.url }, scopes: both, review: 'auto' },
+    ];
+    const client = {
+      client_id: 'job',
+      client_secret: SECRET,
+      grant_types: ['client_credentials'],
+      scope: 'all:use',
+    };
+    writeFileSync(config, JSON.stringify({ clients: [client], servers }));
+    const up = await startCommand(['up'], { PORTCULLIS_CONFIG: config });
+    onTestFinished(async () => void (await up.stop()));
+    const ping = async (path: string) => {
+      const token = await fetch(`${up.url}/token`, {
+        method: 'POST',
+        headers: { authorization: `Basic ${btoa(`job:${SECRET}`)}` },
+        body: new URLSearchParams({ grant_type: 'client_credentials', resource: `${up.url}${path}` }),
+      });
+      const { access_token: accessToken } = (await token.json()) as { readonly access_token: string };
+      const response = await fetch(`${up.url}${path}`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${accessToken}`,
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+        },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' }),
+      });
+      return response.status;
+    };
+    expect([await ping('/keyed'), await ping('/other'), backend.keys]).toEqual([200, 200, ['first']]);
+    writeFileSync(secret, 'second');
+    up.child.kill('SIGHUP');
+    await expect.poll(() => up.output()).toContain('configuration.reloaded');
+    expect([await ping('/keyed'), await ping('/other'), backend.keys]).toEqual([
+      200,
+      200,
+      ['first', 'second'],
+    ]);
+  });
 });
 
 describe('a changed configuration file', () => {

@@ -30,6 +30,7 @@ import { createServerControl } from './server-control.ts';
 import { createServerPath, type ServerPath } from './server-path.ts';
 import { ownerOf } from './servers/owner.ts';
 import type { GatewayRequest } from './servers/request.ts';
+import { partsOf } from './servers/resources.ts';
 import type { GatewayServer } from './servers/server.ts';
 import { createSealer } from './sessions/sealer.ts';
 
@@ -76,8 +77,10 @@ export interface Gateway {
   /** Handles a request on node:http; never throws. */
   handle(incoming: IncomingMessage, outgoing: ServerResponse): void;
   health(): readonly ServerHealth[];
-  /** Gives what serves these servers to the next gateway; the rest ends when its requests have. */
-  release(unchanged: readonly GatewayServer[]): ReadonlyMap<string, ServedServer>;
+  /** What serves these servers, for the next gateway: a merged server only together with all its parts. */
+  findKept(servers: readonly GatewayServer[]): ReadonlyMap<string, ServedServer>;
+  /** The next gateway has taken over: what it has not kept is closed. */
+  release(kept: ReadonlyMap<string, ServedServer>): void;
   close(): Promise<void>;
 }
 
@@ -96,10 +99,11 @@ export function createGateway(options: GatewayOptions): Gateway {
   const { servers, guard, audit = noAudit, credentials = withoutCredentials } = options;
   const commonHeaders = Object.entries(options.headers ?? {}).flat();
   const sealer = createSealer(options.masterKey, options.previousMasterKeys);
-  const kept = options.previous?.release(servers) ?? new Map();
+  const kept = options.previous?.findKept(servers) ?? new Map();
   const served = new Map(
     serveAll({ ...options, sealer, commonHeaders }, kept).map((one) => [one.server.resource, one]),
   );
+  options.previous?.release(kept);
   let isReleased = false;
   const respondError = createErrorResponder(guard, commonHeaders);
   const rounds = createConnectionRounds(sealer);
@@ -136,13 +140,15 @@ export function createGateway(options: GatewayOptions): Gateway {
       else decision.then((later) => proceed(later, incoming, outgoing));
     },
     health: () => [...served.values()].map(healthOf),
-    release(unchanged) {
+    findKept(next) {
+      const texts = new Set(next.map((server) => JSON.stringify(server)));
+      const isUnchanged = (server: GatewayServer) => texts.has(JSON.stringify(server));
+      const isKept = ({ server }: ServedServer) => [server, ...partsOf(server, servers)].every(isUnchanged);
+      return new Map([...served].filter(([, one]) => isKept(one)));
+    },
+    release(kept) {
       isReleased = true;
-      const texts = new Set(unchanged.map((server) => JSON.stringify(server)));
-      const isKept = ({ server }: ServedServer) => texts.has(JSON.stringify(server));
-      const next = new Map([...served].filter(([, one]) => isKept(one) && one.part !== null));
-      for (const one of served.values()) if (!next.has(one.server.resource)) void one.path.close();
-      return next;
+      for (const one of served.values()) if (!kept.has(one.server.resource)) void one.path.close();
     },
     async close() {
       if (!isReleased) await Promise.all([...served.values()].map(({ path }) => path.close()));
@@ -214,11 +220,14 @@ function serveAll(
   const merged = servers.filter(({ merges }) => merges !== null);
   return [
     ...whole,
-    ...merged.map((server) => serveMerged(server, whole, { sealer, credentials, commonHeaders })),
+    ...merged.map(
+      (server) =>
+        kept.get(server.resource) ?? serveMerged(server, whole, { sealer, credentials, commonHeaders }),
+    ),
   ];
 }
 
-/** A server that merges others is served again at each change, since its parts may have changed. */
+/** A server that merges others is served again when one of its parts has changed. */
 function serveMerged(
   server: GatewayServer,
   others: readonly ServedServer[],

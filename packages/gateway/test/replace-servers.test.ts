@@ -51,4 +51,28 @@ describe('a change of servers', () => {
     await gateway.send('alice');
     expect([one.received.length, two.received.length]).toEqual([1, 1]);
   });
+
+  it('keeps the limits of calls of a server that stays, also of a merged one', async () => {
+    const backend = await started(startBackend(answerAll));
+    const tools = { '*': ['mcp:read'] };
+    const part = { path: '/mcp', backend: { url: backend.url }, review: 'auto', tools } as const;
+    const scopes = { 'mcp:read': 'Read' };
+    const limits = { callsPerMinute: 1 };
+    const all = { path: '/all', merges: { one: '/mcp' }, limits };
+    const staying = [{ ...part, scopes, limits }, all];
+    const gateway = await started(startGateway(staying));
+    const call = (name: string, path: string) =>
+      gateway.send('alice_inspector_mcp.read', {
+        path,
+        message: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name } },
+      });
+    expect((await call('read', '/mcp')).status).toBe(200);
+    expect((await call('one__read', '/all')).status).not.toBe(429);
+
+    gateway.replaceServers([...staying, { path: '/new', backend: { url: backend.url } }]);
+    expect((await call('read', '/mcp')).status).toBe(429);
+    expect((await call('one__read', '/all')).status).toBe(429);
+    gateway.replaceServers([{ ...part, scopes, limits: { callsPerMinute: 2 } }, all]);
+    expect((await call('one__read', '/all')).status).not.toBe(429);
+  });
 });

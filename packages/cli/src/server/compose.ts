@@ -24,7 +24,8 @@ import { localUpstreamTokens } from '@portcullis/resource-server/upstream';
 import { reasonOf, SettingsError } from '../errors.ts';
 import type { Settings } from '../settings/schema.ts';
 import type { ProtectedApplication, RunningApplication } from './application.ts';
-import { createGatewayOf, userBackendsOf } from './gateway.ts';
+import { type CreateGatewayOf, createGatewayFactory, userBackendsOf } from './gateway.ts';
+import { createLastingServer, type LastingServer } from './lasting-server.ts';
 import { eventSink, type Log } from './log.ts';
 import { createMetrics, type Metrics } from './metrics/metrics.ts';
 import type { Parts } from './parts.ts';
@@ -56,6 +57,8 @@ interface Lasting {
   readonly exposeMetrics: () => string | Promise<string>;
   readonly readiness: Readiness;
   readonly own: OwnServer | null;
+  readonly lastingServer: LastingServer;
+  readonly createGatewayOf: CreateGatewayOf;
 }
 
 /** What is composed again for other servers. */
@@ -71,11 +74,14 @@ export async function compose(given: Parts): Promise<Composition> {
   const metrics = createMetrics(application?.path ?? null, given.droppedLines, given.databaseMetrics);
   const parts = { ...given, log: counted(given.log, metrics) };
   const authorizationServer = await createServer(parts);
-  const own = application === null ? null : await createOwn(application, parts, authorizationServer);
+  let serving = authorizationServer;
+  const lastingServer = createLastingServer(() => serving);
+  const own = application === null ? null : await createOwn(application, parts, lastingServer);
   const health = () => current.gateway?.health() ?? [];
   const readiness = createReadiness(parts.storage.store, parts.log, health);
   const exposeMetrics = given.membership?.shareMetrics(metrics.expose) ?? metrics.expose;
-  const lasting = { exposeMetrics, readiness, own };
+  const createGatewayOf = createGatewayFactory(parts, lastingServer);
+  const lasting = { exposeMetrics, readiness, own, lastingServer, createGatewayOf };
   let current = await composeServers(parts, lasting, authorizationServer, null);
   const replaced = createReplaced();
   return {
@@ -90,6 +96,7 @@ export async function compose(given: Parts): Promise<Composition> {
       const before = current;
       try {
         current = await composeServers(next, lasting, server, before.gateway);
+        serving = server;
         replaced.add(before);
       } catch (error) {
         await server.close();
@@ -107,13 +114,13 @@ export async function compose(given: Parts): Promise<Composition> {
 
 async function composeServers(
   parts: Parts,
-  { exposeMetrics, readiness, own }: Lasting,
+  { exposeMetrics, readiness, own, lastingServer, createGatewayOf }: Lasting,
   server: AuthorizationServer,
   previous: Gateway | null,
 ): Promise<Replaceable> {
   const createGuardFor = (resources: readonly ResourceOptions[]) =>
-    createGuard({ resources, ...guardOptions(parts, server) });
-  const gateway = await createGatewayOf(parts, server, createGuardFor, previous);
+    createGuard({ resources, ...guardOptions(parts, lastingServer) });
+  const gateway = await createGatewayOf(parts.prepared, server.routes, createGuardFor, previous);
   const serviceRoutes = createServiceRoutes({
     issuer: parts.issuer,
     readiness,
@@ -184,7 +191,7 @@ interface OwnServer extends FetchDelegate {
 async function createOwn(
   application: ProtectedApplication,
   parts: Parts,
-  server: AuthorizationServer,
+  server: LastingServer,
 ): Promise<OwnServer> {
   const guard = createGuardOf(application, parts, server);
   const running = await create(application, parts, server);
@@ -201,7 +208,7 @@ async function createOwn(
 async function create(
   application: ProtectedApplication,
   { prepared: { settings, nameOf }, storage, log }: Parts,
-  server: AuthorizationServer,
+  server: LastingServer,
 ): Promise<RunningApplication> {
   try {
     const upstream = localUpstreamTokens(server);
@@ -215,7 +222,7 @@ async function create(
 }
 
 /** Creates a guard with direct access to keys and revocations, so that a revoked token is rejected at the next request. */
-function createGuardOf(application: ProtectedApplication, parts: Parts, server: AuthorizationServer): Guard {
+function createGuardOf(application: ProtectedApplication, parts: Parts, server: LastingServer): Guard {
   const { name, scopes, defaultScopes, hierarchy, scopesFor, authenticationFor } = application;
   return createGuard({
     resource: resourceOf(application, parts.issuer),
@@ -230,7 +237,7 @@ function createGuardOf(application: ProtectedApplication, parts: Parts, server: 
   });
 }
 
-function guardOptions(parts: Parts, server: AuthorizationServer): SharedGuardOptions {
+function guardOptions(parts: Parts, server: LastingServer): SharedGuardOptions {
   const { settings } = parts.prepared;
   const { issuer, log } = parts;
   return {
@@ -252,7 +259,7 @@ function guardOptions(parts: Parts, server: AuthorizationServer): SharedGuardOpt
  */
 function dpopOptions(
   { prepared: { settings }, storage: { store } }: Parts,
-  { dpopNonceSecret: secret }: AuthorizationServer,
+  { dpopNonceSecret: secret }: LastingServer,
 ): DpopOptions {
   return {
     replays: limitedReplayStore((proof, until) =>

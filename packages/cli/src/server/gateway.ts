@@ -1,50 +1,64 @@
 /** The gateway of this process, loaded only if servers are configured. */
 import type { AuthorizationEvent, AuthorizationServer, UserBackends } from '@portcullis/authorization-server';
-import type { Gateway } from '@portcullis/gateway';
+import type { CredentialSource, Gateway } from '@portcullis/gateway';
 import { guardResourcesOf } from '@portcullis/gateway/options';
 import { HTTPS_SECURITY_HEADERS, SECURITY_HEADERS } from '@portcullis/http';
 import type { Guard, ResourceOptions } from '@portcullis/resource-server';
 import { SettingsError } from '../errors.ts';
+import type { LastingServer } from './lasting-server.ts';
 import type { Parts } from './parts.ts';
+import type { Prepared } from './prepare.ts';
 
 /**
+ * Creates the gateway of the servers that are configured now; `null` without any.
+ * @param routes of the authorization server, whose paths no server may hide
  * @param createGuard of the resources of all servers
  * @param previous what serves unchanged servers is taken from it
  */
-export async function createGatewayOf(
-  { prepared, issuer, masterKey, previousMasterKeys, storage, log }: Parts,
-  authorizationServer: AuthorizationServer,
+export type CreateGatewayOf = (
+  prepared: Prepared,
+  routes: AuthorizationServer['routes'],
   createGuard: (resources: readonly ResourceOptions[]) => Guard,
   previous: Gateway | null,
-): Promise<Gateway | null> {
-  const servers = prepared.serversAt(issuer);
-  if (servers.length === 0 && previous === null) return null;
-  checkPaths(
-    servers.map(({ path }) => path),
-    [...authorizationServer.routes.map(({ path }) => path), ...SERVICE_PATHS],
-    prepared.application?.path ?? null,
-  );
-  const { createCallAudit, createCredentialSource, createGateway, findMissingIsolation } = await import(
-    '@portcullis/gateway'
-  );
-  const missing = findMissingIsolation(servers);
-  if (missing.length > 0) throw new SettingsError(missing);
-  return createGateway({
-    servers,
-    guard: createGuard(guardResourcesOf(servers)),
-    previous,
-    strippedPrefix: prepared.settings.strippedPrefix,
-    masterKey,
-    previousMasterKeys,
-    pins: storage.store,
-    events: (event) => {
-      if (isToolChange(event)) authorizationServer.record(event);
-      else log(event);
-    },
-    audit: createCallAudit(authorizationServer.record),
-    credentials: createCredentialSource(authorizationServer),
-    headers: issuer.startsWith('https:') ? HTTPS_SECURITY_HEADERS : SECURITY_HEADERS,
-  });
+) => Promise<Gateway | null>;
+
+/** All its gateways share one source of credentials: those of unchanged servers stay. */
+export function createGatewayFactory(
+  { issuer, masterKey, previousMasterKeys, storage, log }: Parts,
+  server: LastingServer,
+): CreateGatewayOf {
+  let credentials: CredentialSource | null = null;
+  return async (prepared, routes, createGuard, previous) => {
+    const servers = prepared.serversAt(issuer);
+    if (servers.length === 0 && previous === null) return null;
+    checkPaths(
+      servers.map(({ path }) => path),
+      [...routes.map(({ path }) => path), ...SERVICE_PATHS],
+      prepared.application?.path ?? null,
+    );
+    const { createCallAudit, createCredentialSource, createGateway, findMissingIsolation } = await import(
+      '@portcullis/gateway'
+    );
+    const missing = findMissingIsolation(servers);
+    if (missing.length > 0) throw new SettingsError(missing);
+    credentials ??= createCredentialSource(server);
+    return createGateway({
+      servers,
+      guard: createGuard(guardResourcesOf(servers)),
+      previous,
+      strippedPrefix: prepared.settings.strippedPrefix,
+      masterKey,
+      previousMasterKeys,
+      pins: storage.store,
+      events: (event) => {
+        if (isToolChange(event)) server.record(event);
+        else log(event);
+      },
+      audit: createCallAudit(server.record),
+      credentials,
+      headers: issuer.startsWith('https:') ? HTTPS_SECURITY_HEADERS : SECURITY_HEADERS,
+    });
+  };
 }
 
 /** Backends at which users connect accounts, for the authorization server; `null` without a gateway. */

@@ -64,7 +64,7 @@ function scopesOf(server: GatewayServer, all: readonly GatewayServer[]): Readonl
 }
 
 /** The servers that a server merges. */
-function partsOf({ merges }: GatewayServer, all: readonly GatewayServer[]): readonly GatewayServer[] {
+export function partsOf({ merges }: GatewayServer, all: readonly GatewayServer[]): readonly GatewayServer[] {
   return Object.values(merges ?? {}).flatMap((path) => all.filter((one) => one.path === path));
 }
 

@@ -1,0 +1,35 @@
+/** The authorization server as guards, gateway and application use it: a change of servers replaces it, and they go on with the next. */
+import type { AuthorizationServer } from '@portcullis/authorization-server';
+
+export type LastingServer = Pick<
+  AuthorizationServer,
+  | 'jwks'
+  | 'isLive'
+  | 'readPersonalAccessToken'
+  | 'upstreamToken'
+  | 'upstreamIdToken'
+  | 'signUserAssertion'
+  | 'backendConnections'
+  | 'dpopNonceSecret'
+  | 'record'
+>;
+
+/** @param current the authorization server that serves now; all have the same store and keys */
+export function createLastingServer(current: () => AuthorizationServer): LastingServer {
+  return {
+    jwks: () => current().jwks(),
+    isLive: (claims) => current().isLive(claims),
+    readPersonalAccessToken: (token) => current().readPersonalAccessToken(token),
+    upstreamToken: (claims, want) => current().upstreamToken(claims, want),
+    upstreamIdToken: (grantId) => current().upstreamIdToken(grantId),
+    signUserAssertion: (user, audience) => current().signUserAssertion(user, audience),
+    backendConnections: {
+      find: (grantId, backend) => current().backendConnections.find(grantId, backend),
+      replace: (grantId, backend, version) => current().backendConnections.replace(grantId, backend, version),
+      createLink: (grantId, backend, scopes) =>
+        current().backendConnections.createLink(grantId, backend, scopes),
+    },
+    dpopNonceSecret: current().dpopNonceSecret,
+    record: (event) => current().record(event),
+  };
+}
