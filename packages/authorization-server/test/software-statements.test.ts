@@ -51,6 +51,18 @@ it.each<[string, object, string]>([
   expect(t.snapshot()).toBe(before);
 });
 
+it.each(['oauth-id-jag+jwt', 'at+jwt', 'logout+jwt', 'client-authentication+jwt'])(
+  '[AS-DCR-70] rejects another kind of token of the issuer as a software statement: %s',
+  async (typ) => {
+    const t = await setScene();
+    const before = t.snapshot();
+    const { status, body } = await t.register(await t.issuer.workload(claims, { typ }));
+    expect([status, body['error']]).toEqual([400, 'invalid_software_statement']);
+    expect(t.snapshot()).toBe(before);
+    expect((await t.register(await t.issuer.workload(claims, { typ: undefined }))).status).toBe(201);
+  },
+);
+
 it('[AS-DCR-70] rejects a software statement that another key signed', async () => {
   const [t, evil] = [await setScene(), await startAssertionIssuer()];
   const { body } = await t.register(await evil.workload({ ...claims, iss: t.issuer.issuer }));

@@ -6,6 +6,8 @@ import { createIssuerKeys } from './issuer-keys.ts';
 
 /** Claims of the JWT itself, which are no metadata. */
 const JWT_CLAIMS: ReadonlySet<string> = new Set(['iss', 'sub', 'aud', 'exp', 'nbf', 'iat', 'jti']);
+/** Accepted `typ` values: not an assertion or an access token of the same issuer. @see RFC 8725 §3.12 */
+const TYPES: ReadonlySet<string | undefined> = new Set([undefined, 'jwt']);
 /** Members that are secrets of one registration or decide who manages it; no statement sets them. */
 const NEVER: ReadonlySet<string> = new Set(['client_id', 'client_secret', 'software_statement']);
 
@@ -18,18 +20,24 @@ export function createSoftwareStatements(
   return {
     async verify(statement) {
       const { decodeJwt, errors } = await import('jose');
-      const { verifyJwt } = await import('../clients/verify-jwt.ts');
+      const { typeOf, verifyJwt } = await import('../clients/verify-jwt.ts');
       const { clientAssertionAlgorithms } = await import('../clients/read-client-credentials.ts');
       try {
         const { iss } = decodeJwt(statement);
         const issuer = options.registration?.softwareStatementIssuers.find((one) => one === iss);
         if (issuer === undefined) throw unapproved();
-        const { payload } = await verifyJwt(statement, (wanted) => findKeys({ issuer }, wanted), true, {
-          algorithms: [...clientAssertionAlgorithms],
-          issuer,
-          currentDate: new Date(clock() * 1000),
-          ...(decodeJwt(statement).aud !== undefined && { audience: options.issuer }),
-        });
+        const { payload, protectedHeader } = await verifyJwt(
+          statement,
+          (wanted) => findKeys({ issuer }, wanted),
+          true,
+          {
+            algorithms: [...clientAssertionAlgorithms],
+            issuer,
+            currentDate: new Date(clock() * 1000),
+            ...(decodeJwt(statement).aud !== undefined && { audience: options.issuer }),
+          },
+        );
+        if (!TYPES.has(typeOf(protectedHeader))) throw new errors.JWTInvalid('its typ is another');
         return statedMetadata(payload);
       } catch (error) {
         if (!(error instanceof errors.JOSEError)) throw error;
