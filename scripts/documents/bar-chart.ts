@@ -13,7 +13,7 @@ export interface BarGroup {
 }
 
 const WIDTH = 480;
-const LABEL = 170;
+const LABEL = 196;
 const VALUE = 76;
 const LINE = 22;
 const HEADING = 30;

@@ -1,5 +1,5 @@
 /** docs/http-api.md: every route of the authorization server and of the program, with what it is for. */
-import { createAuthorizationServer } from '@portcullis/authorization-server';
+import { type AuthorizationServer, createAuthorizationServer } from '@portcullis/authorization-server';
 import { openStore } from '@portcullis/store';
 import { table } from './markdown.ts';
 
@@ -155,7 +155,7 @@ const PROGRAM: readonly (readonly string[])[] = [
 interface ServedRoute {
   readonly method: string;
   readonly path: string;
-  readonly crossOrigin?: true;
+  readonly crossOrigin: boolean;
 }
 
 /** The routes of servers with everything switched on. */
@@ -184,14 +184,22 @@ async function findRoutes(): Promise<ReadonlyMap<string, readonly ServedRoute[]>
       statusLists: true,
       ...variant,
     });
-    for (const route of server.routes) {
-      const routes = paths.get(route.path) ?? [];
-      if (!routes.some(({ method }) => method === route.method)) paths.set(route.path, [...routes, route]);
+    for (const { method, path } of server.routes) {
+      const routes = paths.get(path) ?? [];
+      if (routes.some((route) => route.method === method)) continue;
+      paths.set(path, [...routes, { method, path, crossOrigin: await isCrossOrigin(server, method, path) }]);
     }
     await server.close();
     await store.close();
   }
   return paths;
+}
+
+/** Whether a script of another origin gets the permission of a preflight. */
+async function isCrossOrigin(server: AuthorizationServer, method: string, path: string): Promise<boolean> {
+  const headers = { origin: 'https://app.example', 'access-control-request-method': method };
+  const request = new Request(`https://auth.example.com${path}`, { method: 'OPTIONS', headers });
+  return (await server.handle(request)).headers.has('access-control-allow-origin');
 }
 
 /** A page below one that is described needs no words of its own. */

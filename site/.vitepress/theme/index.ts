@@ -10,7 +10,7 @@ portcullis protect -- npx -y @modelcontextprotocol/server-everything`;
 const theme: Theme = {
   extends: DefaultTheme,
   Layout: () =>
-    h(DefaultTheme.Layout, null, { 'home-hero-after': () => h('pre', { class: 'commands' }, COMMANDS) }),
+    h(DefaultTheme.Layout, null, { 'home-hero-info-after': () => h('pre', { class: 'commands' }, COMMANDS) }),
 };
 
 export default theme;

@@ -1,5 +1,6 @@
 /** `portcullis protect` in front of a server without authorization, with clients of both wires. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type EverythingServer, startEverythingServer } from '../../conformance/server/everything-server.ts';
 import { owner } from '../../support/portcullis.ts';
 import { type ProtectedProcess, startCommand } from '../../support/protect.ts';
@@ -27,6 +28,14 @@ describe('portcullis protect <url>', () => {
       'proposed     mcp:read for tools with readOnlyHint, mcp:write for all others',
     );
     expect(gateway.output().trimEnd().split('\n').at(-1)).toBe(`ready ${gateway.url}`);
+  });
+
+  it('names a server by its program, also behind env', async () => {
+    const stdio = fileURLToPath(new URL('../../conformance/server/stdio.ts', import.meta.url));
+    const words = ['env', 'LEVEL=1', process.execPath, '--conditions=portcullis-source', stdio];
+    const behindEnv = await startCommand(['protect', '--', ...words]);
+    onTestFinished(async () => void (await behindEnv.stop()));
+    expect(behindEnv.output()).toMatch(/^stdio\n {2}server {7}/m);
   });
 
   it.each(sdks)('lets a user of $name sign in and call tools', async (sdk) => {

@@ -48,8 +48,15 @@ function describe(words: readonly string[]): { readonly name: string; readonly b
   return { name: url.host, backend: { url: first } };
 }
 
-/** `npx -y @modelcontextprotocol/server-everything stdio` → `server-everything` */
-function nameOfCommand(words: readonly string[]): string {
+/** `env LEVEL=1 npx -y @modelcontextprotocol/server-everything stdio` → `server-everything` */
+function nameOfCommand(command: readonly string[]): string {
+  const isEnvironment = (word: string) => /(?:^|\/)env$|^\w+=/.test(word);
+  const words = command.slice(
+    Math.max(
+      0,
+      command.findIndex((word) => !isEnvironment(word)),
+    ),
+  );
   const [file = ''] = words;
   const named = words.slice(1).find((word) => !word.startsWith('-')) ?? file;
   const isPackageRunner = /(?:^|\/)(?:npx|bunx|uvx|pnpx|node|deno|python3?)$/.test(file);
