@@ -1,4 +1,7 @@
-/** The suite's scenarios for authorization servers, against ours with default settings; a user signs in and consents. */
+/**
+ * The suite's scenarios for authorization servers, against ours with default settings; a user signs in and consents. None of them
+ * is of an extension: those are run between our client and our server in `tests/interop/extensions.test.ts`.
+ */
 import { owner, startPortcullis } from '../support/portcullis.ts';
 import { reservePort } from '../support/ports.ts';
 import { createUser } from '../support/user.ts';
@@ -38,7 +41,7 @@ async function runScenarios(
     const { output } = await runSuite(
       [
         ...['authorization', '--url', portcullis.url, '--client-id', CLIENT_ID],
-        ...['--port', String(port), '-o', outputFolder],
+        ...['--resource', portcullis.resource, '--port', String(port), '-o', outputFolder],
       ],
       (text) => {
         said += text;
