@@ -14,12 +14,16 @@ const EXHAUSTIVE = [
   'tests/interop/{expiry,status-lists,command,mcp-remote,postgres,openid-client-methods,refusals}.test.ts',
   'tests/interop/{agents,backends,frameworks,peers}/*.test.ts',
   'tests/fuzz/sockets.test.ts',
+  'tests/release/charts/*.test.ts',
   'packages/authorization-server/test/{outages,edge-cases.browser}.test.ts',
   'packages/cli/test/{client-network,memory}.test.ts',
 ];
 
 /** The packages as they are published, in a project outside this clone: after `npm run build`. `npm run installed` */
 const INSTALLED = 'tests/installed/*.test.ts';
+
+/** The image and a clean Debian, which need root, debootstrap, buildah and podman: `npm run container` */
+const CONTAINER = 'tests/container/*.test.ts';
 
 /** Packages whose tests set no global state, so that their files share a process and load each module once. */
 const SHARED = ['authorization-server', 'http', 'protocol', 'resource-server'].map(
@@ -53,9 +57,10 @@ const config: ViteUserConfig = defineConfig({
       { extends: true, test: { name: 'shared', include: SHARED, exclude: EXHAUSTIVE, isolate: false } },
       {
         extends: true,
-        test: { name: 'isolated', include: ALL, exclude: [...SHARED, ...EXHAUSTIVE, INSTALLED] },
+        test: { name: 'isolated', include: ALL, exclude: [...SHARED, ...EXHAUSTIVE, INSTALLED, CONTAINER] },
       },
       { extends: true, test: { name: 'exhaustive', include: EXHAUSTIVE } },
+      { extends: true, test: { name: 'container', include: [CONTAINER] } },
       {
         extends: true,
         test: { name: 'installed', include: [INSTALLED], globalSetup: ['tests/installed/project.ts'] },

@@ -1,5 +1,6 @@
 /** Packages that only one exhaustive test needs: installed on demand, in the exact versions of a package.json beside that test. */
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -27,6 +28,8 @@ export async function installPackages(folder: string): Promise<Installation> {
   if (installed === wanted) return { modules, missing: undefined };
   await mkdir(cwd, { recursive: true });
   await cp(join(folder, 'package.json'), join(cwd, 'package.json'));
+  const settings = join(folder, '.npmrc');
+  if (existsSync(settings)) await cp(settings, join(cwd, '.npmrc'));
   try {
     await promisify(execFile)('npm', INSTALL, { cwd, timeout: 300_000 });
   } catch (error) {

@@ -9,12 +9,6 @@ const PROBE = `fetch('http://127.0.0.1:8484/readyz').then(({ ok }) => process.ex
 
 /** The service itself: not root, nothing writable but its data and a temporary folder. */
 function service(answers: Answers, environment: Readonly<Record<string, string>>): string {
-  const variables = {
-    HOME: '/tmp',
-    PORTCULLIS_HOST: '0.0.0.0',
-    ...environment,
-    ...backendFromContainer(answers.backend),
-  };
   const volumes = ['./portcullis.json:/app/portcullis.json:ro', 'data:/app/data'];
   if (answers.signIn.kind === 'provider') volumes.push('./secrets:/app/secrets:ro');
   return `  portcullis:
@@ -28,12 +22,11 @@ function service(answers: Answers, environment: Readonly<Record<string, string>>
     security_opt: ["no-new-privileges:true"]
     stop_grace_period: 15s
     environment:
-${Object.entries(variables)
+${Object.entries({ HOME: '/tmp', ...environment })
   .map(([name, value]) => `      ${name}: ${quote(value)}`)
   .join('\n')}
     volumes:
 ${volumes.map((volume) => `      - ${quote(volume)}`).join('\n')}
-    extra_hosts: ["host.docker.internal:host-gateway"]
     healthcheck:
       test: [CMD, node, -e, ${quote(PROBE)}]
       interval: 10s
@@ -53,10 +46,11 @@ function backendFromContainer(backend: Backend): Readonly<Record<string, string>
   return { PORTCULLIS_SERVERS: JSON.stringify([server]).replaceAll('$', '$$$$') };
 }
 
+/** On the network of the computer: its loopback addresses are the server's, and nothing else reaches it. */
 function localFile(answers: Answers): string {
   return `# On this computer: docker compose up --build, and http://localhost:8484
 services:
-${service(answers, { PORTCULLIS_PUBLIC_URL: 'http://localhost:8484' })}    ports: ["127.0.0.1:8484:8484"]
+${service(answers, {})}    network_mode: host
 
 volumes:
   data:
@@ -65,10 +59,16 @@ volumes:
 
 function publicFile(answers: Answers): string {
   const database = `postgres://portcullis:${PASSWORD}@postgres/portcullis`;
-  const environment = { PORTCULLIS_DATABASE: database, PORTCULLIS_TRUSTED_PROXIES: SUBNET };
+  const environment = {
+    PORTCULLIS_HOST: '0.0.0.0',
+    PORTCULLIS_DATABASE: database,
+    PORTCULLIS_TRUSTED_PROXIES: SUBNET,
+    ...backendFromContainer(answers.backend),
+  };
   return `# On the machine of the public URL: docker compose up --build --detach
 services:
-${service(answers, environment)}    depends_on:
+${service(answers, environment)}    extra_hosts: ["host.docker.internal:host-gateway"]
+    depends_on:
       postgres: { condition: service_healthy }
 
   postgres:

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 const command = fileURLToPath(new URL('bin.js', import.meta.resolve('@portcullis/cli/package.json')));
 
 /** Of this package, and of the command. */
-export const version: string = JSON.parse(
+export const packageVersion: string = JSON.parse(
   readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
 ).version;
 

@@ -6,7 +6,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { AnswerError, type Answers } from './answers.ts';
 import { HELP, parseCommandLine } from './command-line.ts';
 import { CONFIGURATION, filesFor, type NewFile, providerId } from './files.ts';
-import { printSchema, startHere, startWithCompose, version } from './programs.ts';
+import { packageVersion, printSchema, startHere, startWithCompose } from './programs.ts';
 import { askQuestions, type QuestionStreams } from './questions.ts';
 
 export interface SetupStreams extends QuestionStreams {
@@ -21,7 +21,11 @@ export async function setUp(args: readonly string[], streams: SetupStreams): Pro
     // Before the questions, so that none is answered in vain.
     refuseToOverwrite(folder, [CONFIGURATION]);
     const answers = await askQuestions(given, streams);
-    const facts = { version, schema: await printSchema(), password: randomBytes(24).toString('hex') };
+    const facts = {
+      version: packageVersion,
+      schema: await printSchema(),
+      password: randomBytes(24).toString('hex'),
+    };
     const files = filesFor(answers, facts);
     refuseToOverwrite(
       folder,

@@ -231,9 +231,13 @@ describe('the written files', () => {
     const folder = createFolder();
     await run(folder, ['.', '--protect', 'node server.js', ...LOCAL]);
     const { services, volumes } = parse(read(folder, 'compose.yaml'));
-    expect([Object.keys(services), services.portcullis.ports, Object.keys(volumes)]).toEqual([
+    const { network_mode, ports, environment } = services.portcullis;
+    // The default host is a loopback address.
+    expect([Object.keys(services), network_mode, ports, environment, Object.keys(volumes)]).toEqual([
       ['portcullis'],
-      ['127.0.0.1:8484:8484'],
+      'host',
+      undefined,
+      { HOME: '/tmp' },
       ['data'],
     ]);
   });
