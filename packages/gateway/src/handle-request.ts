@@ -135,8 +135,7 @@ class Handling {
           'allow',
           'POST, GET, DELETE',
         ]);
-      const { path } = this.#served;
-      if ('checkHandles' in path) path.checkHandles(this.#request);
+      this.#served.path.checkHandles(this.#request);
       if (method !== 'POST') {
         this.#findCredential();
         return;

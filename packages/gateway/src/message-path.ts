@@ -15,7 +15,7 @@ import {
 import { createStatelessClients } from './backends/clients/stateless-clients.ts';
 import { STATELESS } from './backends/revisions.ts';
 import type { CredentialSource } from './credentials/credential-source.ts';
-import { invalidRequest, tooManyCalls, unavailable } from './http/error-response.ts';
+import { invalidRequest, sessionNotFound, tooManyCalls, unavailable } from './http/error-response.ts';
 import { createGauge } from './limits/gauge.ts';
 import { type GatewaySession, ownInitialize } from './list-tools.ts';
 import { ownerKey, userKey } from './servers/owner.ts';
@@ -36,6 +36,11 @@ export interface MessagePathOptions {
 
 /** Serves the requests of one server. */
 export interface MessagePath {
+  /**
+   * Opens the session id of a request.
+   * @throws GatewayError 404 for a session of another user, client or server, before anything else is decided
+   */
+  checkHandles(request: GatewayRequest): void;
   /**
    * @param body the parsed body of a POST, which policy has allowed: a message or a batch; `null` for GET and DELETE
    * @throws GatewayError, and what credentials throw
@@ -78,6 +83,11 @@ export function createMessagePath(
       } catch (error) {
         throw error instanceof BackendError ? unavailable(error.message, error.retryAfter, error) : error;
       }
+    },
+    checkHandles({ incoming, owner }) {
+      const sealed = incoming.headers['mcp-session-id'];
+      if (sealed !== undefined && sealer.open('session', owner, String(sealed)) === null)
+        throw sessionNotFound();
     },
     isUp: backend.isUp,
     open,

@@ -41,6 +41,36 @@ describe('a merged server', () => {
   });
 });
 
+describe('the session of another user', () => {
+  it.each(['/tiny', '/all'])(
+    'at %s is unknown to everyone else, and nothing is started for them',
+    async (path) => {
+      const gateway = await start([
+        { path: '/tiny', name: 'Tiny', backend: { command: TINY, processes: 1 } },
+        { path: '/all', name: 'All', merges: { tiny: '/tiny' } },
+      ]);
+      const scopes = 'inspector_tiny.read_tiny.write';
+      const tool = path === '/all' ? 'tiny__pid' : 'pid';
+      const alice = await startSession(gateway, `alice_${scopes}`, path);
+      const pid = await alice.call(tool);
+      for (const user of [`mallory_${scopes}`, 'alice_other_tiny.read_tiny.write'])
+        for (const [method, name] of [
+          ['POST', tool],
+          ['POST', 'unknown'],
+          ['GET', ''],
+          ['DELETE', ''],
+        ] as const) {
+          const headers = { 'mcp-session-id': alice.session };
+          const response = await gateway.send(user, { path, method, headers, message: callOf(name) });
+          expect([method, name, response.status]).toEqual([method, name, 404]);
+          await response.body?.cancel();
+        }
+      // The only process is still that of its user.
+      expect(await alice.call(tool)).toBe(pid);
+    },
+  );
+});
+
 describe('a user who claims other capabilities again and again', () => {
   it('ends no process of another user', async () => {
     const gateway = await start([tiny({ backend: { command: TINY, processes: 10 } })]);
