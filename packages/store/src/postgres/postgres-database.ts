@@ -88,7 +88,7 @@ async function read(
     return await run(query);
   } catch (error) {
     // A read may be repeated.
-    if (isConnectionLost(error) || isPreparedElsewhere(error)) return await run(query);
+    if (isConnectionLost(error) || isPreparedElsewhere(error) || isConflict(error)) return await run(query);
     throw error;
   }
 }
