@@ -121,6 +121,32 @@ describe('device authorization', () => {
     expect([status, refused['error']]).toEqual([400, 'access_denied']);
   });
 
+  it.each<[string, (t: Scene) => Promise<unknown>]>([
+    ['ended all access', (t) => t.store.revokeAccountGrants(ACCOUNT, null, t.clock.now)],
+    [
+      'was disabled and enabled again',
+      async (t) => {
+        await t.store.disableAccount(ACCOUNT, t.clock.now);
+        await t.store.enableAccount(ACCOUNT);
+      },
+    ],
+  ])('an approved device gets nothing after its user %s, however late it asks', async (_what, end) => {
+    const scenes = [await setDeviceScene(), await setDeviceScene()] as const;
+    const outcomes = scenes.map(async (t, index) => {
+      const { body } = await t.start();
+      await answer(t.visitor, await enter(t.visitor, body['user_code']), 'allow');
+      t.clock.now += 300;
+      if (index === 0) await end(t);
+      const { status, body: polled } = await t.poll(body['device_code']);
+      const grants = await t.store.listGrants(ACCOUNT, t.clock.now, null, 10);
+      return [status, polled['error'], grants.length];
+    });
+    expect(await Promise.all(outcomes)).toEqual([
+      [400, 'invalid_grant', 0],
+      [200, undefined, 1],
+    ]);
+  });
+
   it('a device that polls too fast is slowed down for the rest of the authorization', async () => {
     const t = await setDeviceScene();
     const { body } = await t.start();

@@ -6,6 +6,7 @@ import {
   errorResponseUrl,
   OAuthError,
 } from '@portcullis/protocol';
+import { DEVICE_CODE_LIFETIME } from '../device/user-code.ts';
 import type { PageContext } from '../page-context.ts';
 import { lookupKeyOf, newSortableSecret } from '../secrets.ts';
 import type { AuthorizationCodeRecord } from '../store/index.ts';
@@ -14,6 +15,7 @@ import { unmetAuthentication } from './check-request.ts';
 import { toOAuthError } from './error-response.ts';
 import type { ConsentDecision } from './next-step.ts';
 import { consentDigestOf } from './remembered-consent.ts';
+import { deviceTarget } from './resolve-client.ts';
 import type { AuthorizationTransaction } from './transactions.ts';
 
 /** What a user granted, and the grant that the code will create. */
@@ -83,6 +85,9 @@ function createCodeRecord(
   code: string,
 ): AuthorizationCodeRecord {
   const issuedAt = clock();
+  // A device asks for it at its own pace. Once it had expired, ending all access of the user would no longer find it.
+  const isForDevice = target.uri === deviceTarget(options.issuer).uri;
+  const lifetime = isForDevice ? DEVICE_CODE_LIFETIME : options.lifetimes.code;
   return {
     hash: lookupKeyOf(code),
     grantId,
@@ -97,7 +102,7 @@ function createCodeRecord(
     workspace,
     consentDigest: consentDigestOf(client, target, options.resources.get(record.resources[0] ?? '')),
     issuedAt,
-    expiresAt: issuedAt + options.lifetimes.code,
+    expiresAt: issuedAt + lifetime,
   };
 }
 

@@ -17,10 +17,8 @@ import { createRateLimitCheck } from '../rate-limit/limiter.ts';
 import { siteOf } from '../rate-limit/policies.ts';
 import { hashSecret, newSecret } from '../secrets.ts';
 import type { DeviceAuthorizationRecord } from '../store/index.ts';
-import { newUserCode, showUserCode } from './user-code.ts';
+import { DEVICE_CODE_LIFETIME, newUserCode, showUserCode } from './user-code.ts';
 
-/** Seconds for which a code can be entered. */
-const LIFETIME = 600;
 /** Seconds between two polls. */
 const INTERVAL = 5;
 /** A new code is already taken once in a million times. */
@@ -60,7 +58,7 @@ export function createDeviceEndpoint(context: ServerContext, authenticate: Authe
         user_code: showUserCode(userCode),
         verification_uri: page,
         verification_uri_complete: `${page}?user_code=${showUserCode(userCode)}`,
-        expires_in: LIFETIME,
+        expires_in: DEVICE_CODE_LIFETIME,
         interval: INTERVAL,
       };
       return respondCorsJson(response, { isHttps: issuer.startsWith('https:') });
@@ -81,7 +79,7 @@ export function createDeviceEndpoint(context: ServerContext, authenticate: Authe
         codeChallenge: hashSecret(newSecret()),
         requestedFrom: from,
         createdAt,
-        expiresAt: createdAt + LIFETIME,
+        expiresAt: createdAt + DEVICE_CODE_LIFETIME,
         interval: INTERVAL,
       });
       if (isSaved) return userCode;
