@@ -1,15 +1,12 @@
 /** The command `portcullis`. */
-import { readFileSync } from 'node:fs';
+import { isSea } from 'node:sea';
 import { fileURLToPath } from 'node:url';
+import { version } from './manifest.ts';
 import { limitMemoryGrowth } from './memory-limits.ts';
 import type { ProcessContext } from './process-context.ts';
 import { run } from './program.ts';
 
 limitMemoryGrowth(process.env, process.execArgv);
-
-const manifest: { readonly version: string } = JSON.parse(
-  readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
-);
 
 const isSource = import.meta.url.endsWith('.ts');
 
@@ -20,16 +17,8 @@ const processContext: ProcessContext = {
   write: (text) => process.stdout.write(text),
   complain: (line) => process.stderr.write(`portcullis: ${line}\n`),
   styled: process.stdout.isTTY && process.stdout.hasColors(),
-  version: manifest.version,
-  // From sources it is an npm script of the clone, without npm's own lines; built, an installed command.
-  command: isSource ? 'npm run -s portcullis --' : 'npx portcullis',
-  launch: isSource
-    ? [
-        process.execPath,
-        '--conditions=portcullis-source',
-        fileURLToPath(new URL('../bin.js', import.meta.url)),
-      ]
-    : ['npx', '-y', '@portcullis/cli'],
+  version,
+  ...invocation(),
 };
 
 endWithReader(process.stdout);
@@ -59,4 +48,15 @@ function fail(stream: NodeJS.WriteStream, error: Error): never {
   if (stream === process.stdout)
     processContext.complain(`standard output cannot be written: ${error.message}`);
   process.exit(1);
+}
+
+/** How users start the command, and how programs do: npm writes lines of its own, which break stdio. */
+function invocation(): Pick<ProcessContext, 'command' | 'launch'> {
+  if (isSea()) return { command: 'portcullis', launch: [process.execPath] };
+  if (!isSource) return { command: 'npx portcullis', launch: ['npx', '-y', '@portcullis/cli'] };
+  const program = fileURLToPath(new URL('../bin.js', import.meta.url));
+  return {
+    command: 'npm run -s portcullis --',
+    launch: [process.execPath, '--conditions=portcullis-source', program],
+  };
 }

@@ -1,6 +1,7 @@
 /** The configuration file: JSON, or a module that exports `config`. */
 import { readFile, stat } from 'node:fs/promises';
 import { extname, resolve } from 'node:path';
+import { isSea } from 'node:sea';
 import { pathToFileURL } from 'node:url';
 import type {
   AuthorizationServerOptions,
@@ -127,6 +128,7 @@ async function currentUrl(path: string): Promise<string> {
 const loadedAt = new Map<string, number>();
 
 async function loadConfig(path: string): Promise<unknown> {
+  if (isSea()) throw new SettingsError(['the single executable loads JSON files only']);
   const module: Readonly<Record<string, unknown>> = await import(await currentUrl(path)).catch((cause) => {
     throw new SettingsError([`cannot be loaded: ${reasonOf(cause)}`]);
   });

@@ -1,5 +1,6 @@
 /** Loads the modules that settings name. */
 import { resolve } from 'node:path';
+import { isSea } from 'node:sea';
 import { pathToFileURL } from 'node:url';
 import type { FindWorkspaces } from '@portcullis/authorization-server';
 import { reasonOf, SettingsError } from '../errors.ts';
@@ -17,6 +18,10 @@ export async function loadExport(
   folder: string,
   name: string,
 ): Promise<unknown> {
+  if (isSea())
+    throw new SettingsError([
+      `${title} is ${file}, and the single executable loads no modules: use npx @portcullis/cli, or a JSON file`,
+    ]);
   const { href } = pathToFileURL(resolve(folder, file));
   const module: Readonly<Record<string, unknown>> = await import(href).catch((cause) => {
     throw new SettingsError([`${title} is ${file}, which cannot be loaded: ${reasonOf(cause)}`], { cause });

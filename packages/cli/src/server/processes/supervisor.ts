@@ -1,5 +1,6 @@
 /** Runs a server as several processes that share its port: starts them, replaces those that end, and restarts them one after another. */
 import cluster, { type Worker } from 'node:cluster';
+import { isSea } from 'node:sea';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../log.ts';
 import type { StopSignal } from '../stop-signal.ts';
@@ -41,6 +42,8 @@ interface Member {
  * connections queued for a process would be lost with it.
  */
 export function createSupervisor(count: number, port: number, log: Log): Supervisor {
+  // There its own path is no argument, so `fork` would pass it on as the command.
+  if (isSea()) cluster.setupPrimary({ exec: process.argv[2] ?? '', args: process.argv.slice(3) });
   /** All that run, also those that are about to end. */
   const running = new Set<Member>();
   /** By number: the process at each place. */
