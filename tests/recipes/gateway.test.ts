@@ -44,6 +44,18 @@ describe('the files of examples/gateway', () => {
   });
 });
 
+describe('a limit of a scope with an unknown claim', () => {
+  it('is reported once, under the name of its setting', async () => {
+    const scopes = { edit: { description: 'Edit', claims: { phone: ['1'] } } };
+    const servers = [{ path: '/wiki', backend: { url: 'http://127.0.0.1:1/mcp' }, scopes }];
+    await writeFile(join(folder, 'unknown-claim.json'), JSON.stringify({ servers }));
+    const { errors } = await runHere(['config', 'check', 'unknown-claim.json'], { environment: {}, folder });
+    expect(errors.trim().split('\n')).toEqual([
+      expect.stringContaining('servers.0.scopes.edit.claims.phone'),
+    ]);
+  });
+});
+
 async function expectNoIssues(name: string, text: string): Promise<void> {
   await writeFile(join(folder, name), text);
   const environment = environmentOf(text);
