@@ -6,7 +6,6 @@ import {
   errorResponseUrl,
   OAuthError,
 } from '@portcullis/protocol';
-import { DEVICE_CODE_LIFETIME } from '../device/user-code.ts';
 import type { PageContext } from '../page-context.ts';
 import { lookupKeyOf, newSortableSecret } from '../secrets.ts';
 import type { AuthorizationCodeRecord } from '../store/index.ts';
@@ -15,7 +14,7 @@ import { unmetAuthentication } from './check-request.ts';
 import { toOAuthError } from './error-response.ts';
 import type { ConsentDecision } from './next-step.ts';
 import { consentDigestOf } from './remembered-consent.ts';
-import { deviceTarget } from './resolve-client.ts';
+import { DEVICE_CODE_LIFETIME, deviceTarget } from './resolve-client.ts';
 import type { AuthorizationTransaction } from './transactions.ts';
 
 /** What a user granted, and the grant that the code will create. */

@@ -67,6 +67,9 @@ function withoutPassword(uri: string): string {
 /** Where the transaction of a device ends: on a page of this server. No client can request it. */
 export const DEVICE_CALLBACK = '/device/done';
 
+/** Seconds for which a device code, and what its user decided, is valid. @see RFC 8628 §3.2, `expires_in` */
+export const DEVICE_CODE_LIFETIME = 600;
+
 /** The redirect target of transactions of devices. */
 export function deviceTarget(issuer: string): RedirectTarget {
   const uri = new URL(issuer).origin + DEVICE_CALLBACK;

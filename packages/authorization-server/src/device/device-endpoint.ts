@@ -8,6 +8,7 @@ import {
   type Parameters,
   readParameters,
 } from '@portcullis/protocol';
+import { DEVICE_CODE_LIFETIME } from '../authorization/resolve-client.ts';
 import { resolveScopes } from '../authorization/resolve-scopes.ts';
 import type { AuthenticateClient } from '../clients/authenticate-client.ts';
 import type { AuthenticatedClient } from '../clients/verify-client-credentials.ts';
@@ -17,7 +18,7 @@ import { createRateLimitCheck } from '../rate-limit/limiter.ts';
 import { siteOf } from '../rate-limit/policies.ts';
 import { hashSecret, newSecret } from '../secrets.ts';
 import type { DeviceAuthorizationRecord } from '../store/index.ts';
-import { DEVICE_CODE_LIFETIME, newUserCode, showUserCode } from './user-code.ts';
+import { newUserCode, showUserCode } from './user-code.ts';
 
 /** Seconds between two polls. */
 const INTERVAL = 5;

@@ -1,9 +1,6 @@
 /** User codes of device authorization: short, without vowels, digits and letters that look alike. */
 import { randomInt } from 'node:crypto';
 
-/** Seconds for which a device code, and what its user decided, is valid. @see RFC 8628 §3.2, `expires_in` */
-export const DEVICE_CODE_LIFETIME = 600;
-
 /** "a character set of ... base 20" @see RFC 8628 §6.1 */
 const LETTERS = 'BCDFGHJKLMNPQRSTVWXZ';
 /** 34 bits: with a few guesses a minute, none hits within the lifetime of a code. @see RFC 8628 §5.1 */
