@@ -18,7 +18,10 @@ function run(command: string, args: readonly string[], timeout?: number): boolea
   return spawnSync(command, args, { cwd: folder, stdio: 'inherit', timeout }).status === 0;
 }
 
-/** Whether the tools of the lock file are there. */
+/**
+ * Whether the tools of the lock file are there. `overrides` names a version of rollup whose packages for other platforms every
+ * registry has, because `npm ci` refuses a lock file that lacks them.
+ */
 function install(): boolean {
   if (existsSync(installed) && readFileSync(installed, 'utf8') === lock) return true;
   if (!run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], LIMIT)) return false;
