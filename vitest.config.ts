@@ -63,7 +63,12 @@ const config: ViteUserConfig = defineConfig({
       { extends: true, test: { name: 'container', include: [CONTAINER] } },
       {
         extends: true,
-        test: { name: 'installed', include: [INSTALLED], globalSetup: ['tests/installed/project.ts'] },
+        test: {
+          name: 'installed',
+          include: [INSTALLED],
+          globalSetup: ['tests/installed/project.ts'],
+          testTimeout: 120_000,
+        },
       },
     ],
     sequence: { sequencer: LongestFirst },
