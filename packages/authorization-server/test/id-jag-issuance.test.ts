@@ -118,6 +118,25 @@ describe('issuing an ID-JAG', () => {
     expect(replayed.body['error']).toBe('invalid_dpop_proof');
   });
 
+  it('an access token that is bound to a key is exchanged with a DPoP proof of that key only', async () => {
+    const [t, holder, other] = [await setScene(), await createProofHolder(), await createProofHolder()];
+    const agent = basic('agent', 'agent-secret');
+    const refresh = { grant_type: 'refresh_token', refresh_token: String(t.tokens['refresh_token']) };
+    const { body } = await t.post('/token', refresh, { ...agent, ...(await holder.prove(t.clock.now)) });
+    const form = {
+      subject_token: String(body['access_token']),
+      subject_token_type: `${TYPE}access_token`,
+    };
+    const before = t.snapshot();
+    for (const headers of [{}, await other.prove(t.clock.now)]) {
+      const refused = await t.exchange(form, { ...agent, ...headers });
+      expect([refused.status, refused.body['error']]).toEqual([400, 'invalid_dpop_proof']);
+    }
+    expect(t.snapshot()).toBe(before);
+    const issued = await t.exchange(form, { ...agent, ...(await holder.prove(t.clock.now)) });
+    expect(issued.status).toBe(200);
+  });
+
   it('[X-EMA-7] without configured resources, only those at the origin of the audience are allowed', async () => {
     const [{ resources: _any, ...entry }] = assertionAudiences as [(typeof assertionAudiences)[0]];
     const t = await setScene({ assertionAudiences: [entry] });

@@ -9,6 +9,7 @@ import { createAccessTokenFormat } from '../src/keys/access-token-format.ts';
 import { loadKeyRing } from '../src/keys/key-ring.ts';
 import type { AuthorizationServerOptions } from '../src/options.ts';
 import { createServerContext } from '../src/server.ts';
+import { createProofHolder } from './proofs.ts';
 import {
   ACCOUNT,
   basic,
@@ -164,6 +165,15 @@ describe('token exchange', () => {
     for (const more of [{}, { audience: 'github' }, { resource: party.origin }, { scope: 'repo' }]) {
       expect((await under.post('/token', form(token, more as never), asNotes)).status).toBe(200);
     }
+  });
+
+  it('a DPoP proof is accepted for one exchange', async () => {
+    const under = await open();
+    const { access_token: token } = await connect(under);
+    const proof = await (await createProofHolder()).prove(under.clock.now);
+    const exchange = () => under.post('/token', form(token), { ...asNotes, ...proof });
+    expect((await exchange()).status).toBe(200);
+    expect(await exchange()).toMatchObject({ status: 400, body: { error: 'invalid_dpop_proof' } });
   });
 
   it('token exchange is available only with identity providers', async () => {

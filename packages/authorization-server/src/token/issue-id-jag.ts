@@ -12,6 +12,7 @@ import {
 import type { AssertionAudience } from '../assertions/assertion-audiences.ts';
 import { createIssuerKeys } from '../assertions/issuer-keys.ts';
 import type { AuthenticatedClient } from '../clients/verify-client-credentials.ts';
+import { checkProofKey } from '../dpop/dpop-proofs.ts';
 import { newIdentifier } from '../secrets.ts';
 import { readFederatedAuthentication } from '../users/federated-authentication.ts';
 import type { GrantServices } from './grant-handler.ts';
@@ -62,7 +63,7 @@ export function createIssueIdJag(services: GrantServices): IssueIdJag {
     }
     const { entry, clientId } = chooseAudience(client, form);
     const wanted = readWanted(entry, form);
-    const { accountId, authentication } = await findSubject(client, form);
+    const { accountId, authentication } = await findSubject(client, form, proof);
     const account = await store.findAccount(accountId);
     if (account === null || account.disabledAt !== null)
       throw invalidSubject('its account is disabled or gone');
@@ -114,12 +115,16 @@ export function createIssueIdJag(services: GrantServices): IssueIdJag {
     return { entry, clientId };
   }
 
-  function findSubject(client: AuthenticatedClient, form: Parameters): Promise<Subject> {
+  function findSubject(
+    client: AuthenticatedClient,
+    form: Parameters,
+    proof: VerifiedProof | null,
+  ): Promise<Subject> {
     const token = form.required('subject_token');
     const type = form.required('subject_token_type');
     const { refreshToken, accessToken, idToken } = TOKEN_TYPES;
-    if (type === refreshToken) return subjectOfRefreshToken(client, token);
-    if (type === accessToken) return subjectOfAccessToken(client, token);
+    if (type === refreshToken) return subjectOfRefreshToken(client, token, proof);
+    if (type === accessToken) return subjectOfAccessToken(client, token, proof);
     if (type === idToken) return subjectOfIdToken(client, token);
     throw new OAuthError(
       'invalid_request',
@@ -127,11 +132,16 @@ export function createIssueIdJag(services: GrantServices): IssueIdJag {
     );
   }
 
-  async function subjectOfRefreshToken(client: AuthenticatedClient, token: string): Promise<Subject> {
+  async function subjectOfRefreshToken(
+    client: AuthenticatedClient,
+    token: string,
+    proof: VerifiedProof | null,
+  ): Promise<Subject> {
     const found = await refreshTokens.find(token);
     if (found === null || found.grant.clientId !== client.id)
       throw invalidSubject('unknown or of another client');
     const { grant, family, number } = found;
+    checkProofKey(proof, grant.keyThumbprint ?? null, 'subject_token');
     const now = clock();
     const isCurrent = refreshTokenState(number, family, now, lifetimes.refreshGrace) !== 'reused';
     const isValid =
@@ -140,7 +150,12 @@ export function createIssueIdJag(services: GrantServices): IssueIdJag {
     return { accountId: grant.accountId, authentication: grant.authentication ?? null };
   }
 
-  async function subjectOfAccessToken(client: AuthenticatedClient, token: string): Promise<Subject> {
+  /** A token that is bound to a key is worth nothing without it here either. @see RFC 9449 §6.1 */
+  async function subjectOfAccessToken(
+    client: AuthenticatedClient,
+    token: string,
+    proof: VerifiedProof | null,
+  ): Promise<Subject> {
     const claims = accessTokens.read(token);
     if (claims === null || claims.iss !== issuer || claims.client_id !== client.id) {
       throw invalidSubject('unknown or of another client');
@@ -148,6 +163,7 @@ export function createIssueIdJag(services: GrantServices): IssueIdJag {
     if (claims.exp <= clock() || claims.grant_id === undefined || !(await isLive(claims))) {
       throw invalidSubject('expired, revoked or without a user');
     }
+    checkProofKey(proof, claims.cnf?.jkt ?? null, 'subject_token');
     const { sub, auth_time: time, amr = [] } = claims;
     return { accountId: sub, authentication: time === undefined ? null : { time, methods: amr } };
   }

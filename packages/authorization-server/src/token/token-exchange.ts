@@ -41,6 +41,8 @@ export function createTokenExchangeGrant(services: GrantServices): GrantHandler 
     }
     const identityProvider = chooseIdentityProvider(identityProviders, request.targets);
     if (claims.grant_id !== undefined) await checkRateLimit(claims.grant_id);
+    // Point of no return: the proof is used, although it binds no token of a provider.
+    await proof?.consume();
     const token = await getProviderToken(claims, {
       ...(identityProvider !== null && { identityProvider: identityProvider.id }),
       ...(request.scopes !== null && { scopes: request.scopes }),
