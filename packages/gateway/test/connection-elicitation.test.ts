@@ -19,6 +19,8 @@ interface Scene {
   readonly backend: Side;
   readonly ada: TestBrowser;
   readonly token: string;
+  /** Another token of the same client, by another consent. */
+  authorizeAgain(): Promise<string>;
   /** Ends the account's connection at the backend. */
   disconnect(): Promise<void>;
 }
@@ -54,9 +56,18 @@ async function setScene(merged = false): Promise<Scene> {
   });
   const [ada, app] = [browserOf('ada'), await registerClient(gateway, 'App')];
   const { access_token: token } = await app.redeem(await ada.allow(app.authorizationUrl()));
+  const authorizeAgain = async () =>
+    String((await app.redeem(await ada.allow(app.authorizationUrl())))['access_token']);
   const disconnect = () =>
     backend.store.revokeAccountGrants(backend.accounts['ada'] ?? '', null, Math.floor(Date.now() / 1000));
-  return { gateway, backend, ada, token: String(token), disconnect: async () => void (await disconnect()) };
+  return {
+    gateway,
+    backend,
+    ada,
+    token: String(token),
+    authorizeAgain,
+    disconnect: async () => void (await disconnect()),
+  };
 }
 
 type Elicited = { readonly mode?: string; readonly message: string; readonly url?: string };
@@ -224,4 +235,35 @@ describe('a client of revision 2025-11-25', () => {
       await expect(connect(scene, async () => 'decline', mode)).rejects.toThrow(UrlElicitationRequiredError);
     },
   );
+});
+
+describe('a session', () => {
+  it('goes on with the tokens of a new grant, and not with those of the one before', async () => {
+    const scene = await setScene(true);
+    const { gateway, backend } = scene;
+    const post = async (token: string, session: string | null, method: string, params: object) => {
+      const response = await fetch(`${gateway.origin}/mcp`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${token}`,
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+          ...(session !== null && { 'mcp-session-id': session }),
+        },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+      });
+      return { session: response.headers.get('mcp-session-id'), text: await response.text() };
+    };
+    const { session } = await post(scene.token, null, 'initialize', {
+      protocolVersion: '2025-11-25',
+      capabilities: {},
+      clientInfo: { name: 'test', version: '1' },
+    });
+    const call = (token: string) => post(token, session, 'tools/call', { name: 'hub__who', arguments: {} });
+    expect((await call(scene.token)).text).toContain(backend.accounts['ada']);
+    const used = backend.tokens.at(-1);
+    const next = await scene.authorizeAgain();
+    expect((await call(next)).text).toContain(backend.accounts['ada']);
+    expect(backend.tokens.at(-1)).not.toBe(used);
+  });
 });

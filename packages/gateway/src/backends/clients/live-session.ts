@@ -10,6 +10,8 @@ interface SessionIdentity {
   readonly id: string;
   /** As `userKey` returns it. */
   readonly user: string;
+  /** Whose credentials it uses. */
+  readonly grantId: string | null;
   readonly initialize: InitializeParams;
 }
 

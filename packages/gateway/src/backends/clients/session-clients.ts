@@ -130,9 +130,17 @@ export function createSessionClients({ sealer, open, edit }: ClientsOptions): Wi
         'There is no such session. Initialize another one.',
         errorCodes.sessionNotFound,
       );
-    const session = live.get(id) ?? keep(request, id, params);
+    const session = findLive(request, id) ?? keep(request, id, params);
     session.usedAt = performance.now();
     return session;
+  }
+
+  /** One that was opened for an earlier grant of the same user and client would go on with its credentials: it is opened again. */
+  function findLive({ principal }: GatewayRequest, id: string): LiveSession | undefined {
+    const found = live.get(id);
+    if (found === undefined || found.grantId === principal.grantId || found.requests.size > 0) return found;
+    end(found);
+    return undefined;
   }
 
   function keep(request: GatewayRequest, id: string, params: InitializeParams): LiveSession {
@@ -142,7 +150,10 @@ export function createSessionClients({ sealer, open, edit }: ClientsOptions): Wi
       MAX_PER_USER,
     );
     evictIdle([...live.values()], MAX_SESSIONS);
-    const session = createLiveSession({ id, user, initialize: params }, () => open(request, params));
+    const session = createLiveSession(
+      { id, user, grantId: request.principal.grantId, initialize: params },
+      () => open(request, params),
+    );
     live.set(id, session);
     return session;
   }
