@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { parseSync } from 'oxc-parser';
 import './coverage.ts';
 
-const OURS = /\/packages\/(?:protocol|http|authorization-server)\/src\/.*\.ts$/;
+const OURS = /\/packages\/(?:protocol|http|authorization-server|gateway)\/src\/.*\.ts$/;
 
 registerHooks({
   load(url, context, next) {

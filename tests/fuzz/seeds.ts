@@ -20,6 +20,15 @@ const clients = [
   [], null, 'text', 1,
 ].map((value) => JSON.stringify(value)); // biome-ignore format: one list
 
+const messages = [
+  { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'read', arguments: { path: '/a', 'é': [1, null, true, 1.5e3] }, _meta: { progressToken: 'p' } } },
+  { jsonrpc: '2.0', id: 'a"b', method: 'resources/read', params: { uri: 'file:///a' } },
+  { jsonrpc: '2.0', id: 2, method: 'completion/complete', params: { ref: { type: 'ref/prompt', name: 'p' }, argument: {} } },
+  { jsonrpc: '2.0', id: 3, method: 'tasks/get', params: { taskId: 't' } },
+  { jsonrpc: '2.0', method: 'notifications/initialized' }, { jsonrpc: '2.0', id: 1, result: { _meta: { 'io.modelcontextprotocol/related-task': { taskId: 't' } } } }, { jsonrpc: '2.0', id: null, error: { code: -1, message: 'x' } },
+  [{ jsonrpc: '2.0', id: 1, method: 'ping' }, { jsonrpc: '2.0', id: 2, method: 'ping' }], [],
+].map((value) => JSON.stringify(value)).concat('{"jsonrpc":"2.0","id":1,"method":"a","method":"b"}', ' {"jsonrpc" : "2.0",\t"meth\\u006fd":"ping","id":1e0}\r\n'); // biome-ignore format: one list
+
 const urls = [
   'https://app.example/client.json', 'https://as.example', 'https://as.example:8443/tenant/', 'http://localhost:3000/mcp', 'http://[::1]/', 'https://user:password@app.example/',
   'HTTPS://APP.EXAMPLE/x/../y', 'https://app.example/%2e%2e/x?y#z', 'https://xn--bcher-kva.example/', 'https://127.1/', 'https://0x7f.1/', 'https://[::ffff:127.0.0.1]/x', 'https:\\\\app.example\\x',
@@ -44,11 +53,12 @@ const resources = [
 
 /** What kind of text it is. */
 type Kind =
-  | 'form' | 'clients' | 'urls' | 'redirects' | 'servers' | 'resources' | 'json' | 'tokens' | 'types' | 'authorization'
+  | 'form' | 'messages' | 'clients' | 'urls' | 'redirects' | 'servers' | 'resources' | 'json' | 'tokens' | 'types' | 'authorization'
   | 'basic' | 'challenges' | 'scopes' | 'addresses' | 'forwarded' | 'caches'; // biome-ignore format: one list
 
 export const seeds: Readonly<Record<Kind, readonly string[]>> = {
   form,
+  messages,
   clients,
   urls,
   redirects,

@@ -34,6 +34,9 @@ import { validateDocumentUrl } from '../../packages/authorization-server/src/cli
 import { FetchJsonError } from '../../packages/authorization-server/src/clients/metadata-document/fetch-json-error.ts';
 import { freshnessLifetime } from '../../packages/authorization-server/src/clients/metadata-document/http-cache-freshness.ts';
 import { readClientCredentials } from '../../packages/authorization-server/src/clients/read-client-credentials.ts';
+import { createBodyScanner } from '../../packages/gateway/src/messages/body-scanner.ts';
+import { MessageError } from '../../packages/gateway/src/messages/message-error.ts';
+import type { ScannedBody } from '../../packages/gateway/src/messages/scanned-message.ts';
 import { createForwardedReader } from '../../packages/http/src/node/forwarded.ts';
 import { seeds } from './seeds.ts';
 
@@ -200,6 +203,7 @@ export const targets: readonly Target[] = [
   { name: 'web URL', seeds: seeds.urls, read: (input) => readWebUrl(input) },
   { name: 'address', seeds: seeds.addresses, read: checkNetwork },
   { name: 'forwarded', seeds: seeds.forwarded, read: readForwarded },
+  { name: 'gateway body', seeds: seeds.messages, read: checkGatewayBody },
   { name: 'cache control', seeds: seeds.caches, read: readFreshness },
 ]; // biome-ignore format: a table
 
@@ -236,6 +240,49 @@ function readAuthentication(input: string): unknown {
   const lines = input.split('\n');
   const [header = '', form = input] = lines;
   return readClientCredentials(header === '' ? null : header, readParameters(form));
+}
+
+/** What the gateway reads while a body arrives is what a JSON parser reads from the whole, however the body is divided. */
+function checkGatewayBody(input: string): void {
+  const body = Buffer.from(input);
+  const whole = scanPieces([body]);
+  const middle = input.length % (body.length + 1);
+  const divided = scanPieces([
+    body.subarray(0, middle),
+    body.subarray(middle, middle + 1),
+    body.subarray(middle + 1),
+  ]);
+  must(JSON.stringify(whole) === JSON.stringify(divided), 'chunks make no difference');
+  if (whole === null) return;
+  const parsed: unknown = JSON.parse(body.toString());
+  const messages: readonly Record<string, unknown>[] = whole.isBatch
+    ? (parsed as [])
+    : [parsed as Record<string, unknown>];
+  must(messages.length === whole.messages.length, 'it holds as many messages');
+  for (const [index, { method, tool, id, arguments: range }] of whole.messages.entries()) {
+    const { method: own = '', params, ...message } = messages[index] ?? {};
+    const { name, arguments: input } = Object(params) as Record<string, unknown>;
+    must(method === own, 'it asks for this method');
+    must(tool === null || tool === name, 'it calls this tool');
+    must(id === null || JSON.stringify(JSON.parse(id)) === JSON.stringify(message['id']), 'it has this id');
+    if (range !== null)
+      must(
+        JSON.stringify(JSON.parse(body.toString('utf8', range.start, range.end))) === JSON.stringify(input),
+        'it has these arguments',
+      );
+  }
+}
+
+/** `null`: refused. */
+function scanPieces(pieces: readonly Buffer[]): ScannedBody | null {
+  const scanner = createBodyScanner();
+  try {
+    for (const piece of pieces) scanner.push(piece);
+    return scanner.end();
+  } catch (error) {
+    if (error instanceof MessageError) return null;
+    throw error;
+  }
 }
 
 function readForwarded(input: string): unknown {

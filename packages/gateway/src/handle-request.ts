@@ -221,7 +221,8 @@ class Handling {
     if (!mayList) return { apply: seal, mayApply: mayHoldHandles, isRequired: false, forDocuments: mayHold };
     return {
       apply: async (message) => seal(await this.#served.editResponse(message, this.#request, credential)),
-      mayApply: () => true,
+      // Comments and empty events hold no message.
+      mayApply: (bytes) => bytes.includes('{'),
       isRequired: true,
       forDocuments: true,
     };

@@ -1,5 +1,7 @@
 /** Edits the JSON-RPC responses in a body: of a JSON document, or of an event stream, event by event. */
 
+import { HeldBytes } from './held-bytes.ts';
+
 /** Changes the messages of a response. */
 export interface MessageEdit {
   /** Changes a parsed message; returns the same one if nothing changes. */
@@ -29,11 +31,13 @@ export interface EditedBodyOptions {
 }
 
 /** An event ends with an empty line. @see HTML §9.2.5 */
-const EVENT_END = /\r\n\r\n|\n\n|\r\r/;
+const EVENT_END = /\r\n\r\n|\n\n|\r\r/g;
+/** The last bytes of a chunk that may be the first of those that end an event. */
+const EVENT_END_BEGUN = 3;
 
 export function createEditedBody(options: EditedBodyOptions): EditedBody {
   const { isStream, limit, edit, write, end, fail } = options;
-  let held: Buffer = Buffer.alloc(0);
+  const held = new HeldBytes();
   /** Settles when the message before has been written; `null`: none is being edited. */
   let editing: Promise<void> | null = null;
   let hasFailed = false;
@@ -66,19 +70,30 @@ export function createEditedBody(options: EditedBodyOptions): EditedBody {
     run(() => (isWhole && edit.mayApply(bytes) ? change(bytes).then(write) : write(bytes)));
   }
 
-  function takeEvents(): void {
+  /** @param searched how many of the bytes contain no end of an event */
+  function takeEvents(searched: number): void {
+    const { bytes } = held;
+    const start = Math.max(0, searched - EVENT_END_BEGUN);
+    let [from, sent] = [0, 0];
     // Bytes are characters here: line ends are the same in UTF-8.
-    const text = held.toString('latin1');
-    let from = 0;
-    for (;;) {
-      const found = EVENT_END.exec(text.slice(from));
-      if (found === null) break;
-      const to = from + found.index + found[0].length;
-      send(held.subarray(from, to), (event) => editEvent(event, edit));
+    for (const found of bytes.toString('latin1', start).matchAll(EVENT_END)) {
+      const to = start + found.index + found[0].length;
+      const event = bytes.subarray(from, to);
+      // Those that pass as they are pass together, however short they are.
+      if (!isPassing && edit.mayApply(event)) {
+        pass(bytes.subarray(sent, from));
+        send(event, (one) => editEvent(one, edit));
+        sent = to;
+      }
       isPassing = false;
       from = to;
     }
-    held = held.subarray(from);
+    pass(bytes.subarray(sent, from));
+    if (from > 0) held.drop(from);
+  }
+
+  function pass(bytes: Buffer): void {
+    if (bytes.length > 0) run(() => write(bytes));
   }
 
   function takeLong(): void {
@@ -87,20 +102,20 @@ export function createEditedBody(options: EditedBodyOptions): EditedBody {
       return;
     }
     isPassing = true;
-    // The last bytes may be the first of those that end an event.
-    const bytes = isStream ? held.subarray(0, -3) : held;
+    const bytes = isStream ? held.bytes.subarray(0, -EVENT_END_BEGUN) : held.bytes;
     send(bytes, async () => bytes);
-    held = held.subarray(bytes.length);
+    held.drop(bytes.length);
   }
 
   return {
     push(chunk) {
-      held = held.length === 0 ? chunk : Buffer.concat([held, chunk]);
-      if (isStream) takeEvents();
-      if (held.length > (isPassing ? 3 : limit)) takeLong();
+      const before = held.length;
+      held.add(chunk);
+      if (isStream) takeEvents(before);
+      if (held.length > (isPassing ? EVENT_END_BEGUN : limit)) takeLong();
     },
     end() {
-      send(held, (rest) => (isStream ? editEvent(rest, edit) : editDocument(rest, edit)));
+      send(held.bytes, (rest) => (isStream ? editEvent(rest, edit) : editDocument(rest, edit)));
       run(end);
     },
   };

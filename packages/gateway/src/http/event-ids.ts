@@ -9,7 +9,6 @@ export interface EventIdRewriter {
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 const LETTER_I = 0x69;
-const LETTER_D = 0x64;
 const COLON = 0x3a;
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 /** Bytes of a line with an id. */
@@ -28,25 +27,17 @@ export function createEventIdRewriter(seal: (id: string) => string): EventIdRewr
   function rewrite(chunk: Buffer): Buffer | null {
     const parts: Buffer[] = [];
     let from = 0;
-    let at = 0;
-    while (at < chunk.length) {
-      if (isAtLineStart && mayBeId(chunk, at)) {
-        const end = endOfLine(chunk, at);
-        if (from < at) parts.push(chunk.subarray(from, at));
-        if (end === -1) {
-          hold(chunk.subarray(at));
-          return join(parts);
-        }
-        parts.push(rewriteLine(chunk.subarray(at, end), seal));
-        from = end;
-        at = end;
-        isAtLineStart = false;
-        continue;
-      }
+    for (let at = nextId(chunk, 0, isAtLineStart); at !== -1; at = nextId(chunk, from, false)) {
       const end = endOfLine(chunk, at);
-      isAtLineStart = end !== -1;
-      at = end === -1 ? chunk.length : end + 1;
+      if (from < at) parts.push(chunk.subarray(from, at));
+      if (end === -1) {
+        hold(chunk.subarray(at));
+        return join(parts);
+      }
+      parts.push(rewriteLine(chunk.subarray(at, end), seal));
+      from = end;
     }
+    if (chunk.length > 0) isAtLineStart = isLineEnd(chunk.at(-1));
     if (from < chunk.length) parts.push(from === 0 ? chunk : chunk.subarray(from));
     return join(parts);
   }
@@ -54,6 +45,7 @@ export function createEventIdRewriter(seal: (id: string) => string): EventIdRewr
   function hold(line: Buffer): void {
     if (line.length > MAX_ID_LINE) throw new RangeError('The id of an event is too long.');
     held = line;
+    isAtLineStart = true;
   }
 
   return {
@@ -71,11 +63,21 @@ export function createEventIdRewriter(seal: (id: string) => string): EventIdRewr
   };
 }
 
-/** Whether the line is `id`, `id:…`, or too short yet to say. */
+/** The index of the next line that may hold an id; -1 if there is none. @param isAtLineStart whether the chunk begins a line */
+function nextId(chunk: Buffer, from: number, isAtLineStart: boolean): number {
+  const beginsLine = (at: number) => (at === 0 ? isAtLineStart : isLineEnd(chunk[at - 1]));
+  for (let at = chunk.indexOf('id', from); at !== -1; at = chunk.indexOf('id', at + 1))
+    if (beginsLine(at) && mayBeId(chunk, at)) return at;
+  const last = chunk.length - 1;
+  return last >= from && chunk[last] === LETTER_I && beginsLine(last) ? last : -1;
+}
+
+function isLineEnd(byte: number | undefined): boolean {
+  return byte === LINE_FEED || byte === CARRIAGE_RETURN;
+}
+
+/** Whether the line that begins with `id` is `id`, `id:…`, or too short yet to say. */
 function mayBeId(chunk: Buffer, at: number): boolean {
-  if (chunk[at] !== LETTER_I) return false;
-  if (at + 1 === chunk.length) return true;
-  if (chunk[at + 1] !== LETTER_D) return false;
   const next = chunk[at + 2];
   return next === undefined || next === COLON || next === LINE_FEED || next === CARRIAGE_RETURN;
 }

@@ -86,6 +86,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   #sentAt = 0;
   #responseBytes = 0;
   #isRetry = false;
+  /** Whether the client has to read before more is sent. */
+  #isWaiting = false;
   /** Whether nothing more happens. */
   #isOver = false;
   /** Whether the response in progress is not for the client. */
@@ -307,11 +309,15 @@ class Exchange implements Dispatcher.DispatchHandler {
   /** A client that reads nothing for too long loses its response. */
   #waitForClient(controller: Dispatcher.DispatchController): void {
     const { outgoing } = this.#sending.request;
+    // Several events of one chunk may be written meanwhile.
+    if (this.#isWaiting) return;
+    this.#isWaiting = true;
     controller.pause();
     const timer = setTimeout(() => outgoing.destroy(), this.#services.server.limits.idle * 1000);
     const stop = () => clearTimeout(timer);
     outgoing.once('close', stop);
     outgoing.once('drain', () => {
+      this.#isWaiting = false;
       stop();
       outgoing.off('close', stop);
       controller.resume();

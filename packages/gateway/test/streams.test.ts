@@ -1,0 +1,231 @@
+/** Streams as attackers send and read them: enormous events, readers that stop, many that stay open. */
+import { connect } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { createEditedBody } from '../src/http/edited-body.ts';
+import { createEventIdRewriter } from '../src/http/event-ids.ts';
+import { answerAll, startBackend, type TestBackend } from './support/backend.ts';
+import { callOf, INITIALIZE } from './support/client.ts';
+import { startGateway, type TestGateway } from './support/gateway.ts';
+import { openIdleStreams } from './support/idle-streams.ts';
+
+const open: { close(): Promise<void> }[] = [];
+
+afterEach(async () => {
+  for (const one of open.splice(0).reverse()) await one.close();
+});
+
+async function behind(
+  respond: Parameters<typeof startBackend>[0],
+  { limits = {}, transport = 'http' as 'http' | 'sse' } = {},
+): Promise<{ readonly backend: TestBackend; readonly gateway: TestGateway }> {
+  const backend = await startBackend(respond);
+  const gateway = await startGateway([
+    { path: '/mcp', name: 'Files', backend: { url: backend.url, transport }, limits },
+  ]);
+  open.push(backend, gateway);
+  return { backend, gateway };
+}
+
+const STREAM = { 'content-type': 'text/event-stream' };
+
+/** Writes as fast as it is read. */
+function writeMany(response: NodeJS.WritableStream, chunk: Buffer, count: number, end: () => void): void {
+  let written = 0;
+  const write = (): void => {
+    while (written < count) {
+      written += 1;
+      if (!response.write(chunk)) return void response.once('drain', write);
+    }
+    end();
+  };
+  write();
+}
+
+describe('an event of enormous size', () => {
+  const MIB = Buffer.alloc(1024 * 1024, 'x');
+
+  it('passes as the response to a call without being held here', async () => {
+    const { gateway } = await behind((_received, response) => {
+      response.writeHead(200, STREAM);
+      response.write('id: 7\ndata: ');
+      writeMany(response, MIB, 128, () => response.end('\n\n'));
+    });
+    const response = await gateway.send('alice', { message: callOf('read') });
+    let [length, most] = [0, 0];
+    const before = process.memoryUsage().arrayBuffers;
+    for await (const chunk of response.body ?? []) {
+      length += chunk.length;
+      most = Math.max(most, process.memoryUsage().arrayBuffers - before);
+    }
+    expect(length).toBeGreaterThan(128 * MIB.length);
+    // Of 128 MiB, what has not been collected yet and the buffers of three connections.
+    expect(most).toBeLessThan(96 * MIB.length);
+  });
+
+  it.each([
+    ['as a stream', STREAM, 'data: '],
+    ['as a document', { 'content-type': 'application/json' }, '{"jsonrpc":"2.0","id":1,"result":{"tools":["'],
+  ])('breaks off a list that has to be filtered: %s', async (_name, headers, beginning) => {
+    const { backend, gateway } = await behind(
+      (_received, response) => {
+        response.writeHead(200, headers).write(beginning);
+        writeMany(response, Buffer.alloc(1000, 'x'), 1_000_000, () => response.end());
+      },
+      { limits: { frame: 64 * 1024 } },
+    );
+    const message = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
+    const list = gateway.send('alice', { message }).then((response) => response.text());
+    await expect(list).rejects.toThrow();
+    await expect.poll(() => backend.aborted()).toBe(1);
+    expect(gateway.gateway.health()).toEqual([{ server: '/mcp', status: 'up' }]);
+  });
+
+  it('ends the session of a backend with HTTP+SSE with an error, and nothing else', async () => {
+    const { gateway } = await behind(
+      ({ method }, response) => {
+        if (method !== 'GET') return void response.writeHead(202).end();
+        response.writeHead(200, STREAM).write('event: endpoint\ndata: /messages\n\ndata: ');
+        writeMany(response, Buffer.alloc(10_000, 'x'), 100_000, () => response.end());
+      },
+      { transport: 'sse', limits: { frame: 64 * 1024 } },
+    );
+    const response = await gateway.send('alice', { message: INITIALIZE });
+    expect(response.status).toBe(503);
+    expect(await response.text()).toContain('Files');
+  });
+
+  it.each([512, 4096, 65_536])('is searched once for its end, in chunks of %i bytes', (size) => {
+    let [length, hasFailed] = [0, false];
+    const body = createEditedBody({
+      isStream: true,
+      limit: 4 * 1024 * 1024,
+      edit: { apply: (message) => message, mayApply: () => true, isRequired: false, forDocuments: false },
+      write: (bytes) => {
+        length += bytes.length;
+      },
+      end: () => {},
+      fail: () => {
+        hasFailed = true;
+      },
+    });
+    const startedAt = performance.now();
+    const chunk = Buffer.alloc(size, 'x');
+    for (let sent = 0; sent < 3_900_000; sent += size) body.push(chunk);
+    // It took 20 s in chunks of 512 bytes when each of them searched all before it.
+    expect(performance.now() - startedAt).toBeLessThan(4000);
+    expect([length, hasFailed]).toEqual([0, false]);
+  });
+});
+
+it('an event is edited wherever its bytes are divided', async () => {
+  const text = 'id: 1\r\ndata: {"a":1}\r\n\r\n: comment\n\ndata: {"a":2}\r\rdata: {"a":3}\n\n';
+  for (let size = 1; size <= text.length; size += 1) {
+    const edited: unknown[] = [];
+    const finished = Promise.withResolvers<void>();
+    const body = createEditedBody({
+      isStream: true,
+      limit: 100,
+      edit: {
+        apply: (message) => {
+          edited.push(message);
+          return message;
+        },
+        mayApply: (bytes) => bytes.includes('"a"'),
+        isRequired: true,
+        forDocuments: false,
+      },
+      write: () => {},
+      end: finished.resolve,
+      fail: finished.reject,
+    });
+    for (let at = 0; at < text.length; at += size) body.push(Buffer.from(text.slice(at, at + size)));
+    body.end();
+    await finished.promise;
+    expect(edited).toEqual([{ a: 1 }, { a: 2 }, { a: 3 }]);
+  }
+});
+
+it('ids of events are replaced wherever their bytes are divided, and nothing else is', () => {
+  const text =
+    'id: 1\ndata: id: x\n\nid\r\nid:2\r\nidx: 3\n id: 4\n\rid: 5\rdata: {"id":6}\nid: \nretry: 1\nid:7é\n\ni';
+  const expected = text
+    .replace('id: 1', 'id: <1>')
+    .replace('id:2', 'id: <2>')
+    .replace('id: 5', 'id: <5>')
+    .replace('id:7é', 'id: <7é>')
+    .replace(/i$/, '');
+  const bytes = Buffer.from(text);
+  for (let size = 1; size <= bytes.length; size += 1) {
+    const rewriter = createEventIdRewriter((id) => `<${id}>`);
+    const parts: Buffer[] = [];
+    for (let at = 0; at < bytes.length; at += size)
+      parts.push(rewriter.push(bytes.subarray(at, at + size)) ?? Buffer.alloc(0));
+    expect(Buffer.concat(parts).toString()).toBe(expected);
+  }
+});
+
+it('a flood of empty events passes in time', async () => {
+  const { gateway } = await behind((_received, response) => {
+    response.writeHead(200, STREAM);
+    writeMany(response, Buffer.alloc(64 * 1024, '\n'), 16, () => response.end());
+  });
+  const startedAt = performance.now();
+  const response = await gateway.send('alice', { method: 'GET' });
+  expect(await response.text()).toHaveLength(16 * 64 * 1024);
+  // Written one by one, with a listener for each, they took minutes.
+  expect(performance.now() - startedAt).toBeLessThan(20_000);
+});
+
+describe('a client that stops reading', () => {
+  it('loses its response after the idle time, and the backend is told', async () => {
+    const { backend, gateway } = await behind(
+      (_received, response) => {
+        response.writeHead(200, STREAM);
+        writeMany(response, Buffer.from(`data: ${'x'.repeat(64 * 1024)}\n\n`), 4000, () => response.end());
+      },
+      { limits: { idle: 1 } },
+    );
+    const body = JSON.stringify(callOf('read'));
+    const socket = connect(Number(new URL(gateway.origin).port), '127.0.0.1');
+    socket.on('error', () => {});
+    socket.write(
+      `POST /mcp HTTP/1.1\r\nHost: ${new URL(gateway.origin).host}\r\nAuthorization: Bearer alice\r\nContent-Type: application/json\r\nAccept: text/event-stream\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    );
+    socket.pause();
+    await expect.poll(() => backend.aborted()).toBe(1);
+    expect((await gateway.send('bob', { method: 'GET' })).status).toBe(200);
+    socket.destroy();
+  });
+});
+
+it('many idle streams leave the gateway able to answer, and end with their clients', async () => {
+  const streams = await openIdleStreams(500);
+  try {
+    expect(streams.bytesEach).toBeLessThan(400_000);
+    expect((await streams.gateway.send('alice')).status).toBe(200);
+    // The limit of each user holds, the idle time of responses does not apply to them.
+    expect((await streams.gateway.send('user0', { method: 'GET' })).status).toBe(429);
+    await new Promise((resolve) => setTimeout(resolve, 1200));
+    expect(streams.backend.aborted()).toBe(0);
+  } finally {
+    await streams.close();
+  }
+  await expect.poll(() => streams.backend.aborted()).toBe(500);
+});
+
+it('a request body above the limit is a 413 that reaches no backend, also without a length', async () => {
+  const { backend, gateway } = await behind(answerAll, { limits: { body: 64 * 1024 } });
+  const message = callOf('read', { text: 'x'.repeat(64 * 1024) });
+  expect((await gateway.send('alice', { message })).status).toBe(413);
+  const chunked = await fetch(`${gateway.origin}/mcp`, {
+    method: 'POST',
+    headers: { authorization: 'Bearer alice', 'content-type': 'application/json' },
+    body: new Blob([JSON.stringify(message)]).stream(),
+    duplex: 'half',
+  } as RequestInit);
+  expect(chunked.status).toBe(413);
+  expect(backend.received).toEqual([]);
+  expect((await gateway.send('alice', { message: callOf('read', { text: 'x'.repeat(1000) }) })).status).toBe(
+    200,
+  );
+});
