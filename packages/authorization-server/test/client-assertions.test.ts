@@ -146,6 +146,7 @@ describe('client assertions', () => {
     ['with an unknown extension', {}, { crit: ['x'], x: 1 }],
     ['that is an access token', {}, { typ: 'at+jwt' }],
     ['that is a logout token', {}, { typ: 'logout+jwt' }],
+    ['with a typ that is a number', {}, { typ: 5 }],
     ['with an almost correct typ', {}, { typ: 'jwtapplication/' }],
     ['by an unknown key', {}, { kid: 'three' }],
   ] as readonly (readonly [string, Changes, Changes?])[]).map(([what, claims, header = {}]) => ({ what, claims, header }));

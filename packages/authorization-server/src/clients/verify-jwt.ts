@@ -32,9 +32,10 @@ export async function verifyJwt(
   }
 }
 
-/** The `typ` of a token in lower case, without its prefix. @see RFC 7515 §4.1.9 */
-export function typeOf({ typ }: { readonly typ?: string }): string | undefined {
-  return typ?.toLowerCase().replace(/^application\//, '');
+/** The `typ` of a token in lower case, without its prefix; of the wrong type it is none that is known. @see RFC 7515 §4.1.9 */
+export function typeOf({ typ }: { readonly typ?: unknown }): string | undefined {
+  if (typ === undefined) return undefined;
+  return typeof typ === 'string' ? typ.toLowerCase().replace(/^application\//, '') : '';
 }
 
 async function verifyWith(
