@@ -14,8 +14,10 @@ afterEach(async () => {
 /** An HTTP+SSE backend that answers only `initialize`, at an endpoint that it names. */
 async function startBackend(nameEndpoint: (origin: string) => string) {
   const posted: string[] = [];
+  const headers: string[][] = [];
   let send = (_text: string): unknown => undefined;
   const http = createServer((incoming, outgoing) => {
+    headers.push(Object.keys(incoming.headers).sort());
     if (incoming.method === 'GET') {
       outgoing.writeHead(200, { 'content-type': 'text/event-stream' });
       send = (text) => outgoing.write(text);
@@ -44,7 +46,7 @@ async function startBackend(nameEndpoint: (origin: string) => string) {
     { path: '/mcp', backend: { url, transport: 'sse' } } as GatewayServerOptions,
   ]);
   stops.unshift(() => gateway.close());
-  return { gateway, posted };
+  return { gateway, posted, headers };
 }
 
 describe('a backend with HTTP+SSE', () => {
@@ -54,6 +56,14 @@ describe('a backend with HTTP+SSE', () => {
     expect(response.headers.get('mcp-session-id')).not.toContain('session=1');
     expect(await lastMessage(response)).toMatchObject({ id: 0, result: { serverInfo: { name: 'old' } } });
     expect(posted[0]).toBe('/messages?session=1');
+  });
+
+  it('gets the headers of a client of MCP, and none of a browser', async () => {
+    const { gateway, headers } = await startBackend(() => '/messages');
+    expect((await gateway.send('alice', { message: INITIALIZE })).status).toBe(200);
+    expect(headers[0]).toEqual(['accept', 'connection', 'host', 'user-agent']);
+    const [, posted] = headers;
+    expect(posted).toEqual(['accept', 'connection', 'content-length', 'content-type', 'host', 'user-agent']);
   });
 
   it('gets nothing when it names an endpoint at another origin', async () => {

@@ -1,7 +1,7 @@
 /** Requests to HTTP backends on the message path: no redirects, bounded waiting, the credential on each. */
 
 import { isMembers } from '@portcullis/http';
-import { Agent, fetch } from 'undici';
+import { Agent, type Dispatcher, fetch } from 'undici';
 import type { Addresses } from '../../addresses/addresses.ts';
 import { connectionFailure } from '../../addresses/connection-failure.ts';
 import type { BackendCredential } from '../../credentials/credential-source.ts';
@@ -33,7 +33,7 @@ export function createBackendPools(
     headersTimeout: limits.firstByte * 1000,
     // An event stream may be silent for long.
     bodyTimeout: 0,
-  });
+  }).compose(withoutBrowserHeaders);
   return {
     fetchFor: (access) => async (url, request) => {
       const credential = await access.credential();
@@ -77,6 +77,18 @@ export function createBackendPools(
     }
   }
 }
+
+/** Headers that `fetch` adds, as browsers do. Compressed responses are not asked for on the other path either. */
+const ADDED = /^(?:sec-fetch-mode: cors|accept-language: \*|accept-encoding: .*|user-agent: undici)$/i;
+
+const withoutBrowserHeaders: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options, handler) => {
+  const all = Object.entries((options.headers ?? {}) as Readonly<Record<string, string>>);
+  const own = all.filter(([name, value]) => !ADDED.test(`${name}: ${value}`));
+  return dispatch(
+    { ...options, headers: { 'user-agent': 'portcullis', ...Object.fromEntries(own) } },
+    handler,
+  );
+};
 
 function causeOf(error: unknown): string {
   const cause = error instanceof Error ? (error.cause ?? error) : error;
