@@ -36,6 +36,9 @@ const LONGEST = [
   'tests/federation/provider-token-lifecycle.test.ts',
   'tests/pages/every-page.test.ts',
   'tests/pages/every-page-in-german.test.ts',
+  'tests/interop/gateway/doctor.test.ts',
+  'packages/cli/test/processes.test.ts',
+  'packages/store/test/postgres.test.ts',
   'packages/store/test/contract.test.ts',
 ];
 
