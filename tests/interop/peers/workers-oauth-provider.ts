@@ -16,6 +16,8 @@ import { OAuthProvider } from './oauth-provider.js';
 const seen = [];
 const apiHandler = {
   async fetch(request, env, ctx) {
+    // workerd closes the connection of a request whose body is not read, which would fail the next call on it.
+    await request.text();
     seen.push(request.headers.get('authorization'));
     return Response.json({ user: ctx.props.user, scope: ctx.auth.scope });
   },
