@@ -106,6 +106,11 @@ function refuseTaskLists({ backend, name }: GatewayServer, { messages }: Scanned
 
 const METHOD_NOT_FOUND = -32_601;
 
+/** Comments and empty events hold none. */
+function mayHoldMessage(bytes: Buffer): boolean {
+  return bytes.includes('{');
+}
+
 class Handling {
   readonly #services: HandlingServices;
   readonly #served: ServedServer;
@@ -215,14 +220,13 @@ class Handling {
   }
 
   #editOf(credential: BackendCredential): MessageEdit {
-    const { seal } = this.#handles;
+    const seal = (message: unknown) => this.#handles.seal(message);
     const mayList = this.#mayList();
     const mayHold = this.#scanned?.messages.some(mayAnswerWithHandles) === true;
     if (!mayList) return { apply: seal, mayApply: mayHoldHandles, isRequired: false, forDocuments: mayHold };
     return {
       apply: async (message) => seal(await this.#served.editResponse(message, this.#request, credential)),
-      // Comments and empty events hold no message.
-      mayApply: (bytes) => bytes.includes('{'),
+      mayApply: mayHoldMessage,
       isRequired: true,
       forDocuments: true,
     };
@@ -251,18 +255,18 @@ class Handling {
   readonly #respondError = (error: unknown): CallDecision | null => {
     this.#isWaiting = this.#mayWait(error);
     if (this.#isWaiting) {
-      setTimeout(this.#lookAgain, CONNECTION_PACE).unref();
+      setTimeout(() => this.#lookAgain(), CONNECTION_PACE).unref();
       return null;
     }
     const id = error instanceof MessageError ? error.id : (this.#message()?.id ?? null);
     return this.#services.respondError(this.#request, this.#translate(error), id);
   };
 
-  readonly #lookAgain = (): void => {
+  #lookAgain(): void {
     this.#isWaiting = false;
     if (!this.#request.outgoing.destroyed) this.#try(() => this.#findCredential());
     else this.#record({ outcome: 'cancelled', backendMs: 0, responseBytes: 0 });
-  };
+  }
 
   /** Whether the user is connecting the account that is missing: nothing has happened at the backend. */
   #mayWait(error: unknown): boolean {

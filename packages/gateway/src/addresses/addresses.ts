@@ -23,7 +23,7 @@ export interface Addresses {
   /** In order of preference. */
   readonly all: readonly [Address, ...Address[]];
   /** The first address that is up, else one whose turn to be tried again has come; `null`: all are down. */
-  choose(now: number, without?: ReadonlySet<Address>): Address | null;
+  choose(now: number, without?: ReadonlySet<Address> | null): Address | null;
   /** Whether one of them is up, as far as is known. */
   isUp(): boolean;
   /** The address of a session. */

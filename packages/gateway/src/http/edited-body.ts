@@ -24,10 +24,15 @@ export interface EditedBodyOptions {
   /** Bytes of a document or an event. */
   readonly limit: number;
   readonly edit: MessageEdit;
-  readonly write: (bytes: Buffer) => void;
-  readonly end: () => void;
+  readonly output: EditedOutput;
+}
+
+/** Receives a body after it was edited. */
+export interface EditedOutput {
+  write(bytes: Buffer): void;
+  end(): void;
   /** The body cannot be read, or must not be sent as it is. */
-  readonly fail: (error: unknown) => void;
+  fail(error: unknown): void;
 }
 
 /** An event ends with an empty line. @see HTML §9.2.5 */
@@ -36,43 +41,72 @@ const EVENT_END = /\r\n\r\n|\n\n|\r\r/g;
 const EVENT_END_BEGUN = 3;
 
 export function createEditedBody(options: EditedBodyOptions): EditedBody {
-  const { isStream, limit, edit, write, end, fail } = options;
-  const held = new HeldBytes();
+  return new Editor(options);
+}
+
+/** No closures: thousands of streams wait with one each. */
+class Editor implements EditedBody {
+  readonly #options: EditedBodyOptions;
+  readonly #held = new HeldBytes();
   /** Settles when the message before has been written; `null`: none is being edited. */
-  let editing: Promise<void> | null = null;
-  let hasFailed = false;
+  #editing: Promise<void> | null = null;
+  #hasFailed = false;
   /** Whether the rest of a message that was too long to be edited passes as it is. */
-  let isPassing = false;
+  #isPassing = false;
+
+  constructor(options: EditedBodyOptions) {
+    this.#options = options;
+  }
+
+  push(chunk: Buffer): void {
+    const { isStream, limit } = this.#options;
+    const before = this.#held.length;
+    this.#held.add(chunk);
+    if (isStream) this.#takeEvents(before);
+    if (this.#held.length > (this.#isPassing ? EVENT_END_BEGUN : limit)) this.#takeLong();
+  }
+
+  end(): void {
+    const { isStream, edit, output } = this.#options;
+    this.#send(this.#held.bytes, (rest) => (isStream ? editEvent(rest, edit) : editDocument(rest, edit)));
+    this.#run(() => output.end());
+  }
 
   /** Runs in order; at once when nothing is being edited. */
-  function run(work: () => void | Promise<void>): void {
-    if (editing !== null) wait(editing.then(() => (hasFailed ? undefined : work())));
-    else if (!hasFailed) {
+  #run(work: () => void | Promise<void>): void {
+    if (this.#editing !== null) this.#wait(this.#editing.then(() => (this.#hasFailed ? undefined : work())));
+    else if (!this.#hasFailed) {
       const done = work();
-      if (done !== undefined) wait(done);
+      if (done !== undefined) this.#wait(done);
     }
   }
 
-  function wait(done: Promise<void>): void {
+  #wait(done: Promise<void>): void {
     const settled = done
       .catch((error: unknown) => {
-        if (!hasFailed) fail(error);
-        hasFailed = true;
+        if (!this.#hasFailed) this.#options.output.fail(error);
+        this.#hasFailed = true;
       })
       .then(() => {
-        if (editing === settled) editing = null;
+        if (this.#editing === settled) this.#editing = null;
       });
-    editing = settled;
+    this.#editing = settled;
   }
 
-  function send(bytes: Buffer, change: (bytes: Buffer) => Promise<Buffer>): void {
-    const isWhole = !isPassing;
-    run(() => (isWhole && edit.mayApply(bytes) ? change(bytes).then(write) : write(bytes)));
+  #send(bytes: Buffer, change: (bytes: Buffer) => Promise<Buffer>): void {
+    const { edit, output } = this.#options;
+    const isWhole = !this.#isPassing;
+    this.#run(() =>
+      isWhole && edit.mayApply(bytes)
+        ? change(bytes).then((changed) => output.write(changed))
+        : output.write(bytes),
+    );
   }
 
   /** @param searched how many of the bytes contain no end of an event */
-  function takeEvents(searched: number): void {
-    const { bytes } = held;
+  #takeEvents(searched: number): void {
+    const { edit } = this.#options;
+    const { bytes } = this.#held;
     const start = Math.max(0, searched - EVENT_END_BEGUN);
     let [from, sent] = [0, 0];
     // Bytes are characters here: line ends are the same in UTF-8.
@@ -80,45 +114,33 @@ export function createEditedBody(options: EditedBodyOptions): EditedBody {
       const to = start + found.index + found[0].length;
       const event = bytes.subarray(from, to);
       // Those that pass as they are pass together, however short they are.
-      if (!isPassing && edit.mayApply(event)) {
-        pass(bytes.subarray(sent, from));
-        send(event, (one) => editEvent(one, edit));
+      if (!this.#isPassing && edit.mayApply(event)) {
+        this.#pass(bytes.subarray(sent, from));
+        this.#send(event, (one) => editEvent(one, edit));
         sent = to;
       }
-      isPassing = false;
+      this.#isPassing = false;
       from = to;
     }
-    pass(bytes.subarray(sent, from));
-    if (from > 0) held.drop(from);
+    this.#pass(bytes.subarray(sent, from));
+    if (from > 0) this.#held.drop(from);
   }
 
-  function pass(bytes: Buffer): void {
-    if (bytes.length > 0) run(() => write(bytes));
+  #pass(bytes: Buffer): void {
+    if (bytes.length > 0) this.#run(() => this.#options.output.write(bytes));
   }
 
-  function takeLong(): void {
+  #takeLong(): void {
+    const { isStream, edit } = this.#options;
     if (edit.isRequired) {
-      run(() => Promise.reject(new RangeError('A message is too long.')));
+      this.#run(() => Promise.reject(new RangeError('A message is too long.')));
       return;
     }
-    isPassing = true;
-    const bytes = isStream ? held.bytes.subarray(0, -EVENT_END_BEGUN) : held.bytes;
-    send(bytes, async () => bytes);
-    held.drop(bytes.length);
+    this.#isPassing = true;
+    const bytes = isStream ? this.#held.bytes.subarray(0, -EVENT_END_BEGUN) : this.#held.bytes;
+    this.#send(bytes, async () => bytes);
+    this.#held.drop(bytes.length);
   }
-
-  return {
-    push(chunk) {
-      const before = held.length;
-      held.add(chunk);
-      if (isStream) takeEvents(before);
-      if (held.length > (isPassing ? EVENT_END_BEGUN : limit)) takeLong();
-    },
-    end() {
-      send(held.bytes, (rest) => (isStream ? editEvent(rest, edit) : editDocument(rest, edit)));
-      run(end);
-    },
-  };
 }
 
 /** A message, or a batch of them. Whatever is no JSON holds no list. */

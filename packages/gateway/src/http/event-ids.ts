@@ -19,48 +19,55 @@ const MAX_ID_LINE = 8 * 1024;
  * @see HTML §9.2.6: a line ends with CR, LF, or both; a line without a colon is a field without a value
  */
 export function createEventIdRewriter(seal: (id: string) => string): EventIdRewriter {
-  /** The beginning of a line that may hold an id. */
-  let held: Buffer | null = null;
-  let isAtLineStart = true;
-  let isFirst = true;
+  return new Rewriter(seal);
+}
 
-  function rewrite(chunk: Buffer): Buffer | null {
+class Rewriter implements EventIdRewriter {
+  readonly #seal: (id: string) => string;
+  /** The beginning of a line that may hold an id. */
+  #held: Buffer | null = null;
+  #isAtLineStart = true;
+  #isFirst = true;
+
+  constructor(seal: (id: string) => string) {
+    this.#seal = seal;
+  }
+
+  push(chunk: Buffer): Buffer | null {
+    const all: Buffer = this.#held === null ? chunk : Buffer.concat([this.#held, chunk]);
+    this.#held = null;
+    if (!this.#isFirst) return this.#rewrite(all);
+    if (all.length < BYTE_ORDER_MARK.length && BYTE_ORDER_MARK.subarray(0, all.length).equals(all)) {
+      this.#held = all;
+      return null;
+    }
+    this.#isFirst = false;
+    return this.#rewrite(all.subarray(0, 3).equals(BYTE_ORDER_MARK) ? all.subarray(3) : all);
+  }
+
+  #rewrite(chunk: Buffer): Buffer | null {
     const parts: Buffer[] = [];
     let from = 0;
-    for (let at = nextId(chunk, 0, isAtLineStart); at !== -1; at = nextId(chunk, from, false)) {
+    for (let at = nextId(chunk, 0, this.#isAtLineStart); at !== -1; at = nextId(chunk, from, false)) {
       const end = endOfLine(chunk, at);
       if (from < at) parts.push(chunk.subarray(from, at));
       if (end === -1) {
-        hold(chunk.subarray(at));
+        this.#hold(chunk.subarray(at));
         return join(parts);
       }
-      parts.push(rewriteLine(chunk.subarray(at, end), seal));
+      parts.push(rewriteLine(chunk.subarray(at, end), this.#seal));
       from = end;
     }
-    if (chunk.length > 0) isAtLineStart = isLineEnd(chunk.at(-1));
+    if (chunk.length > 0) this.#isAtLineStart = isLineEnd(chunk.at(-1));
     if (from < chunk.length) parts.push(from === 0 ? chunk : chunk.subarray(from));
     return join(parts);
   }
 
-  function hold(line: Buffer): void {
+  #hold(line: Buffer): void {
     if (line.length > MAX_ID_LINE) throw new RangeError('The id of an event is too long.');
-    held = line;
-    isAtLineStart = true;
+    this.#held = line;
+    this.#isAtLineStart = true;
   }
-
-  return {
-    push(chunk) {
-      const all: Buffer = held === null ? chunk : Buffer.concat([held, chunk]);
-      held = null;
-      if (!isFirst) return rewrite(all);
-      if (all.length < BYTE_ORDER_MARK.length && BYTE_ORDER_MARK.subarray(0, all.length).equals(all)) {
-        held = all;
-        return null;
-      }
-      isFirst = false;
-      return rewrite(all.subarray(0, 3).equals(BYTE_ORDER_MARK) ? all.subarray(3) : all);
-    },
-  };
 }
 
 /** The index of the next line that may hold an id; -1 if there is none. @param isAtLineStart whether the chunk begins a line */

@@ -11,7 +11,7 @@ import { userKey } from '../servers/owner.ts';
 import type { GatewayRequest } from '../servers/request.ts';
 import type { GatewayServer, HttpBackendDefinition } from '../servers/server.ts';
 import type { Sealer } from '../sessions/sealer.ts';
-import { createEditedBody, type EditedBody, type MessageEdit } from './edited-body.ts';
+import { createEditedBody, type EditedBody, type EditedOutput, type MessageEdit } from './edited-body.ts';
 import { badGateway, type GatewayError, unavailable } from './error-response.ts';
 import { createEventIdRewriter, type EventIdRewriter } from './event-ids.ts';
 import { contentTypeOf, isCompressed, isStreamType, responseHeaders } from './headers.ts';
@@ -61,6 +61,8 @@ export interface ExchangeSummary {
 }
 
 const TOOLS_CHANGED = Buffer.from('notifications/tools/list_changed');
+const NO_BYTES: Buffer = Buffer.alloc(0);
+const LINE_FEED = 0x0a;
 
 class ClientGone extends Error {
   override readonly name: string = 'ClientGone';
@@ -72,17 +74,18 @@ export function exchange(services: ExchangeServices, sending: Sending): void {
 }
 
 /** Also the handler of the connection to the backend. */
-class Exchange implements Dispatcher.DispatchHandler {
+class Exchange implements Dispatcher.DispatchHandler, EditedOutput {
   readonly #services: ExchangeServices;
   #sending: Sending;
-  readonly #tried = new Set<Address>();
+  /** Addresses that could not be reached. */
+  #tried: Set<Address> | null = null;
   #address: Address | null = null;
   #controller: Dispatcher.DispatchController | null = null;
   #release: () => void;
   #rewriter: EventIdRewriter | null = null;
   #edited: EditedBody | null = null;
   /** Of the stream, fewer than the notification has. */
-  #lastBytes: Buffer = Buffer.alloc(0);
+  #lastBytes: Buffer = NO_BYTES;
   #sentAt = 0;
   #responseBytes = 0;
   #isRetry = false;
@@ -110,7 +113,6 @@ class Exchange implements Dispatcher.DispatchHandler {
       return;
     }
     this.#address = address;
-    this.#tried.add(address);
     const method = (request.incoming.method ?? 'GET') as Dispatcher.HttpMethod;
     const options = { path: address.target, method, body };
     const dispatch = (fields: string[]) =>
@@ -133,7 +135,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     const { addresses } = this.#services;
     const { session } = this.#sending;
     if (session === null) return addresses.choose(now, this.#tried);
-    return session.address.downUntil <= now && !this.#tried.has(session.address) ? session.address : null;
+    return session.address.downUntil <= now ? session.address : null;
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -148,6 +150,8 @@ class Exchange implements Dispatcher.DispatchHandler {
     headers: IncomingHttpHeaders,
   ): void {
     if (status < 200) return;
+    // Not read here, and a stream would keep them, with the bytes of the head.
+    controller.rawHeaders = null;
     if (this.#address !== null) this.#services.addresses.succeeded(this.#address, performance.now());
     const { key } = this.#sending.credential;
     if ((status === 401 || status === 403) && key !== '') {
@@ -203,7 +207,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#isIgnored = true;
     controller.abort(new ClientGone());
     this.#isRetry = true;
-    this.#tried.clear();
+    this.#tried = null;
     const kept = withoutFields(headers, Object.keys(old.headers));
     this.#sending = {
       ...this.#sending,
@@ -241,24 +245,23 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #startEditing(isStream: boolean, edit: MessageEdit): void {
-    const { outgoing } = this.#sending.request;
-    this.#edited = createEditedBody({
-      isStream,
-      limit: this.#services.server.limits.frame,
-      edit,
-      write: (bytes) => this.#write(bytes),
-      end: () => {
-        this.#end('answered');
-        outgoing.end();
-      },
-      fail: (error) => this.#abandon(error, 'error'),
-    });
+    const { frame: limit } = this.#services.server.limits;
+    this.#edited = createEditedBody({ isStream, limit, edit, output: this });
   }
 
-  #write(bytes: Buffer): void {
+  write(bytes: Buffer): void {
     this.#responseBytes += bytes.length;
     if (bytes.length > 0 && !this.#sending.request.outgoing.write(bytes) && this.#controller !== null)
       this.#waitForClient(this.#controller);
+  }
+
+  end(): void {
+    this.#end('answered');
+    this.#sending.request.outgoing.end();
+  }
+
+  fail(error: unknown): void {
+    this.#abandon(error, 'error');
   }
 
   /** An open stream counts by its user, not among the requests at once. */
@@ -266,6 +269,8 @@ class Exchange implements Dispatcher.DispatchHandler {
     const { sealer, streams } = this.#services;
     const { owner, incoming } = this.#sending.request;
     this.#rewriter = createEventIdRewriter((id) => sealer.seal('event', owner, id));
+    // It is not sent again.
+    this.#sending = { ...this.#sending, headers: [], body: null };
     if (incoming.method === 'GET') return;
     const release = streams.take(userKey(owner));
     // A call that is answered by a stream is not refused: it has been made.
@@ -291,7 +296,7 @@ class Exchange implements Dispatcher.DispatchHandler {
       this.#services.onToolsChanged(this.#services.server);
     const bytes = this.#rewriter === null ? chunk : this.#rewriter.push(chunk);
     if (bytes === null) return;
-    if (this.#edited === null) this.#write(bytes);
+    if (this.#edited === null) this.write(bytes);
     else this.#edited.push(bytes);
   }
 
@@ -299,10 +304,12 @@ class Exchange implements Dispatcher.DispatchHandler {
   #announcesTools(chunk: Buffer): boolean {
     const kept = this.#lastBytes;
     const most = TOOLS_CHANGED.length - 1;
+    this.#lastBytes = NO_BYTES;
     const isDivided =
       kept.length > 0 && Buffer.concat([kept, chunk.subarray(0, most)]).includes(TOOLS_CHANGED);
     const end = chunk.length >= most ? chunk : Buffer.concat([kept, chunk]);
-    this.#lastBytes = Buffer.from(end.subarray(-most));
+    // Mostly an event ends there.
+    if (chunk.at(-1) !== LINE_FEED) this.#lastBytes = Buffer.from(end.subarray(-most));
     return isDivided || chunk.includes(TOOLS_CHANGED);
   }
 
@@ -330,8 +337,7 @@ class Exchange implements Dispatcher.DispatchHandler {
       this.#edited.end();
       return;
     }
-    this.#end('answered');
-    this.#sending.request.outgoing.end();
+    this.end();
   }
 
   onResponseError(_controller: Dispatcher.DispatchController | undefined, error: Error): void {
@@ -363,9 +369,11 @@ class Exchange implements Dispatcher.DispatchHandler {
   /** @returns whether the request did not reach the backend */
   #noteFailure(error: Error): boolean {
     const code = connectionFailure(error);
-    if (code !== null && this.#address !== null)
-      this.#services.addresses.failed(this.#address, performance.now(), code);
-    return code !== null;
+    if (code === null || this.#address === null) return false;
+    this.#services.addresses.failed(this.#address, performance.now(), code);
+    this.#tried ??= new Set();
+    this.#tried.add(this.#address);
+    return true;
   }
 
   readonly #onClientClose = (): void => {

@@ -1,6 +1,6 @@
 /** Bytes that wait for more of them, in one buffer that grows: however small the chunks are, each byte is copied a few times only. */
 export class HeldBytes {
-  #space: Buffer = Buffer.alloc(0);
+  #space: Buffer = NONE;
   #length = 0;
 
   get length(): number {
@@ -24,7 +24,7 @@ export class HeldBytes {
 
   /** Keeps those from an index on. */
   drop(index: number): void {
-    this.#space = Buffer.from(this.bytes.subarray(index));
+    this.#space = index >= this.#length ? NONE : Buffer.from(this.bytes.subarray(index));
     this.#length = this.#space.length;
   }
 
@@ -34,3 +34,6 @@ export class HeldBytes {
     this.#space = space;
   }
 }
+
+/** One for all: thousands of streams hold none. */
+const NONE: Buffer = Buffer.alloc(0);

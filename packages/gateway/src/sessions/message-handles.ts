@@ -30,19 +30,33 @@ export function mayAnswerWithHandles({ method, asksForTask, protocolVersion }: S
 }
 
 export function createMessageHandles(sealer: Sealer, owner: Owner): MessageHandles {
-  return {
-    seal: (message) => sealMessage(message, (kind, text) => sealer.seal(kind, owner, text)),
-    open(body, { messages }) {
-      const edits = messages.flatMap((message) =>
-        editsOf(message, (kind, text) => sealer.open(kind, owner, text)),
-      );
-      return edits.length === 0 ? body : withEdits(body, edits);
-    },
-    openName(name, { messages }) {
-      const task = messages.length === 1 && messages[0] !== undefined ? taskOf(messages[0]) : null;
-      return (task !== null && task.value === name && sealer.open('task', owner, name)) || name;
-    },
-  };
+  return new OwnHandles(sealer, owner);
+}
+
+class OwnHandles implements MessageHandles {
+  readonly #sealer: Sealer;
+  readonly #owner: Owner;
+
+  constructor(sealer: Sealer, owner: Owner) {
+    this.#sealer = sealer;
+    this.#owner = owner;
+  }
+
+  seal(message: unknown): unknown {
+    return sealMessage(message, (kind, text) => this.#sealer.seal(kind, this.#owner, text));
+  }
+
+  open(body: Buffer, { messages }: ScannedBody): Buffer {
+    const edits = messages.flatMap((message) =>
+      editsOf(message, (kind, text) => this.#sealer.open(kind, this.#owner, text)),
+    );
+    return edits.length === 0 ? body : withEdits(body, edits);
+  }
+
+  openName(name: string, { messages }: ScannedBody): string {
+    const task = messages.length === 1 && messages[0] !== undefined ? taskOf(messages[0]) : null;
+    return (task !== null && task.value === name && this.#sealer.open('task', this.#owner, name)) || name;
+  }
 }
 
 type Translate<Result> = (kind: HandleKind, text: string) => Result;

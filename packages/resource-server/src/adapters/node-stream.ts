@@ -73,7 +73,7 @@ function createResponseWatcher(watch: StreamWatch): WatchResponse {
 function watchIfStream(watch: StreamWatch, { principal, response }: OpenResponse): void {
   if (!isEventStream(contentTypeOf(response))) return;
   const stop = watch(principal, response.req.method ?? 'GET', () => endStream(response));
-  response.once('close', stop);
+  response.on('close', stop);
 }
 
 /** A response of HTTP/1 or HTTP/2. */

@@ -29,38 +29,43 @@ export function createStreamWatch(
     if (verifiedToken === undefined)
       throw new TypeError('This principal was not created by a guard: pass the one that the guard returned.');
     const goodUntil = verifiedToken.claims.exp + clockTolerance;
-    return watchToken(verifiedToken, { goodUntil, endsAt: goodUntil + (method === 'GET' ? 0 : grace) }, end);
+    const endsAt = goodUntil + (method === 'GET' ? 0 : grace);
+    const stream = { verifiedToken, goodUntil, endsAt, end, isOver: false, timer: null };
+    wait(stream, verifiedToken.freshUntil);
+    return () => stop(stream);
   }
 
-  function watchToken(
-    verifiedToken: VerifiedToken,
-    { goodUntil, endsAt }: { readonly goodUntil: number; readonly endsAt: number },
-    end: () => void,
-  ): () => void {
-    let isOver = false;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-
-    function wait(freshUntil: number): void {
-      const seconds = Math.min(endsAt - clock(), every);
-      timer = setTimeout(() => void look(freshUntil), Math.max(0, seconds * 1000));
-    }
-
-    async function look(freshUntil: number): Promise<void> {
-      const now = clock();
-      // After its expiry the token cannot be verified any more.
-      const fresh = now < goodUntil ? await authenticator.reverify(verifiedToken, freshUntil) : freshUntil;
-      if (isOver) return;
-      if (fresh !== null && now < endsAt) return wait(fresh);
-      isOver = true;
-      end();
-    }
-
-    wait(verifiedToken.freshUntil);
-    return () => {
-      isOver = true;
-      clearTimeout(timer);
-    };
+  function wait(stream: WatchedStream, freshUntil: number): void {
+    const seconds = Math.min(stream.endsAt - clock(), every);
+    stream.timer = setTimeout(look, Math.max(0, seconds * 1000), stream, freshUntil);
   }
+
+  async function look(stream: WatchedStream, freshUntil: number): Promise<void> {
+    const { verifiedToken, goodUntil, endsAt } = stream;
+    const now = clock();
+    // After its expiry the token cannot be verified any more.
+    const fresh = now < goodUntil ? await authenticator.reverify(verifiedToken, freshUntil) : freshUntil;
+    if (stream.isOver) return;
+    if (fresh !== null && now < endsAt) return wait(stream, fresh);
+    stream.isOver = true;
+    stream.end();
+  }
+}
+
+/** Functions of its own would cost each of thousands of streams more memory. */
+interface WatchedStream {
+  readonly verifiedToken: VerifiedToken;
+  /** Epoch seconds. */
+  readonly goodUntil: number;
+  readonly endsAt: number;
+  readonly end: () => void;
+  isOver: boolean;
+  timer: ReturnType<typeof setTimeout> | null;
+}
+
+function stop(stream: WatchedStream): void {
+  stream.isOver = true;
+  if (stream.timer !== null) clearTimeout(stream.timer);
 }
 
 /** Whether a content type is that of server-sent events. */

@@ -1,6 +1,6 @@
 /** Prometheus metrics: events, HTTP responses and durations, and the state of the process. */
 import { pathOf } from '@portcullis/http';
-import type { HttpHandler } from '@portcullis/http/node';
+import type { FetchDelegate, HttpHandler, NodeDelegate } from '@portcullis/http/node';
 import type { LogEvent } from '../log.ts';
 import { createCallMetrics } from './call-metrics.ts';
 import type { DatabaseMetrics } from './database-metrics.ts';
@@ -27,6 +27,13 @@ const PATHS = ['/authorize', '/token', '/register', '/revoke', '/introspect', '/
 interface PathStatistics {
   readonly statuses: Map<number, number>;
   readonly durations: Durations;
+}
+
+/** A request in progress. */
+interface MeasuredRequest {
+  readonly path: string;
+  /** Milliseconds of `performance.now()`. */
+  readonly start: number;
 }
 
 type StatisticsByPath = Map<string, PathStatistics>;
@@ -56,6 +63,34 @@ export function createMetrics(
     return PATHS.includes(path) ? path : 'other';
   };
 
+  function noteEnd({ path, start }: MeasuredRequest, status: number | null): void {
+    inFlight -= 1;
+    if (status !== null) recordResponse(statistics, path, status, (performance.now() - start) / 1000);
+  }
+
+  function measureNode(response: NodeDelegate, one: MeasuredRequest): NodeDelegate {
+    return {
+      node: (incoming, outgoing) => {
+        outgoing.on('close', () => noteEnd(one, outgoing.headersSent ? outgoing.statusCode : null));
+        response.node(incoming, outgoing);
+      },
+    };
+  }
+
+  function measureFetch(
+    response: FetchDelegate,
+    one: MeasuredRequest,
+    noteFailure: (error: unknown) => never,
+  ): FetchDelegate {
+    return {
+      fetch: (request) =>
+        response.fetch(request).then((answer) => {
+          noteEnd(one, answer.status);
+          return answer;
+        }, noteFailure),
+    };
+  }
+
   return {
     count(event) {
       const { type, error, endpoint, count } = event;
@@ -68,31 +103,17 @@ export function createMetrics(
       );
     },
     measure: (handler) => (request, connection) => {
-      const start = performance.now();
-      const path = nameOf(pathOf(request));
+      const one = { path: nameOf(pathOf(request)), start: performance.now() };
       inFlight += 1;
-      const noteEnd = (status: number | null) => {
-        inFlight -= 1;
-        if (status !== null) recordResponse(statistics, path, status, (performance.now() - start) / 1000);
-      };
       const noteFailure = (error: unknown): never => {
-        noteEnd(null);
+        noteEnd(one, null);
         throw error;
       };
-      const noteResponse = <A extends { readonly status: number }>(response: A): A => {
-        noteEnd(response.status);
-        return response;
-      };
       return handler(request, connection).then((response) => {
-        if ('node' in response)
-          return {
-            node: (incoming, outgoing) => {
-              outgoing.once('close', () => noteEnd(outgoing.headersSent ? outgoing.statusCode : null));
-              response.node(incoming, outgoing);
-            },
-          };
-        if (!('fetch' in response)) return noteResponse(response);
-        return { fetch: (request) => response.fetch(request).then(noteResponse, noteFailure) };
+        if ('node' in response) return measureNode(response, one);
+        if ('fetch' in response) return measureFetch(response, one, noteFailure);
+        noteEnd(one, response.status);
+        return response;
       }, noteFailure);
     },
     expose: () =>

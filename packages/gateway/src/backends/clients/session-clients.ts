@@ -244,10 +244,11 @@ export function createSessionClients({ sealer, open, edit }: ClientsOptions): Wi
   }
 
   function replyOf({ outgoing, owner }: GatewayRequest, { events }: LiveSession, stream: number): Reply {
+    const handles = createMessageHandles(sealer, owner);
     return createReply(
       outgoing,
       (message) => events.add(stream, message),
-      createMessageHandles(sealer, owner).seal,
+      (message) => handles.seal(message),
     );
   }
 
