@@ -1,20 +1,24 @@
 /**
  * Measures what the gateway costs: tool calls of one session through `portcullis up` with authorization, policy, sealed sessions and
  * audit, against a bare reverse proxy of node:http and against other gateways, in one run. `node --conditions=portcullis-source
- * bench/gateway.ts [rounds] [seconds] [streams] [command of another gateway…]`
+ * bench/gateway.ts [rounds] [seconds] [streams]`
+ *
+ * Other gateways only put stdio servers behind HTTP: they stand beside Portcullis in front of the same command, once they are
+ * installed (`npm ci --prefix bench/gateway/peers`).
  *
  * A proxy is pinned to the first core; the backend and the load share the second.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Connections, connectTo } from './guard/load.ts';
+import { type Connections, connectTo, inTurn } from './guard/load.ts';
 import { median, spread } from './harness/figures.ts';
 
-const [rounds = 5, seconds = 1, streams = 9_500] = process.argv.slice(2, 5).map(Number);
+const [rounds = 5, seconds = 1, streams = 9_900] = process.argv.slice(2, 5).map(Number);
 const canPin = spawnSync('taskset', ['--version']).status === 0;
 const client = { client_id: 'bench', client_secret: 'a secret of the benchmark' };
 
@@ -43,14 +47,20 @@ const folder = await mkdtemp(join(tmpdir(), 'bench-gateway-'));
 const backend = await start('1', scriptPath('gateway/backend.ts'));
 const backendUrl = `http://127.0.0.1:${backend.port}/mcp`;
 if (canPin) spawnSync('taskset', ['-cp', '1', String(process.pid)]);
-const proxies: Proxy[] = [];
+const viaHttp: Proxy[] = [];
+const viaStdio: Proxy[] = [];
 try {
-  proxies.push(await startBare(), await startPortcullis('portcullis', 1));
-  proxies.push(await startPortcullis('portcullis, 200 servers', 200));
-  await report(proxies);
-  for (const proxy of proxies.slice(0, 2)) if (streams > 0) await reportStreams(proxy);
+  viaHttp.push(await startBare(), await startPortcullis('portcullis', 1, { url: backendUrl }));
+  viaHttp.push(await startPortcullis('portcullis, 200 servers', 200, { url: backendUrl }));
+  await report(viaHttp);
+  for (const proxy of viaHttp.slice(0, 2)) if (streams > 0) await reportStreams(proxy);
+  const command = [process.execPath, scriptPath('gateway/stdio-backend.ts')];
+  viaStdio.push(await startPortcullis('portcullis, stdio', 1, { command }));
+  for (const peer of ['supergateway', 'mcp-proxy'])
+    if (existsSync(scriptPath(`gateway/peers/node_modules/${peer}`))) viaStdio.push(await startPeer(peer));
+  await report(viaStdio);
 } finally {
-  for (const { stop } of proxies) stop();
+  for (const { stop } of [...viaHttp, ...viaStdio]) stop();
   backend.child.kill();
   await rm(folder, { recursive: true, force: true });
 }
@@ -58,11 +68,11 @@ try {
 async function report(all: readonly Proxy[]): Promise<void> {
   const measured = await Promise.all(
     all.map(async (proxy) => {
-      const request = await callThrough(proxy);
+      const next = inTurn(await callsThrough(proxy));
       return {
         proxy,
-        many: await connectTo(proxy.port, () => request),
-        request,
+        many: await connectTo(proxy.port, next),
+        next,
         figures: { perSecond: [], cost: [], latency: [] } as Figures,
       };
     }),
@@ -72,14 +82,14 @@ async function report(all: readonly Proxy[]): Promise<void> {
   for (let round = 0; round < rounds; round += 1) {
     for (const each of measured) await measure(each);
   }
-  const bare = measured[0]?.figures;
+  const first = measured[0]?.figures;
   console.log(
-    'gateway | calls/s | of the bare proxy | CPU µs a call | CPU share | ms a call alone | added ms',
+    `gateway | calls/s | of ${all[0]?.name} | CPU µs a call | CPU share | ms a call alone | added ms`,
   );
   for (const { proxy, figures, many } of measured) {
-    const share = figures.perSecond.map((rate, at) => rate / (bare?.perSecond[at] ?? Number.NaN));
-    const cpu = figures.cost.map((cost, at) => (bare?.cost[at] ?? Number.NaN) / cost);
-    const added = median(figures.latency) - median(bare?.latency ?? []);
+    const share = figures.perSecond.map((rate, at) => rate / (first?.perSecond[at] ?? Number.NaN));
+    const cpu = figures.cost.map((cost, at) => (first?.cost[at] ?? Number.NaN) / cost);
+    const added = median(figures.latency) - median(first?.latency ?? []);
     const cells = [
       ...[proxy.name, Math.round(median(figures.perSecond)), spread(share, 2), spread(figures.cost, 1)],
       ...[spread(cpu, 2), median(figures.latency).toFixed(3), added.toFixed(3)],
@@ -92,19 +102,19 @@ async function report(all: readonly Proxy[]): Promise<void> {
 async function measure({
   proxy,
   many,
-  request,
+  next,
   figures,
 }: {
   readonly proxy: Proxy;
   readonly many: Connections;
-  readonly request: Buffer;
+  readonly next: () => Buffer;
   readonly figures: Figures;
 }): Promise<void> {
   const before = await cpuTime(proxy.pid);
   const { requests, seconds: taken } = await many.load(seconds);
   figures.cost.push(((await cpuTime(proxy.pid)) - before) / requests);
   figures.perSecond.push(requests / taken);
-  const one = await connectTo(proxy.port, () => request, 1);
+  const one = await connectTo(proxy.port, next, 1);
   const alone = await one.load(seconds / 2);
   one.close();
   figures.latency.push((alone.seconds * 1000) / alone.requests);
@@ -139,8 +149,14 @@ async function startBare(): Promise<Proxy> {
   return { name: 'node:http', port, pid: child.pid ?? 0, headers: {}, stop: () => void child.kill() };
 }
 
-async function startPortcullis(name: string, servers: number): Promise<Proxy> {
-  const configuration = join(folder, `${servers}.json`);
+async function startPeer(name: string): Promise<Proxy> {
+  const { port, child } = await start('0', scriptPath('gateway/peers.ts'), name);
+  return { name, port, pid: child.pid ?? 0, headers: {}, stop: () => void child.kill() };
+}
+
+async function startPortcullis(name: string, servers: number, backend: object): Promise<Proxy> {
+  const files = join(folder, name.replaceAll(/\W+/g, '-'));
+  const configuration = `${files}.json`;
   const limits = {
     streamsPerUser: streams + 100,
     concurrency: 1000,
@@ -149,7 +165,7 @@ async function startPortcullis(name: string, servers: number): Promise<Proxy> {
   const entries = Array.from({ length: servers }, (_, index) => ({
     path: index === 0 ? '/mcp' : `/mcp-${index}`,
     name: `Bench ${index}`,
-    backend: { url: backendUrl },
+    backend,
     limits,
   }));
   const registration = {
@@ -164,8 +180,8 @@ async function startPortcullis(name: string, servers: number): Promise<Proxy> {
     clients: [registration],
     servers: entries,
     log: 'none',
-    database: join(folder, `${servers}.db`),
-    keyFile: join(folder, `${servers}.key`),
+    database: `${files}.db`,
+    keyFile: `${files}.key`,
     lifetimes: { accessToken: 3600 },
   };
   await writeFile(configuration, JSON.stringify(settings));
@@ -226,11 +242,17 @@ async function openSession({ port, headers }: Proxy): Promise<Readonly<Record<st
   return { 'mcp-session-id': id, 'mcp-protocol-version': '2025-11-25' };
 }
 
-async function callThrough(proxy: Proxy): Promise<Buffer> {
-  const session = await openSession(proxy);
+/** Calls of one session. Each has an id of its own, all of one length: gateways that translate know requests by them. */
+async function callsThrough(proxy: Proxy): Promise<readonly Buffer[]> {
+  const headers = { ...proxy.headers, ...(await openSession(proxy)), ...JSON_HEADERS };
   const params = { name: 'echo', arguments: { text: 'The text that this tool returns.' } };
-  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
-  return requestOf('POST', { ...proxy.headers, ...session, ...JSON_HEADERS }, body);
+  return Array.from({ length: 1000 }, (_, index) =>
+    requestOf(
+      'POST',
+      headers,
+      JSON.stringify({ jsonrpc: '2.0', id: 1000 + index, method: 'tools/call', params }),
+    ),
+  );
 }
 
 function requestOf(method: string, headers: Readonly<Record<string, string>>, body = ''): Buffer {

@@ -24,13 +24,13 @@ export interface Connections {
 
 /** Connects to a server. @param next returns the next request */
 export async function connectTo(port: number, next: () => Buffer, connections = 64): Promise<Connections> {
-  const length = await lengthOfAnswer(port, next());
+  const answer = await formOfAnswer(port, next());
   const sockets = await Promise.all(Array.from({ length: connections }, () => open(port)));
   return {
     async load(seconds) {
       const started = performance.now();
       const end = started + seconds * 1000;
-      const answered = await Promise.all(sockets.map((socket) => keepAsking(socket, { next, length, end })));
+      const answered = await Promise.all(sockets.map((socket) => keepAsking(socket, { next, answer, end })));
       const requests = answered.reduce((sum, each) => sum + each, 0);
       return { requests, seconds: (performance.now() - started) / 1000 };
     },
@@ -43,16 +43,23 @@ export async function connectTo(port: number, next: () => Buffer, connections = 
 /** Sends one request after another until `end`, on the clock of `performance.now()`. @returns the number of responses */
 function keepAsking(
   socket: Socket,
-  { next, length, end }: { readonly next: () => Buffer; readonly length: number; readonly end: number },
+  { next, answer, end }: { readonly next: () => Buffer; readonly answer: AnswerForm; readonly end: number },
 ): Promise<number> {
   return new Promise((resolve, reject) => {
     let received = 0;
     let answered = 0;
+    /** The last bytes of a chunked answer so far. */
+    let tail = '';
     const take = (chunk: Buffer): void => {
       // "200" begins at index 9 of "HTTP/1.1 200 OK".
       if (received === 0 && chunk[9] !== 0x32) reject(new Error(chunk.toString().slice(0, 700)));
       received += chunk.length;
-      if (received < length) return;
+      if (answer.isChunked) {
+        tail = (tail + chunk.toString('latin1', Math.max(0, chunk.length - LAST_CHUNK.length))).slice(
+          -LAST_CHUNK.length,
+        );
+        if (!tail.endsWith(LAST_CHUNK)) return;
+      } else if (received < answer.length) return;
       received = 0;
       answered += 1;
       if (performance.now() < end) socket.write(next());
@@ -71,17 +78,24 @@ export function requestWith(token: string): Buffer {
   return Buffer.from(`GET /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\n\r\n`);
 }
 
-/** All responses of a server here are as long as the first: same headers, same body. */
-async function lengthOfAnswer(port: number, request: Buffer): Promise<number> {
+/** What ends an answer: as many bytes as the first had (same headers, same body), or the last chunk. */
+interface AnswerForm {
+  readonly length: number;
+  readonly isChunked: boolean;
+}
+
+const LAST_CHUNK = '\r\n0\r\n\r\n';
+
+async function formOfAnswer(port: number, request: Buffer): Promise<AnswerForm> {
   const socket = await open(port);
-  let length = 0;
-  socket.on('data', (chunk: Buffer) => {
-    length += chunk.length;
+  let text = '';
+  socket.setEncoding('latin1').on('data', (chunk: string) => {
+    text += chunk;
   });
   socket.write(request);
   await new Promise((resolve) => setTimeout(resolve, 200));
   socket.destroy();
-  return length;
+  return { length: text.length, isChunked: /^transfer-encoding: *chunked\r$/im.test(text) };
 }
 
 function open(port: number): Promise<Socket> {
