@@ -35,7 +35,7 @@ beforeAll(async () => {
 afterAll(async () => {
   // Images hold mounts until the storage is removed as root.
   if (base !== undefined) await promisify(execFile)('rm', ['-rf', base]).catch(() => {});
-});
+}, LONG);
 
 const statusOf = (url: string) =>
   fetch(url).then(

@@ -50,9 +50,11 @@ export async function prepareDebian(): Promise<string> {
 async function installNode(folder: string): Promise<void> {
   const local = join(folder, 'usr/local');
   await cp(process.execPath, join(local, 'bin/node'));
-  const { stdout } = await run('npm', ['root', '--global']);
+  // Where its command is: `npm root --global` names a folder beside the Node that runs it, which may be another one.
+  const { stdout } = await run('sh', ['-c', 'realpath "$(command -v npm)"']);
   await mkdir(join(local, 'lib/node_modules'), { recursive: true });
-  await cp(join(stdout.trim(), 'npm'), join(local, 'lib/node_modules/npm'), { recursive: true });
+  const npm = dirname(dirname(stdout.trim()));
+  await cp(npm, join(local, 'lib/node_modules/npm'), { recursive: true });
   for (const name of ['npm', 'npx'])
     await symlink(`../lib/node_modules/npm/bin/${name}-cli.js`, join(local, 'bin', name));
 }
