@@ -1,4 +1,4 @@
-/** Task ids and request states: the client sees them sealed, the backend as it issued them, and no other user can use them. */
+/** Task ids, request states and ids of questions: the client sees them sealed, the backend as it issued them, and no other user can use them. */
 import { afterEach, describe, expect, it } from 'vitest';
 import type { GatewayServerOptions } from '../src/options.ts';
 import { json, startBackend, type TestBackend } from './support/backend.ts';
@@ -7,6 +7,8 @@ import { startGateway, type TestGateway } from './support/gateway.ts';
 import { TINY } from './support/stdio-server.ts';
 
 const TASK = 'task-786512e2';
+/** Backends count. */
+const QUESTION = 9;
 const STATE = '{"step":1}';
 const RELATED = 'io.modelcontextprotocol/related-task';
 const STATELESS = {
@@ -34,7 +36,8 @@ function answerTo({ method, params }: Json): Json | readonly Json[] {
         return [
           { method: 'notifications/tasks/status', params: task },
           { method: 'notifications/message', params: { data: 'x', _meta: { [RELATED]: { taskId: TASK } } } },
-          { id: 9, method: 'tasks/get', params: { taskId: 'the-client-issued-this' } },
+          { id: QUESTION, method: 'tasks/get', params: { taskId: 'the-client-issued-this' } },
+          { method: 'notifications/cancelled', params: { requestId: QUESTION } },
           { id: 1, result: { task } },
         ];
       return { task };
@@ -87,6 +90,17 @@ async function ask(
   return (await (await gateway.send(user, { ...init, message })).json()) as never;
 }
 
+/** The messages of a stream. */
+async function streamed({ gateway }: { readonly gateway: TestGateway }): Promise<readonly Json[]> {
+  const text = await (await gateway.send('alice', { message: callFor('stream') })).text();
+  return [...text.matchAll(/^data: (.*)$/gm)].map(([, data = '']) => JSON.parse(data) as Json);
+}
+
+/** The id of a request of the backend. */
+async function questionOf(t: { readonly gateway: TestGateway }): Promise<unknown> {
+  return (await streamed(t)).find(({ id, method }) => id !== undefined && method !== undefined)?.['id'];
+}
+
 const lastBody = ({ received }: TestBackend): Json => JSON.parse(received.at(-1)?.body ?? '{}') as Json;
 const paramsOf = (message: Json): Json => message['params'] as Json;
 
@@ -113,7 +127,7 @@ describe('a task id', () => {
     expect(related).not.toBe(TASK);
     const _meta = { [RELATED]: { taskId: related } };
     await t.gateway.send('alice', {
-      message: { jsonrpc: '2.0', id: 5, result: { action: 'accept', _meta } },
+      message: { jsonrpc: '2.0', id: await questionOf(t), result: { action: 'accept', _meta } },
     });
     expect(lastBody(t.backend)['result']).toEqual({
       action: 'accept',
@@ -127,18 +141,16 @@ describe('a task id', () => {
     expect(result['structuredContent']).toEqual({ taskId: TASK });
     const _meta = { [RELATED]: { taskId: 'mine' } };
     await t.gateway.send('alice', {
-      message: { jsonrpc: '2.0', id: 5, result: { task: { taskId: 'mine' }, _meta } },
+      message: { jsonrpc: '2.0', id: await questionOf(t), result: { task: { taskId: 'mine' }, _meta } },
     });
     expect(lastBody(t.backend)['result']).toEqual({ task: { taskId: 'mine' }, _meta });
   });
 
   it('is sealed in each event of a stream, however it is divided', async () => {
     const t = await start();
-    const response = await t.gateway.send('alice', { message: callFor('stream') });
-    const text = await response.text();
-    expect(text).not.toContain(TASK);
-    const messages = [...text.matchAll(/^data: (.*)$/gm)].map(([, data = '']) => JSON.parse(data) as Json);
-    expect(messages).toHaveLength(4);
+    const messages = await streamed(t);
+    expect(JSON.stringify(messages)).not.toContain(TASK);
+    expect(messages).toHaveLength(5);
     expect(messages[2]).toMatchObject({ method: 'tasks/get', params: { taskId: 'the-client-issued-this' } });
   });
 
@@ -157,6 +169,14 @@ describe('a task id', () => {
     const text = await (await t.gateway.send('alice', { message: callFor('stream') })).text();
     expect(text).toContain('x'.repeat(5000));
     expect(text).not.toContain(TASK);
+  });
+
+  it('is the same in every message, so that clients recognize it', async () => {
+    const t = await start();
+    const { taskId } = (await ask(t, 'alice', asTask)).result.task;
+    expect((await ask(t, 'alice', request('tasks/get', { taskId }))).result['taskId']).toBe(taskId);
+    const [notified] = await streamed(t);
+    expect(notified).toMatchObject({ method: 'notifications/tasks/status', params: { taskId } });
   });
 
   it.each([
@@ -216,6 +236,34 @@ describe('a task id', () => {
     const message = request('tasks/get', { taskId: sealed, _meta: STATELESS });
     await ask(t, 'alice', message, { headers: { ...headers, 'mcp-name': sealed } });
     expect(t.backend.received.at(-1)?.headers['mcp-name']).toBe(TASK);
+  });
+});
+
+describe('the id of a question of the backend', () => {
+  const answerTo = (id: unknown) => ({ jsonrpc: '2.0', id, result: { action: 'accept' } });
+
+  it('is sealed for its client, also where the backend cancels it, and the backend gets its own again', async () => {
+    const t = await start();
+    const [, , question, cancelled] = await streamed(t);
+    expect(question?.['id']).toMatch(/^[\w-]{40,}$/);
+    expect(cancelled).toMatchObject({ params: { requestId: question?.['id'] } });
+    await t.gateway.send('alice', { message: answerTo(question?.['id']) });
+    expect(lastBody(t.backend)).toEqual(answerTo(QUESTION));
+  });
+
+  it.each([
+    ['another user', 'bob', '/mcp'],
+    ['another client of the same user', 'alice_other', '/mcp'],
+    ['the same user at another server', 'alice', '/other'],
+  ])('of alice is answered by nothing that %s sends', async (_who, user, path) => {
+    const t = await start();
+    const id = await questionOf(t);
+    const before = t.backend.received.length;
+    for (const one of [id, QUESTION, String(QUESTION)]) {
+      const response = await t.gateway.send(user, { path, message: answerTo(one) });
+      expect([response.status, await response.json()]).toMatchObject([400, { error: { code: -32_000 } }]);
+    }
+    expect(t.backend.received).toHaveLength(before);
   });
 });
 

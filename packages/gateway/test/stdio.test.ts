@@ -1,6 +1,13 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { GatewayServerOptions } from '../src/options.ts';
-import { callOf, lastMessage, sendStateless, startSession, textOf } from './support/client.ts';
+import {
+  callOf,
+  lastMessage,
+  type SessionClient,
+  sendStateless,
+  startSession,
+  textOf,
+} from './support/client.ts';
 import { startGateway, type TestGateway } from './support/gateway.ts';
 import { TINY } from './support/stdio-server.ts';
 
@@ -187,6 +194,26 @@ describe('a shared process', () => {
     const { call } = await startSession(to, 'alice');
     expect(JSON.parse(await call('capabilities'))).toEqual({});
     expect(await call('ask')).toBe('error -32601');
+  });
+
+  it('reports to each user what they want to know, whatever level another sets', async () => {
+    const to = await start({ process: 'shared' });
+    const [alice, bob] = [await startSession(to, 'alice'), await startSession(to, 'bob')];
+    const say = async ({ post }: SessionClient) =>
+      [
+        ...(await (await post(callOf('say', { at: ['debug', 'info', 'error'] }))).text()).matchAll(
+          /"level":"(\w+)"/g,
+        ),
+      ].map(([, level]) => level);
+    const set = ({ post }: SessionClient, level: string) =>
+      post({ jsonrpc: '2.0', id: 1, method: 'logging/setLevel', params: { level } });
+    expect((await set(alice, 'emergency')).status).toBe(200);
+    expect([await say(alice), await say(bob)]).toEqual([[], ['info', 'error']]);
+    expect(await bob.call('level')).toBe('info');
+    await set(bob, 'debug');
+    await set(alice, 'error');
+    expect([await say(alice), await say(bob)]).toEqual([['error'], ['debug', 'info', 'error']]);
+    expect(await alice.call('level')).toBe('debug');
   });
 });
 

@@ -18,6 +18,7 @@ import {
   type InitializeResult,
 } from './backend.ts';
 import { toFailure } from './backend-errors.ts';
+import { createLogLevels } from './log-levels.ts';
 import { deliver, isOfOneClient, type PendingRequest, type View } from './pending.ts';
 import { createQuestions, type Questions } from './questions.ts';
 import { createSubscriptions } from './subscriptions.ts';
@@ -54,6 +55,7 @@ export function createMessageExchange(wire: Wire, options: ExchangeOptions): Mes
   const own: View = { client: '', listeners: new Set() };
   const ended = Promise.withResolvers<void>();
   const subscriptions = createSubscriptions();
+  const levels = createLogLevels(views);
   let failure: Error | null = null;
   let lastId = 0;
   const post = (message: Message): void => {
@@ -107,7 +109,8 @@ export function createMessageExchange(wire: Wire, options: ExchangeOptions): Mes
           );
         if (subscriptions.isHeldByOthers(view, message))
           return { jsonrpc: '2.0', id: message.id, result: {} };
-        const response = await request(view, message, call, timeouts.first);
+        const sent = message.method === 'logging/setLevel' ? levels.set(view, message) : message;
+        const response = await request(view, sent, call, timeouts.first);
         if (response.error === undefined) subscriptions.learn(view, message);
         return response;
       },
@@ -197,9 +200,9 @@ export function createMessageExchange(wire: Wire, options: ExchangeOptions): Mes
     const request = isAboutAll ? undefined : findRequest(relatedTo);
     if (request !== undefined) {
       request.wait(timeouts.next);
-      request.call.receive(message);
+      if (levels.wants(request.view, message)) request.call.receive(message);
     } else if (isAboutAll || (!isShared && isOfOneClient(views)))
-      for (const view of views) deliver(view, message);
+      for (const view of views) if (levels.wants(view, message)) deliver(view, message);
   }
 
   /**

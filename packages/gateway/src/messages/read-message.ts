@@ -79,16 +79,24 @@ const nothing = {
   asksForTask: false,
   relatedTask: null,
   requestState: null,
+  question: null,
   protocolVersion: null,
 } as const;
 
 function readResponse(node: JsonNode, id: string | null): ScannedMessage {
-  const result = node.members.get('result');
-  return { ...nothing, kind: 'response', id, method: '', relatedTask: readRelatedTask(result, id) };
+  const relatedTask = readRelatedTask(node.members.get('result'), id);
+  return { ...nothing, kind: 'response', id, method: '', relatedTask, question: readQuestion(node, id) };
+}
+
+function readQuestion({ members }: JsonNode, id: string | null): ScannedText | null {
+  const node = members.get('id');
+  const range = rangeOf(node);
+  return id === null || node === undefined || range === null ? null : { value: node.text, range };
 }
 
 function readCall(node: JsonNode, method: JsonNode, id: string | null): ScannedMessage {
-  if (method.type !== 'string') throw invalid('The method must be a string.', id);
+  if (method.type !== 'string' || method.text === '')
+    throw invalid('The method must be the name of one.', id);
   const kind = node.members.has('id') ? 'request' : 'notification';
   if (kind === 'request' && id === null) throw invalid('The id of a request must not be null.');
   const about = { ...nothing, kind, id, method: method.text } as const;

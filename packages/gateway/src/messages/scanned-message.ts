@@ -33,6 +33,8 @@ export interface ScannedMessage extends McpOperation {
   readonly relatedTask: ScannedText | null;
   /** `params.requestState`. */
   readonly requestState: ScannedText | null;
+  /** The id of a response, which the question of a backend has chosen; `null` for other messages. */
+  readonly question: ScannedText | null;
   /** The protocol version in `params._meta`, which marks a stateless message. */
   readonly protocolVersion: string | null;
 }

@@ -34,12 +34,16 @@ export function isKnownMethod(method: string): boolean {
   return METHODS.has(method);
 }
 
-/** Whether a lenient backend may take an unknown method for a known one: by case, spaces, or characters that look alike. */
+/** Whether a lenient backend may take an unknown method for a known one: by case, spaces, separators, or characters that look alike. */
 export function resemblesKnownMethod(method: string): boolean {
   if (METHODS.has(method)) return false;
-  const folded = method
+  const folded = fold(method);
+  return [...METHODS].some((known) => known !== '' && fold(known) === folded);
+}
+
+function fold(method: string): string {
+  return method
     .normalize('NFKC')
     .toLowerCase()
-    .replace(/[^a-z/_]/g, '');
-  return [...METHODS].some((known) => known !== '' && known.toLowerCase() === folded);
+    .replace(/[^a-z]/g, '');
 }

@@ -1,8 +1,8 @@
-/** Task ids and request states in messages: sealed on the way to a client, opened on the way to the backend. */
+/** Task ids, request states and ids of questions in messages: sealed on the way to a client, opened on the way to the backend. */
 import { isMembers, type JsonFields } from '@portcullis/http';
 import { MessageError } from '../messages/message-error.ts';
 import { RELATED_TASK } from '../messages/read-message.ts';
-import type { ScannedBody, ScannedMessage, ScannedText } from '../messages/scanned-message.ts';
+import type { ByteRange, ScannedBody, ScannedMessage, ScannedText } from '../messages/scanned-message.ts';
 import type { Owner } from '../servers/owner.ts';
 import type { HandleKind, Sealer } from './sealer.ts';
 
@@ -12,7 +12,7 @@ export interface MessageHandles {
   seal(message: unknown): unknown;
   /**
    * The body of a client as the backend sees it; the same buffer if it holds no handles.
-   * @throws MessageError for a task or request state of another owner, or that was not issued here
+   * @throws MessageError for a task, request state or question of another owner, or that was not issued here
    */
   open(body: Buffer, scanned: ScannedBody): Buffer;
   /** The header `Mcp-Name`, which repeats the task of a message. */
@@ -21,7 +21,11 @@ export interface MessageHandles {
 
 /** Whether bytes may hold a handle. Names inside a JSON string are escaped: only structured output has them as well. */
 export function mayHoldHandles(bytes: Buffer): boolean {
-  return bytes.includes('"taskId"') || bytes.includes('"requestState"');
+  return (
+    bytes.includes('"taskId"') ||
+    bytes.includes('"requestState"') ||
+    (bytes.includes('"method"') && (bytes.includes('"id"') || bytes.includes('"requestId"')))
+  );
 }
 
 /** Whether the response to a message may hold handles, besides the events of a stream. */
@@ -66,7 +70,8 @@ function sealMessage(message: unknown, seal: Translate<string>): unknown {
   const { method, params, result } = message;
   if (typeof method === 'string') {
     const sealed = isMembers(params) ? sealParameters(method, params, seal) : params;
-    return sealed === params ? message : { ...message, params: sealed };
+    const own = sealed === params ? message : { ...message, params: sealed };
+    return sealQuestion(own, 'id', seal);
   }
   const sealed = isMembers(result) ? sealResult(result, seal) : result;
   return sealed === result ? message : { ...message, result: sealed };
@@ -74,8 +79,16 @@ function sealMessage(message: unknown, seal: Translate<string>): unknown {
 
 /** Requests of a backend about tasks name those that the client has issued. */
 function sealParameters(method: string, params: JsonFields, seal: Translate<string>): JsonFields {
+  if (method === 'notifications/cancelled') return sealQuestion(params, 'requestId', seal);
   const about = method.startsWith('notifications/tasks') ? sealTask(params, seal) : params;
   return sealRelated(about, seal);
+}
+
+/** Backends may count their questions: a client that guesses an id could answer the question of another. */
+function sealQuestion(value: JsonFields, name: 'id' | 'requestId', seal: Translate<string>): JsonFields {
+  const id = value[name];
+  if (typeof id !== 'string' && typeof id !== 'number') return value;
+  return { ...value, [name]: seal('question', JSON.stringify(id)) };
 }
 
 function sealResult(result: JsonFields, seal: Translate<string>): JsonFields {
@@ -104,8 +117,10 @@ function sealRelated(value: JsonFields, seal: Translate<string>): JsonFields {
   return { ...value, _meta: { ...meta, [RELATED_TASK]: sealed } };
 }
 
-interface Edit extends ScannedText {
-  readonly kind: HandleKind;
+interface Edit {
+  readonly range: ByteRange;
+  /** JSON. */
+  readonly text: string;
 }
 
 function editsOf(message: ScannedMessage, open: Translate<string | null>): readonly Edit[] {
@@ -113,7 +128,7 @@ function editsOf(message: ScannedMessage, open: Translate<string | null>): reado
   const add = (kind: HandleKind, text: ScannedText | null, refusal: string | null): void => {
     if (text === null) return;
     const value = open(kind, text.value);
-    if (value !== null) edits.push({ kind, value, range: text.range });
+    if (value !== null) edits.push({ text: JSON.stringify(value), range: text.range });
     else if (refusal !== null)
       throw new MessageError(INVALID_PARAMS, refusal, { status: 200, id: message.id });
   };
@@ -121,10 +136,15 @@ function editsOf(message: ScannedMessage, open: Translate<string | null>): reado
   add('request', message.requestState, 'The requestState is not known here. Call again without it.');
   // A client names tasks of its own as well, in responses about them.
   add('task', message.relatedTask, null);
-  return edits;
+  if (message.question === null) return edits;
+  const id = open('question', message.question.value);
+  if (id === null)
+    throw new MessageError(NOT_PENDING, 'No request of the server with this id waits for a response here.');
+  return [...edits, { text: id, range: message.question.range }];
 }
 
 const INVALID_PARAMS = -32_602;
+const NOT_PENDING = -32_000;
 
 /** In other methods the parameter is something else. */
 function taskOf({ method, task }: ScannedMessage): ScannedText | null {
@@ -138,8 +158,8 @@ function isTaskMethod(method: string): boolean {
 function withEdits(body: Buffer, edits: readonly Edit[]): Buffer {
   const parts: Buffer[] = [];
   let from = 0;
-  for (const { value, range } of edits.toSorted((a, b) => a.range.start - b.range.start)) {
-    parts.push(body.subarray(from, range.start), Buffer.from(JSON.stringify(value)));
+  for (const { text, range } of edits.toSorted((a, b) => a.range.start - b.range.start)) {
+    parts.push(body.subarray(from, range.start), Buffer.from(text));
     from = range.end;
   }
   return Buffer.concat([...parts, body.subarray(from)]);

@@ -2,7 +2,10 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 import { type Owner, ownerKey } from '../servers/owner.ts';
 
-export type HandleKind = 'session' | 'event' | 'task' | 'request';
+export type HandleKind = 'session' | 'event' | 'task' | 'request' | 'question';
+
+/** Clients compare them: what is sealed twice has to look the same. */
+const COMPARED: ReadonlySet<HandleKind> = new Set(['task', 'question']);
 
 /** Seals and opens handles; any process with the same master key opens them, and nothing is stored. */
 export interface Sealer {
@@ -15,11 +18,13 @@ export interface Sealer {
 /*
  * A handle: base64url of version (1 byte) | key identifier (4) | nonce (12) | ciphertext | tag (16). Each owner has a key of its
  * own for each kind, so that a handle of another user, client, server or kind does not open, and so that no key ever encrypts
- * so many handles that random nonces repeat. @see NIST SP 800-38D §8.3
+ * so many handles that random nonces repeat. The nonce of what clients compare is derived from its text by another key, so that
+ * it repeats with the text only. @see NIST SP 800-38D §8.3, RFC 8452 §1
  */
 const VERSION = 1;
 const NONCE_AT = 5;
 const TEXT_AT = 17;
+const NONCE_LENGTH = TEXT_AT - NONCE_AT;
 const TAG_LENGTH = 16;
 
 /** Owner keys that are kept, because deriving one takes longer than using it. */
@@ -41,8 +46,9 @@ export function createSealer(masterKey: Uint8Array, previous: readonly Uint8Arra
   const opened: OpenedHandles = new Map();
   return {
     seal(kind, owner, plaintext) {
-      const nonce = randomBytes(TEXT_AT - NONCE_AT);
-      const cipher = createCipheriv('aes-256-gcm', own.of(nameOf(kind, owner)), nonce).setAAD(own.header);
+      const name = nameOf(kind, owner);
+      const nonce = COMPARED.has(kind) ? derivedNonce(own, name, plaintext) : randomBytes(NONCE_LENGTH);
+      const cipher = createCipheriv('aes-256-gcm', own.of(name), nonce).setAAD(own.header);
       const parts = [
         own.header,
         nonce,
@@ -79,6 +85,13 @@ function remember(opened: OpenedHandles, name: string, sealed: string, text: str
   }
   if (own.size >= MAX_OPENED) own.clear();
   own.set(sealed, text);
+}
+
+function derivedNonce(key: HandleKey, name: string, plaintext: string): Buffer {
+  return createHmac('sha256', key.of(`nonce ${name}`))
+    .update(plaintext)
+    .digest()
+    .subarray(0, NONCE_LENGTH);
 }
 
 /** What a handle is bound to. */

@@ -120,6 +120,7 @@ describe('scanBody', () => {
       'a name written only with an escape',
       '{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"n\\u0061me":"b"}}',
     ],
+    ['an empty method', '{"jsonrpc":"2.0","id":1,"method":""}'],
     ['a method in other case', '{"jsonrpc":"2.0","id":1,"method":"tools/list","Method":"tools/call"}'],
     ['a name in other case', call('a', ',"NAME":"b"')],
     [

@@ -149,12 +149,19 @@ describe('a policy', () => {
     });
   });
 
-  it.each(['Tools/Call', 'tools/call ', ' tools/call', 'tools/call\u200b', 'tools\uff0fcall', 'TOOLS/LIST'])(
-    'refuses the method %j, which a lenient backend may take for another',
-    (method) => {
-      expect(policyOf({}).decide(operation({ method }), caller(scopes), null).kind).toBe('deny');
-    },
-  );
+  it.each([
+    'Tools/Call',
+    'tools/call ',
+    ' tools/call',
+    'tools/call\u200b',
+    'tools\uff0fcall',
+    'tools\u2044call',
+    'tools//call',
+    'tools/call/',
+    'TOOLS/LIST',
+  ])('refuses the method %j, which a lenient backend may take for another', (method) => {
+    expect(policyOf({}).decide(operation({ method }), caller(scopes), null).kind).toBe('deny');
+  });
 
   it('refuses methods that no revision knows only when told so', () => {
     expect(policyOf({}).decide(operation({ method: 'x/y' }), caller([]), null).kind).toBe('allow');

@@ -5,6 +5,7 @@ const send = (message) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', 
 const waiting = new Map();
 let asked = 0;
 let capabilities = {};
+let level = 'warning';
 const ask = (method, params) => new Promise((resolve) => { const id = 'q' + ++asked; waiting.set(id, resolve); send({ id, method, params }); });
 const text = (id, value) => send({ id, result: { content: [{ type: 'text', text: String(value) }] } });
 const tools = {
@@ -23,6 +24,8 @@ const tools = {
   memory: (_, id) => { globalThis.kept = Buffer.alloc(400 * 1024 * 1024, 1); text(id, 'kept'); },
   child: (_, id) => { const { pid } = require('node:child_process').spawn('sleep', ['1000'], { stdio: 'ignore' }); text(id, pid); },
   log: (_, id) => { console.error('a line\u001b[31m of the server'); text(id, 'logged'); },
+  level: (_, id) => text(id, level),
+  say: ({ at }, id) => { for (const level of at) send({ method: 'notifications/message', params: { level, data: 'said' } }); text(id, 'done'); },
   async ask(_, id) { const { result, error } = await ask('elicitation/create', { message: 'Name?', requestedSchema: { type: 'object', properties: {} } }); text(id, result ? result.content.name : 'error ' + error.code); },
   askLater: (_, id) => setTimeout(() => tools.ask(_, id), 400),
   async progress(_, id, token) { for (const progress of [1, 2]) send({ method: 'notifications/progress', params: { progressToken: token, progress, total: 2 } }); text(id, 'done'); },
@@ -39,7 +42,7 @@ const methods = {
   'tools/call': (params, id) => tools[params.name] ? tools[params.name](params.arguments ?? {}, id, params._meta?.progressToken) : send({ id, error: { code: -32602, message: 'Unknown tool' } }),
   'resources/subscribe': (_, id) => send({ id, result: {} }),
   'resources/unsubscribe': (_, id) => send({ id, result: {} }),
-  'logging/setLevel': (_, id) => send({ id, result: {} }),
+  'logging/setLevel': (params, id) => { level = params.level; send({ id, result: {} }); },
 };
 require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
   const message = JSON.parse(line);
