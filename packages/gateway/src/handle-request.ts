@@ -23,6 +23,8 @@ import type { GatewayRequest } from './servers/request.ts';
 import type { GatewayServer } from './servers/server.ts';
 import {
   createMessageHandles,
+  isNoQuestion,
+  isPlainNotification,
   type MessageHandles,
   mayAnswerWithHandles,
   mayHoldHandles,
@@ -223,11 +225,12 @@ class Handling {
     const seal = (message: unknown) => this.#handles.seal(message);
     const mayList = this.#mayList();
     const mayHold = this.#scanned?.messages.some(mayAnswerWithHandles) === true;
-    if (!mayList) return { apply: seal, mayApply: mayHoldHandles, isRequired: false, forDocuments: mayHold };
+    if (!mayList)
+      return { apply: seal, mayApply: mayHoldHandles, mayPassLong: isNoQuestion, forDocuments: mayHold };
     return {
       apply: async (message) => seal(await this.#served.editResponse(message, this.#request, credential)),
       mayApply: mayHoldMessage,
-      isRequired: true,
+      mayPassLong: isPlainNotification,
       forDocuments: true,
     };
   }

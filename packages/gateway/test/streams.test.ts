@@ -89,8 +89,45 @@ describe('an event of enormous size', () => {
     const message = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
     const list = gateway.send('alice', { message }).then((response) => response.text());
     await expect(list).rejects.toThrow();
-    await expect.poll(() => backend.aborted()).toBe(1);
+    await expect.poll(() => backend.aborted(), { timeout: 20_000 }).toBe(1);
+    await expect.poll(() => gateway.calls, { timeout: 20_000 }).toMatchObject([{ outcome: 'too_long' }]);
     expect(gateway.gateway.health()).toEqual([{ server: '/mcp', status: 'up' }]);
+  });
+
+  /** Opens a stream on which a long message is followed by a short one. */
+  async function follow(beginning: string, init: Parameters<TestGateway['send']>[1]) {
+    const t = await behind(
+      (_received, response) => {
+        response.writeHead(200, STREAM).write(`event: message\ndata: ${beginning}`);
+        writeMany(response, Buffer.alloc(1000, 'x'), 1000, () =>
+          response.end(
+            `"}}\n\ndata: {"jsonrpc":"2.0","method":"notifications/message","params":{"data":"last"}}\n\n`,
+          ),
+        );
+      },
+      { limits: { frame: 64 * 1024 } },
+    );
+    return { ...t, text: (await t.gateway.send('alice', init)).text() };
+  }
+  const STREAMS = [
+    ['that is open for all', { method: 'GET' }],
+    ['of a call', { message: callOf('read') }],
+  ] as const;
+  const LONG = '"params":{"data":"';
+
+  it.each(STREAMS)(
+    'passes as a notification on a stream %s, and what follows is read again',
+    async (_name, init) => {
+      const { text } = await follow(`{"jsonrpc":"2.0","method":"notifications/message",${LONG}`, init);
+      expect((await text).length).toBeGreaterThan(1_000_000);
+      expect(await text).toContain('"data":"last"');
+    },
+  );
+
+  it.each(STREAMS)('breaks off a question on a stream %s, and the log says why', async (_name, init) => {
+    const { gateway, text } = await follow(`{"method":"sampling/createMessage","id":1,${LONG}`, init);
+    await expect(text).rejects.toThrow();
+    await expect.poll(() => gateway.calls, { timeout: 20_000 }).toMatchObject([{ outcome: 'too_long' }]);
   });
 
   it('ends the session of a backend with HTTP+SSE with an error, and nothing else', async () => {
@@ -112,7 +149,12 @@ describe('an event of enormous size', () => {
     const body = createEditedBody({
       isStream: true,
       limit: 4 * 1024 * 1024,
-      edit: { apply: (message) => message, mayApply: () => true, isRequired: false, forDocuments: false },
+      edit: {
+        apply: (message) => message,
+        mayApply: () => true,
+        mayPassLong: () => true,
+        forDocuments: false,
+      },
       output: {
         write: (bytes) => {
           length += bytes.length;
@@ -146,7 +188,7 @@ it('an event is edited wherever its bytes are divided', async () => {
           return message;
         },
         mayApply: (bytes) => bytes.includes('"a"'),
-        isRequired: true,
+        mayPassLong: () => false,
         forDocuments: false,
       },
       output: { write: () => {}, end: finished.resolve, fail: finished.reject },

@@ -197,6 +197,7 @@ export type AuthorizationEvent = EventContext &
           | 'connection_required'
           | 'unavailable'
           | 'timeout'
+          | 'too_long'
           | 'cancelled';
         /** HTTP status of the response. */
         readonly status?: number;

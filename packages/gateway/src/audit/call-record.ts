@@ -27,6 +27,8 @@ export type CallOutcome =
   | 'connection_required'
   | 'unavailable'
   | 'timeout'
+  /** Broken off: a message of the response had to be edited, and was longer than `limits.frame`. */
+  | 'too_long'
   /** The client cancelled it or disappeared. */
   | 'cancelled';
 

@@ -8,8 +8,8 @@ export interface MessageEdit {
   readonly apply: (message: unknown) => unknown;
   /** Whether bytes of a message may have to change. */
   readonly mayApply: (bytes: Buffer) => boolean;
-  /** Whether a message that is too long must not pass as it is. */
-  readonly isRequired: boolean;
+  /** Whether a message that is too long to be edited may pass as it is. @param method that its beginning names; `null`: none */
+  readonly mayPassLong: (method: string | null) => boolean;
   /** Whether it also applies to a response that is no stream. */
   readonly forDocuments: boolean;
 }
@@ -17,6 +17,11 @@ export interface MessageEdit {
 export interface EditedBody {
   push(chunk: Buffer): void;
   end(): void;
+}
+
+/** A message has to be edited, and is longer than the limit. */
+export class MessageTooLong extends Error {
+  override readonly name: string = 'MessageTooLong';
 }
 
 export interface EditedBodyOptions {
@@ -132,8 +137,8 @@ class Editor implements EditedBody {
 
   #takeLong(): void {
     const { isStream, edit } = this.#options;
-    if (edit.isRequired) {
-      this.#run(() => Promise.reject(new RangeError('A message is too long.')));
+    if (!this.#isPassing && !edit.mayPassLong(methodOf(this.#held.bytes))) {
+      this.#run(() => Promise.reject(new MessageTooLong('A message is too long.')));
       return;
     }
     this.#isPassing = true;
@@ -141,6 +146,15 @@ class Editor implements EditedBody {
     this.#send(bytes, async () => bytes);
     this.#held.drop(bytes.length);
   }
+}
+
+/** An event up to the method of its message. */
+const BEGINNING =
+  /^(?:(?!data).*(?:\r\n|\n|\r))*data:? ?\{\s*(?:"(?:jsonrpc|id)"\s*:\s*(?:"[^"]*"|\d+)\s*,\s*)*"method"\s*:\s*"([^"\\]*)"/;
+const BEGINNING_LENGTH = 2048;
+
+function methodOf(event: Buffer): string | null {
+  return BEGINNING.exec(event.toString('latin1', 0, BEGINNING_LENGTH))?.[1] ?? null;
 }
 
 /** A message, or a batch of them. Whatever is no JSON holds no list. */

@@ -11,7 +11,13 @@ import { userKey } from '../servers/owner.ts';
 import type { GatewayRequest } from '../servers/request.ts';
 import type { GatewayServer, HttpBackendDefinition } from '../servers/server.ts';
 import type { Sealer } from '../sessions/sealer.ts';
-import { createEditedBody, type EditedBody, type EditedOutput, type MessageEdit } from './edited-body.ts';
+import {
+  createEditedBody,
+  type EditedBody,
+  type EditedOutput,
+  type MessageEdit,
+  MessageTooLong,
+} from './edited-body.ts';
 import { badGateway, type GatewayError, unavailable } from './error-response.ts';
 import { createEventIdRewriter, type EventIdRewriter } from './event-ids.ts';
 import { contentTypeOf, isCompressed, isStreamType, responseHeaders } from './headers.ts';
@@ -261,7 +267,7 @@ class Exchange implements Dispatcher.DispatchHandler, EditedOutput {
   }
 
   fail(error: unknown): void {
-    this.#abandon(error, 'error');
+    this.#abandon(error, error instanceof MessageTooLong ? 'too_long' : 'error');
   }
 
   /** An open stream counts by its user, not among the requests at once. */

@@ -197,7 +197,7 @@ const limitsSchema = lazy(() =>
     }),
     frame: optional(
       wholeNumber(1024, 1_073_741_824, 'a whole number of bytes'),
-      'bytes of one message that has to be read as a whole: of stdio, of a list that is filtered',
+      'bytes of one message that has to be read as a whole: of stdio, of a list that is filtered, of a question to the client',
       { defaultText: '4194304 (4 MiB)' },
     ),
     connect: optional(seconds(1, 600), 'seconds to connect to the backend', { defaultText: '5' }),

@@ -28,6 +28,16 @@ export function mayHoldHandles(bytes: Buffer): boolean {
   );
 }
 
+/** Whether a message of a backend is a notification that names no question: neither a list nor a question itself. */
+export function isPlainNotification(method: string | null): boolean {
+  return method?.startsWith('notifications/') === true && method !== 'notifications/cancelled';
+}
+
+/** Whether a message of a backend is no question, nor about one. @param method `null` for a response */
+export function isNoQuestion(method: string | null): boolean {
+  return method === null || isPlainNotification(method);
+}
+
 /** Whether the response to a message may hold handles, besides the events of a stream. */
 export function mayAnswerWithHandles({ method, asksForTask, protocolVersion }: ScannedMessage): boolean {
   return isTaskMethod(method) || asksForTask || protocolVersion !== null;
