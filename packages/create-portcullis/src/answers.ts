@@ -97,3 +97,12 @@ export function parseWord(text: string): string {
   if (!/^\S+$/.test(word)) throw new AnswerError('must be one word');
   return word;
 }
+
+/** The provider's identifier here, as in its redirect URI `/callback/<id>`. */
+export function providerId(provider: string): string {
+  if (provider.startsWith('https://')) return 'company';
+  return provider === 'microsoft-entra' ? 'microsoft' : provider;
+}
+
+/** The file with the client secret: its path in the folder, and below /app in the container. */
+export const secretFile = (provider: string): string => `secrets/${providerId(provider)}`;

@@ -1,16 +1,21 @@
 /** The compose file: on this computer one service with SQLite; in public also PostgreSQL, and a proxy that obtains certificates. */
-import type { Answers, Backend } from './answers.ts';
+import { type Answers, type Backend, secretFile } from './answers.ts';
 
 export function composeFile(answers: Answers): string {
   return answers.location.kind === 'public' ? publicFile(answers) : localFile(answers);
 }
 
-const PROBE = `fetch('http://127.0.0.1:8484/readyz').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))`;
+/** A string, which a shell runs: podman-compose of Debian 12 cannot pass quotes in a list. */
+const PROBE = `node -e "fetch('http://127.0.0.1:8484/readyz').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"`;
 
 /** The service itself: not root, nothing writable but its data and a temporary folder. */
 function service(answers: Answers, environment: Readonly<Record<string, string>>): string {
   const volumes = ['./portcullis.json:/app/portcullis.json:ro', 'data:/app/data'];
-  if (answers.signIn.kind === 'provider') volumes.push('./secrets:/app/secrets:ro');
+  // The file, not its folder, which only its owner on this computer may enter: the user in the container is another one.
+  if (answers.signIn.kind === 'provider') {
+    const file = secretFile(answers.signIn.provider);
+    volumes.push(`./${file}:/app/${file}:ro`);
+  }
   return `  portcullis:
     build: { context: ., dockerfile: Containerfile }
     restart: on-failure
@@ -28,7 +33,7 @@ ${Object.entries({ HOME: '/tmp', ...environment })
     volumes:
 ${volumes.map((volume) => `      - ${quote(volume)}`).join('\n')}
     healthcheck:
-      test: [CMD, node, -e, ${quote(PROBE)}]
+      test: ${quote(PROBE)}
       interval: 10s
       timeout: 5s
       start_period: 20s

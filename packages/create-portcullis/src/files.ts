@@ -1,11 +1,11 @@
 /** The files that answers lead to: path → content. */
-import type { Answers, Backend, SignIn } from './answers.ts';
+import { type Answers, type Backend, type SignIn, secretFile } from './answers.ts';
 import { composeFile } from './compose.ts';
 
 export interface NewFile {
   readonly path: string;
   readonly text: string;
-  /** Readable by its owner only. */
+  /** Only its owner can read it: by its own mode, or by that of its new folder. */
   readonly isSecret?: boolean;
 }
 
@@ -83,14 +83,6 @@ function identityProvider(signIn: Extract<SignIn, { kind: 'provider' }>): object
   const named = { 'microsoft-entra': { tenant: parameter }, okta: { domain: parameter } }[provider];
   return { preset: provider, ...named, ...credentials };
 }
-
-/** The provider's identifier here, as in its redirect URI `/callback/<id>`. */
-export function providerId(provider: string): string {
-  if (provider.startsWith('https://')) return 'company';
-  return provider === 'microsoft-entra' ? 'microsoft' : provider;
-}
-
-const secretFile = (provider: string) => `secrets/${providerId(provider)}`;
 
 function manifest(version: string): object {
   return {

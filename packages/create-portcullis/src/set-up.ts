@@ -3,9 +3,9 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
-import { AnswerError, type Answers } from './answers.ts';
+import { AnswerError, type Answers, providerId } from './answers.ts';
 import { HELP, parseCommandLine } from './command-line.ts';
-import { CONFIGURATION, filesFor, type NewFile, providerId } from './files.ts';
+import { CONFIGURATION, filesFor, type NewFile } from './files.ts';
 import { packageVersion, printSchema, startHere, startWithCompose } from './programs.ts';
 import { askQuestions, type QuestionStreams } from './questions.ts';
 
@@ -60,8 +60,9 @@ function refuseToOverwrite(folder: string, paths: readonly string[]): void {
 async function writeFiles(folder: string, files: readonly NewFile[]): Promise<void> {
   for (const { path, text, isSecret } of files) {
     const file = join(folder, path);
-    await mkdir(dirname(file), { recursive: true, ...(isSecret && { mode: 0o700 }) });
-    await writeFile(file, text, { flag: 'wx', mode: isSecret ? 0o600 : 0o644 });
+    const made = await mkdir(dirname(file), { recursive: true, ...(isSecret && { mode: 0o700 }) });
+    // A new folder keeps a secret from others here, and the user in the container can read the file that compose mounts.
+    await writeFile(file, text, { flag: 'wx', mode: isSecret && made === undefined ? 0o600 : 0o644 });
   }
 }
 

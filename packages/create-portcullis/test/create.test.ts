@@ -189,11 +189,18 @@ describe('the written files', () => {
       });
       const secrets = existsSync(join(folder, 'secrets')) ? readdirSync(join(folder, 'secrets')) : [];
       expect(secrets.length).toBe(provider === 'accounts' ? 0 : 1);
-      for (const path of ['.env', ...secrets.map((name) => `secrets/${name}`)])
-        expect([path, statSync(join(folder, path)).mode & 0o777]).toEqual([path, 0o600]);
+      const modeOf = (path: string) => statSync(join(folder, path)).mode & 0o777;
+      expect(modeOf('.env')).toBe(0o600);
       expect(read(folder, 'portcullis.json')).not.toContain('s3cret');
-      if (secrets.length > 0)
+      if (secrets.length > 0) {
+        // Not its owner is the user in the container, into which only the file is mounted.
+        expect([modeOf('secrets'), modeOf(`secrets/${secrets[0]}`)]).toEqual([0o700, 0o644]);
+        const { services } = parse(read(folder, 'compose.yaml'));
+        expect(services.portcullis.volumes).toContain(
+          `./secrets/${secrets[0]}:/app/secrets/${secrets[0]}:ro`,
+        );
         expect(output).toMatch(/redirect URI .*: https:\/\/auth\.example\.com\/callback\/[a-z]+$/m);
+      }
     },
   );
 
