@@ -16,6 +16,7 @@ import { createStatelessClients } from './backends/clients/stateless-clients.ts'
 import { STATELESS } from './backends/revisions.ts';
 import type { CredentialSource } from './credentials/credential-source.ts';
 import { invalidRequest, sessionNotFound, tooManyCalls, unavailable } from './http/error-response.ts';
+import { createRequestPlaces } from './http/request-places.ts';
 import { createGauge } from './limits/gauge.ts';
 import { type GatewaySession, ownInitialize } from './list-tools.ts';
 import { ownerKey, userKey } from './servers/owner.ts';
@@ -64,7 +65,7 @@ export function createMessagePath(
   const own: ClientsOptions = { sealer, edit, open };
   const sessions = createSessionClients(own);
   const stateless = createStatelessClients(own);
-  const requests = createGauge(server.limits.concurrency);
+  const takePlace = createRequestPlaces(server);
   const streams = createGauge(server.limits.streamsPerUser);
   /** The session that each user's client opened last. */
   const opened = new Map<string, BackendSession>();
@@ -115,10 +116,8 @@ export function createMessagePath(
       : sessions;
   }
 
-  function takeRequest({ outgoing }: GatewayRequest): void {
-    const release = requests.take('');
-    if (release === null) throw unavailable(`${server.name} is busy: too many requests at once.`, 1);
-    outgoing.once('close', release);
+  function takeRequest({ outgoing, owner }: GatewayRequest): void {
+    outgoing.once('close', takePlace(owner));
   }
 
   function takeStream({ owner, outgoing }: GatewayRequest): void {

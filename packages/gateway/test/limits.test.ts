@@ -225,6 +225,53 @@ describe('a credential that the backend rejects', () => {
   });
 });
 
+describe('the places of a backend for requests at once', () => {
+  const LIMITS = { concurrency: 8, callsPerMinute: false } as const;
+
+  it.each([
+    ['over HTTP', null],
+    ['of a process', TINY],
+  ])('are never all taken by one user, who may have all but what others need: %s', async (_name, command) => {
+    const hanging = await started(
+      startBackend(
+        ({ body }, response) =>
+          void (body.includes('hang') || answerAll({ body } as never, response, {} as never)),
+      ),
+    );
+    const backend =
+      command === null ? { url: hanging.url } : { command: [...command] as [string, ...string[]] };
+    const gateway = await started(startGateway([{ path: '/mcp', name: 'Files', backend, limits: LIMITS }]));
+    const sessionOf = async (user: string) =>
+      command === null
+        ? (message: unknown, signal?: AbortSignal) =>
+            gateway.send(user, { message, ...(signal && { signal }) })
+        : (await startSession(gateway, user)).post;
+    const [alice, bob, carol] = [await sessionOf('alice'), await sessionOf('bob'), await sessionOf('carol')];
+    const client = new AbortController();
+    const statuses: number[] = [];
+    const fill = (post: typeof alice) =>
+      Promise.all(
+        Array.from({ length: 12 }, async () => {
+          const response = await post(callOf('hang'), client.signal).catch(() => null);
+          if (response !== null) statuses.push(response.status);
+        }),
+      );
+    const filling = [fill(alice)];
+    await expect.poll(() => statuses.length, { timeout: 20_000 }).toBe(6);
+    filling.push(fill(bob));
+    await expect.poll(() => statuses.length, { timeout: 20_000 }).toBe(17);
+    expect(new Set(statuses)).toEqual(new Set([429]));
+    const echo = callOf('echo', { text: 'x' });
+    const refused = await alice(echo);
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1']);
+    expect(await refused.text()).toContain('some of yours');
+    expect((await carol(echo)).status).toBe(200);
+    client.abort();
+    await Promise.all(filling);
+    await expect.poll(async () => (await alice(echo)).status, { timeout: 20_000 }).toBe(200);
+  });
+});
+
 it('requests at once are limited for stdio servers as well; those that wait are answered', async () => {
   const gateway = await started(
     startGateway([

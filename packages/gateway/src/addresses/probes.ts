@@ -10,7 +10,7 @@ export interface ProbeOptions {
   /** Milliseconds without a response after which an address is probed. */
   readonly interval: number;
   /** Probes at once, of all backends. */
-  readonly slots: Gauge;
+  readonly slots: Pick<Gauge, 'take'>;
 }
 
 /** Milliseconds in which the first probes of many backends are spread. */

@@ -2,15 +2,16 @@
 
 import type { Address, Addresses } from '../addresses/addresses.ts';
 import type { BackendCredential, CredentialSource } from '../credentials/credential-source.ts';
-import { createGauge, type Gauge } from '../limits/gauge.ts';
+import { createGauge } from '../limits/gauge.ts';
 import { userKey } from '../servers/owner.ts';
 import type { GatewayRequest } from '../servers/request.ts';
 import type { GatewayServer, HttpBackendDefinition } from '../servers/server.ts';
 import type { Sealer } from '../sessions/sealer.ts';
 import type { MessageEdit } from './edited-body.ts';
-import { type GatewayError, sessionNotFound, tooManyCalls, unavailable } from './error-response.ts';
+import { sessionNotFound, tooManyCalls } from './error-response.ts';
 import { type ExchangeServices, type ExchangeSummary, exchange, type OpenSession } from './exchange.ts';
 import { forwardedHeaders } from './headers.ts';
+import { createRequestPlaces, type RequestPlaces } from './request-places.ts';
 
 export interface PassThroughOptions {
   readonly sealer: Sealer;
@@ -49,7 +50,7 @@ export interface PassThrough {
 }
 
 interface Backend extends ExchangeServices {
-  readonly requests: Gauge;
+  readonly takeRequest: RequestPlaces;
 }
 
 export function createPassThrough(
@@ -63,7 +64,7 @@ export function createPassThrough(
     server,
     definition,
     addresses,
-    requests: createGauge(server.limits.concurrency),
+    takeRequest: createRequestPlaces(server),
     streams: createGauge(server.limits.streamsPerUser),
   };
   return {
@@ -123,17 +124,12 @@ function openEventId({ sealer }: Backend, { incoming, owner }: GatewayRequest): 
   return id;
 }
 
-function takePlace({ requests, streams, server }: Backend, { incoming, owner }: GatewayRequest): () => void {
-  const isStream = incoming.method === 'GET';
-  const release = isStream ? streams.take(userKey(owner)) : requests.take('');
-  if (release === null) throw isStream ? tooManyStreams(server) : busy(server);
+function takePlace(
+  { takeRequest, streams, server }: Backend,
+  { incoming, owner }: GatewayRequest,
+): () => void {
+  if (incoming.method !== 'GET') return takeRequest(owner);
+  const release = streams.take(userKey(owner));
+  if (release === null) throw tooManyCalls(`Too many open streams to ${server.name}: close one first.`, 5);
   return release;
-}
-
-function busy({ name }: GatewayServer): GatewayError {
-  return unavailable(`${name} is busy: too many requests at once.`, 1);
-}
-
-function tooManyStreams({ name }: GatewayServer): GatewayError {
-  return tooManyCalls(`Too many open streams to ${name}: close one first.`, 5);
 }

@@ -3,6 +3,8 @@
 export interface Gauge {
   /** Takes a place. @returns gives it back, once; `null` if all are taken */
   take(key: string): (() => void) | null;
+  /** Places that a key has. */
+  held(key: string): number;
   readonly total: number;
 }
 
@@ -25,6 +27,7 @@ export function createGauge(limit: number): Gauge {
         else counts.set(key, left);
       };
     },
+    held: (key) => counts.get(key) ?? 0,
     get total() {
       return total;
     },

@@ -186,9 +186,13 @@ const limitsSchema = lazy(() =>
       'calls per minute of one user and tool',
       { defaultText: '600' },
     ),
-    concurrency: optional(wholeNumber(1, 100_000), 'requests at the backend at once, besides streams', {
-      defaultText: '256',
-    }),
+    concurrency: optional(
+      wholeNumber(1, 100_000),
+      'requests at the backend at once, besides streams; one user has at most three quarters of them',
+      {
+        defaultText: '256',
+      },
+    ),
     streamsPerUser: optional(wholeNumber(1, 100_000), 'open streams of one user and client', {
       defaultText: '64',
     }),

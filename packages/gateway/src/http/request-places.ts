@@ -1,0 +1,28 @@
+/** Places for requests at a backend at once: no user takes all of them, however many requests they leave open. */
+import { createGauge } from '../limits/gauge.ts';
+import { type Owner, userKey } from '../servers/owner.ts';
+import type { GatewayServer } from '../servers/server.ts';
+import { tooManyCalls, unavailable } from './error-response.ts';
+
+/** Takes a place. @returns gives it back, once @throws GatewayError 503 when all are taken, 429 when the user has their share */
+export type RequestPlaces = (owner: Owner) => () => void;
+
+/**
+ * How many times as many places a user may hold as would be free: three quarters of all while no other user needs the backend, and less
+ * the more others do, so that there always is one for a user who holds none. The last one is only for these.
+ */
+const SHARE = 3;
+
+export function createRequestPlaces({ name, limits }: Pick<GatewayServer, 'name' | 'limits'>): RequestPlaces {
+  const taken = createGauge(limits.concurrency);
+  return (owner) => {
+    const user = userKey(owner);
+    const free = limits.concurrency - taken.total;
+    const held = taken.held(user);
+    if (free > 0 && held > 0 && held >= SHARE * (free - 1))
+      throw tooManyCalls(`Too many requests to ${name} at once: wait until some of yours are answered.`, 1);
+    const release = free > 0 ? taken.take(user) : null;
+    if (release === null) throw unavailable(`${name} is busy: too many requests at once.`, 1);
+    return release;
+  };
+}
