@@ -92,9 +92,10 @@ async function resumeStreams({ ada, others, shared }: Cast): Promise<void> {
   }
   const resumed = await ada.send('/hub', null, { method: 'GET', session, headers: { 'last-event-id': id } });
   expect(await resumed.text()).toContain('the stream of');
-  expect(shared.hub.server.reached.filter(({ lastEventId }) => lastEventId !== null)).toMatchObject([
-    { lastEventId: 'e1' },
-  ]);
+  // The client of the SDK resumes by itself, when its stream has ended.
+  const resumptions = shared.hub.server.reached.filter(({ lastEventId }) => lastEventId !== null);
+  expect(new Set(resumptions.map(({ lastEventId, user }) => `${lastEventId} of ${user}`)).size).toBe(1);
+  expect(resumptions[0]).toMatchObject({ lastEventId: 'e1' });
 }
 
 async function useTasks({ ada, others }: Cast): Promise<void> {

@@ -108,9 +108,9 @@ function refuseTaskLists({ backend, name }: GatewayServer, { messages }: Scanned
 
 const METHOD_NOT_FOUND = -32_601;
 
-/** Comments and empty events hold none. */
-function mayHoldMessage(bytes: Buffer): boolean {
-  return bytes.includes('{');
+/** Whether bytes may hold a list, which is in a result: the name of that member is written as it is, or escaped. */
+function mayHoldResult(bytes: Buffer): boolean {
+  return bytes.includes('result"') || bytes.includes('\\u00');
 }
 
 class Handling {
@@ -229,7 +229,7 @@ class Handling {
       return { apply: seal, mayApply: mayHoldHandles, mayPassLong: isNoQuestion, forDocuments: mayHold };
     return {
       apply: async (message) => seal(await this.#served.editResponse(message, this.#request, credential)),
-      mayApply: mayHoldMessage,
+      mayApply: (bytes) => mayHoldResult(bytes) || mayHoldHandles(bytes),
       mayPassLong: isPlainNotification,
       forDocuments: true,
     };

@@ -40,10 +40,14 @@ export interface EditedOutput {
   fail(error: unknown): void;
 }
 
-/** An event ends with an empty line. @see HTML §9.2.5 */
-const EVENT_END = /\r\n\r\n|\n\n|\r\r/g;
+/** An event ends with an empty line, and a line with CR, LF, or both, however they are mixed. @see HTML §9.2.5 */
+const EVENT_END = /\n\n|\n\r\n?|\r\r\n?/g;
+/** What each of these ends contains, and nothing else. */
+const EMPTY_LINES = ['\n\n', '\n\r', '\r\r'] as const;
+const CARRIAGE_RETURN = 0x0d;
+const LINE_FEED = 0x0a;
 /** The last bytes of a chunk that may be the first of those that end an event. */
-const EVENT_END_BEGUN = 3;
+const EVENT_END_BEGUN = 1;
 
 export function createEditedBody(options: EditedBodyOptions): EditedBody {
   return new Editor(options);
@@ -65,9 +69,8 @@ class Editor implements EditedBody {
 
   push(chunk: Buffer): void {
     const { isStream, limit } = this.#options;
-    const before = this.#held.length;
-    this.#held.add(chunk);
-    if (isStream) this.#takeEvents(before);
+    if (isStream) this.#takeEvents(this.#endHeldEvent(chunk));
+    else this.#held.add(chunk);
     if (this.#held.length > (this.#isPassing ? EVENT_END_BEGUN : limit)) this.#takeLong();
   }
 
@@ -108,27 +111,46 @@ class Editor implements EditedBody {
     );
   }
 
-  /** @param searched how many of the bytes contain no end of an event */
-  #takeEvents(searched: number): void {
+  /** Sends the event that is held if it ends in this chunk. @returns what follows it; `null`: it goes on */
+  #endHeldEvent(chunk: Buffer): Buffer | null {
+    const held = this.#held;
+    if (held.length === 0) return chunk;
+    const last = held.bytes.subarray(-EVENT_END_BEGUN);
+    const divided = firstEventEnd(Buffer.concat([last, chunk.subarray(0, 2)]));
+    const end = divided === 0 ? firstEventEnd(chunk) : divided - last.length;
+    held.add(end === 0 ? chunk : chunk.subarray(0, end));
+    if (end === 0) return null;
+    this.#takeEvent(held.bytes);
+    held.drop(held.length);
+    return chunk.subarray(end);
+  }
+
+  #takeEvents(bytes: Buffer | null): void {
+    if (bytes === null) return;
     const { edit } = this.#options;
-    const { bytes } = this.#held;
-    const start = Math.max(0, searched - EVENT_END_BEGUN);
-    let [from, sent] = [0, 0];
-    // Bytes are characters here: line ends are the same in UTF-8.
-    for (const found of bytes.toString('latin1', start).matchAll(EVENT_END)) {
-      const to = start + found.index + found[0].length;
-      const event = bytes.subarray(from, to);
-      // Those that pass as they are pass together, however short they are.
-      if (!this.#isPassing && edit.mayApply(event)) {
-        this.#pass(bytes.subarray(sent, from));
-        this.#send(event, (one) => editEvent(one, edit));
-        sent = to;
+    let [sent, last] = [0, 0];
+    // Those that pass as they are pass together, however short they are.
+    if (!edit.mayApply(bytes)) last = lastEventEnd(bytes);
+    else
+      for (const end of eventEnds(bytes)) {
+        const event = bytes.subarray(last, end);
+        if (edit.mayApply(event)) {
+          this.#pass(bytes.subarray(sent, last));
+          this.#takeEvent(event);
+          sent = end;
+        }
+        last = end;
       }
-      this.#isPassing = false;
-      from = to;
-    }
-    this.#pass(bytes.subarray(sent, from));
-    if (from > 0) this.#held.drop(from);
+    this.#pass(bytes.subarray(sent, last));
+    this.#held.add(bytes.subarray(last));
+    // Not with the rest of its chunk.
+    if (last > 0) this.#held.drop(0);
+  }
+
+  #takeEvent(event: Buffer): void {
+    const { edit } = this.#options;
+    this.#send(event, (one) => editEvent(one, edit));
+    this.#isPassing = false;
   }
 
   #pass(bytes: Buffer): void {
@@ -146,6 +168,27 @@ class Editor implements EditedBody {
     this.#send(bytes, async () => bytes);
     this.#held.drop(bytes.length);
   }
+}
+
+function* eventEnds(bytes: Buffer): Generator<number> {
+  // Bytes are characters here: line ends are the same in UTF-8.
+  for (const { index, 0: end } of bytes.toString('latin1').matchAll(EVENT_END)) yield index + end.length;
+}
+
+/** 0: no event ends here. */
+function firstEventEnd(bytes: Buffer): number {
+  const found = EMPTY_LINES.map((line) => bytes.indexOf(line)).filter((at) => at !== -1);
+  return found.length === 0 ? 0 : afterEmptyLine(bytes, Math.min(...found));
+}
+
+/** 0: no event ends here. */
+function lastEventEnd(bytes: Buffer): number {
+  return afterEmptyLine(bytes, Math.max(...EMPTY_LINES.map((line) => bytes.lastIndexOf(line))));
+}
+
+function afterEmptyLine(bytes: Buffer, at: number): number {
+  if (at === -1) return 0;
+  return bytes[at + 1] === CARRIAGE_RETURN && bytes[at + 2] === LINE_FEED ? at + 3 : at + 2;
 }
 
 /** An event up to the method of its message. */
@@ -180,9 +223,10 @@ async function editEvent(event: Buffer, edit: MessageEdit): Promise<Buffer> {
   return Buffer.from(`${[...others, `data: ${after.toString()}`].join('\n')}\n\n`);
 }
 
+/** Clients ignore a byte order mark. @see RFC 8259 §8.1 */
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(text.replace(/^\uFEFF/, ''));
   } catch {
     return undefined;
   }

@@ -9,6 +9,9 @@ export interface EventIdRewriter {
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 const LETTER_I = 0x69;
+const LETTER_D = 0x64;
+/** Searched as a whole: `id` alone is in every message. */
+const LINES_WITH_ID = ['\nid', '\rid'] as const;
 const COLON = 0x3a;
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 /** Bytes of a line with an id. */
@@ -48,7 +51,7 @@ class Rewriter implements EventIdRewriter {
   #rewrite(chunk: Buffer): Buffer | null {
     const parts: Buffer[] = [];
     let from = 0;
-    for (let at = nextId(chunk, 0, this.#isAtLineStart); at !== -1; at = nextId(chunk, from, false)) {
+    for (const at of idLines(chunk, this.#isAtLineStart)) {
       const end = endOfLine(chunk, at);
       if (from < at) parts.push(chunk.subarray(from, at));
       if (end === -1) {
@@ -70,23 +73,25 @@ class Rewriter implements EventIdRewriter {
   }
 }
 
-/** The index of the next line that may hold an id; -1 if there is none. @param isAtLineStart whether the chunk begins a line */
-function nextId(chunk: Buffer, from: number, isAtLineStart: boolean): number {
-  const beginsLine = (at: number) => (at === 0 ? isAtLineStart : isLineEnd(chunk[at - 1]));
-  for (let at = chunk.indexOf('id', from); at !== -1; at = chunk.indexOf('id', at + 1))
-    if (beginsLine(at) && mayBeId(chunk, at)) return at;
+/** Where the lines begin that may hold an id, in order. @param isAtLineStart whether the chunk begins a line */
+function idLines(chunk: Buffer, isAtLineStart: boolean): readonly number[] {
   const last = chunk.length - 1;
-  return last >= from && chunk[last] === LETTER_I && beginsLine(last) ? last : -1;
+  const lines = isAtLineStart && chunk[0] === LETTER_I && (last === 0 || mayBeId(chunk, 0)) ? [0] : [];
+  for (const begin of LINES_WITH_ID)
+    for (let at = chunk.indexOf(begin); at !== -1; at = chunk.indexOf(begin, at + 1))
+      if (mayBeId(chunk, at + 1)) lines.push(at + 1);
+  if (last > 0 && chunk[last] === LETTER_I && isLineEnd(chunk[last - 1])) lines.push(last);
+  return lines.sort((a, b) => a - b);
 }
 
 function isLineEnd(byte: number | undefined): boolean {
   return byte === LINE_FEED || byte === CARRIAGE_RETURN;
 }
 
-/** Whether the line that begins with `id` is `id`, `id:…`, or too short yet to say. */
+/** Whether the line that begins with `i` is `id`, `id:…`, or too short yet to say. */
 function mayBeId(chunk: Buffer, at: number): boolean {
   const next = chunk[at + 2];
-  return next === undefined || next === COLON || next === LINE_FEED || next === CARRIAGE_RETURN;
+  return chunk[at + 1] === LETTER_D && (next === undefined || next === COLON || isLineEnd(next));
 }
 
 /** The index of the character that ends the line; -1 if it is not there yet. */

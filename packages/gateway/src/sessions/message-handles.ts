@@ -21,10 +21,11 @@ export interface MessageHandles {
 
 /** Whether bytes may hold a handle. Names inside a JSON string are escaped: only structured output has them as well. */
 export function mayHoldHandles(bytes: Buffer): boolean {
+  // Without the first quote, which is in every message: to search for it takes four times as long.
   return (
-    bytes.includes('"taskId"') ||
-    bytes.includes('"requestState"') ||
-    (bytes.includes('"method"') && (bytes.includes('"id"') || bytes.includes('"requestId"')))
+    bytes.includes('taskId"') ||
+    bytes.includes('requestState"') ||
+    (bytes.includes('method"') && (bytes.includes('id"') || bytes.includes('requestId"')))
   );
 }
 

@@ -1,5 +1,13 @@
 /** Sealed handles: session ids, event ids and tasks of a backend, encrypted for the one user and client that may use them. */
-import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  createSecretKey,
+  hkdfSync,
+  type KeyObject,
+  randomBytes,
+} from 'node:crypto';
 import { type Owner, ownerKey } from '../servers/owner.ts';
 
 export type HandleKind = 'session' | 'event' | 'task' | 'request' | 'question';
@@ -33,7 +41,7 @@ const MAX_KEYS = 20_000;
 interface HandleKey {
   readonly header: Buffer;
   /** The key of an owner. */
-  readonly of: (name: string) => Buffer;
+  readonly of: (name: string) => KeyObject;
 }
 
 /**
@@ -103,13 +111,14 @@ function createHandleKey(masterKey: Uint8Array): HandleKey {
   const derive = (purpose: string, length: number) =>
     Buffer.from(hkdfSync('sha256', masterKey, '', `portcullis 1 gateway handles${purpose}`, length));
   const root = derive('', 32);
-  const known = new Map<string, Buffer>();
+  // Ciphers take twice as long with bytes as with a key object.
+  const known = new Map<string, KeyObject>();
   return {
     header: Buffer.concat([Buffer.of(VERSION), derive(', key identifier', NONCE_AT - 1)]),
     of(name) {
       const found = known.get(name);
       if (found !== undefined) return found;
-      const key = createHmac('sha256', root).update(name).digest();
+      const key = createSecretKey(createHmac('sha256', root).update(name).digest());
       if (known.size >= MAX_KEYS) known.clear();
       known.set(name, key);
       return key;
@@ -123,7 +132,7 @@ function decode(sealed: string): Buffer | null {
   return bytes.length >= TEXT_AT + TAG_LENGTH && bytes.toString('base64url') === sealed ? bytes : null;
 }
 
-function decrypt(key: Buffer, bytes: Buffer): string | null {
+function decrypt(key: KeyObject, bytes: Buffer): string | null {
   try {
     const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(NONCE_AT, TEXT_AT))
       .setAAD(bytes.subarray(0, NONCE_AT))
