@@ -35,7 +35,7 @@ const BESIDE = [
     '@types/koa',
     '@types/node',
   ],
-  ...['@types/pg', 'express', 'fastify', 'hono', 'jose', 'koa', 'pg', 'typescript', 'zod'],
+  ...['@types/pg', 'express', 'fastify', 'hono', 'jose', 'koa', 'pg', 'typescript', 'vitest', 'zod'],
 ];
 
 /** Installs once for all files of the Vitest project. */

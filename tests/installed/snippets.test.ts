@@ -1,15 +1,16 @@
 /** Each TypeScript block of the READMEs: type-checked, and run as it is written, as TypeScript and as JavaScript. */
-import { chmod, cp, readFile } from 'node:fs/promises';
+import { generateKeyPairSync } from 'node:crypto';
+import { cp, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { machineClient, requestMachineToken } from '../support/machine-client.ts';
 import { owner } from '../support/portcullis.ts';
 import { reservePort } from '../support/ports.ts';
-import { createUser } from '../support/user.ts';
 import { injectProject } from './inject.ts';
 import { root } from './project.ts';
 import { readSnippets, write, writeSnippets } from './snippets.ts';
 import { inMemory, runProgram, startProgram } from './start.ts';
+import { startSystemBrowser } from './system-browser.ts';
 
 const { project, missing } = injectProject();
 
@@ -17,10 +18,36 @@ const snippets = await readSnippets(root);
 const READY = /^ready (\S+)$/m;
 const kinds = ['ts', 'js'] as const;
 
-/** Of a README of a package: it needs a server, a terminal or a test runner around it. Those of this repository's README are run below. */
+/** They need a server, a user or a test runner around them, and are run below. */
 const FRAGMENTS = /^(?:README-\d|authorization-server-2|client-\d|store-2)$/;
 
+/** What `programs/fragments.js` reads of them. */
+const MADE = {
+  'client-1': 'client, response, store',
+  'client-2': 'transport',
+  'client-3': 'work',
+  'client-4': 'robot',
+  'client-5': 'careful',
+  'client-6': '',
+  'client-7': 'result',
+  'authorization-server-1': 'server',
+  'authorization-server-2': 'verifier',
+};
+
 const machine = (scope: string) => JSON.stringify([{ ...machineClient, scope }]);
+
+const withAccount = {
+  ...inMemory,
+  PORTCULLIS_BOOTSTRAP_EMAIL: owner.email,
+  PORTCULLIS_BOOTSTRAP_PASSWORD: owner.password,
+};
+
+/** `npx portcullis up` with the example of the notes. */
+async function startNotes(clients: readonly object[] = []) {
+  await cp(join(root, 'examples/notes/src'), join(project.folder, 'notes'), { recursive: true });
+  const environment = { ...withAccount, PORTCULLIS_CLIENTS: JSON.stringify(clients) };
+  return startProgram(project, ['npx', 'portcullis', 'up', '--app', 'notes/app.ts'], READY, { environment });
+}
 
 describe.skipIf(missing).each(kinds)('the snippets as %s', (kind) => {
   beforeAll(async () => {
@@ -93,30 +120,74 @@ describe.skipIf(missing).each(kinds)('the snippets as %s', (kind) => {
   });
 
   it('the client of the README signs its user in and calls a tool', async () => {
-    await cp(join(root, 'examples/notes/src'), join(project.folder, 'notes'), { recursive: true });
-    const account = {
-      PORTCULLIS_BOOTSTRAP_EMAIL: owner.email,
-      PORTCULLIS_BOOTSTRAP_PASSWORD: owner.password,
-    };
-    const words = ['npx', 'portcullis', 'up', '--app', 'notes/app.ts'];
-    await using server = await startProgram(project, words, READY, {
-      environment: { ...inMemory, ...account },
-    });
+    await using server = await startNotes();
     const folder = join(project.folder, `client-${kind}`);
+    await using browser = await startSystemBrowser(folder, owner, project);
     const code = await readFile(join(project.folder, kind, `README-3.${kind}`), 'utf8');
     await write(folder, `client.${kind}`, code.replaceAll('http://localhost:8484', server.found));
-    // The system's browser.
+    const { environment } = browser;
+    expect(await runProgram(project, ['node', `client.${kind}`], { folder, environment })).toMatchObject({
+      code: 0,
+      output: expect.stringContaining(owner.email),
+    });
+  });
+
+  it('of the client and the authorization server run with a server and a user', async () => {
+    const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const jwk = { ...publicKey.export({ format: 'jwk' }), kid: 'key-1', alg: 'ES256' };
+    const robot = {
+      client_id: 'robot',
+      client_name: 'Robot',
+      redirect_uris: [],
+      grant_types: ['client_credentials'],
+      token_endpoint_auth_method: 'private_key_jwt',
+      scope: 'notes:read',
+      jwks: { keys: [jwk] },
+    };
+    await using server = await startNotes([robot]);
+    const folder = join(project.folder, `fragments-${kind}`);
+    await using browser = await startSystemBrowser(folder, owner, project);
+    for (const [name, exported] of Object.entries(MADE)) {
+      const code = await readFile(join(project.folder, kind, `${name}.${kind}`), 'utf8');
+      const here = code
+        .replaceAll('https://mcp.example/mcp', `${server.found}/mcp`)
+        .replaceAll('https://as.example', server.found)
+        .replaceAll('/home/ada/.config/notes/', `${folder}/`)
+        .replaceAll('8484', '0');
+      await write(folder, `${name}.${kind}`, `${here}export { ${exported} };\n`);
+    }
+    await cp(join(root, 'tests/installed/programs/fragments.js'), join(project.folder, 'fragments.js'));
+    const environment = {
+      ...browser.environment,
+      ORIGIN: server.found,
+      KEY: String(privateKey.export({ format: 'pem', type: 'pkcs8' })),
+    };
+    const { output } = await runProgram(project, ['node', 'fragments.js', folder, kind], { environment });
+    expect(output).toMatch(/^made /m);
+    expect(JSON.parse(/^made (.*)$/m.exec(output)?.[1] ?? '')).toEqual({
+      fetch: 200,
+      tools: 4,
+      signedOut: null,
+      robot: [200, ['notes:read']],
+      careful: 200,
+      page: ['https://app.example', 'user'],
+      steps: 'tokens',
+      verifier: ['https://auth.example'],
+    });
+  });
+
+  it('of the store run the contract of stores under Vitest', async () => {
+    const code = await readFile(join(project.folder, kind, `store-2.${kind}`), 'utf8');
+    const program = `import { openStore } from '@portcullis/store';
+      globalThis.openMyEmptyStore = () => openStore(':memory:');\n`;
     await write(
-      folder,
-      'bin/xdg-open',
-      `#!/bin/sh\necho "$1" > "${folder}/url.draft"\nmv "${folder}/url.draft" "${folder}/url"\n`,
+      project.folder,
+      `contract-${kind}.test.js`,
+      `${program}await import('./${kind}/store-2.${kind}');\n`,
     );
-    await chmod(join(folder, 'bin/xdg-open'), 0o755);
-    const environment = { PATH: `${join(folder, 'bin')}:${project.environment['PATH']}` };
-    const running = runProgram(project, ['node', `client.${kind}`], { folder, environment });
-    await expect.poll(() => readFile(join(folder, 'url'), 'utf8').catch(() => '')).not.toBe('');
-    const answer = await createUser(owner).authorize((await readFile(join(folder, 'url'), 'utf8')).trim());
-    expect((await fetch(answer)).status).toBe(200);
-    expect(await running).toMatchObject({ code: 0, output: expect.stringContaining(owner.email) });
+    const words = ['npx', 'vitest', 'run', `contract-${kind}`, '--reporter=dot'];
+    const { code: status, output } = await runProgram(project, words);
+    expect(output).toMatch(/Tests .*\d+ passed/);
+    expect([status, code]).toEqual([0, expect.stringContaining('describeStoreContract')]);
   });
 });

@@ -32,7 +32,7 @@ import type * as transport from '@modelcontextprotocol/client';
 import type { describeStoreContract } from '@portcullis/store/testing';
 declare global {
   const masterKey: Uint8Array, server: AuthorizationServer;
-  const body: string, serverUrl: string, pem: string;
+  const headers: Record<string, string>, body: string, serverUrl: string, pem: string;
   const client: ReturnType<typeof node.createNodeClient>, store: core.CredentialStore;
   const createNodeClient: typeof node.createNodeClient, readSigningKey: typeof core.readSigningKey;
   const StreamableHTTPClientTransport: typeof transport.StreamableHTTPClientTransport;

@@ -40,12 +40,12 @@ export async function prepare(sources: Sources): Promise<Prepared> {
   const { settings, report, nameOf, configFile } = resolved;
   const { folder } = sources;
   const issues: string[] = [];
-  const [application, findWorkspaces] = await Promise.all([
+  // One after another, so that issues have one order.
+  const application =
     settings.app === null
       ? null
-      : collectIssues(issues, () => loadApplication(settings.app ?? '', folder, nameOf('app'))),
-    collectIssues(issues, () => loadWorkspaces(settings, folder, nameOf)),
-  ]);
+      : await collectIssues(issues, () => loadApplication(settings.app ?? '', folder, nameOf('app')));
+  const findWorkspaces = await collectIssues(issues, () => loadWorkspaces(settings, folder, nameOf));
   if (settings.app !== null && application === null) report.markUnread(['app']);
   await collectIssues(issues, () => readCertificate(settings, folder, nameOf));
   await collectIssues(issues, () => findExistingKey(settings, folder, 'or none', nameOf));

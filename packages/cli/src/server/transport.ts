@@ -61,10 +61,9 @@ export async function readCertificate(
 ): Promise<TlsCertificate | null> {
   if (tlsCert === null || tlsKey === null) return null;
   const issues: string[] = [];
-  const [cert, key] = await Promise.all([
-    collectIssues(issues, () => readPem(nameOf('tlsCert'), tlsCert, folder)),
-    collectIssues(issues, () => readPem(nameOf('tlsKey'), tlsKey, folder)),
-  ]);
+  // One after another, so that issues have one order.
+  const cert = await collectIssues(issues, () => readPem(nameOf('tlsCert'), tlsCert, folder));
+  const key = await collectIssues(issues, () => readPem(nameOf('tlsKey'), tlsKey, folder));
   if (cert === null || key === null) throw new SettingsError(issues);
   const certificate = { cert, key };
   try {

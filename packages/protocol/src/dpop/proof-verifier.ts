@@ -29,7 +29,7 @@ export interface VerifiedProof {
   consume(): Promise<void>;
 }
 
-export interface ProofPolicy {
+interface ProofPolicy {
   readonly algorithms: readonly JwsAlgorithm[];
   /** Seconds by which the time of a proof may differ, either way. */
   readonly window: number;
@@ -50,10 +50,7 @@ export interface ProofPolicy {
  * Verifies the `DPoP` header of a request, without marking it as used.
  * @throws OAuthError `invalid_dpop_proof` or `use_dpop_nonce`
  */
-export type VerifyProof = (
-  field: string | null | undefined,
-  expected: ProofExpectations,
-) => Promise<VerifiedProof>;
+type VerifyProof = (field: string | null | undefined, expected: ProofExpectations) => Promise<VerifiedProof>;
 
 /** Longer headers are rejected unread. */
 const LONGEST_PROOF = 8192;
