@@ -114,6 +114,34 @@ describe('concurrent requests on PostgreSQL', () => {
     expect((await store.findGrant(grant.id))?.token?.generation).toBe(token.generation + 1);
   });
 
+  it('read a client once when they wait for the same batch, and never an earlier state of it', async () => {
+    const { store, location } = await open();
+    const other = await openStore(location);
+    onTestFinished(() => other.close());
+    const client = newClient();
+    await store.saveClient(client);
+    const [first, second] = await Promise.all([store.findClient(client.id), store.findClient(client.id)]);
+    expect(first).toEqual(client);
+    expect(second).toBe(first);
+
+    const early = store.findClient(client.id);
+    await new Promise(setImmediate);
+    await other.disableClient(client.id, NOW);
+    expect((await store.findClient(client.id))?.disabledAt).toBe(NOW);
+    await early;
+  });
+
+  it('send values of any length and in any language', async () => {
+    const { store } = await open();
+    const names = ['', 'é', '\u{1f5dd}'.repeat(20_000), '\ud800'.toWellFormed(), 'x'.repeat(70_000)];
+    const clients = names.map((name) => {
+      const { metadata, ...client } = newClient();
+      return { ...client, metadata: { ...metadata, client_name: name }, secretHash: name };
+    });
+    await Promise.all(clients.map((client) => store.saveClient(client)));
+    expect(await Promise.all(clients.map(({ id }) => store.findClient(id)))).toEqual(clients);
+  });
+
   it('of two processes never wait for each other in a circle', async () => {
     const location = await postgres.createDatabase();
     const stores = [await openStore(location), await openStore(location)];

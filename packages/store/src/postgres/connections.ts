@@ -4,7 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { PoolClient, PoolConfig, Pool as PostgresPool, QueryConfig, QueryResult } from 'pg';
 import { Pool, types } from 'pg';
 import type { PoolStatistics } from '../database.ts';
-import { BatchQuery, type GetTypeParser, type KnownColumns, type Statement } from './batch-query.ts';
+import { BatchQuery, type GetTypeParser, type KnownColumns } from './batch-query.ts';
+import type { Statement } from './messages.ts';
 
 /** Runs a query on one connection. @throws Error when there is no result in time */
 export type RunQuery = (query: QueryConfig | string) => Promise<QueryResult>;

@@ -24,31 +24,37 @@ export function createPostgresDatabase(connections: Connections, isPrepared: boo
   const { run, runBatch } = createRunners(connections, isPrepared);
   const runAlone = (query: Query) => connections.use((connection) => run(connection, query));
   const hooks = createCommitHooks();
-  const reads = createBatches(runBatch, failedStatement);
+  const shared = createSharedReads();
+  const reads = createBatches(runBatch, failedStatement, shared.end);
   const writes = createBatches(runBatch, failedStatement, hooks.run);
   const writeRow = (query: Query, row: ContestedRow) => writes.run(query, lockOrderOf(row));
-  const pending = new Set<Promise<unknown>>();
+  let underWay = 0;
+  let allDone = (): void => {};
   let closing = false;
 
+  const done = <T>(outcome: T): T => {
+    underWay -= 1;
+    if (underWay === 0) allDone();
+    return outcome;
+  };
+  const failed = (error: unknown): never => {
+    throw asPostgresOutage(done(error));
+  };
+
   /** A pool that ends forgets those who wait for a connection, so closing waits for pending operations. */
-  async function track<T>(work: () => Promise<T>): Promise<T> {
-    if (closing) throw temporarilyUnavailable('PostgreSQL: the store is closed');
-    const promise = work();
-    pending.add(promise);
-    try {
-      return await promise;
-    } catch (error) {
-      throw asPostgresOutage(error);
-    } finally {
-      pending.delete(promise);
-    }
+  function track<T>(work: () => Promise<T>): Promise<T> {
+    if (closing) return Promise.reject(temporarilyUnavailable('PostgreSQL: the store is closed'));
+    underWay += 1;
+    return work().then(done<T>, failed);
   }
 
   return {
     partitionsEvents: true,
     read: <Row>(query: Query) => track(() => read(reads.run, query)) as Promise<readonly Row[]>,
-    readCached: <Row, T>(_table: string, query: Query, make: (rows: readonly Row[]) => T | null) =>
-      track(async () => make((await read(reads.run, query)) as readonly Row[])),
+    readCached: <Row, T>(table: string, query: Query, make: (rows: readonly Row[]) => T | null) =>
+      shared.join(`${table} ${query.values[0]}`, () =>
+        track(async () => make((await read(reads.run, query)) as readonly Row[])),
+      ),
     write: <Row>(query: Query, row?: ContestedRow) =>
       track(() =>
         retryConflicts(() => (row === undefined ? runAlone(query) : writeRow(query, row))),
@@ -72,25 +78,46 @@ export function createPostgresDatabase(connections: Connections, isPrepared: boo
     },
     async close() {
       closing = true;
-      await Promise.allSettled(pending);
+      if (underWay > 0) await new Promise<void>((resolve) => (allDone = resolve));
       await connections.close();
     },
   };
 }
 
+interface SharedReads {
+  /** The read of the same name that waits for the next batch, or a new one. */
+  join<T>(name: string, read: () => Promise<T>): Promise<T>;
+  /** The batch is sent: what arrives from now on must see what was committed meanwhile. */
+  end(): void;
+}
+
+/** Requests that wait for the same batch and want the same row read it once. */
+function createSharedReads(): SharedReads {
+  let waiting = new Map<string, Promise<unknown>>();
+  return {
+    join<T>(name: string, read: () => Promise<T>): Promise<T> {
+      const known = waiting.get(name) as Promise<T> | undefined;
+      if (known !== undefined) return known;
+      const made = read();
+      waiting.set(name, made);
+      return made;
+    },
+    end() {
+      if (waiting.size > 0) waiting = new Map();
+    },
+  };
+}
+
 /** No row contains U+0000: PostgreSQL cannot store it, and would reject the query. */
-async function read(
-  run: (query: Query) => Promise<readonly unknown[]>,
-  query: Query,
-): Promise<readonly unknown[]> {
-  if (query.values.some((value) => typeof value === 'string' && value.includes('\0'))) return [];
-  try {
-    return await run(query);
-  } catch (error) {
-    // A read may be repeated.
-    if (isConnectionLost(error) || isPreparedElsewhere(error) || isConflict(error)) return await run(query);
-    throw error;
+function read(run: (query: Query) => Promise<readonly unknown[]>, query: Query): Promise<readonly unknown[]> {
+  if (query.values.some((value) => typeof value === 'string' && value.includes('\0'))) {
+    return Promise.resolve([]);
   }
+  return run(query).catch((error: unknown) => {
+    // A read may be repeated.
+    if (isConnectionLost(error) || isPreparedElsewhere(error) || isConflict(error)) return run(query);
+    throw error;
+  });
 }
 
 type Run = (connection: RunQuery, query: Query) => Promise<readonly unknown[]>;
