@@ -3,7 +3,7 @@ import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } fr
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { headingsOf, readmeOf, replaceLinks, resolveLink, sourceText } from './links.ts';
-import { findPages, root } from './pages.ts';
+import { findPages, root, titleOf } from './pages.ts';
 
 export const content: string = fileURLToPath(new URL('.content/', import.meta.url));
 
@@ -30,7 +30,12 @@ export function readContent(): Content {
     return `/${address ?? `source/${path}`}.md`;
   };
 
-  const replaceIn = (file: string) => (target: string) => {
+  /** Readers of the site know pages by their titles, not by their paths. */
+  const labelOf = (label: string) => {
+    const path = readmeOf(label);
+    return addresses.has(path) ? titleOf(path) : label;
+  };
+  const targetIn = (file: string, target: string): string | null => {
     const link = resolveLink(file, target);
     if (link === null) return target;
     // Pages of the code host, such as the form for advisories.
@@ -49,8 +54,13 @@ export function readContent(): Content {
     return addressOf(path) + (addresses.has(path) && link.hash !== '' ? `#${link.hash}` : '');
   };
 
-  for (const [file, address] of addresses)
-    pages.set(`${address}.md`, replaceLinks(textOf(file), replaceIn(file)));
+  for (const [file, address] of addresses) {
+    const text = replaceLinks(textOf(file), ({ target, label }) => {
+      const replaced = targetIn(file, target);
+      return replaced === null ? null : { target: replaced, label: labelOf(label) };
+    });
+    pages.set(`${address}.md`, text);
+  }
   // Grows while it is read: a folder names its files.
   for (const path of sources) pages.set(`source/${path}.md`, sourcePage(path, sourceText(path, addressOf)));
   return { pages, images, broken };

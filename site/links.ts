@@ -7,14 +7,19 @@ const FENCE = /^(```|~~~)[\s\S]*?^\1[`~]*$/gm;
 /** The target of an inline link or image, and what surrounds it. */
 const LINK = /(!?)\[((?:[^[\]]|\[[^\]]*\])*)\]\(([^()\s]+)\)/g;
 
-/** Replaces each link outside of code. `replace` gets its target and returns another; `null` leaves the text alone. */
-export function replaceLinks(text: string, replace: (target: string) => string | null): string {
+interface Link {
+  readonly target: string;
+  readonly label: string;
+}
+
+/** Replaces each link outside of code. `replace` returns another; `null` leaves the text alone. */
+export function replaceLinks(text: string, replace: (link: Link) => Link | null): string {
   let result = '';
   let end = 0;
   const links = (part: string) =>
     part.replace(LINK, (_, image: string, label: string, target: string) => {
-      const replaced = replace(target);
-      return replaced === null ? label : `${image}[${label}](${replaced})`;
+      const replaced = replace({ target, label });
+      return replaced === null ? label : `${image}[${replaced.label}](${replaced.target})`;
     });
   for (const fence of text.matchAll(FENCE)) {
     result += links(text.slice(end, fence.index)) + fence[0];

@@ -6,9 +6,14 @@ export const root: string = fileURLToPath(new URL('..', import.meta.url));
 
 /** Title → files, in the order in which they are read. A folder is all of its files. */
 export const SECTIONS: Readonly<Record<string, readonly string[]>> = {
-  Start: ['README.md', 'docs/lifecycle.md', 'docs/common-problems.md', 'docs/glossary.md'],
-  Guides: [
+  Start: [
     'docs/guides/protect-a-server.md',
+    'README.md',
+    'docs/lifecycle.md',
+    'docs/common-problems.md',
+    'docs/glossary.md',
+  ],
+  Guides: [
     'docs/guides/stdio-server.md',
     'docs/gateway.md',
     'docs/frameworks.md',

@@ -1,11 +1,43 @@
 /** Every mutation target names sources and tests that exist. */
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { withResults } from './page.ts';
 import { mutationTargets } from './targets.ts';
 
 describe('mutation targets', () => {
   it.each(Object.entries(mutationTargets))('mutation target %s names existing files', (_name, target) => {
     const missing = [...target.mutate, ...target.tests].filter((path) => !existsSync(`packages/${path}`));
+    expect(missing).toEqual([]);
+  });
+});
+
+describe('docs/mutation.md', () => {
+  const row = (target: string, detected: number) => ({
+    target,
+    source: '`a.ts`',
+    mutants: 10,
+    detected,
+    date: '2026-11-23',
+  });
+
+  it('keeps its text and the rows of targets that did not run', () => {
+    const page = withResults('# Title\n\n| target |\n|---|\n\nText.\n', [row('one', 9), row('two', 10)]);
+    expect(withResults(page, [row('one', 5)])).toBe(`# Title
+
+| target | source | mutants | detected | share | date |
+|---|---|---|---|---|---|
+| one | \`a.ts\` | 10 | 5 | 50.0 % | 2026-11-23 |
+| two | \`a.ts\` | 10 | 10 | 100.0 % | 2026-11-23 |
+
+Text.
+`);
+  });
+
+  it('has a row for every target', () => {
+    const page = readFileSync('docs/mutation.md', 'utf8');
+    const missing = [...Object.keys(mutationTargets), 'statements'].filter(
+      (target) => !page.includes(`\n| ${target} | `),
+    );
     expect(missing).toEqual([]);
   });
 });

@@ -30,6 +30,7 @@ export const mutationTargets: Readonly<Record<string, MutationTarget>> = {
       'authorization-code',
       'authorization-code-errors',
       'authorization-code-reuse',
+      'dpop',
     ),
   },
   refresh: {
@@ -99,7 +100,14 @@ export const mutationTargets: Readonly<Record<string, MutationTarget>> = {
   /** Revocation and introspection. */
   revocation: {
     mutate: ['authorization-server/src/revocation.ts', 'authorization-server/src/introspection.ts'],
-    tests: testFiles('authorization-server', 'revocation', 'introspection', 'opaque-tokens'),
+    tests: testFiles(
+      'authorization-server',
+      'revocation',
+      'introspection',
+      'opaque-tokens',
+      'dpop',
+      'routes',
+    ),
   },
 };
 

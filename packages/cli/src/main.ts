@@ -53,7 +53,8 @@ function fail(stream: NodeJS.WriteStream, error: Error): never {
 /** How users start the command, and how programs do: npm writes lines of its own, which break stdio. */
 function invocation(): Pick<ProcessContext, 'command' | 'launch'> {
   if (isSea()) return { command: 'portcullis', launch: [process.execPath] };
-  if (!isSource) return { command: 'npx portcullis', launch: ['npx', '-y', '@portcullis/cli'] };
+  // By the name of the package, which is ours in every folder: `npx portcullis` downloads another where this one is not installed.
+  if (!isSource) return { command: 'npx @portcullis/cli', launch: ['npx', '-y', '@portcullis/cli'] };
   const program = fileURLToPath(new URL('../bin.js', import.meta.url));
   return {
     command: 'npm run -s portcullis --',

@@ -85,7 +85,11 @@ function nextSteps(folder: string, { location }: Answers): string {
 }
 
 async function startServer(folder: string, answers: Answers, streams: SetupStreams): Promise<number> {
-  if (answers.location.kind === 'local') return startHere(folder, CONFIGURATION);
+  if (answers.location.kind === 'local') {
+    const enter = relative('.', folder) || '.';
+    say(streams, `Starts now; the next time: cd ${enter} && npm install && npm start\n\n`);
+    return startHere(folder, CONFIGURATION);
+  }
   const code = await startWithCompose(folder);
   return code ?? say(streams, `There is no Docker here. ${nextSteps(folder, answers)}`);
 }

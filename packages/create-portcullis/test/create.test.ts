@@ -70,6 +70,7 @@ describe('npm create portcullis', () => {
       '2. How do users sign in?',
       '3. Where does it run?',
     ]);
+    expect(output()).toContain('the next time: cd portcullis && npm install && npm start\n');
     expect((await fetch(`${url}/mcp`, { method: 'POST', body: '{}' })).status).toBe(401);
     expect(JSON.parse(read(folder, 'portcullis/portcullis.json'))).toEqual({
       $schema: './portcullis.schema.json',
