@@ -32,14 +32,21 @@ const SHARED = ['authorization-server', 'http', 'protocol', 'resource-server'].m
 
 /** The longest files start first, so that no worker waits for one of them alone at the end. */
 const LONGEST = [
+  'tests/interop/agents/agents.test.ts',
   'tests/pages/every-page-without-script.test.ts',
-  'tests/federation/provider-token-lifecycle.test.ts',
   'tests/pages/every-page.test.ts',
   'tests/pages/every-page-in-german.test.ts',
+  'tests/resilience/sessions.test.ts',
+  'tests/federation/provider-token-lifecycle.test.ts',
+  'tests/interop/backends/backends.test.ts',
+  'tests/interop/mcp-remote.test.ts',
+  'tests/resilience/readiness.test.ts',
   'tests/interop/gateway/doctor.test.ts',
   'packages/cli/test/processes.test.ts',
   'packages/store/test/postgres.test.ts',
   'packages/store/test/contract.test.ts',
+  'packages/authorization-server/test/device-cookies.test.ts',
+  'packages/resource-server/test/adapters.test.ts',
 ];
 
 class LongestFirst extends BaseSequencer {
