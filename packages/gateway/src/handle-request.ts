@@ -1,6 +1,7 @@
 /** One authorized request on its way: read → check → credential → backend → record. */
 import { performance } from 'node:perf_hooks';
 import type { CallAudit, CallDecision, CallOutcome } from './audit/call-record.ts';
+import { STATELESS } from './backends/revisions.ts';
 import type { ConnectionRetry, ConnectionRounds } from './connection-rounds.ts';
 import {
   type BackendCredential,
@@ -12,7 +13,8 @@ import { invalidRequest, tooManyCalls } from './http/error-response.ts';
 import type { ExchangeSummary } from './http/exchange.ts';
 import { isPlainJson } from './http/headers.ts';
 import type { PassThrough } from './http/pass-through.ts';
-import { receiveBody } from './http/request-body.ts';
+import { RequestBody } from './http/request-body.ts';
+import { StreamedBody } from './http/streamed-body.ts';
 import type { CallRate } from './limits/call-rate.ts';
 import type { MergedPart } from './merged/merged-server.ts';
 import type { MessagePath } from './message-path.ts';
@@ -25,6 +27,7 @@ import {
   createMessageHandles,
   isNoQuestion,
   isPlainNotification,
+  isTaskMethod,
   type MessageHandles,
   mayAnswerWithHandles,
   mayHoldHandles,
@@ -108,6 +111,22 @@ function refuseTaskLists({ backend, name }: GatewayServer, { messages }: Scanned
 
 const METHOD_NOT_FOUND = -32_601;
 
+/** Whether nothing needs the whole body before it is sent. */
+function mayPassEarly({ server, incoming }: GatewayRequest, { messages: [message] }: ScannedBody): boolean {
+  const { backend, audit } = server;
+  if (message === undefined || audit !== null || backend === null || backend.kind === 'stdio') return false;
+  // A retry after the user has connected an account is rewritten.
+  if (backend.credentials.as === 'user' && incoming.headers['mcp-session-id'] === undefined) return false;
+  if (isTaskMethod(message.method) && message.task === null) return false;
+  return message.method !== 'initialize';
+}
+
+/** Whether what prevents a body from being sent is to be decided about with all of it: the error needs its id, or a wait follows. */
+function mustBeHeld(error: unknown, { messages }: ScannedBody): boolean {
+  if (error instanceof ConnectionRequired) return true;
+  return error instanceof MessageError && messages.every(({ id }) => id === null);
+}
+
 /** Whether bytes may hold a list, which is in a result: the name of that member is written as it is, or escaped. */
 function mayHoldResult(bytes: Buffer): boolean {
   return bytes.includes('result"') || bytes.includes('\\u00');
@@ -118,7 +137,14 @@ class Handling {
   readonly #served: ServedServer;
   readonly #request: GatewayRequest;
   #scanned: ScannedBody | null = null;
+  #received: RequestBody | null = null;
+  /** The whole body. */
   #body: Buffer | null = null;
+  /** The body that passes while it arrives. */
+  #upload: StreamedBody | null = null;
+  /** Whether the body is held until it is whole, however long it is. */
+  #isHeld = false;
+  #isLimited = false;
   readonly #handles: MessageHandles;
   /** The body with its handles opened. */
   #sent: Buffer | null = null;
@@ -156,25 +182,83 @@ class Handling {
   #receive(): void {
     const { incoming } = this.#request;
     const scanner = this.#served.createScanner(this.#request);
-    receiveBody(incoming, this.#served.server.limits.body, scanner, (error, body) =>
-      this.#try(() => {
-        if (error !== null) throw error;
-        this.#body = body;
-        this.#scanned = scanner.end();
-        refuseTaskLists(this.#served.server, this.#scanned);
-        this.#limit(this.#scanned);
-        this.#served.checkRules(this.#request, this.#scanned);
-        this.#retry = this.#services.rounds.readRetry(this.#request.owner, this.#scanned, body);
-        this.#sent = this.#retry?.body ?? this.#handles.open(body, this.#scanned);
-        this.#findCredential();
-      }),
-    );
+    const received = new RequestBody(incoming, this.#served.server.limits.body, scanner, {
+      whole: (body) => this.#try(() => this.#takeWhole(body, scanner.end())),
+      long: () => this.#try(() => this.#considerUpload(received, scanner)),
+      fail: this.#fail,
+    });
+    this.#received = received;
+    received.receive();
   }
 
-  /** Counts the calls of tools by user, across clients. */
+  #takeWhole(body: Buffer, scanned: ScannedBody): void {
+    this.#body = body;
+    this.#scanned = scanned;
+    this.#check(scanned);
+    this.#retry = this.#services.rounds.readRetry(this.#request.owner, scanned, body);
+    this.#sent = this.#retry?.body ?? this.#handles.open(body, scanned);
+    this.#findCredential();
+  }
+
+  /** Lets a long body pass while it arrives, once it is known what it asks for. */
+  #considerUpload(received: RequestBody, scanner: BodyScanner): void {
+    const scanned = this.#isHeld ? null : scanner.peek();
+    if (scanned === null || !mayPassEarly(this.#request, scanned)) return;
+    this.#isHeld = true;
+    const { path } = this.#served;
+    const release = 'takeUpload' in path ? path.takeUpload(this.#request) : null;
+    if (release === null) return;
+    this.#request.outgoing.once('close', release);
+    received.pause();
+    this.#startUpload(received, scanner, scanned).catch((error: unknown) => {
+      if (this.#upload !== null || !mustBeHeld(error, scanned)) return this.#fail(error);
+      this.#scanned = null;
+      received.resume();
+    });
+  }
+
+  async #startUpload(received: RequestBody, scanner: BodyScanner, scanned: ScannedBody): Promise<void> {
+    const { principal, server, incoming, outgoing } = this.#request;
+    this.#scanned = scanned;
+    this.#check(scanned);
+    const credential = await this.#services.credentials.for(principal, server);
+    await this.#served.checkMessages(this.#request, scanned, credential);
+    if (outgoing.destroyed) {
+      this.#record({ outcome: 'cancelled', backendMs: 0, responseBytes: 0 });
+      return;
+    }
+    const upload = new StreamedBody({
+      ...{ body: received, scanner, scanned },
+      // How long request states are when they are opened is not known in advance.
+      hasLength: incoming.headers['mcp-protocol-version'] !== STATELESS,
+      open: (bytes, known, from, keepsLength) => this.#handles.open(bytes, known, { from, keepsLength }),
+      idle: server.limits.idle,
+      end: () => this.#try(() => this.#finishUpload(upload, scanner.end(), credential)),
+      fail: this.#fail,
+    });
+    this.#upload = upload;
+    this.#forward(credential);
+  }
+
+  /** Everything is checked once more: what the backend has got so far is not complete. */
+  #finishUpload(upload: StreamedBody, scanned: ScannedBody, credential: BackendCredential): void {
+    this.#scanned = scanned;
+    this.#check(scanned);
+    const checked = this.#served.checkMessages(this.#request, scanned, credential);
+    this.#then(checked, () => upload.finish(scanned));
+  }
+
+  #check(scanned: ScannedBody): void {
+    refuseTaskLists(this.#served.server, scanned);
+    this.#limit(scanned);
+    this.#served.checkRules(this.#request, scanned);
+  }
+
+  /** Counts the calls of tools by user, across clients; once. */
   #limit({ messages }: ScannedBody): void {
     const { rate, server } = this.#served;
-    if (rate === null) return;
+    if (rate === null || this.#isLimited) return;
+    this.#isLimited = true;
     const { issuer, subject } = this.#request.principal;
     for (const { tool } of messages) {
       if (tool === null) continue;
@@ -198,14 +282,17 @@ class Handling {
     const { path } = this.#served;
     const sent = this.#sent;
     if ('forward' in path) {
-      path.forward(this.#request, {
-        body: sent,
+      const forwarding = {
         credential,
         fail: this.#respondError,
         done: this.#record,
         name: this.#name(),
         edit: this.#editOf(credential),
-      });
+      };
+      path.forward(
+        this.#request,
+        this.#upload === null ? { ...forwarding, body: sent } : { ...forwarding, body: this.#upload },
+      );
       return;
     }
     const sentAt = performance.now();
@@ -224,7 +311,8 @@ class Handling {
   #editOf(credential: BackendCredential): MessageEdit {
     const seal = (message: unknown) => this.#handles.seal(message);
     const mayList = this.#mayList();
-    const mayHold = this.#scanned?.messages.some(mayAnswerWithHandles) === true;
+    // Not all of a message is known that is being received.
+    const mayHold = this.#upload !== null || this.#scanned?.messages.some(mayAnswerWithHandles) === true;
     if (!mayList)
       return { apply: seal, mayApply: mayHoldHandles, mayPassLong: isNoQuestion, forDocuments: mayHold };
     return {
@@ -285,6 +373,11 @@ class Handling {
   }
 
   readonly #fail = (error: unknown): void => {
+    this.#end(error);
+    this.#upload?.cancel();
+  };
+
+  #end(error: unknown): void {
     const decision = this.#respondError(error);
     const end = { backendMs: 0, responseBytes: 0 };
     if (error instanceof ConnectionRequired) {
@@ -294,7 +387,7 @@ class Handling {
     // A request that could not be served was not refused.
     if (this.#request.outgoing.statusCode >= 500) this.#record({ outcome: 'unavailable', ...end });
     else this.#record({ outcome: 'refused', ...end }, decision ?? 'invalid');
-  };
+  }
 
   #message(): ScannedMessage | null {
     return this.#scanned?.messages[0] ?? null;
@@ -306,6 +399,7 @@ class Handling {
   ): void => {
     if (this.#isRecorded || this.#isWaiting) return;
     this.#isRecorded = true;
+    this.#upload?.stop();
     const { outgoing, incoming } = this.#request;
     const common = {
       request: this.#request,
@@ -313,14 +407,14 @@ class Handling {
       outcome,
       status: outgoing.headersSent ? outgoing.statusCode : null,
       backendMs,
-      requestBytes: this.#body?.length ?? 0,
+      requestBytes: this.#received?.length ?? 0,
       responseBytes,
     };
     const { audit } = this.#services;
     for (const { method, tool, prompt, resource, arguments: range } of this.#recordedMessages()) {
       const target = tool ?? prompt ?? resource;
       const bytes = range === null ? null : (this.#body?.subarray(range.start, range.end) ?? null);
-      audit.record({ ...common, method, target, arguments: bytes });
+      audit.record({ ...common, method, target, arguments: this.#upload?.argumentsHash ?? bytes });
     }
     if (this.#message() === null)
       audit.record({ ...common, method: incoming.method ?? '', target: null, arguments: null });

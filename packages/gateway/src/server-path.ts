@@ -14,7 +14,10 @@ import {
   type Forwarding,
   type PassThrough,
   type PassThroughOptions,
+  type StreamedForwarding,
+  type WholeForwarding,
 } from './http/pass-through.ts';
+import { StreamedBody } from './http/streamed-body.ts';
 import { createMessagePath, type MessagePath, type MessagePathOptions } from './message-path.ts';
 import type { GatewayRequest, OwnedRequest } from './servers/request.ts';
 import type { BackendDefinition, GatewayServer, HttpBackendDefinition } from './servers/server.ts';
@@ -76,7 +79,12 @@ function createHttpPath(
     checkHandles(request) {
       if (!isTranslated(request)) passThrough.checkHandles(request);
     },
+    takeUpload(request) {
+      const isOwn = !isStateless(request) || detection.known()?.stateless === true;
+      return isOwn && !isTranslated(request) ? passThrough.takeUpload(request) : null;
+    },
     forward(request, forwarding) {
+      if (isStreamed(forwarding)) return void passThrough.forward(request, forwarding);
       const wires = detection.known();
       if (isTranslated(request)) return void detectFor(request, forwarding);
       if (!isStateless(request) && !isInitialize(request, forwarding))
@@ -102,7 +110,7 @@ function createHttpPath(
     );
   }
 
-  function detectFor(request: GatewayRequest, forwarding: Forwarding): void {
+  function detectFor(request: GatewayRequest, forwarding: WholeForwarding): void {
     const known = detection.known();
     if (known !== null) return void forwardTo(known, request, forwarding);
     detection
@@ -128,7 +136,7 @@ function createHttpPath(
     return pathOf((wires && wireOf(wires)) ?? 'sessions');
   }
 
-  function forwardTo(wires: BackendWires, request: GatewayRequest, forwarding: Forwarding): void {
+  function forwardTo(wires: BackendWires, request: GatewayRequest, forwarding: WholeForwarding): void {
     const own = isStateless(request) ? 'stateless' : 'sessions';
     const other = wireOf(wires);
     // A backend that refuses everything shows why by itself.
@@ -137,7 +145,11 @@ function createHttpPath(
   }
 
   /** @param wire of the backend */
-  function translate(wire: BackendWire, request: GatewayRequest, { body, fail, done }: Forwarding): void {
+  function translate(
+    wire: BackendWire,
+    request: GatewayRequest,
+    { body, fail, done }: WholeForwarding,
+  ): void {
     const sentAt = performance.now();
     pathOf(wire)
       .handle(request, body === null ? null : JSON.parse(body.toString('utf8')))
@@ -151,6 +163,10 @@ function createHttpPath(
   }
 }
 
+function isStreamed(forwarding: Forwarding): forwarding is StreamedForwarding {
+  return forwarding.body instanceof StreamedBody;
+}
+
 function wireOf(wires: BackendWires): BackendWire | undefined {
   return (['sessions', 'stateless', 'sse'] as const).find((wire) => wires[wire]);
 }
@@ -159,7 +175,7 @@ function isStateless({ incoming }: GatewayRequest): boolean {
   return incoming.headers['mcp-protocol-version'] === STATELESS;
 }
 
-function isInitialize({ incoming }: GatewayRequest, { body }: Forwarding): boolean {
+function isInitialize({ incoming }: GatewayRequest, { body }: WholeForwarding): boolean {
   const mayBe =
     body !== null && incoming.headers['mcp-session-id'] === undefined && body.includes('"initialize"');
   return (

@@ -74,13 +74,14 @@ function targetOf({ method, target }: CallRecord): { readonly tool: string } | {
   return method === 'tools/call' ? { tool: shorten(target) } : { target: shorten(target) };
 }
 
-function argumentsOf({ arguments: bytes, request: { server } }: CallRecord): {
+function argumentsOf({ arguments: given, request: { server } }: CallRecord): {
   readonly argumentsHash?: string;
   readonly arguments?: string;
 } {
-  if (bytes === null) return {};
-  const kept = server.audit === null ? null : keptArguments(bytes, server.audit);
-  return { argumentsHash: hash('sha256', bytes, 'base64url'), ...(kept !== null && { arguments: kept }) };
+  if (given === null) return {};
+  if (typeof given === 'string') return { argumentsHash: given };
+  const kept = server.audit === null ? null : keptArguments(given, server.audit);
+  return { argumentsHash: hash('sha256', given, 'base64url'), ...(kept !== null && { arguments: kept }) };
 }
 
 function shorten(text: string): string {

@@ -21,7 +21,7 @@ export type CallOutcome =
   | 'answered'
   /** The backend answered with a JSON-RPC error, as far as the gateway reads its messages. */
   | 'error'
-  /** Nothing was sent to the backend. */
+  /** The backend got nothing, or nothing complete. */
   | 'refused'
   /** The user has to connect an account at the backend first. */
   | 'connection_required'
@@ -48,8 +48,11 @@ export interface CallRecord {
   /** Bytes of the bodies. */
   readonly requestBytes: number;
   readonly responseBytes: number;
-  /** The arguments as the client sent them, as JSON: hashed, and kept only where the server's options say so. */
-  readonly arguments: Uint8Array | null;
+  /**
+   * The arguments as the client sent them, as JSON: hashed, and kept only where the server's options say so. Of a body that was not
+   * held only their SHA-256 hash, base64url.
+   */
+  readonly arguments: Uint8Array | string | null;
 }
 
 /** Records calls, after the response: it never throws, and no call waits for it. */

@@ -21,6 +21,7 @@ import {
 import { badGateway, type GatewayError, unavailable } from './error-response.ts';
 import { createEventIdRewriter, type EventIdRewriter } from './event-ids.ts';
 import { contentTypeOf, isCompressed, isStreamType, responseHeaders } from './headers.ts';
+import { StreamedBody } from './streamed-body.ts';
 
 /** What the exchanges with one backend share. */
 export interface ExchangeServices {
@@ -47,7 +48,7 @@ export interface OpenSession {
 export interface Sending {
   readonly request: GatewayRequest;
   readonly session: OpenSession | null;
-  readonly body: Buffer | null;
+  readonly body: Buffer | StreamedBody | null;
   readonly headers: readonly string[];
   readonly credential: BackendCredential;
   /** Gives back the place among the requests at once. */
@@ -83,6 +84,8 @@ export function exchange(services: ExchangeServices, sending: Sending): void {
 class Exchange implements Dispatcher.DispatchHandler, EditedOutput {
   readonly #services: ExchangeServices;
   #sending: Sending;
+  /** The body, while it arrives. */
+  readonly #upload: StreamedBody | null;
   /** Addresses that could not be reached. */
   #tried: Set<Address> | null = null;
   #address: Address | null = null;
@@ -107,6 +110,8 @@ class Exchange implements Dispatcher.DispatchHandler, EditedOutput {
     this.#sending = sending;
     this.#release = sending.release;
     sending.request.outgoing.on('close', this.#onClientClose);
+    this.#upload = sending.body instanceof StreamedBody ? sending.body : null;
+    this.#upload?.onCancel(this.#onClientClose);
   }
 
   send(): void {
@@ -120,10 +125,13 @@ class Exchange implements Dispatcher.DispatchHandler, EditedOutput {
     }
     this.#address = address;
     const method = (request.incoming.method ?? 'GET') as Dispatcher.HttpMethod;
-    const options = { path: address.target, method, body };
     const dispatch = (fields: string[]) =>
       void address.pool.dispatch(
-        { ...options, headers: fields, ...(method === 'GET' && { bodyTimeout: 0 }) },
+        {
+          ...{ path: address.target, method, headers: fields },
+          body: body instanceof StreamedBody ? body.open() : body,
+          ...(method === 'GET' && { bodyTimeout: 0 }),
+        },
         this,
       );
     if (credential.sign === null) {
@@ -196,6 +204,8 @@ class Exchange implements Dispatcher.DispatchHandler, EditedOutput {
         ? 'final'
         : await credentials.rejected(request.principal, server, answer, credential);
       if (this.#isOver) return;
+      if (verdict === 'retry' && this.#upload?.canReopen === false)
+        return this.#abandon(renewed(server), 'unavailable');
       if (verdict === 'retry') return await this.#retry(controller);
       if (verdict !== 'final') return this.#abandon(verdict, 'connection_required');
       if (status === 401) return this.#refuse(status);
@@ -245,6 +255,9 @@ class Exchange implements Dispatcher.DispatchHandler, EditedOutput {
     if (isEdited && (headers['content-encoding'] ?? 'identity') !== 'identity')
       this.#abandon(badGateway('The backend encodes a list, which was not asked for.'), 'error');
     if (this.#isIgnored) return;
+    this.#upload?.keepNothing();
+    // The rest of a body that has been answered already is not read.
+    if (this.#upload !== null && !this.#sending.request.incoming.complete) outgoing.shouldKeepAlive = false;
     outgoing.writeHead(status, isEdited ? withoutFields(fields, ['content-length']) : fields);
     if (isStream) outgoing.flushHeaders();
     if (isEdited) this.#startEditing(isStream, edit);
@@ -369,7 +382,8 @@ class Exchange implements Dispatcher.DispatchHandler, EditedOutput {
 
   #hasAlternative(): boolean {
     const { addresses } = this.#services;
-    return this.#sending.session === null && addresses.choose(performance.now(), this.#tried) !== null;
+    if (this.#sending.session !== null || this.#upload?.canReopen === false) return false;
+    return addresses.choose(performance.now(), this.#tried) !== null;
   }
 
   /** @returns whether the request did not reach the backend */
@@ -416,6 +430,10 @@ const REFUSALS: ReadonlySet<number> = new Set([400, 404, 405, 406, 415, 422, 501
 
 function compressed({ name }: GatewayServer): GatewayError {
   return badGateway(`${name} compresses its responses although it was not asked to: switch that off there.`);
+}
+
+function renewed({ name }: GatewayServer): GatewayError {
+  return unavailable(`The credential of ${name} had expired and was renewed. Send the request again.`, 1);
 }
 
 function isDown({ name }: GatewayServer, retryAfter: number, reason = 'cannot be reached'): GatewayError {

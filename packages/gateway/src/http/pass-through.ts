@@ -2,7 +2,7 @@
 
 import type { Address, Addresses } from '../addresses/addresses.ts';
 import type { BackendCredential, CredentialSource } from '../credentials/credential-source.ts';
-import { createGauge } from '../limits/gauge.ts';
+import { createGauge, type Gauge } from '../limits/gauge.ts';
 import { userKey } from '../servers/owner.ts';
 import type { GatewayRequest } from '../servers/request.ts';
 import type { GatewayServer, HttpBackendDefinition } from '../servers/server.ts';
@@ -12,6 +12,7 @@ import { sessionNotFound, tooManyCalls } from './error-response.ts';
 import { type ExchangeServices, type ExchangeSummary, exchange, type OpenSession } from './exchange.ts';
 import { forwardedHeaders } from './headers.ts';
 import { createRequestPlaces, type RequestPlaces } from './request-places.ts';
+import { StreamedBody } from './streamed-body.ts';
 
 export interface PassThroughOptions {
   readonly sealer: Sealer;
@@ -21,9 +22,18 @@ export interface PassThroughOptions {
 }
 
 /** What is forwarded. */
-export interface Forwarding {
+export type Forwarding = WholeForwarding | StreamedForwarding;
+
+export interface WholeForwarding extends AnyForwarding {
   /** `null` for GET and DELETE. */
   readonly body: Buffer | null;
+}
+
+export interface StreamedForwarding extends AnyForwarding {
+  readonly body: StreamedBody;
+}
+
+interface AnyForwarding {
   readonly credential: BackendCredential;
   /** Sends an error response. */
   readonly fail: (error: unknown) => void;
@@ -43,6 +53,11 @@ export interface PassThrough {
    * @throws GatewayError 404 for a session or event of another user, client or server, before anything reaches the backend
    */
   checkHandles(request: GatewayRequest): void;
+  /**
+   * Takes a place for a request whose body passes while it arrives.
+   * @returns gives it back; `null`: the body has to be held
+   */
+  takeUpload(request: GatewayRequest): (() => void) | null;
   /** @throws GatewayError when it cannot be sent now */
   forward(request: GatewayRequest, forwarding: Forwarding): void;
   isUp(): boolean;
@@ -51,7 +66,13 @@ export interface PassThrough {
 
 interface Backend extends ExchangeServices {
   readonly takeRequest: RequestPlaces;
+  /** Requests whose body has not arrived. */
+  readonly uploads: Gauge;
 }
+
+/** Parts of the requests at once that may wait for their body: of each user, and of all together. The bodies of others are held. */
+const UPLOADS_OF_USER = 1 / 16;
+const UPLOADS_OF_ALL = 1 / 2;
 
 export function createPassThrough(
   server: GatewayServer,
@@ -65,6 +86,7 @@ export function createPassThrough(
     definition,
     addresses,
     takeRequest: createRequestPlaces(server),
+    uploads: createGauge(Math.max(1, Math.floor(server.limits.concurrency * UPLOADS_OF_USER))),
     streams: createGauge(server.limits.streamsPerUser),
   };
   return {
@@ -74,6 +96,10 @@ export function createPassThrough(
       openSession(backend, request);
       openEventId(backend, request);
     },
+    takeUpload({ owner }) {
+      const most = Math.max(1, server.limits.concurrency * UPLOADS_OF_ALL);
+      return backend.uploads.total < most ? backend.uploads.take(userKey(owner)) : null;
+    },
     forward: (request, forwarding) => forward(backend, request, forwarding),
   };
 }
@@ -81,13 +107,15 @@ export function createPassThrough(
 function forward(backend: Backend, request: GatewayRequest, forwarding: Forwarding): void {
   const { incoming } = request;
   const { definition } = backend;
-  const { credential } = forwarding;
+  const { credential, body } = forwarding;
   const session = openSession(backend, request);
   const headers = forwardedHeaders(incoming.headers, definition.forward);
   if (forwarding.name !== null) headers.push('mcp-name', forwarding.name);
   if (session !== null) headers.push('mcp-session-id', session.id);
   const eventId = openEventId(backend, request);
   if (eventId !== null) headers.push('last-event-id', eventId);
+  if (body instanceof StreamedBody && body.length !== null)
+    headers.push('content-length', String(body.length));
   addCredential(headers, credential);
   exchange(backend, { ...forwarding, request, session, headers, release: takePlace(backend, request) });
 }

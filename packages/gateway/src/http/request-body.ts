@@ -1,50 +1,125 @@
-/** Receives the body of a request within its limit. */
+/** Receives the body of a request within its limit: held until it is whole, or given to a sink while it arrives. */
 import type { IncomingMessage } from 'node:http';
 import type { BodyScanner } from '../messages/scanned-message.ts';
 import { type GatewayError, invalidRequest } from './error-response.ts';
 
-/**
- * @param scanner gets each chunk; what it throws ends the request
- * @param done is called once; not at all if the client disappears
- */
-export function receiveBody(
-  incoming: IncomingMessage,
-  limit: number,
-  scanner: Pick<BodyScanner, 'push'>,
-  done: (error: unknown, body: Buffer) => void,
-): void {
-  if (Number(incoming.headers['content-length'] ?? 0) > limit) {
-    done(tooLong(limit), EMPTY);
-    return;
+/** Learns how far a body is. Nothing is called if the client disappears. */
+export interface BodyListener {
+  whole(body: Buffer): void;
+  /** More of a long body has arrived, and not all of it. */
+  long(): void;
+  /** It is not received any further: it is too long, or the scanner refuses it. */
+  fail(error: unknown): void;
+}
+
+/** Gets the chunks of a body, which have been scanned. */
+export interface BodySink {
+  take(chunk: Buffer): void;
+  end(): void;
+}
+
+/** Bytes up to which a body is held in any case. */
+export const SHORT: number = 64 * 1024;
+
+export class RequestBody {
+  readonly #incoming: IncomingMessage;
+  readonly #limit: number;
+  readonly #scanner: Pick<BodyScanner, 'push'>;
+  readonly #listener: BodyListener;
+  /** Its length by the header; `null`: the client does not say. */
+  readonly declared: number | null;
+  #held: Buffer[] = [];
+  #sink: BodySink | null = null;
+  #length = 0;
+
+  constructor(
+    incoming: IncomingMessage,
+    limit: number,
+    scanner: Pick<BodyScanner, 'push'>,
+    listener: BodyListener,
+  ) {
+    const length = incoming.headers['content-length'];
+    this.declared = length === undefined ? null : Number(length);
+    this.#incoming = incoming;
+    this.#limit = limit;
+    this.#scanner = scanner;
+    this.#listener = listener;
   }
-  let first: Buffer | null = null;
-  let rest: Buffer[] | null = null;
-  let length = 0;
-  const take = (chunk: Buffer): void => {
-    length += chunk.length;
-    if (length > limit) {
-      stop(tooLong(limit));
+
+  /** Bytes that have arrived. */
+  get length(): number {
+    return this.#length;
+  }
+
+  receive(): void {
+    if ((this.declared ?? 0) > this.#limit) this.#listener.fail(tooLong(this.#limit));
+    else this.#incoming.on('data', this.#take).on('end', this.#finish);
+  }
+
+  /** The rest goes to a sink. @returns what has been held */
+  divert(sink: BodySink): Buffer {
+    this.#sink = sink;
+    return this.#takeHeld();
+  }
+
+  pause(): void {
+    this.#incoming.pause();
+  }
+
+  resume(): void {
+    this.#incoming.resume();
+  }
+
+  get isPaused(): boolean {
+    return this.#incoming.isPaused();
+  }
+
+  /** Receives nothing more. */
+  stop(): void {
+    this.#incoming.off('data', this.#take).off('end', this.#finish).pause();
+  }
+
+  readonly #take = (chunk: Buffer): void => {
+    this.#length += chunk.length;
+    if (this.#length > this.#limit) {
+      this.#fail(tooLong(this.#limit));
       return;
     }
     try {
-      scanner.push(chunk);
+      this.#scanner.push(chunk);
     } catch (error) {
-      stop(error);
+      this.#fail(error);
       return;
     }
-    if (first === null) first = chunk;
-    else if (rest === null) rest = [first, chunk];
-    else rest.push(chunk);
+    if (this.#sink !== null) {
+      this.#sink.take(chunk);
+      return;
+    }
+    this.#held.push(chunk);
+    if (this.#length > SHORT && this.#length !== this.declared) this.#listener.long();
   };
-  const stop = (error: unknown): void => {
-    incoming.off('data', take).off('end', finish).pause();
-    done(error, EMPTY);
+
+  readonly #finish = (): void => {
+    if (this.#sink !== null) this.#sink.end();
+    else this.#listener.whole(this.#takeHeld());
   };
-  const finish = (): void => done(null, rest === null ? (first ?? EMPTY) : Buffer.concat(rest));
-  incoming.on('data', take).on('end', finish);
+
+  #takeHeld(): Buffer {
+    const held = joined(this.#held);
+    this.#held = [];
+    return held;
+  }
+
+  #fail(error: unknown): void {
+    this.stop();
+    this.#listener.fail(error);
+  }
 }
 
-const EMPTY = Buffer.alloc(0);
+/** One buffer of several; the same if it is one. */
+export function joined(chunks: readonly Buffer[]): Buffer {
+  return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
+}
 
 function tooLong(limit: number): GatewayError {
   return invalidRequest(413, `The body must not exceed ${limit} bytes.`);

@@ -1,7 +1,8 @@
 /** Scans the JSON-RPC body of a request while it arrives: what it asks for, and that every parser reads the same. */
+import type { JsonNode } from './json-projection.ts';
 import { JsonScanner, type ScanLimits } from './json-scanner.ts';
 import { MessageError } from './message-error.ts';
-import { messageShape, readScannedMessage } from './read-message.ts';
+import { messageShape, readOpenMessage, readScannedMessage } from './read-message.ts';
 import type { BodyScanner, ScannedBody, ScannedMessage } from './scanned-message.ts';
 
 const defaultLimits: ScanLimits = { depth: 256, text: 256 * 1024, elements: 1000 };
@@ -14,6 +15,8 @@ const INVALID_REQUEST = -32_600;
 
 export function createBodyScanner(limits: ScanLimits = defaultLimits): BodyScanner {
   const scanner = new JsonScanner(bodyShape, limits);
+  let known: ScannedBody | null = null;
+  let knownAt = -1;
   return {
     push(chunk) {
       try {
@@ -21,6 +24,13 @@ export function createBodyScanner(limits: ScanLimits = defaultLimits): BodyScann
       } catch (error) {
         throw unreadable(error);
       }
+    },
+    peek() {
+      const root = scanner.peek();
+      if (root === null) return null;
+      if (knownAt !== scanner.changes) known = readOpenBody(root, scanner.length);
+      knownAt = scanner.changes;
+      return known;
     },
     end() {
       try {
@@ -46,6 +56,11 @@ function readBody(root: ReturnType<JsonScanner['end']>, length: number): Scanned
   const messages = root.elements.map(readScannedMessage);
   checkIds(messages);
   return { isBatch: true, messages, length };
+}
+
+function readOpenBody(root: JsonNode, length: number): ScannedBody | null {
+  const message = root.type === 'object' ? readOpenMessage(root) : null;
+  return message === null ? null : { isBatch: false, messages: [message], length };
 }
 
 /** Responses to equal ids could not be told apart. */

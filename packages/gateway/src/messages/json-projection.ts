@@ -84,6 +84,8 @@ export class JsonProjection {
   /** Of the outermost containers: what a frame does not ask for has none, nor has anything inside it. */
   readonly #frames: Frame[] = [];
   root: JsonNode | null = null;
+  /** Counts what became known of the wanted parts. */
+  changes = 0;
 
   constructor(shape: JsonShape, maxElements: number) {
     this.#shape = shape;
@@ -109,10 +111,19 @@ export class JsonProjection {
     if (frame === null) return;
     frame.node.end = end;
     this.#frames.pop();
+    this.changes += 1;
+  }
+
+  /** Whether nothing directly inside the innermost container is wanted. */
+  isBeside(depth: number): boolean {
+    if (this.#frames.length < depth) return true;
+    const shape = this.#frames.at(-1)?.shape;
+    return shape !== undefined && shape.members === undefined && shape.elements === undefined;
   }
 
   /** Adds a value that is wanted to its container. */
   attach(node: JsonNode): void {
+    this.changes += 1;
     const frame = this.#frames.at(-1);
     if (frame === undefined) this.root = node;
     else if (frame.node.type === 'object') frame.node.members.set(frame.name, node);
@@ -137,7 +148,9 @@ export class JsonProjection {
     const shape = members.byName.get(name);
     if (shape === undefined) {
       const variant = findVariant(members, name);
-      if (variant !== undefined) frame.node.variants = [...frame.node.variants, variant];
+      if (variant === undefined) return;
+      frame.node.variants = [...frame.node.variants, variant];
+      this.changes += 1;
       return;
     }
     if (frame.node.members.has(name)) throw new SyntaxError(`it repeats the member ${name}`);

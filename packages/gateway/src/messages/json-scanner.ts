@@ -79,6 +79,18 @@ export class JsonScanner {
     return this.#base;
   }
 
+  /** Grows whenever more is known of what the shape asks for. */
+  get changes(): number {
+    return this.#projection.changes;
+  }
+
+  /** The document so far, while the scanner is inside a value that the shape does not ask for; `null` elsewhere. */
+  peek(): JsonNode | null {
+    const isText = this.#state === STRING || this.#state === ESCAPE || this.#state === HEX;
+    const isBeside = isText && !this.#isName && this.#shapeOfToken === null;
+    return isBeside || this.#projection.isBeside(this.#kinds.length) ? this.#projection.root : null;
+  }
+
   end(): JsonNode | null {
     if (!this.#isUtf8(null)) throw new SyntaxError('it is not UTF-8');
     if (this.#state >= MINUS) this.#endNumber(NOTHING, 0);

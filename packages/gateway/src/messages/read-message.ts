@@ -69,6 +69,19 @@ export function readScannedMessage(node: JsonNode): ScannedMessage {
   return method === undefined ? readResponse(node, id) : readCall(node, method, id);
 }
 
+/** What a message asks for whose end has not arrived; `null` as long as that is not known, and for what will be refused. */
+export function readOpenMessage(node: JsonNode): ScannedMessage | null {
+  const { members } = node;
+  const method = members.get('method');
+  try {
+    if (method !== undefined) return readCall(node, method, readId(node));
+    return members.has('result') || members.has('error') ? readResponse(node, readId(node)) : null;
+  } catch (error) {
+    if (error instanceof MessageError) return null;
+    throw error;
+  }
+}
+
 const nothing = {
   tool: null,
   prompt: null,

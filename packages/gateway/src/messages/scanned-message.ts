@@ -1,7 +1,7 @@
 /** What a scanned body contains: its messages, as far as policy, handles and the audit log need them. */
 import type { McpOperation } from '@portcullis/resource-server';
 
-/** Bytes of a body: from `start` up to, not including, `end`. */
+/** Bytes of a body: from `start` up to, not including, `end`; -1: its end has not arrived. */
 export interface ByteRange {
   readonly start: number;
   readonly end: number;
@@ -48,10 +48,16 @@ export interface ScannedBody {
   readonly length: number;
 }
 
-/** Scans a body while it arrives. A chunk may be forwarded once it was pushed: an invalid body is refused before its last byte. */
+/** Scans a body while it arrives. */
 export interface BodyScanner {
   /** @throws MessageError for a body that parsers could read in different ways */
   push(chunk: Uint8Array): void;
+  /**
+   * What is known before the end, inside a value that decides nothing, such as the arguments of a call; `null` elsewhere, in a batch,
+   * and as long as it is not known what the message asks for. The same object as long as nothing more is known: bytes in between
+   * hold nothing that decides. More may follow, so that only `end` decides.
+   */
+  peek(): ScannedBody | null;
   /** Call it before the last chunk is forwarded. @throws MessageError for an incomplete body */
   end(): ScannedBody;
 }

@@ -11,13 +11,24 @@ export interface MessageHandles {
   /** A parsed message of the backend as the client sees it; the same object if it holds no handles. */
   seal(message: unknown): unknown;
   /**
-   * The body of a client as the backend sees it; the same buffer if it holds no handles.
+   * The body of a client, or a part of it, as the backend sees it; the same buffer if it holds no handles.
+   * @param part by default the whole body
    * @throws MessageError for a task, request state or question of another owner, or that was not issued here
    */
-  open(body: Buffer, scanned: ScannedBody): Buffer;
+  open(bytes: Buffer, scanned: ScannedBody, part?: BodyPart): Buffer;
   /** The header `Mcp-Name`, which repeats the task of a message. */
   openName(name: string, scanned: ScannedBody): string;
 }
+
+/** A part of a body. */
+interface BodyPart {
+  /** Its offset. */
+  readonly from: number;
+  /** Whether the result has to have its length. */
+  readonly keepsLength: boolean;
+}
+
+const WHOLE: BodyPart = { from: 0, keepsLength: false };
 
 /** Whether bytes may hold a handle. Names inside a JSON string are escaped: only structured output has them as well. */
 export function mayHoldHandles(bytes: Buffer): boolean {
@@ -61,11 +72,11 @@ class OwnHandles implements MessageHandles {
     return sealMessage(message, (kind, text) => this.#sealer.seal(kind, this.#owner, text));
   }
 
-  open(body: Buffer, { messages }: ScannedBody): Buffer {
+  open(bytes: Buffer, { messages }: ScannedBody, part: BodyPart = WHOLE): Buffer {
     const edits = messages.flatMap((message) =>
       editsOf(message, (kind, text) => this.#sealer.open(kind, this.#owner, text)),
     );
-    return edits.length === 0 ? body : withEdits(body, edits);
+    return edits.length === 0 ? bytes : withEdits(bytes, edits, part);
   }
 
   openName(name: string, { messages }: ScannedBody): string {
@@ -162,16 +173,26 @@ function taskOf({ method, task }: ScannedMessage): ScannedText | null {
   return isTaskMethod(method) ? task : null;
 }
 
-function isTaskMethod(method: string): boolean {
+export function isTaskMethod(method: string): boolean {
   return method.startsWith('tasks/');
 }
 
-function withEdits(body: Buffer, edits: readonly Edit[]): Buffer {
+function withEdits(bytes: Buffer, edits: readonly Edit[], { from, keepsLength }: BodyPart): Buffer {
   const parts: Buffer[] = [];
-  let from = 0;
-  for (const { text, range } of edits.toSorted((a, b) => a.range.start - b.range.start)) {
-    parts.push(body.subarray(from, range.start), Buffer.from(text));
-    from = range.end;
+  let at = 0;
+  // Those before this part have been made.
+  const own = edits.filter(({ range }) => range.start >= from);
+  for (const { text, range } of own.toSorted((a, b) => a.range.start - b.range.start)) {
+    const value = Buffer.from(text);
+    parts.push(bytes.subarray(at, range.start - from), value);
+    at = range.end - from;
+    if (keepsLength) parts.push(spaces(range.end - range.start - value.length));
   }
-  return Buffer.concat([...parts, body.subarray(from)]);
+  return Buffer.concat([...parts, bytes.subarray(at)]);
+}
+
+/** White space after a value, in place of what is longer sealed than opened: of other handles only those with many quotes are not. */
+function spaces(count: number): Buffer {
+  if (count >= 0) return Buffer.alloc(count, ' ');
+  throw new MessageError(INVALID_PARAMS, 'Write requestState and taskId before the arguments.');
 }

@@ -261,6 +261,106 @@ describe('scanBody', () => {
   });
 });
 
+describe('a body that has not arrived whole', () => {
+  /** What is known after each byte, without repetitions. */
+  function peeks(text: string): readonly (string | null)[] {
+    const scanner = createBodyScanner();
+    return Array.from(Buffer.from(text), (byte) => {
+      scanner.push(Buffer.of(byte));
+      const [message] = scanner.peek()?.messages ?? [];
+      return message === undefined ? null : `${message.method} ${message.tool}`;
+    }).filter((one, index, all) => one !== all[index - 1]);
+  }
+
+  it.each([
+    [
+      'the arguments of a call',
+      '{"method":"tools/call","params":{"name":"a","arguments":{"x":["y"]}}',
+      'tools/call a',
+    ],
+    [
+      'a member that nothing asks for',
+      '{"id":1,"method":"tools/call","params":{"name":"a","x":"y"',
+      'tools/call a',
+    ],
+    ['a result', '{"jsonrpc":"2.0","id":1,"result":{"content":[{"taskId":"x"}]', ' null'],
+    ['an error', '{"jsonrpc":"2.0","id":1,"error":{"data":["x"]}', ' null'],
+    [
+      'a notification',
+      '{"method":"notifications/x","params":{"data":{"method":"tools/call"}}',
+      'notifications/x null',
+    ],
+  ])('is known inside %s', (_where, text, known) => {
+    expect(peeks(text)).toEqual([null, known, null]);
+  });
+
+  it.each([
+    ['arguments before the name', '{"method":"tools/call","params":{"arguments":{"x":["y"]},"name":"a"'],
+    [
+      'parameters before the method',
+      '{"id":1,"params":{"name":"a","arguments":{"x":["y"]}},"method":"tools/call"',
+    ],
+    ['no name', '{"method":"tools/call","x":["y"],"params":{"arguments":[[]]'],
+    ['a batch', '[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":{"x":["y"]'],
+    ['a name in two cases', '{"method":"tools/call","params":{"Name":"b","name":"a","arguments":{"x":["y"]'],
+    ['an id of null', '{"id":null,"method":"tools/call","params":{"name":"a","arguments":{"x":["y"]'],
+    ['parameters by position', '{"method":"tools/call","params":[["a",{"x":"y"'],
+    ['names that decide', '{"method":"tools/call","params":{"name":"a","_meta":{"progressToken'],
+    ['handles', '{"method":"tasks/get","params":{"taskId":"a'],
+  ])('is not known with %s', (_what, text) => {
+    expect(peeks(text)).toEqual([null]);
+  });
+
+  it('is the same object exactly as long as nothing that decides has arrived', () => {
+    const scanner = createBodyScanner();
+    const after = (text: string) => {
+      scanner.push(Buffer.from(text));
+      return scanner.peek();
+    };
+    const first = after('{"method":"tools/call","params":{"name":"a","arguments":{"b":"');
+    expect(first?.messages[0]?.arguments?.end).toBe(-1);
+    expect(after('x","c":[')).toBe(first);
+    const second = after(']},"x":[');
+    expect(second).not.toBe(first);
+    expect(second?.messages[0]?.arguments?.end).toBeGreaterThan(0);
+    expect(after('],"y":{"taskId":"x"},"z":"')).toBe(second);
+    expect(after('","requestState":"s","z":[')?.messages[0]?.requestState?.value).toBe('s');
+    expect(() => after('],"arguments":{}')).toThrow('repeats the member arguments');
+  });
+
+  it('holds in what is known all that the whole one holds, wherever it is divided', () => {
+    const value = fc.jsonValue();
+    const params = fc
+      .tuple(
+        fc.dictionary(fc.constantFrom('arguments', 'taskId', 'requestState', 'x', '_meta', 'uri'), value),
+        fc.constantFrom(0, 1, 2),
+      )
+      .map(([given, at]) => Object.fromEntries(Object.entries(given).toSpliced(at, 0, ['name', 'a'])));
+    const message = fc
+      .tuple(params, fc.shuffledSubarray(['jsonrpc', 'id', 'method', 'params'], { minLength: 4 }))
+      .map(([given, order]) => {
+        const whole = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: given };
+        return JSON.stringify(Object.fromEntries(order.map((name) => [name, whole[name as 'id']])));
+      });
+    fc.assert(
+      fc.property(message, fc.nat(), (text, cut) => {
+        const body = Buffer.from(text);
+        const scanner = createBodyScanner();
+        scanner.push(body.subarray(0, cut % body.length));
+        const [early] = scanner.peek()?.messages ?? [];
+        if (early === undefined || !isAccepted(() => scanBody(body))) return;
+        const [late] = scanBody(body).messages;
+        for (const [name, known] of Object.entries(early ?? {})) {
+          const isOpen = known === null || name === 'kind' || Object(known).end === -1 || known === false;
+          if (!isOpen) expect(known).toEqual(late?.[name as keyof typeof late]);
+        }
+        expect([early?.method, early?.tool]).toEqual([late?.method, late?.tool]);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});
+
 function isAccepted(run: () => unknown): boolean {
   try {
     run();
