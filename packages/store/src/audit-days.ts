@@ -78,17 +78,20 @@ export async function dropExpiredDays(database: Database, now: number): Promise<
     sql`SELECT c.relname::text AS name FROM pg_catalog.pg_inherits i JOIN pg_catalog.pg_class c ON c.oid = i.inhrelid
       WHERE i.inhparent = to_regclass('audit_events') ORDER BY 1`,
   );
-  let count = 0;
-  for (const { name } of tables) {
+  const past = tables.filter(({ name }) => {
     const period = /^audit_events_(\d{6}(?:\d\d)?)$/.exec(name)?.[1];
-    if (period === undefined || period >= today.slice(0, period.length)) continue;
-    // The end of an index, also of a table without statistics, of which PostgreSQL would read all rows to find that none is kept.
-    const [newest] = await database.read<{ readonly expires_at: number | null }>(
-      literal(`SELECT MAX(expires_at) AS expires_at FROM ${name}`),
-    );
-    if ((newest?.expires_at ?? 0) > now) continue;
-    await database.write(literal(`DROP TABLE IF EXISTS ${name}`));
-    count += 1;
-  }
-  return count;
+    return period !== undefined && period < today.slice(0, period.length);
+  });
+  if (past.length === 0) return 0;
+  const ends = await database.read<{ readonly name: string; readonly expires_at: number | null }>(
+    literal(past.map(newestOf).join(' UNION ALL ')),
+  );
+  const expired = ends.filter(({ expires_at: end }) => (end ?? 0) <= now);
+  for (const { name } of expired) await database.write(literal(`DROP TABLE IF EXISTS ${name}`));
+  return expired.length;
+}
+
+/** The end of an index, also of a table without statistics, of which PostgreSQL would read all rows to find that none is kept. */
+function newestOf({ name }: { readonly name: string }): string {
+  return `SELECT '${name}' AS name, (SELECT MAX(expires_at) FROM ${name}) AS expires_at`;
 }

@@ -1,5 +1,5 @@
 /** The audit log. */
-import type { AuditEventRecord, AuditStore } from '@portcullis/authorization-server/store';
+import type { AuditEventRecord, AuditEventSearch, AuditStore } from '@portcullis/authorization-server/store';
 import { createDailyAppend } from './audit-days.ts';
 import type { Database, Steps } from './database.ts';
 import { readJson } from './json.ts';
@@ -26,6 +26,13 @@ const latestEvents = defineQuery(
   `SELECT ${COLUMNS} FROM audit_events WHERE id > '' ORDER BY id DESC LIMIT ?`,
 );
 const eventsBefore = defineQuery(`SELECT ${COLUMNS} FROM audit_events WHERE id < ? ORDER BY id DESC LIMIT ?`);
+/** Columns that may be null are compared with themselves where anything matches. */
+const eventsOfSearch = defineQuery(
+  `SELECT ${COLUMNS} FROM audit_events WHERE id >= ? AND id < ? AND type >= ? AND type <= ? AND details LIKE ?
+    AND COALESCE(client_id, '') = COALESCE(?, client_id, '') AND COALESCE(account_id, '') = COALESCE(?, account_id, '')
+    AND COALESCE(grant_id, '') = COALESCE(?, grant_id, '')
+  ORDER BY id DESC LIMIT ?`,
+);
 const eventsOfTransaction = defineQuery(
   `SELECT ${COLUMNS} FROM audit_events WHERE transaction_id = ? ORDER BY id LIMIT ?`,
 );
@@ -46,8 +53,23 @@ export function createAuditStore(database: Database): AuditStore {
       const latest = before === undefined ? latestEvents(limit) : eventsBefore(before, limit);
       return (await read(latest)).toReversed();
     },
+    searchEvents: async (search, limit) => (await read(searchQuery(search, limit))).toReversed(),
     listTransactionEvents: (transactionId, limit) => read(eventsOfTransaction(transactionId, limit)),
   };
+}
+
+/** After every character of the name of a type. */
+const LAST = '~';
+
+function searchQuery(
+  { from, before, type, clientId, accountId, grantId, reference }: AuditEventSearch,
+  limit: number,
+): Query {
+  const isBelow = type?.endsWith('*') === true;
+  const first = isBelow ? type.slice(0, -1) : (type ?? '');
+  const last = isBelow || type === null ? `${first}${LAST}` : first;
+  const details = reference === null ? '%' : `%"reference":"${reference}"%`;
+  return eventsOfSearch(from, before, first, last, details, clientId, accountId, grantId, limit);
 }
 
 /** Rows per statement. */

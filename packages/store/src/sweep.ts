@@ -119,12 +119,13 @@ export function createSweep(database: Database): (now: number, limit: number) =>
   async function holdLease(now: number): Promise<boolean> {
     if (leasedAt !== null && Math.abs(now - leasedAt) < LEASE / 2) return true;
     leasedAt = (await takeLease(database, holder, now)) ? now : null;
+    // Once a sweep, not once a batch: there are many days.
+    if (leasedAt !== null && database.partitionsEvents) await dropExpiredDays(database, now);
     return leasedAt !== null;
   }
 
   return async (now, limit) => {
     if (!(await holdLease(now))) return 0;
-    if (database.partitionsEvents) await dropExpiredDays(database, now);
     const counts: number[] = [];
     for (const deletion of allDeletions) counts.push(await deletion(database, now, limit));
     if (counts.every((count) => count < limit)) {

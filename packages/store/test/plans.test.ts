@@ -1,8 +1,12 @@
 /** Query plans: every statement finds its rows by an index, however large the tables are. */
 import { DatabaseSync } from 'node:sqlite';
 import type { AuthorizationStore, GrantRecord } from '@portcullis/authorization-server/store';
+import { openStore } from '@portcullis/store';
+import { Client, type CustomTypesConfig, types } from 'pg';
 import { describe, expect, it } from 'vitest';
 import type { Database, Operation, Steps } from '../src/database.ts';
+import { createConnections } from '../src/postgres/connections.ts';
+import { createPostgresDatabase } from '../src/postgres/postgres-database.ts';
 import { sqliteDialect } from '../src/schema/dialect.ts';
 import { migrate } from '../src/schema/migrate.ts';
 import type { Query } from '../src/sql.ts';
@@ -35,6 +39,7 @@ import {
   newSession,
   newTransaction,
 } from '../testing/samples.ts';
+import { type CreateDatabase, postgresDatabases, queryPostgres } from './databases.ts';
 
 /** Tables that a statement may scan: they stay small, or it stops at the first row. */
 const MAY_SCAN =
@@ -65,7 +70,71 @@ describe('query plans', () => {
     expect(whole).toEqual([]);
     connection.close();
   });
+
+  it('uses an index on PostgreSQL where tables are large', async () => {
+    const location = await createDatabase();
+    await (await openStore(location)).close();
+    const queries = new Map<string, Query>();
+    const connections = createConnections({ connectionString: location, types: NUMBERS }, 20_000);
+    const database = createPostgresDatabase(connections, true);
+    const report = (query: Query) => queries.set(query.template.postgres, query);
+    await callEveryMethod(createStore(observe(database, report)));
+    await database.close();
+    const tables = await queryPostgres(location, TABLES);
+    const fill = tables.map(({ name, rows }) => `INSERT INTO ${name} ${rows} ON CONFLICT DO NOTHING`);
+    await queryPostgres(location, [...fill, 'ANALYZE'].join('; '));
+
+    const statements = [...queries].filter(([text]) => /^(SELECT|INSERT|UPDATE|DELETE|WITH)\b/.test(text));
+    expect(statements.length).toBeGreaterThan(100);
+    const checked = statements.filter(([text]) => !MAY_SCAN_POSTGRES.test(text)).map(([, query]) => query);
+    const plans = await explainAll(location, checked);
+    expect(plans.filter((plan) => SCANS_LARGE.test(plan))).toEqual([]);
+  }, 180_000);
 });
+
+/** The texts of queries with their plans. */
+async function explainAll(location: string, queries: readonly Query[]): Promise<readonly string[]> {
+  const client = new Client({ connectionString: location });
+  await client.connect();
+  const plans: string[] = [];
+  for (const { template, values } of queries) {
+    const { rows } = await client.query(`EXPLAIN ${template.postgres}`, [...values]);
+    plans.push([template.postgres, ...rows.map((row) => row['QUERY PLAN'])].join('\n'));
+  }
+  await client.end();
+  return plans;
+}
+
+const createDatabase: CreateDatabase = postgresDatabases();
+
+const NUMBERS = {
+  getTypeParser: (oid: number) => (oid === 20 ? Number : types.getTypeParser(oid)),
+} as unknown as CustomTypesConfig;
+
+/** So many that reading a table as a whole costs more than its index. */
+const ROWS = 10_000;
+/**
+ * Rows for each table, nearly all live. Columns that may be null are so in most; identifiers of all tables are the same, so that
+ * references fit.
+ */
+const TABLES = `SELECT c.relname::text AS name, 'SELECT ' || string_agg(CASE WHEN a.attnotnull THEN v.value
+      ELSE 'CASE WHEN n % ' || (5 + a.attnum) || ' = 0 THEN ' || v.value || ' END' END, ', ' ORDER BY a.attnum)
+    || ' FROM generate_series(1, ${ROWS}) n' AS rows
+  FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped,
+    LATERAL (SELECT CASE WHEN a.attname = 'password_hash' THEN '''$argon2id$''' WHEN a.attname IN ('expires_at', 'full_at', 'due_at') THEN '${NOW - 5} + n'
+      WHEN a.atttypid = 'bigint'::regtype THEN '${NOW + 5} - n'
+      WHEN a.atttypid = 'bytea'::regtype THEN '''\\x00''::bytea' ELSE '''row ''|| n' END AS value) AS v
+  WHERE c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace
+    AND c.relname NOT IN ('status_index_counter', 'sweep_lease', 'portcullis_migrations', 'signing_keys', 'data_keys')
+  GROUP BY c.relname ORDER BY c.relname <> 'accounts', c.relname`;
+/**
+ * Keys, setup links and what is one row are few. Rows that live for minutes are read as a whole when an account or a client ends, which is
+ * rare; accounts when the first local one is made. A search for one row among nearly all stops at the first.
+ */
+const MAY_SCAN_POSTGRES =
+  /(FROM|UPDATE|INTO) (signing_keys|data_keys|sweep_lease|setup_links)|^(DELETE FROM|UPDATE) authorization_(transactions|codes)|FROM (accounts|provider_tokens)\s+WHERE (NOT EXISTS .*|ended_at IS NULL) LIMIT 1$/;
+/** The counter is one row; all revoked tokens are listed. */
+const SCANS_LARGE = /Seq Scan on (?!pg_|status_index_counter|revoked_access_tokens)/;
 
 async function callEveryMethod(whole: AuthorizationStore): Promise<void> {
   const done = new Set<string | symbol>();
@@ -166,6 +235,10 @@ async function callEveryMethod(whole: AuthorizationStore): Promise<void> {
   await store.listEvents('', 10);
   await store.listLatestEvents(10);
   await store.listLatestEvents(10, 'z');
+  await store.searchEvents(
+    { from: '0', before: '1', type: null, clientId: null, accountId: null, grantId: null, reference: null },
+    10,
+  );
   await store.listTransactionEvents('flow', 10);
   await store.chargeRateLimit('rate limit', { burst: 1, interval: 1 }, NOW);
   await store.chargeRateLimit('rate limit', { burst: 1, interval: 1 }, NOW);
@@ -291,12 +364,15 @@ function observe(database: Database, report: (query: Query) => void): Database {
     return step.value;
   }
   return {
-    partitionsEvents: false,
+    partitionsEvents: database.partitionsEvents,
     read: (query) => database.read(reported(query)),
     readCached: (table, query, make) => database.readCached(table, reported(query), make),
-    write: (query) => database.write(reported(query)),
+    write: (query, row) => database.write(reported(query), row),
     transact: <T>({ steps, postgres }: Operation<T>) =>
-      database.transact({ steps: () => observeSteps(steps()), postgres }),
+      database.transact({
+        steps: () => observeSteps(steps()),
+        postgres: 'lock' in postgres ? postgres : { ...postgres, query: () => reported(postgres.query()) },
+      }),
     beforeCommit: (call, within) => database.beforeCommit(call, within),
     check: () => database.check(),
     readClock: () => database.readClock(),

@@ -1,4 +1,5 @@
 /** The contract of the audit log. */
+import type { AuditEventSearch } from '@portcullis/authorization-server/store';
 import { describe, expect, it } from 'vitest';
 import { NOW, newClient, newEvent, type StoreOfTest, times } from './samples.ts';
 
@@ -13,6 +14,32 @@ export function describeAuditLog(store: StoreOfTest): void {
       expect(await store().listLatestEvents(2)).toEqual(events.slice(-2));
       expect(await store().listLatestEvents(3, 'e020')).toEqual(events.slice(17, 20));
       expect(await store().listLatestEvents(3, 'e000')).toEqual([]);
+    });
+
+    it('finds the latest events that match a search, and no others', async () => {
+      const ids = ['e0', 'e1', 'e2', 'e3', 'e4'];
+      const whose = [
+        { clientId: 'a', accountId: null, type: 'token.issued', details: {} },
+        { clientId: 'a', accountId: 'ada', type: 'token.issued', details: { reference: 'K7M5-PMRH' } },
+        { clientId: 'b', accountId: 'ada', type: 'tokens.counted', details: { reference: 'OTHER' } },
+        { clientId: 'b', accountId: 'bob', type: 'token.revoked', details: {}, grantId: 'g' },
+        { clientId: 'a', accountId: 'ada', type: 'token.issued', details: {} },
+      ];
+      await store().appendEvents(whose.map((one, index) => newEvent({ id: ids[index] ?? '', ...one })));
+      const any = { from: '', before: '~', type: null, clientId: null, accountId: null, grantId: null };
+      const search = async (more: Partial<AuditEventSearch>, limit = 10) =>
+        (await store().searchEvents({ ...any, reference: null, ...more }, limit)).map(({ id }) => id);
+      expect(await search({})).toEqual(ids);
+      expect(await search({}, 2)).toEqual(['e3', 'e4']);
+      expect(await search({ from: 'e1', before: 'e3' })).toEqual(['e1', 'e2']);
+      expect(await search({ accountId: 'ada' })).toEqual(['e1', 'e2', 'e4']);
+      expect(await search({ accountId: 'ada', clientId: 'a' }, 1)).toEqual(['e4']);
+      expect(await search({ accountId: 'ada\0' })).toEqual([]);
+      expect(await search({ grantId: 'g' })).toEqual(['e3']);
+      expect(await search({ type: 'token.issued' })).toEqual(['e0', 'e1', 'e4']);
+      expect(await search({ type: 'token.*' })).toEqual(['e0', 'e1', 'e3', 'e4']);
+      expect(await search({ type: '*' })).toEqual(ids);
+      expect(await search({ reference: 'K7M5-PMRH' })).toEqual(['e1']);
     });
 
     it('stores an audit event that has only a time and a type', async () => {

@@ -19,6 +19,21 @@ export interface AuditEventRecord {
   readonly expiresAt: number;
 }
 
+/** Which events are searched for. `null` matches any. */
+export interface AuditEventSearch {
+  /** The first identifier, or a prefix of it. Like `before`, it limits how many events one search reads. */
+  readonly from: string;
+  /** Events from this identifier on are left out. */
+  readonly before: string;
+  /** A type, or all types below a name: `token.*`. */
+  readonly type: string | null;
+  readonly clientId: string | null;
+  readonly accountId: string | null;
+  readonly grantId: string | null;
+  /** The reference code among the details. */
+  readonly reference: string | null;
+}
+
 /** Audit events in the store. */
 export interface AuditStore {
   /** Appends events. Atomic: all or none. An event whose identifier exists is skipped. */
@@ -32,6 +47,8 @@ export interface AuditStore {
   listEvents(after: string, limit: number): Promise<readonly AuditEventRecord[]>;
   /** The latest events, or the latest before an identifier, oldest first. */
   listLatestEvents(limit: number, before?: string): Promise<readonly AuditEventRecord[]>;
+  /** The latest events that match, oldest first. Only the time is indexed: each event between `from` and `before` is read. */
+  searchEvents(search: AuditEventSearch, limit: number): Promise<readonly AuditEventRecord[]>;
   /** The events of one authorization transaction, oldest first. */
   listTransactionEvents(transactionId: string, limit: number): Promise<readonly AuditEventRecord[]>;
 }

@@ -144,6 +144,7 @@ const absentResults: { readonly [C in StoreCapability]: AbsentResults<StoreCapab
     beforeCommit: UNAVAILABLE,
     listEvents: [],
     listLatestEvents: [],
+    searchEvents: [],
     listTransactionEvents: [],
   },
   personalAccessTokens: {

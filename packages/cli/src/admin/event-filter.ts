@@ -1,5 +1,9 @@
 /** Filters of `portcullis events`: which events of the audit log are shown. */
-import type { AuditEventRecord, AuthorizationStore } from '@portcullis/authorization-server/store';
+import type {
+  AuditEventRecord,
+  AuditEventSearch,
+  AuthorizationStore,
+} from '@portcullis/authorization-server/store';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 
 /** Flags of the filters; every one that is given has to match. */
@@ -15,8 +19,6 @@ export interface FilterFlags {
   /** Epoch milliseconds. */
   readonly since?: number;
 }
-
-export type EventFilter = (event: AuditEventRecord) => boolean;
 
 export function addFilterOptions(command: Command): void {
   const filters: readonly (readonly [flags: string, description: string])[] = [
@@ -51,27 +53,37 @@ function readSince(text: string): number {
   return at;
 }
 
+/** A filter: what the store searches for, and the details, which are compared here. */
+export interface EventFilter {
+  readonly search: EventSearch;
+  readonly matches: (event: AuditEventRecord) => boolean;
+}
+
+type EventSearch = Omit<AuditEventSearch, 'from' | 'before'>;
+
 /** `null` if no filter is given. An account that does not exist matches by its identifier: it may have been removed. */
 export async function createFilter(
   flags: FilterFlags,
   store: AuthorizationStore,
 ): Promise<EventFilter | null> {
-  const { type, user, client, grant, since } = flags;
+  const { type = null, user = null, client = null, grant = null, since } = flags;
   const account = user?.includes('@') === true ? await store.findAccountByEmail(user.toLowerCase()) : null;
   const accountId = account?.id ?? user;
   const details = Object.entries(flags).filter(
     ([name, value]) => DETAILS.includes(name) && value !== undefined,
   );
-  const isGiven =
-    [type, user, client, grant, since].some((value) => value !== undefined) || details.length > 0;
-  if (!isGiven) return null;
-  return (event) =>
-    (type === undefined || matchesType(event.type, type)) &&
-    (accountId === undefined || event.accountId === accountId) &&
-    (client === undefined || event.clientId === client) &&
-    (grant === undefined || event.grantId === grant) &&
-    (since === undefined || event.at >= since) &&
-    details.every(([name, value]) => event.details[name] === value);
+  const isGiven = [type, user, client, grant].some((value) => value !== null) || since !== undefined;
+  if (!isGiven && details.length === 0) return null;
+  return {
+    search: { type, accountId, clientId: client, grantId: grant, reference: null },
+    matches: (event) =>
+      (type === null || matchesType(event.type, type)) &&
+      (accountId === null || event.accountId === accountId) &&
+      (client === null || event.clientId === client) &&
+      (grant === null || event.grantId === grant) &&
+      (since === undefined || event.at >= since) &&
+      details.every(([name, value]) => event.details[name] === value),
+  };
 }
 
 const DETAILS: readonly string[] = ['server', 'tool', 'decision', 'outcome'];
@@ -82,6 +94,13 @@ function matchesType(type: string, pattern: string): boolean {
 
 /** Events of one query. */
 const PAGE = 1_000;
+/** Milliseconds of the log that the first query reads. */
+const FIRST_SPAN = 3_600_000;
+/** Milliseconds that a query may take, far below the time limit of the store; what takes less reads more the next time. */
+const QUICK = 250;
+const SLOW = 1_000;
+/** After every identifier. */
+const END = '~';
 
 /** The latest events that match, oldest first. Reads back as far as it has to. */
 export async function findLatest(
@@ -91,12 +110,40 @@ export async function findLatest(
   since = 0,
 ): Promise<readonly AuditEventRecord[]> {
   if (limit === 0 || filter === null) return store.listLatestEvents(limit);
-  let found: readonly AuditEventRecord[] = [];
-  for (let page = await store.listLatestEvents(PAGE); page.length > 0; ) {
-    found = [...page.filter(filter), ...found];
-    const [first] = page;
-    if (first === undefined || found.length >= limit || page.length < PAGE || first.at < since) break;
-    page = await store.listLatestEvents(PAGE, first.id);
+  const found: AuditEventRecord[] = [];
+  for await (const page of searchBack(store, filter.search, since)) {
+    found.unshift(...page.filter(filter.matches));
+    if (found.length >= limit) break;
   }
   return found.slice(-limit);
+}
+
+/** Searches the log from its end: pages of matching events, the latest first, until a time. @param since epoch milliseconds */
+export async function* searchBack(
+  store: AuthorizationStore,
+  search: EventSearch,
+  since = 0,
+): AsyncGenerator<readonly AuditEventRecord[]> {
+  const [oldest] = await store.listEvents('', 1);
+  if (oldest === undefined) return;
+  const first = Math.max(since, oldest.at);
+  let [span, end, before] = [FIRST_SPAN, Date.now(), END];
+  for (;;) {
+    const began = performance.now();
+    const from = Math.max(first, end - span);
+    const page = await store.searchEvents({ ...search, from: idPrefixOf(from), before }, PAGE);
+    yield page;
+    if (page.length < PAGE) {
+      if (from === first) return;
+      [end, before] = [from, idPrefixOf(from)];
+    } else before = page[0]?.id ?? before;
+    const took = performance.now() - began;
+    if (took < QUICK) span *= 2;
+    else if (took > SLOW) span /= 2;
+  }
+}
+
+/** The prefix of every event ID created at a time. @param at epoch milliseconds */
+export function idPrefixOf(at: number): string {
+  return Math.floor(at).toString(36).padStart(9, '0');
 }

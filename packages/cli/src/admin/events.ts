@@ -14,6 +14,8 @@ import {
   type EventFilter,
   type FilterFlags,
   findLatest,
+  idPrefixOf,
+  searchBack,
 } from './event-filter.ts';
 import { findInstallation } from './installation.ts';
 
@@ -99,7 +101,7 @@ async function findPast(
   if (reference !== undefined) return findReference(store, readReference(reference));
   if (flow === undefined) return findLatest(store, last, filter, since);
   const events = await store.listTransactionEvents(flow, MAX_EVENTS);
-  return filter === null ? events : events.filter(filter);
+  return filter === null ? events : events.filter(filter.matches);
 }
 
 /** Normalizes a reference code as typed by a user: `k7m5 pmrh` is `K7M5-PMRH`. */
@@ -116,13 +118,12 @@ async function findReference(
   reference: string,
 ): Promise<readonly AuditEventRecord[]> {
   const found: AuditEventRecord[] = [];
-  for (let after = ''; ; ) {
-    const page = await store.listEvents(after, MAX_EVENTS);
-    found.push(...page.filter(({ details }) => details['reference'] === reference));
-    if (page.length < MAX_EVENTS) return withTransactions(store, found);
-    after = page.at(-1)?.id ?? '';
-  }
+  for await (const page of searchBack(store, { ...ANY, reference }))
+    found.unshift(...page.filter(({ details }) => details['reference'] === reference));
+  return withTransactions(store, found);
 }
+
+const ANY = { type: null, clientId: null, accountId: null, grantId: null };
 
 /** The events, each after the others of its transaction: what the client requested, and how far it came. */
 async function withTransactions(
@@ -137,7 +138,7 @@ async function withTransactions(
 
 function isWanted(event: AuditEventRecord, { flow, reference }: Flags, filter: EventFilter | null): boolean {
   const { transactionId, details } = event;
-  if (filter?.(event) === false) return false;
+  if (filter?.matches(event) === false) return false;
   if (reference !== undefined) return details['reference'] === readReference(reference);
   return flow === undefined || flow === transactionId;
 }
@@ -161,11 +162,6 @@ async function follow(
     }
     await sleep(POLL_INTERVAL);
   }
-}
-
-/** The prefix of every event ID created at a time. */
-function idPrefixOf(at: number): string {
-  return at.toString(36).padStart(9, '0');
 }
 
 function describe({ type, details, ...record }: AuditEventRecord): LogEvent {

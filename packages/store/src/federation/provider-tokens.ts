@@ -208,10 +208,13 @@ type RevocationJobStore = Pick<
 function createRevocationJobStore(database: Database): RevocationJobStore {
   return {
     async endProviderTokensOfRevokedGrants(since, at) {
+      // From the grants, which are few: with `OR`, PostgreSQL would read all provider tokens.
       const ended = await database.write(
         sql`UPDATE provider_tokens SET ended_at = ${at}, end_reason = 'revoked_here', due_at = ${at}
-          WHERE ended_at IS NULL AND (grant_id IN (SELECT id FROM grants WHERE revoked_at >= ${since})
-            OR backend_grant_id IN (SELECT id FROM grants WHERE revoked_at >= ${since})) RETURNING 1 AS one`,
+          WHERE ended_at IS NULL AND grant_id IN (
+            SELECT id FROM grants WHERE revoked_at >= ${since}
+            UNION ALL SELECT t.grant_id FROM grants g JOIN provider_tokens t ON t.backend_grant_id = g.id WHERE g.revoked_at >= ${since}
+          ) RETURNING 1 AS one`,
       );
       return ended.length;
     },

@@ -18,11 +18,9 @@ export function createFirstAccountOperations(database: Database): FirstAccountOp
       await database.write(sql`INSERT INTO setup_links (hash, created_at) VALUES (${hash}, ${createdAt})`);
     },
     async isSetupLink(hash) {
-      const found = await database.read(
-        sql`SELECT 1 AS one FROM setup_links WHERE hash = ${hash} AND NOT EXISTS (SELECT 1 FROM accounts
-          WHERE NOT EXISTS (SELECT 1 FROM linked_identities WHERE linked_identities.account_id = accounts.id))`,
-      );
-      return found.length > 0;
+      const found = await database.read(sql`SELECT 1 AS one FROM setup_links WHERE hash = ${hash}`);
+      // Only then: where all accounts are linked to an identity provider, each of them is looked at.
+      return found.length > 0 && (await database.read(localAccounts())).length === 0;
     },
     createFirstAccount: (account, setupHash) =>
       database.transact({ steps: () => createFirst(account, setupHash), postgres: { lock: 'accounts' } }),
