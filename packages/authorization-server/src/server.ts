@@ -38,6 +38,7 @@ import { createMetadata } from './metadata.ts';
 import type { AuthorizationServerOptions } from './options.ts';
 import { createPages } from './pages.ts';
 import { createReadPersonalAccessToken } from './personal-access-tokens/personal-access-tokens.ts';
+import { createKeptLimits, type KeptLimits } from './rate-limit/kept-limits.ts';
 import { createRevocation } from './revocation.ts';
 import { createStatusListFeature } from './status-lists/status-lists.ts';
 import { completeStore, type OptionsForStore } from './store/capabilities.ts';
@@ -139,14 +140,17 @@ export interface BackendConnections {
 /**
  * Creates an authorization server (OAuth 2.1 draft 13, RFC 8414, RFC 9068): validates the options, and loads the signing keys or
  * creates the first one.
+ * @param previous the server that it replaces in this process, with the same store and rate limits: what was counted there counts here
  * @throws ConfigurationError with every issue of the options, or when the master key does not decrypt the stored keys
  * @throws OAuthError `temporarily_unavailable` when the store is unavailable
  * @see RFC 6749 §1.1, RFC 8414 §2, RFC 9068 §2
  */
 export async function createAuthorizationServer<S extends CoreStore>(
   options: OptionsForStore<S>,
+  previous?: AuthorizationServer,
 ): Promise<AuthorizationServer> {
-  const initial = createServerContext(options);
+  const limits = (previous && limitsOf.get(previous)) ?? createKeptLimits();
+  const initial = createServerContext(options, limits);
   const { store, clock } = initial;
   const { auditRetention, auditLevel, issuer } = initial.options;
   const auditLog =
@@ -218,7 +222,7 @@ export async function createAuthorizationServer<S extends CoreStore>(
     const work = () => router.handle(request, connection);
     return withRequestContext(connection, refreshing === null ? work : () => refreshing.then(work));
   };
-  return {
+  const server: AuthorizationServer = {
     handle: async (request, connection) => toResponse(await handleHttp(request, connection)),
     handleHttp,
     owns: router.owns,
@@ -259,17 +263,24 @@ export async function createAuthorizationServer<S extends CoreStore>(
       await auditLog?.close();
     },
   };
+  limitsOf.set(server, limits);
+  return server;
 }
+
+/** For the servers that take their place. */
+const limitsOf = new WeakMap<AuthorizationServer, KeptLimits>();
 
 /** @throws ConfigurationError with every issue of the options */
 export function createServerContext(
   options: Omit<AuthorizationServerOptions, 'store'> & { readonly store: CoreStore },
+  limits: KeptLimits = createKeptLimits(),
 ): ServerContext {
   return {
     options: validateOptions(options),
     store: completeStore(options.store),
     clock: options.clock ?? (() => Math.floor(Date.now() / 1000)),
     events: options.events ?? (() => {}),
+    limits,
   };
 }
 

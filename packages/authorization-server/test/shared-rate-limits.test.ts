@@ -156,6 +156,39 @@ describe('a shared rate limiter', () => {
   });
 });
 
+describe('a server that takes the place of another in its process', () => {
+  it('goes on with what that one has counted, which a server of another process does not know', async () => {
+    const t = await startServer({ rateLimits: { clientTokens: { burst: 3, perMinute: 1 } } });
+    const options = {
+      issuer: ISSUER,
+      // What is counted in the process only.
+      store: { ...t.store, chargeRateLimit: () => Promise.reject(new Error('away')) },
+      masterKey: MASTER_KEY,
+      resources: RESOURCES,
+      clients: CLIENTS,
+      clock: () => t.clock.now,
+      rateLimits: { clientTokens: { burst: 3, perMinute: 1 } },
+    };
+    const statusAt = async (server: AuthorizationServer) => {
+      const body = new URLSearchParams(MACHINE);
+      const request = new Request(`${ISSUER}/token`, {
+        method: 'POST',
+        headers: RIGHT,
+        body,
+      });
+      return (await server.handle(request, { address: HOME })).status;
+    };
+    const first = await createAuthorizationServer(options);
+    for (const status of [200, 200, 200, 429]) expect(await statusAt(first)).toBe(status);
+    const second = await createAuthorizationServer({ ...options, resources: RESOURCES.slice(0, 1) }, first);
+    expect(await statusAt(second)).toBe(429);
+    expect(await statusAt(await createAuthorizationServer(options, second))).toBe(429);
+    expect(await statusAt(await createAuthorizationServer(options))).toBe(200);
+    t.clock.now += 60;
+    expect([await statusAt(second), await statusAt(first)]).toEqual([200, 429]);
+  });
+});
+
 describe('guesses at one account over several processes', () => {
   it('T075: guesses at one account from any network are throttled over all processes; the owner still gets in where they are known', async () => {
     const t = await startServer();

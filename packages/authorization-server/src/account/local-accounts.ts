@@ -39,7 +39,7 @@ export function createLocalAccounts(context: ServerContext): LocalAccounts {
   const authenticate = createAuthenticateByPassword(context, passwords, deviceCookies);
   const changePassword = createChangePassword(context, { passwords, authenticate, deviceCookies });
   const factors = createSecondFactors(context);
-  const throttle = createLoginThrottle(context, 'code');
+  const throttle = context.limits.keep('sign-in by code', () => createLoginThrottle(context, 'code'));
   return {
     firstAccount,
     factors,

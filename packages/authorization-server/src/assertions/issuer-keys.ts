@@ -5,6 +5,7 @@ import { type ClientKeys, createClientKeys } from '../clients/client-keys.ts';
 import { createFetchJson, type FetchJson } from '../clients/metadata-document/fetch-json.ts';
 import { FetchJsonError } from '../clients/metadata-document/fetch-json-error.ts';
 import type { ServerContext } from '../context.ts';
+import { createKeptLimits } from '../rate-limit/kept-limits.ts';
 import { createSingleFlight } from '../single-flight.ts';
 
 /** Seconds for which the URL of a key set is cached. */
@@ -45,7 +46,9 @@ export function createIssuerKeys({
       maxBytes: LARGEST,
       ...(outbound.proxy !== null && { proxy: outbound.proxy }),
     });
-    const fetchJson = createFetchJson({ fetch, timeout: outbound.timeout, clock });
+    // The issuer is configured: what it costs to ask it need not be remembered.
+    const limits = createKeptLimits();
+    const fetchJson = createFetchJson('keys', { fetch, timeout: outbound.timeout, clock, limits });
     const service = { fetchJson, keys: createClientKeys(fetchJson, clock, outbound.timeout) };
     services.set(id, service);
     return service;

@@ -16,7 +16,7 @@ export type AuthenticateClient = (
   connection: ConnectionInfo,
 ) => Promise<AuthenticatedClient>;
 
-type Context = Pick<ServerContext, 'store' | 'clock' | 'options'>;
+type Context = Pick<ServerContext, 'store' | 'clock' | 'options' | 'limits'>;
 
 export function createAuthenticateClient(
   context: Context,
@@ -51,11 +51,13 @@ function createLimitFailures(
   verify: VerifyClientCredentials,
 ): VerifyClientCredentials {
   const createLimiter = (name: string, limit: RateLimit) =>
-    createFailureLimiter(context, name, createTokenBuckets(limit, context.clock), limit);
+    context.limits.keep(name, () =>
+      createFailureLimiter(context, name, createTokenBuckets(limit, context.clock), limit),
+    );
   const guessesByPair = createLimiter('client secret guesses by client and site', clientFailures);
   const failuresByPair = createLimiter('client authentication failures by client and site', clientFailures);
   const bySite = createLimiter('client authentication failures by site', networkFailures);
-  const knownPairs = createLruCache<true>(MAX_KNOWN);
+  const knownPairs = context.limits.keep('authenticated clients', () => createLruCache<true>(MAX_KNOWN));
 
   return async (credentials, site) => {
     const pair = pairKey(site, credentials);

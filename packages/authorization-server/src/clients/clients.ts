@@ -31,15 +31,16 @@ export function createClients(context: ServerContext, statements: SoftwareStatem
     options: { metadataDocuments, outbound },
   } = context;
   // A budget for each: fetches of metadata documents must not keep known clients from authenticating by their keys.
-  const fetchOnBudget = () => createFetchJson({ ...outbound, clock });
+  const fetchOnBudget = (name: string) =>
+    createFetchJson(name, { ...outbound, clock, limits: context.limits });
   const findDocumentClient =
     metadataDocuments === null
       ? null
-      : createResolveDocumentClient(context, metadataDocuments, fetchOnBudget());
+      : createResolveDocumentClient(context, metadataDocuments, fetchOnBudget('metadata documents'));
   const findClient = createFindClient(context, findDocumentClient);
   const verifyJwt = createJwtVerification(
     context,
-    createClientKeys(fetchOnBudget(), clock, outbound.timeout),
+    createClientKeys(fetchOnBudget('keys'), clock, outbound.timeout),
   );
   const checkAssertion = createValidateClientAssertion(context, verifyJwt);
   return {

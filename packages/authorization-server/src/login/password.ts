@@ -37,7 +37,7 @@ export function createAuthenticateByPassword(
   deviceCookies: DeviceCookies,
 ): AuthenticateByPassword {
   const { store, events } = context;
-  const throttle = createLoginThrottle(context, 'password');
+  const throttle = context.limits.keep('sign-in by password', () => createLoginThrottle(context, 'password'));
 
   /** Rehashes at the current cost. Returns the stored account, because MFA forms are bound to the stored hash. */
   const refresh = async (account: AccountRecord, password: string): Promise<AccountRecord> => {

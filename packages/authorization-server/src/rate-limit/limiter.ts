@@ -236,12 +236,15 @@ type CheckedLimit = Exclude<
 export type RateLimitCheck = (key: string | null) => Promise<void> | undefined;
 
 export function createRateLimitCheck(
-  context: StoreAndClock & { readonly options: Pick<ServerOptions, 'rateLimits'> },
+  context: StoreAndClock &
+    Pick<ServerContext, 'limits'> & { readonly options: Pick<ServerOptions, 'rateLimits'> },
   name: CheckedLimit | 'registrationUpdates' | 'deviceCodes',
 ): RateLimitCheck {
   const { rateLimits } = context.options;
   if (rateLimits === null) return () => undefined;
-  const limiter = createRateLimiter(context, name, { ...fixedRateLimits, ...rateLimits }[name]);
+  const limiter = context.limits.keep(name, () =>
+    createRateLimiter(context, name, { ...fixedRateLimits, ...rateLimits }[name]),
+  );
   const reject = (key: string | null, seconds: number): undefined => {
     if (seconds > 0) throw tooManyRequests(`rate limit ${name} exceeded: ${key}`, seconds);
   };

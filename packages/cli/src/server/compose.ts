@@ -92,8 +92,8 @@ export async function compose(given: Parts): Promise<Composition> {
     drain: readiness.drain,
     async replaceServers(prepared) {
       const next = { ...parts, prepared };
-      const server = await createServer(next);
       const before = current;
+      const server = await createServer(next, before.authorizationServer);
       try {
         current = await composeServers(next, lasting, server, before.gateway);
         serving = server;
@@ -159,18 +159,19 @@ function counted(log: Log, metrics: Metrics): Log {
   };
 }
 
-async function createServer(parts: Parts): Promise<AuthorizationServer> {
+async function createServer(parts: Parts, previous?: AuthorizationServer): Promise<AuthorizationServer> {
   const { prepared, storage, masterKey, previousMasterKeys, issuer, log } = parts;
   try {
     const backends = await userBackendsOf(parts);
-    return await createAuthorizationServer({
+    const options = {
       ...serverOptions(prepared, issuer),
       ...(backends !== null && { backends }),
       store: storage.store,
       masterKey,
       previousMasterKeys,
       events: eventSink(log),
-    });
+    };
+    return await createAuthorizationServer(options, previous);
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
     const { nameOf } = prepared;

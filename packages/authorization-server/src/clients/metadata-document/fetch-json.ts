@@ -6,6 +6,7 @@ import {
   type OutboundErrorReason,
   type OutboundFetch,
 } from '@portcullis/http/outbound';
+import type { KeptLimits } from '../../rate-limit/kept-limits.ts';
 import { outboundFetches } from '../../rate-limit/policies.ts';
 import { createFetchBudget } from './fetch-budget.ts';
 import { FetchJsonError, type RemoteIssue } from './fetch-json-error.ts';
@@ -41,12 +42,18 @@ interface FetchDependencies {
   readonly timeout: number;
   /** Epoch seconds. */
   readonly clock: () => number;
+  /** Keeps the budgets. */
+  readonly limits: KeptLimits;
 }
 
-/** Each has budgets of its own. */
-export function createFetchJson({ fetch, timeout, clock }: FetchDependencies): FetchJson {
-  const newFetches = createFetchBudget(clock, outboundFetches.new);
-  const renewals = createFetchBudget(clock, outboundFetches.renewal);
+/** @param name of its budgets */
+export function createFetchJson(
+  name: string,
+  { fetch, timeout, clock, limits }: FetchDependencies,
+): FetchJson {
+  const budgetOf = (kind: 'new' | 'renewal') =>
+    limits.keep(`${kind} fetches of ${name}`, () => createFetchBudget(clock, outboundFetches[kind]));
+  const [newFetches, renewals] = [budgetOf('new'), budgetOf('renewal')];
   return async ({ url, limit, site, isRenewal, validators }) => {
     const retryAfter = isRenewal ? renewals.take(url, site) : newFetches.take(new URL(url).origin, site);
     if (retryAfter > 0) {
