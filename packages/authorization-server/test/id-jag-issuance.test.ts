@@ -91,6 +91,26 @@ describe('issuing an ID-JAG', () => {
     expect(t.snapshot()).toBe(before);
   });
 
+  it('a refresh token whose successor is in use is reuse here as well, and revokes its grant', async () => {
+    const t = await setScene();
+    const refresh = async (token: unknown) =>
+      t.post(
+        '/token',
+        { grant_type: 'refresh_token', refresh_token: String(token) },
+        basic('agent', 'agent-secret'),
+      );
+    const second = await refresh(t.tokens['refresh_token']);
+    // The response may have been lost.
+    expect((await t.exchange()).status).toBe(200);
+    const third = await refresh(second.body['refresh_token']);
+    const refused = await t.exchange();
+    expect([refused.status, refused.body['error']]).toEqual([400, 'invalid_grant']);
+    expect(t.events.filter(({ type }) => type === 'refresh_token.reuse_detected')).toMatchObject([
+      { clientId: 'agent', accountId: ACCOUNT },
+    ]);
+    expect((await refresh(third.body['refresh_token'])).body['error']).toBe('invalid_grant');
+  });
+
   it('[X-EMA-8] an access token of the client serves as well, and no scope means all that is allowed', async () => {
     const t = await setScene();
     const { body } = await t.exchange({

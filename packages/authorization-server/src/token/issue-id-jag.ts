@@ -143,10 +143,13 @@ export function createIssueIdJag(services: GrantServices): IssueIdJag {
     const { grant, family, number } = found;
     checkProofKey(proof, grant.keyThumbprint ?? null, 'subject_token');
     const now = clock();
-    const isCurrent = refreshTokenState(number, family, now, lifetimes.refreshGrace) !== 'reused';
     const isValid =
       grant.revokedAt === null && grant.hasAccount && Math.min(grant.expiresAt, family.expiresAt) > now;
-    if (!isCurrent || !isValid) throw invalidSubject('expired, revoked or used before');
+    if (!isValid) throw invalidSubject('expired or revoked');
+    if (refreshTokenState(number, family, now, lifetimes.refreshGrace) === 'reused') {
+      await refreshTokens.revokeReused(found, now);
+      throw invalidSubject('reused');
+    }
     return { accountId: grant.accountId, authentication: grant.authentication ?? null };
   }
 

@@ -97,6 +97,12 @@ export interface RefreshTokens {
    * not stored in readable form. It cannot be computed from the old token without this server's key.
    */
   successorOf(found: FoundRefreshToken): string;
+  /**
+   * Revokes the grant of a token that was presented although its successor is in use: reuse detection cannot tell the legitimate
+   * client from an attacker.
+   * @see RFC 9700 §4.14.2
+   */
+  revokeReused(found: FoundRefreshToken, now: number): Promise<void>;
 }
 
 /** `<grant>~<number>~<HMAC>`: no dot, so that it cannot be taken for an access token. */
@@ -105,6 +111,7 @@ const GRANT_PREFIX = 'grant_';
 
 export function createRefreshTokens({
   store,
+  events,
   options: { masterKey, previousMasterKeys, lifetimes, acceptNewerRefreshTokens },
 }: ServerContext): RefreshTokens {
   const key = deriveFamilyKey(masterKey);
@@ -149,6 +156,11 @@ export function createRefreshTokens({
       if (number + 1 !== family.generation) return own;
       // The live token may come from a process that still uses a previous master key.
       return [own, ...others].find((text) => matchesSecret(text, family.hash)) ?? own;
+    },
+    async revokeReused({ grant }, now) {
+      if (!(await store.revokeGrant(grant.id, now))) return;
+      const { id: grantId, clientId, accountId, scopes, resources: [resource = ''] } = grant; // biome-ignore format: one list
+      events({ type: 'refresh_token.reuse_detected', clientId, accountId, grantId, resource, scopes });
     },
   };
 }

@@ -87,10 +87,8 @@ export function createRefreshGrant({
     return refreshTokenState(number, family, now, lifetimes.refreshGrace);
   }
 
-  /** Reuse detection cannot tell the legitimate client from an attacker, so the whole family is revoked. @see RFC 9700 §4.14.2 */
   async function revokeFamily(found: FoundRefreshToken, now: number): Promise<never> {
-    const { id, resources: [resource = ''], scopes } = found.grant; // biome-ignore format: one list
-    if (await store.revokeGrant(id, now)) emit(describe('reused', found, now), found, { resource, scopes });
+    await refreshTokens.revokeReused(found, now);
     throw invalid('reused');
   }
 
@@ -125,9 +123,8 @@ interface Rotation {
   readonly successor: string;
 }
 
-/** The audit event of a use of a refresh token. */
+/** The audit event of a refresh. */
 function describe(state: RefreshTokenState, { family }: FoundRefreshToken, now: number): RefreshTokenUse {
-  if (state === 'reused') return { type: 'refresh_token.reuse_detected' };
   if (state !== 'retried') return { type: 'refresh_token.rotated' };
   return { type: 'refresh_token.retried', secondsSinceRotation: Math.max(0, now - family.issuedAt) };
 }
