@@ -1,5 +1,6 @@
 /** One authorized request on its way: read → check → credential → backend → record. */
 import { performance } from 'node:perf_hooks';
+import { allowLongBody } from '@portcullis/http/node';
 import type { CallAudit, CallDecision, CallOutcome } from './audit/call-record.ts';
 import { STATELESS } from './backends/revisions.ts';
 import type { ConnectionRetry, ConnectionRounds } from './connection-rounds.ts';
@@ -236,6 +237,7 @@ class Handling {
       end: () => this.#try(() => this.#finishUpload(upload, scanner.end(), credential)),
       fail: this.#fail,
     });
+    allowLongBody(incoming, outgoing);
     this.#upload = upload;
     this.#forward(credential);
   }

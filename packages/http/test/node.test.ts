@@ -13,6 +13,7 @@ import {
   withCookies,
 } from '../src/index.ts';
 import {
+  allowLongBody,
   type ConnectionInfo,
   type HttpHandler,
   type ListeningServer,
@@ -279,6 +280,33 @@ eachKind('listen, for an answering %s', (_kind, telling) => {
       await once(socket, 'close');
     }
     expect((await fetch(`http://127.0.0.1:${server.port}/`)).status).toBe(200);
+  });
+
+  it('leaves the time of a body to its handler where that limits it, and not that of the next on its connection', async () => {
+    const timeouts = { headersTimeout: 300, requestTimeout: 400, connectionsCheckingInterval: 20 };
+    const server = await serve(
+      async () => ({
+        node(incoming, outgoing) {
+          if (incoming.url === '/long') allowLongBody(incoming, outgoing);
+          incoming.resume().on('end', () => outgoing.end('whole'));
+        },
+      }),
+      { timeouts },
+    );
+    const socket = connect(server.port, '127.0.0.1');
+    socket.on('error', () => {});
+    const closed = once(socket, 'close');
+    let text = '';
+    socket.on('data', (chunk) => {
+      text += String(chunk);
+    });
+    socket.write('POST /long HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\na');
+    await sleep(1500);
+    socket.write('b');
+    await expect.poll(() => text, { timeout: 20_000 }).toContain('whole');
+    socket.write('POST /short HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\na');
+    await closed;
+    expect(text.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 408']);
   });
 
   it('responds to pipelined requests in order, and closes connections beyond the pipelining limit', async () => {

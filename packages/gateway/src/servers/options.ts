@@ -196,9 +196,13 @@ const limitsSchema = lazy(() =>
     streamsPerUser: optional(wholeNumber(1, 100_000), 'open streams of one user and client', {
       defaultText: '64',
     }),
-    body: optional(wholeNumber(1024, 1_073_741_824, 'a whole number of bytes'), 'bytes of a request body', {
-      defaultText: '4194304 (4 MiB)',
-    }),
+    body: optional(
+      wholeNumber(1024, 1_073_741_824, 'a whole number of bytes'),
+      'bytes of a request body; long ones pass while they arrive, where that is possible',
+      {
+        defaultText: '4194304 (4 MiB)',
+      },
+    ),
     frame: optional(
       wholeNumber(1024, 1_073_741_824, 'a whole number of bytes'),
       'bytes of one message that has to be read as a whole: of stdio, of a list that is filtered, of a question to the client',

@@ -11,11 +11,13 @@ import {
 } from './connections.ts';
 import { createForwardedReader, type ForwardedReader } from './forwarded.ts';
 import { createIncomingRequest } from './incoming-request.ts';
+import { keepLongBodies } from './long-bodies.ts';
 import { loadNodeHttps, nodeHttp } from './node-http.ts';
 import { createRequestTargetReader } from './request-target.ts';
 import { writeResponse } from './write-response.ts';
 
 export type { ConnectionInfo } from '../http-request.ts';
+export { allowLongBody } from './long-bodies.ts';
 
 /** A TLS certificate and its key, in PEM. */
 export interface TlsCertificate {
@@ -72,7 +74,7 @@ export interface ListenOptions {
 export interface ServerTimeouts {
   /** For the headers of a request, from its first byte. */
   readonly headersTimeout: number;
-  /** For a whole request with its body. */
+  /** For a whole request with its body, unless its handler limits the time of the body (`allowLongBody`). */
   readonly requestTimeout: number;
   /** For a connection without a request in progress. */
   readonly keepAliveTimeout: number;
@@ -217,14 +219,15 @@ function createNodeServer(
       listener,
     );
     return {
-      server: answerHalfClosed(server),
+      server: keepLongBodies(answerHalfClosed(server)),
       replaceCertificate: (next) => server.setSecureContext({ ...next, minVersion: MIN_TLS_VERSION }),
     };
   }
   const replaceCertificate = () => {
     throw new Error('This server has no certificate to replace.');
   };
-  return { server: answerHalfClosed(nodeHttp.createServer(options, listener)), replaceCertificate };
+  const server = nodeHttp.createServer(options, listener);
+  return { server: keepLongBodies(answerHalfClosed(server)), replaceCertificate };
 }
 
 /**
