@@ -86,7 +86,10 @@ export class Messages {
   }
 
   #value(value: Statement['values'][number]): void {
-    if (value === null) return this.#int32(-1);
+    if (value === null) {
+      this.#int32(-1);
+      return;
+    }
     const length = this.#end;
     this.#int32(0);
     if (value instanceof Uint8Array) {
