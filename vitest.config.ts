@@ -15,6 +15,7 @@ const EXHAUSTIVE = [
   'tests/interop/{agents,backends,frameworks,peers}/*.test.ts',
   'tests/fuzz/sockets.test.ts',
   'tests/release/charts/*.test.ts',
+  'tests/release/linters/*.test.ts',
   'packages/authorization-server/test/{outages,edge-cases.browser}.test.ts',
   'packages/cli/test/{client-network,memory}.test.ts',
 ];

@@ -31,9 +31,10 @@ export function readContent(): Content {
   };
 
   /** Readers of the site know pages by their titles, not by their paths. */
-  const labelOf = (label: string) => {
-    const path = readmeOf(label);
-    return addresses.has(path) ? titleOf(path) : label;
+  const labelOf = (file: string, label: string) => {
+    const relative = label.endsWith('.md') ? [resolveLink(file, label)?.path ?? label] : [];
+    const path = [readmeOf(label), ...relative].find((one) => addresses.has(one));
+    return path === undefined ? label : titleOf(path);
   };
   const targetIn = (file: string, target: string): string | null => {
     const link = resolveLink(file, target);
@@ -57,7 +58,7 @@ export function readContent(): Content {
   for (const [file, address] of addresses) {
     const text = replaceLinks(textOf(file), ({ target, label }) => {
       const replaced = targetIn(file, target);
-      return replaced === null ? null : { target: replaced, label: labelOf(label) };
+      return replaced === null ? null : { target: replaced, label: labelOf(file, label) };
     });
     pages.set(`${address}.md`, text);
   }
