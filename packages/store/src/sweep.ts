@@ -28,7 +28,7 @@ interface Rule {
 }
 
 const HAS_LIVE_GRANT = (id: string): string =>
-  `EXISTS (SELECT 1 FROM grants g WHERE g.client_id = ${id} AND g.revoked_at IS NULL AND g.expires_at > ?)`;
+  `EXISTS (SELECT 1 FROM grants g WHERE g.client_id = ${id} AND g.revoked_at IS NULL AND g.id <> '' AND g.expires_at > ?)`;
 
 /** A client with a live grant is never deleted. */
 const clientRules: readonly Rule[] = [

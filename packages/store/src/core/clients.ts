@@ -115,7 +115,7 @@ function* revokeAll(id: string, at: number): Steps<void> {
   // Point of no return: pending authorization requests cannot complete any more.
   yield sql`DELETE FROM authorization_transactions WHERE client_id = ${id}`;
   yield sql`DELETE FROM authorization_codes WHERE client_id = ${id}`;
-  yield sql`UPDATE grants SET revoked_at = ${at} WHERE client_id = ${id} AND revoked_at IS NULL`;
+  yield sql`UPDATE grants SET revoked_at = ${at} WHERE client_id = ${id} AND revoked_at IS NULL AND id <> ''`;
 }
 
 function readPreviousSecret({

@@ -9,6 +9,8 @@ export interface Dialect {
   readonly bytes: string;
   /** Options after the columns of a table. */
   readonly table: string;
+  /** Keeps a part of each new page of a table free, for rows that change: they stay on it, and their indexes as they are. */
+  readonly fill: (table: string, percent: number) => readonly string[];
   /** Finds a row when the migrations table exists. */
   readonly isOurs: () => Query;
   /** Finds a row when tables of another program exist. */
@@ -20,6 +22,7 @@ export const sqliteDialect: Dialect = {
   integer: 'INTEGER',
   bytes: 'BLOB',
   table: 'STRICT',
+  fill: () => [],
   isOurs: () => sql`SELECT 1 AS one FROM sqlite_schema WHERE name = 'portcullis_migrations'`,
   isForeign: () => sql`SELECT 1 AS one FROM sqlite_schema WHERE type = 'table' LIMIT 1`,
 };
@@ -29,6 +32,7 @@ export const postgresDialect: Dialect = {
   integer: 'BIGINT',
   bytes: 'BYTEA',
   table: '',
+  fill: (table, percent) => [`ALTER TABLE ${table} SET (fillfactor = ${percent})`],
   // From the catalogue rather than `to_regclass`, which may answer from a stale cache.
   isOurs: () => sql`SELECT 1 AS one FROM pg_catalog.pg_tables
     WHERE schemaname = ANY (current_schemas(false)) AND tablename = 'portcullis_migrations'`,
