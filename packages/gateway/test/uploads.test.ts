@@ -123,6 +123,33 @@ describe('a long body', () => {
     expect(bodyOf(pair.backend)).toBe(`${beginning.replace(`"${id}"`, '5')}"}}}`);
   });
 
+  it('passes with a request state at its end, which may be longer than it was sealed only in chunks', async () => {
+    const pair = await behind();
+    const headers = {
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': 'tools/call',
+      'mcp-name': 'read_file',
+    };
+    const params = { name: 'read_file', arguments: {} };
+    // The wire of the backend is known then.
+    await pair.gateway.send('alice', {
+      headers,
+      message: { jsonrpc: '2.0', id: 1, method: 'tools/call', params },
+    });
+    const state = '"'.repeat(500);
+    const sealed = sealedFor(pair.gateway, 'alice', 'request', state);
+    const rest = `"},"requestState":"${sealed}"},"jsonrpc":"2.0","id":1}`;
+    const length = BEGINNING.length + rest.length;
+    const stateless = await begin(pair, BEGINNING, { headers, length });
+    stateless.end(rest);
+    expect((await stateless.response)?.status).toBe(200);
+    expect(JSON.parse(bodyOf(pair.backend)).params.requestState).toBe(state);
+    const session = await begin(pair, BEGINNING, { length });
+    session.end(rest);
+    expect((await session.response)?.text).toContain('before the arguments');
+    expect(await stateAt(pair.backend)).toBe('aborted');
+  });
+
   it('is held until it is whole where the arguments precede the name', async () => {
     const { gateway, backend } = await behind();
     const upload = startUpload(gateway, 'alice');

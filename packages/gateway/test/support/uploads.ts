@@ -44,7 +44,8 @@ export async function startUploadBackend(
       state = 'whole';
       const text = length > MOST_PARSED ? '{}' : Buffer.concat(chunks).toString();
       const { id } = JSON.parse(text) as { readonly id?: unknown };
-      json(response, { jsonrpc: '2.0', id: id ?? null, result: {} });
+      // Also one of revision 2026-07-28.
+      json(response, { jsonrpc: '2.0', id: id ?? null, result: { supportedVersions: [] } });
     });
     incoming.on('error', () => {});
     incoming.on('close', () => {
