@@ -119,6 +119,8 @@ function mayPassEarly({ server, incoming }: GatewayRequest, { messages: [message
   // A retry after the user has connected an account is rewritten.
   if (backend.credentials.as === 'user' && incoming.headers['mcp-session-id'] === undefined) return false;
   if (isTaskMethod(message.method) && message.task === null) return false;
+  // Its id may follow.
+  if (message.kind === 'response' && message.question === null) return false;
   return message.method !== 'initialize';
 }
 

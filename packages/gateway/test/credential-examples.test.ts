@@ -172,15 +172,15 @@ describe('the example', () => {
     const issuer = new URL(sts.url).origin;
     const [one, two] = await Promise.all([source.for(ada, server), source.for(ada, server)]);
     expect(two).toBe(one);
-    expect(one.headers).toEqual({ authorization: `Bearer token-1-for-assertion-of-ada-for-${issuer}` });
+    expect(one.headers).toEqual({ authorization: `Bearer token-1-for-assertion-of-ada-for-${sts.url}` });
     const other = await source.for(bob, server);
-    expect(other.headers).toEqual({ authorization: `Bearer token-2-for-assertion-of-bob-for-${issuer}` });
+    expect(other.headers).toEqual({ authorization: `Bearer token-2-for-assertion-of-bob-for-${sts.url}` });
     expect(other.key).not.toBe(one.key);
     expect(sts.forms[0]).toEqual({
       grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
       requested_token_type: 'urn:ietf:params:oauth:token-type:access_token',
       resource: `${issuer}/mcp`,
-      subject_token: `assertion of ada for ${issuer}`,
+      subject_token: `assertion of ada for ${sts.url}`,
       subject_token_type: 'urn:ietf:params:oauth:token-type:jwt',
     });
     expect(sts.authorizations[0]).toBe(`Basic ${Buffer.from('gateway:sts-secret').toString('base64')}`);
@@ -188,6 +188,32 @@ describe('the example', () => {
       code: 'access_denied',
     });
     expect(sts.forms).toHaveLength(2);
+  });
+
+  it.each([
+    ['an access token', 'Bearer', 'access_token', null],
+    ['a JWT', 'Bearer', 'jwt', null],
+    ['an ID token', 'Bearer', 'id_token', 'token-type:id_token'],
+    ['a refresh token', 'N_A', 'refresh_token', 'token type'],
+    ['an access token that is not for use', 'N_A', 'access_token', 'token type'],
+    ['a token of no type', 'Bearer', null, 'without issued_token_type'],
+  ])('exchange.json uses of %s what can be a bearer token', async (_what, type, issued, refusal) => {
+    const sts = await startTokenEndpoint(() => ({
+      access_token: 'exchanged',
+      token_type: type,
+      ...(issued !== null && { issued_token_type: `urn:ietf:params:oauth:token-type:${issued}` }),
+    }));
+    const server = serverOf('exchange', {
+      'https://sts.example.com/token': sts.url,
+      'https://mcp.example.com': new URL(sts.url).origin,
+    });
+    const found = Promise.resolve(createCredentialSource(services).for(ada, server));
+    if (refusal === null) expect((await found).headers).toEqual({ authorization: 'Bearer exchanged' });
+    else
+      await expect(found).rejects.toMatchObject({
+        code: 'temporarily_unavailable',
+        reason: expect.stringContaining(refusal),
+      });
   });
 
   it('enterprise.json exchanges the ID token of each user for an ID-JAG, and that for an access token', async () => {

@@ -251,6 +251,21 @@ describe('the id of a question of the backend', () => {
     expect(lastBody(t.backend)).toEqual(answerTo(QUESTION));
   });
 
+  it.each(['first', 'last'])(
+    'is opened also in a long answer, in which it is the %s member',
+    async (place) => {
+      const t = await start();
+      const id = await questionOf(t);
+      const text = 'x'.repeat(300_000);
+      const answer = place === 'first' ? { id, result: { text } } : { result: { text }, id };
+      await t.gateway.send('alice', { message: { jsonrpc: '2.0', ...answer } });
+      expect(lastBody(t.backend)).toEqual({ jsonrpc: '2.0', id: QUESTION, result: { text } });
+      const before = t.backend.received.length;
+      const forged = await t.gateway.send('alice', { message: { jsonrpc: '2.0', ...answer, id: QUESTION } });
+      expect([forged.status, t.backend.received.length]).toEqual([400, before]);
+    },
+  );
+
   it.each([
     ['another user', 'bob', '/mcp'],
     ['another client of the same user', 'alice_other', '/mcp'],

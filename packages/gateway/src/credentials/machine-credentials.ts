@@ -115,7 +115,8 @@ async function signIn(
 const TOKEN_TYPE = 'urn:ietf:params:oauth:token-type:';
 
 interface ExchangeTarget {
-  readonly issuer: string;
+  /** Of assertions. An authorization server without metadata is known by the URL of its token endpoint. @see RFC 7523 §3 */
+  readonly audience: string;
   readonly endpoint: string;
   readonly resource: string;
 }
@@ -128,7 +129,8 @@ async function exchange(
   clock: () => number,
 ): Promise<Tokens> {
   const { client, scopes, audience, subject } = definition;
-  const { issuer, endpoint, resource } = await findTarget(backend, definition, clock);
+  const target = await findTarget(backend, definition, clock);
+  const { endpoint, resource } = target;
   const configured = await preregisteredClient(client);
   const form = new URLSearchParams({
     grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
@@ -136,7 +138,7 @@ async function exchange(
     resource,
     subject_token:
       subject === 'user'
-        ? await users.signUserAssertion(principal, issuer)
+        ? await users.signUserAssertion(principal, target.audience)
         : (await users.upstreamToken(principal.claims as VerifiedClaims)).accessToken,
     subject_token_type: `${TOKEN_TYPE}${subject === 'user' ? 'jwt' : 'access_token'}`,
   });
@@ -147,7 +149,7 @@ async function exchange(
     signingKey === undefined ? (clientSecret === null ? 'none' : 'client_secret_basic') : 'private_key_jwt';
   const request: TokenRequest = {
     endpoint,
-    issuer,
+    issuer: target.audience,
     registration: {
       method: 'preregistered',
       clientId,
@@ -163,13 +165,26 @@ async function exchange(
   const context = createClientContext({ clock, signingKeyFor: () => signingKey ?? null });
   const { url, method, headers, body } = await authenticatedRequest(context, request);
   const response = await backend.fetch(url, { method, headers, body: body ?? null, redirect: 'manual' });
-  const result = processTokenResponse(context, request, {
-    status: response.status,
-    headers: response.headers,
-    body: await response.text(),
-  });
-  if (result.kind === 'tokens') return result.tokens;
-  throw new ClientError('token_response_invalid', 'The token exchange was not answered with a token.');
+  const { status } = response;
+  const text = await response.text();
+  const result = processTokenResponse(context, request, { status, headers: response.headers, body: text });
+  if (result.kind !== 'tokens')
+    throw new ClientError('token_response_invalid', 'The token exchange was not answered with a token.');
+  checkIssuedTokenType(JSON.parse(text));
+  return result.tokens;
+}
+
+/** Types of tokens that are sent as bearer tokens. */
+const ACCESS_TOKENS: ReadonlySet<unknown> = new Set([`${TOKEN_TYPE}access_token`, `${TOKEN_TYPE}jwt`]);
+
+/** REQUIRED: the type of the token that was issued; an ID token or a refresh token is not for a backend. @see RFC 8693 §2.2.1 */
+function checkIssuedTokenType({ issued_token_type: type }: { readonly issued_token_type?: unknown }): void {
+  if (ACCESS_TOKENS.has(type)) return;
+  const issued = typeof type === 'string' ? `of the type ${type.slice(0, 100)}` : 'without issued_token_type';
+  throw new ClientError(
+    'token_response_invalid',
+    `The token exchange was answered with a token ${issued}, and a backend needs an access token.`,
+  );
 }
 
 async function findTarget(
@@ -178,8 +193,7 @@ async function findTarget(
   clock: () => number,
 ): Promise<ExchangeTarget> {
   const { url } = backend;
-  if (tokenEndpoint !== null)
-    return { issuer: new URL(tokenEndpoint).origin, endpoint: tokenEndpoint, resource: url };
+  if (tokenEndpoint !== null) return { audience: tokenEndpoint, endpoint: tokenEndpoint, resource: url };
   const store = await createSessionStore(url, {});
   const { discover } = await createBackendClient(backend, { client, store, scopes: null, clock });
   const { issuer, metadata, resource } = await discover();
@@ -188,5 +202,5 @@ async function findTarget(
       'metadata_invalid',
       'The metadata names no token endpoint; configure tokenEndpoint.',
     );
-  return { issuer, endpoint: metadata.token_endpoint, resource: resource ?? url };
+  return { audience: issuer, endpoint: metadata.token_endpoint, resource: resource ?? url };
 }
