@@ -2,8 +2,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { AuthorizationStore } from '@portcullis/authorization-server/store';
 import { openStore } from '@portcullis/store';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { searchBack } from '../src/admin/event-filter.ts';
 import { runHere } from './support/in-process.ts';
 
 const NOW = Date.now();
@@ -63,6 +65,24 @@ const show = (...words: readonly string[]) =>
   runHere(['events', '--json', ...words], { environment: { PORTCULLIS_DATABASE: database }, folder });
 
 describe('portcullis events', () => {
+  it('searches less at once where the store needs longer than it may, and fails where even that is too much', async () => {
+    const store = await openStore(database);
+    const search = { type: null, clientId: null, accountId: 'user_ada', grantId: null, reference: null };
+    const find = async (longest: number) => {
+      const slow: AuthorizationStore = {
+        ...store,
+        searchEvents: (one, limit) =>
+          Date.now() - Number.parseInt(one.from.slice(0, 9), 36) > longest && one.before === '~'
+            ? Promise.reject(new Error('timeout'))
+            : store.searchEvents(one, limit),
+      };
+      return (await Array.fromAsync(searchBack(slow, search))).flat();
+    };
+    expect(await find(1_800_000)).toHaveLength(2);
+    await expect(find(-1)).rejects.toThrow('timeout');
+    await store.close();
+  });
+
   it.each([
     ['--type token.*', ['token.issued']],
     ['--grant grant_1', ['token.issued']],

@@ -99,6 +99,8 @@ const FIRST_SPAN = 3_600_000;
 /** Milliseconds that a query may take, far below the time limit of the store; what takes less reads more the next time. */
 const QUICK = 250;
 const SLOW = 1_000;
+/** After a failure less is read, since a quiet hour may be followed by a busy one that takes longer than the store permits. Milliseconds. */
+const LEAST_SPAN = 60_000;
 /** After every identifier. */
 const END = '~';
 
@@ -131,7 +133,16 @@ export async function* searchBack(
   for (;;) {
     const began = performance.now();
     const from = Math.max(first, end - span);
-    const page = await store.searchEvents({ ...search, from: idPrefixOf(from), before }, PAGE);
+    const page = await store
+      .searchEvents({ ...search, from: idPrefixOf(from), before }, PAGE)
+      .catch((error: unknown) => {
+        if (span <= LEAST_SPAN) throw error;
+        return null;
+      });
+    if (page === null) {
+      span /= 8;
+      continue;
+    }
     yield page;
     if (page.length < PAGE) {
       if (from === first) return;
