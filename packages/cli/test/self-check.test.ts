@@ -74,7 +74,7 @@ async function check(broken: Proxy = {}): Promise<readonly string[]> {
   proxy = broken;
   const issues = await checkSelf({
     issuer: url,
-    resource: `${url}/mcp`,
+    resources: [`${url}/mcp`],
     documents: [`${url}${OAUTH}`, `${url}${OIDC}`, `${url}${RESOURCE}`],
   });
   return issues.map((issue) => issue.replaceAll(url, ''));
@@ -128,7 +128,7 @@ describe('the self-check', () => {
 
   it('the self-check reports an unreachable server', async () => {
     const issuer = 'http://localhost:9';
-    const issues = await checkSelf({ issuer, resource: `${issuer}/mcp`, documents: [] });
+    const issues = await checkSelf({ issuer, resources: [`${issuer}/mcp`], documents: [] });
     expect(issues).toHaveLength(2);
     for (const issue of issues) expect(issue).toMatch(/cannot be reached from here/);
   });

@@ -280,9 +280,11 @@ function publishedDocuments({ prepared, issuer }: Parts): readonly string[] {
   if (!settings.metadata) return [];
   const policy = combineProfiles(servedProfiles(settings));
   const own = protectedServers(prepared, issuer).filter(({ isOwn }) => isOwn);
+  // Of several resources none is described at the root.
+  const count = own.length === 1 ? undefined : 1;
   return [
     ...serverMetadataUrls(issuer, policy.serverMetadata),
-    ...(policy.resourceMetadata ? own.flatMap(({ url }) => resourceMetadataUrls(url)) : []),
+    ...(policy.resourceMetadata ? own.flatMap(({ url }) => resourceMetadataUrls(url).slice(0, count)) : []),
   ];
 }
 

@@ -96,8 +96,8 @@ async function reportSelf(
   { complain }: ProcessContext,
   log: Log,
 ): Promise<void> {
-  const resource = servers.find(({ isOwn }) => isOwn)?.url ?? null;
-  const issues = await checkSelf({ issuer, resource, documents });
+  const resources = servers.filter(({ isOwn }) => isOwn).map(({ url }) => url);
+  const issues = await checkSelf({ issuer, resources, documents });
   log({ type: issues.length === 0 ? 'self_check.passed' : 'self_check.failed', count: issues.length });
   for (const issue of issues) complain(`self-check: ${issue}`);
 }

@@ -1,11 +1,12 @@
 /** The self-check: fetches the advertised URLs through the public URL, as a client would, and reports what a proxy breaks. */
+import { resourceMetadataUrls } from '@portcullis/protocol/protected-resource';
 import { reasonOf } from '../errors.ts';
 
 export interface AdvertisedUrls {
   /** The issuer, byte for byte. */
   readonly issuer: string;
-  /** The protected server in this process, if any. */
-  readonly resource: string | null;
+  /** The protected servers in this process. */
+  readonly resources: readonly string[];
   /** URLs of the metadata documents. */
   readonly documents: readonly string[];
 }
@@ -17,18 +18,25 @@ const TIMEOUT = 5_000;
 const ORIGIN = 'https://self-check.invalid';
 
 /** Returns one sentence per problem. Never rejects. */
-export async function checkSelf({ issuer, resource, documents }: AdvertisedUrls): Promise<readonly string[]> {
-  const fetched = await Promise.all(
-    documents.map((url) => fetchDocument(url, url.includes('oauth-protected-resource') ? resource : issuer)),
-  );
+export async function checkSelf({
+  issuer,
+  resources,
+  documents,
+}: AdvertisedUrls): Promise<readonly string[]> {
+  const namedAt = (url: string) =>
+    url.includes('oauth-protected-resource')
+      ? (resources.find((resource) => resourceMetadataUrls(resource).includes(url)) ?? null)
+      : issuer;
+  const fetched = await Promise.all(documents.map((url) => fetchDocument(url, namedAt(url))));
   const endpoints = new Map(fetched.flatMap(({ document }) => endpointsOf(document)));
   // Without metadata, clients look there for the keys.
   if (documents.length === 0) endpoints.set(`${new URL(issuer).origin}/jwks`, KEYS);
   const found = await Promise.all([
     ...[...endpoints].map(([url, endpoint]) => checkEndpoint(url, endpoint)),
-    ...(resource === null
-      ? []
-      : [checkChallenge(resource, documents.length > 0), checkCredentials(resource)]),
+    ...resources.flatMap((resource) => [
+      checkChallenge(resource, documents.length > 0),
+      checkCredentials(resource),
+    ]),
   ]);
   return [...fetched.map(({ issue }) => issue), ...found].flatMap((issue) => (issue === null ? [] : [issue]));
 }
