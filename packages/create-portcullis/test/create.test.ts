@@ -60,10 +60,11 @@ const read = (folder: string, path: string) => readFileSync(join(folder, path), 
 const LOCAL = ['--sign-in', 'accounts', '--location', 'local', '--no-start'];
 
 describe('npm create portcullis', () => {
-  it('asks three questions, writes the files, and starts the server', async () => {
+  // Three processes start from source, one after the other.
+  it('asks three questions, writes the files, and starts the server', { timeout: 180_000 }, async () => {
     const folder = createFolder();
     const { child, output } = start(folder, [], 'http://127.0.0.1:9/mcp\n\n\n');
-    await expect.poll(output).toMatch(/^ready \S+$/m);
+    await expect.poll(output, { timeout: 150_000 }).toMatch(/^ready \S+$/m);
     const [, url = ''] = /^ready (\S+)$/m.exec(output()) ?? [];
     expect([...output().matchAll(/^\d\. .*?\?/gm)].map(([question]) => question)).toEqual([
       '1. What do you want to protect?',
