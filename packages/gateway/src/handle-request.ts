@@ -390,7 +390,11 @@ class Handling {
     }
     // A request that could not be served was not refused.
     if (this.#request.outgoing.statusCode >= 500) this.#record({ outcome: 'unavailable', ...end });
-    else this.#record({ outcome: 'refused', ...end }, decision ?? 'invalid');
+    else
+      this.#record(
+        { outcome: 'refused', ...end },
+        decision ?? (error instanceof MessageError ? error.decision : 'invalid'),
+      );
   }
 
   #message(): ScannedMessage | null {

@@ -33,8 +33,8 @@ export function createOperationControl(policy: Policy, catalogue: Catalogue | nu
       const unknown = body.messages.find(
         ({ tool }) => tool !== null && tools.get(tool)?.state !== 'approved',
       );
-      if (unknown !== undefined)
-        throw body.isBatch || tools.has(unknown.tool ?? '') ? forbidden(unknown) : unknownTool(unknown);
+      if (unknown !== undefined && tools.has(unknown.tool ?? '')) throw forbidden(unknown, 'unapproved');
+      if (unknown !== undefined) throw body.isBatch ? forbidden(unknown, 'invalid') : unknownTool(unknown);
     }
     checkMessages(policy, body, principal, (tool) => tools?.get(tool)?.hints ?? null);
   }

@@ -135,6 +135,9 @@ describe.each([false, true])('tools of a backend (event stream: %s)', (isStream)
     expect((await callAs('alice', 'purge')).status).toBe(403);
     expect(calls()).toBe(0);
     expect((await callAs('alice', 'read_file')).status).toBe(200);
+    await expect
+      .poll(() => gateway.calls.slice(-3).map(({ decision }) => decision), { timeout: 20_000 })
+      .toEqual(['unapproved', 'unapproved', 'allowed']);
     const changed = gateway.events.filter(({ type }) => type === 'tool.changed');
     expect(changed).toEqual([
       { type: 'tool.changed', server: '/mcp', tool: 'write_file', change: 'changed' },

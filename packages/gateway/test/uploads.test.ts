@@ -312,7 +312,7 @@ describe('a long body whose end is refused', () => {
       expect(await stateAt(pair.backend)).toBe(state);
     }
     await expect.poll(() => pair.gateway.calls.length, PATIENT).toBe(2);
-    expect(pair.gateway.calls.map(({ decision }) => decision)).toEqual(['invalid', 'allowed']);
+    expect(pair.gateway.calls.map(({ decision }) => decision)).toEqual(['denied', 'allowed']);
   });
 
   it('is a 413 that is never complete at the backend, once it exceeds the limit', async () => {

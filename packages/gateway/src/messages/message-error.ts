@@ -1,5 +1,14 @@
 /** The error for a message that is not accepted: an HTTP status with a JSON-RPC error. */
 
+/** Why a message is not accepted: by a rule, since its tool waits for approval, or because it is none that can be accepted. */
+export type RefusalDecision = 'denied' | 'unapproved' | 'invalid';
+
+interface MessageErrorOptions {
+  readonly status?: number;
+  readonly id?: string | null;
+  readonly decision?: RefusalDecision;
+}
+
 export class MessageError extends Error {
   override readonly name = 'MessageError';
   /** HTTP. */
@@ -8,15 +17,18 @@ export class MessageError extends Error {
   readonly code: number;
   /** The JSON text of the request's id; `null` when it is unknown. */
   readonly id: string | null;
+  /** What the audit log records. */
+  readonly decision: RefusalDecision;
 
   constructor(
     code: number,
     message: string,
-    { status = 400, id = null }: { readonly status?: number; readonly id?: string | null } = {},
+    { status = 400, id = null, decision = 'invalid' }: MessageErrorOptions = {},
   ) {
     super(message);
     this.status = status;
     this.code = code;
     this.id = id;
+    this.decision = decision;
   }
 }

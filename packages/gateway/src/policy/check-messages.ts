@@ -1,6 +1,6 @@
 /** Decides about all messages of a body together. */
 import { OAuthError, type Scopes, unionScopes } from '@portcullis/protocol';
-import { MessageError } from '../messages/message-error.ts';
+import { MessageError, type RefusalDecision } from '../messages/message-error.ts';
 import type { ScannedBody, ScannedMessage } from '../messages/scanned-message.ts';
 import type { Caller, Policy, ToolHints } from './policy.ts';
 
@@ -60,7 +60,10 @@ function operationsOf(message: ScannedMessage): readonly ScannedMessage[] {
 }
 
 /** The error for an operation that is not available to this user and client. */
-export function forbidden({ tool, prompt, resource, method, id }: ScannedMessage): MessageError {
+export function forbidden(
+  { tool, prompt, resource, method, id }: ScannedMessage,
+  decision: RefusalDecision = 'denied',
+): MessageError {
   const what =
     [tool === null ? null : 'tool', prompt && 'prompt', resource && 'resource'].find((one) => one) ??
     'method';
@@ -68,6 +71,7 @@ export function forbidden({ tool, prompt, resource, method, id }: ScannedMessage
   return new MessageError(FORBIDDEN, `The ${what} ${JSON.stringify(name)} is not available to you here.`, {
     status: 403,
     id,
+    decision,
   });
 }
 
