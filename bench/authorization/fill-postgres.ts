@@ -135,7 +135,7 @@ const NOW = 'extract(epoch FROM now())::bigint';
 function accounts(size: Size): string {
   return `INSERT INTO accounts (id, email, email_key, password_hash, created_at)
     SELECT id, mail, mail, '$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA', ${NOW} - 26000000
-    FROM (SELECT ${namesOf(size).account} AS id, 'a.person.' || g || '@example.com' AS mail
+    FROM (SELECT ${namesOf(size).account} AS id, 'an.owner.' || g || '@example.com' AS mail
       FROM generate_series(0::bigint, ${size.users - 1}) g) AS one`;
 }
 
@@ -198,7 +198,7 @@ async function connectLoader(url: string): Promise<Client> {
 }
 
 /** @param day epoch milliseconds of its begin */
-export async function fillDay(client: Client, day: number): Promise<void> {
+async function fillDay(client: Client, day: number): Promise<void> {
   const table = `audit_events_${new Date(day).toISOString().slice(0, 10).replaceAll('-', '')}`;
   await client.query('BEGIN');
   await client.query(`CREATE TABLE ${table} (LIKE audit_events INCLUDING DEFAULTS)`);

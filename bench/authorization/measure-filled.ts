@@ -116,7 +116,7 @@ async function deploy(url: string, size: Size, isEmpty: boolean): Promise<Deploy
   // Of an earlier run, whose master key is lost.
   await client.query('DELETE FROM signing_keys');
   const sample = await sampleGrants(client, size, ACTIVE);
-  await makeRoom(client, sample);
+  await makeSpace(client, sample);
   const server = await startPortcullis({
     folder: newFolder(),
     database: url,
@@ -131,7 +131,7 @@ async function deploy(url: string, size: Size, isEmpty: boolean): Promise<Deploy
  * Moves one row from the page of each grant of the sample, as refreshes of months would have done: in pages that are filled to the last
  * byte the first refresh of each page touches all indexes.
  */
-async function makeRoom(client: Client, sample: readonly SampleGrant[]): Promise<void> {
+async function makeSpace(client: Client, sample: readonly SampleGrant[]): Promise<void> {
   await client.query(
     `UPDATE grants SET last_used_from = '127.0.0.2' WHERE id IN (SELECT next.id FROM unnest($1::text[]) one,
       LATERAL (SELECT id FROM grants WHERE id > one COLLATE "C" ORDER BY id LIMIT 1) next) AND NOT id = ANY ($1)`,
@@ -338,7 +338,7 @@ async function measureOperation(deployment: Deployment): Promise<void> {
   await time('1,000 events before one of the oldest', () => store.listLatestEvents(1000, one?.id));
   await time('1,000 events after a time', () => store.listEvents(one?.id ?? '', 1000));
   await time('events of a flow', () => store.listTransactionEvents(one?.flow ?? '', 1000));
-  await time('1,000 accounts', () => store.listAccounts('a.person.5', 1000));
+  await time('1,000 accounts', () => store.listAccounts('an.owner.5', 1000));
   await time('1,000 clients', () => store.listClients('client_0', 1000));
   await time('grants of an account', () => store.listGrants(account, now, null, 50));
   await time('unused clients by network', () => store.countUnusedClientsByNetwork());
