@@ -1,5 +1,6 @@
 /** Personal access tokens: created on the account pages, read by guards and introspection, ended with their grant. */
 import { describe, expect, it } from 'vitest';
+import { createPersonalAccessToken } from '../src/personal-access-tokens/personal-access-tokens.ts';
 import { ACCOUNT, basic, FILES, ISSUER, NOTES, refreshing } from './server-under-test.ts';
 import { EMAIL, type Fields, PASSWORD, type Scene, type Sight, setScene, textOf } from './visitor.ts';
 
@@ -11,8 +12,11 @@ const setUp = (more: object = {}) => setScene({ personalAccessTokens: true, ...m
 /** Opens the form, which needs a credential. */
 async function openForm(t: Scene): Promise<Sight> {
   await t.visitor.submit(await t.visitor.open('/login?to=connections'), { email: EMAIL, password: PASSWORD });
-  return t.visitor.submit(await t.visitor.open(PAGE), { password: PASSWORD });
+  return confirm(t);
 }
+
+const confirm = async ({ visitor }: Scene): Promise<Sight> =>
+  visitor.submit(await visitor.open(PAGE), { password: PASSWORD });
 
 const CHOICE = { name: 'Nightly CI', resource: NOTES, 'scope-0-notes:read': 'yes', days: '30' };
 
@@ -81,9 +85,33 @@ describe('creating a personal access token', () => {
   it('is limited to fifty live tokens of a user', async () => {
     const t = await setUp();
     const form = await openForm(t);
-    for (let count = 0; count < 50; count += 1) await t.visitor.submit(form, CHOICE, PAGE);
-    const refused = await t.visitor.submit(form, CHOICE, PAGE);
+    const { store } = t;
+    const context = { store, clock: () => t.clock.now, events: () => {} };
+    const wanted = {
+      accountId: ACCOUNT,
+      name: 'CI',
+      resource: NOTES,
+      scopes: ['notes:read'],
+      lifetime: 86_400,
+    };
+    for (let count = 0; count < 49; count += 1) await createPersonalAccessToken(context, wanted);
+    expect((await t.visitor.submit(form, CHOICE, PAGE)).html).toMatch(FORM);
+    const refused = await t.visitor.submit(await confirm(t), CHOICE, PAGE);
     expect([refused.status, textOf(refused)]).toEqual([400, expect.stringContaining('maximum number')]);
+  });
+
+  it('a confirmation makes one token, however its proof is written the second time', async () => {
+    const t = await setUp();
+    const form = await openForm(t);
+    const proof = /name="proof" value="([^"]+)"/.exec(form.html)?.[1] ?? '';
+    expect((await t.visitor.submit(form, CHOICE, PAGE)).html).toMatch(FORM);
+    const before = t.snapshot();
+    for (const again of [proof, `${proof}=`, `${proof}.x`]) {
+      const refused = await t.visitor.submit(form, { ...CHOICE, proof: again }, PAGE);
+      expect(refused.html).not.toMatch(FORM);
+      expect(t.snapshot()).toBe(before);
+    }
+    expect((await t.visitor.submit(await confirm(t), CHOICE, PAGE)).html).toMatch(FORM);
   });
 
   it('is off by default', async () => {

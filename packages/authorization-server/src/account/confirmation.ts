@@ -4,7 +4,7 @@ import type { Parameters } from '@portcullis/protocol';
 import type { AuthenticateByPassword } from '../login/password.ts';
 import type { PageRouter } from '../page-context.ts';
 import type { LoginThrottle } from '../rate-limit/login-throttle.ts';
-import { hashSecret } from '../secrets.ts';
+import { hashSecret, newSecret } from '../secrets.ts';
 import { type FormError, formErrorOptions, tooManyAttempts } from '../ui/form-error.ts';
 import { respondPage } from '../ui/respond-page.ts';
 import type { DeviceCookies } from '../users/device-cookie.ts';
@@ -30,7 +30,7 @@ export interface Confirmation {
   check(visit: AccountRequest, change: ConfirmedChange): Promise<Confirmed>;
   /** Whether the form holds a proof of this user and session for this change. */
   isProven(visit: AccountRequest, action: string): boolean;
-  /** Uses the proof of a form up: what it allowed may have been undone since. @returns `false` if it was used before */
+  /** Uses the proven proof of a form up: it allows one change, which may have been undone since. @returns `false` if it was used before */
   consumeProof(visit: AccountRequest): Promise<boolean>;
 }
 
@@ -52,17 +52,19 @@ export function createConfirmation(
   { factors, passkeys, authenticate, throttle, deviceCookies }: ConfirmationDependencies,
 ): Confirmation {
   const challengeBinding = ({ sessionHash }: User, action: string) => ['confirm', action, sessionHash];
-  const proofBinding = ({ account, sessionHash }: User, action: string, until: string) => [
-    action, until, sessionHash, account.id,
+  const proofBinding = ({ account, sessionHash }: User, action: string, until: string, id: string) => [
+    action, until, id, sessionHash, account.id,
   ]; // biome-ignore format: one list
   const issueProof = (user: User, action: string): string => {
     const until = String(clock() + PROOF_LIFETIME);
-    return `${until}.${csrfTokens.issue('confirmed', ...proofBinding(user, action, until))}`;
+    const id = newSecret();
+    return `${until}.${id}.${csrfTokens.issue('confirmed', ...proofBinding(user, action, until, id))}`;
   };
   const isProven: Confirmation['isProven'] = ({ parameters, user }, action) => {
-    const [until = '', mac] = (parameters.one('proof') ?? '').split('.');
+    const [until = '', id = '', mac] = (parameters.one('proof') ?? '').split('.');
     return (
-      Number(until) > clock() && csrfTokens.matches(mac, 'confirmed', ...proofBinding(user, action, until))
+      Number(until) > clock() &&
+      csrfTokens.matches(mac, 'confirmed', ...proofBinding(user, action, until, id))
     );
   };
 
@@ -113,8 +115,9 @@ export function createConfirmation(
     ask: (visit, change) => show(visit, change, null, null),
     isProven,
     consumeProof: ({ parameters }) => {
-      const proof = parameters.one('proof') ?? '';
-      return store.consumeClientAssertion(hashSecret(`confirmed ${proof}`), clock() + PROOF_LIFETIME);
+      // Its id, which the MAC covers as text: the same MAC can be written in several ways.
+      const [, id = ''] = (parameters.one('proof') ?? '').split('.');
+      return store.consumeClientAssertion(hashSecret(`confirmed ${id}`), clock() + PROOF_LIFETIME);
     },
     async check(visit, change) {
       const { parameters, user, context: { layout } } = visit; // biome-ignore format: one line

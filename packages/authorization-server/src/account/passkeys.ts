@@ -74,9 +74,10 @@ export function createPasskeyRoutes(
       const passkey = await passkeys.verifyRegistration(account, credential, parameters.one('name') ?? '', [
         sessionHash,
       ]);
-      if (passkey === null || !(await store.addPasskey(passkey))) {
-        return show(visit, proof, layout.text('passkey.not-added'));
-      }
+      if (passkey === null) return show(visit, proof, layout.text('passkey.not-added'));
+      // One confirmation adds one passkey.
+      if (!(await confirmation.consumeProof(visit))) return confirmation.ask(visit, ADD);
+      if (!(await store.addPasskey(passkey))) return show(visit, proof, layout.text('passkey.not-added'));
       events({ type: 'passkey.added', accountId: account.id });
       return respondRedirect(accountNoticePath('passkey-added'));
     }),

@@ -63,6 +63,8 @@ export function createPersonalAccessTokenRoutes(
       const proof = parameters.required('proof');
       const wanted = readWanted(parameters, await offeredResources(context, user.account.id), choices);
       if (typeof wanted === 'string') return show(visit, proof, wanted);
+      // One confirmation makes one token.
+      if (!(await confirmation.consumeProof(visit))) return confirmation.ask(visit, ADD);
       const created = await createPersonalAccessToken(context, { ...wanted, accountId: user.account.id });
       if (created === 'too-many') return show(visit, proof, 'tokens.too-many');
       if (created === 'account-unavailable') return show(visit, proof, 'tokens.not-created');
