@@ -38,8 +38,8 @@ const OPTIONS = {
   ],
 };
 
-async function setScene() {
-  const t = await startServer(OPTIONS);
+async function setScene(options: object = {}) {
+  const t = await startServer({ ...OPTIONS, ...options });
   const { body } = await t.signIn();
   const exchange = (
     subject: unknown,
@@ -121,6 +121,15 @@ describe('token exchange for another protected resource', () => {
     const { status, body } = await t.exchange(t.token, target, form, as);
     expect([status, body['error']]).toEqual([400, error]);
     expect(t.snapshot()).toBe(before);
+    expect((await t.exchange(t.token, FILES)).status).toBe(200);
+  });
+
+  it('is rate-limited per grant', async () => {
+    const t = await setScene({ rateLimits: { exchanges: { burst: 1, perMinute: 1 } } });
+    expect((await t.exchange(t.token, FILES)).status).toBe(200);
+    const refused = await t.exchange(t.token, FILES);
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '60']);
+    t.clock.now += 60;
     expect((await t.exchange(t.token, FILES)).status).toBe(200);
   });
 

@@ -91,6 +91,15 @@ describe('issuing an ID-JAG', () => {
     expect(t.snapshot()).toBe(before);
   });
 
+  it('assertions are rate-limited per client and account', async () => {
+    const t = await setScene({ rateLimits: { exchanges: { burst: 1, perMinute: 1 } } });
+    expect((await t.exchange()).status).toBe(200);
+    const refused = await t.exchange();
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '60']);
+    t.clock.now += 60;
+    expect((await t.exchange()).status).toBe(200);
+  });
+
   it('a refresh token whose successor is in use is reuse here as well, and revokes its grant', async () => {
     const t = await setScene();
     const refresh = async (token: unknown) =>

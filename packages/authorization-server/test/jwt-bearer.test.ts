@@ -136,6 +136,7 @@ describe('an ID-JAG of an identity provider', () => {
     ['whose scopes are a list', { scope: ['notes:read'] }, {}],
     ['whose scope is null', { scope: null }, {}],
     ['of a tenant that is not configured', { tenant: 'umbrella' }, {}],
+    ['for a tenant that is not configured', { aud_tenant: 'umbrella' }, {}],
     ['that is bound to a key, without a proof of it', { cnf: { jkt: 'x'.repeat(43) } }, {}],
     ['that is bound to a certificate', { cnf: { 'x5t#S256': 'x'.repeat(43) } }, {}],
     ['with a confirmation that is no object', { cnf: 'key' }, {}],
@@ -238,6 +239,15 @@ describe('an ID-JAG of an identity provider', () => {
     const { status, body } = await t.redeem(assertion, {}, { ...AGENT, ...(await own.prove(t.clock.now)) });
     expect([status, body['token_type']]).toEqual([200, 'DPoP']);
     expect(claimsOf(body['access_token'])['cnf']).toEqual({ jkt: own.thumbprint });
+  });
+
+  it('[X-EMA-26] an ID-JAG for the configured tenant is accepted, and one for another is not', async () => {
+    const t = await setScene({ match: { aud_tenant: 'acme' } });
+    const before = t.snapshot();
+    const { body } = await t.redeem(await t.idp.idJag({ aud_tenant: 'umbrella' }));
+    expect(body['error']).toBe('invalid_grant');
+    expect(t.snapshot()).toBe(before);
+    expect((await t.redeem(await t.idp.idJag({ aud_tenant: 'acme' }))).status).toBe(200);
   });
 
   it('[X-EMA-26] an ID-JAG of the configured tenant is accepted, and one of another or of none is not', async () => {

@@ -32,7 +32,7 @@ export interface RateLimitOptions {
   readonly refreshes?: RateLimit;
   /** Access tokens by client credentials, by client. */
   readonly clientTokens?: RateLimit;
-  /** Token exchanges for an identity provider's token, by grant. */
+  /** Token exchanges, by grant; for ID-JAGs, by client and account. */
   readonly exchanges?: RateLimit;
   /**
    * Failed client authentications, by client and site. A client that authenticates is only held to it if its

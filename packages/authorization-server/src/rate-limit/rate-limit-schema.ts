@@ -26,7 +26,7 @@ export const rateLimitsSchema: () => z.ZodType<RateLimitPolicies | false> = lazy
     object<RateLimitPolicies>({
       refreshes: rateLimit('refreshes', 'refreshes per grant'),
       clientTokens: rateLimit('clientTokens', 'client credentials tokens per client'),
-      exchanges: rateLimit('exchanges', 'token exchanges per grant'),
+      exchanges: rateLimit('exchanges', 'token exchanges per grant, and for ID-JAGs per client and account'),
       clientFailures: rateLimit(
         'clientFailures',
         'failed authentications per client and site (an IPv4 address, an IPv6 /48)',

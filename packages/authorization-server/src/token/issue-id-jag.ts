@@ -13,6 +13,7 @@ import type { AssertionAudience } from '../assertions/assertion-audiences.ts';
 import { createIssuerKeys } from '../assertions/issuer-keys.ts';
 import type { AuthenticatedClient } from '../clients/verify-client-credentials.ts';
 import { checkProofKey } from '../dpop/dpop-proofs.ts';
+import { createRateLimitCheck } from '../rate-limit/limiter.ts';
 import { newIdentifier } from '../secrets.ts';
 import { readFederatedAuthentication } from '../users/federated-authentication.ts';
 import type { GrantServices } from './grant-handler.ts';
@@ -52,6 +53,7 @@ export function createIssueIdJag(services: GrantServices): IssueIdJag {
   const { clock, events, store, options } = context;
   const { assertionAudiences, identityProviders, lifetimes, issuer } = options;
   const findKeys = createIssuerKeys(context);
+  const checkRateLimit = createRateLimitCheck(context, 'exchanges');
 
   return async (client, form, proof) => {
     if ([...form.all('actor_token'), ...form.all('actor_token_type')].length > 0) {
@@ -64,6 +66,7 @@ export function createIssueIdJag(services: GrantServices): IssueIdJag {
     const { entry, clientId } = chooseAudience(client, form);
     const wanted = readWanted(entry, form);
     const { accountId, authentication } = await findSubject(client, form, proof);
+    await checkRateLimit(`${client.id} ${accountId}`);
     const account = await store.findAccount(accountId);
     if (account === null || account.disabledAt !== null)
       throw invalidSubject('its account is disabled or gone');

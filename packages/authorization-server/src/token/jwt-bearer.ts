@@ -201,8 +201,10 @@ function checkRestrictions({ claims, use }: VerifiedAssertion, { match }: Truste
   if (claims['authorization_details'] !== undefined) throw invalidAssertion('it has authorization_details');
   if (!['string', 'undefined'].includes(typeof claims['scope']))
     throw invalidAssertion('its scope is no text');
-  if (claims['tenant'] !== undefined && match?.['tenant'] === undefined)
-    throw invalidAssertion('it is of a tenant, and the configuration names none');
+  for (const name of ['tenant', 'aud_tenant']) {
+    if (claims[name] !== undefined && match?.[name] === undefined)
+      throw invalidAssertion(`it has the claim ${name}, and the configuration names none`);
+  }
 }
 
 /**

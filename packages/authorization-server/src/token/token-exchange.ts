@@ -36,11 +36,10 @@ export function createTokenExchangeGrant(services: GrantServices): GrantHandler 
     const own = ownResources(client);
     const request = readTokenExchangeRequest(form);
     const claims = checkSubjectToken(request.subjectToken, own);
-    if (request.targets.some((target) => resources.has(target))) {
-      return delegate(client, claims, request, proof);
-    }
-    const identityProvider = chooseIdentityProvider(identityProviders, request.targets);
+    const isOwn = request.targets.some((target) => resources.has(target));
+    const identityProvider = isOwn ? null : chooseIdentityProvider(identityProviders, request.targets);
     if (claims.grant_id !== undefined) await checkRateLimit(claims.grant_id);
+    if (isOwn) return delegate(client, claims, request, proof);
     // Point of no return: the proof is used, although it binds no token of a provider.
     await proof?.consume();
     const token = await getProviderToken(claims, {
