@@ -2,6 +2,7 @@
 import { performance } from 'node:perf_hooks';
 import { allowLongBody } from '@portcullis/http/node';
 import type { CallAudit, CallDecision, CallOutcome } from './audit/call-record.ts';
+import { sentBytes } from './backends/clients/reply.ts';
 import { STATELESS } from './backends/revisions.ts';
 import type { ConnectionRetry, ConnectionRounds } from './connection-rounds.ts';
 import {
@@ -302,7 +303,8 @@ class Handling {
     const sentAt = performance.now();
     const body = sent === null ? null : JSON.parse(sent.toString('utf8'));
     path.handle(this.#request, body).then(() => {
-      this.#record({ outcome: 'answered', backendMs: performance.now() - sentAt, responseBytes: 0 });
+      const end = { backendMs: performance.now() - sentAt, responseBytes: sentBytes(this.#request.outgoing) };
+      this.#record({ outcome: 'answered', ...end });
     }, this.#fail);
   }
 

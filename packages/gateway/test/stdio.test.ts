@@ -58,6 +58,15 @@ describe('a process for each user', () => {
     expect(to.gateway.health()).toEqual([{ server: '/mcp', status: 'down' }]);
   });
 
+  it('its calls are recorded with the bytes of both bodies', async () => {
+    const to = await start();
+    const response = await sendStateless(to, 'alice', 'tools/call', { name: 'pid', arguments: {} });
+    const { length } = Buffer.from(await response.arrayBuffer());
+    await expect.poll(() => to.calls.length).toBe(1);
+    expect(to.calls).toMatchObject([{ outcome: 'answered', status: 200, responseBytes: length }]);
+    expect(to.calls[0]?.requestBytes).toBeGreaterThan(100);
+  });
+
   it('gives the process PATH, HOME and what is configured, and nothing else of the host', async () => {
     vi.stubEnv('PORTCULLIS_MASTER_KEY', 'secret of the host');
     const to = await start({ environment: { KEY: 'value' } });

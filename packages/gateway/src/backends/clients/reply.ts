@@ -26,6 +26,13 @@ const KEEP_ALIVE = 25_000;
 const open = new Set<ServerResponse>();
 let timer: NodeJS.Timeout | undefined;
 
+const bodyBytes = new WeakMap<ServerResponse, number>();
+
+/** Bytes of the messages that were sent in a response. */
+export function sentBytes(outgoing: ServerResponse): number {
+  return bodyBytes.get(outgoing) ?? 0;
+}
+
 /** Changes a message for its client. */
 type Seal = (message: Message) => unknown;
 
@@ -54,7 +61,7 @@ export function createReply(
       const body = JSON.stringify(seal(message));
       const own = {
         'content-type': 'application/json',
-        'content-length': String(Buffer.byteLength(body)),
+        'content-length': String(count(body)),
         'cache-control': 'no-store',
       };
       outgoing.writeHead(status, { ...further, ...own }).end(body);
@@ -62,6 +69,12 @@ export function createReply(
     isStream: () => isStream,
     open: openStream,
   };
+
+  function count(text: string): number {
+    const length = Buffer.byteLength(text);
+    bodyBytes.set(outgoing, sentBytes(outgoing) + length);
+    return length;
+  }
 
   function openStream(): void {
     if (isStream || outgoing.destroyed) return;
@@ -79,7 +92,9 @@ export function createReply(
     openStream();
     const id = nameEvent === null ? '' : `id: ${nameEvent(message)}\n`;
     if (!outgoing.writable) return;
-    outgoing.write(`${id}event: message\ndata: ${JSON.stringify(seal(message))}\n\n`);
+    const event = `${id}event: message\ndata: ${JSON.stringify(seal(message))}\n\n`;
+    count(event);
+    outgoing.write(event);
     if (outgoing.writableLength > MAX_UNREAD) outgoing.destroy();
   }
 }
