@@ -136,6 +136,8 @@ describe('an ID-JAG of an identity provider', () => {
     ['whose scopes are a list', { scope: ['notes:read'] }, {}],
     ['whose scope is null', { scope: null }, {}],
     ['of a tenant that is not configured', { tenant: 'umbrella' }, {}],
+    ['whose actor has no name', { act: { iss: ISSUER } }, {}],
+    ['whose actor is no object', { act: 'agent' }, {}],
     ['for a tenant that is not configured', { aud_tenant: 'umbrella' }, {}],
     ['that is bound to a key, without a proof of it', { cnf: { jkt: 'x'.repeat(43) } }, {}],
     ['that is bound to a certificate', { cnf: { 'x5t#S256': 'x'.repeat(43) } }, {}],
@@ -239,6 +241,17 @@ describe('an ID-JAG of an identity provider', () => {
     const { status, body } = await t.redeem(assertion, {}, { ...AGENT, ...(await own.prove(t.clock.now)) });
     expect([status, body['token_type']]).toEqual([200, 'DPoP']);
     expect(claimsOf(body['access_token'])['cnf']).toEqual({ jkt: own.thumbprint });
+  });
+
+  it('the actors of an ID-JAG are those of its token, named by their issuer', async () => {
+    const t = await setScene();
+    const { body } = await t.redeem(
+      await t.idp.idJag({ act: { sub: 'agent', email: 'a@example.org', act: { sub: 'first' } } }),
+    );
+    const iss = t.idp.issuer;
+    expect(claimsOf(body['access_token'])['act']).toEqual({ iss, sub: 'agent', act: { iss, sub: 'first' } });
+    const plain = await t.redeem(await t.idp.idJag());
+    expect(claimsOf(plain.body['access_token'])).not.toHaveProperty('act');
   });
 
   it('[X-EMA-26] an ID-JAG for the configured tenant is accepted, and one for another is not', async () => {

@@ -14,7 +14,7 @@ import { type DownscopedAccess, downscope } from './downscope.ts';
 import type { GrantServices } from './grant-handler.ts';
 
 /** Actors of a token: the client of the user, and servers that call each other. */
-const MAX_ACTORS = 5;
+export const MAX_ACTORS = 5;
 
 /** @param claims of the subject token, whose audience the client represents */
 export type Delegate = (
@@ -37,7 +37,7 @@ export function createDelegate({ context, issueAccessToken, isLive }: GrantServi
   return async (client, claims, request, proof) => {
     const { sub: subject, grant_id: grantId, workspace = null, exp: until } = claims;
     const access = await chooseAccess(client, claims, request);
-    const actor: Actor = { sub: client.id, act: claims.act ?? { sub: claims.client_id } };
+    const actor: Actor = { sub: client.id, act: actorBefore(claims) };
     const actors = actorsOf(actor);
     if (actors.length > MAX_ACTORS) throw rejected(`The subject_token has ${MAX_ACTORS} actors already.`);
     if (grantId === undefined) throw rejected('The subject_token must be of a user.');
@@ -69,6 +69,12 @@ export function createDelegate({ context, issueAccessToken, isLive }: GrantServi
     if (isEmpty) throw new OAuthError('invalid_scope', 'The subject_token has no scope of that resource.');
     return access;
   }
+}
+
+/** The client of the subject token, and the actors before it: it is the first of them already, unless an identity provider named them. */
+function actorBefore({ act, client_id: sub }: AccessTokenClaims): Actor {
+  if (act === undefined) return { sub };
+  return act.iss === undefined ? act : { sub, act };
 }
 
 function actorsOf(actor: Actor): readonly string[] {

@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto';
 import type { ConnectionInfo } from '@portcullis/http';
 import {
+  type Actor,
   JWT_BEARER,
   OAuthError,
   readJwtBearerRequest,
@@ -20,6 +21,7 @@ import { createRateLimitCheck } from '../rate-limit/limiter.ts';
 import { networkOf } from '../rate-limit/policies.ts';
 import { newIdentifier } from '../secrets.ts';
 import { readFederatedAuthentication } from '../users/federated-authentication.ts';
+import { MAX_ACTORS } from './delegate.ts';
 import { checkGranted, type DownscopedAccess, downscope, type GrantedAccess } from './downscope.ts';
 import type { GrantHandler, GrantServices } from './grant-handler.ts';
 
@@ -40,6 +42,7 @@ export function createJwtBearerGrant({ context, issueAccessToken }: GrantService
     const entry = chooseEntry(assertion, client);
     checkRestrictions(assertion, entry);
     checkKey(assertion.claims['cnf'], proof);
+    const actor = readActor(assertion);
     const user = assertion.use === 'id-jag' ? await findUser(assertion.claims, entry) : null;
     const granted = grantedAccess(assertion, entry, client);
     const recipient = { clientId: client.id, accountId: user?.accountId ?? null };
@@ -57,6 +60,7 @@ export function createJwtBearerGrant({ context, issueAccessToken }: GrantService
       workspace: null,
       until,
       proof,
+      ...(actor !== null && { actor }),
       authentication: readFederatedAuthentication(assertion.claims, entry.twoFactorValues ?? [], now),
     };
     const response = await issueAccessToken(holder, access, now);
@@ -218,6 +222,22 @@ function checkKey(cnf: unknown, proof: VerifiedProof | null): void {
     throw invalidAssertion('it is bound in a way that this server cannot check');
   if (proof?.thumbprint !== jkt)
     throw invalidAssertion(proof === null ? 'the DPoP proof of its key is missing' : 'its key is another');
+}
+
+/**
+ * Who acts for the user, as the identity provider says; `null`: the user's client alone. Left out, delegation would look like the
+ * user's own access. An actor without an issuer is one of the assertion's.
+ * @see RFC 8693 §4.1, draft-ietf-oauth-identity-assertion-authz-grant §3.1
+ */
+function readActor({ claims, use }: VerifiedAssertion): Actor | null {
+  if (use !== 'id-jag' || claims['act'] === undefined) return null;
+  const read = (value: unknown, depth: number): Actor => {
+    const { sub, iss = claims.iss, act } = Object(value) as Readonly<Record<string, unknown>>;
+    if (typeof sub !== 'string' || sub === '' || typeof iss !== 'string' || depth > MAX_ACTORS)
+      throw invalidAssertion('its act names no actor, or too many');
+    return { iss, sub, ...(act !== undefined && { act: read(act, depth + 1) }) };
+  };
+  return read(claims['act'], 1);
 }
 
 function unauthorized(reason: string): OAuthError {

@@ -52,6 +52,8 @@ export interface AccessTokenClaims {
 
 /** An actor, and the one before it. */
 export interface Actor {
+  /** The identity provider that names it; absent: it is a client of this server. */
+  readonly iss?: string;
   readonly sub: string;
   readonly act?: Actor;
 }
