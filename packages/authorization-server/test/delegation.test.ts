@@ -124,6 +124,15 @@ describe('token exchange for another protected resource', () => {
     expect((await t.exchange(t.token, FILES)).status).toBe(200);
   });
 
+  it('an ID-JAG for an exchanged token names its actors as well', async () => {
+    const [audience, resource] = ['https://chat.example', 'https://chat.example/mcp'];
+    const t = await setScene({ assertionAudiences: [{ audience, clients: { 'notes-server': 'there' } }] });
+    const { body } = await t.exchange(t.token, FILES);
+    const form = { requested_token_type: 'urn:ietf:params:oauth:token-type:id-jag', audience };
+    const { body: issued } = await t.exchange(body['access_token'], resource, form);
+    expect(claimsOf(issued['access_token'])['act']).toEqual({ sub: 'notes-server', act: { sub: 'desktop' } });
+  });
+
   it('is rate-limited per grant', async () => {
     const t = await setScene({ rateLimits: { exchanges: { burst: 1, perMinute: 1 } } });
     expect((await t.exchange(t.token, FILES)).status).toBe(200);

@@ -1,5 +1,6 @@
 /** Issues ID-JAGs: this server as the identity provider of an organization vouches for a user at another authorization server. */
 import {
+  type Actor,
   acrOf,
   ID_JAG_TYPE,
   OAuthError,
@@ -36,6 +37,8 @@ interface IdJagResponse {
 interface Subject {
   readonly accountId: string;
   readonly authentication: UserAuthentication | null;
+  /** Who acts for the user, after token exchange. */
+  readonly actor?: Actor | undefined;
 }
 
 /**
@@ -65,7 +68,7 @@ export function createIssueIdJag(services: GrantServices): IssueIdJag {
     }
     const { entry, clientId } = chooseAudience(client, form);
     const wanted = readWanted(entry, form);
-    const { accountId, authentication } = await findSubject(client, form, proof);
+    const { accountId, authentication, actor } = await findSubject(client, form, proof);
     await checkRateLimit(`${client.id} ${accountId}`);
     const account = await store.findAccount(accountId);
     if (account === null || account.disabledAt !== null)
@@ -89,6 +92,7 @@ export function createIssueIdJag(services: GrantServices): IssueIdJag {
         acr: acrOf(authentication),
         amr: authentication.methods,
       }),
+      ...(actor !== undefined && { act: actor }),
       ...(proof !== null && { cnf: { jkt: proof.thumbprint } }),
     });
     events({ type: 'assertion.issued', clientId: client.id, accountId, audience: entry.audience });
@@ -170,8 +174,8 @@ export function createIssueIdJag(services: GrantServices): IssueIdJag {
       throw invalidSubject('expired, revoked or without a user');
     }
     checkProofKey(proof, claims.cnf?.jkt ?? null, 'subject_token');
-    const { sub, auth_time: time, amr = [] } = claims;
-    return { accountId: sub, authentication: time === undefined ? null : { time, methods: amr } };
+    const { sub, auth_time: time, amr = [], act: actor } = claims;
+    return { accountId: sub, authentication: time === undefined ? null : { time, methods: amr }, actor };
   }
 
   /** An ID token of a federated login belongs to the client that is its audience. @see OpenID Connect Core 1.0 §3.1.3.7 */
