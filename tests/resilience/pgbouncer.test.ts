@@ -49,7 +49,7 @@ ${isOld ? '' : 'max_prepared_statements = 200'}
     await ended;
     await rm(folder, { recursive: true });
   });
-  await expect.poll(() => isListening(port), { timeout: 10_000 }).toBe(true);
+  await expect.poll(() => isListening(port)).toBe(true);
   return Object.assign(new URL(database), { hostname: '127.0.0.1', port: String(port) }).href;
 }
 

@@ -62,7 +62,7 @@ describe('a stdio server', () => {
       expect(countWith(marker)).toBeGreaterThan(0);
       await to.close();
       gateway = undefined;
-      await vi.waitFor(() => expect(countWith(marker)).toBe(0));
+      await vi.waitFor(() => expect(countWith(marker)).toBe(0), { timeout: 30_000 });
     },
   );
 
@@ -70,7 +70,7 @@ describe('a stdio server', () => {
     const { gateway: to, call } = await start({ isolation: 'namespace', memory: 256 });
     await call('memory');
     await vi.waitFor(() => expect(JSON.stringify(to.events)).toContain('used more memory'), {
-      timeout: 8000,
+      timeout: 30_000,
     });
     expect(await call('echo', { text: 'back' })).toBe('back');
   });

@@ -319,7 +319,7 @@ describe('a backend that is down', () => {
     expect(await response.json()).toMatchObject({ error: { message: expect.stringContaining('Files') } });
     expect(gateway.gateway.health()).toEqual([{ server: '/mcp', status: 'down' }]);
     await started(startBackend(answerAll, port));
-    await expect.poll(async () => (await gateway.send('alice')).status, { timeout: 5000 }).toBe(200);
+    await expect.poll(async () => (await gateway.send('alice')).status).toBe(200);
     expect(gateway.events.map(({ type }) => type)).toEqual(['backend.failed', 'backend.recovered']);
   });
 

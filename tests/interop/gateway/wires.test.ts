@@ -152,7 +152,7 @@ describe.each(Object.keys(backends))('a backend with the wire: %s', (name) => {
       expect(told.elicited).toHaveLength(1);
     }
     await client.callTool({ name: 'test_trigger_tool_change' });
-    await vi.waitFor(() => expect(told.changes).toBeGreaterThan(0), { timeout: 3000 });
+    await vi.waitFor(() => expect(told.changes).toBeGreaterThan(0), { timeout: 30_000 });
     await client.close();
   });
 });
