@@ -1,4 +1,4 @@
-/** Client authentication by `private_key_jwt`: validates the assertion's claims and prevents its replay. */
+/** Client assertions: client authentication by `private_key_jwt` (RFC 7523). Validates the claims and prevents replay. */
 import { hash } from 'node:crypto';
 import type { ServerContext } from '../context.ts';
 import { authenticationMethodsOf, type ResolvedClient } from './client.ts';
