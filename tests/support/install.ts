@@ -1,8 +1,9 @@
 /** Packages that only one exhaustive test needs: installed on demand, in the exact versions of a package.json beside that test. */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
@@ -16,11 +17,46 @@ export interface Installation {
 }
 
 /**
- * Installs what the package.json of a test folder names, unless exactly that is installed.
+ * Installs what the package.json of a test folder names, unless exactly that is installed. Test files of one folder wait for each other.
  * @param folder the name of a cache folder is its last segment
  */
 export async function installPackages(folder: string): Promise<Installation> {
   const cwd = join(CACHE, basename(folder));
+  await mkdir(CACHE, { recursive: true });
+  const lock = `${cwd}.lock`;
+  await acquire(lock);
+  try {
+    return await install(folder, cwd);
+  } finally {
+    await rm(lock, { force: true });
+  }
+}
+
+/** Milliseconds between attempts. */
+const PACE = 200;
+
+/** A lock file with the id of the process that holds it; that of a process that ended is removed. */
+async function acquire(lock: string): Promise<void> {
+  const held = await writeFile(lock, String(process.pid), { flag: 'wx' }).then(
+    () => true,
+    () => false,
+  );
+  if (held) return;
+  const holder = Number(await readFile(lock, 'utf8').catch(() => ''));
+  if (holder > 0 && !isAlive(holder)) await rm(lock, { force: true });
+  else await setTimeout(PACE);
+  await acquire(lock);
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+async function install(folder: string, cwd: string): Promise<Installation> {
   const modules = join(cwd, 'node_modules');
   const marker = join(modules, '.installed.json');
   const wanted = await readFile(join(folder, 'package.json'), 'utf8');
