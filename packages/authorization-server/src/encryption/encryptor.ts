@@ -1,5 +1,5 @@
 /** Encryption at rest: AES-256-GCM under keys derived from the master key (KEK), which is not in the store, or from a data key (DEK). */
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, randomBytes } from 'node:crypto';
 
 /*
  * A ciphertext: version (1 byte) | key identifier (8) | nonce (12) | ciphertext | tag (16).
@@ -63,7 +63,8 @@ interface KeyBox extends Pick<Encryptor, 'encrypt' | 'isCurrentKey'> {
 
 /** Encrypts and decrypts under one key. */
 function createKeyBox(masterKey: Uint8Array): KeyBox {
-  const key = deriveKey(masterKey, 'encryption at rest');
+  // From bytes, `node:crypto` would make a key object at each call.
+  const key = createSecretKey(deriveKey(masterKey, 'encryption at rest'));
   const keyId = deriveKey(masterKey, 'encryption at rest, key identifier').subarray(0, NONCE_AT - KEY_ID_AT);
   const header = Buffer.concat([Buffer.of(VERSION), keyId]);
   const bound = (context: string) => Buffer.concat([header, Buffer.from(context)]);
