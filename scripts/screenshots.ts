@@ -1,4 +1,4 @@
-/** Takes screenshots of every page at 360, 768 and 1280 px, light and dark, with and without JavaScript, in every language, into the folder `screenshots`. */
+/** Takes screenshots of every page at 360, 768 and 1280 px, light and dark, with and without JavaScript, in English and German, into the folder `screenshots`. */
 import { mkdir, rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { launchChromium } from '../tests/support/browser.ts';

@@ -14,8 +14,15 @@ const LIMIT = 240_000;
 const lock = readFileSync(`${folder}package-lock.json`, 'utf8');
 const installed = `${folder}node_modules/.portcullis-lock`;
 
+/** Whether the command succeeds; the console says why if it does not even end. */
 function run(command: string, args: readonly string[], timeout?: number): boolean {
-  return spawnSync(command, args, { cwd: folder, stdio: 'inherit', timeout }).status === 0;
+  const { status, signal, error } = spawnSync(command, args, { cwd: folder, stdio: 'inherit', timeout });
+  const isLate = error !== undefined && 'code' in error && error.code === 'ETIMEDOUT';
+  const line = [command, ...args].join(' ');
+  if (isLate) console.error(`${line} did not end within ${Number(timeout) / 1000} s and was stopped.`);
+  else if (error !== undefined) console.error(`${line} could not be started: ${error.message}`);
+  else if (signal !== null) console.error(`${line} was ended by ${signal}.`);
+  return status === 0;
 }
 
 /**

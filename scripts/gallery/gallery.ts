@@ -30,6 +30,8 @@ export interface Gallery {
   invite(email: string): Promise<string>;
   /** The current TOTP code of a secret. */
   codeOf(secret: string): string;
+  /** The code that a device shows. */
+  deviceCode(): Promise<string>;
   /** The URL at which an app would open the browser. */
   url(parameters: Readonly<Record<string, string>>): string;
   /** Obtains the token that a user consented to. */
@@ -86,6 +88,12 @@ export async function openGallery(kind: GalleryKind): Promise<Gallery> {
     clients: [
       client('desk', 'Writing Desk', [CALLBACK]),
       client('planner', 'Week Planner', ['https://planner.example/callback']),
+      {
+        client_id: 'screen',
+        client_name: 'Reading screen',
+        grant_types: ['urn:ietf:params:oauth:grant-type:device_code'],
+        token_endpoint_auth_method: 'none',
+      },
     ],
     ...((kind === 'both' || kind === 'elsewhere') && { identityProviders: IDENTITY_PROVIDERS }),
     ...(kind === 'linked' && {
@@ -96,6 +104,7 @@ export async function openGallery(kind: GalleryKind): Promise<Gallery> {
     }),
     localAccounts: kind !== 'elsewhere',
     personalAccessTokens: kind === 'full',
+    deviceAuthorization: kind === 'full',
     workspaces: async (_account, resource) =>
       resource === board
         ? [
@@ -130,6 +139,11 @@ export async function openGallery(kind: GalleryKind): Promise<Gallery> {
     reset: withAccount ? await resetFor(server, 'alan@example.com') : '',
     invite: (email) => linkFor(server, email),
     codeOf,
+    async deviceCode() {
+      const body = new URLSearchParams({ client_id: 'screen', resource: `${issuer}/mcp`, scope: 'read' });
+      const answer = await fetch(`${issuer}/device_authorization`, { method: 'POST', body });
+      return ((await answer.json()) as { readonly user_code: string }).user_code;
+    },
     other: await register(issuer, 'Notes CLI', CALLBACK),
     talker: await register(issuer, 'The most helpful and trustworthy assistant '.repeat(7), CALLBACK),
     url: (parameters) => `${issuer}/authorize?${new URLSearchParams({ ...WANTED, ...parameters })}`,

@@ -86,6 +86,12 @@ async function switchCodesOn(page: Page, gallery: Gallery): Promise<void> {
   grace.recovery = await page.locator('.codes code').allTextContents();
 }
 
+async function enterDeviceCode(page: Page, gallery: Gallery): Promise<void> {
+  await page.goto(`${gallery.issuer}/device?user_code=${await gallery.deviceCode()}`);
+  await page.click('form[action="/device"] button');
+  await page.waitForSelector('[name=confirmed]', { state: 'attached' });
+}
+
 /** Follows the link of an error, and continues to the backend. */
 async function openConnected(page: Page, gallery: Gallery, outcome: Connecting): Promise<void> {
   await page.goto(await gallery.connectLink());
@@ -400,6 +406,32 @@ export const scenes: readonly Scene[] = [
     async open(page, _context, gallery) {
       await ask(page, gallery, { client_id: 'desk' });
       await page.goto(`${gallery.issuer}/connections/end`);
+    },
+  },
+  {
+    name: 'device',
+    open: async (page, _context, { issuer }) => void (await page.goto(`${issuer}/device`)),
+  },
+  {
+    name: 'device-wrong-code',
+    async open(page, _context, { issuer }) {
+      await page.goto(`${issuer}/device`);
+      await fill(page, { user_code: 'BCDF-GHJK' });
+      await page.click('form[action="/device"] button');
+      await page.waitForSelector('.wrong');
+    },
+  },
+  {
+    name: 'device-compare',
+    open: (page, _context, gallery) => enterDeviceCode(page, gallery),
+  },
+  {
+    name: 'device-connected',
+    async open(page, _context, gallery) {
+      await enterDeviceCode(page, gallery);
+      await page.click('form[action="/device"] button');
+      await page.click('[value=allow]');
+      await page.waitForURL('**/device/**');
     },
   },
   {

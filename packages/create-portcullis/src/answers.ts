@@ -106,3 +106,17 @@ export function providerId(provider: string): string {
 
 /** The file with the client secret: its path in the folder, and below /app in the container. */
 export const secretFile = (provider: string): string => `secrets/${providerId(provider)}`;
+
+/** What users read on the consent page, until the operator changes it; users of a public server do not know its internal address. */
+export function serverName({ backend, location }: Answers): string {
+  if ('url' in backend) return new URL(location.kind === 'public' ? location.url : backend.url).host;
+  const [program = '', ...args] = backend.command;
+  const isRunner = /(?:^|\/)(?:npx|bunx|uvx|node|deno|bun|python3?)$/.test(program);
+  const named = isRunner ? (args.find((word) => !word.startsWith('-')) ?? program) : program;
+  return (
+    named
+      .split('/')
+      .at(-1)
+      ?.replace(/@[\d.]+$|\.[cm]?[jt]s$|\.py$/, '') || program
+  );
+}

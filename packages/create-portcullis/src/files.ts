@@ -1,5 +1,5 @@
 /** The files that answers lead to: path → content. */
-import { type Answers, type Backend, type SignIn, secretFile } from './answers.ts';
+import { type Answers, type SignIn, secretFile, serverName } from './answers.ts';
 import { composeFile } from './compose.ts';
 
 export interface NewFile {
@@ -41,30 +41,17 @@ export function filesFor(answers: Answers, { version, schema, password }: FileFa
   ];
 }
 
-function configuration({ backend, signIn, location }: Answers): object {
+function configuration(answers: Answers): object {
+  const { backend, signIn, location } = answers;
   return {
     $schema: `./${SCHEMA}`,
     ...(location.kind === 'public' && { publicUrl: location.url }),
-    servers: [{ path: '/mcp', name: nameOf(backend), backend }],
+    servers: [{ path: '/mcp', name: serverName(answers), backend }],
     ...(signIn.kind === 'provider' && {
       identityProviders: [identityProvider(signIn)],
       localAccounts: false,
     }),
   };
-}
-
-/** What users read on the consent page, until the operator changes it. */
-function nameOf(backend: Backend): string {
-  if ('url' in backend) return new URL(backend.url).host;
-  const [program = '', ...args] = backend.command;
-  const isRunner = /(?:^|\/)(?:npx|bunx|uvx|node|deno|bun|python3?)$/.test(program);
-  const named = isRunner ? (args.find((word) => !word.startsWith('-')) ?? program) : program;
-  return (
-    named
-      .split('/')
-      .at(-1)
-      ?.replace(/@[\d.]+$|\.[cm]?[jt]s$|\.py$/, '') || program
-  );
 }
 
 function identityProvider(signIn: Extract<SignIn, { kind: 'provider' }>): object {

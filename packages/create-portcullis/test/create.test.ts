@@ -221,8 +221,11 @@ describe('the written files', () => {
     });
     // From inside a container, this computer has another name.
     expect(JSON.parse(environment['PORTCULLIS_SERVERS'] ?? '[]')).toMatchObject([
-      { backend: { url: 'http://host.docker.internal:3000/mcp' } },
+      { name: 'auth.example.com', backend: { url: 'http://host.docker.internal:3000/mcp' } },
     ]);
+    expect(JSON.parse(read(folder, 'portcullis.json'))).toMatchObject({
+      servers: [{ name: 'auth.example.com', backend: { url: 'http://localhost:3000/mcp' } }],
+    });
     expect(read(folder, 'Caddyfile')).toBe('auth.example.com {\n\treverse_proxy portcullis:8484\n}\n');
     // The variables are valid settings.
     const settings = {

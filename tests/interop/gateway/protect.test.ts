@@ -38,6 +38,13 @@ describe('portcullis protect <url>', () => {
     expect(behindEnv.output()).toMatch(/^stdio\n {2}server {7}/m);
   });
 
+  it('names a public server by its public address, because users do not know the one behind it', async () => {
+    const isPublic = await startCommand(['protect', backend.url, '--public-url', 'https://mcp.example.com']);
+    onTestFinished(async () => void (await isPublic.stop()));
+    expect(isPublic.output()).toMatch(/^mcp\.example\.com\n {2}server {7}/m);
+    expect(gateway.output()).toContain(`\n${new URL(backend.url).host}\n  server       `);
+  });
+
   it.each(sdks)('lets a user of $name sign in and call tools', async (sdk) => {
     const resource = `${gateway.url}/mcp`;
     const provider = createMemoryProvider({ redirectUrl: 'http://127.0.0.1:9/callback' });

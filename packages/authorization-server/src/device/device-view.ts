@@ -19,9 +19,9 @@ export function codePage(layout: Layout, { userCode, isWrong }: CodePage): Marku
 <h1>${layout.text('device.heading')}</h1>
 <p>${layout.text('device.enter')}</p>
 </div>
-${isWrong && html`<p class="wrong" role="alert">${layout.text('device.wrong')}</p>`}
 <div class="field"><label for="user_code">${layout.text('device.code')}</label>
-<input id="user_code" name="user_code" type="text" autocomplete="off" autocapitalize="characters" spellcheck="false" maxlength="20" required value="${userCode}"></div>
+<input id="user_code" name="user_code" type="text" autocomplete="off" autocapitalize="characters" spellcheck="false" maxlength="20" required value="${userCode}"${isWrong && html` aria-invalid="true" aria-describedby="user_code-wrong"`} autofocus>
+${isWrong && html`<p class="wrong" id="user_code-wrong" role="alert">${layout.text('device.wrong')}</p>`}</div>
 <button class="button main">${layout.text('device.continue')}</button>
 </form>`,
   );
@@ -48,7 +48,7 @@ export function confirmPage(layout: Layout, page: ConfirmPage): Markup {
 ${hiddenFields({ user_code: page.userCode, confirmed: 'yes' })}
 <div class="head">
 <h1>${layout.text('device.compare')}</h1>
-<p><code>${page.userCode}</code></p>
+<p class="user-code"><code>${page.userCode}</code></p>
 <p>${layout.say('device.asks', { app: html`<strong><bdi>${page.appName}</bdi></strong>` })}</p>
 <p class="fact">${layout.say('device.from', { address: html`<code>${from}</code>`, time })}</p>
 </div>

@@ -83,6 +83,7 @@ a { color: var(--accent); text-underline-offset: 3px; }
 svg { display: block; flex: none; }
 bdi, code { hyphens: none; }
 .reference code { user-select: all; }
+.user-code code { font-size: 22px; letter-spacing: 0.08em; }
 
 .mark {
   display: flex;
@@ -289,13 +290,16 @@ input:not([type=hidden], [type=checkbox], [type=radio]), select {
 .once .button:focus:not(:focus-visible, :active) { opacity: 0.6; }
 
 @media (prefers-reduced-motion: reduce) {
-  * { transition: none !important; }
+  *, *::before, *::after { transition: none !important; }
 }
 @media (forced-colors: active) {
   .button, main { border: 1px solid ButtonText; }
   input[role=switch] { appearance: auto; }
 }
 @media (max-width: 480px) {
+  .copyable { flex-direction: column; align-items: stretch; }
+  .copyable pre { flex: none; }
+  .copyable .button { align-self: start; }
   main:has(.consent) { padding: 16px; }
   main:has(.consent) > .mark { margin-bottom: 12px; }
   main:has(.consent) h1 { font-size: 20px; }

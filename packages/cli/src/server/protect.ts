@@ -26,14 +26,24 @@ export function defineProtect(program: Command, processContext: ProcessContext):
     '\nExamples:\n  portcullis protect http://127.0.0.1:3000/mcp\n  portcullis protect -- npx -y @modelcontextprotocol/server-everything\n\nSeveral servers, credentials, policies: docs/gateway.md',
   );
   command.action((words: readonly string[], flags: SettingFlags) => {
-    const servers = JSON.stringify([{ path: PATH, ...describe(words) }]);
-    const environment = { ...processContext.environment, [variableOf('servers')]: servers };
-    return up(flags, { ...processContext, environment });
+    const { environment } = processContext;
+    const publicUrl = flags.publicUrl ?? environment[variableOf('publicUrl')];
+    const servers = JSON.stringify([{ path: PATH, ...describe(words, publicUrl) }]);
+    return up(flags, {
+      ...processContext,
+      environment: { ...environment, [variableOf('servers')]: servers },
+    });
   });
 }
 
-/** @throws SettingsError for what is neither a URL nor a command */
-function describe(words: readonly string[]): { readonly name: string; readonly backend: object } {
+/**
+ * @param publicUrl names a server behind a URL: users of a public one do not know its internal address
+ * @throws SettingsError for what is neither a URL nor a command
+ */
+function describe(
+  words: readonly string[],
+  publicUrl: string | undefined,
+): { readonly name: string; readonly backend: object } {
   const [first = '', ...rest] = words;
   const url = /^https?:\/\//i.test(first) ? URL.parse(first) : null;
   if (url === null) {
@@ -45,7 +55,7 @@ function describe(words: readonly string[]): { readonly name: string; readonly b
     throw new SettingsError([
       `${rest[0]}: protect takes one URL; several servers go into the configuration file`,
     ]);
-  return { name: url.host, backend: { url: first } };
+  return { name: (URL.parse(publicUrl ?? '') ?? url).host, backend: { url: first } };
 }
 
 /** `env LEVEL=1 npx -y @modelcontextprotocol/server-everything stdio` → `server-everything` */

@@ -71,7 +71,7 @@ const WIDTH = 118;
 function structuredHelp(): string {
   const names = settingNames.filter((name) => !hasFlag(name));
   return [
-    'SettingFlags win over environment variables, which win over the configuration file.',
+    'Flags win over environment variables, which win over the configuration file.',
     'The file holds settings by their names in camelCase (publicUrl, keyFile), and those below. Each also has a variable',
     '(PORTCULLIS_METADATA_DOCUMENTS) that holds it as JSON. All of them with examples: docs/configuration.md',
     '',
