@@ -26,7 +26,7 @@ export interface JsonNode {
   readonly members: ReadonlyMap<string, JsonNode>;
   readonly elements: readonly JsonNode[];
   /** Wanted names that also occur in other case: parsers that ignore case take one for the other. */
-  readonly variants: readonly string[];
+  readonly variants: ReadonlySet<string>;
 }
 
 /** A container whose end is not there yet. */
@@ -37,7 +37,7 @@ interface OpenNode {
   readonly text: '';
   readonly members: Map<string, JsonNode>;
   readonly elements: JsonNode[];
-  variants: readonly string[];
+  readonly variants: Set<string>;
 }
 
 /** An object shape from its members. */
@@ -47,13 +47,14 @@ export function shapeOf(members: Readonly<Record<string, JsonShape>>): JsonShape
 }
 
 const NO_MEMBERS = new Map<string, JsonNode>();
+const NO_VARIANTS: ReadonlySet<string> = new Set();
 
 export function createLeaf(type: 'string' | 'scalar', start: number, end: number, text: string): JsonNode {
-  return { type, start, end, text, members: NO_MEMBERS, elements: [], variants: [] };
+  return { type, start, end, text, members: NO_MEMBERS, elements: [], variants: NO_VARIANTS };
 }
 
 function createContainer(type: 'object' | 'array', start: number): OpenNode {
-  return { type, start, end: -1, text: '', members: new Map(), elements: [], variants: [] };
+  return { type, start, end: -1, text: '', members: new Map(), elements: [], variants: new Set() };
 }
 
 /** The wanted name that equals a name but for case; also where case folding is not ASCII, as for the long s and the Kelvin sign. */
@@ -148,8 +149,9 @@ export class JsonProjection {
     const shape = members.byName.get(name);
     if (shape === undefined) {
       const variant = findVariant(members, name);
-      if (variant === undefined) return;
-      frame.node.variants = [...frame.node.variants, variant];
+      // Once, however often it is written.
+      if (variant === undefined || frame.node.variants.has(variant)) return;
+      frame.node.variants.add(variant);
       this.changes += 1;
       return;
     }

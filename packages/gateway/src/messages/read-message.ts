@@ -135,7 +135,7 @@ const NO_PARAMETERS: JsonNode = {
   text: '',
   members: new Map(),
   elements: [],
-  variants: [],
+  variants: new Set(),
 };
 
 /** JSON-RPC also knows parameters by position; MCP does not. Some clients write `null` for none. */
@@ -195,7 +195,7 @@ function readSubscriptions(params: JsonNode, id: string | null): Target {
 /** A handle that is no string was not issued here. */
 function readHandle(params: JsonNode, name: string, id: string | null): ScannedText | null {
   const value = params.members.get(name);
-  if (value === undefined && !params.variants.includes(name)) return null;
+  if (value === undefined && !params.variants.has(name)) return null;
   return { value: readText(params, name, id), range: rangeOf(value) ?? { start: 0, end: 0 } };
 }
 
@@ -219,7 +219,7 @@ function rejectVariants(node: JsonNode, id: string | null): void {
 
 /** Parsers that ignore case take the variant for the member. */
 function rejectVariant({ variants }: JsonNode, name: string, id: string | null): void {
-  if (variants.includes(name)) throw invalid(`The member ${name} is written in other case.`, id);
+  if (variants.has(name)) throw invalid(`The member ${name} is written in other case.`, id);
 }
 
 function rangeOf(node: JsonNode | undefined): ByteRange | null {

@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createBodyScanner, scanBody } from '../../src/messages/body-scanner.ts';
+import { shapeOf } from '../../src/messages/json-projection.ts';
+import { JsonScanner } from '../../src/messages/json-scanner.ts';
 import { MessageError } from '../../src/messages/message-error.ts';
 import type { ScannedBody } from '../../src/messages/scanned-message.ts';
 
@@ -199,6 +201,15 @@ describe('scanBody', () => {
     for (let count = 0; count < 64; count += 1) scanner.push(Buffer.alloc(65_536, 'x'));
     scanner.push(Buffer.from('"},"name":"a"}}'));
     expect(scanner.end()).toMatchObject({ messages: [{ tool: 'a' }] });
+  });
+
+  it('remembers a member in other case once, however often it is written', () => {
+    const scanner = new JsonScanner(shapeOf({ id: {} }), { depth: 2, text: 100, elements: 1 });
+    scanner.push(Buffer.from(`{${'"ID":0,'.repeat(1000)}"id":0}`));
+    expect([...(scanner.end()?.variants ?? [])]).toEqual(['id']);
+    expect(errorOf(() => scan(`{${'"ID":0,'.repeat(1000)}"jsonrpc":"2.0","id":1}`)).message).toContain(
+      'other case',
+    );
   });
 
   it('refuses a name that is longer than it keeps', () => {
