@@ -63,7 +63,10 @@ async function setScene(
 }
 
 /** A scene with a workload entry for `deploy`, whose token is redeemed without a secret. */
-async function setWorkloadScene(changes: Partial<Entry> = {}) {
+async function setWorkloadScene(
+  changes: Partial<Entry> = {},
+  options: Partial<AuthorizationServerOptions> = {},
+) {
   const idp = await startAssertionIssuer();
   const entry: Entry = {
     issuer: idp.issuer,
@@ -73,10 +76,27 @@ async function setWorkloadScene(changes: Partial<Entry> = {}) {
     scopes: ['notes:read'],
     ...changes,
   };
-  const t = await startServer({ clients, assertionIssuers: [entry] });
+  const t = await startServer({ clients, assertionIssuers: [entry], ...options });
   const redeem = (assertion: string, form: Record<string, string> = {}) =>
     t.post('/token', { grant_type: GRANT, assertion, client_id: 'deploy', ...form });
   return { ...t, idp, redeem };
+}
+
+/** The same token with bits in the last character of its signature that decode to nothing. */
+function withUnusedBits(jwt: string): string {
+  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+  return jwt.slice(0, -1) + alphabet[alphabet.indexOf(jwt.slice(-1)) + 1];
+}
+
+const P256_ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
+
+/** The same token with the other ECDSA signature of its key: `n - s` in place of `s`. */
+function withNegatedSignature(jwt: string): string {
+  const [header, payload, signature = ''] = jwt.split('.');
+  const bytes = Buffer.from(signature, 'base64url');
+  const s = BigInt(`0x${bytes.subarray(32).toString('hex')}`);
+  const negated = Buffer.from((P256_ORDER - s).toString(16).padStart(64, '0'), 'hex');
+  return `${header}.${payload}.${Buffer.concat([bytes.subarray(0, 32), negated]).toString('base64url')}`;
 }
 
 describe('an ID-JAG of an identity provider', () => {
@@ -443,6 +463,55 @@ describe('the token of a workload', () => {
     const mounted = await setWorkloadScene({ singleUse: false });
     const token = await mounted.idp.workload();
     for (const _time of [1, 2]) expect((await mounted.redeem(token)).status).toBe(200);
+  });
+
+  it('a token of a workload without a jti is accepted once, however its signature is written', async () => {
+    const t = await setWorkloadScene();
+    const assertion = await t.idp.workload({ jti: undefined });
+    expect((await t.redeem(assertion)).status).toBe(200);
+    const before = t.snapshot();
+    for (const twin of [assertion, withUnusedBits(assertion), withNegatedSignature(assertion)]) {
+      const { status, body } = await t.redeem(twin);
+      expect([status, body['error']]).toEqual([400, 'invalid_grant']);
+    }
+    expect(t.snapshot()).toBe(before);
+    t.clock.now += 1;
+    const later = await t.idp.workload({ jti: undefined, exp: NOW + 200 });
+    expect((await t.redeem(withNegatedSignature(later))).status).toBe(200);
+  });
+
+  it.each([
+    ['repo:acme/my-app:*', 'repo:acme/my-app:pull_request', 'repo:acme/my_app:pull_request'],
+    [
+      'repo:acme/*-(a+b)?[c]{1}|^$\\\\.js:x',
+      'repo:acme/y-(a+b)?[c]{1}|^$\\\\.js:x',
+      'repo:acme/y-(aab)?[c]{1}|^$\\\\.js:x',
+    ],
+    [
+      'spiffe://acme-corp.example/ns/*/sa/web',
+      'spiffe://acme-corp.example/ns/prod/sa/web',
+      'spiffe://acme-corp-example/ns/prod/sa/web',
+    ],
+  ])('the pattern %s matches its text as it is, and nothing else', async (pattern, matching, other) => {
+    const t = await setWorkloadScene({ match: { sub: pattern } });
+    const before = t.snapshot();
+    const { status, body } = await t.redeem(await t.idp.workload({ sub: other }));
+    expect([status, body['error']]).toEqual([400, 'invalid_grant']);
+    expect(t.snapshot()).toBe(before);
+    expect((await t.redeem(await t.idp.workload({ sub: matching }))).status).toBe(200);
+  });
+
+  it('made-up assertions do not use up the rate limit of a workload, and its own do', async () => {
+    const t = await setWorkloadScene({}, { rateLimits: { clientTokens: { burst: 1, perMinute: 1 } } });
+    const evil = await startAssertionIssuer();
+    for (const forged of ['x', await evil.workload(), await evil.workload({ iss: t.idp.issuer })])
+      expect((await t.redeem(forged)).status).toBe(400);
+    expect((await t.redeem(await t.idp.workload())).status).toBe(200);
+    const limited = await t.idp.workload();
+    expect((await t.redeem(limited)).status).toBe(429);
+    t.clock.now += 60;
+    // The limit did not use the assertion up.
+    expect((await t.redeem(limited)).status).toBe(200);
   });
 
   it('[X-WIF-6] an administrator adds a workload while the server runs; a client that registers itself cannot', async () => {

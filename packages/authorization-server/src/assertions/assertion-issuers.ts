@@ -220,6 +220,7 @@ function matchesPattern(pattern: string, value: unknown): boolean {
   if (typeof value !== 'string') return false;
   const parts = pattern.split('*');
   if (parts.length === 1) return value === pattern;
-  const escaped = parts.map((part) => part.replace(/[.+?^${}()|[\]\\/-]/g, '\\$&'));
+  // Only what is syntax: with `u`, an escape that is not needed is an error, such as that of a hyphen.
+  const escaped = parts.map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'));
   return value.length <= 2000 && new RegExp(`^${escaped.join('[^:]*')}$`, 'u').test(value);
 }

@@ -37,11 +37,12 @@ export function createJwtBearerGrant({ context, issueAccessToken }: GrantService
   const verify = createLazyVerifier(context);
   return async (client, form, connection, proof) => {
     const request = readJwtBearerRequest(form);
-    await checkRateLimit(client.id);
     const assertion = await verify(request.assertion, [...assertionIssuers, ...workloadOf(client)]);
     const entry = chooseEntry(assertion, client);
     checkRestrictions(assertion, entry);
     checkKey(assertion.claims['cnf'], proof);
+    // A workload does not authenticate otherwise: before this line, anyone could use up the limit of its client.
+    await checkRateLimit(client.id);
     const actor = readActor(assertion);
     const user = assertion.use === 'id-jag' ? await findUser(assertion.claims, entry) : null;
     const granted = grantedAccess(assertion, entry, client);
@@ -89,7 +90,13 @@ export function createJwtBearerGrant({ context, issueAccessToken }: GrantService
     const { iss, jti, exp } = claims;
     const isIdentified = typeof jti === 'string' && jti !== '';
     if (!isIdentified && use === 'id-jag') throw invalidAssertion('it has no jti');
-    const unique = hash('sha256', JSON.stringify([JWT_BEARER, iss, isIdentified ? jti : text]), 'base64url');
+    // Without its signature, of which there are many for the same token: in another encoding, or as ECDSA allows.
+    const signed = text.slice(0, text.lastIndexOf('.'));
+    const unique = hash(
+      'sha256',
+      JSON.stringify([JWT_BEARER, iss, isIdentified ? jti : signed]),
+      'base64url',
+    );
     if (!(await store.consumeClientAssertion(unique, exp + ISSUER_CLOCK_TOLERANCE)))
       throw invalidAssertion('used before');
   }
