@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { BodyScanner } from '../messages/scanned-message.ts';
 import { type GatewayError, invalidRequest } from './error-response.ts';
+import { HeldBytes } from './held-bytes.ts';
 
 /** Learns how far a body is. Nothing is called if the client disappears. */
 export interface BodyListener {
@@ -28,7 +29,7 @@ export class RequestBody {
   readonly #listener: BodyListener;
   /** Its length by the header; `null`: the client does not say. */
   readonly declared: number | null;
-  #held: Buffer[] = [];
+  readonly #held = new HeldBytes();
   #sink: BodySink | null = null;
   #length = 0;
 
@@ -95,7 +96,7 @@ export class RequestBody {
       this.#sink.take(chunk);
       return;
     }
-    this.#held.push(chunk);
+    this.#held.add(chunk);
     if (this.#length > SHORT && this.#length !== this.declared) this.#listener.long();
   };
 
@@ -105,20 +106,15 @@ export class RequestBody {
   };
 
   #takeHeld(): Buffer {
-    const held = joined(this.#held);
-    this.#held = [];
-    return held;
+    const { bytes } = this.#held;
+    this.#held.drop(bytes.length);
+    return bytes;
   }
 
   #fail(error: unknown): void {
     this.stop();
     this.#listener.fail(error);
   }
-}
-
-/** One buffer of several; the same if it is one. */
-export function joined(chunks: readonly Buffer[]): Buffer {
-  return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
 }
 
 function tooLong(limit: number): GatewayError {

@@ -3,7 +3,8 @@ import { createHash, type Hash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { BodyScanner, ScannedBody } from '../messages/scanned-message.ts';
 import { invalidRequest } from './error-response.ts';
-import { type BodySink, joined, type RequestBody, SHORT } from './request-body.ts';
+import { HeldBytes } from './held-bytes.ts';
+import { type BodySink, type RequestBody, SHORT } from './request-body.ts';
 
 /** Bytes that are kept to be sent again with a renewed credential, or to another address. */
 const MAX_KEPT = 1024 * 1024;
@@ -41,8 +42,7 @@ export class StreamedBody implements BodySink {
   readonly #timer: NodeJS.Timeout;
   /** What was known when bytes passed last. */
   #known: ScannedBody | null = null;
-  #held: Buffer[] = [];
-  #heldLength = 0;
+  readonly #held = new HeldBytes();
   /** Offset of what is held. */
   #from = 0;
   #queue: Buffer[] = [];
@@ -50,8 +50,7 @@ export class StreamedBody implements BodySink {
   #isWanted = false;
   #isComplete = false;
   /** What the backend has got, as long as it can be sent again; `null`: it is too much to be kept. */
-  #sent: Buffer[] | null = [];
-  #sentLength = 0;
+  #sent: HeldBytes | null = new HeldBytes();
   #hasArrived = false;
   #hash: Hash | null = null;
   #argumentsHash: string | null = null;
@@ -62,7 +61,7 @@ export class StreamedBody implements BodySink {
     const { body, scanned, hasLength, idle } = options;
     this.#options = options;
     const held = body.divert(this);
-    this.#hold(held);
+    this.#held.add(held);
     const opened = this.#open(scanned, false);
     this.length = hasLength && body.declared !== null ? body.declared + opened.length - held.length : null;
     this.#pass(opened);
@@ -81,9 +80,10 @@ export class StreamedBody implements BodySink {
 
   /** For a request to the backend; for another one only if it can be reopened. */
   open(): Readable {
-    this.#queue = [...(this.#sent ?? []), ...this.#queue];
-    this.#sent &&= [];
-    this.#sentLength = 0;
+    if (this.#sent !== null && this.#sent.length > 0) {
+      this.#queue.unshift(this.#sent.bytes);
+      this.#sent = new HeldBytes();
+    }
     this.#isWanted = false;
     this.#readable = new Readable({
       highWaterMark: SHORT,
@@ -107,9 +107,9 @@ export class StreamedBody implements BodySink {
 
   take(chunk: Buffer): void {
     this.#timer.refresh();
-    this.#hold(chunk);
+    this.#held.add(chunk);
     const scanned = this.#options.scanner.peek();
-    if (scanned === null || (scanned !== this.#known && this.#heldLength <= SHORT)) return;
+    if (scanned === null || (scanned !== this.#known && this.#held.length <= SHORT)) return;
     try {
       this.#pass(this.#open(scanned, this.length !== null));
     } catch (error) {
@@ -139,7 +139,7 @@ export class StreamedBody implements BodySink {
   stop(): void {
     clearTimeout(this.#timer);
     if (!this.#hasArrived) this.#options.body.stop();
-    this.#held = [];
+    this.#held.drop(this.#held.length);
     this.#queue = [];
     this.#sent = null;
     this.#readable = null;
@@ -151,20 +151,14 @@ export class StreamedBody implements BodySink {
     this.#cancel?.();
   }
 
-  #hold(chunk: Buffer): void {
-    this.#held.push(chunk);
-    this.#heldLength += chunk.length;
-  }
-
   /** What is held, as the backend sees it. */
   #open(scanned: ScannedBody, keepsLength: boolean): Buffer {
-    const bytes = joined(this.#held);
+    const { bytes } = this.#held;
     const opened =
       scanned === this.#known ? bytes : this.#options.open(bytes, scanned, this.#from, keepsLength);
     this.#hashArguments(bytes, scanned);
     this.#known = scanned;
-    this.#held = [];
-    this.#heldLength = 0;
+    this.#held.drop(bytes.length);
     this.#from += bytes.length;
     return opened;
   }
@@ -195,9 +189,8 @@ export class StreamedBody implements BodySink {
   #next(): Buffer | undefined {
     const bytes = this.#queue.shift();
     if (bytes === undefined || this.#sent === null) return bytes;
-    this.#sent.push(bytes);
-    this.#sentLength += bytes.length;
-    if (this.#sentLength > MAX_KEPT) this.#sent = null;
+    this.#sent.add(bytes);
+    if (this.#sent.length > MAX_KEPT) this.#sent = null;
     return bytes;
   }
 

@@ -1,0 +1,77 @@
+/** Bodies that arrive a byte at a time: what is kept of them takes memory for its bytes, not for its pieces. */
+import type { IncomingMessage } from 'node:http';
+import { PassThrough } from 'node:stream';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { expect, it } from 'vitest';
+import { RequestBody } from '../src/http/request-body.ts';
+import { StreamedBody } from '../src/http/streamed-body.ts';
+
+const PIECES = 200_000;
+const MIB = 1024 * 1024;
+
+/** Bytes in use once all garbage is gone. */
+function usedBytes(): number {
+  setFlagsFromString('--expose-gc');
+  const collect: unknown = runInNewContext('gc');
+  for (let time = 0; time < 2; time += 1) if (typeof collect === 'function') collect();
+  const { heapUsed, arrayBuffers } = process.memoryUsage();
+  return heapUsed + arrayBuffers;
+}
+
+function receiveBody(onLong: (body: RequestBody) => void) {
+  const incoming = Object.assign(new PassThrough(), { headers: {} });
+  const whole: Buffer[] = [];
+  const listener = {
+    whole: (body: Buffer) => void whole.push(body),
+    long: () => onLong(body),
+    fail: (error: unknown) => expect.unreachable(String(error)),
+  };
+  const body = new RequestBody(
+    incoming as unknown as IncomingMessage,
+    MIB,
+    { push: () => undefined },
+    listener,
+  );
+  body.receive();
+  return { incoming, whole };
+}
+
+function sendPieces(incoming: PassThrough): void {
+  for (let count = 0; count < PIECES; count += 1) incoming.emit('data', Buffer.alloc(1, 'x'));
+}
+
+it('a body that is held takes memory for its bytes, however small its pieces are', () => {
+  const { incoming, whole } = receiveBody(() => undefined);
+  const before = usedBytes();
+  sendPieces(incoming);
+  expect(usedBytes() - before).toBeLessThan(8 * MIB);
+  incoming.emit('end');
+  expect(whole.map((body) => body.toString())).toEqual(['x'.repeat(PIECES)]);
+});
+
+it('a body that passes keeps what may be sent again without its pieces', async () => {
+  const scanned = { isBatch: false, messages: [], length: 0 };
+  const streamed = Promise.withResolvers<StreamedBody>();
+  const { incoming } = receiveBody((body) => {
+    const upload = new StreamedBody({
+      ...{ body, scanned, hasLength: false, idle: 60 },
+      scanner: { peek: () => scanned },
+      open: (bytes) => bytes,
+      end: () => upload.finish(scanned),
+      fail: (error) => expect.unreachable(String(error)),
+    });
+    upload.open().resume();
+    streamed.resolve(upload);
+  });
+  const before = usedBytes();
+  sendPieces(incoming);
+  const upload = await streamed.promise;
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(usedBytes() - before).toBeLessThan(8 * MIB);
+  incoming.emit('end');
+  expect(upload.canReopen).toBe(true);
+  const again: Buffer[] = [];
+  for await (const chunk of upload.open()) again.push(chunk as Buffer);
+  expect(Buffer.concat(again).toString()).toBe('x'.repeat(PIECES));
+});
