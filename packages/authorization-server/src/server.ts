@@ -189,7 +189,7 @@ export async function createAuthorizationServer<S extends CoreStore>(
   const served: readonly Route[] = [
     ...pages.routes,
     createTokenEndpoint(
-      { context, issueAccessToken, refreshTokens, accessTokens, getProviderToken, isLive },
+      { context, issueAccessToken, refreshTokens, accessTokens, getProviderToken, isLive, providerTokens },
       authenticate,
       proofs,
       recordClientUse,

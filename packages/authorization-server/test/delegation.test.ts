@@ -131,6 +131,9 @@ describe('token exchange for another protected resource', () => {
     const form = { requested_token_type: 'urn:ietf:params:oauth:token-type:id-jag', audience };
     const { body: issued } = await t.exchange(body['access_token'], resource, form);
     expect(claimsOf(issued['access_token'])['act']).toEqual({ sub: 'notes-server', act: { sub: 'desktop' } });
+    expect(t.events).toContainEqual(
+      expect.objectContaining({ type: 'assertion.issued', actors: ['notes-server', 'desktop'] }),
+    );
   });
 
   it('is rate-limited per grant', async () => {

@@ -109,6 +109,35 @@ describe('bound tokens', () => {
       });
     },
   );
+
+  it('[X-DPOP-12] a client that introspects its own opaque token learns the key that it is bound to, and no user', async () => {
+    const resources = RESOURCES.slice(0, 1).map((resource) => ({
+      ...resource,
+      accessTokens: 'opaque' as const,
+    }));
+    const { t, holder } = await started({ resources });
+    const { code, verifier } = await t.issueCode({ clientId: 'web', redirectUri: CALLBACK });
+    const secret = { client_id: 'web', client_secret: 'web-secret' };
+    const form = { ...redemption(code, verifier, 'web'), ...secret };
+    const { body: bound } = await t.post('/token', form, await holder.prove(t.clock.now));
+    const ask = async (token: unknown) =>
+      (await t.post('/introspect', { token: String(token), ...secret })).body;
+    const described = await ask(bound['access_token']);
+    expect(described).toMatchObject({
+      active: true,
+      token_type: 'DPoP',
+      cnf: { jkt: holder.thumbprint },
+      client_id: 'web',
+    });
+    expect(described).not.toHaveProperty('sub');
+    const { body: plain } = await t.post('/token', {
+      ...refreshing(bound['refresh_token'], 'web'),
+      ...secret,
+    });
+    const bearer = await ask(plain['access_token']);
+    expect(bearer).toMatchObject({ active: true, token_type: 'Bearer' });
+    expect(bearer).not.toHaveProperty('cnf');
+  });
 });
 
 describe('a proof', () => {

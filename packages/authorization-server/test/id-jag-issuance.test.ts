@@ -212,7 +212,7 @@ describe('issuing an ID-JAG', () => {
 });
 
 describe('an ID token of a federated login', () => {
-  async function setFederatedScene() {
+  async function setFederatedScene(changes: object = {}) {
     const idp = await startAssertionIssuer();
     const evil = await startAssertionIssuer();
     const identityProviders = [
@@ -223,6 +223,7 @@ describe('an ID token of a federated login', () => {
         clientSecret: 's',
         scopes: ['openid'],
         kind: { issuer: idp.issuer },
+        ...changes,
       },
     ];
     const t = await setScene({ identityProviders });
@@ -242,6 +243,7 @@ describe('an ID token of a federated login', () => {
     return { ...t, idp, evil, exchange };
   }
   const own = { sub: 'ada-at-acme', aud: 'agent' };
+  const LOGOUT = 'http://schemas.openid.net/event/backchannel-logout';
 
   it('[X-EMA-8] a client exchanges its ID token of an identity provider', async () => {
     const t = await setFederatedScene();
@@ -255,10 +257,30 @@ describe('an ID token of a federated login', () => {
     ['that has expired', { iat: 1, exp: 2 }, {}],
     ['of an unknown user', { sub: 'eve' }, {}],
     ['that is an assertion', {}, { typ: 'oauth-id-jag+jwt' }],
+    ['that is a logout token', {}, { typ: 'logout+jwt' }],
+    ['that is a logout token without a typ', { events: { [LOGOUT]: {} } }, { typ: undefined }],
+    ['of the future', { iat: 1_800_000_060 }, {}],
+    ['whose subject is a number', { sub: 7 }, {}],
+    ['whose subject is empty', { sub: '' }, {}],
   ])('[X-EMA-6] rejects an ID token %s', async (_what, claims, header) => {
     const t = await setFederatedScene();
+    const before = t.snapshot();
     const { status, body } = await t.exchange(await t.idp.workload({ ...own, ...claims }, { ...header }));
     expect([status, body['error']]).toEqual([400, 'invalid_grant']);
+    expect(t.snapshot()).toBe(before);
+    expect((await t.exchange(await t.idp.workload(own))).status).toBe(200);
+  });
+
+  it('[X-EMA-6] rejects an ID token of a user who may no longer log in here', async () => {
+    const t = await setFederatedScene({ allowedUsers: { emailDomains: ['acme.example'] } });
+    const before = t.snapshot();
+    const email = { email: 'ada@acme.example', email_verified: true };
+    for (const claims of [{}, { ...email, email: 'ada@evil.example' }, { ...email, email_verified: false }]) {
+      const { status, body } = await t.exchange(await t.idp.workload({ ...own, ...claims }));
+      expect([status, body['error']]).toEqual([400, 'invalid_grant']);
+    }
+    expect(t.snapshot()).toBe(before);
+    expect((await t.exchange(await t.idp.workload({ ...own, ...email }))).status).toBe(200);
   });
 
   it('[X-EMA-6] rejects an ID token that another issuer signed', async () => {

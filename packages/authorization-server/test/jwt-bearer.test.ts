@@ -99,6 +99,10 @@ function withNegatedSignature(jwt: string): string {
   return `${header}.${payload}.${Buffer.concat([bytes.subarray(0, 32), negated]).toString('base64url')}`;
 }
 
+function actorsInChain(count: number): object {
+  return { sub: `agent-${count}`, ...(count > 1 && { act: actorsInChain(count - 1) }) };
+}
+
 describe('an ID-JAG of an identity provider', () => {
   it('[X-EMA-17 X-EMA-18] an ID-JAG yields a token of its user for its resource and scope, and no refresh token', async () => {
     const t = await setScene();
@@ -158,6 +162,9 @@ describe('an ID-JAG of an identity provider', () => {
     ['of a tenant that is not configured', { tenant: 'umbrella' }, {}],
     ['whose actor has no name', { act: { iss: ISSUER } }, {}],
     ['whose actor is no object', { act: 'agent' }, {}],
+    ['whose actor has a name without end', { act: { sub: 'a'.repeat(256) } }, {}],
+    ['whose actor is of no issuer', { act: { sub: 'agent', iss: '' } }, {}],
+    ['with six actors', { act: actorsInChain(6) }, {}],
     ['for a tenant that is not configured', { aud_tenant: 'umbrella' }, {}],
     ['that is bound to a key, without a proof of it', { cnf: { jkt: 'x'.repeat(43) } }, {}],
     ['that is bound to a certificate', { cnf: { 'x5t#S256': 'x'.repeat(43) } }, {}],
@@ -270,8 +277,11 @@ describe('an ID-JAG of an identity provider', () => {
     );
     const iss = t.idp.issuer;
     expect(claimsOf(body['access_token'])['act']).toEqual({ iss, sub: 'agent', act: { iss, sub: 'first' } });
+    const issued = () => t.events.findLast(({ type }) => type === 'token.issued');
+    expect(issued()).toMatchObject({ actors: [`agent@${iss}`, `first@${iss}`] });
     const plain = await t.redeem(await t.idp.idJag());
     expect(claimsOf(plain.body['access_token'])).not.toHaveProperty('act');
+    expect(issued()).not.toHaveProperty('actors');
   });
 
   it('[X-EMA-26] an ID-JAG for the configured tenant is accepted, and one for another is not', async () => {

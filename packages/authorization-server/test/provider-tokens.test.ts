@@ -160,6 +160,40 @@ describe('liveness of provider tokens', () => {
     await expect(t.server.upstreamToken(claims)).rejects.toMatchObject({ code: 'invalid_grant' });
   });
 
+  it('[GW-3P-10 X-EMA-6] a refresh token yields no ID-JAG once the identity provider has revoked its own tokens', async () => {
+    const files = await startFiles();
+    const exchange = 'urn:ietf:params:oauth:grant-type:token-exchange';
+    const type = 'urn:ietf:params:oauth:token-type';
+    const audience = 'https://chat.example';
+    const [grant_types, assertionAudiences] = [
+      ['authorization_code', 'refresh_token', exchange],
+      [{ audience, clients: { web: 'web-there' } }],
+    ];
+    const clients = CLIENTS.map((one) => ({
+      ...one,
+      ...('client_id' in one && one.client_id === 'web' && { grant_types }),
+    }));
+    const { t, refreshToken } = await signIn(openId(files, { statusCheckInterval: 30 }), {
+      clients,
+      assertionAudiences,
+    });
+    const ask = () =>
+      t.post('/token', {
+        grant_type: exchange,
+        client_id: 'web',
+        client_secret: 'web-secret',
+        requested_token_type: `${type}:id-jag`,
+        audience,
+        subject_token: refreshToken,
+        subject_token_type: `${type}:refresh_token`,
+      });
+    expect((await ask()).status).toBe(200);
+    await files.revokeAll();
+    t.clock.now += 30;
+    const { status, body } = await ask();
+    expect([status, body['error']]).toEqual([400, 'invalid_grant']);
+  });
+
   it('[GW-3P-10] introspection says the same as the guard', async () => {
     const hub = await startHub();
     const { t, accessToken } = await signIn(plain(hub, { statusCheckInterval: 10 }));

@@ -3,6 +3,7 @@ import { OAuthError } from '@portcullis/protocol';
 import { decodeJwt, errors, type JWTPayload } from 'jose';
 import { clientAssertionAlgorithms } from '../clients/read-client-credentials.ts';
 import { typeOf, verifyJwt } from '../clients/verify-jwt.ts';
+import { ISSUER_CLOCK_TOLERANCE } from './assertion-error.ts';
 import type { FindIssuerKeys } from './issuer-keys.ts';
 
 interface IdTokenRules {
@@ -38,11 +39,15 @@ export async function verifyIdToken(
         currentDate: new Date(now * 1000),
       },
     );
-    const { aud, sub = '', azp } = payload;
+    const { aud, sub, azp, iat = 0 } = payload;
     const isOnly = typeof aud === 'string' || aud?.length === 1;
     if (!isOnly || (azp !== undefined && azp !== audience))
       throw invalidIdToken('it is for another client, too');
     if (![undefined, 'jwt'].includes(typeOf(protectedHeader))) throw invalidIdToken('its typ is another');
+    // Only a logout token has events, and need not say so by its typ. @see OpenID Connect Back-Channel Logout 1.0 §2.4
+    if (payload['events'] !== undefined) throw invalidIdToken('it is a logout token');
+    if (iat > now + ISSUER_CLOCK_TOLERANCE) throw invalidIdToken('it was issued in the future');
+    if (typeof sub !== 'string' || sub === '') throw invalidIdToken('its sub is no text');
     return { ...payload, iss: issuer, sub };
   } catch (error) {
     if (error instanceof errors.JOSEError) throw invalidIdToken(error.message);

@@ -165,11 +165,13 @@ export type AuthorizationEvent = EventContext &
         readonly subject?: string;
         /** The issuer whose organization manages the grant. */
         readonly managedBy?: string;
+        /** Who acts for the user by the assertion, the latest first: `sub@iss`. */
+        readonly actors?: readonly string[];
       }
-    /** A protected resource got a token for another one: it and the actors before it, the latest first. */
+    /** A protected resource got a token for another one: it and the actors before it, the latest first; `sub@iss` if another issuer named it. */
     | { readonly type: 'token.exchanged'; readonly actors: readonly string[] }
     /** A client got an ID-JAG for another authorization server. */
-    | { readonly type: 'assertion.issued'; readonly audience: string }
+    | { readonly type: 'assertion.issued'; readonly audience: string; readonly actors?: readonly string[] }
     /** An assertion with a verified email address linked its subject to a local account. */
     | { readonly type: 'account.linked'; readonly issuer: string }
     /** A resource server checked a token of this grant for the first time, and it was live. */

@@ -16,6 +16,11 @@ import type { GrantServices } from './grant-handler.ts';
 /** Actors of a token: the client of the user, and servers that call each other. */
 export const MAX_ACTORS = 5;
 
+/** The chain of actors as events name it, the latest first: `sub`, or `sub@iss` for one that another issuer named. */
+export function listActors({ sub, iss, act }: Actor): readonly string[] {
+  return [iss === undefined ? sub : `${sub}@${iss}`, ...(act === undefined ? [] : listActors(act))];
+}
+
 /** @param claims of the subject token, whose audience the client represents */
 export type Delegate = (
   client: AuthenticatedClient,
@@ -38,7 +43,7 @@ export function createDelegate({ context, issueAccessToken, isLive }: GrantServi
     const { sub: subject, grant_id: grantId, workspace = null, exp: until } = claims;
     const access = await chooseAccess(client, claims, request);
     const actor: Actor = { sub: client.id, act: actorBefore(claims) };
-    const actors = actorsOf(actor);
+    const actors = listActors(actor);
     if (actors.length > MAX_ACTORS) throw rejected(`The subject_token has ${MAX_ACTORS} actors already.`);
     if (grantId === undefined) throw rejected('The subject_token must be of a user.');
     if (!(await isLive(claims))) throw rejected('The subject_token was revoked.');
@@ -75,10 +80,6 @@ export function createDelegate({ context, issueAccessToken, isLive }: GrantServi
 function actorBefore({ act, client_id: sub }: AccessTokenClaims): Actor {
   if (act === undefined) return { sub };
   return act.iss === undefined ? act : { sub, act };
-}
-
-function actorsOf(actor: Actor): readonly string[] {
-  return [actor.sub, ...(actor.act === undefined ? [] : actorsOf(actor.act))];
 }
 
 /** "If the subject token is invalid for any reason, the error MUST be `invalid_request`." @see RFC 8693 §2.2.2 */

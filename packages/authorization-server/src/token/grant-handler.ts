@@ -3,6 +3,7 @@ import type { ConnectionInfo } from '@portcullis/http';
 import type { Parameters, TokenResponse, VerifiedProof } from '@portcullis/protocol';
 import type { AuthenticatedClient } from '../clients/verify-client-credentials.ts';
 import type { ServerContext } from '../context.ts';
+import type { ProviderTokens } from '../federation/provider-tokens.ts';
 import type { AccessTokenFormat } from '../keys/access-token-format.ts';
 import type { GetProviderToken } from './get-provider-token.ts';
 import type { IsLive } from './is-live.ts';
@@ -30,4 +31,5 @@ export interface GrantServices {
   readonly accessTokens: AccessTokenFormat;
   readonly getProviderToken: GetProviderToken;
   readonly isLive: IsLive;
+  readonly providerTokens: Pick<ProviderTokens, 'isAlive'>;
 }

@@ -14,9 +14,11 @@ import type { AssertionAudience } from '../assertions/assertion-audiences.ts';
 import { createIssuerKeys } from '../assertions/issuer-keys.ts';
 import type { AuthenticatedClient } from '../clients/verify-client-credentials.ts';
 import { checkProofKey } from '../dpop/dpop-proofs.ts';
+import { isUserAllowed, readOpenIdConnectUser } from '../federation/provider/federated-user.ts';
 import { createRateLimitCheck } from '../rate-limit/limiter.ts';
 import { newIdentifier } from '../secrets.ts';
 import { readFederatedAuthentication } from '../users/federated-authentication.ts';
+import { listActors } from './delegate.ts';
 import type { GrantServices } from './grant-handler.ts';
 import { refreshTokenState } from './refresh-token-family.ts';
 
@@ -52,7 +54,7 @@ export type IssueIdJag = (
 ) => Promise<IdJagResponse>;
 
 export function createIssueIdJag(services: GrantServices): IssueIdJag {
-  const { context, accessTokens, refreshTokens, isLive } = services;
+  const { context, accessTokens, refreshTokens, isLive, providerTokens } = services;
   const { clock, events, store, options } = context;
   const { assertionAudiences, identityProviders, lifetimes, issuer } = options;
   const findKeys = createIssuerKeys(context);
@@ -95,7 +97,13 @@ export function createIssueIdJag(services: GrantServices): IssueIdJag {
       ...(actor !== undefined && { act: actor }),
       ...(proof !== null && { cnf: { jkt: proof.thumbprint } }),
     });
-    events({ type: 'assertion.issued', clientId: client.id, accountId, audience: entry.audience });
+    events({
+      type: 'assertion.issued',
+      clientId: client.id,
+      accountId,
+      audience: entry.audience,
+      ...(actor !== undefined && { actors: listActors(actor) }),
+    });
     return {
       access_token: assertion,
       issued_token_type: TOKEN_TYPES.idJag,
@@ -157,6 +165,7 @@ export function createIssueIdJag(services: GrantServices): IssueIdJag {
       await refreshTokens.revokeReused(found, now);
       throw invalidSubject('reused');
     }
+    if (!(await providerTokens.isAlive(grant.id))) throw invalidSubject('its provider tokens have ended');
     return { accountId: grant.accountId, authentication: grant.authentication ?? null };
   }
 
@@ -187,12 +196,16 @@ export function createIssueIdJag(services: GrantServices): IssueIdJag {
     const issuers = providers.map(({ provider }) => provider.issuer);
     const now = clock();
     const claims = await verifyIdToken(token, { issuers, audience: client.id, now }, findKeys);
+    const { allowedUsers = {}, twoFactorValues = [] } =
+      providers.find(({ provider }) => provider.issuer === claims.iss) ?? {};
+    // As at each login: a user whom the operator excluded since has a linked account still.
+    if (!isUserAllowed(allowedUsers, readOpenIdConnectUser(claims.iss, claims)))
+      throw invalidSubject('its user is not among the allowed ones');
     const linked = await store.findLinkedIdentity(claims.iss, claims.sub);
     if (linked === null) throw invalidSubject('its user has no account');
-    const trusted = providers.find(({ provider }) => provider.issuer === claims.iss)?.twoFactorValues ?? [];
     return {
       accountId: linked.accountId,
-      authentication: readFederatedAuthentication(claims, trusted, now),
+      authentication: readFederatedAuthentication(claims, twoFactorValues, now),
     };
   }
 }

@@ -21,7 +21,7 @@ import { createRateLimitCheck } from '../rate-limit/limiter.ts';
 import { networkOf } from '../rate-limit/policies.ts';
 import { newIdentifier } from '../secrets.ts';
 import { readFederatedAuthentication } from '../users/federated-authentication.ts';
-import { MAX_ACTORS } from './delegate.ts';
+import { listActors, MAX_ACTORS } from './delegate.ts';
 import { checkGranted, type DownscopedAccess, downscope, type GrantedAccess } from './downscope.ts';
 import type { GrantHandler, GrantServices } from './grant-handler.ts';
 
@@ -74,6 +74,7 @@ export function createJwtBearerGrant({ context, issueAccessToken }: GrantService
       scopes,
       issuer: entry.issuer,
       subject: assertion.claims.sub,
+      ...(actor !== null && { actors: listActors(actor) }),
       ...(accountId !== null && grantId !== null && { accountId, grantId, managedBy: entry.issuer }),
     });
     // "MUST include the granted resource (if any)" (draft-ietf-oauth-identity-assertion-authz-grant §4.4.1)
@@ -240,11 +241,15 @@ function readActor({ claims, use }: VerifiedAssertion): Actor | null {
   if (use !== 'id-jag' || claims['act'] === undefined) return null;
   const read = (value: unknown, depth: number): Actor => {
     const { sub, iss = claims.iss, act } = Object(value) as Readonly<Record<string, unknown>>;
-    if (typeof sub !== 'string' || sub === '' || typeof iss !== 'string' || depth > MAX_ACTORS)
+    if (!isName(sub) || !isName(iss) || depth > MAX_ACTORS)
       throw invalidAssertion('its act names no actor, or too many');
     return { iss, sub, ...(act !== undefined && { act: read(act, depth + 1) }) };
   };
   return read(claims['act'], 1);
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && value.length <= 255;
 }
 
 function unauthorized(reason: string): OAuthError {
