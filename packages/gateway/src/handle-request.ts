@@ -22,7 +22,7 @@ import type { MergedPart } from './merged/merged-server.ts';
 import type { MessagePath } from './message-path.ts';
 import { MessageError } from './messages/message-error.ts';
 import type { BodyScanner, ScannedBody, ScannedMessage } from './messages/scanned-message.ts';
-import { isListMethod } from './policy/list-results.ts';
+import { isListMethod, mayHoldLists, readLists } from './policy/list-results.ts';
 import type { GatewayRequest } from './servers/request.ts';
 import type { GatewayServer } from './servers/server.ts';
 import {
@@ -129,11 +129,6 @@ function mayPassEarly({ server, incoming }: GatewayRequest, { messages: [message
 function mustBeHeld(error: unknown, { messages }: ScannedBody): boolean {
   if (error instanceof ConnectionRequired) return true;
   return error instanceof MessageError && messages.every(({ id }) => id === null);
-}
-
-/** Whether bytes may hold a list, which is in a result: the name of that member is written as it is, or escaped. */
-function mayHoldResult(bytes: Buffer): boolean {
-  return bytes.includes('result"') || bytes.includes('\\u00');
 }
 
 class Handling {
@@ -323,7 +318,8 @@ class Handling {
       return { apply: seal, mayApply: mayHoldHandles, mayPassLong: isNoQuestion, forDocuments: mayHold };
     return {
       apply: async (message) => seal(await this.#served.editResponse(message, this.#request, credential)),
-      mayApply: (bytes) => mayHoldResult(bytes) || mayHoldHandles(bytes),
+      read: readLists,
+      mayApply: (bytes) => mayHoldLists(bytes) || mayHoldHandles(bytes),
       mayPassLong: isPlainNotification,
       forDocuments: true,
     };

@@ -76,9 +76,14 @@ describe('an event of enormous size', () => {
   });
 
   it.each([
-    ['as a stream', STREAM, 'data: '],
-    ['as a document', { 'content-type': 'application/json' }, '{"jsonrpc":"2.0","id":1,"result":{"tools":["'],
-  ])('breaks off a list that has to be filtered: %s', async (_name, headers, beginning) => {
+    ['as a stream, which breaks', STREAM, 'data: ', null],
+    [
+      'as a document',
+      { 'content-type': 'application/json' },
+      '{"jsonrpc":"2.0","id":1,"result":{"tools":["',
+      502,
+    ],
+  ])('breaks off a list that has to be filtered: %s', async (_name, headers, beginning, status) => {
     const { backend, gateway } = await behind(
       (_received, response) => {
         response.writeHead(200, headers).write(beginning);
@@ -87,8 +92,13 @@ describe('an event of enormous size', () => {
       { limits: { frame: 64 * 1024 } },
     );
     const message = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
-    const list = gateway.send('alice', { message }).then((response) => response.text());
-    await expect(list).rejects.toThrow();
+    const response = await gateway.send('alice', { message });
+    if (status === null) await expect(response.text()).rejects.toThrow();
+    else
+      expect([response.status, await response.text()]).toEqual([
+        status,
+        expect.stringContaining('longer than'),
+      ]);
     await expect.poll(() => backend.aborted(), { timeout: 20_000 }).toBe(1);
     await expect.poll(() => gateway.calls, { timeout: 20_000 }).toMatchObject([{ outcome: 'too_long' }]);
     expect(gateway.gateway.health()).toEqual([{ server: '/mcp', status: 'up' }]);

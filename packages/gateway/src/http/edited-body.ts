@@ -6,6 +6,8 @@ import { HeldBytes } from './held-bytes.ts';
 export interface MessageEdit {
   /** Changes a parsed message; returns the same one if nothing changes. */
   readonly apply: (message: unknown) => unknown;
+  /** Reads a message, or a batch of them; without it, what is no JSON passes as it is. @throws SyntaxError */
+  readonly read?: (bytes: Buffer) => unknown;
   /** Whether bytes of a message may have to change. */
   readonly mayApply: (bytes: Buffer) => boolean;
   /** Whether a message that is too long to be edited may pass as it is. @param method that its beginning names; `null`: none */
@@ -160,7 +162,7 @@ class Editor implements EditedBody {
   #takeLong(): void {
     const { isStream, edit } = this.#options;
     if (!this.#isPassing && !edit.mayPassLong(methodOf(this.#held.bytes))) {
-      this.#run(() => Promise.reject(new MessageTooLong('A message is too long.')));
+      this.#run(() => Promise.reject(new MessageTooLong(`it is longer than ${this.#options.limit} bytes`)));
       return;
     }
     this.#isPassing = true;
@@ -200,9 +202,9 @@ function methodOf(event: Buffer): string | null {
   return BEGINNING.exec(event.toString('latin1', 0, BEGINNING_LENGTH))?.[1] ?? null;
 }
 
-/** A message, or a batch of them. Whatever is no JSON holds no list. */
-async function editDocument(bytes: Buffer, { apply }: MessageEdit): Promise<Buffer> {
-  const parsed = parse(bytes.toString());
+/** A message, or a batch of them. */
+async function editDocument(bytes: Buffer, { apply, read = parse }: MessageEdit): Promise<Buffer> {
+  const parsed = read(bytes);
   if (parsed === undefined) return bytes;
   const messages: readonly unknown[] = Array.isArray(parsed) ? parsed : [parsed];
   const edited = await Promise.all(messages.map(apply));
@@ -224,9 +226,9 @@ async function editEvent(event: Buffer, edit: MessageEdit): Promise<Buffer> {
 }
 
 /** Clients ignore a byte order mark. @see RFC 8259 §8.1 */
-function parse(text: string): unknown {
+function parse(bytes: Buffer): unknown {
   try {
-    return JSON.parse(text.replace(/^\uFEFF/, ''));
+    return JSON.parse(bytes.toString().replace(/^\uFEFF/, ''));
   } catch {
     return undefined;
   }

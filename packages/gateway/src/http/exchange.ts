@@ -104,6 +104,8 @@ class Exchange implements Dispatcher.DispatchHandler, EditedOutput {
   #isOver = false;
   /** Whether the response in progress is not for the client. */
   #isIgnored = false;
+  /** Begins a response that becomes an error if it cannot be edited; `null`: it has begun. */
+  #writeHead: (() => void) | null = null;
 
   constructor(services: ExchangeServices, sending: Sending) {
     this.#services = services;
@@ -258,7 +260,10 @@ class Exchange implements Dispatcher.DispatchHandler, EditedOutput {
     this.#upload?.keepNothing();
     // The rest of a body that has been answered already is not read.
     if (this.#upload !== null && !this.#sending.request.incoming.complete) outgoing.shouldKeepAlive = false;
-    outgoing.writeHead(status, isEdited ? withoutFields(fields, ['content-length']) : fields);
+    const writeHead = () =>
+      void outgoing.writeHead(status, isEdited ? withoutFields(fields, ['content-length']) : fields);
+    if (isEdited && !isStream) this.#writeHead = writeHead;
+    else writeHead();
     if (isStream) outgoing.flushHeaders();
     if (isEdited) this.#startEditing(isStream, edit);
   }
@@ -269,18 +274,28 @@ class Exchange implements Dispatcher.DispatchHandler, EditedOutput {
   }
 
   write(bytes: Buffer): void {
+    this.#begin();
     this.#responseBytes += bytes.length;
     if (bytes.length > 0 && !this.#sending.request.outgoing.write(bytes) && this.#controller !== null)
       this.#waitForClient(this.#controller);
   }
 
+  #begin(): void {
+    this.#writeHead?.();
+    this.#writeHead = null;
+  }
+
   end(): void {
+    this.#begin();
     this.#end('answered');
     this.#sending.request.outgoing.end();
   }
 
   fail(error: unknown): void {
-    this.#abandon(error, error instanceof MessageTooLong ? 'too_long' : 'error');
+    this.#abandon(
+      isUnreadable(error) ? unreadable(this.#services.server, error) : error,
+      error instanceof MessageTooLong ? 'too_long' : 'error',
+    );
   }
 
   /** An open stream counts by its user, not among the requests at once. */
@@ -430,6 +445,14 @@ const REFUSALS: ReadonlySet<number> = new Set([400, 404, 405, 406, 415, 422, 501
 
 function compressed({ name }: GatewayServer): GatewayError {
   return badGateway(`${name} compresses its responses although it was not asked to: switch that off there.`);
+}
+
+function isUnreadable(error: unknown): error is Error {
+  return error instanceof SyntaxError || error instanceof MessageTooLong;
+}
+
+function unreadable({ name }: GatewayServer, { message }: Error): GatewayError {
+  return badGateway(`A response of ${name} cannot be filtered, and is not passed on: ${message}.`);
 }
 
 function renewed({ name }: GatewayServer): GatewayError {

@@ -62,7 +62,8 @@ function findVariant({ folded }: JsonMembers, name: string): string | undefined 
   return folded.get(fold(name));
 }
 
-function fold(name: string): string {
+/** What a parser that ignores case takes a name for. */
+export function fold(name: string): string {
   return name.toUpperCase().toLowerCase();
 }
 

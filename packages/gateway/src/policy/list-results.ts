@@ -1,5 +1,7 @@
 /** The lists of MCP: which members of a result are definitions, and what operation each of them offers. */
 import type { McpOperation } from '@portcullis/resource-server';
+import { fold, type JsonNode, type JsonShape, shapeOf } from '../messages/json-projection.ts';
+import { JsonScanner } from '../messages/json-scanner.ts';
 
 /** A list in a result, by the name of its member. */
 interface ListedKind {
@@ -31,21 +33,77 @@ export function isListMethod(method: string): boolean {
 
 export type Element = Readonly<Record<string, unknown>>;
 
-/** Keeps the elements of all lists in a result that are wanted. Returns the same result if all are. */
+/** Members of an element that decide, or that users and models read. */
+const ELEMENT_MEMBERS: readonly string[] = [
+  'name',
+  'title',
+  'description',
+  'inputSchema',
+  'outputSchema',
+  'annotations',
+  'uri',
+  'uriTemplate',
+];
+const LIST_NAMES = Object.keys(LISTS);
+
+const foldedOf = (names: readonly string[]) => new Map(names.map((name) => [fold(name), name]));
+const foldedMembers = foldedOf(ELEMENT_MEMBERS);
+const foldedLists = foldedOf(LIST_NAMES);
+
+/** The names in an object that clients that ignore case take for others. */
+function variantsIn(value: object, folded: ReadonlyMap<string, string>): readonly string[] {
+  return Object.keys(value).filter((name) => (folded.get(fold(name)) ?? name) !== name);
+}
+
+/**
+ * Keeps the elements of all lists in a result that are wanted. Returns the same result if all are. What only clients that ignore case
+ * take for a list, or for a member of an element, is not kept.
+ */
 export function filterLists(
   result: unknown,
   isWanted: (operation: McpOperation, element: Element) => boolean,
 ): unknown {
   if (typeof result !== 'object' || result === null || Array.isArray(result)) return result;
   const changed: Record<string, unknown> = {};
+  for (const name of variantsIn(result, foldedLists)) changed[name] = undefined;
   for (const [name, { operation: offered }] of Object.entries(LISTS)) {
     const elements: unknown = (result as Element)[name];
     if (!Array.isArray(elements)) continue;
     const kept = elements.filter((element: unknown) => {
-      const found = typeof element === 'object' && element !== null ? offered(element as Element) : null;
+      if (typeof element !== 'object' || element === null) return false;
+      const found = variantsIn(element, foldedMembers).length > 0 ? null : offered(element as Element);
       return found !== null && isWanted(found, element as Element);
     });
     if (kept.length < elements.length) changed[name] = kept;
   }
   return Object.keys(changed).length === 0 ? result : { ...result, ...changed };
+}
+
+/** Whether bytes may hold a result: written as it is, in other case, with escapes, or in another encoding, which has zero bytes. */
+export function mayHoldLists(bytes: Buffer): boolean {
+  return bytes.includes(0) || /result|\\u/.test(fold(bytes.toString()));
+}
+
+const shapeOfAll = (names: readonly string[], shape: JsonShape): JsonShape =>
+  shapeOf(Object.fromEntries(names.map((name) => [name, shape])));
+const listShape: JsonShape = { elements: shapeOfAll(ELEMENT_MEMBERS, {}) };
+const responseShape: JsonShape = shapeOf({ result: shapeOfAll(LIST_NAMES, listShape) });
+const bodyShape: JsonShape = { ...responseShape, elements: responseShape };
+
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
+
+/**
+ * Reads a response, or a batch, whose lists are filtered. Clients ignore a byte order mark.
+ * @throws SyntaxError where clients could read other lists: it is no JSON, no UTF-8, or has a member twice
+ * @see RFC 8259 §4, §8.1
+ */
+export function readLists(bytes: Buffer): unknown {
+  const text = bytes.subarray(bytes.subarray(0, 3).equals(BYTE_ORDER_MARK) ? 3 : 0);
+  const scanner = new JsonScanner(bodyShape, { depth: 256, text: 256 * 1024, elements: Infinity });
+  scanner.push(text);
+  const root = scanner.end();
+  const messages: readonly (JsonNode | null)[] = root?.type === 'array' ? root.elements : [root];
+  if (messages.some((message) => message?.type !== 'object' || message.variants.size > 0))
+    throw new SyntaxError('it is no message, or has a result in other case');
+  return JSON.parse(text.toString());
 }
