@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { GatewayServerOptions } from '../src/options.ts';
 import {
   callOf,
@@ -137,6 +137,21 @@ describe('a process that misbehaves', () => {
       );
     expect(statuses[0]).toContain('exit code 1');
     expect(statuses.at(-1)).toContain('is started again in');
+  });
+
+  it('says in the log that a process is still starting, and what npm may lack', async () => {
+    vi.stubEnv('NODE_EXTRA_CA_CERTS', '/nowhere.pem');
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const silent = [process.execPath, '-e', 'setInterval(() => {}, 1000)'];
+    const to = await start({ command: silent }, { firstByte: 1 });
+    await expect(startSession(to, 'alice')).rejects.toThrow('did not answer');
+    expect(JSON.stringify(to.events)).toContain(
+      '(still starting: npx may be downloading it; it does not get the',
+    );
+    await to.close();
+    const quick = await start();
+    await startSession(quick, 'alice');
+    expect(JSON.stringify(quick.events)).not.toContain('still starting');
   });
 
   it('answers the caller of a tool that never answers, tells the process, and keeps it for others', async () => {

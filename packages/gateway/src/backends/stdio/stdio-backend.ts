@@ -37,6 +37,8 @@ const MAX_BACKOFFS = 10_000;
 const MAX_PER_USER = 8;
 /** Milliseconds between looks at idleness and memory. */
 const WATCH = 1000;
+/** Milliseconds after which the log says that a process is still starting, for each second that its caller waits: 10 s of 5 minutes. */
+const SLOW = 1000 / 30;
 /** Milliseconds that a silent process has for a ping before it counts as hanging. */
 const PING_TIMEOUT = 5000;
 
@@ -133,6 +135,8 @@ export function createStdioBackend({ server, definition, log }: StdioBackendOpti
       },
     });
     const initialized = exchange.initialize(initialize);
+    const slow = setTimeout(() => log(name, describeSlowStart(definition)), limits.firstByte * SLOW).unref();
+    void initialized.catch(() => undefined).finally(() => clearTimeout(slow));
     const started: Running = { user, process: child, exchange, initialized, usedAt: performance.now() };
     return started;
 
@@ -174,4 +178,12 @@ export function createStdioBackend({ server, definition, log }: StdioBackendOpti
     for (const { process } of running.values())
       if ((sizes.get(process.pid ?? 0) ?? 0) > limit) process.kill('used more memory than its limit');
   }
+}
+
+/** npm is silent while it downloads, and repeats for minutes what a certificate prevents. */
+function describeSlowStart({ environment }: StdioBackendDefinition): string {
+  const authorities = 'NODE_EXTRA_CA_CERTS';
+  const isMissing = process.env[authorities] !== undefined && environment[authorities] === undefined;
+  const hint = `; it does not get the ${authorities} of this process, which \`environment\` or \`env\` can pass on`;
+  return `(still starting: npx may be downloading it${isMissing ? hint : ''})`;
 }
