@@ -13,6 +13,7 @@ import { createConnectionRounds } from './connection-rounds.ts';
 import { type CredentialSource, noCredential } from './credentials/credential-source.ts';
 import { type HandlingServices, handleRequest, type ServedServer } from './handle-request.ts';
 import { invalidRequest, sendError } from './http/error-response.ts';
+import { createServerPlaces } from './http/request-places.ts';
 import { createCallRate } from './limits/call-rate.ts';
 import { createGauge } from './limits/gauge.ts';
 import {
@@ -196,15 +197,17 @@ function serveAll(
       events,
       open: (one) => path.openSession(one),
     });
+    const places = createServerPlaces(server);
     const path: ServerPath = createServerPath(server, backend, {
-      ...{ sealer, credentials, commonHeaders, onHealth, log, probes },
+      ...{ sealer, credentials, commonHeaders, onHealth, log, probes, places },
       onToolsChanged: control.toolsChanged,
       edit: async (response, _method, request) =>
         control.editResponse(response, request, await credentials.for(request.principal, server)) as Message,
     });
     const rate = limits.callsPerMinute === null ? null : createCallRate(limits.callsPerMinute);
     const { checkRules, decide, filter, editResponse } = control;
-    const part: MergedPart = { server, open: path.open, checkRules, decide, filter };
+    const { takeRequest } = places;
+    const part: MergedPart = { server, open: path.open, takeRequest, checkRules, decide, filter };
     return [
       {
         ...{ server, path, rate, part, editResponse },
@@ -241,6 +244,7 @@ function serveMerged(
   }
   const path = createMessagePath(server, createMergedBackend(server, parts, credentials), {
     ...options,
+    places: createServerPlaces(server),
     onToolsChanged: () => undefined,
   });
   const { callsPerMinute } = server.limits;

@@ -15,11 +15,10 @@ import {
 import { createStatelessClients } from './backends/clients/stateless-clients.ts';
 import { STATELESS } from './backends/revisions.ts';
 import type { CredentialSource } from './credentials/credential-source.ts';
-import { invalidRequest, sessionNotFound, tooManyCalls, unavailable } from './http/error-response.ts';
-import { createRequestPlaces } from './http/request-places.ts';
-import { createGauge } from './limits/gauge.ts';
+import { invalidRequest, sessionNotFound, unavailable } from './http/error-response.ts';
+import { type ServerPlaces, takeStream } from './http/request-places.ts';
 import { type GatewaySession, ownInitialize } from './list-tools.ts';
-import { ownerKey, userKey } from './servers/owner.ts';
+import { ownerKey } from './servers/owner.ts';
 import type { GatewayRequest, OwnedRequest } from './servers/request.ts';
 import type { GatewayServer } from './servers/server.ts';
 import type { Sealer } from './sessions/sealer.ts';
@@ -31,6 +30,7 @@ export interface MessagePathOptions {
   readonly commonHeaders: readonly string[];
   /** Filters or changes a response on its way to the client, such as a list of tools. */
   readonly edit?: (response: Message, method: string, request: GatewayRequest) => Promise<Message> | Message;
+  readonly places: ServerPlaces;
   /** The backend announced that its list of tools has changed. */
   readonly onToolsChanged: (server: GatewayServer) => void;
 }
@@ -61,12 +61,10 @@ export function createMessagePath(
   backend: MessageBackend,
   options: MessagePathOptions,
 ): MessagePath {
-  const { sealer, credentials, commonHeaders, edit = (response) => response } = options;
+  const { sealer, credentials, commonHeaders, places, edit = (response) => response } = options;
   const own: ClientsOptions = { sealer, edit, open };
   const sessions = createSessionClients(own);
   const stateless = createStatelessClients(own);
-  const takePlace = createRequestPlaces(server);
-  const streams = createGauge(server.limits.streamsPerUser);
   /** The session that each user's client opened last. */
   const opened = new Map<string, BackendSession>();
 
@@ -79,7 +77,7 @@ export function createMessagePath(
         if (incoming.method === 'POST') return await post(request, readBodyMessages(body));
         const clients = clientsOf(request, []);
         if (incoming.method === 'DELETE') return await clients.delete(request);
-        takeStream(request);
+        outgoing.once('close', takeStream(places, server, request.owner));
         await clients.get(request);
       } catch (error) {
         throw error instanceof BackendError ? unavailable(error.message, error.retryAfter, error) : error;
@@ -104,8 +102,9 @@ export function createMessagePath(
   };
 
   function post(request: GatewayRequest, messages: readonly Message[]): Promise<void> {
-    if (messages.some(({ method }) => method === 'subscriptions/listen')) takeStream(request);
-    else takeRequest(request);
+    const { outgoing, owner } = request;
+    const isStream = messages.some(({ method }) => method === 'subscriptions/listen');
+    outgoing.once('close', isStream ? takeStream(places, server, owner) : places.takeRequest(owner));
     return clientsOf(request, messages).post(request, messages);
   }
 
@@ -114,16 +113,6 @@ export function createMessagePath(
     return isStateless || messages.some((message) => statelessVersion(message) !== null)
       ? stateless
       : sessions;
-  }
-
-  function takeRequest({ outgoing, owner }: GatewayRequest): void {
-    outgoing.once('close', takePlace(owner));
-  }
-
-  function takeStream({ owner, outgoing }: GatewayRequest): void {
-    const release = streams.take(userKey(owner));
-    if (release === null) throw tooManyCalls(`Too many open streams to ${server.name}: close one first.`, 5);
-    outgoing.once('close', release);
   }
 
   /** Credentials are renewed while a session is open. */

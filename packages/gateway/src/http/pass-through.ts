@@ -8,10 +8,10 @@ import type { GatewayRequest } from '../servers/request.ts';
 import type { GatewayServer, HttpBackendDefinition } from '../servers/server.ts';
 import type { Sealer } from '../sessions/sealer.ts';
 import type { MessageEdit } from './edited-body.ts';
-import { sessionNotFound, tooManyCalls } from './error-response.ts';
+import { sessionNotFound } from './error-response.ts';
 import { type ExchangeServices, type ExchangeSummary, exchange, type OpenSession } from './exchange.ts';
 import { forwardedHeaders } from './headers.ts';
-import { createRequestPlaces, type RequestPlaces } from './request-places.ts';
+import { type ServerPlaces, takeStream } from './request-places.ts';
 import { StreamedBody } from './streamed-body.ts';
 
 export interface PassThroughOptions {
@@ -19,6 +19,7 @@ export interface PassThroughOptions {
   readonly credentials: CredentialSource;
   readonly commonHeaders: readonly string[];
   readonly onToolsChanged: ExchangeServices['onToolsChanged'];
+  readonly places: ServerPlaces;
 }
 
 /** What is forwarded. */
@@ -65,7 +66,7 @@ export interface PassThrough {
 }
 
 interface Backend extends ExchangeServices {
-  readonly takeRequest: RequestPlaces;
+  readonly places: ServerPlaces;
   /** Requests whose body has not arrived. */
   readonly uploads: Gauge;
 }
@@ -85,9 +86,8 @@ export function createPassThrough(
     server,
     definition,
     addresses,
-    takeRequest: createRequestPlaces(server),
     uploads: createGauge(Math.max(1, Math.floor(server.limits.concurrency * UPLOADS_OF_USER))),
-    streams: createGauge(server.limits.streamsPerUser),
+    streams: options.places.streams,
   };
   return {
     isUp: () => addresses.isUp(),
@@ -152,12 +152,6 @@ function openEventId({ sealer }: Backend, { incoming, owner }: GatewayRequest): 
   return id;
 }
 
-function takePlace(
-  { takeRequest, streams, server }: Backend,
-  { incoming, owner }: GatewayRequest,
-): () => void {
-  if (incoming.method !== 'GET') return takeRequest(owner);
-  const release = streams.take(userKey(owner));
-  if (release === null) throw tooManyCalls(`Too many open streams to ${server.name}: close one first.`, 5);
-  return release;
+function takePlace({ places, server }: Backend, { incoming, owner }: GatewayRequest): () => void {
+  return incoming.method === 'GET' ? takeStream(places, server, owner) : places.takeRequest(owner);
 }

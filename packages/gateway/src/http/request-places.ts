@@ -1,5 +1,5 @@
-/** Places for requests at a backend at once: no user takes all of them, however many requests they leave open. */
-import { createGauge } from '../limits/gauge.ts';
+/** Places for requests and streams at a backend at once: no user takes all of them, however many requests they leave open. */
+import { createGauge, type Gauge } from '../limits/gauge.ts';
 import { type Owner, userKey } from '../servers/owner.ts';
 import type { GatewayServer } from '../servers/server.ts';
 import { tooManyCalls, unavailable } from './error-response.ts';
@@ -7,13 +7,35 @@ import { tooManyCalls, unavailable } from './error-response.ts';
 /** Takes a place. @returns gives it back, once @throws GatewayError 503 when all are taken, 429 when the user has their share */
 export type RequestPlaces = (owner: Owner) => () => void;
 
+/** Of one server, by whatever path its requests take. */
+export interface ServerPlaces {
+  readonly takeRequest: RequestPlaces;
+  /** Of each user. */
+  readonly streams: Gauge;
+}
+
+export function createServerPlaces(server: Pick<GatewayServer, 'name' | 'limits'>): ServerPlaces {
+  return { takeRequest: createRequestPlaces(server), streams: createGauge(server.limits.streamsPerUser) };
+}
+
+/** @throws GatewayError 429 */
+export function takeStream(
+  { streams }: ServerPlaces,
+  { name }: Pick<GatewayServer, 'name'>,
+  owner: Owner,
+): () => void {
+  const release = streams.take(userKey(owner));
+  if (release === null) throw tooManyCalls(`Too many open streams to ${name}: close one first.`, 5);
+  return release;
+}
+
 /**
  * How many times as many places a user may hold as would be free: three quarters of all while no other user needs the backend, and less
  * the more others do, so that there always is one for a user who holds none. The last one is only for these.
  */
 const SHARE = 3;
 
-export function createRequestPlaces({ name, limits }: Pick<GatewayServer, 'name' | 'limits'>): RequestPlaces {
+function createRequestPlaces({ name, limits }: Pick<GatewayServer, 'name' | 'limits'>): RequestPlaces {
   const taken = createGauge(limits.concurrency);
   return (owner) => {
     const user = userKey(owner);

@@ -9,6 +9,7 @@ import {
   type MessageBackend,
 } from '../backends/backend.ts';
 import type { BackendCredential, CredentialSource } from '../credentials/credential-source.ts';
+import type { RequestPlaces } from '../http/request-places.ts';
 import { checkHeaderAgreement } from '../messages/header-agreement.ts';
 import type { ScannedBody, ScannedMessage } from '../messages/scanned-message.ts';
 import { forbidden, unknownTool } from '../policy/check-messages.ts';
@@ -22,6 +23,8 @@ import { prefixNotification, prefixResult, splitMessage, splitName, splitUri } f
 export interface MergedPart {
   readonly server: GatewayServer;
   open(request: OwnedRequest, initialize: InitializeParams): Promise<BackendSession>;
+  /** Takes a place for a request at its backend. */
+  readonly takeRequest: RequestPlaces;
   /** Refuses messages under the names of the part that are never allowed. @throws MessageError */
   checkRules(request: Pick<OwnedRequest, 'principal'>, body: ScannedBody): void;
   /** Decides about messages under the names of the part. @throws OAuthError, MessageError, BackendError */
@@ -120,6 +123,8 @@ export function createMergedBackend(
   };
 }
 
+type Request = Parameters<BackendSession['request']>[0];
+
 class MergedSession implements BackendSession {
   readonly initialized;
   readonly ended: Promise<void>;
@@ -151,20 +156,20 @@ class MergedSession implements BackendSession {
     this.initialized = { protocolVersion, capabilities: CAPABILITIES, serverInfo: { name, version: '1' } };
   }
 
-  async request(message: Message & { readonly id: string | number; readonly method: string }, call: Call) {
+  async request(message: Request, call: Call) {
     const { id, method } = message;
     if (isListMethod(method)) return { jsonrpc: '2.0', id, result: await this.#list(method, call) } as const;
     if (method === 'ping' || method === 'logging/setLevel') {
-      if (method !== 'ping') await this.#broadcast((session) => session.request(message, call));
+      if (method !== 'ping')
+        await Promise.allSettled([...this.#opened.keys()].map((prefix) => this.#ask(prefix, message, call)));
       return { jsonrpc: '2.0', id, result: {} } as const;
     }
     const own = splitMessage(message);
     if (own === null || !this.#parts.has(own.prefix))
       return errorResponse(id, errorCodes.methodNotFound, `Merged servers do not know ${method}.`);
     const { prefix } = own;
-    const session = await this.#session(prefix);
     const receive = (received: Message) => call.receive(this.#receive(prefix, received));
-    const response = await session.request({ ...own.message, id, method }, { ...call, receive });
+    const response = await this.#ask(prefix, { ...own.message, id, method }, { ...call, receive });
     return isMembers(response.result)
       ? { ...response, result: prefixResult(prefix, response.result) }
       : response;
@@ -201,13 +206,12 @@ class MergedSession implements BackendSession {
 
   async #listPart(prefix: string, part: MergedPart, method: string, call: Call): Promise<readonly unknown[]> {
     const member = LISTS[method] ?? '';
-    const session = await this.#session(prefix);
     const request = requestOf(part, this.#principal);
     const entries: unknown[] = [];
     let cursor: unknown;
     for (let page = 0; page < MAX_PAGES; page += 1) {
       const params = cursor === undefined ? {} : { cursor };
-      const { result } = await session.request({ jsonrpc: '2.0', id: page + 1, method, params }, call);
+      const { result } = await this.#ask(prefix, { jsonrpc: '2.0', id: page + 1, method, params }, call);
       if (!isMembers(result)) break;
       const credential = await this.#credentials.for(this.#principal, part.server);
       const allowed = await part.filter(result, request, credential.key);
@@ -217,6 +221,23 @@ class MergedSession implements BackendSession {
       if (typeof cursor !== 'string' || cursor === '') break;
     }
     return entries;
+  }
+
+  /** A request counts among those of the part, wherever they come from. */
+  async #ask(prefix: string, message: Request, call: Call) {
+    const part = this.#partOf(prefix);
+    const release = part.takeRequest(requestOf(part, this.#principal).owner);
+    try {
+      return await (await this.#session(prefix)).request(message, call);
+    } finally {
+      release();
+    }
+  }
+
+  #partOf(prefix: string): MergedPart {
+    const part = this.#parts.get(prefix);
+    if (part === undefined) throw new BackendError('refused', `There is no part ${prefix}.`);
+    return part;
   }
 
   #session(prefix: string): Promise<BackendSession> {
@@ -229,8 +250,7 @@ class MergedSession implements BackendSession {
   }
 
   async #open(prefix: string): Promise<BackendSession> {
-    const part = this.#parts.get(prefix);
-    if (part === undefined) throw new BackendError('refused', `There is no part ${prefix}.`);
+    const part = this.#partOf(prefix);
     const session = await part.open(requestOf(part, this.#principal), this.#initialize);
     session.listen((message) => {
       const received = this.#receive(prefix, message);
