@@ -316,6 +316,49 @@ describe('the key of a grant', () => {
     expect((await refresh(third, holder)).body['error']).toBe('invalid_grant');
   });
 
+  it('[X-DPOP-15] a refresh with a proof binds the refresh tokens of a public client from then on', async () => {
+    const { t, holder } = await started();
+    const thief = await createProofHolder();
+    const first = (await t.signIn()).body['refresh_token'];
+    const refresh = async (token: unknown, by: ProofHolder) =>
+      t.post('/token', refreshing(token), await by.prove(t.clock.now));
+    const bound = await refresh(first, holder);
+    expect(bound.body['token_type']).toBe('DPoP');
+    // The response may have been lost.
+    expect((await refresh(first, holder)).body['refresh_token']).toBe(bound.body['refresh_token']);
+    const form = refreshing(bound.body['refresh_token']);
+    await expectRefused(t, form, {});
+    await expectRefused(t, form, await thief.prove(t.clock.now));
+    const { body } = await t.post('/token', form, await holder.prove(t.clock.now));
+    expect(claimsOf(body['access_token'])).toMatchObject({ cnf: { jkt: holder.thumbprint } });
+  });
+
+  it.each([0, 1])(
+    'a thief who binds a stolen refresh token does not escape reuse detection, after %i more refreshes',
+    async (more) => {
+      const { t, holder: thief } = await started();
+      const stolen = (await t.signIn()).body['refresh_token'];
+      const refresh = async (token: unknown) =>
+        (await t.post('/token', refreshing(token), await thief.prove(t.clock.now))).body['refresh_token'];
+      let latest = await refresh(stolen);
+      for (let times = 0; times < more; times += 1) latest = await refresh(latest);
+      // The user's client has no key.
+      expect((await t.post('/token', refreshing(stolen))).body['error']).toBe('invalid_grant');
+      expect(t.events).toContainEqual(expect.objectContaining({ type: 'refresh_token.reuse_detected' }));
+      expect(await refresh(latest)).toBeUndefined();
+    },
+  );
+
+  it('of two refreshes at once with different keys, one gets tokens', async () => {
+    const { t, holder } = await started();
+    const other = await createProofHolder();
+    const token = (await t.signIn()).body['refresh_token'];
+    const both = await Promise.all(
+      [holder, other].map(async (by) => t.post('/token', refreshing(token), await by.prove(t.clock.now))),
+    );
+    expect(both.map(({ status }) => status).toSorted()).toEqual([200, 400]);
+  });
+
   it('a client that proves its key may ask for a bearer token at a refresh, and another key gets none', async () => {
     const { t, holder } = await started();
     const thief = await createProofHolder();

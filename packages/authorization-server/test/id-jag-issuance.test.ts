@@ -262,6 +262,7 @@ describe('an ID token of a federated login', () => {
     ['of the future', { iat: 1_800_000_060 }, {}],
     ['whose subject is a number', { sub: 7 }, {}],
     ['whose subject is empty', { sub: '' }, {}],
+    ['whose subject PostgreSQL cannot store', { sub: 'ada\0' }, {}],
   ])('[X-EMA-6] rejects an ID token %s', async (_what, claims, header) => {
     const t = await setFederatedScene();
     const before = t.snapshot();

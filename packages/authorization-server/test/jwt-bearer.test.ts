@@ -154,6 +154,7 @@ describe('an ID-JAG of an identity provider', () => {
     ['without an iat', { iat: undefined }, {}],
     ['without a jti', { jti: undefined }, {}],
     ['without a subject', { sub: undefined }, {}],
+    ['whose subject PostgreSQL cannot store', { sub: 'ada\0' }, {}],
     ['for another resource', { resource: 'https://other.example/mcp' }, {}],
     ['for a resource of this server and another', { resource: [NOTES, 'https://other.example/mcp'] }, {}],
     ['with restrictions beyond scopes', { authorization_details: [{ type: 'one_note' }] }, {}],

@@ -253,6 +253,7 @@ async function callEveryMethod(whole: AuthorizationStore): Promise<void> {
   const { grant, token } = await createGrant(store);
   await store.findGrant(grant.id);
   await store.rotateRefreshToken(grant.id, token.hash, newRefreshToken(), null);
+  await store.rotateRefreshToken(grant.id, token.hash, newRefreshToken(), null, 'key');
   await store.listGrants(grant.accountId, NOW, null, 10);
   await store.listClientGrants(grant.accountId, grant.clientId, NOW);
   await store.revokeSurplusGrants(grant.accountId, grant.clientId, 9, NOW);

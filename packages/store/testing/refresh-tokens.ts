@@ -74,6 +74,21 @@ export function describeRefreshTokens(store: StoreOfTest): void {
       });
     });
 
+    it('binds a grant to a key from a successor on, once', async () => {
+      const { grant, token } = await createGrant(store());
+      const successor = successorOf(token);
+      const last = successorOf(successor);
+      const bind = (from: RefreshTokenRecord, to: RefreshTokenRecord, key: string) =>
+        store().rotateRefreshToken(grant.id, from.hash, to, null, key);
+      expect(await bind(token, successor, 'key')).toBe('rotated');
+      const bound = { keyThumbprint: 'key', keyBoundFrom: successor.generation };
+      expect(await store().findGrant(grant.id)).toMatchObject({ grant: bound, token: successor });
+      expect(await bind(successor, last, 'other')).toBe('conflict');
+      expect(await store().findGrant(grant.id)).toMatchObject({ grant: bound, token: successor });
+      expect(await rotate(grant.id, successor, last)).toBe('rotated');
+      expect(await store().findGrant(grant.id)).toMatchObject({ grant: bound, token: last });
+    });
+
     it('does not rotate a refresh token that is not the live one, and changes nothing', async () => {
       const { grant, token } = await createGrant(store());
       const successor = successorOf(token);

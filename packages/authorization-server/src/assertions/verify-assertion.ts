@@ -72,7 +72,8 @@ export function createVerifyAssertion(
   function checkTimes({ aud, exp, iat, sub }: VerifiedAssertion['claims'], use: TrustedIssuer['use']): void {
     // An assertion for several servers could be replayed among them.
     if (Array.isArray(aud) && aud.length !== 1) throw invalidAssertion('it has several audiences');
-    if (typeof sub !== 'string' || sub === '' || sub.length > 255)
+    // PostgreSQL stores no U+0000.
+    if (typeof sub !== 'string' || sub === '' || sub.length > 255 || sub.includes('\0'))
       throw invalidAssertion('it has no valid sub');
     if (use === 'id-jag' && iat === undefined) throw invalidAssertion('it has no iat');
     if (iat !== undefined && !(iat <= clock() + ISSUER_CLOCK_TOLERANCE))

@@ -47,7 +47,8 @@ export async function verifyIdToken(
     // Only a logout token has events, and need not say so by its typ. @see OpenID Connect Back-Channel Logout 1.0 §2.4
     if (payload['events'] !== undefined) throw invalidIdToken('it is a logout token');
     if (iat > now + ISSUER_CLOCK_TOLERANCE) throw invalidIdToken('it was issued in the future');
-    if (typeof sub !== 'string' || sub === '') throw invalidIdToken('its sub is no text');
+    if (typeof sub !== 'string' || sub === '' || sub.includes('\0'))
+      throw invalidIdToken('its sub is no text');
     return { ...payload, iss: issuer, sub };
   } catch (error) {
     if (error instanceof errors.JOSEError) throw invalidIdToken(error.message);

@@ -101,6 +101,8 @@ export interface FoundGrant {
     readonly revokedAt: number | null;
     /** Whether its account exists and is enabled, in the same snapshot. */
     readonly hasAccount: boolean;
+    /** The generation of the first refresh token that is bound to the key; absent: of the first of all. */
+    readonly keyBoundFrom?: number;
   };
   /** `null` when the client gets none. */
   readonly token: RefreshTokenRecord | null;
@@ -142,12 +144,15 @@ export interface GrantStore {
    * changed. @see RFC 9700 §4.14.2
    * @param currentHash the hash of the token to replace
    * @param from the network address of the request
+   * @param bindTo the thumbprint of the DPoP key that the successor and those after it are bound to; absent or `null`: no other than
+   * before. `conflict` if the grant has a key already.
    */
   rotateRefreshToken(
     grantId: string,
     currentHash: string,
     successor: RefreshTokenRecord,
     from: string | null,
+    bindTo?: string | null,
   ): Promise<'rotated' | 'conflict'>;
 
   /**

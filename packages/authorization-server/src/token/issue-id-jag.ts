@@ -20,7 +20,7 @@ import { newIdentifier } from '../secrets.ts';
 import { readFederatedAuthentication } from '../users/federated-authentication.ts';
 import { listActors } from './delegate.ts';
 import type { GrantServices } from './grant-handler.ts';
-import { refreshTokenState } from './refresh-token-family.ts';
+import { isReusedWithoutKey, refreshTokenState } from './refresh-token-family.ts';
 
 /** Seconds. The client presents it at once. */
 const LIFETIME = 300;
@@ -156,12 +156,13 @@ export function createIssueIdJag(services: GrantServices): IssueIdJag {
     if (found === null || found.grant.clientId !== client.id)
       throw invalidSubject('unknown or of another client');
     const { grant, family, number } = found;
-    checkProofKey(proof, grant.keyThumbprint ?? null, 'subject_token');
+    const isReused = isReusedWithoutKey(found, proof);
+    if (!isReused) checkProofKey(proof, grant.keyThumbprint ?? null, 'subject_token');
     const now = clock();
     const isValid =
       grant.revokedAt === null && grant.hasAccount && Math.min(grant.expiresAt, family.expiresAt) > now;
     if (!isValid) throw invalidSubject('expired or revoked');
-    if (refreshTokenState(number, family, now, lifetimes.refreshGrace) === 'reused') {
+    if (isReused || refreshTokenState(number, family, now, lifetimes.refreshGrace) === 'reused') {
       await refreshTokens.revokeReused(found, now);
       throw invalidSubject('reused');
     }

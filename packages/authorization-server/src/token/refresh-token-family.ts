@@ -1,5 +1,6 @@
 /** Refresh token families: rotation, retries and reuse detection, with one stored record per family. */
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
+import type { VerifiedProof } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
 import { deriveKey } from '../encryption/encryptor.ts';
 import { equalInConstantTime, hashSecret, matchesSecret, newSecret } from '../secrets.ts';
@@ -15,6 +16,18 @@ export type RefreshTokenState =
   | 'retried'
   /** It was rotated before that: it may have been stolen. */
   | 'reused';
+
+/**
+ * Whether a refresh token from before its family was bound is sent without the key. Its successor went to the owner of the key, so one
+ * of the two has stolen it: this is reuse, or a thief could keep a family by binding it.
+ * @see RFC 9700 §4.14.2
+ */
+export function isReusedWithoutKey(
+  { number, grant }: Pick<FoundRefreshToken, 'number' | 'grant'>,
+  proof: VerifiedProof | null,
+): boolean {
+  return number < (grant.keyBoundFrom ?? 0) && proof?.thumbprint !== grant.keyThumbprint;
+}
 
 export type FamilyRotations = Pick<RefreshTokenRecord, 'generation' | 'rotations'>;
 

@@ -1,12 +1,22 @@
 /** The refresh token grant: rotates refresh tokens, answers retries with the same successor, and revokes the family on reuse. */
-import { OAuthError, readRefreshRequest, temporarilyUnavailable } from '@portcullis/protocol';
+import {
+  OAuthError,
+  readRefreshRequest,
+  temporarilyUnavailable,
+  type VerifiedProof,
+} from '@portcullis/protocol';
 import type { RefreshTokenUse } from '../audit/events.ts';
 import type { AuthenticatedClient } from '../clients/verify-client-credentials.ts';
 import { checkProofKey } from '../dpop/dpop-proofs.ts';
 import { createRateLimitCheck } from '../rate-limit/limiter.ts';
 import { type DownscopedAccess, downscope } from './downscope.ts';
 import type { GrantHandler, GrantServices } from './grant-handler.ts';
-import { type FoundRefreshToken, type RefreshTokenState, refreshTokenState } from './refresh-token-family.ts';
+import {
+  type FoundRefreshToken,
+  isReusedWithoutKey,
+  type RefreshTokenState,
+  refreshTokenState,
+} from './refresh-token-family.ts';
 
 /**
  * Everything that can fail the request is checked before the token is touched: a rejected refresh changes nothing. Only reuse
@@ -34,7 +44,7 @@ export function createRefreshGrant({
     );
     const { grant } = found;
     // Without its key, even a used token may only have been stolen: that changes nothing.
-    checkProofKey(proof, grant.keyThumbprint ?? null, 'refresh token');
+    await checkKey(found, proof, now);
     // Before the rest is read: neither another parameter nor a limit hides reuse, or reveals that the grant is live.
     if (stateOf(found, now) === 'reused') await revokeFamily(found, now);
     const isBound = bindsToken(form.one('token_type'), client);
@@ -52,7 +62,7 @@ export function createRefreshGrant({
     };
     if (!isBound) await proof?.consume();
     const response = await issueAccessToken(holder, access, now);
-    const { state, latest, successor } = await rotate(found, client, connection.address ?? null, now);
+    const { state, latest, successor } = await rotate(found, client, proof, connection.address ?? null, now);
     if (state === 'reused') await revokeFamily(latest, now);
     if (state === 'ahead') emit({ type: 'refresh_token.ahead_of_store' }, latest, access);
     emit(describe(state, latest, now), latest, access);
@@ -66,6 +76,7 @@ export function createRefreshGrant({
   async function rotate(
     found: FoundRefreshToken,
     client: AuthenticatedClient,
+    proof: VerifiedProof | null,
     from: string | null,
     now: number,
   ): Promise<Rotation> {
@@ -75,12 +86,26 @@ export function createRefreshGrant({
       if (state === 'retried' || state === 'reused')
         return { state, latest, successor: refreshTokens.successorOf(latest) };
       const { text, record } = refreshTokens.next(latest, now);
+      const bindTo = newKeyOf(latest, client, proof);
       // Point of no return: the successor replaces the token.
-      const outcome = await store.rotateRefreshToken(latest.grant.id, latest.family.hash, record, from);
+      const outcome = await store.rotateRefreshToken(
+        latest.grant.id,
+        latest.family.hash,
+        record,
+        from,
+        bindTo,
+      );
       if (outcome === 'rotated') return { state, latest, successor: text };
       latest = checkRefreshToken(await refreshTokens.find(latest.text), client, now);
+      // The faster request may have bound it.
+      await checkKey(latest, proof, now);
     }
     throw temporarilyUnavailable('the store contradicts itself about a refresh token');
+  }
+
+  async function checkKey(found: FoundRefreshToken, proof: VerifiedProof | null, now: number): Promise<void> {
+    if (isReusedWithoutKey(found, proof)) await revokeFamily(found, now);
+    checkProofKey(proof, found.grant.keyThumbprint ?? null, 'refresh token');
   }
 
   function stateOf({ number, family }: FoundRefreshToken, now: number): RefreshTokenState {
@@ -113,6 +138,21 @@ function bindsToken(tokenType: string | undefined, { metadata }: AuthenticatedCl
     'invalid_request',
     'This client registered dpop_bound_access_tokens: leave token_type out.',
   );
+}
+
+/**
+ * The key that the refresh tokens of a public client are bound to from now on; `null`: no other than before. "When an authorization
+ * server supporting DPoP issues a refresh token to a public client that presents a valid DPoP proof at the token endpoint, the refresh
+ * token MUST be bound to the respective public key."
+ * @see RFC 9449 §5
+ */
+function newKeyOf(
+  { grant }: FoundRefreshToken,
+  { authenticationMethod }: AuthenticatedClient,
+  proof: VerifiedProof | null,
+): string | null {
+  const isBindable = authenticationMethod === 'none' && grant.keyThumbprint == null;
+  return isBindable ? (proof?.thumbprint ?? null) : null;
 }
 
 /** What became of a refresh token. */

@@ -32,6 +32,7 @@ interface GrantRow {
 /** A grant with its refresh token, if it has one. */
 interface FoundRow extends GrantRow {
   readonly revoked_at: number | null;
+  readonly key_bound_from: number | null;
   /** A boolean from PostgreSQL, a number from SQLite. */
   readonly has_account: boolean | number;
   readonly refresh_token_hash: string | null;
@@ -51,20 +52,25 @@ export function createGrantStore(database: Database): GrantStore {
       return readFound(
         await database.read<FoundRow>(
           sql`SELECT g.id AS grant_id, g.client_id, g.account_id, g.scopes, g.resources, g.workspace, g.consent_digest, g.created_at,
-              g.expires_at AS ends_at, g.last_used_at, g.last_used_from, g.key_thumbprint, g.authentication, g.managed_by, g.revoked_at, g.refresh_token_hash, g.refresh_token_generation,
+              g.expires_at AS ends_at, g.last_used_at, g.last_used_from, g.key_thumbprint, g.key_bound_from, g.authentication, g.managed_by, g.revoked_at, g.refresh_token_hash, g.refresh_token_generation,
               g.refresh_token_seed, g.refresh_token_issued_at, g.refresh_token_expires_at, g.refresh_token_rotations, a.id IS NOT NULL AS has_account
             FROM grants g LEFT JOIN accounts a ON a.id = g.account_id AND a.disabled_at IS NULL
             WHERE g.id = ${id}`,
         ),
       );
     },
-    async rotateRefreshToken(grantId, currentHash, successor, from) {
+    async rotateRefreshToken(grantId, currentHash, successor, from, bindTo = null) {
       const { hash, generation, seed, issuedAt, expiresAt, rotations } = successor;
       // Point of no return: from here on the current token is a predecessor.
       const rotated = await database.write(
-        sql`UPDATE grants SET refresh_token_hash = ${hash}, refresh_token_generation = ${generation}, refresh_token_seed = ${seed}, refresh_token_issued_at = ${issuedAt},
+        bindTo === null
+          ? sql`UPDATE grants SET refresh_token_hash = ${hash}, refresh_token_generation = ${generation}, refresh_token_seed = ${seed}, refresh_token_issued_at = ${issuedAt},
             refresh_token_expires_at = ${expiresAt}, refresh_token_rotations = ${rotations}, last_used_at = ${issuedAt}, last_used_from = ${from}
-          WHERE id = ${grantId} AND refresh_token_hash = ${currentHash} AND revoked_at IS NULL RETURNING 1 AS one`,
+          WHERE id = ${grantId} AND refresh_token_hash = ${currentHash} AND revoked_at IS NULL RETURNING 1 AS one`
+          : sql`UPDATE grants SET refresh_token_hash = ${hash}, refresh_token_generation = ${generation}, refresh_token_seed = ${seed}, refresh_token_issued_at = ${issuedAt},
+            refresh_token_expires_at = ${expiresAt}, refresh_token_rotations = ${rotations}, last_used_at = ${issuedAt}, last_used_from = ${from},
+            key_thumbprint = ${bindTo}, key_bound_from = ${generation}
+          WHERE id = ${grantId} AND refresh_token_hash = ${currentHash} AND revoked_at IS NULL AND key_thumbprint IS NULL RETURNING 1 AS one`,
         ['grants', grantId],
       );
       return rotated.length > 0 ? 'rotated' : 'conflict';
@@ -159,8 +165,14 @@ export function* revokeAllOfAccount(accountId: string, at: number): Steps<number
 
 function readFound([row]: readonly FoundRow[]): FoundGrant | null {
   if (row === undefined) return null;
-  const { revoked_at: revokedAt, has_account: hasAccount } = row;
-  return { grant: { ...readGrant(row), revokedAt, hasAccount: Boolean(hasAccount) }, token: readToken(row) };
+  const { revoked_at: revokedAt, has_account: hasAccount, key_bound_from: keyBoundFrom } = row;
+  const grant = {
+    ...readGrant(row),
+    revokedAt,
+    hasAccount: Boolean(hasAccount),
+    ...(keyBoundFrom !== null && { keyBoundFrom }),
+  };
+  return { grant, token: readToken(row) };
 }
 
 /** The columns are all set or all `null`. */

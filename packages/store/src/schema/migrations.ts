@@ -191,4 +191,9 @@ export const migrations: readonly Migration[] = [
       ...fill('authorization_codes', 50),
     ],
   },
+  {
+    number: 16,
+    name: 'grants that are bound to a DPoP key later',
+    statements: ({ integer }) => [`ALTER TABLE grants ADD COLUMN key_bound_from ${integer}`],
+  },
 ];
