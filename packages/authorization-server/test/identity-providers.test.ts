@@ -1,6 +1,10 @@
 /** Options of identity providers: validated at startup, every issue at once; and the presets. */
 import { describe, expect, it } from 'vitest';
-import { readFederatedUser } from '../src/federation/provider/federated-user.ts';
+import {
+  isUserAllowed,
+  readFederatedUser,
+  readOpenIdConnectUser,
+} from '../src/federation/provider/federated-user.ts';
 import {
   coveredScopes,
   type IdentityProvider,
@@ -275,6 +279,49 @@ describe('presets', () => {
       parameters: { access_type: 'offline', hd: 'example.org' },
     });
   });
+});
+
+describe('users who may sign in', () => {
+  const isAllowed = (accepted: Record<string, readonly string[]>, claims: object) =>
+    isUserAllowed({ claims: accepted }, readOpenIdConnectUser('i', { sub: '1', ...claims }));
+
+  it.each([
+    [{ 'https://example.com/team': ['blue'] }, { 'https://example.com/team': 'blue' }],
+    [{ 'realm_access.roles': ['staff'] }, { realm_access: { roles: ['dev', 'staff'] } }],
+    [{ is_staff: ['true'] }, { is_staff: true }],
+    [{ organization: ['42'] }, { organization: 42 }],
+  ])('are found by claims, whatever their names and types: %j', (accepted, claims) => {
+    expect(isAllowed(accepted, claims)).toBe(true);
+    const [[name = ''] = []] = Object.entries(accepted);
+    expect(isAllowed({ [name]: ['another'] }, claims)).toBe(false);
+    expect(isAllowed(accepted, {})).toBe(false);
+  });
+
+  it('are not found by values that are no text', () => {
+    expect(isAllowed({ a: ['undefined', 'null', '[object Object]'] }, { a: [null, {}] })).toBe(false);
+  });
+});
+
+describe('a value to which nothing could ever be equal is refused at startup', () => {
+  const emailDomains = (domain: string) => ({ ...good, allowedUsers: { emailDomains: [domain] } });
+  const preset = (options: object) => ({ clientId: 'id', ...options }) as unknown as IdentityProviderOptions;
+
+  it.each<[string, IdentityProviderOptions, string | null]>([
+    ['an email domain with @', emailDomains('@example.org'), 'allowedUsers.emailDomains.0 must be a domain'],
+    ['a wildcard for domains', emailDomains('*.example.org'), 'allowedUsers.emailDomains.0 must be a domain'],
+    ['a domain that is no ASCII', emailDomains('bücher.example'), 'allowedUsers.emailDomains.0 must be a domain'],
+    ['nothing in a domain', emailDomains('Mail-1.Example.org'), null],
+    ['a URL as domain', preset({ preset: 'okta', domain: 'https://example.okta.com' }), 'domain must be a host name'],
+    ['a domain with a slash', preset({ preset: 'auth0', domain: 'example.auth0.com/' }), 'domain must be a host name'],
+    ['nothing in a host name', preset({ preset: 'okta', domain: 'my-org.okta.com' }), null],
+    ['a base URL without https', preset({ preset: 'keycloak', url: 'sso.example.org', realm: 'a' }), 'url must be an https URL'],
+    ['nothing in a base URL', preset({ preset: 'keycloak', url: 'https://sso.example.org/auth/', realm: 'My Realm' }), null],
+    ['a tenant by its domain', preset({ preset: 'microsoft-entra', tenant: 'contoso.onmicrosoft.com' }), 'tenant must be a tenant ID'],
+    ['all tenants', preset({ preset: 'microsoft-entra', tenant: 'common' }), 'tenant must be a tenant ID'],
+  ])('finds %s', (_description, options, issue) => {
+    const expected = issue === null ? [] : [expect.stringContaining(`identityProviders.0.${issue}`)];
+    expect(issuesOf([options])).toEqual(expected);
+  }); // biome-ignore format: a table
 });
 
 describe('response formats', () => {

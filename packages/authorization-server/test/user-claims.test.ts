@@ -5,6 +5,7 @@ import { startMisbehaving } from '../../../tests/support/identity-providers/misb
 import { createGuard, jwtVerifier } from '../../resource-server/src/index.ts';
 import { consentDigestOf } from '../src/authorization/remembered-consent.ts';
 import type { ResolvedClient } from '../src/clients/client.ts';
+import { readOpenIdConnectUser, readProfile } from '../src/federation/provider/federated-user.ts';
 import { ConfigurationError, type ResourceDefinition } from '../src/index.ts';
 import { claimGroups } from '../src/users/user-claims.ts';
 import { logInByProvider, openId, redeemAt, setFederationScene, startProvider } from './federation-scene.ts';
@@ -154,6 +155,19 @@ describe('claims about users', () => {
     expect(first).toMatchObject({ email: 'ada@third.example', name: 'Ada L.', groups: ['admin', 'dev'] });
     const later = await logIn({ ...known, email_verified: false, realm_access: { roles: [] } });
     expect([later['email'], later['groups'], later['name']]).toEqual([undefined, undefined, 'Ada L.']);
+  });
+
+  it.each([
+    ['https://example.com/groups', { 'https://example.com/groups': ['staff'] }],
+    [
+      'resource_access.com.example.app.roles',
+      { resource_access: { 'com.example.app': { roles: ['staff'] } } },
+    ],
+    ['a.b', { a: { b: ['staff'] }, 'a.b': ['other'] }],
+  ])('of an identity provider are found under names that contain dots: %s', (groups, claims) => {
+    const user = readOpenIdConnectUser('https://sso.example', { sub: '1', ...claims });
+    expect(readProfile(user, { groups }).groups).toEqual(['staff']);
+    expect(readProfile(user, { groups: `${groups}.x` }).groups).toEqual([]);
   });
 
   it('contain a bounded number of groups, none of them shortened', () => {

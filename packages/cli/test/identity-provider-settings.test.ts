@@ -142,7 +142,12 @@ describe('identity providers in the configuration file', () => {
     writeFileSync(join(folder, 'company.key'), key);
     const { clientSecret: _none, ...said } = company;
     const clientKey = { key: { file: 'company.key' }, id: 'k1' };
-    const entra = { preset: 'microsoft-entra', tenant: 'a-tenant', clientId: 'gate', clientKey };
+    const entra = {
+      preset: 'microsoft-entra',
+      tenant: '72f988bf-86f1-41af-91ab-2d7cd011db47',
+      clientId: 'gate',
+      clientKey,
+    };
     const prepared = await prepareWith({ identityProviders: [{ ...said, clientKey }, entra] });
     expect(prepared.identityProviders).toMatchObject([
       { id: 'company', clientKey: { header: { kid: 'k1', alg: 'RS256' } } },

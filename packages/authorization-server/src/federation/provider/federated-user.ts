@@ -71,13 +71,18 @@ function shorten(name: string): string | null {
   return printable === '' ? null : [...printable].slice(0, 100).join('');
 }
 
-function memberOf(claims: Readonly<Record<string, unknown>>, path: string): unknown {
-  return path
-    .split('.')
-    .reduce<unknown>(
-      (value, name) => (isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined),
-      claims,
-    );
+/**
+ * The member at a path: nested where dots separate names, else under names that contain dots themselves, such as
+ * `https://example.com/groups` at Auth0.
+ */
+function memberOf(claims: unknown, path: string): unknown {
+  if (!isJsonObject(claims)) return undefined;
+  for (let dot = path.indexOf('.'); dot !== -1; dot = path.indexOf('.', dot + 1)) {
+    const name = path.slice(0, dot);
+    const found = Object.hasOwn(claims, name) ? memberOf(claims[name], path.slice(dot + 1)) : undefined;
+    if (found !== undefined) return found;
+  }
+  return Object.hasOwn(claims, path) ? claims[path] : undefined;
 }
 
 /** What servers may learn of a user. An email address counts only if the provider has verified it. */
@@ -102,8 +107,13 @@ export function isUserAllowed(
   return Object.entries(wanted).every(([name, values]) => {
     const value = memberOf(claims, name);
     const all: readonly unknown[] = Array.isArray(value) ? value : [value];
-    return all.some((one) => typeof one === 'string' && values.includes(one));
+    return all.some((one) => isPlain(one) && values.includes(String(one)));
   });
+}
+
+/** Whether a value has one text: a string, a number, `true` or `false`. */
+function isPlain(value: unknown): boolean {
+  return ['string', 'number', 'boolean'].includes(typeof value);
 }
 
 /** Whether a verified email address belongs to a domain. An ambiguous address belongs to none. */

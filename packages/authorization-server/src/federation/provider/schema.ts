@@ -1,5 +1,5 @@
 /** Schema of identity providers, and presets by name: what has to be known about GitHub, Google, Okta and others. */
-import type { Scopes } from '@portcullis/protocol';
+import { isSecureUrl, readWebUrl, type Scopes } from '@portcullis/protocol';
 import { suggestName } from '@portcullis/protocol/option-names';
 import type * as z from 'zod';
 import {
@@ -135,8 +135,34 @@ const kind = lazy(() =>
   ),
 );
 
-const ofPreset = (description: string): z.ZodType<string | undefined> =>
-  optional(text(), `for the preset: ${description}`);
+const ofPreset = (description: string, schema: z.ZodType<string> = text()): z.ZodType<string | undefined> =>
+  optional(schema, `for the preset: ${description}`);
+
+/** A text in one form only: in any other, no issuer and no address would ever be equal to it. */
+const written = (kind: string, isWell: (value: string) => boolean): z.ZodType<string> =>
+  checkedText(kind, (value) => (isWell(value) ? null : `must be ${kind}`));
+
+const isHost = (value: string) => !value.includes('*') && URL.parse(`https://${value}/`)?.host === value;
+
+const hostName = () => written('a host name in lower case, such as `example.okta.com`', isHost);
+
+/** Its domains, and the names for all tenants, lead to a login as well, but tokens contain the ID. */
+const tenantId = () =>
+  written(
+    'a tenant ID, such as `8eaef023-2b34-4da1-9baa-8bc8c9d6a490`',
+    (value) => /^[\w-]+$/.test(value) && !['common', 'organizations', 'consumers'].includes(value),
+  );
+
+const baseUrl = () =>
+  written('an https URL such as `https://sso.example.org`', (value) => {
+    const parsed = readWebUrl(value);
+    return parsed !== null && isSecureUrl(parsed) && parsed.search === '' && parsed.hash === '';
+  });
+
+const emailDomain = () =>
+  written('a domain without @, such as `example.org`; letters outside of ASCII in punycode', (value) =>
+    isHost(value.toLowerCase()),
+  );
 
 export const identityProvidersSchema: () => z.ZodType<readonly IdentityProviderEntry[]> = lazy(() => {
   const names = Object.keys(presets);
@@ -147,10 +173,10 @@ export const identityProvidersSchema: () => z.ZodType<readonly IdentityProviderE
       ),
       'identity provider with known settings, each of which may still be given',
     ),
-    tenant: ofPreset('identifier of the organization (`microsoft-entra`)'),
-    domain: ofPreset('domain such as `example.okta.com` (`okta`, `auth0`)'),
+    tenant: ofPreset('identifier of the organization (`microsoft-entra`)', tenantId()),
+    domain: ofPreset('domain such as `example.okta.com` (`okta`, `auth0`)', hostName()),
     server: ofPreset('custom authorization server such as `default` (`okta`)'),
-    url: ofPreset('base URL (`keycloak`, `gitlab`)'),
+    url: ofPreset('base URL (`keycloak`, `gitlab`)', baseUrl()),
     realm: ofPreset('realm (`keycloak`)'),
     id: optional(text('lowercase letters, digits and hyphens'), 'identifier in URLs of this server', {
       defaultText: 'required without a `preset`',
@@ -182,12 +208,12 @@ export const identityProvidersSchema: () => z.ZodType<readonly IdentityProviderE
     allowedUsers: optional(
       object<AllowedUsers>({
         subjects: optional(list(text()), 'these subjects', { defaultText: 'any' }),
-        emailDomains: optional(list(text()), 'verified email addresses in these domains', {
+        emailDomains: optional(list(emailDomain()), 'verified email addresses in these domains', {
           defaultText: 'any',
         }),
         claims: optional(
           record(list(text()), 'an object of lists'),
-          'claims and their accepted values: `{ "hd": ["example.org"] }`',
+          'claims and their accepted values: `{ "hd": ["example.org"] }`; dots reach nested members',
           { defaultText: 'any' },
         ),
       }),
@@ -201,7 +227,7 @@ export const identityProvidersSchema: () => z.ZodType<readonly IdentityProviderE
           defaultText: 'none',
         }),
       }),
-      "members of the provider's claims for the `claims` of resources; dots reach nested members. Addresses count only if `email_verified` is true",
+      "members of the provider's claims for the `claims` of resources; dots reach nested members, names that contain dots are found as well. Addresses count only if `email_verified` is true",
       { defaultText: '`name`, and no groups' },
     ),
     twoFactorValues: optional(
