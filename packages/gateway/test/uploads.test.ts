@@ -331,6 +331,17 @@ describe('a long body whose end is refused', () => {
     expect((await twin.response)?.status).toBe(200);
   });
 
+  it('is a 413 that is never complete at the backend when white space in it has no end', async () => {
+    const pair = await behind({ limits: { body: 64 * MIB } });
+    const upload = await begin(pair);
+    void upload.write(`"}},${' '.repeat(4 * MIB)}`);
+    expect((await upload.response)?.status).toBe(413);
+    expect(await stateAt(pair.backend)).toBe('aborted');
+    const twin = await begin(pair, BEGINNING + ' '.repeat(4 * MIB));
+    twin.end(`"}}, ${' '.repeat(100_000)}${REST.slice(4)}`);
+    expect((await twin.response)?.status).toBe(200);
+  });
+
   it('is never complete at the backend when its client disappears', async () => {
     const pair = await behind();
     const upload = await begin(pair);
@@ -433,6 +444,25 @@ describe('the time that a long body takes', () => {
     const pair = await behind({ limits: { idle: 2 } });
     const upload = await begin(pair);
     expect((await upload.response)?.status).toBe(408);
+    expect(await stateAt(pair.backend)).toBe('aborted');
+  }, 30_000);
+
+  it('ends with a 408 although a byte arrives now and then', async () => {
+    const pair = await behind({ limits: { idle: 2 } });
+    const upload = await begin(pair);
+    let status: number | undefined;
+    void upload.response.then((response) => {
+      status = response?.status ?? 0;
+    });
+    await expect
+      .poll(
+        () => {
+          if (status === undefined) void upload.write('y');
+          return status;
+        },
+        { ...PATIENT, interval: 100 },
+      )
+      .toBe(408);
     expect(await stateAt(pair.backend)).toBe('aborted');
   }, 30_000);
 

@@ -6,7 +6,7 @@ import { invalidRequest } from './error-response.ts';
 import { HeldBytes } from './held-bytes.ts';
 import { type BodySink, type RequestBody, SHORT } from './request-body.ts';
 
-/** Bytes that are kept to be sent again with a renewed credential, or to another address. */
+/** Bytes that are kept to be sent again with a renewed credential, or to another address, and that are held before they are checked. */
 const MAX_KEPT = 1024 * 1024;
 
 export interface StreamedBodyOptions {
@@ -24,7 +24,7 @@ export interface StreamedBodyOptions {
    * @throws MessageError
    */
   readonly open: (bytes: Buffer, scanned: ScannedBody, from: number, keepsLength: boolean) => Buffer;
-  /** Seconds in which some of it has to arrive. */
+  /** Seconds in which 64 KiB of it, or its end, have to arrive. */
   readonly idle: number;
   /** All of it has arrived: `finish` or `cancel` has to follow. */
   readonly end: () => void;
@@ -52,6 +52,8 @@ export class StreamedBody implements BodySink {
   /** What the backend has got, as long as it can be sent again; `null`: it is too much to be kept. */
   #sent: HeldBytes | null = new HeldBytes();
   #hasArrived = false;
+  /** Bytes since the time limit began. */
+  #arrived = 0;
   #hash: Hash | null = null;
   #argumentsHash: string | null = null;
   #cancel: (() => void) | null = null;
@@ -106,9 +108,18 @@ export class StreamedBody implements BodySink {
   }
 
   take(chunk: Buffer): void {
-    this.#timer.refresh();
+    this.#arrived += chunk.length;
+    // A byte now and then would keep its place for ever.
+    if (this.#arrived >= SHORT) this.#expectMore();
     this.#held.add(chunk);
     const scanned = this.#options.scanner.peek();
+    if (scanned === null && this.#held.length > MAX_KEPT)
+      this.#options.fail(
+        invalidRequest(
+          413,
+          `White space between the members of a message must not exceed ${MAX_KEPT} bytes.`,
+        ),
+      );
     if (scanned === null || (scanned !== this.#known && this.#held.length <= SHORT)) return;
     try {
       this.#pass(this.#open(scanned, this.length !== null));
@@ -182,8 +193,18 @@ export class StreamedBody implements BodySink {
     if (readable === null) return;
     while (this.#isWanted && this.#queue.length > 0) this.#isWanted = readable.push(this.#next());
     if (this.#isComplete && this.#queue.length === 0) readable.push(null);
-    else if (this.#isWanted) this.#options.body.resume();
+    else if (this.#isWanted) this.#resume();
     else this.#options.body.pause();
+  }
+
+  #resume(): void {
+    if (this.#options.body.isPaused) this.#expectMore();
+    this.#options.body.resume();
+  }
+
+  #expectMore(): void {
+    this.#arrived = 0;
+    this.#timer.refresh();
   }
 
   #next(): Buffer | undefined {
