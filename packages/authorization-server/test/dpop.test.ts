@@ -187,6 +187,22 @@ describe('a proof', () => {
     expect((await t.post('/token', form, { dpop })).status).toBe(200);
   });
 
+  it('[X-DPOP-14] refuses a proof with any part of an RSA private key in it', async () => {
+    const t = await startServer();
+    const holder = await createProofHolder('RS256');
+    const { code, verifier } = await t.issueCode();
+    const form = redemption(code, verifier);
+    const { kty, n, e, ...secrets } = await exportJWK(holder.privateKey);
+    const [jwk, members] = [{ kty, n, e }, Object.entries({ ...secrets, oth: [] })];
+    expect(members.map(([name]) => name)).toEqual(expect.arrayContaining(['d', 'p', 'q', 'dp', 'dq', 'qi']));
+    for (const [name, value] of members) {
+      const header = { jwk: { ...jwk, [name]: value } };
+      await expectRefused(t, form, await holder.prove(t.clock.now, { header }));
+    }
+    const good = await holder.prove(t.clock.now, { header: { jwk } });
+    expect((await t.post('/token', form, good)).status).toBe(200);
+  });
+
   it('[X-DPOP-12 X-DPOP-14] a proof whose time has a fraction of a second is accepted once', async () => {
     const { t, holder } = await started();
     const proof = await holder.prove(t.clock.now + 0.5);

@@ -606,3 +606,19 @@ it('[X-EMA-26] two entries of one issuer must name the same tenant, whose subjec
   await expect(start('acme', 'umbrella')).rejects.toThrow(/match must name one tenant/);
   await start('acme', 'acme');
 });
+
+it('two entries of one issuer must name the same key set, whatever their order', async () => {
+  const issuer = 'https://idp.example';
+  const start = (jwksUri: string | undefined, other: string | undefined) =>
+    startServer({
+      clients,
+      assertionIssuers: [
+        { issuer, use: 'id-jag', clients: ['agent'], ...(jwksUri && { jwksUri }) },
+        { issuer, use: 'workload', client: 'deploy', match: { sub: 'x' }, ...(other && { jwksUri: other }) },
+      ],
+    });
+  const [one, two] = [`${issuer}/one`, `${issuer}/two`];
+  for (const pair of [[one, two], [one], [undefined, two]])
+    await expect(start(pair[0], pair[1])).rejects.toThrow(/jwksUri must be the same/);
+  await start(one, one);
+});

@@ -127,6 +127,7 @@ export function validateAssertionIssuers(
     checkMembers(entry, path, report);
     checkClients(entry, known, path, report);
     checkTenant(entry, issuers, path, report);
+    checkKeySet(entry, issuers, path, report);
     const named = [...(entry.scopes ?? []), ...(entry.scopesByClaim ?? []).flatMap(({ scopes }) => scopes)];
     for (const scope of named) {
       if (known.scopes?.has(scope) !== false) continue;
@@ -181,6 +182,17 @@ function checkTenant(
   if (tenant?.includes('*') === true || others.some((one) => one.match?.['tenant'] !== tenant)) {
     report.add([...path, 'match'], 'must name one tenant, the same in every entry of an issuer');
   }
+}
+
+/** An issuer has one key set. With several, which of them verifies would depend on the order of the entries. */
+function checkKeySet(
+  { issuer, jwksUri }: TrustedIssuer,
+  issuers: readonly TrustedIssuer[],
+  path: readonly string[],
+  report: OptionReport,
+): void {
+  if (issuers.every((one) => one?.issuer !== issuer || one.jwksUri === jwksUri)) return;
+  report.add([...path, 'jwksUri'], 'must be the same in every entry of an issuer');
 }
 
 /** Clients in the database are not known here; those of the configuration are checked. */
