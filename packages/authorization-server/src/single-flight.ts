@@ -1,6 +1,5 @@
 /** Single flight: concurrent calls with the same key share one execution. */
-import { beforeAbort } from '@portcullis/http/outbound';
-import { temporarilyUnavailable } from '@portcullis/protocol';
+import { beforeAbort, temporarilyUnavailable } from '@portcullis/protocol';
 
 export interface SingleFlight<T> {
   /** Runs the work, or joins the running work of the same key. */

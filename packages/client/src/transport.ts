@@ -1,5 +1,5 @@
 /** Requests to OAuth endpoints: secure URLs only, no redirects, a time limit and a size limit. */
-import { isSecureUrl, readWebUrl } from '@portcullis/protocol';
+import { beforeAbort, isSecureUrl, readBytes, readWebUrl } from '@portcullis/protocol';
 import { ClientError, sanitizeText } from './errors.ts';
 
 /** The `fetch` that carries every request: the place for a proxy or a private certificate authority. */
@@ -91,13 +91,14 @@ export async function sendRequest(transport: Transport, request: OAuthRequest): 
       referrerPolicy: 'no-referrer',
       signal,
     });
-    const response = await raceAbort(sent, signal);
+    const response = await beforeAbort(sent, signal);
     if (response.type === 'opaqueredirect') {
       void discardBody(response);
       throw redirected(origin, response.status);
     }
-    const body = await readText(response, transport.maxBytes, signal);
-    return { status: response.status, headers: response.headers, body };
+    const limit = transport.maxBytes;
+    const bytes = await readBytes(response.body, { limit, tooLong: () => tooLong(limit), signal });
+    return { status: response.status, headers: response.headers, body: new TextDecoder().decode(bytes) };
   } catch (error) {
     if (error instanceof ClientError) throw error;
     throw transport.mapError(error, origin) ?? unreachable(origin, error, signal.aborted);
@@ -122,32 +123,8 @@ function unreachable(origin: string, cause: unknown, timedOut: boolean): ClientE
   return new ClientError('unreachable', message, { cause });
 }
 
-async function readText(response: Response, maxBytes: number, signal: AbortSignal): Promise<string> {
-  if (response.body === null) return '';
-  const reader = response.body.getReader();
-  const decoder = new TextDecoder();
-  let text = '';
-  let size = 0;
-  for (;;) {
-    const { done, value } = await raceAbort(reader.read(), signal);
-    if (done) return text + decoder.decode();
-    size += value.byteLength;
-    if (size > maxBytes) {
-      void reader.cancel().catch(() => undefined);
-      throw new ClientError('response_too_large', `The response is longer than ${maxBytes} bytes.`);
-    }
-    text += decoder.decode(value, { stream: true });
-  }
-}
-
-/** Resolves like the work, or rejects when the signal aborts, also if a host's own `fetch` does not heed the signal. */
-export function raceAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = (): void => reject(signal.reason);
-    if (signal.aborted) abort();
-    signal.addEventListener('abort', abort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  });
+function tooLong(limit: number): ClientError {
+  return new ClientError('response_too_large', `The response is longer than ${limit} bytes.`);
 }
 
 /** Releases the connection of a response whose body is not needed. */

@@ -17,6 +17,7 @@ export {
   type UserAuthentication,
 } from './authentication.ts';
 export { createBatch } from './batch.ts';
+export { beforeAbort, readBytes } from './bounded-reading.ts';
 export { createDpopNonces, type DpopNonces } from './dpop/dpop-nonces.ts';
 export type { ProofKey, ProofPlatform } from './dpop/proof-key.ts';
 export {

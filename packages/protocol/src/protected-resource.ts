@@ -2,6 +2,7 @@
 
 export { type AuthenticationRequirement, satisfiesAcr } from './authentication.ts';
 export { createBatch } from './batch.ts';
+export { readBytes } from './bounded-reading.ts';
 export { createDpopNonces, type DpopNonces } from './dpop/dpop-nonces.ts';
 export type { ProofKey, ProofPlatform } from './dpop/proof-key.ts';
 export {

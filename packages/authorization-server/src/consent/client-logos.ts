@@ -3,7 +3,7 @@
  * makes a user's browser contact anyone else. All other clients get monograms, because a logo proves nothing.
  */
 import { type HttpResponse, pathOf, respond } from '@portcullis/http';
-import { beforeAbort } from '@portcullis/http/outbound';
+import { beforeAbort, readBytes } from '@portcullis/protocol';
 import { isTrustedClient, type ResolvedClient } from '../clients/client.ts';
 import { clientDisplayName } from '../display-name.ts';
 import type { Route } from '../http/router.ts';
@@ -111,30 +111,14 @@ async function fetchLogo(
     signal,
   });
   const response = await beforeAbort(pending, signal);
-  const bytes = response.status === 200 ? await readBytes(response, signal) : null;
-  // Not awaited: how long that takes is up to the host.
-  if (bytes === null) void response.body?.cancel().catch(() => {});
-  const beginning = Buffer.from(bytes?.subarray(0, 16) ?? []).toString('latin1');
-  const type = TYPES.find(([begins]) => begins.test(beginning))?.[1];
-  return bytes === null || type === undefined ? null : { type, bytes };
-}
-
-/** `null`: too large. */
-async function readBytes(response: Response, signal: AbortSignal): Promise<Uint8Array<ArrayBuffer> | null> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  const reader = response.body?.getReader();
-  for (;;) {
-    const part = await beforeAbort(
-      reader?.read() ?? Promise.resolve({ done: true, value: undefined }),
-      signal,
-    );
-    if (part.done || part.value === undefined) return new Uint8Array(Buffer.concat(chunks));
-    size += part.value.byteLength;
-    if (size > MAX_BYTES) {
-      void reader?.cancel().catch(() => {});
-      return null;
-    }
-    chunks.push(part.value);
+  if (response.status !== 200) {
+    // Not awaited: how long that takes is up to the host.
+    void response.body?.cancel().catch(() => {});
+    return null;
   }
+  const tooLong = () => new RangeError(`more than ${MAX_BYTES} bytes`);
+  const bytes = await readBytes(response.body, { limit: MAX_BYTES, tooLong, signal });
+  const beginning = Buffer.from(bytes.subarray(0, 16)).toString('latin1');
+  const type = TYPES.find(([begins]) => begins.test(beginning))?.[1];
+  return type === undefined ? null : { type, bytes };
 }

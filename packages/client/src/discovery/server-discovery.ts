@@ -1,7 +1,8 @@
 /** Discovery for the server of a client: provokes its challenge, discovers from it, and prefers issuers it already knows. */
+import { beforeAbort } from '@portcullis/protocol';
 import { ClientError, sanitizeText } from '../errors.ts';
 import type { ClientSettings } from '../settings.ts';
-import { discardBody, raceAbort, type Transport } from '../transport.ts';
+import { discardBody, type Transport } from '../transport.ts';
 import { challengeRequest, processChallengeResponse, type ServerChallenge } from './challenge.ts';
 import { discover } from './discover.ts';
 import type { DiscoveryResult } from './discovery-result.ts';
@@ -39,7 +40,7 @@ export function createServerDiscovery(settings: ClientSettings, transport: Trans
     const { url, headers } = challengeRequest(server);
     try {
       const sent = settings.fetch(url, { headers, redirect: 'manual', signal });
-      const response = await raceAbort(sent, signal);
+      const response = await beforeAbort(sent, signal);
       void discardBody(response);
       return processChallengeResponse(response);
     } catch (cause) {

@@ -1,8 +1,9 @@
 /** A `fetch` with an SSRF guard, for URLs from untrusted sources such as client metadata and discovery documents. */
+import { beforeAbort } from '@portcullis/protocol';
 import { type EgressProxy, usesProxy } from './egress-proxy.ts';
 import { type ResolveHost, resolveBySystem } from './name-servers.ts';
 import { OutboundError } from './outbound-error.ts';
-import { beforeAbort, sendPinnedRequest, toOutboundError } from './pinned-request.ts';
+import { sendPinnedRequest, toOutboundError } from './pinned-request.ts';
 import {
   areAddressesAllowed,
   checkOutboundUrl,
@@ -13,7 +14,6 @@ import {
 export type { EgressProxy } from './egress-proxy.ts';
 export { createNameServerResolver } from './name-servers.ts';
 export { OutboundError, type OutboundErrorReason } from './outbound-error.ts';
-export { beforeAbort } from './pinned-request.ts';
 export { checkOutboundUrl, type OutboundPolicy } from './ssrf-guard.ts';
 
 /** Limits of an outbound request. */

@@ -6,6 +6,7 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { RequestOptions } from 'node:https';
 import { isIP, type LookupFunction, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { beforeAbort } from '@portcullis/protocol';
 import { loadNodeHttps, nodeHttp } from '../node/node-http.ts';
 import { openTunnel } from './egress-proxy.ts';
 import { OutboundError } from './outbound-error.ts';
@@ -105,18 +106,6 @@ async function send({
     request.once('close', () => reject(new OutboundError('unreachable', 'The connection was closed.')));
     request.end(body ?? undefined);
   });
-}
-
-/**
- * Resolves like the work, or rejects with the signal's reason: no server decides how long a caller waits. The listener
- * is removed, since one signal outlasts many chunks.
- */
-export function beforeAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const abort = () => reject(signal.reason);
-  if (signal.aborted) abort();
-  signal.addEventListener('abort', abort, { once: true });
-  return Promise.race([work, promise]).finally(() => signal.removeEventListener('abort', abort));
 }
 
 /** Resolves to the allowed addresses, whatever the name resolves to by now. */

@@ -1,9 +1,9 @@
 /** Reads standard requests, removes their tokens, and converts the guard's responses. */
+import { readBytes } from '@portcullis/protocol/protected-resource';
 import {
   bodyTooLarge,
   checkAnnouncedLength,
   checkPlainEncoding,
-  concatChunks,
   type ReadBody,
 } from '../guard/request-body.ts';
 import { NO_HEADERS } from '../guard/verified-token.ts';
@@ -53,21 +53,10 @@ export function webBodyReader(request: Request): ReadBody {
   return async (limit) => {
     if (request.method === 'GET' || request.method === 'HEAD') return '';
     checkAnnouncedLength(request.headers.get('content-length'), limit);
-    const reader = request.clone().body?.getReader();
-    const chunks: Uint8Array[] = [];
-    let length = 0;
-    for (let part = await reader?.read(); part?.done === false; part = await reader?.read()) {
-      length += part.value.byteLength;
-      if (length > limit) {
-        // Not awaited: the copy ends only together with the original.
-        void reader?.cancel();
-        throw bodyTooLarge(limit);
-      }
-      chunks.push(part.value);
-    }
+    const bytes = await readBytes(request.clone().body, { limit, tooLong: () => bodyTooLarge(limit) });
     const { headers } = request;
-    if (length > 0) checkPlainEncoding(headers.get('content-type'), headers.get('content-encoding'));
-    return concatChunks(chunks, length);
+    if (bytes.length > 0) checkPlainEncoding(headers.get('content-type'), headers.get('content-encoding'));
+    return bytes;
   };
 }
 

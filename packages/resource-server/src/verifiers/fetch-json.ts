@@ -1,5 +1,10 @@
 /** Fetches JSON documents of an authorization server, with limits on time and size, and without redirects. */
-import { isSecureUrl, readWebUrl, serverMetadataUrls } from '@portcullis/protocol/protected-resource';
+import {
+  isSecureUrl,
+  readBytes,
+  readWebUrl,
+  serverMetadataUrls,
+} from '@portcullis/protocol/protected-resource';
 
 /** The part of `fetch` that is used. */
 export type FetchFunction = (url: string, init: RequestInit) => Promise<Response>;
@@ -84,15 +89,9 @@ export async function discoverEndpoint(
 
 /** Reads a body. @throws Error if it is too long or not UTF-8 */
 export async function readTextBody(response: Response): Promise<string> {
-  const decoder = new TextDecoder('utf-8', { fatal: true });
-  let text = '';
-  let bytes = 0;
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.byteLength;
-    if (bytes > MAX_BODY_BYTES) throw new Error(`the response is longer than ${MAX_BODY_BYTES} bytes`);
-    text += decoder.decode(chunk, { stream: true });
-  }
-  return text + decoder.decode();
+  const tooLong = () => new Error(`the response is longer than ${MAX_BODY_BYTES} bytes`);
+  const bytes = await readBytes(response.body, { limit: MAX_BODY_BYTES, tooLong });
+  return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
 }
 
 /**

@@ -1,11 +1,7 @@
 /** Fetches JSON from a URL that a client named: with the SSRF guard, limits of size and time, and a fetch budget. */
 import { parseStrictJson } from '@portcullis/http';
-import {
-  beforeAbort,
-  OutboundError,
-  type OutboundErrorReason,
-  type OutboundFetch,
-} from '@portcullis/http/outbound';
+import { OutboundError, type OutboundErrorReason, type OutboundFetch } from '@portcullis/http/outbound';
+import { beforeAbort, readBytes } from '@portcullis/protocol';
 import type { KeptLimits } from '../../rate-limit/kept-limits.ts';
 import { outboundFetches } from '../../rate-limit/policies.ts';
 import { createFetchBudget } from './fetch-budget.ts';
@@ -94,7 +90,8 @@ async function readResponse(
     void response.body?.cancel().catch(() => {});
     throw issue;
   }
-  const text = await readText(response, limit, signal);
+  const bytes = await readBytes(response.body, { limit, tooLong: () => tooLarge(limit), signal });
+  const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   return { kind: 'found', json: parse(text), headers };
 }
 
@@ -113,26 +110,6 @@ function typeIssue(headers: Headers): FetchJsonError | null {
   return isJson && isUtf8
     ? null
     : new FetchJsonError('unusable', 'its content type is not application/json in UTF-8');
-}
-
-async function readText(response: Response, limit: number, signal: AbortSignal): Promise<string> {
-  if (response.body === null) return '';
-  const reader = response.body.getReader();
-  const decoder = new TextDecoder('utf-8', { fatal: true });
-  let size = 0;
-  let text = '';
-  try {
-    for (;;) {
-      const { done, value } = await beforeAbort(reader.read(), signal);
-      if (done) return text + decoder.decode();
-      size += value.byteLength;
-      if (size > limit) throw tooLarge(limit);
-      text += decoder.decode(value, { stream: true });
-    }
-  } finally {
-    // The rest of the body is not awaited.
-    void reader.cancel().catch(() => {});
-  }
 }
 
 function parse(text: string): unknown {

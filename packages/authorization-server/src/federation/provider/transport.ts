@@ -1,6 +1,6 @@
 /** What all requests to an identity provider share: SSRF-guarded fetch, client authentication, discovery and a concurrency limit. */
-import { beforeAbort, createOutboundFetch, type OutboundFetch } from '@portcullis/http/outbound';
-import { isLoopbackHost } from '@portcullis/protocol';
+import { createOutboundFetch, type OutboundFetch } from '@portcullis/http/outbound';
+import { beforeAbort, isLoopbackHost } from '@portcullis/protocol';
 import * as oauth from 'oauth4webapi';
 import type { ServerContext } from '../../context.ts';
 import { providerClientAuthentications } from './client-authentication.ts';

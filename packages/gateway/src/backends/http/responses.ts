@@ -1,5 +1,6 @@
 /** Reads the messages of an HTTP backend's responses, bounded in size. */
 import { type Message, parseMessage, readEvents } from '@portcullis/http';
+import { readBytes } from '@portcullis/protocol';
 import { BackendError, type BackendFailure } from '../backend.ts';
 
 /** Where a stream can be resumed. */
@@ -40,15 +41,9 @@ export async function* readBodyMessages(
 
 /** @throws BackendError */
 export async function readText({ body }: Response, limit: number): Promise<string> {
-  const pieces: Uint8Array[] = [];
-  let size = 0;
-  for await (const piece of body ?? []) {
-    size += piece.length;
-    if (size > limit)
-      throw new BackendError('unavailable', 'The server sent a message that is longer than the limit.');
-    pieces.push(piece);
-  }
-  return Buffer.concat(pieces).toString('utf8');
+  const tooLong = () =>
+    new BackendError('unavailable', 'The server sent a message that is longer than the limit.');
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(await readBytes(body, { limit, tooLong }));
 }
 
 /** Why a response is no message. */

@@ -1,5 +1,10 @@
 /** Parses, verifies and decompresses a signed token status list. */
-import { decodeBase64url, isBase64url, STATUS_LIST_TYPE } from '@portcullis/protocol/protected-resource';
+import {
+  decodeBase64url,
+  isBase64url,
+  readBytes,
+  STATUS_LIST_TYPE,
+} from '@portcullis/protocol/protected-resource';
 import { parseCompactJws } from '../compact-jws.ts';
 import type { KeySource } from '../key-source.ts';
 
@@ -84,22 +89,5 @@ const nodeZlib: typeof import('node:zlib') | undefined = globalThis.process?.get
 async function inflate(deflated: Uint8Array<ArrayBuffer>, most: number): Promise<Uint8Array> {
   if (nodeZlib !== undefined) return nodeZlib.inflateSync(deflated, { maxOutputLength: most });
   const stream = new Blob([deflated]).stream().pipeThrough(new DecompressionStream('deflate'));
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of stream) {
-    size += chunk.byteLength;
-    if (size > most) throw new RangeError(`more than ${most} bytes`);
-    chunks.push(chunk);
-  }
-  return joined(chunks, size);
-}
-
-function joined(chunks: readonly Uint8Array[], size: number): Uint8Array {
-  const whole = new Uint8Array(size);
-  let at = 0;
-  for (const chunk of chunks) {
-    whole.set(chunk, at);
-    at += chunk.byteLength;
-  }
-  return whole;
+  return readBytes(stream, { limit: most, tooLong: () => new RangeError(`more than ${most} bytes`) });
 }
