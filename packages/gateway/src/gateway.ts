@@ -210,7 +210,7 @@ function serveAll(
     const part: MergedPart = { server, open: path.open, takeRequest, checkRules, decide, filter };
     return [
       {
-        ...{ server, path, rate, part, editResponse },
+        ...{ server, path, places, rate, part, editResponse },
         createScanner: () => createBodyScanner(),
         checkRules: (request: GatewayRequest, body: ScannedBody) => {
           checkHeaderAgreement(body, request.incoming.headers);
@@ -242,15 +242,17 @@ function serveMerged(
     const part = others.find((one) => one.server.path === path)?.part;
     if (part !== undefined && part !== null) parts.set(prefix, part);
   }
+  const places = createServerPlaces(server);
   const path = createMessagePath(server, createMergedBackend(server, parts, credentials), {
     ...options,
-    places: createServerPlaces(server),
+    places,
     onToolsChanged: () => undefined,
   });
   const { callsPerMinute } = server.limits;
   return {
     server,
     path,
+    places,
     part: null,
     rate: callsPerMinute === null ? null : createCallRate(callsPerMinute),
     createScanner: () => createBodyScanner(),

@@ -16,6 +16,7 @@ import type { ExchangeSummary } from './http/exchange.ts';
 import { isPlainJson } from './http/headers.ts';
 import type { PassThrough } from './http/pass-through.ts';
 import { RequestBody } from './http/request-body.ts';
+import type { ServerPlaces } from './http/request-places.ts';
 import { StreamedBody } from './http/streamed-body.ts';
 import type { CallRate } from './limits/call-rate.ts';
 import type { MergedPart } from './merged/merged-server.ts';
@@ -42,6 +43,7 @@ export interface ServedServer {
   /** For servers that merge it; `null` for those themselves. */
   readonly part: MergedPart | null;
   readonly path: PassThrough | MessagePath;
+  readonly places: ServerPlaces;
   /** `null`: calls are not limited. */
   readonly rate: CallRate | null;
   readonly createScanner: (request: GatewayRequest) => BodyScanner;
@@ -143,6 +145,8 @@ class Handling {
   #upload: StreamedBody | null = null;
   /** Whether the body is held until it is whole, however long it is. */
   #isHeld = false;
+  /** Gives back the memory of a long body that is held; `null`: none was taken. */
+  #freeMemory: (() => void) | null = null;
   #isLimited = false;
   readonly #handles: MessageHandles;
   /** The body with its handles opened. */
@@ -183,7 +187,7 @@ class Handling {
     const scanner = this.#served.createScanner(this.#request);
     const received = new RequestBody(incoming, this.#served.server.limits.body, scanner, {
       whole: (body) => this.#try(() => this.#takeWhole(body, scanner.end())),
-      long: () => this.#try(() => this.#considerUpload(received, scanner)),
+      long: () => this.#considerUpload(received, scanner),
       fail: this.#fail,
     });
     this.#received = received;
@@ -202,18 +206,32 @@ class Handling {
   /** Lets a long body pass while it arrives, once it is known what it asks for. */
   #considerUpload(received: RequestBody, scanner: BodyScanner): void {
     const scanned = this.#isHeld ? null : scanner.peek();
-    if (scanned === null || !mayPassEarly(this.#request, scanned)) return;
-    this.#isHeld = true;
+    const isKnown = scanned !== null && mayPassEarly(this.#request, scanned);
+    this.#isHeld ||= isKnown;
     const { path } = this.#served;
-    const release = 'takeUpload' in path ? path.takeUpload(this.#request) : null;
-    if (release === null) return;
+    const release = isKnown && 'takeUpload' in path ? path.takeUpload(this.#request) : null;
+    if (scanned === null || release === null) {
+      this.#holdLong(received);
+      return;
+    }
     this.#request.outgoing.once('close', release);
     received.pause();
     this.#startUpload(received, scanner, scanned).catch((error: unknown) => {
       if (this.#upload !== null || !mustBeHeld(error, scanned)) return this.#fail(error);
       this.#scanned = null;
-      received.resume();
+      this.#try(() => {
+        this.#holdLong(received);
+        received.resume();
+      });
     });
+  }
+
+  /** Takes the memory of the whole body: how long it becomes is not always known. */
+  #holdLong({ declared }: RequestBody): void {
+    const { owner, server, outgoing } = this.#request;
+    if (this.#freeMemory !== null) return;
+    this.#freeMemory = this.#served.places.takeMemory(owner, declared ?? server.limits.body);
+    outgoing.once('close', this.#freeMemory);
   }
 
   async #startUpload(received: RequestBody, scanner: BodyScanner, scanned: ScannedBody): Promise<void> {
@@ -235,6 +253,7 @@ class Handling {
       end: () => this.#try(() => this.#finishUpload(upload, scanner.end(), credential)),
       fail: this.#fail,
     });
+    this.#freeMemory?.();
     allowLongBody(incoming, outgoing);
     this.#upload = upload;
     this.#forward(credential);

@@ -484,3 +484,42 @@ it('a user whose long bodies wait takes no more than a part of the requests at o
   for (const upload of [...uploads, third, other]) upload.end(REST);
   for (const upload of [...uploads, third, other]) expect((await upload.response)?.status).toBe(200);
 });
+
+describe('the memory for long bodies that are held', () => {
+  const UNDECIDED = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"arguments":{"text":"${LONG}`;
+  const length = 40 * MIB;
+
+  it('is limited for each user: a further one is a 429 that reaches no backend, until it is free again', async () => {
+    const { gateway, backend } = await behind({ limits: { body: 64 * MIB } });
+    const first = startUpload(gateway, 'alice', { length });
+    await first.write(UNDECIDED);
+    // Which arrives first is not known.
+    const more = Array.from({ length: 2 }, () => startUpload(gateway, 'alice', { length }));
+    for (const upload of more) void upload.write(UNDECIDED);
+    const refused = await Promise.race([first, ...more].map(({ response }) => response));
+    expect([refused?.status, refused?.text.includes('Too many long bodies for Files')]).toEqual([429, true]);
+    const other = startUpload(gateway, 'bob');
+    await other.write(UNDECIDED);
+    other.end('"},"name":"a"}}');
+    expect((await other.response)?.status).toBe(200);
+    for (const upload of [first, ...more]) upload.abort();
+    const again = async () => {
+      const upload = startUpload(gateway, 'alice');
+      await upload.write(UNDECIDED);
+      upload.end('"},"name":"a"}}');
+      return (await upload.response)?.status;
+    };
+    await expect.poll(again, PATIENT).toBe(200);
+    expect(new Set(backend.arriving.map(({ state }) => state()))).toEqual(new Set(['whole']));
+  });
+
+  it('is not taken by those that pass', async () => {
+    const pair = await behind({ limits: { body: 64 * MIB } });
+    const uploads = [];
+    for (let count = 0; count < 3; count += 1) uploads.push(await begin(pair, BEGINNING, { length }));
+    const held = startUpload(pair.gateway, 'alice');
+    await held.write(UNDECIDED);
+    held.end('"},"name":"a"}}');
+    expect((await held.response)?.status).toBe(200);
+  });
+});

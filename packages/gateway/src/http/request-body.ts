@@ -7,7 +7,7 @@ import { HeldBytes } from './held-bytes.ts';
 /** Learns how far a body is. Nothing is called if the client disappears. */
 export interface BodyListener {
   whole(body: Buffer): void;
-  /** More of a long body has arrived, and not all of it. */
+  /** More of a long body has arrived, and not all of it. An error that it throws ends the body. */
   long(): void;
   /** It is not received any further: it is too long, or the scanner refuses it. */
   fail(error: unknown): void;
@@ -97,8 +97,16 @@ export class RequestBody {
       return;
     }
     this.#held.add(chunk);
-    if (this.#length > SHORT && this.#length !== this.declared) this.#listener.long();
+    if (this.#length > SHORT && this.#length !== this.declared) this.#announce();
   };
+
+  #announce(): void {
+    try {
+      this.#listener.long();
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
 
   readonly #finish = (): void => {
     if (this.#sink !== null) this.#sink.end();

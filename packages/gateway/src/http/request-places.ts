@@ -12,10 +12,41 @@ export interface ServerPlaces {
   readonly takeRequest: RequestPlaces;
   /** Of each user. */
   readonly streams: Gauge;
+  /**
+   * Takes memory for a long body that is held.
+   * @returns gives it back @throws GatewayError 503 when all is taken, 429 when the user has their part
+   */
+  readonly takeMemory: (owner: Owner, bytes: number) => () => void;
 }
 
 export function createServerPlaces(server: Pick<GatewayServer, 'name' | 'limits'>): ServerPlaces {
-  return { takeRequest: createRequestPlaces(server), streams: createGauge(server.limits.streamsPerUser) };
+  return {
+    takeRequest: createRequestPlaces(server),
+    streams: createGauge(server.limits.streamsPerUser),
+    takeMemory: createBodyMemory(server),
+  };
+}
+
+/** Bytes of long bodies of each user, and of all together, that are held at once; at least one body. */
+const MEMORY_OF_USER = 64 * 1024 * 1024;
+const MEMORY_OF_ALL = 8 * MEMORY_OF_USER;
+
+function createBodyMemory({
+  name,
+  limits,
+}: Pick<GatewayServer, 'name' | 'limits'>): ServerPlaces['takeMemory'] {
+  const taken = createGauge(Math.max(limits.body, MEMORY_OF_USER));
+  const all = Math.max(limits.body, MEMORY_OF_ALL);
+  return (owner, bytes) => {
+    if (taken.total + bytes > all) throw unavailable(`${name} is busy: too many long bodies at once.`, 1);
+    const release = taken.take(userKey(owner), bytes);
+    if (release === null)
+      throw tooManyCalls(
+        `Too many long bodies for ${name} at once: wait until some of yours are answered.`,
+        1,
+      );
+    return release;
+  };
 }
 
 /** @throws GatewayError 429 */
