@@ -11,7 +11,7 @@ import type { AccessRule, ConditionalAccessRule, GatewayServer } from '../server
 import { isKnownMethod, resemblesKnownMethod } from './known-methods.ts';
 import { nameVariants, uriVariants } from './name-variants.ts';
 import type { AccessDecision, Caller, Policy, ToolHints } from './policy.ts';
-import { compileRules, type FindRule } from './rule-table.ts';
+import { compileRules, type FindRules } from './rule-table.ts';
 
 /** What a rule demands. A string: why it is never met by this caller. */
 type Demand = Scopes | string;
@@ -33,23 +33,23 @@ export function compilePolicy(
   offered: Scopes,
   limits: ScopeLimits = {},
 ): Policy {
-  const tools = compileRules(rules.tools);
-  const prompts = compileRules(rules.prompts);
-  const resources = compileRules(rules.resources);
+  const tools = compileRules(rules.tools, nameVariants);
+  const prompts = compileRules(rules.prompts, nameVariants);
+  const resources = compileRules(rules.resources, uriVariants);
   const methods = compileRules(rules.methods);
   const reading = proposedScopes(`${id}:read`, offered);
   const writing = proposedScopes(`${id}:write`, offered);
 
   function demandsOf(operation: McpOperation, caller: Caller, hints: ToolHints | null): readonly Demand[] {
     const { method, tool, prompt, resource } = operation;
-    const decide = (find: FindRule, names: readonly string[], otherwise: Scopes) =>
-      names.map((name) => demandOf(find(name) ?? otherwise, caller));
+    const decide = (find: FindRules, name: string, otherwise: Scopes) =>
+      find(name).map((rule) => demandOf(rule ?? otherwise, caller));
     const isReading = hints?.readOnly === true && !hints.destructive;
     return [
-      ...decide(methods, [method], NO_SCOPES),
-      ...(tool === null ? [] : decide(tools, nameVariants(tool), isReading ? reading : writing)),
-      ...(prompt === null ? [] : decide(prompts, nameVariants(prompt), reading)),
-      ...(resource === null ? [] : decide(resources, uriVariants(resource), reading)),
+      ...decide(methods, method, NO_SCOPES),
+      ...(tool === null ? [] : decide(tools, tool, isReading ? reading : writing)),
+      ...(prompt === null ? [] : decide(prompts, prompt, reading)),
+      ...(resource === null ? [] : decide(resources, resource, reading)),
     ];
   }
 

@@ -137,6 +137,49 @@ describe('a policy', () => {
     expect(policy.decide(resource('file:///srv/a%20b/c'), caller(scopes), null).kind).toBe('allow');
   });
 
+  it.each([
+    ['tools', 'Lies Datei', 'Lies Datei'],
+    ['tools', 'Lies *', 'Lies Datei'],
+    ['tools', 'donne\u0301es', 'donne\u0301es'],
+    ['prompts', 'Code review', 'Code review'],
+    ['prompts', 'ｈｅｌｌｏ*', 'ｈｅｌｌｏ world'],
+    ['resources', 'file:///srv/My Files/*', 'file:///srv/My Files/a'],
+    ['resources', 'file:///srv/My%20Files/*', 'file:///srv/My%20Files/a'],
+    ['resources', 'note://büro/*', 'note://büro/a b'],
+    ['resources', 'https://Example.com:443/*', 'https://Example.com:443/a'],
+    ['resources', 'https://example.com', 'https://example.com'],
+  ] as const)('finds the rule of %s that is written as %j for %j', (kind, pattern, name) => {
+    const one = kind.slice(0, -1);
+    const decide = (rules: RuleTable, wanted: string) =>
+      policyOf({ [kind]: rules }).decide(operation({ [one]: wanted }), caller([]), null).kind;
+    expect(decide({ [pattern]: [], '*': false }, name)).toBe('allow');
+    expect(decide({ [pattern]: false, '*': [] }, name)).toBe('deny');
+    expect(decide({ '*': false }, name)).toBe('deny');
+  });
+
+  it('takes a rule for no other name than its own, however alike', () => {
+    const rules = { 'a b': [], 'file:///srv/%2A/*': [], 'file:///srv/x y/*': [], '*': false } as const;
+    const policy = policyOf({ tools: rules, resources: rules });
+    for (const name of ['ab', 'a\u00a0b', 'a\u200b b', 'ａ b'])
+      expect(policy.decide(tool(name), caller(scopes), null).kind).toBe('deny');
+    for (const uri of [
+      'file:///srv/x/y',
+      'file:///srv/%2A/../x/y',
+      'file:///srv/x y/../z',
+      'file:///srv/x%20y/z',
+    ])
+      expect(policy.decide(resource(uri), caller(scopes), null).kind).toBe('deny');
+    expect(policy.decide(resource('file:///srv/x y/z'), caller(scopes), null).kind).toBe('allow');
+  });
+
+  it('asks a more specific rule of another form as well', () => {
+    const tools = { 'a b': ['files:read'], ab: ['files:write'], '*': [] };
+    const policy = policyOf({ tools });
+    expect(policy.decide(tool('a b'), caller(['files:read']), null).kind).toBe('insufficient_scope');
+    expect(policy.decide(tool('a b'), caller(scopes), null).kind).toBe('allow');
+    expect(policy.decide(tool('ab'), caller(['files:write']), null).kind).toBe('allow');
+  });
+
   it('applies rules of methods beside those of tools', () => {
     const policy = policyOf({
       methods: { 'logging/*': false, 'tools/call': ['files:write'] },
@@ -179,7 +222,7 @@ describe('patterns', () => {
     fc.assert(
       fc.property(word, name, (pattern, text) => {
         const expression = new RegExp(`^${pattern.replaceAll('*', '.*')}$`);
-        expect(compileRules({ [pattern]: [] })(text) !== null).toBe(expression.test(text));
+        expect(compileRules({ [pattern]: [] })(text)[0] !== null).toBe(expression.test(text));
       }),
     );
   });
