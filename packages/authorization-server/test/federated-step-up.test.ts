@@ -14,10 +14,14 @@ import {
 import { claimsOf } from './server-under-test.ts';
 import { requestOf } from './visitor.ts';
 
-async function setProviderScene(claims: Readonly<Record<string, unknown>>, twoFactorValues?: string[]) {
+async function setProviderScene(
+  claims: Readonly<Record<string, unknown>>,
+  twoFactorValues?: string[],
+  options: Parameters<typeof setFederationScene>[1] = {},
+) {
   const provider = await startProvider(startMisbehaving, 'files');
   provider.lies = { claims };
-  const t = await setFederationScene([openId(provider, twoFactorValues && { twoFactorValues })]);
+  const t = await setFederationScene([openId(provider, twoFactorValues && { twoFactorValues })], options);
   return { ...t, provider };
 }
 
@@ -66,6 +70,28 @@ describe('the time of a sign-in at an identity provider', () => {
     const t = await setProviderScene({ auth_time });
     const { body } = await redeemAt(t, await logInByProvider(t.visitor));
     expect(claimsOf(body['access_token'])).toMatchObject({ auth_time: t.clock.now });
+  });
+
+  it('the token states it as well when the user picks a workspace after the login', async () => {
+    const past = Math.floor(Date.now() / 1000) - 30_000;
+    const workspaces = async () => ['red', 'blue'].map((id) => ({ id, name: id }));
+    const t = await setProviderScene({ auth_time: past }, undefined, { workspaces });
+    const asked = await logInByProvider(t.visitor);
+    const { body } = await redeemAt(
+      t,
+      await t.visitor.submit(asked, { decision: 'allow', workspace: 'red' }),
+    );
+    expect(claimsOf(body['access_token'])).toMatchObject({ auth_time: past, workspace: 'red' });
+  });
+
+  it('max_age counts from it, and not from the login here', async () => {
+    const now = Math.floor(Date.now() / 1000);
+    const t = await setProviderScene({ auth_time: now - 30_000 });
+    await logInByProvider(t.visitor);
+    const promptFor = async (max_age: string) =>
+      (await startFederatedLogin(t.visitor, requestOf({ max_age }))).left?.searchParams.get('prompt');
+    expect(await promptFor('60')).toBe('login');
+    expect(await promptFor('40000')).not.toBe('login');
   });
 
   it('max_age asks the provider to sign the user in again, whose session there may be older', async () => {

@@ -147,6 +147,15 @@ export function describeAccounts(store: StoreOfTest): void {
       expect(await store().findSession(newHash(), NOW)).toBeNull();
     });
 
+    it('finds how and when the user of a session authenticated', async () => {
+      const account = newAccount();
+      await store().createFirstAccount(account, null);
+      const session = newSession(account.id, { methods: ['fed'], authenticatedAt: NOW - 5000 });
+      await store().saveSession(session);
+      expect(await store().findSession(session.hash, NOW)).toEqual({ session, account });
+      expect(await store().listSessions(account.id, NOW)).toEqual([session]);
+    });
+
     it('ends one browser session and no other, idempotently', async () => {
       const account = newAccount();
       await store().createFirstAccount(account, null);

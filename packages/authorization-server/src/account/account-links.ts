@@ -95,7 +95,7 @@ export function createAccountLinkRoutes(
     events({ type: 'account.link_used', accountId: account.id });
     const known = deviceCookies.issue(request, { ...account, passwordHash: chosen.passwordHash });
     return respondRedirect(NEXT_PATHS[record.purpose], [
-      await sessions.start(request, connection, account.id, PASSWORD_ALONE),
+      await sessions.start(request, connection, account.id, { methods: PASSWORD_ALONE }),
       known,
     ]);
   };

@@ -65,13 +65,13 @@ export function requiresFreshLogin(
   if (prompt.has('login') || prompt.has('select_account')) return true;
   // A session at an identity provider may be older than the client allows.
   if (user === null) return maxAge !== null;
-  const isTooOld = maxAge !== null && now - user.signedInAt >= maxAge;
+  const isTooOld = maxAge !== null && now - user.authenticatedAt >= maxAge;
   return isTooOld || !isSufficient(acrValues, authenticationOf(user));
 }
 
 /** How the user of a session signed in; `null` for no user, or if it is not known. */
 export function authenticationOf(user: User | null): UserAuthentication | null {
-  return user === null ? null : { time: user.signedInAt, methods: user.methods ?? [] };
+  return user === null ? null : { time: user.authenticatedAt, methods: user.methods ?? [] };
 }
 
 function isSufficient(acrValues: readonly string[], authentication: UserAuthentication | null): boolean {

@@ -73,7 +73,7 @@ async function continueLogin(
   };
   events({ type: 'login.succeeded', ...about });
   return loginTarget.resumeAs(account.id, [
-    await sessions.start(request, connection, account.id, null, decision.seconds),
+    await sessions.start(request, connection, account.id, { methods: null, seconds: decision.seconds }),
   ]);
 }
 

@@ -53,11 +53,12 @@ export async function completeFederatedLogin(
     await upstream.discard(account.id, result);
     return context.errors.showMissing(`/callback/${identityProvider.id}`, transaction);
   }
+  const { methods, time: authenticatedAt } = authenticationOf(result, context.clock());
   const cookie = await orDiscard(
     context,
     account.id,
     result,
-    sessions.start(request, connection, account.id, methodsOf(result)),
+    sessions.start(request, connection, account.id, { methods, authenticatedAt }),
   );
   events({
     type: 'login.succeeded',
@@ -118,13 +119,12 @@ async function saveProfile(
   await store.saveProfile(accountId, readProfile(user, identityProvider.userClaims));
 }
 
-function methodsOf({ user, identityProvider }: FederatedLoginResult): readonly string[] {
-  return federatedMethods(user.claims, identityProvider.twoFactorValues);
-}
-
 /** The user may have signed in at the provider long before; without `auth_time`, its response is the sign-in. */
-function authenticationOf(result: FederatedLoginResult, now: number): UserAuthentication {
-  return { time: federatedSignInTime(result.user.claims, now) ?? now, methods: methodsOf(result) };
+function authenticationOf({ user, identityProvider }: FederatedLoginResult, now: number): UserAuthentication {
+  return {
+    time: federatedSignInTime(user.claims, now) ?? now,
+    methods: federatedMethods(user.claims, identityProvider.twoFactorValues),
+  };
 }
 
 interface CompletedLogin {

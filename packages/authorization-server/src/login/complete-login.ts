@@ -31,7 +31,7 @@ export function createCompleteLogin(deviceCookies: DeviceCookies): CompleteLogin
       ...(loginTarget.transactionId !== null && { transactionId: loginTarget.transactionId }),
     };
     events({ type: 'login.succeeded', ...about });
-    const session = await sessions.start(request, connection, account.id, methods);
+    const session = await sessions.start(request, connection, account.id, { methods });
     const response = await loginTarget.resumeAs(account.id, [session, deviceCookies.issue(request, account)]);
     const hasExternalConsent = options.externalUi !== null && options.externalUi.consentUrl !== null;
     return hasExternalConsent ? redirectByPage(layout, response) : response;

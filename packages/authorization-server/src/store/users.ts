@@ -36,6 +36,8 @@ export interface SessionRecord {
   readonly browser: string | null;
   /** The methods of the sign-in, by their names in RFC 8176; absent: not known. */
   readonly methods?: readonly string[];
+  /** When the user authenticated at the identity provider, which may be long before; absent: at `createdAt`. */
+  readonly authenticatedAt?: number;
 }
 
 /** A one-time link with which a user chooses how to sign in. Times in epoch seconds. */

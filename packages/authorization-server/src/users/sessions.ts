@@ -16,25 +16,29 @@ export interface User {
   readonly sessionHash: string;
   /** Time of login. Epoch seconds. */
   readonly signedInAt: number;
+  /** When the user authenticated: before that time, at an identity provider with a session of its own. Epoch seconds. */
+  readonly authenticatedAt: number;
   /** How the user signed in; `null`: not known. */
   readonly methods: readonly string[] | null;
+}
+
+/** The sign-in that a session is for. */
+interface SignIn {
+  /** By their names in RFC 8176; `null`: not known. */
+  readonly methods: readonly string[] | null;
+  /** Epoch seconds. Default: now. */
+  readonly authenticatedAt?: number;
+  /** Lifetime of the session. Default: `lifetimes.session`. */
+  readonly seconds?: number | undefined;
 }
 
 export interface Sessions {
   find(request: HttpRequest): Promise<User | null>;
   /**
    * Starts a session and ends the one in the request.
-   * @param methods of the sign-in, by their names in RFC 8176
-   * @param seconds lifetime. Default: `lifetimes.session`
    * @returns the `Set-Cookie` value
    */
-  start(
-    request: HttpRequest,
-    connection: ConnectionInfo,
-    accountId: string,
-    methods: readonly string[] | null,
-    seconds?: number,
-  ): Promise<string>;
+  start(request: HttpRequest, connection: ConnectionInfo, accountId: string, signIn: SignIn): Promise<string>;
   /** Ends the session in the request. @returns the `Set-Cookie` value that clears the cookie */
   end(request: HttpRequest): Promise<string>;
 }
@@ -56,10 +60,12 @@ export function createSessions({ store, clock, options: { issuer, lifetimes } }:
         account,
         sessionHash: session.hash,
         signedInAt: session.createdAt,
+        authenticatedAt: session.authenticatedAt ?? session.createdAt,
         methods: session.methods ?? null,
       };
     },
-    async start(request, connection, accountId, methods, seconds = lifetimes.session) {
+    async start(request, connection, accountId, signIn) {
+      const { methods, authenticatedAt, seconds = lifetimes.session } = signIn;
       // Session fixation: a value that was in the browser before the login never becomes a session.
       const value = newSecret();
       const createdAt = clock();
@@ -71,6 +77,7 @@ export function createSessions({ store, clock, options: { issuer, lifetimes } }:
         address: connection.address ?? null,
         browser: parseBrowserName(request.headers.get('user-agent')),
         ...(methods !== null && { methods }),
+        ...(authenticatedAt !== undefined && { authenticatedAt }),
       });
       await endCarried(request);
       return cookie.write(value, seconds);

@@ -196,4 +196,9 @@ export const migrations: readonly Migration[] = [
     name: 'grants that are bound to a DPoP key later',
     statements: ({ integer }) => [`ALTER TABLE grants ADD COLUMN key_bound_from ${integer}`],
   },
+  {
+    number: 17,
+    name: 'times of sign-ins at identity providers',
+    statements: ({ integer }) => [`ALTER TABLE sessions ADD COLUMN authenticated_at ${integer}`],
+  },
 ];

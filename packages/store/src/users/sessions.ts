@@ -13,6 +13,7 @@ interface SessionRow {
   readonly browser: string | null;
   /** JSON. */
   readonly methods: string | null;
+  readonly authenticated_at: number | null;
 }
 
 /** A session with its account, which is enabled. */
@@ -30,16 +31,16 @@ export type SessionOperations = Pick<
 
 export function createSessionOperations(database: Database): SessionOperations {
   return {
-    async saveSession({ hash, accountId, createdAt, expiresAt, address, browser, methods }) {
+    async saveSession({ hash, accountId, createdAt, expiresAt, address, browser, methods, authenticatedAt }) {
       await database.write(
-        sql`INSERT INTO sessions (hash, account_id, created_at, expires_at, address, browser, methods)
-          VALUES (${hash}, ${accountId}, ${createdAt}, ${expiresAt}, ${address}, ${browser}, ${methods === undefined ? null : JSON.stringify(methods)})`,
+        sql`INSERT INTO sessions (hash, account_id, created_at, expires_at, address, browser, methods, authenticated_at)
+          VALUES (${hash}, ${accountId}, ${createdAt}, ${expiresAt}, ${address}, ${browser}, ${methods === undefined ? null : JSON.stringify(methods)}, ${authenticatedAt ?? null})`,
         ['accounts', accountId],
       );
     },
     async findSession(hash, now) {
       const [row] = await database.read<OwnerRow>(
-        sql`SELECT s.hash, s.account_id, s.created_at, s.expires_at, s.address, s.browser, s.methods,
+        sql`SELECT s.hash, s.account_id, s.created_at, s.expires_at, s.address, s.browser, s.methods, s.authenticated_at,
             a.email, a.email_key, a.password_hash, a.created_at AS account_created_at
           FROM sessions s JOIN accounts a ON a.id = s.account_id
           WHERE s.hash = ${hash} AND s.expires_at > ${now} AND a.disabled_at IS NULL`,
@@ -48,7 +49,7 @@ export function createSessionOperations(database: Database): SessionOperations {
     },
     async listSessions(accountId, now) {
       const rows = await database.read<SessionRow>(
-        sql`SELECT hash, account_id, created_at, expires_at, address, browser, methods FROM sessions
+        sql`SELECT hash, account_id, created_at, expires_at, address, browser, methods, authenticated_at FROM sessions
           WHERE account_id = ${accountId} AND expires_at > ${now} ORDER BY created_at DESC, hash`,
       );
       return rows.map(readSession);
@@ -85,5 +86,6 @@ function readSession(row: SessionRow): SessionRecord {
     address: row.address,
     browser: row.browser,
     ...(row.methods !== null && { methods: readList(row.methods) }),
+    ...(row.authenticated_at !== null && { authenticatedAt: row.authenticated_at }),
   };
 }
