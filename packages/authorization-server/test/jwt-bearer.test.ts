@@ -271,6 +271,19 @@ describe('an ID-JAG of an identity provider', () => {
     expect(claimsOf(body['access_token'])['cnf']).toEqual({ jkt: own.thumbprint });
   });
 
+  it('[X-EMA-18 X-DPOP-14] a proof that was used before uses no ID-JAG up, and makes no account and no grant', async () => {
+    const [t, holder] = [await setScene(), await createProofHolder()];
+    const proof = await holder.prove(t.clock.now);
+    expect((await t.redeem(await t.idp.idJag(), {}, { ...AGENT, ...proof })).status).toBe(200);
+    const assertion = await t.idp.idJag({ sub: 'grace-at-acme' });
+    const before = t.snapshot();
+    const refused = await t.redeem(assertion, {}, { ...AGENT, ...proof });
+    expect([refused.status, refused.body['error']]).toEqual([400, 'invalid_dpop_proof']);
+    expect(t.snapshot()).toBe(before);
+    const fresh = { ...AGENT, ...(await holder.prove(t.clock.now)) };
+    expect((await t.redeem(assertion, {}, fresh)).status).toBe(200);
+  });
+
   it('the actors of an ID-JAG are those of its token, named by their issuer', async () => {
     const t = await setScene();
     const { body } = await t.redeem(

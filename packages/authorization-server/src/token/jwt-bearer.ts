@@ -49,6 +49,8 @@ export function createJwtBearerGrant({ context, issueAccessToken }: GrantService
     const recipient = { clientId: client.id, accountId: user?.accountId ?? null };
     const access = await downscope(context, recipient, granted, request);
     checkGranted(access, granted, resources.get(access.resource));
+    // Point of no return: the proof is used, and then the assertion. A proof that was used before uses no assertion up.
+    await proof?.consume();
     await consume(request.assertion, assertion, entry);
     const now = clock();
     const accountId = user === null ? null : await user.save();
@@ -60,7 +62,7 @@ export function createJwtBearerGrant({ context, issueAccessToken }: GrantService
       grantId,
       workspace: null,
       until,
-      proof,
+      proof: proof && { ...proof, consume: async () => {} },
       ...(actor !== null && { actor }),
       authentication: readFederatedAuthentication(assertion.claims, entry.twoFactorValues ?? [], now),
     };
@@ -81,7 +83,7 @@ export function createJwtBearerGrant({ context, issueAccessToken }: GrantService
     return { ...response, resource };
   };
 
-  /** Point of no return: of concurrent requests with an assertion, in any number of processes, one is served. @see RFC 7523 §3, item 7 */
+  /** Of concurrent requests with an assertion, in any number of processes, one is served. @see RFC 7523 §3, item 7 */
   async function consume(
     text: string,
     { claims, use }: VerifiedAssertion,
