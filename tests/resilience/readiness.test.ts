@@ -53,12 +53,12 @@ describe('readiness of the command', () => {
       } catch {
         // Full.
       }
-      await expect.poll(() => probe(portcullis), { timeout: 10_000 }).toBe(503);
+      await expect.poll(() => probe(portcullis)).toBe(503);
       expect([await register(portcullis), await probe(portcullis, '/healthz')]).toEqual([503, 200]);
       expect(portcullis.output()).toContain('"type":"readiness.failed"');
 
       rmSync(filler);
-      await expect.poll(() => probe(portcullis), { timeout: 10_000 }).toBe(200);
+      await expect.poll(() => probe(portcullis)).toBe(200);
       expect(await register(portcullis)).toBe(201);
       expect(portcullis.output()).toContain('"type":"readiness.recovered"');
     },
@@ -100,13 +100,13 @@ describe('readiness of the command', () => {
       };
 
       await setReadOnly('on');
-      await expect.poll(() => probe(portcullis), { timeout: 10_000 }).toBe(503);
+      await expect.poll(() => probe(portcullis)).toBe(503);
       expect([await register(portcullis), await probe(portcullis, '/healthz')]).toEqual([503, 200]);
       expect(portcullis.output()).toContain('read-only transaction');
 
       await setReadOnly('off');
       await administrator.end();
-      await expect.poll(() => probe(portcullis), { timeout: 10_000 }).toBe(200);
+      await expect.poll(() => probe(portcullis)).toBe(200);
       expect(await register(portcullis)).toBe(201);
     },
     TIMEOUT,

@@ -4,11 +4,16 @@ import { createServer } from 'node:net';
 
 /** Systems assign free ports from 32768 on: a port below stays free while its server is down. */
 const [FIRST, LAST] = [20_000, 32_000] as const;
+/** Each worker of a test run has ports of its own, so that none takes one that another has found free. */
+const WORKERS = 8;
+const SPAN = (LAST - FIRST) / WORKERS;
+const first = FIRST + (Number(process.env['VITEST_POOL_ID'] ?? 0) % WORKERS) * SPAN;
+let next = randomInt(SPAN);
 
-/** A free port of this computer, outside the range that systems assign. */
+/** A free port of this computer, outside the range that systems assign, and another at each call. */
 export async function reservePort(): Promise<number> {
   for (;;) {
-    const port = randomInt(FIRST, LAST);
+    const port = first + (next++ % SPAN);
     if (await isFree(port)) return port;
   }
 }

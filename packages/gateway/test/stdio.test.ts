@@ -298,7 +298,7 @@ describe('sessions of the message path', () => {
     const { post, call } = await startSession(to, 'alice');
     const controller = new AbortController();
     const hanging = post(callOf('hang'), controller.signal).catch(() => undefined);
-    await new Promise((done) => setTimeout(done, 200));
+    await vi.waitFor(() => expect(JSON.stringify(to.events)).toContain('hanging'), PATIENTLY);
     controller.abort();
     await hanging;
     await vi.waitFor(async () => expect(JSON.parse(await call('cancelled'))).toHaveLength(1), PATIENTLY);

@@ -179,7 +179,7 @@ describe('an event of enormous size', () => {
     const chunk = Buffer.alloc(size, 'x');
     for (let sent = 0; sent < 3_900_000; sent += size) body.push(chunk);
     // It took 20 s in chunks of 512 bytes when each of them searched all before it.
-    expect(performance.now() - startedAt).toBeLessThan(4000);
+    expect(performance.now() - startedAt).toBeLessThan(10_000);
     expect([length, hasFailed]).toEqual([0, false]);
   });
 });

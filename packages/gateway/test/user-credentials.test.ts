@@ -114,7 +114,7 @@ describe('an account at a backend', () => {
     const end = await ada.open(`${gateway.origin}/connections/end?connection=${principal.grantId}`);
     expect(end.html).toContain('Its access at <bdi>Hub</bdi> is revoked too.');
     await ada.submit(end, {}, '/connections/end');
-    await expect.poll(async () => (await call(scene, credential)).status, { timeout: 5000 }).toBe(401);
+    await expect.poll(async () => (await call(scene, credential)).status).toBe(401);
     await expect
       .poll(() => gateway.events.find(({ type }) => type === 'provider_token.revocation_finished'))
       .toMatchObject({ identityProvider: '/mcp', outcome: 'revoked' });

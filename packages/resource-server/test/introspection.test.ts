@@ -259,7 +259,7 @@ describe('introspection', () => {
       endpoint: 'https://as.example/introspect',
       clientId: 'guard',
       clientSecret: 'secret',
-      timeout: 20,
+      timeout: 200,
       fetch: () => fetch(),
     });
     const verify = async (token: string): Promise<unknown> =>

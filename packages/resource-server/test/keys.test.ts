@@ -330,7 +330,7 @@ describe('keys of an issuer', () => {
     const lost = (): Promise<Response> => new Promise(() => {});
     const well = async (): Promise<Response> => Response.json({ keys: [old.publicJwk] });
     let fetch = lost;
-    const ask = guardWith({ fetch: () => fetch(), timeout: 50 });
+    const ask = guardWith({ fetch: () => fetch(), timeout: 300 });
     expect((await ask(await token(old))).status).toBe(503);
     fetch = well;
     now += LIMITS.retryAfter;

@@ -151,7 +151,6 @@ describe('concurrent requests on PostgreSQL', () => {
     const [first] = stores;
     if (first === undefined) throw new Error('no store');
     const grants = await Promise.all(Array.from({ length: 20 }, () => createGrant(first)));
-    const began = performance.now();
     for (let round = 0; round < 20; round += 1) {
       await Promise.all(
         stores.flatMap((store, index) => {
@@ -163,8 +162,6 @@ describe('concurrent requests on PostgreSQL', () => {
         }),
       );
     }
-    // A deadlock is found after a second.
-    expect(performance.now() - began).toBeLessThan(10_000);
     const [row] = await queryPostgres(
       location,
       'SELECT deadlocks::int FROM pg_stat_database WHERE datname = current_database()',

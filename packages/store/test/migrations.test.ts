@@ -292,9 +292,8 @@ describe('migrations of a PostgreSQL database in use', () => {
     const upgrade = upgradePostgres(location, [...migrations, column]);
     const writer = await connectPostgres(location);
     await expect.poll(() => queryPostgres(location, QUEUED), { interval: 5 }).toEqual([{ one: 1 }]);
-    const before = performance.now();
+    // It would wait until the reader commits, which is after it.
     await writer.query("UPDATE grants SET last_used_at = 2 WHERE id = 'grant_2'");
-    expect(performance.now() - before).toBeLessThan(1000);
     await reader.query('COMMIT');
     await upgrade;
     await Promise.all([reader.end(), writer.end()]);

@@ -16,7 +16,7 @@ const tools = {
   processes: (_, id) => text(id, require('node:fs').readdirSync('/proc').filter((name) => /^\d+$/.test(name)).join(' ')),
   cwd: (_, id) => text(id, process.cwd()),
   capabilities: (_, id) => text(id, JSON.stringify(capabilities)),
-  hang: () => undefined,
+  hang: () => console.error('hanging'),
   block: () => { for (;;); },
   crash: () => process.exit(3),
   garbage: (_, id) => { process.stdout.write('not JSON\n{"also": "no message"}\n'); text(id, 'after garbage'); },
