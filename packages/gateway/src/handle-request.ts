@@ -23,7 +23,7 @@ import type { MergedPart } from './merged/merged-server.ts';
 import type { MessagePath } from './message-path.ts';
 import { MessageError } from './messages/message-error.ts';
 import type { BodyScanner, ScannedBody, ScannedMessage } from './messages/scanned-message.ts';
-import { isListMethod, mayHoldLists, readLists } from './policy/list-results.ts';
+import { checkLists, createListWatch, isListMethod, mayHoldLists } from './policy/list-results.ts';
 import type { GatewayRequest } from './servers/request.ts';
 import type { GatewayServer } from './servers/server.ts';
 import {
@@ -328,19 +328,19 @@ class Handling {
     return this.#scanned === null ? name : this.#handles.openName(name, this.#scanned);
   }
 
+  /** Backends may send a list in the response to another request, and clients take it by its id. */
   #editOf(credential: BackendCredential): MessageEdit {
-    const seal = (message: unknown) => this.#handles.seal(message);
     const mayList = this.#mayList();
     // Not all of a message is known that is being received.
     const mayHold = this.#upload !== null || this.#scanned?.messages.some(mayAnswerWithHandles) === true;
-    if (!mayList)
-      return { apply: seal, mayApply: mayHoldHandles, mayPassLong: isNoQuestion, forDocuments: mayHold };
     return {
-      apply: async (message) => seal(await this.#served.editResponse(message, this.#request, credential)),
-      read: readLists,
+      apply: async (message) =>
+        this.#handles.seal(await this.#served.editResponse(message, this.#request, credential)),
+      check: checkLists,
       mayApply: (bytes) => mayHoldLists(bytes) || mayHoldHandles(bytes),
-      mayPassLong: isPlainNotification,
-      forDocuments: true,
+      mayPassLong: mayList ? isPlainNotification : isNoQuestion,
+      watchLong: createListWatch,
+      forDocuments: mayList || mayHold,
     };
   }
 

@@ -1,7 +1,8 @@
 /** Lists that a backend writes so that the filter reads something else than clients do. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { startBackend } from './support/backend.ts';
-import { startGateway } from './support/gateway.ts';
+import { callOf, INITIALIZE } from './support/client.ts';
+import { startGateway, type TestGateway } from './support/gateway.ts';
 
 const open: { close(): Promise<void> }[] = [];
 afterEach(async () => {
@@ -12,19 +13,27 @@ const toolOf = (name: string, more = '') => `{"name":"${name}","inputSchema":{"t
 const listOf = (tools: string, more = '') => `{"jsonrpc":"2.0","id":1,"result":{"tools":[${tools}]${more}}}`;
 const HIDDEN = toolOf('hidden');
 
-/** What a client gets as the list of a backend that writes this. */
-async function listTools(written: string | Buffer, isStream: boolean) {
+const LIST = { message: { jsonrpc: '2.0', id: 1, method: 'tools/list' } };
+
+/** What a client gets from a backend that writes this, by default as a list. */
+async function listTools(
+  written: string | Buffer,
+  isStream: boolean,
+  request: Parameters<TestGateway['send']>[1] = LIST,
+) {
   const bytes = Buffer.from(written);
   const backend = await startBackend((_received, response) => {
     response.writeHead(200, { 'content-type': isStream ? 'text/event-stream' : 'application/json' });
     response.end(isStream ? Buffer.concat([Buffer.from('data: '), bytes, Buffer.from('\n\n')]) : bytes);
   });
   const gateway = await startGateway([
-    { path: '/mcp', name: 'Files', backend: { url: backend.url }, tools: { hidden: false, '*': [] } },
+    {
+      ...{ path: '/mcp', name: 'Files', backend: { url: backend.url } },
+      ...{ tools: { hidden: false, '*': [] }, limits: { frame: 64 * 1024 } },
+    },
   ]);
   open.push(backend, gateway);
-  const message = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
-  const response = await gateway.send('alice', { message });
+  const response = await gateway.send('alice', request);
   const text = await response.text().catch(() => 'broken off');
   return { status: response.status, text: text.replaceAll('\0', '') };
 }
@@ -76,4 +85,63 @@ describe.each([
     expect(status).toBe(200);
     expect(text).toContain(written.replace('\ufeff', ''));
   });
+});
+
+/** Clients take a response by its id, whatever stream it arrives on. */
+describe.each([
+  ['a call', { message: callOf('shown') }],
+  ['initialize', { message: INITIALIZE }],
+  ['nothing', { method: 'GET' }],
+])('a list on the stream that answers %s', (_what, request) => {
+  const LONG = 'x'.repeat(300_000);
+
+  it('is filtered', async () => {
+    const { status, text } = await listTools(listOf(`${toolOf('shown')},${HIDDEN}`), true, request);
+    expect([status, text]).toEqual([200, expect.stringContaining('shown')]);
+    expect(text).not.toContain('hidden');
+  });
+
+  it.each([
+    ['behind a long member', `{"jsonrpc":"2.0","id":1,"result":{"a":"${LONG}","tools":[${HIDDEN}]}}`],
+    ['in other case', `{"jsonrpc":"2.0","id":1,"result":{"a":"${LONG}","Tools":[${HIDDEN}]}}`],
+    [
+      'in a second result',
+      `{"jsonrpc":"2.0","id":1,"result":{"a":"${LONG}"},"result":{"tools":[${HIDDEN}]}}`,
+    ],
+    [
+      'in a result in other case',
+      `{"jsonrpc":"2.0","id":1,"result":{"a":"${LONG}"},"Result":{"tools":[${HIDDEN}]}}`,
+    ],
+    ['in a batch', `[{"jsonrpc":"2.0","id":1,"result":{"a":"${LONG}"}},${listOf(HIDDEN)}]`],
+    [
+      'in a notification',
+      `{"method":"notifications/a","params":"${LONG}","id":1,"result":{"tools":[${HIDDEN}]}}`,
+    ],
+    ['in no JSON', `{"jsonrpc":"2.0","id":1,"result":{"a":[NaN,"${LONG}"],"tools":[${HIDDEN}]}}`],
+    ['divided by a line', `{"jsonrpc":"2.0","id":1,"result":{"a":"${LONG}",\ndata:"tools":[${HIDDEN}]}}`],
+    [
+      'in data that follows a field with data in its name',
+      `\ndatabase: {}\ndata: ${listOf(`"${LONG}",${HIDDEN}`)}`,
+    ],
+  ])('is not passed on as part of a long message: %s', async (_how, written) => {
+    const { text } = await listTools(written, true, request);
+    expect(text).toBe('broken off');
+  });
+
+  it('does not keep a long message without a list from passing', async () => {
+    const written = `{"jsonrpc":"2.0","method":"notifications/a","params":{"a":"${LONG}","result":{"tools":[]}}}`;
+    const { text } = await listTools(`${written}\nid: 7`, true, request);
+    expect(text).toContain(written);
+  });
+});
+
+it('a list in a long document that answers a call with a task is not passed on', async () => {
+  const { message } = { message: callOf('shown') };
+  const asTask = { message: { ...message, params: { ...(message['params'] as object), task: {} } } };
+  const LONG = 'x'.repeat(300_000);
+  const written = `{"jsonrpc":"2.0","id":1,"result":{"a":"${LONG}","tools":[${HIDDEN}]}}`;
+  const { text } = await listTools(written, false, asTask);
+  expect(text).not.toContain('hidden');
+  const plain = written.replace('tools', 'other');
+  expect((await listTools(plain, false, asTask)).text).toBe(plain);
 });

@@ -58,8 +58,8 @@ describe('an event of enormous size', () => {
   it('passes as the response to a call without being held here', async () => {
     const { gateway } = await behind((_received, response) => {
       response.writeHead(200, STREAM);
-      response.write('id: 7\ndata: ');
-      writeMany(response, MIB, 128, () => response.end('\n\n'));
+      response.write('id: 7\ndata: {"jsonrpc":"2.0","id":1,"result":{"text":"');
+      writeMany(response, MIB, 128, () => response.end('"}}\nretry: 1\n\n'));
     });
     const response = await gateway.send('alice', { message: callOf('read') });
     let [length, most, looks] = [0, 0, 0];
@@ -163,6 +163,8 @@ describe('an event of enormous size', () => {
         apply: (message) => message,
         mayApply: () => true,
         mayPassLong: () => true,
+        check: () => undefined,
+        watchLong: () => () => undefined,
         forDocuments: false,
       },
       output: {
@@ -199,6 +201,8 @@ it('an event is edited wherever its bytes are divided', async () => {
         },
         mayApply: (bytes) => bytes.includes('"a"'),
         mayPassLong: () => false,
+        check: () => undefined,
+        watchLong: () => () => undefined,
         forDocuments: false,
       },
       output: { write: () => {}, end: finished.resolve, fail: finished.reject },
@@ -224,6 +228,8 @@ async function messagesIn(text: string, isStream: boolean): Promise<readonly unk
       },
       mayApply: () => true,
       mayPassLong: () => false,
+      check: () => undefined,
+      watchLong: () => () => undefined,
       forDocuments: true,
     },
     output: { write: () => {}, end: finished.resolve, fail: finished.reject },

@@ -6,12 +6,14 @@ import { HeldBytes } from './held-bytes.ts';
 export interface MessageEdit {
   /** Changes a parsed message; returns the same one if nothing changes. */
   readonly apply: (message: unknown) => unknown;
-  /** Reads a message, or a batch of them; without it, what is no JSON passes as it is. @throws SyntaxError */
-  readonly read?: (bytes: Buffer) => unknown;
+  /** Refuses messages that clients could read otherwise. @throws SyntaxError */
+  readonly check: (bytes: Buffer) => void;
   /** Whether bytes of a message may have to change. */
   readonly mayApply: (bytes: Buffer) => boolean;
   /** Whether a message that is too long to be edited may pass as it is. @param method that its beginning names; `null`: none */
   readonly mayPassLong: (method: string | null) => boolean;
+  /** Watches a message that passes as it is: called with each piece before it passes. @throws SyntaxError where it must not */
+  readonly watchLong: () => (bytes: Buffer) => void;
   /** Whether it also applies to a response that is no stream. */
   readonly forDocuments: boolean;
 }
@@ -62,8 +64,8 @@ class Editor implements EditedBody {
   /** Settles when the message before has been written; `null`: none is being edited. */
   #editing: Promise<void> | null = null;
   #hasFailed = false;
-  /** Whether the rest of a message that was too long to be edited passes as it is. */
-  #isPassing = false;
+  /** Watches the rest of a message that was too long to be edited; `null`: none passes. */
+  #watch: ((bytes: Buffer) => void) | null = null;
 
   constructor(options: EditedBodyOptions) {
     this.#options = options;
@@ -73,7 +75,7 @@ class Editor implements EditedBody {
     const { isStream, limit } = this.#options;
     if (isStream) this.#takeEvents(this.#endHeldEvent(chunk));
     else this.#held.add(chunk);
-    if (this.#held.length > (this.#isPassing ? EVENT_END_BEGUN : limit)) this.#takeLong();
+    if (this.#held.length > (this.#watch === null ? limit : EVENT_END_BEGUN)) this.#takeLong();
   }
 
   end(): void {
@@ -105,12 +107,25 @@ class Editor implements EditedBody {
 
   #send(bytes: Buffer, change: (bytes: Buffer) => Promise<Buffer>): void {
     const { edit, output } = this.#options;
-    const isWhole = !this.#isPassing;
+    if (this.#watch !== null) {
+      this.#passWatched(bytes, this.#watch);
+      return;
+    }
     this.#run(() =>
-      isWhole && edit.mayApply(bytes)
-        ? change(bytes).then((changed) => output.write(changed))
-        : output.write(bytes),
+      edit.mayApply(bytes) ? change(bytes).then((changed) => output.write(changed)) : output.write(bytes),
     );
+  }
+
+  #passWatched(bytes: Buffer, watch: (bytes: Buffer) => void): void {
+    this.#run(() => {
+      try {
+        watch(bytes);
+      } catch (error) {
+        return Promise.reject(error);
+      }
+      this.#options.output.write(bytes);
+      return undefined;
+    });
   }
 
   /** Sends the event that is held if it ends in this chunk. @returns what follows it; `null`: it goes on */
@@ -152,7 +167,7 @@ class Editor implements EditedBody {
   #takeEvent(event: Buffer): void {
     const { edit } = this.#options;
     this.#send(event, (one) => editEvent(one, edit));
-    this.#isPassing = false;
+    this.#watch = null;
   }
 
   #pass(bytes: Buffer): void {
@@ -161,11 +176,11 @@ class Editor implements EditedBody {
 
   #takeLong(): void {
     const { isStream, edit } = this.#options;
-    if (!this.#isPassing && !edit.mayPassLong(methodOf(this.#held.bytes))) {
+    if (this.#watch === null && !edit.mayPassLong(methodOf(this.#held.bytes))) {
       this.#run(() => Promise.reject(new MessageTooLong(`it is longer than ${this.#options.limit} bytes`)));
       return;
     }
-    this.#isPassing = true;
+    this.#watch ??= isStream ? watchData(edit.watchLong()) : edit.watchLong();
     const bytes = isStream ? this.#held.bytes.subarray(0, -EVENT_END_BEGUN) : this.#held.bytes;
     this.#send(bytes, async () => bytes);
     this.#held.drop(bytes.length);
@@ -198,13 +213,28 @@ const BEGINNING =
   /^(?:(?!data).*(?:\r\n|\n|\r))*data:? ?\{\s*(?:"(?:jsonrpc|id)"\s*:\s*(?:"[^"]*"|\d+)\s*,\s*)*"method"\s*:\s*"([^"\\]*)"/;
 const BEGINNING_LENGTH = 2048;
 
+/** What precedes the data of an event. */
+const BEFORE_DATA = /^(?:(?!data).*(?:\r\n|\n|\r))*data:? ?/;
+
+/** Watches the data of an event, whose first piece holds more than what precedes it. @throws SyntaxError where that is too long */
+function watchData(watch: (bytes: Buffer) => void): (bytes: Buffer) => void {
+  let isFirst = true;
+  return (bytes) => {
+    const before = isFirst ? BEFORE_DATA.exec(bytes.toString('latin1', 0, BEGINNING_LENGTH)) : [''];
+    if (before === null) throw new SyntaxError('its event does not begin with data');
+    isFirst = false;
+    watch(bytes.subarray(before[0]?.length));
+  };
+}
+
 function methodOf(event: Buffer): string | null {
   return BEGINNING.exec(event.toString('latin1', 0, BEGINNING_LENGTH))?.[1] ?? null;
 }
 
 /** A message, or a batch of them. */
-async function editDocument(bytes: Buffer, { apply, read = parse }: MessageEdit): Promise<Buffer> {
-  const parsed = read(bytes);
+async function editDocument(bytes: Buffer, { apply, check }: MessageEdit): Promise<Buffer> {
+  check(bytes);
+  const parsed = parse(bytes);
   if (parsed === undefined) return bytes;
   const messages: readonly unknown[] = Array.isArray(parsed) ? parsed : [parsed];
   const edited = await Promise.all(messages.map(apply));

@@ -84,6 +84,16 @@ export class JsonScanner {
     return this.#projection.changes;
   }
 
+  /** What has been found so far of what the shape asks for; `null`: nothing. */
+  get found(): JsonNode | null {
+    return this.#projection.root;
+  }
+
+  /** Whether the document is complete: only white space may follow. */
+  get isDone(): boolean {
+    return this.#state === DONE;
+  }
+
   /** The document so far, while the scanner is inside a value that the shape does not ask for; `null` elsewhere. */
   peek(): JsonNode | null {
     const isText = this.#state === STRING || this.#state === ESCAPE || this.#state === HEX;

@@ -1,7 +1,7 @@
 /** The lists of MCP: which members of a result are definitions, and what operation each of them offers. */
 import type { McpOperation } from '@portcullis/resource-server';
 import { fold, type JsonNode, type JsonShape, shapeOf } from '../messages/json-projection.ts';
-import { JsonScanner } from '../messages/json-scanner.ts';
+import { JsonScanner, type ScanLimits } from '../messages/json-scanner.ts';
 
 /** A list in a result, by the name of its member. */
 interface ListedKind {
@@ -79,31 +79,66 @@ export function filterLists(
   return Object.keys(changed).length === 0 ? result : { ...result, ...changed };
 }
 
-/** Whether bytes may hold a result: written as it is, in other case, with escapes, or in another encoding, which has zero bytes. */
+/**
+ * The name of a list, in bytes: as it is, in other case (also with the long s, U+017F), or escaped; or a zero byte, which other
+ * encodings than UTF-8 have.
+ */
+const LIST_NAME = /(?:tool|prompt|re(?:s|\xc5\xbf)ource(?:template)?)(?:s|\xc5\xbf)"|\\u(?:00[4-7]|017f)|\0/i;
+
+/** Whether bytes of a response may hold a list. */
 export function mayHoldLists(bytes: Buffer): boolean {
-  return bytes.includes(0) || /result|\\u/.test(fold(bytes.toString()));
+  return LIST_NAME.test(bytes.toString('latin1'));
 }
 
 const shapeOfAll = (names: readonly string[], shape: JsonShape): JsonShape =>
   shapeOf(Object.fromEntries(names.map((name) => [name, shape])));
-const listShape: JsonShape = { elements: shapeOfAll(ELEMENT_MEMBERS, {}) };
-const responseShape: JsonShape = shapeOf({ result: shapeOfAll(LIST_NAMES, listShape) });
-const bodyShape: JsonShape = { ...responseShape, elements: responseShape };
+const responseShapeOf = (list: JsonShape): JsonShape => {
+  const one = shapeOf({ result: shapeOfAll(LIST_NAMES, list) });
+  return { ...one, elements: one };
+};
+const responseShape = responseShapeOf({ elements: shapeOfAll(ELEMENT_MEMBERS, {}) });
+const longShape = responseShapeOf({});
+const LIMITS: ScanLimits = { depth: 256, text: 256 * 1024, elements: Infinity };
 
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
 /**
- * Reads a response, or a batch, whose lists are filtered. Clients ignore a byte order mark.
- * @throws SyntaxError where clients could read other lists: it is no JSON, no UTF-8, or has a member twice
+ * Checks that all clients read the same lists in a response, or a batch. They ignore a byte order mark.
+ * @throws SyntaxError for lists in what is no JSON, no UTF-8, or has a member twice
  * @see RFC 8259 §4, §8.1
  */
-export function readLists(bytes: Buffer): unknown {
-  const text = bytes.subarray(bytes.subarray(0, 3).equals(BYTE_ORDER_MARK) ? 3 : 0);
-  const scanner = new JsonScanner(bodyShape, { depth: 256, text: 256 * 1024, elements: Infinity });
-  scanner.push(text);
-  const root = scanner.end();
-  const messages: readonly (JsonNode | null)[] = root?.type === 'array' ? root.elements : [root];
-  if (messages.some((message) => message?.type !== 'object' || message.variants.size > 0))
+export function checkLists(bytes: Buffer): void {
+  if (!mayHoldLists(bytes)) return;
+  const scanner = new JsonScanner(responseShape, LIMITS);
+  scanner.push(bytes.subarray(bytes.subarray(0, 3).equals(BYTE_ORDER_MARK) ? 3 : 0));
+  const messages = messagesIn(scanner.end());
+  if (messages.some(({ type, variants }) => type !== 'object' || variants.size > 0))
     throw new SyntaxError('it is no message, or has a result in other case');
-  return JSON.parse(text.toString());
+}
+
+function messagesIn(root: JsonNode | null): readonly JsonNode[] {
+  if (root === null) return [];
+  return root.type === 'array' ? root.elements : [root];
+}
+
+/**
+ * Watches a message that is too long to be filtered, piece by piece.
+ * @returns call it before a piece is passed on; @throws SyntaxError once the message holds a list, and where that cannot be known
+ */
+export function createListWatch(): (bytes: Buffer) => void {
+  const scanner = new JsonScanner(longShape, LIMITS);
+  return (bytes) => {
+    try {
+      if (!scanner.isDone) scanner.push(bytes);
+    } catch (error) {
+      // Behind the message are other fields of its event.
+      if (!scanner.isDone) throw error;
+    }
+    if (messagesIn(scanner.found).some(holdsList)) throw new SyntaxError('it is too long, and holds a list');
+  };
+}
+
+function holdsList({ members, variants }: JsonNode): boolean {
+  const result = members.get('result');
+  return variants.size > 0 || (result !== undefined && result.members.size + result.variants.size > 0);
 }
