@@ -45,12 +45,12 @@ export async function completeFederatedLogin(
   callback: FederatedCallback,
   result: FederatedLoginResult,
 ): Promise<HttpResponse> {
-  const { events, sessions, federation: upstream } = context;
+  const { events, sessions, federation } = context;
   const { request, connection, login, identityProvider } = callback;
   const account = await resolveAccount(context, result);
   const transaction = await orDiscard(context, account.id, result, findWaitingTransaction(context, callback));
   if (transaction !== null && 'missing' in transaction) {
-    await upstream.discard(account.id, result);
+    await federation.discard(account.id, result);
     return context.errors.showMissing(`/callback/${identityProvider.id}`, transaction);
   }
   const { methods, time: authenticatedAt } = authenticationOf(result, context.clock());
@@ -68,7 +68,7 @@ export async function completeFederatedLogin(
   });
   if (transaction === null) {
     // Only a login: its provider tokens are revoked.
-    await upstream.discard(account.id, result);
+    await federation.discard(account.id, result);
     return respondRedirect(loginTargetPaths[returnToOf(login)], [cookie]);
   }
   return resumeTransaction(context, callback, { transaction, account, result, cookie });
@@ -76,7 +76,7 @@ export async function completeFederatedLogin(
 
 /** Revokes the provider tokens when a step fails that would have kept them. */
 async function orDiscard<T>(
-  { federation: upstream }: PageContext,
+  { federation }: PageContext,
   accountId: string | null,
   result: FederatedLoginResult,
   step: Promise<T>,
@@ -84,7 +84,7 @@ async function orDiscard<T>(
   try {
     return await step;
   } catch (error) {
-    await upstream.discard(accountId, result);
+    await federation.discard(accountId, result);
     throw error;
   }
 }

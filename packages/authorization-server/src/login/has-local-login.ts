@@ -3,9 +3,9 @@ import type { PageContext } from '../page-context.ts';
 import type { User } from '../users/sessions.ts';
 
 export async function hasLocalLogin(
-  { federation: upstream }: Pick<PageContext, 'federation'>,
+  { federation }: Pick<PageContext, 'federation'>,
   user: User,
 ): Promise<boolean> {
-  const { identityProvider, isSatisfied: admits } = await upstream.resolveLoginMethod(null, user);
-  return identityProvider === null && admits;
+  const { identityProvider, isSatisfied } = await federation.resolveLoginMethod(null, user);
+  return identityProvider === null && isSatisfied;
 }
