@@ -73,7 +73,8 @@ export interface Client {
    */
   begin(options: BeginOptions): Promise<string>;
   /**
-   * Second step: validates the authorization response, redeems the code and saves the tokens.
+   * Second step: validates the authorization response, redeems the code and saves the tokens. Only a client of the same
+   * server and account as in the first step can complete it.
    * @param redirectedTo the complete redirect URL, or its query
    * @param binding as passed to `begin`
    * @throws ClientError `response_rejected`, `authorization_denied`, `authorization_failed`, `token_refused`,

@@ -1,6 +1,6 @@
 /** User authorization: authorization requests, state and issuer checks of responses, errors, and scopes. */
 import { describe, expect, it } from 'vitest';
-import { ClientError } from '../src/index.ts';
+import { ClientError, createMemoryStore } from '../src/index.ts';
 import { calls, codeOf, createWorld, type World } from './support/world.ts';
 
 const tokenRequests = ({ as }: World) => as.asked('/token');
@@ -84,6 +84,29 @@ describe('state', () => {
     expect(await client.session()).toBeNull();
     expect((await client.complete(await begin(), 'session of the attacker')).issuer).toBe(world.issuer);
   });
+
+  it.each([
+    ['server', async () => (await createWorld()).serverUrl, 'default'],
+    ['account', async () => null, 'of another user'],
+  ])(
+    'rejects a response to a sign-in of another %s in the same store, and sends its token nowhere',
+    async (_what, urlOf, account) => {
+      const world = await createWorld();
+      const store = createMemoryStore();
+      const honest = world.client({ store });
+      const begin = async () => {
+        const url = await honest.begin({ redirectUri: world.user.redirectUri });
+        return (await fetch(url, { redirect: 'manual' })).headers.get('location') ?? '';
+      };
+      const serverUrl = (await urlOf()) ?? world.serverUrl;
+      const other = world.client({ store, serverUrl, account });
+      expect(await codeOf(other.complete(await begin()))).toBe('response_rejected');
+      expect(tokenRequests(world)).toEqual([]);
+      expect([await other.accessToken(), await honest.accessToken()]).toEqual([null, null]);
+      expect((await honest.complete(await begin())).server).toBe(world.serverUrl);
+      expect([await other.accessToken(), await honest.accessToken()]).toEqual([null, expect.any(String)]);
+    },
+  );
 
   it('rejects an authorization response that arrives too late', async () => {
     const world = await createWorld();

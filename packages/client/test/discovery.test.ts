@@ -257,6 +257,27 @@ describe('authorization server metadata', () => {
     expect(broken.log).toHaveLength(1);
   });
 
+  it.each([
+    [10, 200],
+    [11, 'temporarily_unavailable'],
+  ])(
+    '[C-PRM-2] asks ten authorization servers at most: with the usable one at place %i it ends with %s',
+    async (place, outcome) => {
+      const world = await createWorld();
+      const broken = await openParty();
+      const unusable = Array.from({ length: place - 1 }, (_, index) => `${broken.origin}/${index}`);
+      for (const issuer of unusable) broken.on(`GET ${ASM}${new URL(issuer).pathname}`, { status: 500 });
+      const [first = ''] = unusable;
+      world.server.on(`GET ${PRM}/mcp`, {
+        // Names that are repeated count once.
+        body: { resource: world.serverUrl, authorization_servers: [first, ...unusable, world.as.origin] },
+      });
+      const work = world.client().fetch(world.serverUrl);
+      expect(typeof outcome === 'number' ? (await work).status : await codeOf(work)).toBe(outcome);
+      expect(broken.log).toHaveLength(place - 1);
+    },
+  );
+
   it('[C-PRM-2] lets the host order several authorization servers', async () => {
     const world = await createWorld();
     const other = await openParty();

@@ -94,7 +94,12 @@ export function createCodeGrant(
     },
 
     take: (redirectedTo, binding) =>
-      takePendingAuthorization(store, readRedirectQuery(redirectedTo), binding, clock()),
+      takePendingAuthorization(
+        store,
+        readRedirectQuery(redirectedTo),
+        { server: settings.server, account, binding },
+        clock(),
+      ),
     complete,
   };
 
@@ -127,7 +132,8 @@ export function createCodeGrant(
     const { clientName = 'The app' } = settings.registration;
     const app = typeof clientName === 'function' ? clientName() : clientName;
     try {
-      const tokens = await complete(await takePendingAuthorization(store, query, null, clock()), query);
+      const presenter = { server: settings.server, account, binding: null };
+      const tokens = await complete(await takePendingAuthorization(store, query, presenter, clock()), query);
       await respond({ ok: true, message: `${app} is connected to ${server}. You can close this page.` });
       return tokens;
     } catch (error) {

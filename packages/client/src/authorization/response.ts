@@ -5,24 +5,36 @@ import type { CredentialStore } from '../storage/credential-store.ts';
 import type { PendingAuthorization } from '../storage/credentials.ts';
 import type { TokenRequest } from '../token-endpoint/token-request.ts';
 
+/** Who presents a response: the pending authorization has to be of the same server and account. */
+type ResponsePresenter = Pick<PendingAuthorization, 'server' | 'account' | 'binding'>;
+
 /**
  * Takes the pending authorization of a response. A response whose state is missing or differs MUST be discarded.
- * @throws ClientError `response_rejected` when there is none, it has expired, or it belongs to another session.
+ * @throws ClientError `response_rejected` when there is none, it has expired, or it belongs to another session, server or
+ * account.
  */
 export async function takePendingAuthorization(
   store: Pick<CredentialStore, 'takePending'>,
   query: URLSearchParams,
-  binding: string | null,
+  presenter: ResponsePresenter,
   now: number,
 ): Promise<PendingAuthorization> {
   const states = query.getAll('state');
   const state = states.length === 1 ? (states[0] ?? '') : '';
   // Point of no return: an authorization has one response, whether it succeeds or fails.
   const pending = state === '' ? null : await store.takePending(state);
-  if (pending === null || pending.binding !== binding || now >= pending.expiresAt) {
+  if (pending === null || !isPresentedBy(pending, presenter) || now >= pending.expiresAt) {
     throw new ClientError('response_rejected', 'This response matches no pending sign-in. Start again.');
   }
   return pending;
+}
+
+/** A client that shares its store must not use the tokens of another server or account as its own. */
+function isPresentedBy(
+  pending: PendingAuthorization,
+  { server, account, binding }: ResponsePresenter,
+): boolean {
+  return pending.server === server && pending.account === account && pending.binding === binding;
 }
 
 /** The query of a complete redirect URL, for example pasted from an address bar. */

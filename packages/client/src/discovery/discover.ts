@@ -56,6 +56,9 @@ export async function discover(
   return discoverIssuer(settings, selectProfile(server, challenge, found, settings.profile));
 }
 
+/** A server may name any number of hosts, each of which gets several requests: no more than these are contacted. */
+const MAX_AUTHORIZATION_SERVERS = 10;
+
 /** Uses the first working authorization server; if none works, throws the first error. */
 async function discoverIssuer(
   settings: DiscoverySettings,
@@ -65,7 +68,8 @@ async function discoverIssuer(
   const { profile, resourceMetadata, issuers } = selection;
   const headers = versionHeaders(versionHeader, profile);
   let failure: unknown = null;
-  for (const named of resourceMetadata === null ? issuers : await order(issuers)) {
+  const ordered = new Set(resourceMetadata === null ? issuers : await order(issuers));
+  for (const named of [...ordered].slice(0, MAX_AUTHORIZATION_SERVERS)) {
     const issuer = resolveAlias(settings, named);
     try {
       const metadata = await findServerMetadata({ transport, headers }, issuer, profile);
