@@ -124,6 +124,28 @@ describe('token exchange for another protected resource', () => {
     expect((await t.exchange(t.token, FILES)).status).toBe(200);
   });
 
+  it('a server gets no scope beyond the maximum scope of its client', async () => {
+    const files = { ...OPTIONS.resources[1], scopes };
+    const resources = OPTIONS.resources.map((one) => (one.resource === FILES ? files : one));
+    const limited = (scope: string) =>
+      setScene({
+        resources,
+        clients: OPTIONS.clients.map((one) =>
+          'client_id' in one && one.client_id === 'notes-server' ? { ...one, scope } : one,
+        ),
+      });
+    const t = await limited('notes:read');
+    const before = t.snapshot();
+    const refused = await t.exchange(t.token, FILES, { scope: 'notes:write' });
+    expect([refused.status, refused.body['error']]).toEqual([400, 'invalid_scope']);
+    expect(t.snapshot()).toBe(before);
+    expect((await t.exchange(t.token, FILES)).body['scope']).toBe('notes:read');
+    const wider = await limited('notes:read notes:write');
+    expect((await wider.exchange(wider.token, FILES)).body['scope']).toBe('notes:read notes:write');
+    const other = await setScene({ resources });
+    expect((await other.exchange(other.token, FILES)).body['scope']).toBe('notes:read notes:write');
+  });
+
   it('an ID-JAG for an exchanged token names its actors as well', async () => {
     const [audience, resource] = ['https://chat.example', 'https://chat.example/mcp'];
     const t = await setScene({ assertionAudiences: [{ audience, clients: { 'notes-server': 'there' } }] });

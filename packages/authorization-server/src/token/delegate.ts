@@ -2,6 +2,7 @@
 import {
   type AccessTokenClaims,
   type Actor,
+  intersectScopes,
   OAuthError,
   readScopes,
   TOKEN_TYPES,
@@ -56,9 +57,9 @@ export function createDelegate({ context, issueAccessToken, isLive }: GrantServi
     return Object.assign(response, { issued_token_type: TOKEN_TYPES.accessToken });
   };
 
-  /** Never more than the subject token allows, and its user and the requesting client may be granted. */
+  /** Never more than the subject token allows, and its user and the requesting client may be granted and registered. */
   async function chooseAccess(
-    { id: clientId }: AuthenticatedClient,
+    { id: clientId, metadata }: AuthenticatedClient,
     claims: AccessTokenClaims,
     request: TokenExchangeRequest,
   ): Promise<DownscopedAccess> {
@@ -67,11 +68,19 @@ export function createDelegate({ context, issueAccessToken, isLive }: GrantServi
     if (others.length > 0 || !allowed.includes(target)) {
       throw new OAuthError('invalid_target', 'Name one resource that your resource may call.');
     }
-    const granted = { resources: [target], scopes: readScopes(claims.scope ?? '') };
+    const held = readScopes(claims.scope ?? '');
+    // The user consented to what another client gets, and not to more than this one may have.
+    const maximum = metadata.scope === undefined ? held : readScopes(metadata.scope);
+    const granted = { resources: [target], scopes: intersectScopes(held, maximum) };
     const requested = { resources: [target], scopes: request.scopes };
     const access = await downscope(context, { clientId, accountId: claims.sub }, granted, requested);
     const isEmpty = access.scopes.length === 0 && Object.keys(resources.get(target)?.scopes ?? {}).length > 0;
-    if (isEmpty) throw new OAuthError('invalid_scope', 'The subject_token has no scope of that resource.');
+    if (isEmpty) {
+      throw new OAuthError(
+        'invalid_scope',
+        'The subject_token has no scope of that resource that your client may have.',
+      );
+    }
     return access;
   }
 }
