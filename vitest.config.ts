@@ -87,7 +87,7 @@ const config: ViteUserConfig = defineConfig({
     // One more than there are cores, because these tests also wait for clocks, processes and browsers.
     maxWorkers: 3,
     // Many tests start processes, which take seconds on a busy machine; the limit is for what never ends.
-    testTimeout: 60_000,
+    testTimeout: 120_000,
     expect: { poll: { timeout: 30_000 } },
     hookTimeout: 60_000,
   },

@@ -172,7 +172,8 @@ describe('signing in', () => {
       const times: Record<'unknown' | 'wrong', number[]> = { unknown: [], wrong: [] };
       for (let n = 0; n < 8; n++) {
         for (const kind of ['unknown', 'wrong'] as const) {
-          const visitor = t.newVisitor(`198.51.100.${(address += 1)}`);
+          address += 1;
+          const visitor = t.newVisitor(`198.51.100.${address}`);
           const login = await visitor.open(requestOf());
           const email = kind === 'wrong' ? EMAIL : `unknown-${address}@example.org`;
           // CPU time, since wall time also counts other work on the machine.
