@@ -13,6 +13,7 @@ import {
   type WireClients,
 } from './backends/clients/session-clients.ts';
 import { createStatelessClients } from './backends/clients/stateless-clients.ts';
+import { withClientHeaders } from './backends/http/client-headers.ts';
 import { STATELESS } from './backends/revisions.ts';
 import type { CredentialSource } from './credentials/credential-source.ts';
 import { invalidRequest, sessionNotFound, unavailable } from './http/error-response.ts';
@@ -74,11 +75,7 @@ export function createMessagePath(
       for (let at = 0; at + 1 < commonHeaders.length; at += 2)
         outgoing.setHeader(commonHeaders[at] ?? '', commonHeaders[at + 1] ?? '');
       try {
-        if (incoming.method === 'POST') return await post(request, readBodyMessages(body));
-        const clients = clientsOf(request, []);
-        if (incoming.method === 'DELETE') return await clients.delete(request);
-        outgoing.once('close', takeStream(places, server, request.owner));
-        await clients.get(request);
+        await withClientHeaders(incoming.headers, () => dispatch(request, body));
       } catch (error) {
         throw error instanceof BackendError ? unavailable(error.message, error.retryAfter, error) : error;
       }
@@ -100,6 +97,15 @@ export function createMessagePath(
       await backend.close();
     },
   };
+
+  async function dispatch(request: GatewayRequest, body: unknown): Promise<void> {
+    const { outgoing, incoming } = request;
+    if (incoming.method === 'POST') return post(request, readBodyMessages(body));
+    const clients = clientsOf(request, []);
+    if (incoming.method === 'DELETE') return clients.delete(request);
+    outgoing.once('close', takeStream(places, server, request.owner));
+    return clients.get(request);
+  }
 
   function post(request: GatewayRequest, messages: readonly Message[]): Promise<void> {
     const { outgoing, owner } = request;

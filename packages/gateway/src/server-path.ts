@@ -52,7 +52,7 @@ function createSseBackend(
 ): MessageBackend {
   const addresses = createAddresses(definition, server, options.onHealth);
   const stopProbes = startProbes(addresses, server, options.probes);
-  const backend = createHttpBackend({ server, addresses, wire: 'sse' });
+  const backend = createHttpBackend({ server, addresses, wire: 'sse', forward: definition.forward });
   return {
     ...backend,
     async close() {
@@ -73,6 +73,7 @@ function createHttpPath(
   const passThrough = createPassThrough(server, definition, addresses, options);
   const detection = createWireDetection(server, addresses);
   const translations = new Map<BackendWire, MessagePath>();
+  const { forward } = definition;
 
   return {
     isUp: passThrough.isUp,
@@ -125,7 +126,7 @@ function createHttpPath(
   function pathOf(wire: BackendWire): MessagePath {
     const path =
       translations.get(wire) ??
-      createMessagePath(server, createHttpBackend({ server, addresses, wire }), options);
+      createMessagePath(server, createHttpBackend({ server, addresses, wire, forward }), options);
     translations.set(wire, path);
     return path;
   }

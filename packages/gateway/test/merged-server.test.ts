@@ -2,7 +2,7 @@
 import { openStore } from '@portcullis/store';
 import { afterEach, describe, expect, it } from 'vitest';
 import { json, startBackend } from './support/backend.ts';
-import { startSession } from './support/client.ts';
+import { callOf, startSession } from './support/client.ts';
 import { startGateway } from './support/gateway.ts';
 import { TINY } from './support/stdio-server.ts';
 
@@ -53,7 +53,12 @@ async function setUp() {
   const store = await openStore(':memory:');
   const gateway = await startGateway(
     [
-      { path: '/files', name: 'Files', backend: { url: backend.url }, tools: { delete_file: false } },
+      {
+        path: '/files',
+        name: 'Files',
+        backend: { url: backend.url, forward: ['X-Tenant'] },
+        tools: { delete_file: false },
+      },
       { path: '/tiny', name: 'Tiny', backend: { command: TINY } },
       { path: '/all', name: 'All', merges: { fs: '/files', tiny: '/tiny' } },
     ],
@@ -110,6 +115,21 @@ describe('a merged server', () => {
     const { result } = await ask('resources/read', { uri: 'fs+file:///a' });
     expect(result.contents).toEqual([{ uri: 'fs+file:///a', text: 'content' }]);
     expect(backend.received.at(-1)?.body).toContain('"uri":"file:///a"');
+  });
+
+  it('forwards the headers that a part names, those of each request', async () => {
+    const { open, backend, gateway } = await setUp();
+    const { session } = await open();
+    const send = (tenant: string) =>
+      gateway.send(ALICE, {
+        path: '/all',
+        message: callOf('fs__read_file'),
+        headers: { 'mcp-session-id': session, 'x-tenant': tenant, 'x-other': 'no' },
+      });
+    for (const tenant of ['acme', 'umbrella']) expect((await send(tenant)).status).toBe(200);
+    const calls = backend.received.filter(({ body }) => body.includes('tools/call'));
+    expect(calls.map(({ headers }) => headers['x-tenant'])).toEqual(['acme', 'umbrella']);
+    expect(calls.flatMap(({ headers }) => Object.keys(headers))).not.toContain('x-other');
   });
 
   it('decides by the rules of the part: never, or with its scopes', async () => {

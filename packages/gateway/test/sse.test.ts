@@ -12,12 +12,14 @@ afterEach(async () => {
 });
 
 /** An HTTP+SSE backend that answers only `initialize`, at an endpoint that it names. */
-async function startBackend(nameEndpoint: (origin: string) => string) {
+async function startBackend(nameEndpoint: (origin: string) => string, forward: readonly string[] = []) {
   const posted: string[] = [];
   const headers: string[][] = [];
+  const tenants: unknown[] = [];
   let send = (_text: string): unknown => undefined;
   const http = createServer((incoming, outgoing) => {
     headers.push(Object.keys(incoming.headers).sort());
+    tenants.push(incoming.headers['x-tenant']);
     if (incoming.method === 'GET') {
       outgoing.writeHead(200, { 'content-type': 'text/event-stream' });
       send = (text) => outgoing.write(text);
@@ -43,10 +45,10 @@ async function startBackend(nameEndpoint: (origin: string) => string) {
   });
   const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}/sse`;
   const gateway = await startGateway([
-    { path: '/mcp', backend: { url, transport: 'sse' } } as GatewayServerOptions,
+    { path: '/mcp', backend: { url, transport: 'sse', forward } } as GatewayServerOptions,
   ]);
   stops.unshift(() => gateway.close());
-  return { gateway, posted, headers };
+  return { gateway, posted, headers, tenants };
 }
 
 describe('a backend with HTTP+SSE', () => {
@@ -64,6 +66,19 @@ describe('a backend with HTTP+SSE', () => {
     expect(headers[0]).toEqual(['accept', 'connection', 'host', 'user-agent']);
     const [, posted] = headers;
     expect(posted).toEqual(['accept', 'connection', 'content-length', 'content-type', 'host', 'user-agent']);
+  });
+
+  it('gets the further headers that the configuration names, those of each request', async () => {
+    const { gateway, headers, tenants } = await startBackend(() => '/messages', ['X-Tenant']);
+    const first = { 'x-tenant': 'acme', 'x-other': 'no' };
+    const opened = await gateway.send('alice', { message: INITIALIZE, headers: first });
+    const session = { 'mcp-session-id': opened.headers.get('mcp-session-id') ?? '' };
+    const ping = { message: { jsonrpc: '2.0', id: 7, method: 'ping' } };
+    await gateway.send('alice', { ...ping, headers: { ...session, 'x-tenant': 'umbrella' } });
+    await gateway.send('alice', { ...ping, headers: session });
+    // The stream, `initialize`, the notification that it ended, and two pings.
+    expect(tenants).toEqual(['acme', 'acme', 'acme', 'umbrella', undefined]);
+    expect(headers.flat()).not.toContain('x-other');
   });
 
   it('gets nothing when it names an endpoint at another origin', async () => {

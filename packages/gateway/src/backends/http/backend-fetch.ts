@@ -7,6 +7,7 @@ import { connectionFailure } from '../../addresses/connection-failure.ts';
 import type { BackendCredential } from '../../credentials/credential-source.ts';
 import type { GatewayServer } from '../../servers/server.ts';
 import { type BackendAccess, BackendError } from '../backend.ts';
+import { namedClientHeaders } from './client-headers.ts';
 
 interface BackendRequest {
   readonly method: 'GET' | 'POST' | 'DELETE';
@@ -23,10 +24,15 @@ export interface BackendPools {
   close(): Promise<void>;
 }
 
-/** Keep-alive connections to one backend. @param addresses learn which of them are reached */
+/**
+ * Keep-alive connections to one backend.
+ * @param addresses learn which of them are reached
+ * @param forward headers of clients that are passed on, in lower case
+ */
 export function createBackendPools(
   { name, limits }: Pick<GatewayServer, 'name' | 'limits'>,
   addresses: Addresses,
+  forward: readonly string[] = [],
 ): BackendPools {
   const dispatcher = new Agent({
     connect: { timeout: limits.connect * 1000 },
@@ -55,7 +61,7 @@ export function createBackendPools(
     credential: BackendCredential,
   ): Promise<Response> {
     const signed = await credential.sign?.(request.method, url.href);
-    const all = { ...headers, ...credential.headers, ...signed };
+    const all = { ...namedClientHeaders(forward), ...headers, ...credential.headers, ...signed };
     try {
       // A redirect could lead anywhere, with the credential.
       const response = await fetch(url, { ...request, headers: all, redirect: 'manual', dispatcher });

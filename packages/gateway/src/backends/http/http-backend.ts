@@ -17,11 +17,13 @@ export interface HttpBackendOptions {
   readonly server: Pick<GatewayServer, 'name' | 'limits'>;
   readonly addresses: Addresses;
   readonly wire: BackendWire;
+  /** Headers of clients that are passed on, in lower case; none by default. */
+  readonly forward?: readonly string[];
 }
 
-export function createHttpBackend({ server, addresses, wire }: HttpBackendOptions): MessageBackend {
+export function createHttpBackend({ server, addresses, wire, forward }: HttpBackendOptions): MessageBackend {
   const { name, limits } = server;
-  const connections = createBackendPools(server, addresses);
+  const connections = createBackendPools(server, addresses, forward);
   const timeouts = { first: limits.firstByte * 1000, next: limits.idle * 1000 };
   const sessions = new Set<BackendSession>();
 
