@@ -108,6 +108,32 @@ describe('introspection', () => {
   });
 
   it.each([
+    ['a refresh token of Ory Hydra', { token_type: 'Bearer', token_use: 'refresh_token' }],
+    ['a refresh token of Keycloak', { typ: 'Refresh' }],
+    ['an offline token of Keycloak', { typ: 'Offline' }],
+    ['an ID token', { token_type: 'id_token' }],
+    ['a refresh token by its type', { token_type: 'refresh-token' }],
+  ])('[S-AUD-2] rejects an active token that is %s, which lives longer', async (_, claims) => {
+    server.behave(answering({ active: true, ...goodClaims(ISSUER, claims) }));
+    const ask = guardWith();
+    expect(await ask()).toBe(401);
+    expect(await ask()).toBe(401);
+    // It never becomes an access token, so the answer is kept.
+    expect(server.asked.length).toBe(1);
+  });
+
+  it.each([
+    [{ token_type: 'Bearer', token_use: 'access_token' }],
+    [{ token_type: 'bearer', typ: 'Bearer' }],
+    [{ token_type: 'access_token' }],
+    [{ token_type: 'urn:ietf:params:oauth:token-type:access_token', typ: 'at+jwt' }],
+    [{ token_use: 'access', typ: 7 }],
+  ])('accepts an active access token that its server describes as %j', async (claims) => {
+    server.behave(answering({ active: true, ...goodClaims(ISSUER, claims) }));
+    expect(await guardWith()()).toBe(200);
+  });
+
+  it.each([
     ['down', down],
     ['failing', failing(503)],
     ['not letting us in', failing(401, '{"error":"invalid_client"}')],

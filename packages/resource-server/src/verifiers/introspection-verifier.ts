@@ -70,7 +70,7 @@ export function introspectionVerifier(options: IntrospectionVerifierOptions): To
     if (now < (inactive.get(token) ?? 0)) throw inactiveToken();
     checkShape(token, expectation);
     const response = await ask(token, now, expectation.request?.address ?? null);
-    if (response['active'] !== true) {
+    if (response['active'] !== true || isOtherKind(response)) {
       inactive.set(token, now + INACTIVE_SECONDS);
       throw inactiveToken();
     }
@@ -107,6 +107,19 @@ function validateOptions(given: IntrospectionVerifierOptions): void {
 /** With the flags `g` and `y` an expression remembers where it matched last. */
 function isStatelessPattern(pattern: unknown): boolean {
   return pattern instanceof RegExp && !pattern.global && !pattern.sticky;
+}
+
+/** Members by which servers say what kind of token it is. None of them is required. */
+const KIND_MEMBERS = ['token_type', 'token_use', 'typ'];
+
+const OTHER_KIND = /(?:^|:)(?:refresh|offline|id)(?:[_ -]?token)?$/i;
+
+/** An endpoint may report refresh tokens as active too: they are no access tokens, and they live longer. @see RFC 7662 §2.1 */
+function isOtherKind(response: Readonly<Record<string, unknown>>): boolean {
+  return KIND_MEMBERS.some((name) => {
+    const kind = response[name];
+    return typeof kind === 'string' && OTHER_KIND.test(kind);
+  });
 }
 
 /**
