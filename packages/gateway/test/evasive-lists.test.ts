@@ -118,6 +118,7 @@ describe.each([
       `{"method":"notifications/a","params":"${LONG}","id":1,"result":{"tools":[${HIDDEN}]}}`,
     ],
     ['in no JSON', `{"jsonrpc":"2.0","id":1,"result":{"a":[NaN,"${LONG}"],"tools":[${HIDDEN}]}}`],
+    ['in a batch without end', `[${'{},'.repeat(100_000)}${listOf(HIDDEN)}]`],
     ['divided by a line', `{"jsonrpc":"2.0","id":1,"result":{"a":"${LONG}",\ndata:"tools":[${HIDDEN}]}}`],
     [
       'in data that follows a field with data in its name',

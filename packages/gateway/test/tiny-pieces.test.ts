@@ -6,6 +6,7 @@ import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
 import { RequestBody } from '../src/http/request-body.ts';
 import { StreamedBody } from '../src/http/streamed-body.ts';
+import { createBodyScanner } from '../src/messages/body-scanner.ts';
 
 const PIECES = 200_000;
 const MIB = 1024 * 1024;
@@ -74,4 +75,14 @@ it('a body that passes keeps what may be sent again without its pieces', async (
   const again: Buffer[] = [];
   for await (const chunk of upload.open()) again.push(chunk as Buffer);
   expect(Buffer.concat(again).toString()).toBe('x'.repeat(PIECES));
+});
+
+it('a name that is scanned takes memory for its bytes, however small its pieces are', () => {
+  const scanner = createBodyScanner();
+  scanner.push(Buffer.from('{"jsonrpc":"2.0","id":1,"method":"'));
+  const before = usedBytes();
+  for (let count = 0; count < PIECES; count += 1) scanner.push(Buffer.alloc(1, 'x'));
+  expect(usedBytes() - before).toBeLessThan(8 * MIB);
+  scanner.push(Buffer.from('"}'));
+  expect(scanner.end().messages[0]?.method).toHaveLength(PIECES);
 });

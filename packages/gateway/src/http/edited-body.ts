@@ -1,6 +1,6 @@
 /** Edits the JSON-RPC responses in a body: of a JSON document, or of an event stream, event by event. */
 
-import { HeldBytes } from './held-bytes.ts';
+import { HeldBytes } from '../messages/held-bytes.ts';
 
 /** Changes the messages of a response. */
 export interface MessageEdit {

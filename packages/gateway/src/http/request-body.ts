@@ -1,8 +1,8 @@
 /** Receives the body of a request within its limit: held until it is whole, or given to a sink while it arrives. */
 import type { IncomingMessage } from 'node:http';
+import { HeldBytes } from '../messages/held-bytes.ts';
 import type { BodyScanner } from '../messages/scanned-message.ts';
 import { type GatewayError, invalidRequest } from './error-response.ts';
-import { HeldBytes } from './held-bytes.ts';
 
 /** Learns how far a body is. Nothing is called if the client disappears. */
 export interface BodyListener {

@@ -1,9 +1,9 @@
 /** A long request body on its way to the backend while it arrives: no faster than the backend reads, and never complete before all of it was checked. */
 import { createHash, type Hash } from 'node:crypto';
 import { Readable } from 'node:stream';
+import { HeldBytes } from '../messages/held-bytes.ts';
 import type { BodyScanner, ScannedBody } from '../messages/scanned-message.ts';
 import { invalidRequest } from './error-response.ts';
-import { HeldBytes } from './held-bytes.ts';
 import { type BodySink, type RequestBody, SHORT } from './request-body.ts';
 
 /** Bytes that are kept to be sent again with a renewed credential, or to another address, and that are held before they are checked. */

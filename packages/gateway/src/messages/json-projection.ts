@@ -37,7 +37,7 @@ interface OpenNode {
   readonly text: '';
   readonly members: Map<string, JsonNode>;
   readonly elements: JsonNode[];
-  readonly variants: Set<string>;
+  variants: Set<string>;
 }
 
 /** An object shape from its members. */
@@ -47,14 +47,15 @@ export function shapeOf(members: Readonly<Record<string, JsonShape>>): JsonShape
 }
 
 const NO_MEMBERS = new Map<string, JsonNode>();
-const NO_VARIANTS: ReadonlySet<string> = new Set();
+/** Shared, and never changed. */
+const NO_VARIANTS = new Set<string>();
 
 export function createLeaf(type: 'string' | 'scalar', start: number, end: number, text: string): JsonNode {
   return { type, start, end, text, members: NO_MEMBERS, elements: [], variants: NO_VARIANTS };
 }
 
 function createContainer(type: 'object' | 'array', start: number): OpenNode {
-  return { type, start, end: -1, text: '', members: new Map(), elements: [], variants: new Set() };
+  return { type, start, end: -1, text: '', members: new Map(), elements: [], variants: NO_VARIANTS };
 }
 
 /** The wanted name that equals a name but for case; also where case folding is not ASCII, as for the long s and the Kelvin sign. */
@@ -152,6 +153,7 @@ export class JsonProjection {
       const variant = findVariant(members, name);
       // Once, however often it is written.
       if (variant === undefined || frame.node.variants.has(variant)) return;
+      if (frame.node.variants === NO_VARIANTS) frame.node.variants = new Set();
       frame.node.variants.add(variant);
       this.changes += 1;
       return;

@@ -1,9 +1,9 @@
 /** The bytes of a token that spans chunks. */
+import { HeldBytes } from './held-bytes.ts';
 
 export class KeptBytes {
   readonly #limit: number;
-  #chunks: Uint8Array[] = [];
-  #length = 0;
+  readonly #held = new HeldBytes();
 
   constructor(limit: number) {
     this.#limit = limit;
@@ -11,30 +11,26 @@ export class KeptBytes {
 
   /** Copies the bytes, because the chunk may be used again. @throws SyntaxError beyond the limit */
   add(bytes: Uint8Array): void {
-    this.#count(bytes.length);
-    this.#chunks.push(Uint8Array.from(bytes));
+    this.#check(bytes.length);
+    this.#held.add(Buffer.from(bytes));
   }
 
   /** The text of all bytes, of which the last are those from `from` to `end`. @throws SyntaxError beyond the limit */
   take(chunk: Buffer, from: number, end: number): string {
-    this.#count(end - from);
-    if (this.#chunks.length === 0) {
-      this.#length = 0;
-      return chunk.toString('utf8', from, end);
-    }
-    const text = Buffer.concat([...this.#chunks, chunk.subarray(from, end)]).toString();
+    this.#check(end - from);
+    if (this.#held.length === 0) return chunk.toString('utf8', from, end);
+    this.#held.add(chunk.subarray(from, end));
+    const text = this.#held.bytes.toString();
     this.clear();
     return text;
   }
 
   clear(): void {
-    if (this.#length === 0) return;
-    this.#chunks = [];
-    this.#length = 0;
+    if (this.#held.length > 0) this.#held.drop(this.#held.length);
   }
 
-  #count(length: number): void {
-    this.#length += length;
-    if (this.#length > this.#limit) throw new SyntaxError(`a name in it is longer than ${this.#limit} bytes`);
+  #check(length: number): void {
+    if (this.#held.length + length > this.#limit)
+      throw new SyntaxError(`a name in it is longer than ${this.#limit} bytes`);
   }
 }

@@ -98,7 +98,9 @@ const responseShapeOf = (list: JsonShape): JsonShape => {
 };
 const responseShape = responseShapeOf({ elements: shapeOfAll(ELEMENT_MEMBERS, {}) });
 const longShape = responseShapeOf({});
-const LIMITS: ScanLimits = { depth: 256, text: 256 * 1024, elements: Infinity };
+const limits: ScanLimits = { depth: 256, text: 256 * 1024, elements: 100_000 };
+/** No batch is longer. */
+const longLimits: ScanLimits = { ...limits, elements: 1000 };
 
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
@@ -109,7 +111,7 @@ const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
  */
 export function checkLists(bytes: Buffer): void {
   if (!mayHoldLists(bytes)) return;
-  const scanner = new JsonScanner(responseShape, LIMITS);
+  const scanner = new JsonScanner(responseShape, limits);
   scanner.push(bytes.subarray(bytes.subarray(0, 3).equals(BYTE_ORDER_MARK) ? 3 : 0));
   const messages = messagesIn(scanner.end());
   if (messages.some(({ type, variants }) => type !== 'object' || variants.size > 0))
@@ -126,7 +128,7 @@ function messagesIn(root: JsonNode | null): readonly JsonNode[] {
  * @returns call it before a piece is passed on; @throws SyntaxError once the message holds a list, and where that cannot be known
  */
 export function createListWatch(): (bytes: Buffer) => void {
-  const scanner = new JsonScanner(longShape, LIMITS);
+  const scanner = new JsonScanner(longShape, longLimits);
   return (bytes) => {
     try {
       if (!scanner.isDone) scanner.push(bytes);
