@@ -110,7 +110,10 @@ export const secretFile = (provider: string): string => `secrets/${providerId(pr
 /** What users read on the consent page, until the operator changes it; users of a public server do not know its internal address. */
 export function serverName({ backend, location }: Answers): string {
   if ('url' in backend) return new URL(location.kind === 'public' ? location.url : backend.url).host;
-  const [program = '', ...args] = backend.command;
+  const isEnvironment = (word: string) => /(?:^|\/)env$|^\w+=/.test(word);
+  const [program = '', ...args] = backend.command.slice(
+    backend.command.findIndex((word) => !isEnvironment(word)),
+  );
   const isRunner = /(?:^|\/)(?:npx|bunx|uvx|node|deno|bun|python3?)$/.test(program);
   const named = isRunner ? (args.find((word) => !word.startsWith('-')) ?? program) : program;
   return (

@@ -241,7 +241,8 @@ describe('the written files', () => {
 
   it('the local compose file is reachable from this computer only, with SQLite in a volume', async () => {
     const folder = createFolder();
-    await run(folder, ['.', '--protect', 'node server.js', ...LOCAL]);
+    await run(folder, ['.', '--protect', 'env LEVEL=1 node notes.js', ...LOCAL]);
+    expect(JSON.parse(read(folder, 'portcullis.json'))).toMatchObject({ servers: [{ name: 'notes' }] });
     const { services, volumes } = parse(read(folder, 'compose.yaml'));
     const { network_mode, ports, environment } = services.portcullis;
     // The default host is a loopback address.

@@ -10,7 +10,8 @@ import type {
   BackendTokenSet,
   UserBackend,
 } from './provider/backend.ts';
-import { providerTokensContext, providerTokenTimes } from './provider/token-set.ts';
+import { providerTokensContext } from './provider/token-set.ts';
+import { createProviderTokensRecord, discardedRecord } from './provider-tokens-record.ts';
 import type { TokenIssuer } from './token-issuer.ts';
 import type { TokenVault } from './token-vault.ts';
 
@@ -125,13 +126,8 @@ export function createBackendTokenVault(
       }
       // Under an identifier of its own, so that it cannot be confused with a connection.
       const discarded = { ...owner, grantId: `${grantId} ${newSuffix(12)}` };
-      const now = clock();
-      await store.saveEndedProviderTokens({
-        ...(await createRecord(context, vault, discarded, response)),
-        endedAt: now,
-        endReason: 'grant_expired',
-        dueAt: now,
-      });
+      const unused = await createRecord(context, vault, discarded, response);
+      await store.saveEndedProviderTokens(discardedRecord(unused, clock()));
       events({ type: 'provider_token.discarded', identityProvider: backend.id, accountId });
       return false;
     },
@@ -141,20 +137,14 @@ export function createBackendTokenVault(
   };
 }
 
-/** Seconds after the last moment to redeem its code when tokens without a grant are given up. */
-const ORPHANED_AFTER = 120;
-
-async function createRecord(
-  { clock, options: { lifetimes } }: ServerContext,
+function createRecord(
+  context: ServerContext,
   vault: TokenVault,
   { grantId, accountId, backend }: BackendTokensOwner,
   response: BackendTokenResponse & { readonly issuer: string },
 ): Promise<ProviderTokensRecord> {
-  const id = backendTokensId(grantId, backend.id);
-  const { ciphertext, dataKeyId } = await vault.encrypt(response.tokens, providerTokensContext(id));
-  const now = clock();
-  return {
-    grantId: id,
+  const facts = {
+    grantId: backendTokensId(grantId, backend.id),
     backendGrantId: grantId,
     accountId,
     identityProvider: backend.id,
@@ -162,20 +152,8 @@ async function createRecord(
     // A backend does not say who its user is: this identifies the connection, through all refreshes.
     subject: newSecret(),
     name: null,
-    encryptedTokens: ciphertext,
-    dataKeyId,
-    scopes: response.scopes,
-    ...providerTokenTimes(response, now),
-    checkedAt: now,
-    version: 1,
-    leaseHolder: null,
-    leaseUntil: null,
-    createdAt: now,
-    endedAt: null,
-    endReason: null,
-    dueAt: now + lifetimes.transaction + lifetimes.code + ORPHANED_AFTER,
-    revocationAttempts: 0,
   };
+  return createProviderTokensRecord(context, vault, facts, response);
 }
 
 function createRegistrations(

@@ -16,12 +16,9 @@ import { createFederatedLogins, type FederatedLogins } from './login-request.ts'
 import { createProviderClient, type ProviderClient } from './provider/client.ts';
 import type { FederatedUser } from './provider/federated-user.ts';
 import type { IdentityProvider } from './provider/identity-provider.ts';
-import {
-  type ProviderTokenResponse,
-  providerTokensContext,
-  providerTokenTimes,
-} from './provider/token-set.ts';
+import type { ProviderTokenResponse } from './provider/token-set.ts';
 import { createProviderTokens, noProviderTokensInUse, type ProviderTokens } from './provider-tokens.ts';
+import { createProviderTokensRecord, discardedRecord } from './provider-tokens-record.ts';
 import { createRevocationJobs, type RevocationTrigger } from './revocation-jobs.ts';
 import type { TokenIssuer } from './token-issuer.ts';
 import { createTokenVault, type TokenVault } from './token-vault.ts';
@@ -115,54 +112,25 @@ export async function createFederation(
   };
 }
 
-/** Seconds after the last moment to redeem its code when provider tokens without a grant are given up. */
-const ORPHANED_AFTER = 120;
-
 /** The account of tokens that only wait for their revocation, if the user has none. */
 const NO_ACCOUNT = 'none';
 
-function createLoginTokens(
-  { store, clock, events, options: { lifetimes } }: ServerContext,
-  vault: TokenVault,
-): LoginTokens {
-  async function createRecord(
+function createLoginTokens(context: ServerContext, vault: TokenVault): LoginTokens {
+  const { store, clock, events } = context;
+
+  function createRecord(
     accountId: string,
     { identityProvider, user, tokenResponse }: FederatedLoginResult,
   ): Promise<ProviderTokensRecord> {
-    const grantId = newIdentifier('grant');
-    const { ciphertext, dataKeyId } = await vault.encrypt(
-      tokenResponse.tokens,
-      providerTokensContext(grantId),
-    );
-    const now = clock();
-    return {
-      grantId,
-      backendGrantId: null,
-      accountId,
-      identityProvider: identityProvider.id,
-      issuer: user.issuer,
-      subject: user.subject,
-      name: user.name,
-      encryptedTokens: ciphertext,
-      dataKeyId,
-      scopes: tokenResponse.scopes,
-      ...providerTokenTimes(tokenResponse, now),
-      checkedAt: now,
-      version: 1,
-      leaseHolder: null,
-      leaseUntil: null,
-      createdAt: now,
-      endedAt: null,
-      endReason: null,
-      dueAt: now + lifetimes.transaction + lifetimes.code + ORPHANED_AFTER,
-      revocationAttempts: 0,
-    };
+    const { issuer, subject, name } = user;
+    const owner = { grantId: newIdentifier('grant'), backendGrantId: null, accountId };
+    const facts = { ...owner, identityProvider: identityProvider.id, issuer, subject, name };
+    return createProviderTokensRecord(context, vault, facts, tokenResponse);
   }
 
   async function discard(accountId: string | null, loginResult: FederatedLoginResult): Promise<void> {
     const record = await createRecord(accountId ?? NO_ACCOUNT, loginResult);
-    const now = clock();
-    await store.saveEndedProviderTokens({ ...record, endedAt: now, endReason: 'grant_expired', dueAt: now });
+    await store.saveEndedProviderTokens(discardedRecord(record, clock()));
     events({
       type: 'provider_token.discarded',
       identityProvider: record.identityProvider,
