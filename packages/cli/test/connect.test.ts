@@ -182,6 +182,25 @@ describe('the name that a command registers', () => {
   );
 });
 
+it('connect --no-browser advises no command with a scope that would act on a shell', async () => {
+  const world = await createWorld({ challengeScopes: 'notes:read' });
+  const computer = newComputer(followRedirects);
+  await computer.run(['login', world.serverUrl]);
+  world.server.on('/mcp', {
+    status: 403,
+    headers: {
+      'www-authenticate': 'Bearer error="insufficient_scope", scope="x;touch$IFSy --whole-origin"',
+    },
+  });
+  const { output } = await computer.runProcess(['connect', world.serverUrl, '--no-browser'], {
+    input: '{"jsonrpc":"2.0","id":7,"method":"tools/list"}\n',
+  });
+  const { message } = JSON.parse(output).error;
+  const [, command = ''] = /Sign in: (.*)$/.exec(message) ?? [];
+  expect(command).toContain(`login ${world.serverUrl}, and with --scope if you know these names`);
+  expect(command).not.toMatch(/touch|--whole-origin/);
+});
+
 it('connect --no-browser names the scopes that the session lacks, and the sign-in that adds them', async () => {
   const world = await createWorld({ challengeScopes: 'notes:read' });
   const computer = newComputer(followRedirects);

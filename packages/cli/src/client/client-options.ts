@@ -21,6 +21,7 @@ import { nameOfCommand } from './client-name.ts';
 import { createFetches } from './fetches.ts';
 import type { ClientFlags, ProgramFlags, SignInFlags } from './flags.ts';
 import { activityAfter, noticeFor } from './progress-messages.ts';
+import { signInCommand } from './sign-in-command.ts';
 
 /** Options that all commands share. */
 function commonOptions(
@@ -81,7 +82,9 @@ export async function clientOptions(
   // Only an existing registration can have been deleted by the server.
   let isNew = false;
   const hint = () =>
-    isNew || flags.clientId !== undefined ? '' : newRegistrationHint(serverUrl, processContext.command);
+    isNew || flags.clientId !== undefined
+      ? ''
+      : newRegistrationHint(serverUrl, flags.account, processContext.command);
   const { clientMetadataUrl } = flags;
   return {
     ...commonOptions(serverUrl, flags, processContext),
@@ -111,8 +114,8 @@ function grantOptions(flags: SignInFlags, terminal: Terminal): Pick<NodeClientOp
   return {};
 }
 
-function newRegistrationHint(serverUrl: string, command: string): string {
-  return `\nIf the page reports an unknown client: ${command} login ${serverUrl} --new-registration`;
+function newRegistrationHint(serverUrl: string, account: string, command: string): string {
+  return `\nIf the page reports an unknown client: ${signInCommand(serverUrl, account, command)} --new-registration`;
 }
 
 function browserOptions(

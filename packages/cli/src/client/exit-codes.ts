@@ -2,6 +2,7 @@
 import { ClientError, type ClientErrorCode } from '@portcullis/client';
 import { type Scopes, unionScopes } from '@portcullis/protocol';
 import { cleanLine } from '../terminal/clean.ts';
+import { signInCommand } from './sign-in-command.ts';
 import { HttpResponseError } from './transport/responses.ts';
 
 /** In the order of the help text. */
@@ -59,11 +60,6 @@ function exitCodeOfStatus(status: number): ExitCode {
   return status === 401 ? exitCodes.signIn : status === 403 ? exitCodes.toolFailed : exitCodes.usage;
 }
 
-/** The command that signs in for a session. */
-export function signInCommand(server: string, account: string, command: string): string {
-  return `${command} login ${server}${account === 'default' ? '' : ` --account ${account}`}`;
-}
-
 /** The session in which a user's request failed. */
 interface AdvisedUser {
   readonly server: string;
@@ -87,11 +83,11 @@ export function adviceForUser(
   const signIn = signInCommand(server, account, command);
   if (code === exitCodes.signIn) return `${reason}, although you are signed in. Sign in again: ${signIn}`;
   if (code === exitCodes.toolFailed && missing.length > 0) {
-    const all = unionScopes(scopes, missing).map(cleanLine).join(' ');
+    const signInWithAll = signInCommand(server, account, command, unionScopes(scopes, missing));
     const again = stepUp
       ? 'the authorization server did not grant it with --step-up. Sign in'
       : 'run this again with --step-up, or sign in';
-    return `${reason}. The call requires ${missing.map(cleanLine).join(' ')}: ${again} with ${signIn} --scope ${all}`;
+    return `${reason}. The call requires ${missing.map(cleanLine).join(' ')}: ${again} with ${signInWithAll}`;
   }
   return generalAdvice(code, reason, server);
 }

@@ -10,8 +10,8 @@ import type { ProcessContext } from '../process-context.ts';
 import { createTerminal, type Terminal } from '../terminal/terminal.ts';
 import { clientOptions, quietOptions } from './client-options.ts';
 import { credentialsPath } from './credentials-path.ts';
-import { signInCommand } from './exit-codes.ts';
 import type { ClientFlags, ProgramFlags, SignInFlags } from './flags.ts';
+import { signInCommand } from './sign-in-command.ts';
 import { createMessageEndpoint } from './transport/message-endpoint.ts';
 
 /** What a client command works with. */

@@ -1,14 +1,14 @@
 /** `portcullis connect`: bridges a protected server to a stdio-only MCP host. */
 import { ClientError } from '@portcullis/client';
-import type { Scopes } from '@portcullis/protocol';
+import { readLenientScopes, type Scopes } from '@portcullis/protocol';
 import type { Command } from 'commander';
 import { bridge } from '../client/bridge.ts';
 import { hostOf, nameOfCommand } from '../client/client-name.ts';
 import { openBrowser } from '../client/client-options.ts';
-import { signInCommand } from '../client/exit-codes.ts';
 import { addSignInOptions, type SignInFlags } from '../client/flags.ts';
 import { hostConfiguration } from '../client/host-configuration.ts';
 import { withClient } from '../client/open-client.ts';
+import { signInCommand } from '../client/sign-in-command.ts';
 import type { ProcessContext } from '../process-context.ts';
 import { untilStopSignal } from '../server/stop-signal.ts';
 import { cleanLine } from '../terminal/clean.ts';
@@ -83,15 +83,15 @@ function signInElsewhere(
   authorizationUrl: string,
   added: Scopes,
 ): ClientError {
-  const signIn = signInCommand(serverUrl, account, command);
   if (added.length === 0)
     return new ClientError(
       'sign_in_needed',
-      `There is no session, and no browser is opened here. Sign in: ${signIn}`,
+      `There is no session, and no browser is opened here. Sign in: ${signInCommand(serverUrl, account, command)}`,
     );
-  const requested = cleanLine(new URL(authorizationUrl).searchParams.get('scope') ?? added.join(' '));
+  const requested = readLenientScopes(new URL(authorizationUrl).searchParams.get('scope') ?? added.join(' '));
+  const signIn = signInCommand(serverUrl, account, command, requested);
   return new ClientError(
     'sign_in_needed',
-    `The session lacks ${cleanLine(added.join(' '))}, and no browser is opened here. Sign in: ${signIn} --scope ${requested}`,
+    `The session lacks ${cleanLine(added.join(' '))}, and no browser is opened here. Sign in: ${signIn}`,
   );
 }
