@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { SettingsError } from '../src/errors.ts';
 import { type CommandServerOptions, prepare } from '../src/server/prepare.ts';
+import type { FileConfiguration } from '../src/settings/config-file.ts';
 import { configurationPage } from '../src/settings/page.ts';
 import { resolveSettings } from '../src/settings/resolve.ts';
 import { type SettingName, settingNames, variableOf } from '../src/settings/schema.ts';
@@ -81,6 +82,20 @@ describe('the page', () => {
     expect(settingNames).toEqual(
       expect.arrayContaining(Object.values(settingOf).filter((name) => name !== null)),
     );
+  });
+
+  it('a configuration module may hold every setting, by its type', () => {
+    type Missing = Exclude<SettingName, keyof FileConfiguration | 'config'>;
+    const isComplete: [Missing] extends [never] ? true : Missing = true;
+    const secret = { variable: 'SECRET' };
+    const client = { clientId: 'gate', clientSecret: secret };
+    const written: FileConfiguration = {
+      processes: 'auto',
+      servers: [
+        { path: '/a', backend: { url: 'https://a.example', credentials: { as: 'application', ...client } } },
+      ],
+    };
+    expect([isComplete, written.processes]).toEqual([true, 'auto']);
   });
 
   it('the examples in docs/configuration.md are valid', async () => {

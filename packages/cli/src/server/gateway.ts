@@ -35,6 +35,7 @@ export function createGatewayFactory(
       servers.map(({ path }) => path),
       [...routes.map(({ path }) => path), ...SERVICE_PATHS],
       prepared.application?.path ?? null,
+      prepared.settings.strippedPrefix,
     );
     const { createCallAudit, createCredentialSource, createGateway, findMissingIsolation } = await import(
       '@portcullis/gateway'
@@ -78,13 +79,30 @@ function isToolChange(event: { readonly type: string }): event is ToolChange {
 
 const SERVICE_PATHS = ['/healthz', '/readyz', '/metrics', '/.well-known'];
 
-/** @throws SettingsError if a server would hide pages and endpoints of the authorization server, or the application */
-function checkPaths(paths: readonly string[], taken: readonly string[], application: string | null): void {
+/**
+ * @param strippedPrefix a server is reached without it as well
+ * @throws SettingsError if a server would hide pages and endpoints of the authorization server, the application, or another server
+ */
+export function checkPaths(
+  paths: readonly string[],
+  routes: readonly string[],
+  application: string | null,
+  strippedPrefix: string | null,
+): void {
+  const others = [...routes, ...(application === null ? [] : [application])];
   const issues = paths.flatMap((path, index) => {
-    const hidden = [...taken, ...(application === null ? [] : [application])].find((one) =>
-      `${one.replace(/\/\*$/, '')}/`.toLowerCase().startsWith(`${path}/`.toLowerCase()),
-    );
-    return hidden === undefined ? [] : [`servers.${index}.path is ${path}, which would hide ${hidden}`];
+    const hidden = others.find((one) => hides(path, one));
+    if (hidden !== undefined) return [`servers.${index}.path is ${path}, which would hide ${hidden}`];
+    if (strippedPrefix === null || !path.startsWith(`${strippedPrefix}/`)) return [];
+    const short = path.slice(strippedPrefix.length);
+    const taken = others.find((one) => hides(short, one)) ?? paths.find((one) => one === short);
+    return taken === undefined
+      ? []
+      : [`servers.${index}.path is ${path}, which without strippedPrefix would be ${taken}`];
   });
   if (issues.length > 0) throw new SettingsError(issues);
+}
+
+function hides(path: string, other: string): boolean {
+  return `${other.replace(/\/\*$/, '')}/`.toLowerCase().startsWith(`${path}/`.toLowerCase());
 }

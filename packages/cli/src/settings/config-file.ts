@@ -31,12 +31,19 @@ type WrittenProvider = WithSecrets<
 > & {
   readonly clientKey?: WithSecrets<ClientKeyOptions, 'key' | 'certificate'>;
 };
+type WrittenCredentials = NonNullable<NonNullable<GatewayServerOptions['backend']>['credentials']>;
 type WrittenServer = Omit<GatewayServerOptions, 'backend'> & {
   readonly backend?: Omit<NonNullable<GatewayServerOptions['backend']>, 'credentials' | 'environment'> & {
     readonly credentials?: WithSecrets<
-      NonNullable<NonNullable<GatewayServerOptions['backend']>['credentials']>,
-      'value'
-    >;
+      Omit<WrittenCredentials, 'clientKey' | 'identityProvider'>,
+      'value' | 'clientSecret'
+    > & {
+      readonly clientKey?: WithSecrets<NonNullable<WrittenCredentials['clientKey']>, 'privateKey'>;
+      readonly identityProvider?: WithSecrets<
+        NonNullable<WrittenCredentials['identityProvider']>,
+        'clientSecret'
+      >;
+    };
     readonly environment?: Readonly<Record<string, SecretReference>>;
   };
 };
@@ -66,7 +73,7 @@ export type FileConfiguration = Omit<Options, 'identityProviders' | 'registratio
 } & {
   readonly [K in
     | 'app' | 'port' | 'host' | 'publicUrl' | 'tlsCert' | 'tlsKey' | 'trustedProxies' | 'strippedPrefix' | 'database' | 'keyFile'
-    | 'previousKeyFile' | 'bootstrapEmail' | 'log' | 'databaseTimeout' | 'databasePoolSize' | 'drain']?: NonNullable<Settings[K]>;
+    | 'previousKeyFile' | 'bootstrapEmail' | 'log' | 'processes' | 'databaseTimeout' | 'databasePoolSize' | 'drain']?: NonNullable<Settings[K]>;
 }; // biome-ignore format: a list of names
 
 /** A configuration file as read, empty if there is none. */

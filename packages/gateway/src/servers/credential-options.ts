@@ -1,4 +1,5 @@
 /** Options of credentials towards a backend, and their definitions. */
+import { createPrivateKey } from 'node:crypto';
 import {
   checkedText,
   lazy,
@@ -11,7 +12,7 @@ import {
   secret,
   text,
 } from '@portcullis/authorization-server/options';
-import { isSecureUrl, readWebUrl, type Scopes } from '@portcullis/protocol';
+import { isScope, isSecureUrl, readWebUrl, type Scopes } from '@portcullis/protocol';
 import type * as z from 'zod';
 
 /** A client that was registered at the backend's authorization server in advance. */
@@ -69,7 +70,7 @@ export interface CredentialOptions {
 
 interface ClientKeyOptions {
   readonly privateKey: string;
-  readonly algorithm?: string | undefined;
+  readonly algorithm?: (typeof ALGORITHMS)[number] | undefined;
   readonly keyId?: string | undefined;
 }
 
@@ -78,6 +79,8 @@ interface AssertionIssuerOptions {
   readonly clientId: string;
   readonly clientSecret?: string | undefined;
 }
+
+const ALGORITHMS = ['ES256', 'ES384', 'EdDSA', 'RS256', 'PS256'] as const;
 
 export const credentialSchema: () => z.ZodType<CredentialOptions> = lazy(() =>
   object<CredentialOptions>({
@@ -94,12 +97,12 @@ export const credentialSchema: () => z.ZodType<CredentialOptions> = lazy(() =>
     clientKey: optional(
       object<ClientKeyOptions>({
         privateKey: required(secret(), 'private key as PKCS #8 PEM'),
-        algorithm: optional(text(), 'signature algorithm', { default: 'ES256' }),
+        algorithm: optional(oneOf(...ALGORITHMS), 'signature algorithm', { default: 'ES256' }),
         keyId: optional(text(), '`kid` under which the public key is registered'),
       }),
       'private key in place of the secret (`private_key_jwt`)',
     ),
-    scopes: optional(list(text('a scope')), 'scopes to request at the backend', {
+    scopes: optional(list(scopeName()), 'scopes to request at the backend', {
       defaultText: 'those that the backend names',
     }),
     tokenEndpoint: optional(endpoint(), '`exchange`: token endpoint', {
@@ -128,6 +131,10 @@ function headerName(): z.ZodType<string> {
       ? null
       : 'must be a header name that the gateway does not set itself',
   );
+}
+
+function scopeName(): z.ZodType<string> {
+  return checkedText('a scope', (scope) => (isScope(scope) ? null : 'must be a scope (RFC 6749 §3.3)'));
 }
 
 /** Headers of the connection and of the protocol. */
@@ -190,6 +197,7 @@ function checkMembers(
       continue;
     report.add([...path, name], `has no meaning with \`as: ${as}\``);
   }
+  checkValues(options, path, report);
   if (clientSecret !== undefined && clientKey !== undefined)
     report.add([...path, 'clientKey'], 'must not be combined with clientSecret');
   if (clientId === undefined && takes.includes('clientId') && (clientSecret ?? clientKey) !== undefined)
@@ -197,6 +205,34 @@ function checkMembers(
   if (as === 'application' && clientSecret === undefined && clientKey === undefined) {
     if (!report.isUnread(...path, 'clientSecret') && !report.isUnread(...path, 'clientKey'))
       report.add([...path, 'clientSecret'], 'is required, or clientKey: a public client is no application');
+  }
+}
+
+/** What would only fail with the first request. No issue quotes a secret. */
+function checkValues(
+  { value = '', clientKey }: CredentialOptions,
+  path: readonly (string | number)[],
+  report: OptionReport,
+): void {
+  if (!/^[\x20-\x7e]*$/.test(value) && !report.isUnread(...path, 'value'))
+    report.add([...path, 'value'], 'must be one line of ASCII characters, as a header is');
+  if (clientKey === undefined || report.isUnread(...path, 'clientKey')) return;
+  const { privateKey, algorithm = 'ES256' } = clientKey;
+  if (!isKeyFor(privateKey, algorithm))
+    report.add(
+      [...path, 'clientKey', 'privateKey'],
+      `must be a private key as PKCS #8 PEM (BEGIN PRIVATE KEY) that signs with ${algorithm}`,
+    );
+}
+
+function isKeyFor(pem: string, algorithm: (typeof ALGORITHMS)[number]): boolean {
+  try {
+    const { asymmetricKeyType, asymmetricKeyDetails } = createPrivateKey(pem);
+    const curve = asymmetricKeyDetails?.namedCurve;
+    const kind = { ES256: 'prime256v1', ES384: 'secp384r1', EdDSA: 'ed25519', RS256: 'rsa', PS256: 'rsa' };
+    return /-----BEGIN PRIVATE KEY-----/.test(pem) && [curve, asymmetricKeyType].includes(kind[algorithm]);
+  } catch {
+    return false;
   }
 }
 
