@@ -23,7 +23,7 @@ import type { MergedPart } from './merged/merged-server.ts';
 import type { MessagePath } from './message-path.ts';
 import { MessageError } from './messages/message-error.ts';
 import type { BodyScanner, ScannedBody, ScannedMessage } from './messages/scanned-message.ts';
-import { checkLists, createListWatch, isListMethod, mayHoldLists } from './policy/list-results.ts';
+import { checkLists, createLongWatch, isListMethod, mayHoldLists } from './policy/list-results.ts';
 import type { GatewayRequest } from './servers/request.ts';
 import type { GatewayServer } from './servers/server.ts';
 import {
@@ -333,13 +333,14 @@ class Handling {
     const mayList = this.#mayList();
     // Not all of a message is known that is being received.
     const mayHold = this.#upload !== null || this.#scanned?.messages.some(mayAnswerWithHandles) === true;
+    const mayPassLong = mayList ? isPlainNotification : isNoQuestion;
     return {
       apply: async (message) =>
         this.#handles.seal(await this.#served.editResponse(message, this.#request, credential)),
       check: checkLists,
       mayApply: (bytes) => mayHoldLists(bytes) || mayHoldHandles(bytes),
-      mayPassLong: mayList ? isPlainNotification : isNoQuestion,
-      watchLong: createListWatch,
+      mayPassLong,
+      watchLong: () => createLongWatch(mayPassLong),
       forDocuments: mayList || mayHold,
     };
   }

@@ -119,6 +119,10 @@ describe.each([
     ],
     ['in no JSON', `{"jsonrpc":"2.0","id":1,"result":{"a":[NaN,"${LONG}"],"tools":[${HIDDEN}]}}`],
     ['in a batch without end', `[${'{},'.repeat(100_000)}${listOf(HIDDEN)}]`],
+    [
+      'in a question with its method last',
+      `{"id":1,"params":{"a":"${LONG}"},"method":"sampling/createMessage"}`,
+    ],
     ['divided by a line', `{"jsonrpc":"2.0","id":1,"result":{"a":"${LONG}",\ndata:"tools":[${HIDDEN}]}}`],
     [
       'in data that follows a field with data in its name',

@@ -92,12 +92,10 @@ export function mayHoldLists(bytes: Buffer): boolean {
 
 const shapeOfAll = (names: readonly string[], shape: JsonShape): JsonShape =>
   shapeOf(Object.fromEntries(names.map((name) => [name, shape])));
-const responseShapeOf = (list: JsonShape): JsonShape => {
-  const one = shapeOf({ result: shapeOfAll(LIST_NAMES, list) });
-  return { ...one, elements: one };
-};
-const responseShape = responseShapeOf({ elements: shapeOfAll(ELEMENT_MEMBERS, {}) });
-const longShape = responseShapeOf({});
+const withBatches = (message: JsonShape): JsonShape => ({ ...message, elements: message });
+const listShape: JsonShape = { elements: shapeOfAll(ELEMENT_MEMBERS, {}) };
+const responseShape = withBatches(shapeOf({ result: shapeOfAll(LIST_NAMES, listShape) }));
+const longShape = withBatches(shapeOf({ method: { text: true }, result: shapeOfAll(LIST_NAMES, {}) }));
 const limits: ScanLimits = { depth: 256, text: 256 * 1024, elements: 100_000 };
 /** No batch is longer. */
 const longLimits: ScanLimits = { ...limits, elements: 1000 };
@@ -124,10 +122,12 @@ function messagesIn(root: JsonNode | null): readonly JsonNode[] {
 }
 
 /**
- * Watches a message that is too long to be filtered, piece by piece.
- * @returns call it before a piece is passed on; @throws SyntaxError once the message holds a list, and where that cannot be known
+ * Watches a message that is too long to be edited, piece by piece.
+ * @param mayPass whether a message with this method may pass as it is
+ * @returns call it before a piece is passed on; @throws SyntaxError once the message has another method or a list, and where that
+ * cannot be known
  */
-export function createListWatch(): (bytes: Buffer) => void {
+export function createLongWatch(mayPass: (method: string) => boolean): (bytes: Buffer) => void {
   const scanner = new JsonScanner(longShape, longLimits);
   return (bytes) => {
     try {
@@ -136,7 +136,12 @@ export function createListWatch(): (bytes: Buffer) => void {
       // Behind the message are other fields of its event.
       if (!scanner.isDone) throw error;
     }
-    if (messagesIn(scanner.found).some(holdsList)) throw new SyntaxError('it is too long, and holds a list');
+    const messages = messagesIn(scanner.found);
+    if (messages.some(holdsList)) throw new SyntaxError('it is too long, and holds a list');
+    const method = messages
+      .map(({ members }) => members.get('method')?.text)
+      .find((text) => text !== undefined && !mayPass(text));
+    if (method !== undefined) throw new SyntaxError('it is too long, and no result or notification');
   };
 }
 
