@@ -4,7 +4,13 @@ import type { Fetch } from '@portcullis/client';
 import type { Message } from '@portcullis/http';
 import { isObject, parseJson } from '../json.ts';
 import { connectSse, maySpeakSse } from './transport/legacy-sse.ts';
-import { contentType, HttpResponseError, NOT_A_MESSAGE, readResponseError } from './transport/responses.ts';
+import {
+  contentType,
+  HttpResponseError,
+  NOT_A_MESSAGE,
+  readBoundedText,
+  readResponseError,
+} from './transport/responses.ts';
 
 /** A JSON-RPC error. */
 export interface RpcError {
@@ -169,7 +175,7 @@ function recordFailures(fetch: Fetch) {
         const response = await fetch(input, init);
         if (init?.method !== 'POST') return response;
         if (!response.ok) {
-          const text = await response.text();
+          const text = await readBoundedText(response);
           latest = errorIn(response, text);
           return new Response(text === '' ? null : text, response);
         }

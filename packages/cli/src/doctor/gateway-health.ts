@@ -1,14 +1,12 @@
 /** What a Portcullis gateway says of the server behind it to anyone: whether it is ready, and whether that server is up. */
+import { readBoundedText } from '../client/transport/responses.ts';
 import { isObject, parseJson } from '../json.ts';
 import { attempt } from './attempt.ts';
 import type { ExaminationContext } from './examination-context.ts';
-import { REQUEST_TIMEOUT } from './mcp-request.ts';
+import { MAX_DOCUMENT, REQUEST_TIMEOUT } from './mcp-request.ts';
 
 /** `none`: there is no gateway, or it does not say. */
 export type GatewayHealth = 'none' | 'up' | 'down' | 'unready';
-
-/** Bytes of the longest answer that is read. */
-const MAX_LENGTH = 262_144;
 
 /** Requests `/readyz` of the server's origin: paths and two words for each, no addresses and no reasons. */
 export async function readGatewayHealth({
@@ -21,8 +19,7 @@ export async function readGatewayHealth({
       redirect: 'manual',
       signal: AbortSignal.timeout(REQUEST_TIMEOUT),
     });
-    const text = await response.text();
-    return { status: response.status, json: text.length > MAX_LENGTH ? null : parseJson(text) };
+    return { status: response.status, json: parseJson(await readBoundedText(response, MAX_DOCUMENT)) };
   });
   if ('failure' in found || !isObject(found.value.json)) return 'none';
   const { status, json } = found.value;

@@ -6,6 +6,9 @@ import type { Exchange } from './report.ts';
 /** Milliseconds per request. */
 export const REQUEST_TIMEOUT = 15_000;
 
+/** Characters of the longest document that is read. */
+export const MAX_DOCUMENT = 262_144;
+
 /** What is sent. */
 interface McpRequestOptions {
   /** The server's URL by default. */

@@ -2,10 +2,11 @@
 import { sanitizeText } from '@portcullis/client';
 import { coversResource, resourceMetadataUrls } from '@portcullis/protocol';
 import { maySpeakSse } from '../client/transport/legacy-sse.ts';
+import { readBoundedText } from '../client/transport/responses.ts';
 import { isObject, parseJson } from '../json.ts';
 import { attempt } from './attempt.ts';
 import type { ExaminationContext } from './examination-context.ts';
-import { REQUEST_TIMEOUT, sendMcpRequest } from './mcp-request.ts';
+import { MAX_DOCUMENT, REQUEST_TIMEOUT, sendMcpRequest } from './mcp-request.ts';
 import type { Exchange, ResponsibleParty } from './report.ts';
 
 /** Why there is nothing to examine. */
@@ -85,7 +86,7 @@ async function findResources({ fetch, server }: ExaminationContext): Promise<rea
   for (const url of resourceMetadataUrls(server)) {
     const found = await attempt(async () => {
       const response = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(REQUEST_TIMEOUT) });
-      return parseJson(response.ok ? await response.text() : '');
+      return parseJson(response.ok ? await readBoundedText(response, MAX_DOCUMENT) : '');
     });
     const json = 'value' in found ? found.value : null;
     if (isObject(json) && typeof json['resource'] === 'string') resources.push(json['resource']);

@@ -1,4 +1,5 @@
 /** Reads recorded exchanges: which server they belong to, and what their documents name. */
+import { readWebUrl } from '@portcullis/protocol';
 import { isObject, parseJson } from '../json.ts';
 import type { Exchange, Party } from './report.ts';
 
@@ -26,7 +27,8 @@ export function issuersOf(responses: readonly Exchange[], server: string): reado
   for (const { body } of responses) {
     const json = parseJson(body);
     const named = isObject(json) ? json['authorization_servers'] : null;
-    if (Array.isArray(named)) return named.filter((issuer) => URL.canParse(issuer)).map(String);
+    if (Array.isArray(named))
+      return named.filter((issuer) => typeof issuer === 'string' && readWebUrl(issuer) !== null);
   }
   return [new URL(server).origin];
 }

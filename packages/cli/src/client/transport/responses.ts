@@ -1,5 +1,6 @@
 /** Reads HTTP responses of an MCP server that are not event streams: JSON-RPC messages, and errors with their reason. */
 
+import { ClientError } from '@portcullis/client';
 import { isRequest, type Message, readMessage } from '@portcullis/http';
 import { parseChallenges, readLenientScopes, type Scopes } from '@portcullis/protocol';
 import { isObject, parseJson } from '../../json.ts';
@@ -26,7 +27,7 @@ const MAX_CHARACTERS = 64 * 1024 * 1024;
 
 /** Reads the messages of a response. @throws HttpResponseError for a web page, which is not a response of an MCP server */
 export async function readMessages(response: Response): Promise<readonly Message[]> {
-  const text = await readText(response);
+  const text = await readBoundedText(response);
   const body = parseJson(text);
   if (body === undefined && text !== '') {
     throw new HttpResponseError(response.status, NOT_A_MESSAGE);
@@ -43,7 +44,7 @@ export async function acceptResponse(response: Response, message: Message): Prom
     if (!isRequest(message)) await response.body?.cancel();
     return response;
   }
-  const text = contentType(response) === 'application/json' ? await readText(response) : '';
+  const text = contentType(response) === 'application/json' ? await readBoundedText(response) : '';
   if (text === '') await response.body?.cancel().catch(() => undefined);
   const json = parseJson(text);
   const reply = readMessage(json);
@@ -85,13 +86,19 @@ function readReason(json: unknown): string {
     .slice(0, 300);
 }
 
-async function readText(response: Response): Promise<string> {
+/**
+ * The text of a response, as far as the limit: a compressed one may be endless.
+ * @param limit in characters
+ * @throws ClientError `response_too_large`
+ */
+export async function readBoundedText(response: Response, limit: number = MAX_CHARACTERS): Promise<string> {
   const pieces: string[] = [];
   let size = 0;
   for await (const piece of (response.body ?? emptyStream()).pipeThrough(new TextDecoderStream())) {
     pieces.push(piece);
     size += piece.length;
-    if (size > MAX_CHARACTERS) throw new Error('The response is too long.');
+    if (size > limit)
+      throw new ClientError('response_too_large', `The response is longer than ${limit} characters.`);
   }
   return pieces.join('');
 }
