@@ -12,7 +12,7 @@ import type { ProcessLog } from './backends/stdio/process.ts';
 import { createConnectionRounds } from './connection-rounds.ts';
 import { type CredentialSource, noCredential } from './credentials/credential-source.ts';
 import { type HandlingServices, handleRequest, type ServedServer } from './handle-request.ts';
-import { invalidRequest, sendError } from './http/error-response.ts';
+import { closeUnread, followsLast, invalidRequest, sendError } from './http/error-response.ts';
 import { createServerPlaces } from './http/request-places.ts';
 import { createCallRate } from './limits/call-rate.ts';
 import { createGauge } from './limits/gauge.ts';
@@ -134,6 +134,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     belongs: (path) =>
       isServed(path) || path.startsWith(METADATA) || (prefix !== '' && isServed(prefix + path)),
     handle(incoming, outgoing) {
+      if (followsLast(incoming)) return;
       const { url = '' } = incoming;
       if (prefix !== '' && !url.startsWith(METADATA) && !isServed(pathOf(url))) incoming.url = prefix + url;
       const decision = guard.authorize(takeNodeRequest(incoming));
@@ -292,7 +293,7 @@ function sendGuardResponse(
 ): void {
   const fields = [...Object.entries(headers).flat(), ...commonHeaders];
   if (body !== null) fields.push('content-length', String(Buffer.byteLength(body)));
-  if (!outgoing.req.complete) outgoing.shouldKeepAlive = false;
+  closeUnread(outgoing);
   outgoing.writeHead(status, fields).end(body ?? undefined);
 }
 

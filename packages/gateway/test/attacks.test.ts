@@ -94,6 +94,13 @@ describe('a request that parsers read in different ways', () => {
     expect(await send(gateway, both + request(gateway, '/mcp'), 2)).toEqual(['200', '200']);
     expect(backend.received).toHaveLength(2);
   });
+
+  it('is not followed by another one on its connection, whose client could not know that it was handled', async () => {
+    const { backend, gateway } = await behind(answerAll);
+    const refused = request(gateway, '/mcp', { body: `\0${JSON.stringify(PING)}` });
+    expect(await send(gateway, refused + request(gateway, '/mcp'))).toEqual(['400']);
+    expect(backend.received).toEqual([]);
+  });
 });
 
 describe('a target', () => {

@@ -1,5 +1,5 @@
 /** Errors of the gateway as JSON-RPC error responses with an HTTP status. */
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { BackendError } from '../backends/backend.ts';
 import { ConnectionRequired, URL_ELICITATION_REQUIRED } from '../credentials/credential-source.ts';
 import { MessageError } from '../messages/message-error.ts';
@@ -101,6 +101,21 @@ export function sendError(
   send(outgoing, isAnswer ? 200 : status, `"error":${failure}`, [...common, ...headers], id);
 }
 
+/** Connections that are closed after a response. */
+const closing = new WeakSet<object>();
+
+/** Closes the connection after a response to a body of which the rest is not read. */
+export function closeUnread(outgoing: ServerResponse): void {
+  if (outgoing.req.complete) return;
+  outgoing.shouldKeepAlive = false;
+  closing.add(outgoing.req.socket);
+}
+
+/** Whether a request followed one that closes its connection: its client gets no response, and sends it again. @see RFC 9112 §9.6 */
+export function followsLast({ socket }: IncomingMessage): boolean {
+  return closing.has(socket);
+}
+
 function send(
   outgoing: ServerResponse,
   status: number,
@@ -110,8 +125,7 @@ function send(
 ): void {
   const body = `{"jsonrpc":"2.0",${content},"id":${id ?? 'null'}}`;
   const fields = ['content-type', 'application/json', 'cache-control', 'no-store', ...headers];
-  // The rest of a body that was refused is not read.
-  if (!outgoing.req.complete) outgoing.shouldKeepAlive = false;
+  closeUnread(outgoing);
   outgoing.writeHead(status, [...fields, 'content-length', String(Buffer.byteLength(body))]).end(body);
 }
 

@@ -18,7 +18,7 @@ import {
   type MessageEdit,
   MessageTooLong,
 } from './edited-body.ts';
-import { badGateway, type GatewayError, unavailable } from './error-response.ts';
+import { badGateway, closeUnread, type GatewayError, unavailable } from './error-response.ts';
 import { createEventIdRewriter, type EventIdRewriter } from './event-ids.ts';
 import { contentTypeOf, isCompressed, isStreamType, responseHeaders } from './headers.ts';
 import { StreamedBody } from './streamed-body.ts';
@@ -259,7 +259,7 @@ class Exchange implements Dispatcher.DispatchHandler, EditedOutput {
     if (this.#isIgnored) return;
     this.#upload?.keepNothing();
     // The rest of a body that has been answered already is not read.
-    if (this.#upload !== null && !this.#sending.request.incoming.complete) outgoing.shouldKeepAlive = false;
+    if (this.#upload !== null) closeUnread(outgoing);
     const writeHead = () =>
       void outgoing.writeHead(status, isEdited ? withoutFields(fields, ['content-length']) : fields);
     if (isEdited && !isStream) this.#writeHead = writeHead;
