@@ -22,7 +22,10 @@ export interface RequestInfo {
   readonly socket?: unknown;
   /** The `Client-Cert` header. */
   readonly clientCertificate?: string | null | undefined;
-  /** Reads the body. Called at most once, only if operations matter, and only after the token was verified. */
+  /**
+   * Reads the body. Called at most once, only if operations matter, and only after the token was verified. With `scopesFor`
+   * or `authenticationFor`, a request that may have operations gets 500 without it.
+   */
   readonly body?: ReadBody | undefined;
   /** Scopes that this route requires in addition to those of the resource. */
   readonly scopes?: Scopes | undefined;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { readOperations } from '../src/index.ts';
+import { createGuard, type GuardEvent, type GuardOptions, readOperations } from '../src/index.ts';
+import { createIssuer, NOW, RESOURCE } from './support/issuer.ts';
 
 const none = { tool: null, prompt: null, resource: null };
 
@@ -72,5 +73,50 @@ describe('operations of a body', () => {
       ['a', null],
       ['tools/call', 't'],
     ]);
+  });
+});
+
+describe('a guard that is called without the body', () => {
+  async function open(options: Partial<GuardOptions>) {
+    const issuer = await createIssuer();
+    const events: GuardEvent[] = [];
+    const guard = createGuard({
+      resource: RESOURCE,
+      verifier: issuer.verifier(),
+      clock: () => NOW,
+      events: (event) => events.push(event),
+      ...options,
+    } as GuardOptions);
+    const authorization = `Bearer ${await issuer.token({ scope: 'notes:read' })}`;
+    const ask = async (method: string, body?: string) => {
+      const read = body === undefined ? {} : { body: async () => body };
+      // Twice: the second time the token is cached.
+      await guard.authorize({ method, url: '/mcp', authorization, ...read });
+      const decision = await guard.authorize({ method, url: '/mcp', authorization, ...read });
+      return decision.authorized ? 200 : decision.response.status;
+    };
+    return { ask, events };
+  }
+
+  const call = (name: string) =>
+    JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name } });
+
+  it.each<[string, Partial<GuardOptions>]>([
+    ['scopesFor', { scopesFor: ({ tool }) => (tool === 'read' ? ['notes:read'] : ['notes:write']) }],
+    ['authenticationFor', { authenticationFor: ({ tool }) => (tool === 'read' ? null : { maxAge: 60 }) }],
+  ])('lets no operation pass unchecked where it has %s', async (_name, options) => {
+    const { ask, events } = await open(options);
+    for (const method of ['POST', 'post', 'PUT', 'PATCH'])
+      expect([method, await ask(method)]).toEqual([method, 500]);
+    expect(events.at(-1)).toMatchObject({ type: 'request.failed', cause: expect.any(TypeError) });
+    expect(await ask('POST', call('read'))).toBe(200);
+    expect(await ask('POST', call('write'))).not.toBe(200);
+    for (const method of ['GET', 'HEAD', 'DELETE'])
+      expect([method, await ask(method)]).toEqual([method, 200]);
+  });
+
+  it('authorizes it where no operation matters', async () => {
+    const { ask } = await open({ scopes: ['notes:read'] });
+    expect(await ask('POST')).toBe(200);
   });
 });

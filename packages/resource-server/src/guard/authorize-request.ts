@@ -160,7 +160,7 @@ function needsAsyncCheck(
 ): boolean {
   const { verifier } = resource;
   const isAsked = verifier.isLive !== undefined && verifier.isLiveNow?.(claims) !== true;
-  return isAsked || binding !== null || (readsBody(resource) && requestInfo.body !== undefined);
+  return isAsked || binding !== null || readsBody(resource, requestInfo);
 }
 
 /** A request MUST NOT present its token in more than one way. @see RFC 6750 §2 */

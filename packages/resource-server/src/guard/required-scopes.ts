@@ -8,9 +8,10 @@ import {
   type Scopes,
   unionScopes,
 } from '@portcullis/protocol/protected-resource';
+import type { RequestInfo } from '../request-info.ts';
 import type { ProtectedResource } from '../settings.ts';
 import { type McpOperation, readOperations } from './operations.ts';
-import { parseBody, type ReadBody } from './request-body.ts';
+import { parseBody } from './request-body.ts';
 
 /** The scopes that are required whatever the body contains. */
 export function staticScopes(resource: ProtectedResource, routeScopes: Scopes | undefined): Scopes {
@@ -31,22 +32,35 @@ export interface Requirements {
   readonly authentication: readonly AuthenticationRequirement[];
 }
 
-/** Whether a request can be authorized without its body. */
-export function readsBody(resource: Pick<ProtectedResource, 'scopesFor' | 'authenticationFor'>): boolean {
-  return resource.scopesFor !== null || resource.authenticationFor !== null;
+/** The part of a request that says what it does. */
+type OperationRequest = Pick<RequestInfo, 'method' | 'scopes' | 'body'>;
+
+/** Methods of requests that contain no operations. */
+const WITHOUT_OPERATIONS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'DELETE']);
+
+/** Whether what a request requires depends on its body. */
+export function readsBody(
+  resource: Pick<ProtectedResource, 'scopesFor' | 'authenticationFor'>,
+  { method, body }: OperationRequest,
+): boolean {
+  const dependsOnOperations = resource.scopesFor !== null || resource.authenticationFor !== null;
+  return dependsOnOperations && (body !== undefined || !WITHOUT_OPERATIONS.has(method));
 }
 
 /**
  * Returns all that a request requires.
  * @throws OAuthError `invalid_request` if the body is not JSON or too long, 429 if the user sends too much
+ * @throws TypeError if the caller of the guard has not passed the body: unread operations would pass unchecked
  */
 export async function findRequirements(
   resource: ProtectedResource,
-  request: { readonly scopes?: Scopes | undefined; readonly body?: ReadBody | undefined },
+  request: OperationRequest,
   { limit, charge }: BodyLimits,
 ): Promise<Requirements> {
   const known = staticScopes(resource, request.scopes);
-  if (!readsBody(resource) || request.body === undefined) return { scopes: known, authentication: [] };
+  if (!readsBody(resource, request)) return { scopes: known, authentication: [] };
+  if (request.body === undefined)
+    throw new TypeError('scopesFor and authenticationFor need the body: pass it to guard.authorize.');
   const body = await request.body(limit);
   if (typeof body === 'string' || body instanceof Uint8Array) charge(body.length);
   const operations = readOperations(parseBody(body));
