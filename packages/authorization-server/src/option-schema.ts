@@ -287,8 +287,18 @@ export function readOption<T>(schema: z.ZodType<T>, value: unknown, path: Path, 
     rest = without(rest, issue.path);
   }
   for (const one of [...issues.map((issue) => issue.path), ...meant]) report.markUnread([...path, ...one]);
-  const again = schema.safeParse(rest, { jitless: true });
-  return again.success ? again.data : (rest as T);
+  const kept = withoutHoles(rest);
+  const again = schema.safeParse(kept, { jitless: true });
+  return again.success ? again.data : (kept as T);
+}
+
+/** Lists of texts and numbers without what could not be read. Those of objects keep their holes, because issues name their indexes. */
+function withoutHoles(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return value;
+  if (!Array.isArray(value))
+    return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, withoutHoles(member)]));
+  const isOfObjects = value.some((element) => typeof element === 'object' && element !== null);
+  return isOfObjects ? value.map(withoutHoles) : value.filter((element) => element !== undefined);
 }
 
 interface FoundIssue extends OptionIssue {

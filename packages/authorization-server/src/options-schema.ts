@@ -1,5 +1,11 @@
 /** The schema of every option of an authorization server: for validation, documentation, help texts and the JSON Schema. */
-import { profiles as allProfiles, findProfile, issuerError, type Profile } from '@portcullis/protocol';
+import {
+  profiles as allProfiles,
+  findProfile,
+  issuerError,
+  type Profile,
+  validateRedirectUri,
+} from '@portcullis/protocol';
 import { findSimilarName, suggestName } from '@portcullis/protocol/option-names';
 import * as z from 'zod';
 import { type AssertionAudience, assertionAudiencesSchema } from './assertions/assertion-audiences.ts';
@@ -285,9 +291,11 @@ export const optionDefinitions: { readonly [K in OptionName]: OptionDefinition<P
 
 function schemeSchema(): z.ZodType<string> {
   return checkedText('a private-use URI scheme such as `cursor`', (name) =>
-    /^[a-z][a-z0-9+.-]*$/.test(name)
-      ? null
-      : 'must be a URI scheme in lower case, without a colon (RFC 8252 §7.1)',
+    !/^[a-z][a-z0-9+.-]*$/.test(name)
+      ? 'must be a URI scheme in lower case, without a colon (RFC 8252 §7.1)'
+      : validateRedirectUri(`${name}://callback`, { privateUseSchemes: [name] }).kind === 'private-use'
+        ? null
+        : 'must be a private-use URI scheme: no setting allows this one',
   );
 }
 

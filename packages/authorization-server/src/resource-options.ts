@@ -262,14 +262,16 @@ export function checkNamedClients(
   clients: ReadonlyMap<string, ConfiguredClient>,
   report: OptionReport,
 ): void {
-  const known = definitions.map(({ resource }) => resource);
-  for (const [index, { exchangeTargets = [] }] of definitions.entries()) {
+  const known = definitions.map((definition) => definition?.resource);
+  for (const [index, definition] of definitions.entries()) {
+    const { exchangeTargets = [] } = definition ?? {};
     for (const target of exchangeTargets.filter((one) => !known.includes(one))) {
       report.add(['resources', index, 'exchangeTargets'], `unknown resource ${JSON.stringify(target)}`);
     }
   }
   if (report.isUnread('clients')) return;
-  for (const [index, { introspectionClients = [], tokenExchangeClients = [] }] of definitions.entries()) {
+  for (const [index, definition] of definitions.entries()) {
+    const { introspectionClients = [], tokenExchangeClients = [] } = definition ?? {};
     for (const [member, ids] of Object.entries({ introspectionClients, tokenExchangeClients })) {
       for (const id of ids) {
         const metadata = clients.get(id)?.metadata;

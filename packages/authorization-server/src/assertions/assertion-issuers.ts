@@ -128,7 +128,8 @@ export function validateAssertionIssuers(
     checkClients(entry, known, path, report);
     checkTenant(entry, issuers, path, report);
     checkKeySet(entry, issuers, path, report);
-    const named = [...(entry.scopes ?? []), ...(entry.scopesByClaim ?? []).flatMap(({ scopes }) => scopes)];
+    const byClaim = (entry.scopesByClaim ?? []).flatMap((one) => one?.scopes ?? []);
+    const named = [...(entry.scopes ?? []), ...byClaim];
     for (const scope of named) {
       if (known.scopes?.has(scope) !== false) continue;
       report.add([...path, 'scopes'], `unknown scope ${JSON.stringify(scope)}; no resource defines it`);

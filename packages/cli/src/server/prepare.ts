@@ -51,7 +51,7 @@ export async function prepare(sources: Sources): Promise<Prepared> {
   await collectIssues(issues, () => findExistingKey(settings, folder, 'or none', nameOf));
   await collectIssues(issues, () => findPreviousKeys(settings, folder, nameOf));
   checkFirstAccount(settings, report);
-  const serversAt = (issuer: string, issuesOf = createOptionReport()) =>
+  const serversAt = (issuer: string, issuesOf = createOptionReport(report.unread)) =>
     defineServers(settings.servers, { publicUrl: issuer, folder }, issuesOf);
   serversAt('http://localhost', report);
   const prepared = { settings, application, serversAt, findWorkspaces, nameOf, configFile };

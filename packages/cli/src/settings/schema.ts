@@ -205,7 +205,7 @@ export const settingDefinitions: Readonly<Record<SettingName, SettingDefinition>
     note: 'All processes together, and one for each command, must stay below `max_connections`.',
   },
   drain: {
-    schema: lazy(() => wholeNumber(0, 300, 'a whole number of seconds, at most 300')),
+    schema: lazy(() => wholeNumber(0, 300, 'a whole number of seconds')),
     default: 3,
     description:
       'how long, after SIGTERM, `/readyz` says 503 while everything is still served; only if it was asked in the last minute',

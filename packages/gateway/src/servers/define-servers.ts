@@ -65,7 +65,7 @@ function defineServer(
     path,
     id,
     name: options.name ?? id,
-    resource: `${publicUrl.replace(/\/$/, '')}${path}`,
+    resource: `${new URL(publicUrl).origin}${path}`,
     backend,
     merges: options.merges ?? null,
     ...defineScopes(scopes),
@@ -230,8 +230,9 @@ function isList(rule: unknown): rule is readonly string[] {
 /** Each path is a resource; paths that only differ in the case of letters would be one for some routers. */
 function checkPaths(servers: readonly GatewayServerOptions[], report: OptionReport): void {
   const seen = new Map<string, number>();
-  for (const [index, { path }] of servers.entries()) {
+  for (const [index, server] of servers.entries()) {
     if (report.isUnread('servers', index, 'path')) continue;
+    const { path } = server;
     const comparable = path.toLowerCase();
     if (seen.has(comparable))
       report.add(['servers', index, 'path'], `is that of servers.${seen.get(comparable)}`);
@@ -243,10 +244,12 @@ function checkPaths(servers: readonly GatewayServerOptions[], report: OptionRepo
 const PREFIX = /^[A-Za-z\d](?:[A-Za-z\d-]|_(?!_))*$/;
 
 function checkMerges(servers: readonly GatewayServerOptions[], report: OptionReport): void {
-  for (const [index, { merges = {} }] of servers.entries()) {
+  for (const [index, server] of servers.entries()) {
+    if (report.isUnread('servers', index, 'merges')) continue;
+    const { merges = {} } = server;
     for (const [prefix, path] of Object.entries(merges)) {
       const at = ['servers', index, 'merges', prefix];
-      const merged = servers.find((server) => server.path === path);
+      const merged = servers.find((one) => one?.path === path);
       if (!PREFIX.test(prefix) || prefix.endsWith('_'))
         report.add(at, 'must have a prefix of letters, digits, - and single _');
       if (merged === undefined) report.add(at, `names ${path}, which is the path of no server`);

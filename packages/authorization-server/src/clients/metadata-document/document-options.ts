@@ -66,7 +66,7 @@ export function validateDocuments(
     for (const pattern of patterns.filter((one) => !isHostPattern(one))) {
       report.add(
         ['metadataDocuments', name],
-        `invalid host ${JSON.stringify(pattern)}; expected app.example or *.app.example`,
+        `invalid host ${JSON.stringify(pattern)}; expected app.example or *.app.example, in lower case`,
       );
     }
   }
@@ -86,6 +86,7 @@ function validatePinned(
 ): DocumentPolicy['pinned'] {
   const pinned = new Map<string, ClientMetadata>();
   for (const [index, document] of documents.entries()) {
+    if (document === undefined) continue;
     const { client_id: clientId } = document;
     // An array of one URL would pass for it as text.
     const url = typeof clientId === 'string' ? clientId : '';

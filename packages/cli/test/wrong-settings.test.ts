@@ -1,0 +1,221 @@
+/** Wrong values in a configuration file, one at a time in every place: each is an issue of a setting, and never an exception. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { SettingsError } from '../src/errors.ts';
+import { prepare } from '../src/server/prepare.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'portcullis-wrong-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function prepareWith(content: unknown) {
+  writeFileSync(join(folder, 'config.json'), JSON.stringify(content));
+  return prepare({ flags: { config: 'config.json' }, environment: {}, folder });
+}
+
+const resource = { resource: 'https://mcp.example.com/mcp', name: 'G', scopes: { a: 'Greet' } };
+
+/** As many settings as one file can hold. */
+const rich = {
+  resources: [
+    {
+      ...resource,
+      defaultScopes: ['a'],
+      requiredScopes: ['a'],
+      access: { a: 'read' },
+      hierarchy: { a: ['a'] },
+      grantableTo: { a: { clients: ['x'], groups: ['g'], claims: { email: ['e'] } } },
+      translations: { de: { name: 'x', scopes: { a: 'y' } } },
+      claims: ['email'],
+      scopeClaims: { a: ['name'] },
+      introspectionClients: ['robot'],
+      tokenExchangeClients: ['robot'],
+      exchangeTargets: ['https://mcp.example.com/mcp'],
+      accessTokens: 'jwt',
+    },
+  ],
+  servers: [
+    {
+      path: '/a',
+      name: 'A',
+      backend: {
+        url: ['https://b.example/mcp', 'https://c.example/mcp'],
+        forward: ['x-a'],
+        credentials: {
+          as: 'exchange',
+          clientId: 'x',
+          clientSecret: 'y',
+          scopes: ['s'],
+          tokenEndpoint: 'https://t.example/token',
+        },
+      },
+      scopes: { r: 'Read', w: { description: 'Write', groups: ['g'], claims: { email: ['x'] } } },
+      tools: { 'read-*': ['r'], x: { scopes: ['w'], clients: ['c'], claims: { email: ['x'] } }, z: false },
+      resources: { '*': ['r'] },
+      prompts: { '*': ['r'] },
+      methods: { ping: [] },
+      limits: { callsPerMinute: 5, body: 5000 },
+      keepArguments: { redact: ['a.b'] },
+    },
+    {
+      path: '/b',
+      backend: { command: ['node', 'x'], environment: { A: 'b' }, identity: { uid: 5, gid: 6 } },
+    },
+    { path: '/all', merges: { a: '/a', b: '/b' } },
+    {
+      path: '/e',
+      backend: {
+        url: 'https://e.example',
+        credentials: {
+          as: 'enterprise',
+          clientId: 'x',
+          clientSecret: 's',
+          identityProvider: { tokenEndpoint: 'https://t.example/t', clientId: 'c', clientSecret: 'd' },
+        },
+      },
+    },
+    {
+      path: '/h',
+      backend: { url: 'https://e.example', credentials: { as: 'header', name: 'x-api', value: 'v' } },
+    },
+  ],
+  clients: [
+    {
+      client_id: 'robot',
+      client_secret: 's'.repeat(22),
+      grant_types: ['client_credentials', 'urn:ietf:params:oauth:grant-type:token-exchange'],
+      scope: 'a',
+      redirect_uris: ['https://x.example/cb'],
+      contacts: ['x'],
+      jwks_uri: 'https://x.example/jwks',
+    },
+  ],
+  registration: { initialAccessTokens: ['t'.repeat(30)], softwareStatementIssuers: ['https://i.example'] },
+  metadataDocuments: {
+    hosts: ['a.example'],
+    refusedHosts: ['b.example'],
+    pinned: [{ client_id: 'https://x.example/c', client_name: 'x', redirect_uris: ['https://x.example/cb'] }],
+  },
+  privateUseSchemes: ['myapp'],
+  outbound: { proxy: 'http://p:3128', noProxy: ['a.example'], timeout: 50 },
+  identityProviders: [
+    {
+      id: 'sso',
+      name: 'S',
+      clientId: 'x',
+      clientSecret: 'y',
+      scopes: ['openid'],
+      upstreamScopes: { a: ['repo'] },
+      kind: { issuer: 'https://sso.example' },
+      parameters: { a: 'b' },
+      allowedUsers: { subjects: ['x'], emailDomains: ['a.example'], claims: { hd: ['a'] } },
+      userClaims: { name: 'x', groups: 'g' },
+      twoFactorValues: ['mfa'],
+    },
+    {
+      id: 'hub',
+      name: 'H',
+      clientId: 'x',
+      clientSecret: 'y',
+      scopes: ['x'],
+      kind: {
+        endpoints: {
+          authorization: 'https://h.example/a',
+          token: 'https://h.example/t',
+          userinfo: 'https://h.example/u',
+        },
+        userinfoClaims: { subject: 'id' },
+      },
+    },
+  ],
+  assertionIssuers: [
+    { issuer: 'https://i.example', use: 'workload', client: 'w', match: { sub: 'a' }, scopes: ['a'] },
+    {
+      issuer: 'https://j.example',
+      use: 'id-jag',
+      clients: ['agent'],
+      scopes: ['a'],
+      scopesByClaim: [{ match: { groups: 'x' }, scopes: ['a'] }],
+      twoFactorValues: ['m'],
+    },
+  ],
+  assertionAudiences: [
+    {
+      audience: 'https://o.example',
+      clients: { agent: 'b' },
+      scopes: ['x'],
+      resources: ['https://o.example/mcp'],
+    },
+  ],
+  lifetimes: { accessToken: 60 },
+  keys: { algorithm: 'ES256' },
+  profiles: ['2025-11-25'],
+  brand: {
+    accent: { light: '#1c4fc4' },
+    texts: { en: {} },
+    links: [{ label: 'x', href: 'https://x.example' }],
+  },
+  externalUi: { consentUrl: 'https://ui.example/c', secrets: ['s'.repeat(40)] },
+  rateLimits: { signIns: { burst: 5, perMinute: 5 } },
+  trustedProxies: ['10.0.0.0/8'],
+};
+
+const WRONG: readonly unknown[] = [5, null, {}, [null]];
+
+/** The value with one place of it wrong, missing, or under another name. */
+function* variantsOf(value: unknown): Generator<unknown> {
+  yield* WRONG;
+  if (typeof value !== 'object' || value === null) return;
+  const isList = Array.isArray(value);
+  for (const [name, member] of Object.entries(value)) {
+    for (const variant of variantsOf(member))
+      yield isList ? value.with(Number(name), variant) : { ...value, [name]: variant };
+    if (isList) continue;
+    const others = Object.entries(value).filter(([one]) => one !== name);
+    yield Object.fromEntries(others);
+    yield Object.fromEntries([...others, [`${name}x`, member]]);
+  }
+}
+
+describe('a configuration file', () => {
+  it('is accepted with as many settings as one file can hold', async () => {
+    expect((await prepareWith(rich)).settings.servers).toHaveLength(rich.servers.length);
+  });
+
+  it('with something wrong anywhere leads to issues, and to no exception', { timeout: 240_000 }, async () => {
+    const exceptions = new Set<string>();
+    let refused = 0;
+    for (const variant of variantsOf(rich)) {
+      const error: unknown = await prepareWith(variant).then(
+        () => null,
+        (thrown: unknown) => thrown,
+      );
+      if (error instanceof SettingsError) refused += 1;
+      else if (error !== null) exceptions.add(`${(error as Error).stack?.split('\n').slice(0, 2).join(' ')}`);
+    }
+    expect([...exceptions]).toEqual([]);
+    expect(refused).toBeGreaterThan(1000);
+  });
+
+  it('names a server by the public URL as clients write it, in lower case and without a default port', async () => {
+    const { serversAt } = await prepareWith({
+      servers: rich.servers,
+      publicUrl: 'https://Mcp.Example.com:443',
+    });
+    const [first] = serversAt('https://Mcp.Example.com:443');
+    expect(first?.resource).toBe('https://mcp.example.com/a');
+  });
+
+  it.each(['https', 'http', 'javascript', 'urn'])(
+    'cannot allow the scheme %s, which no setting allows',
+    async (scheme) => {
+      const schemes = (name: string) =>
+        prepareWith({ resources: [resource], privateUseSchemes: ['com.example.app', name] });
+      expect((await schemes('my-app+1')).settings.privateUseSchemes).toHaveLength(2);
+      const error: unknown = await schemes(scheme).catch((one: unknown) => one);
+      const issue = 'privateUseSchemes.1 (in config.json) must be a private-use URI scheme';
+      expect((error as SettingsError).issues).toEqual([expect.stringContaining(issue)]);
+    },
+  );
+});
