@@ -9,7 +9,9 @@ export interface Recorder {
   record(fetch: Fetch): Fetch;
 }
 
-const SECRET_HEADERS: ReadonlySet<string> = new Set(['authorization', 'dpop', 'cookie', 'set-cookie']);
+const SECRET_HEADERS: ReadonlySet<string> = new Set([
+  ...['authorization', 'proxy-authorization', 'dpop', 'cookie', 'set-cookie', 'mcp-session-id'],
+]);
 
 const SECRET_NAMES: ReadonlySet<string> = new Set([
   ...['token', 'access_token', 'refresh_token', 'id_token', 'client_secret', 'registration_access_token'],
@@ -45,7 +47,7 @@ export function createRecorder(partyOf: (url: URL) => Party, stepOf: (url: URL) 
         step: stepOf(url),
         method: init?.method ?? request?.method ?? 'GET',
         url: showUrl(url),
-        requestHeaders: showHeaders(new Headers(init?.headers ?? request?.headers)),
+        requestHeaders: showHeaders(new Headers(init?.headers ?? request?.headers), url),
         requestBody: typeof init?.body === 'string' ? showBody(init.body, '') : '',
       };
       const start = performance.now();
@@ -56,7 +58,7 @@ export function createRecorder(partyOf: (url: URL) => Party, stepOf: (url: URL) 
         exchanges.push({
           ...started,
           status: response.status,
-          headers: showHeaders(response.headers),
+          headers: showHeaders(response.headers, url),
           body: await copyOf(response),
           milliseconds: time,
         });
@@ -71,18 +73,26 @@ export function createRecorder(partyOf: (url: URL) => Party, stepOf: (url: URL) 
 
 function showUrl(url: URL): string {
   const shown = new URL(url);
-  for (const name of shown.searchParams.keys().toArray())
-    if (SECRET_NAMES.has(name)) shown.searchParams.set(name, HIDDEN);
+  for (const name of secretParameters(shown)) shown.searchParams.set(name, HIDDEN);
   return shown.href;
 }
 
-function showHeaders(headers: Headers): Record<string, string> {
-  return Object.fromEntries(
-    [...headers].map(([name, value]) => [
-      name,
-      SECRET_HEADERS.has(name) ? `${/^(?:Bearer|Basic|DPoP) /i.exec(value)?.[0] ?? ''}${HIDDEN}` : value,
-    ]),
-  );
+function secretParameters({ searchParams }: URL): readonly string[] {
+  return searchParams
+    .keys()
+    .filter((name) => SECRET_NAMES.has(name))
+    .toArray();
+}
+
+/** @param base URL of the request */
+function showHeaders(headers: Headers, base: URL): Record<string, string> {
+  return Object.fromEntries([...headers].map(([name, value]) => [name, showHeader(name, value, base)]));
+}
+
+function showHeader(name: string, value: string, base: URL): string {
+  if (SECRET_HEADERS.has(name)) return `${/^(?:Bearer|Basic|DPoP) /i.exec(value)?.[0] ?? ''}${HIDDEN}`;
+  const target = name === 'location' ? URL.parse(value, base.href) : null;
+  return target !== null && secretParameters(target).length > 0 ? showUrl(target) : value;
 }
 
 /** Copies the beginning of a body. Event streams are not copied. */
