@@ -198,6 +198,21 @@ describe('a configuration file', () => {
     expect(refused).toBeGreaterThan(1000);
   });
 
+  it('with one name twice is refused, and one with a byte order mark is read', async () => {
+    const written = JSON.stringify({ resources: [resource], port: 1 });
+    const prepareText = (text: string) => {
+      writeFileSync(join(folder, 'text.json'), text);
+      return prepare({ flags: { config: 'text.json' }, environment: {}, folder });
+    };
+    expect((await prepareText(`\uFEFF${written}`)).settings.port).toBe(1);
+    for (const text of [written.replace('{', '{"port":2,'), written.replace('"name"', '"name":"H","name"')]) {
+      const error: unknown = await prepareText(text).catch((one: unknown) => one);
+      expect((error as SettingsError).issues).toEqual([
+        '--config is text.json, which has one name twice in an object: only the last would count',
+      ]);
+    }
+  });
+
   it('names a server by the public URL as clients write it, in lower case and without a default port', async () => {
     const { serversAt } = await prepareWith({
       servers: rich.servers,

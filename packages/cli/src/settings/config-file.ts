@@ -11,6 +11,7 @@ import type {
   PresetReference,
 } from '@portcullis/authorization-server';
 import type { GatewayServerOptions } from '@portcullis/gateway/options';
+import { readStrictJson } from '@portcullis/protocol';
 import { reasonOf, SettingsError } from '../errors.ts';
 import type { Settings } from './schema.ts';
 
@@ -106,15 +107,28 @@ export async function readConfigFile(name: string, folder: string, title: string
 }
 
 async function readJson(path: string): Promise<unknown> {
-  const text = await readFile(path, 'utf8').catch((cause: unknown) => {
+  const bytes = await readFile(path).catch((cause: unknown) => {
     throw new SettingsError([`cannot be read: ${reasonOf(cause)}`]);
   });
+  // Without the byte order mark that some editors write.
+  const text = new TextDecoder().decode(bytes);
+  checkRepeatedNames(text);
   try {
     return JSON.parse(text);
   } catch (error) {
     // The parser's message may quote a secret: only the position is shown, where it is known.
     const [position = ''] = /\(line \d+ column \d+\)/.exec(String(error)) ?? [];
     throw new SettingsError([`is not well-formed JSON ${position}`.trim()]);
+  }
+}
+
+/** `JSON.parse` would keep the last of two settings with one name, and say nothing. */
+function checkRepeatedNames(text: string): void {
+  try {
+    readStrictJson(text, { depth: 1000, members: 1_000_000, values: 1_000_000 });
+  } catch (error) {
+    if (error instanceof SyntaxError && error.message.includes('repeats'))
+      throw new SettingsError(['has one name twice in an object: only the last would count']);
   }
 }
 
