@@ -28,8 +28,8 @@ describe.each([
 ])('$name when its process is killed', ({ places, select }) => {
   it('T139: contains every confirmed operation and no partial one after its process is killed', async () => {
     const location = await places();
-    for (let kill = 0; kill < 2; kill += 1) {
-      const confirmed = await workUntilKilled(location, 20 + Math.random() * 80);
+    for (const milliseconds of [20, 80]) {
+      const confirmed = await workUntilKilled(location, milliseconds);
       expect(confirmed.length).toBeGreaterThan(0);
       const store = await openStore(location);
       for (const line of confirmed) {
