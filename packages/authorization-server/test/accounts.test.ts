@@ -113,16 +113,17 @@ describe('passwords', () => {
 
   it('passwords of unknown accounts never match, and cost the same work', async () => {
     const phc = await passwords.hash('secret', 'ada');
-    const spent = { there: 0, absent: 0 };
-    // In turns: what else is done here meanwhile counts for both.
+    const spent = { there: Infinity, absent: Infinity };
+    // In turns, and the least of each: a loaded machine only adds to the cost.
     for (let round = 0; round < 8; round++) {
       for (const [kind, hash] of [
         ['there', phc],
         ['absent', null],
       ] as const) {
-        spent[kind] += await costOf(async () =>
+        const cost = await costOf(async () =>
           expect(await passwords.verify('wrong', hash, UNKNOWN_REQUESTER)).toBe(false),
         );
+        spent[kind] = Math.min(spent[kind], cost);
       }
     }
     expect(spent.absent / spent.there).toBeGreaterThan(0.4);
