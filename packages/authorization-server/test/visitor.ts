@@ -119,7 +119,7 @@ function pairsOf(fields: Fields): readonly [string, string][] {
 export function textOf({ html }: Sight): string {
   return html
     .replace(/^.*<main>/s, '')
-    .replace(/<svg.*?<\/svg>|<wbr>/gs, '')
+    .replace(/<svg.*?<\/svg>/gs, '')
     .replace(/<[^>]*>/g, ' ')
     .replaceAll('&lt;', '<')
     .replaceAll('&gt;', '>')

@@ -2,7 +2,7 @@
 import { html } from 'hono/html';
 import type { PageRouter } from '../page-context.ts';
 import { type Layout, renderPage } from '../ui/layout.ts';
-import { breakable, type Markup } from '../ui/markup.ts';
+import type { Markup } from '../ui/markup.ts';
 import { respondPage } from '../ui/respond-page.ts';
 import { translate } from '../ui/translations.ts';
 import { respondNotFoundPage } from './error-pages.ts';
@@ -51,6 +51,6 @@ ${servers.map(serverRow)}
 function serverRow({ name, url }: ProtectedServer): Markup {
   return html`<li class="head">
 <p class="name"><bdi>${name}</bdi></p>
-<p class="fact"><code>${breakable(url)}</code></p>
+<p class="fact"><code>${url}</code></p>
 </li>`;
 }

@@ -1,7 +1,7 @@
 /** How to connect an app: the addresses of the protected servers, and what well-known hosts need. */
 import { html } from 'hono/html';
 import type { Layout } from '../ui/layout.ts';
-import { breakable, type Markup } from '../ui/markup.ts';
+import type { Markup } from '../ui/markup.ts';
 
 export interface ConnectableServer {
   /** In the language of the page. */
@@ -30,7 +30,7 @@ export function connectSections(layout: Layout, servers: readonly ConnectableSer
 
 /** Text with a button that copies it, which the script of the page makes work. */
 export function copyable(layout: Layout, text: string): Markup {
-  return html`<div class="copyable"><pre><code>${breakable(text)}</code></pre><button type="button" class="button" data-copy="${text}" data-copied="${layout.text('connect.copied')}" hidden>${layout.text('connect.copy')}</button></div>`;
+  return html`<div class="copyable"><pre><code>${text}</code></pre><button type="button" class="button" data-copy="${text}" data-copied="${layout.text('connect.copied')}" hidden>${layout.text('connect.copy')}</button></div>`;
 }
 
 interface HostInstructions {
