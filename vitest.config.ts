@@ -78,7 +78,6 @@ const config: ViteUserConfig = defineConfig({
           name: 'installed',
           include: [INSTALLED],
           globalSetup: ['tests/installed/project.ts'],
-          testTimeout: 120_000,
         },
       },
     ],

