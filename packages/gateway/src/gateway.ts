@@ -1,4 +1,5 @@
 /** Composes the gateway: authorizes each request by its guard and passes it to the path of its server. */
+
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import type { ToolPinStore } from '@portcullis/authorization-server/store';
@@ -14,6 +15,7 @@ import { type CredentialSource, noCredential } from './credentials/credential-so
 import { type HandlingServices, handleRequest, type ServedServer } from './handle-request.ts';
 import { closeUnread, followsLast, invalidRequest, sendError } from './http/error-response.ts';
 import { createServerPlaces } from './http/request-places.ts';
+import { PROBE_INTERVAL, PROBES_AT_ONCE } from './limits/bounds.ts';
 import { createCallRate } from './limits/call-rate.ts';
 import { createGauge } from './limits/gauge.ts';
 import {
@@ -84,10 +86,6 @@ export interface Gateway {
   release(kept: ReadonlyMap<string, ServedServer>): void;
   close(): Promise<void>;
 }
-
-/** Milliseconds. */
-const PROBE_INTERVAL = 15_000;
-const PROBES_AT_ONCE = 16;
 
 const METADATA = '/.well-known/oauth-protected-resource';
 

@@ -1,4 +1,5 @@
 /** One authorized request on its way: read → check → credential → backend → record. */
+
 import { performance } from 'node:perf_hooks';
 import { allowLongBody } from '@portcullis/http/node';
 import type { CallAudit, CallDecision, CallOutcome } from './audit/call-record.ts';
@@ -18,6 +19,7 @@ import type { PassThrough } from './http/pass-through.ts';
 import { RequestBody } from './http/request-body.ts';
 import type { ServerPlaces } from './http/request-places.ts';
 import { StreamedBody } from './http/streamed-body.ts';
+import { CONNECTION_PACE, CONNECTION_WAIT, MAX_RECORDED_MESSAGES, MAX_TOOL_NAME } from './limits/bounds.ts';
 import type { CallRate } from './limits/call-rate.ts';
 import type { MergedPart } from './merged/merged-server.ts';
 import type { MessagePath } from './message-path.ts';
@@ -79,17 +81,6 @@ export interface HandlingServices {
   /** Sends the response for an error. @returns what was decided, for the audit log */
   readonly respondError: (request: GatewayRequest, error: unknown, id: string | null) => CallDecision | null;
 }
-
-/** Milliseconds for which a retry waits for its user to connect an account, below the timeouts of proxies and clients. */
-const CONNECTION_WAIT = 25_000;
-/** Milliseconds between two looks. */
-const CONNECTION_PACE = 1000;
-
-/** Characters of a name that count: names are kept, and clients write them. */
-const MAX_NAME = 100;
-
-/** Messages of one batch. */
-const MAX_RECORDED = 100;
 
 const METHODS: readonly (string | undefined)[] = ['POST', 'GET', 'DELETE'];
 
@@ -281,7 +272,7 @@ class Handling {
     const { issuer, subject } = this.#request.principal;
     for (const { tool } of messages) {
       if (tool === null) continue;
-      const wait = rate.take(`${issuer} ${subject} ${tool.slice(0, MAX_NAME)}`, performance.now());
+      const wait = rate.take(`${issuer} ${subject} ${tool.slice(0, MAX_TOOL_NAME)}`, performance.now());
       if (wait > 0) throw tooManyCalls(`Too many calls of ${tool} at ${server.name}.`, wait);
     }
   }
@@ -447,6 +438,6 @@ class Handling {
   };
 
   #recordedMessages(): readonly ScannedMessage[] {
-    return this.#scanned?.messages.slice(0, MAX_RECORDED) ?? [];
+    return this.#scanned?.messages.slice(0, MAX_RECORDED_MESSAGES) ?? [];
   }
 }

@@ -1,6 +1,8 @@
 /** Lists the tools of a backend for the catalogue, in a session of the user. */
+
 import { isMembers } from '@portcullis/http';
 import { BackendError, type BackendSession, type InitializeParams } from './backends/backend.ts';
+import { MAX_LIST_PAGES } from './limits/bounds.ts';
 import type { ListTools } from './review/catalogue.ts';
 import { readToolDefinition, type ToolDefinition } from './review/tool-definition.ts';
 import type { OwnedRequest } from './servers/request.ts';
@@ -18,8 +20,6 @@ export const ownInitialize: InitializeParams = {
   clientInfo: { name: 'portcullis', version: '1' },
 };
 
-/** More pages are none that a backend means. */
-const MAX_PAGES = 200;
 const METHOD_NOT_FOUND = -32_601;
 
 export function createListTools(open: (request: OwnedRequest) => Promise<GatewaySession>): ListTools {
@@ -36,7 +36,7 @@ export function createListTools(open: (request: OwnedRequest) => Promise<Gateway
 async function listAll(session: BackendSession, name: string): Promise<readonly ToolDefinition[]> {
   const tools: ToolDefinition[] = [];
   let cursor: unknown;
-  for (let page = 0; page < MAX_PAGES; page += 1) {
+  for (let page = 0; page < MAX_LIST_PAGES; page += 1) {
     const params = cursor === undefined ? {} : { cursor };
     const message = { jsonrpc: '2.0', id: page + 1, method: 'tools/list', params } as const;
     const signal = new AbortController().signal;

@@ -1,4 +1,5 @@
 /** Tests a server's backend from this computer, and says what is wrong: the backend, its messages, or the gateway's credential. */
+
 import type { Principal } from '@portcullis/resource-server';
 import { createAddresses } from './addresses/addresses.ts';
 import { BackendError, type BackendSession, type MessageBackend } from './backends/backend.ts';
@@ -6,6 +7,7 @@ import { createHttpBackend } from './backends/http/http-backend.ts';
 import { createStdioBackend } from './backends/stdio/stdio-backend.ts';
 import { noCredential } from './credentials/credential-source.ts';
 import { createCredentialSource } from './credentials/credentials.ts';
+import { SERVER_TEST_TIMEOUT } from './limits/bounds.ts';
 import type { BackendDefinition, GatewayServer } from './servers/server.ts';
 
 /** Where a failure is. */
@@ -15,15 +17,12 @@ export type ServerTest =
   | { readonly ok: true; readonly revision: string; readonly tools: number | null }
   | { readonly ok: false; readonly part: FailedPart; readonly reason: string };
 
-/** Milliseconds of the whole test. */
-const TIMEOUT = 20_000;
-
 /** Opens a session and lists the tools. A backend that needs a user's credential is only reached. */
 export async function testServer(server: GatewayServer, backend: BackendDefinition): Promise<ServerTest> {
   const needsUser =
     backend.kind !== 'stdio' && ['user', 'exchange', 'enterprise'].includes(backend.credentials.as);
   const opened: MessageBackend[] = [];
-  const stop = AbortSignal.timeout(TIMEOUT);
+  const stop = AbortSignal.timeout(SERVER_TEST_TIMEOUT);
   try {
     const session = await Promise.race([open(server, backend, needsUser, opened), rejected(stop)]);
     const { protocolVersion: revision } = session.initialized;

@@ -1,6 +1,8 @@
 /** The addresses of an HTTP backend: connections, which of them is down, and failover. */
+
 import { createHash } from 'node:crypto';
 import { Pool } from 'undici';
+import { CLOSE_GRACE, FIRST_PAUSE, LONGEST_PAUSE, MAX_RESPONSE_HEADER } from '../limits/bounds.ts';
 import type { GatewayServer, HttpBackendDefinition } from '../servers/server.ts';
 
 /** One address of a backend. */
@@ -38,12 +40,6 @@ export interface Addresses {
 
 /** Receives that an address of a backend went down, or is reached again (`null`). */
 export type HealthListener = (server: GatewayServer, address: Address, reason: string | null) => void;
-
-/** Milliseconds for which an address is not tried after its first failure; doubled with each further one. */
-const FIRST_PAUSE = 1_000;
-const LONGEST_PAUSE = 30_000;
-/** Milliseconds for which requests may finish after their server was changed or removed. */
-const CLOSE_GRACE = 10_000;
 
 /** @param onHealth receives when an address went down, with a reason, and when it is reached again */
 export function createAddresses(
@@ -103,7 +99,7 @@ function createAddress(url: URL, limits: GatewayServer['limits']): Address {
       headersTimeout: limits.firstByte * 1000,
       bodyTimeout: limits.idle * 1000,
       connect: { timeout: limits.connect * 1000 },
-      maxHeaderSize: 32 * 1024,
+      maxHeaderSize: MAX_RESPONSE_HEADER,
     }),
     downUntil: 0,
     failures: 0,

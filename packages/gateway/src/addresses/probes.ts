@@ -1,6 +1,8 @@
 /** Looks in advance whether the addresses of a backend can be reached, so that no request has to find out. */
+
 import { performance } from 'node:perf_hooks';
 import { buildConnector } from 'undici';
+import { PROBE_RETRY, PROBE_START } from '../limits/bounds.ts';
 import type { Gauge } from '../limits/gauge.ts';
 import type { GatewayServer } from '../servers/server.ts';
 import type { Address, Addresses } from './addresses.ts';
@@ -12,11 +14,6 @@ export interface ProbeOptions {
   /** Probes at once, of all backends. */
   readonly slots: Pick<Gauge, 'take'>;
 }
-
-/** Milliseconds in which the first probes of many backends are spread. */
-const START = 1000;
-/** Milliseconds until a probe is tried again for which there was no slot. */
-const BUSY = 200;
 
 /**
  * Probes addresses that answered nothing for a while, and those that are down. A probe is a connection, with its TLS handshake, and
@@ -32,7 +29,7 @@ export function startProbes(
   const connect = buildConnector({ timeout: limits.connect * 1000 });
   const timers = new Map<Address, NodeJS.Timeout>();
   let isStopped = false;
-  for (const address of addresses.all) plan(address, Math.random() * Math.min(START, interval));
+  for (const address of addresses.all) plan(address, Math.random() * Math.min(PROBE_START, interval));
   return () => {
     isStopped = true;
     for (const timer of timers.values()) clearTimeout(timer);
@@ -45,7 +42,7 @@ export function startProbes(
   function look(address: Address): void {
     const rest = dueAt(address) - performance.now();
     const release = rest > 0 ? null : slots.take('');
-    if (release === null) plan(address, varied(rest > 0 ? rest : BUSY));
+    if (release === null) plan(address, varied(rest > 0 ? rest : PROBE_RETRY));
     else probe(address, release);
   }
 

@@ -1,17 +1,10 @@
 /** Turns calls into audit events, behind the requests: a bounded queue that is emptied when the event loop has its turn. */
+
 import { hash } from 'node:crypto';
 import type { AuthorizationEvent, EventSink } from '@portcullis/authorization-server';
+import { AUDIT_BATCH, MAX_AUDIT_TEXT, MAX_QUEUED_CALLS } from '../limits/bounds.ts';
 import type { CallAudit, CallRecord } from './call-record.ts';
 import { keptArguments } from './redact.ts';
-
-/** Calls that wait. */
-const MAX_QUEUED = 10_000;
-
-/** Calls that become events at once, so that requests get their turn in between. */
-const BATCH = 100;
-
-/** Texts come from the client. */
-const MAX_TEXT_LENGTH = 300;
 
 /** @param emit must not throw */
 export function createCallAudit(emit: EventSink): CallAudit {
@@ -27,8 +20,8 @@ export function createCallAudit(emit: EventSink): CallAudit {
 
   function emitBatch(): void {
     isScheduled = false;
-    const batch = queue.slice(0, BATCH);
-    queue = queue.slice(BATCH);
+    const batch = queue.slice(0, AUDIT_BATCH);
+    queue = queue.slice(AUDIT_BATCH);
     for (const event of batch) emit(event);
     if (dropped > 0) emit({ type: 'audit.dropped', count: dropped });
     dropped = 0;
@@ -37,7 +30,7 @@ export function createCallAudit(emit: EventSink): CallAudit {
 
   return {
     record(call) {
-      if (queue.length >= MAX_QUEUED) dropped += 1;
+      if (queue.length >= MAX_QUEUED_CALLS) dropped += 1;
       else queue.push(toEvent(call));
       schedule();
     },
@@ -85,7 +78,7 @@ function argumentsOf({ arguments: given, request: { server } }: CallRecord): {
 }
 
 function shorten(text: string): string {
-  return text.length > MAX_TEXT_LENGTH ? `${text.slice(0, MAX_TEXT_LENGTH)}…` : text;
+  return text.length > MAX_AUDIT_TEXT ? `${text.slice(0, MAX_AUDIT_TEXT)}…` : text;
 }
 
 /** Hundredths are kept. */

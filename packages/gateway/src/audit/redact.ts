@@ -1,14 +1,12 @@
 /** The arguments of a call for the audit log: without the values at configured paths, and within a bound. */
+import { MAX_AUDIT_ARGUMENTS } from '../limits/bounds.ts';
 import type { ArgumentAudit } from '../servers/server.ts';
-
-/** Bytes of arguments that are kept; larger ones are represented by their hash only. */
-const MAX_BYTES = 4 * 1024;
 
 const REDACTED = '[redacted]';
 
 /** @returns JSON; `null` for arguments that are too long, or not JSON */
 export function keptArguments(bytes: Uint8Array, { redact }: ArgumentAudit): string | null {
-  if (bytes.length > MAX_BYTES) return null;
+  if (bytes.length > MAX_AUDIT_ARGUMENTS) return null;
   try {
     const value: unknown = JSON.parse(Buffer.from(bytes).toString('utf8'));
     return JSON.stringify(redact.reduce((found, path) => without(found, path.split('.')), value));

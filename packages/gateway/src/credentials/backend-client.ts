@@ -1,4 +1,5 @@
 /** The OAuth client of a backend: the client library with the registration, the limits and the SSRF guard of the gateway. */
+
 import { IdentityProviderError, toIdentityProviderError } from '@portcullis/authorization-server';
 import {
   type Client,
@@ -13,6 +14,7 @@ import {
 } from '@portcullis/client';
 import { createOutboundFetch, OutboundError, type OutboundFetch } from '@portcullis/http/outbound';
 import { isLoopbackHost, OAuthError, type Scopes, temporarilyUnavailable } from '@portcullis/protocol';
+import { AUTHORIZATION_SERVER_TIMEOUT } from '../limits/bounds.ts';
 import type { BackendClient } from '../servers/credential-options.ts';
 import type { GatewayServer } from '../servers/server.ts';
 import { SESSION_ACCOUNT } from './session-store.ts';
@@ -27,9 +29,6 @@ export interface ProtectedBackend {
   readonly fetch: OutboundFetch;
 }
 
-/** Milliseconds for one exchange with an authorization server. */
-const TIMEOUT = 10_000;
-
 export function protectedBackendOf({ path, name, backend }: GatewayServer): ProtectedBackend | null {
   if (backend === null || backend.kind === 'stdio') return null;
   const url = readServerUrl(backend.urls[0].href);
@@ -38,7 +37,7 @@ export function protectedBackendOf({ path, name, backend }: GatewayServer): Prot
     // A backend that was configured in a private network may name an authorization server beside it.
     allowLoopback: isLoopbackHost(hostname),
     allowedPrivateOrigins: [origin],
-    timeout: TIMEOUT,
+    timeout: AUTHORIZATION_SERVER_TIMEOUT,
   });
   return { id: path, name, url, fetch };
 }
@@ -71,7 +70,7 @@ export async function createBackendClient(
     clock,
     account: SESSION_ACCOUNT,
     dpop: 'when-offered',
-    limits: { timeout: TIMEOUT, retryDelays: [] },
+    limits: { timeout: AUTHORIZATION_SERVER_TIMEOUT, retryDelays: [] },
     scopes: scopes === null ? { add: moreScopes } : { only: [...new Set([...scopes, ...moreScopes])] },
     ...(grant !== undefined && { grant }),
     registration: {

@@ -1,4 +1,5 @@
 /** Credentials made of tokens, and the cache of those that the gateway can obtain again by itself. */
+
 import type { Tokens } from '@portcullis/client';
 import {
   type ClientContext,
@@ -8,6 +9,7 @@ import {
   protectedResourceHeaders,
 } from '@portcullis/client/steps';
 import type { Principal } from '@portcullis/resource-server';
+import { DEFAULT_TOKEN_LIFETIME, MAX_CACHED_TOKENS, TOKEN_TOO_NEW } from '../limits/bounds.ts';
 import type { BackendAnswer, BackendCredential, ConnectionRequired } from './credential-source.ts';
 
 /** Credentials for one backend. */
@@ -46,13 +48,6 @@ interface CachedTokens {
   readonly obtainedAt: number;
 }
 
-/** Users whose tokens are kept. */
-const MAX_CACHED = 10_000;
-/** Milliseconds: a token that is rejected so soon would be rejected again. */
-const TOO_NEW = 2_000;
-/** Milliseconds after which a token without a known expiry is obtained again. */
-const DEFAULT_LIFETIME = 300_000;
-
 export interface ObtainedCredentialsOptions {
   /** Whose tokens a principal uses: equal keys share them. @throws OAuthError if it can have none */
   readonly keyOf: (principal: Principal) => string;
@@ -70,7 +65,7 @@ export function createObtainedCredentials(options: ObtainedCredentialsOptions): 
   const pending = new Map<string, Promise<BackendCredential>>();
 
   const isUsable = ({ tokens, obtainedAt }: CachedTokens, now: number): boolean =>
-    tokens.expiresAt === null ? now - obtainedAt < DEFAULT_LIFETIME : !isStale(tokens, now);
+    tokens.expiresAt === null ? now - obtainedAt < DEFAULT_TOKEN_LIFETIME : !isStale(tokens, now);
 
   async function obtainNow(principal: Principal, key: string): Promise<BackendCredential> {
     const tokens = await obtain(principal);
@@ -78,7 +73,7 @@ export function createObtainedCredentials(options: ObtainedCredentialsOptions): 
     cache.delete(key);
     cache.set(key, { tokens, credential, obtainedAt: clock() });
     for (const oldest of cache.keys()) {
-      if (cache.size <= MAX_CACHED) break;
+      if (cache.size <= MAX_CACHED_TOKENS) break;
       cache.delete(oldest);
     }
     return credential;
@@ -100,7 +95,7 @@ export function createObtainedCredentials(options: ObtainedCredentialsOptions): 
       const key = keyOf(principal);
       const cached = cache.get(key);
       if (cached === undefined || cached.credential !== credential) return 'retry';
-      if (clock() - cached.obtainedAt < TOO_NEW) return 'final';
+      if (clock() - cached.obtainedAt < TOKEN_TOO_NEW) return 'final';
       cache.delete(key);
       return 'retry';
     },

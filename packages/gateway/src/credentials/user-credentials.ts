@@ -1,9 +1,11 @@
 /** Credentials of users who connected accounts: those of the grant, refreshed when rejected, or a link to connect one. */
+
 import type { BackendConnections, BackendTokens } from '@portcullis/authorization-server';
 import type { CredentialRecord } from '@portcullis/client';
 import { createClientContext } from '@portcullis/client/steps';
 import { OAuthError, type Scopes, unionScopes } from '@portcullis/protocol';
 import type { Principal } from '@portcullis/resource-server';
+import { MAX_CACHED_TOKENS, USER_TOKEN_TOO_NEW, USER_TOKENS_CACHED_FOR } from '../limits/bounds.ts';
 import { type BackendCredential, ConnectionRequired } from './credential-source.ts';
 import { type BackendCredentials, credentialOf, readAnswer } from './token-credential.ts';
 
@@ -13,12 +15,6 @@ interface CachedCredential {
   /** Epoch milliseconds. */
   readonly until: number;
 }
-
-/** Milliseconds for which a credential is used without a look at the store. */
-const CACHED_FOR = 30_000;
-const MAX_CACHED = 10_000;
-/** Seconds: a token that is rejected so soon would be rejected again. */
-const TOO_NEW = 5;
 
 export interface UserCredentialsOptions {
   /** The path of the server. */
@@ -56,9 +52,13 @@ export function createUserCredentials(options: UserCredentialsOptions): BackendC
         : credentialOf(context, tokens, JSON.stringify([id, grantId]));
     sources.set(credential, found);
     cache.delete(grantId);
-    cache.set(grantId, { credential, found, until: Math.min(found.until * 1000, clock() + CACHED_FOR) });
+    cache.set(grantId, {
+      credential,
+      found,
+      until: Math.min(found.until * 1000, clock() + USER_TOKENS_CACHED_FOR),
+    });
     for (const oldest of cache.keys()) {
-      if (cache.size <= MAX_CACHED) break;
+      if (cache.size <= MAX_CACHED_TOKENS) break;
       cache.delete(oldest);
     }
     return credential;
@@ -96,7 +96,7 @@ export function createUserCredentials(options: UserCredentialsOptions): BackendC
       }
       if (result.kind === 'insufficient_scope')
         return ask(grantId, unionScopes(current.scopes, result.challenge.scopes ?? []));
-      if (clock() / 1000 - current.issuedAt < TOO_NEW) return ask(grantId, current.scopes);
+      if (clock() / 1000 - current.issuedAt < USER_TOKEN_TOO_NEW) return ask(grantId, current.scopes);
       const replaced = await connections.replace(grantId, id, current.version);
       return replaced === null ? ask(grantId, current.scopes) : 'retry';
     },

@@ -1,5 +1,6 @@
 /** Edits the JSON-RPC responses in a body: of a JSON document, or of an event stream, event by event. */
 
+import { EVENT_BEGINNING } from '../limits/bounds.ts';
 import { HeldBytes } from '../messages/held-bytes.ts';
 
 /** Changes the messages of a response. */
@@ -211,7 +212,6 @@ function afterEmptyLine(bytes: Buffer, at: number): number {
 /** An event up to the method of its message. */
 const BEGINNING =
   /^(?:(?!data).*(?:\r\n|\n|\r))*data:? ?\{\s*(?:"(?:jsonrpc|id)"\s*:\s*(?:"[^"]*"|\d+)\s*,\s*)*"method"\s*:\s*"([^"\\]*)"/;
-const BEGINNING_LENGTH = 2048;
 
 /** What precedes the data of an event. */
 const BEFORE_DATA = /^(?:(?!data).*(?:\r\n|\n|\r))*data:? ?/;
@@ -220,7 +220,7 @@ const BEFORE_DATA = /^(?:(?!data).*(?:\r\n|\n|\r))*data:? ?/;
 function watchData(watch: (bytes: Buffer) => void): (bytes: Buffer) => void {
   let isFirst = true;
   return (bytes) => {
-    const before = isFirst ? BEFORE_DATA.exec(bytes.toString('latin1', 0, BEGINNING_LENGTH)) : [''];
+    const before = isFirst ? BEFORE_DATA.exec(bytes.toString('latin1', 0, EVENT_BEGINNING)) : [''];
     if (before === null) throw new SyntaxError('its event does not begin with data');
     isFirst = false;
     watch(bytes.subarray(before[0]?.length));
@@ -228,7 +228,7 @@ function watchData(watch: (bytes: Buffer) => void): (bytes: Buffer) => void {
 }
 
 function methodOf(event: Buffer): string | null {
-  return BEGINNING.exec(event.toString('latin1', 0, BEGINNING_LENGTH))?.[1] ?? null;
+  return BEGINNING.exec(event.toString('latin1', 0, EVENT_BEGINNING))?.[1] ?? null;
 }
 
 /** A message, or a batch of them. */

@@ -1,4 +1,5 @@
 /** Rewrites the `id` lines of an event stream; every other byte passes as it is. */
+import { MAX_EVENT_ID_LINE } from '../limits/bounds.ts';
 
 /** Rewrites a stream chunk by chunk. */
 export interface EventIdRewriter {
@@ -14,8 +15,6 @@ const LETTER_D = 0x64;
 const LINES_WITH_ID = ['\nid', '\rid'] as const;
 const COLON = 0x3a;
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
-/** Bytes of a line with an id. */
-const MAX_ID_LINE = 8 * 1024;
 
 /**
  * @param seal makes the id that the client sees
@@ -67,7 +66,7 @@ class Rewriter implements EventIdRewriter {
   }
 
   #hold(line: Buffer): void {
-    if (line.length > MAX_ID_LINE) throw new RangeError('The id of an event is too long.');
+    if (line.length > MAX_EVENT_ID_LINE) throw new RangeError('The id of an event is too long.');
     this.#held = line;
     this.#isAtLineStart = true;
   }

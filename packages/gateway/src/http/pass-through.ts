@@ -2,6 +2,7 @@
 
 import type { Address, Addresses } from '../addresses/addresses.ts';
 import type { BackendCredential, CredentialSource } from '../credentials/credential-source.ts';
+import { UPLOADS_OF_ALL, UPLOADS_OF_USER } from '../limits/bounds.ts';
 import { createGauge, type Gauge } from '../limits/gauge.ts';
 import { userKey } from '../servers/owner.ts';
 import type { GatewayRequest } from '../servers/request.ts';
@@ -70,10 +71,6 @@ interface Backend extends ExchangeServices {
   /** Requests whose body has not arrived. */
   readonly uploads: Gauge;
 }
-
-/** Parts of the requests at once that may wait for their body: of each user, and of all together. The bodies of others are held. */
-const UPLOADS_OF_USER = 1 / 16;
-const UPLOADS_OF_ALL = 1 / 2;
 
 export function createPassThrough(
   server: GatewayServer,

@@ -1,5 +1,7 @@
 /** Receives the body of a request within its limit: held until it is whole, or given to a sink while it arrives. */
+
 import type { IncomingMessage } from 'node:http';
+import { SHORT_BODY } from '../limits/bounds.ts';
 import { HeldBytes } from '../messages/held-bytes.ts';
 import type { BodyScanner } from '../messages/scanned-message.ts';
 import { type GatewayError, invalidRequest } from './error-response.ts';
@@ -18,9 +20,6 @@ export interface BodySink {
   take(chunk: Buffer): void;
   end(): void;
 }
-
-/** Bytes up to which a body is held in any case. */
-export const SHORT: number = 64 * 1024;
 
 export class RequestBody {
   readonly #incoming: IncomingMessage;
@@ -97,7 +96,7 @@ export class RequestBody {
       return;
     }
     this.#held.add(chunk);
-    if (this.#length > SHORT && this.#length !== this.declared) this.#announce();
+    if (this.#length > SHORT_BODY && this.#length !== this.declared) this.#announce();
   };
 
   #announce(): void {

@@ -1,4 +1,5 @@
 /** Places for requests and streams at a backend at once: no user takes all of them, however many requests they leave open. */
+import { BODY_MEMORY_OF_ALL, BODY_MEMORY_OF_USER, SLOT_SHARE } from '../limits/bounds.ts';
 import { createGauge, type Gauge } from '../limits/gauge.ts';
 import { type Owner, userKey } from '../servers/owner.ts';
 import type { GatewayServer } from '../servers/server.ts';
@@ -27,16 +28,12 @@ export function createServerPlaces(server: Pick<GatewayServer, 'name' | 'limits'
   };
 }
 
-/** Bytes of long bodies of each user, and of all together, that are held at once; at least one body. */
-const MEMORY_OF_USER = 64 * 1024 * 1024;
-const MEMORY_OF_ALL = 8 * MEMORY_OF_USER;
-
 function createBodyMemory({
   name,
   limits,
 }: Pick<GatewayServer, 'name' | 'limits'>): ServerPlaces['takeMemory'] {
-  const taken = createGauge(Math.max(limits.body, MEMORY_OF_USER));
-  const all = Math.max(limits.body, MEMORY_OF_ALL);
+  const taken = createGauge(Math.max(limits.body, BODY_MEMORY_OF_USER));
+  const all = Math.max(limits.body, BODY_MEMORY_OF_ALL);
   return (owner, bytes) => {
     if (taken.total + bytes > all) throw unavailable(`${name} is busy: too many long bodies at once.`, 1);
     const release = taken.take(userKey(owner), bytes);
@@ -60,19 +57,13 @@ export function takeStream(
   return release;
 }
 
-/**
- * How many times as many places a user may hold as would be free: three quarters of all while no other user needs the backend, and less
- * the more others do, so that there always is one for a user who holds none. The last one is only for these.
- */
-const SHARE = 3;
-
 function createRequestPlaces({ name, limits }: Pick<GatewayServer, 'name' | 'limits'>): RequestPlaces {
   const taken = createGauge(limits.concurrency);
   return (owner) => {
     const user = userKey(owner);
     const free = limits.concurrency - taken.total;
     const held = taken.held(user);
-    if (free > 0 && held > 0 && held >= SHARE * (free - 1))
+    if (free > 0 && held > 0 && held >= SLOT_SHARE * (free - 1))
       throw tooManyCalls(`Too many requests to ${name} at once: wait until some of yours are answered.`, 1);
     const release = free > 0 ? taken.take(user) : null;
     if (release === null) throw unavailable(`${name} is busy: too many requests at once.`, 1);

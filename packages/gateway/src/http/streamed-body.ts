@@ -1,13 +1,12 @@
 /** A long request body on its way to the backend while it arrives: no faster than the backend reads, and never complete before all of it was checked. */
+
 import { createHash, type Hash } from 'node:crypto';
 import { Readable } from 'node:stream';
+import { MAX_RETAINED_BODY, SHORT_BODY } from '../limits/bounds.ts';
 import { HeldBytes } from '../messages/held-bytes.ts';
 import type { BodyScanner, ScannedBody } from '../messages/scanned-message.ts';
 import { invalidRequest } from './error-response.ts';
-import { type BodySink, type RequestBody, SHORT } from './request-body.ts';
-
-/** Bytes that are kept to be sent again with a renewed credential, or to another address, and that are held before they are checked. */
-const MAX_KEPT = 1024 * 1024;
+import type { BodySink, RequestBody } from './request-body.ts';
 
 export interface StreamedBodyOptions {
   /** Held so far, and paused. */
@@ -88,7 +87,7 @@ export class StreamedBody implements BodySink {
     }
     this.#isWanted = false;
     this.#readable = new Readable({
-      highWaterMark: SHORT,
+      highWaterMark: SHORT_BODY,
       read: () => {
         this.#isWanted = true;
         this.#drain();
@@ -110,17 +109,17 @@ export class StreamedBody implements BodySink {
   take(chunk: Buffer): void {
     this.#arrived += chunk.length;
     // A byte now and then would keep its place for ever.
-    if (this.#arrived >= SHORT) this.#expectMore();
+    if (this.#arrived >= SHORT_BODY) this.#expectMore();
     this.#held.add(chunk);
     const scanned = this.#options.scanner.peek();
-    if (scanned === null && this.#held.length > MAX_KEPT)
+    if (scanned === null && this.#held.length > MAX_RETAINED_BODY)
       this.#options.fail(
         invalidRequest(
           413,
-          `White space between the members of a message must not exceed ${MAX_KEPT} bytes.`,
+          `White space between the members of a message must not exceed ${MAX_RETAINED_BODY} bytes.`,
         ),
       );
-    if (scanned === null || (scanned !== this.#known && this.#held.length <= SHORT)) return;
+    if (scanned === null || (scanned !== this.#known && this.#held.length <= SHORT_BODY)) return;
     try {
       this.#pass(this.#open(scanned, this.length !== null));
     } catch (error) {
@@ -211,7 +210,7 @@ export class StreamedBody implements BodySink {
     const bytes = this.#queue.shift();
     if (bytes === undefined || this.#sent === null) return bytes;
     this.#sent.add(bytes);
-    if (this.#sent.length > MAX_KEPT) this.#sent = null;
+    if (this.#sent.length > MAX_RETAINED_BODY) this.#sent = null;
     return bytes;
   }
 

@@ -1,4 +1,5 @@
 /** Limits the calls of one user of a server by tool: a token bucket for each. */
+import { MAX_CALL_BUCKETS } from './bounds.ts';
 
 export interface CallRate {
   /** Counts a call. @returns 0, or the seconds until the next one is allowed */
@@ -11,9 +12,6 @@ interface Bucket {
   at: number;
 }
 
-/** Buckets that are kept; of those that are full nothing is lost. */
-const MAX_BUCKETS = 50_000;
-
 /** @param perMinute also the number of calls at once */
 export function createCallRate(perMinute: number): CallRate {
   const buckets = new Map<string, Bucket>();
@@ -25,7 +23,7 @@ export function createCallRate(perMinute: number): CallRate {
     }
     // Under attack by more keys than that, the oldest go first.
     for (const key of buckets.keys()) {
-      if (buckets.size < MAX_BUCKETS) return;
+      if (buckets.size < MAX_CALL_BUCKETS) return;
       buckets.delete(key);
     }
   }
@@ -34,7 +32,7 @@ export function createCallRate(perMinute: number): CallRate {
     take(key, now) {
       const bucket = buckets.get(key);
       if (bucket === undefined) {
-        if (buckets.size >= MAX_BUCKETS) forgetFull(now);
+        if (buckets.size >= MAX_CALL_BUCKETS) forgetFull(now);
         buckets.set(key, { tokens: perMinute - 1, at: now });
         return 0;
       }

@@ -1,4 +1,5 @@
 /** A merged server: offers the tools, prompts and resources of its parts, by the rules, credentials and approvals of each part. */
+
 import { errorCodes, errorResponse, isMembers, type JsonFields, type Message } from '@portcullis/http';
 import type { Principal } from '@portcullis/resource-server';
 import {
@@ -10,6 +11,7 @@ import {
 } from '../backends/backend.ts';
 import type { BackendCredential, CredentialSource } from '../credentials/credential-source.ts';
 import type { RequestPlaces } from '../http/request-places.ts';
+import { MAX_LIST_PAGES } from '../limits/bounds.ts';
 import { checkHeaderAgreement } from '../messages/header-agreement.ts';
 import type { ScannedBody, ScannedMessage } from '../messages/scanned-message.ts';
 import { forbidden, unknownTool } from '../policy/check-messages.ts';
@@ -52,9 +54,6 @@ const LISTS: Readonly<Record<string, string>> = {
   'resources/list': 'resources',
   'resources/templates/list': 'resourceTemplates',
 };
-
-/** Pages of one list of one part. */
-const MAX_PAGES = 200;
 
 /** Refuses what the rules of a part never allow, and names of no part. */
 export function createMergedRules(parts: MergedParts) {
@@ -209,7 +208,7 @@ class MergedSession implements BackendSession {
     const request = requestOf(part, this.#principal);
     const entries: unknown[] = [];
     let cursor: unknown;
-    for (let page = 0; page < MAX_PAGES; page += 1) {
+    for (let page = 0; page < MAX_LIST_PAGES; page += 1) {
       const params = cursor === undefined ? {} : { cursor };
       const { result } = await this.#ask(prefix, { jsonrpc: '2.0', id: page + 1, method, params }, call);
       if (!isMembers(result)) break;

@@ -1,4 +1,10 @@
 /** Caches the tools of backends by credential, and compares them with the pins. */
+import {
+  CATALOGUE_LIFETIME,
+  CATALOGUE_READS_AT_ONCE,
+  CATALOGUE_REFRESH_AT,
+  MAX_CATALOGUE_ENTRIES,
+} from '../limits/bounds.ts';
 import type { OwnedRequest } from '../servers/request.ts';
 import type { GatewayServer } from '../servers/server.ts';
 import type { Catalogue, CataloguedTool, ListTools, ToolCatalogue } from './catalogue.ts';
@@ -19,11 +25,6 @@ export interface CatalogueOptions {
   readonly concurrency?: number;
 }
 
-/** The age, of the lifetime, at which a list in use is read again in the background. */
-const REFRESH_AT = 0.75;
-/** Lists in memory. The one that was read first is forgotten first. */
-const MAX_ENTRIES = 2000;
-
 interface Entry {
   readonly tools: ReadonlyMap<string, Omit<CataloguedTool, 'state'>>;
   readonly at: number;
@@ -31,11 +32,11 @@ interface Entry {
 }
 
 export function createCatalogue(options: CatalogueOptions): Catalogue {
-  const { pins, now, lifetime = 60_000 } = options;
+  const { pins, now, lifetime = CATALOGUE_LIFETIME } = options;
   const entries = new Map<string, Entry>();
   const loading = new Map<string, Promise<Entry>>();
   const generations = new Map<string, number>();
-  const turn = createSemaphore(options.concurrency ?? 8);
+  const turn = createSemaphore(options.concurrency ?? CATALOGUE_READS_AT_ONCE);
 
   function load(request: OwnedRequest, key: string): Promise<Entry> {
     const running = loading.get(key);
@@ -76,7 +77,7 @@ export function createCatalogue(options: CatalogueOptions): Catalogue {
   function keep(key: string, entry: Entry): void {
     entries.delete(key);
     const [first] = entries.keys();
-    if (entries.size >= MAX_ENTRIES && first !== undefined) entries.delete(first);
+    if (entries.size >= MAX_CATALOGUE_ENTRIES && first !== undefined) entries.delete(first);
     entries.set(key, entry);
   }
 
@@ -96,7 +97,7 @@ export function createCatalogue(options: CatalogueOptions): Catalogue {
       const age = entry === undefined ? Number.POSITIVE_INFINITY : now() - entry.at;
       if (entry === undefined || age >= lifetime)
         return load(request, key).then((loaded) => withPins(server, loaded));
-      if (age >= lifetime * REFRESH_AT) load(request, key).catch(() => {});
+      if (age >= lifetime * CATALOGUE_REFRESH_AT) load(request, key).catch(() => {});
       return withPins(server, entry);
     },
     changed({ path }) {

@@ -1,5 +1,7 @@
 /** Pins: which definitions of a server's tools are approved, in memory for a few seconds. */
+
 import type { ToolPinRecord, ToolPinStore } from '@portcullis/authorization-server/store';
+import { MAX_PINNED_TOOLS, PINS_LIFETIME } from '../limits/bounds.ts';
 import type { ToolState } from './catalogue.ts';
 
 /** A tool as it was listed. */
@@ -33,11 +35,6 @@ export interface PinBoard {
   compare(identity: string, listed: readonly ListedTool[]): Promise<readonly ToolChange[]>;
 }
 
-/** Milliseconds after which approvals of another process are noticed. */
-const LIFETIME = 2000;
-/** Tools of one server that are stored. More wait as long, without being shown. */
-const MAX_TOOLS = 2000;
-
 interface Loaded {
   readonly pins: Pins;
   readonly at: number;
@@ -61,7 +58,7 @@ export function createPinBoard(store: ToolPinStore, now: () => number, clock: ()
     current(identity) {
       const found = known.get(identity);
       if (found === undefined) return load(identity);
-      if (now() - found.at < LIFETIME) return found.pins;
+      if (now() - found.at < PINS_LIFETIME) return found.pins;
       // Others go on with what is known while one reads it again; an outage of the store stops the calls after it.
       found.loading ??= load(identity).finally(() => {
         found.loading = null;
@@ -72,14 +69,14 @@ export function createPinBoard(store: ToolPinStore, now: () => number, clock: ()
       const records = await store.findToolPins(identity);
       const isFirst = records.length === 0;
       if (isFirst && listed.length > 0) {
-        await store.saveFirstToolPins(identity, listed.slice(0, MAX_TOOLS), clock());
+        await store.saveFirstToolPins(identity, listed.slice(0, MAX_PINNED_TOOLS), clock());
       }
       const pins = isFirst ? await load(identity) : readPins(records, 0);
       const changes: ToolChange[] = [];
       for (const { tool, hash, definition } of listed) {
         const state = pins.stateOf(tool, hash);
         if (state === 'approved' || state === 'rejected') continue;
-        if (state === 'new' && records.length + changes.length >= MAX_TOOLS) continue;
+        if (state === 'new' && records.length + changes.length >= MAX_PINNED_TOOLS) continue;
         const isSaved = await store.savePendingTool({ server: identity, tool, hash, definition }, clock());
         if (isSaved) changes.push({ tool, state, hash });
       }
