@@ -47,6 +47,7 @@ export {
   serverMetadataUrls,
 } from './issuer.ts';
 export type { JwsAlgorithm } from './jose/jws-algorithms.ts';
+export { createLruCache, type LruCache } from './lru-cache.ts';
 export {
   ACCESS_TOKEN_TYPE,
   type AccessTokenClaims,

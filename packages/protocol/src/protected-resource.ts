@@ -16,6 +16,7 @@ export { issuerError, resourceMetadataUrls, serverMetadataUrls } from './issuer.
 export { decodeBase64url, encodeBase64url, isBase64url } from './jose/base64url.ts';
 export { parseJsonSegment } from './jose/json-segment.ts';
 export { isKeyOfAlgorithm, JWS_ALGORITHMS, type JwsAlgorithm } from './jose/jws-algorithms.ts';
+export { createLruCache } from './lru-cache.ts';
 export {
   type AccessTokenClaims,
   checkAccessToken,

@@ -1,8 +1,7 @@
 /** Client authentication with brute-force protection: failures are rate-limited by client and site, and by site. */
 import type { ConnectionInfo, HttpRequest } from '@portcullis/http';
-import { OAuthError, type Parameters, tooManyRequests } from '@portcullis/protocol';
+import { createLruCache, OAuthError, type Parameters, tooManyRequests } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
-import { createLruCache } from '../lru-cache.ts';
 import { createFailureLimiter, createTokenBuckets, type FailureLimiter } from '../rate-limit/limiter.ts';
 import { type RateLimit, type RateLimitPolicies, siteOf } from '../rate-limit/policies.ts';
 import { hashSecret } from '../secrets.ts';
@@ -57,7 +56,9 @@ function createLimitFailures(
   const guessesByPair = createLimiter('client secret guesses by client and site', clientFailures);
   const failuresByPair = createLimiter('client authentication failures by client and site', clientFailures);
   const bySite = createLimiter('client authentication failures by site', networkFailures);
-  const knownPairs = context.limits.keep('authenticated clients', () => createLruCache<true>(MAX_KNOWN));
+  const knownPairs = context.limits.keep('authenticated clients', () =>
+    createLruCache<true>({ entries: MAX_KNOWN }),
+  );
 
   return async (credentials, site) => {
     const pair = pairKey(site, credentials);

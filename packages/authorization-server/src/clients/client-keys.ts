@@ -1,6 +1,5 @@
 /** Public keys of clients: registered (`jwks`), or fetched from their `jwks_uri` on demand and cached. */
-import { type ClientKeySet, type ClientMetadata, OAuthError } from '@portcullis/protocol';
-import { createLruCache } from '../lru-cache.ts';
+import { type ClientKeySet, type ClientMetadata, createLruCache, OAuthError } from '@portcullis/protocol';
 import { RENEWAL_PAUSE } from '../rate-limit/policies.ts';
 import { createSingleFlight } from '../single-flight.ts';
 import type { FetchJson } from './metadata-document/fetch-json.ts';
@@ -55,7 +54,7 @@ const NONE: ClientKeySet = { keys: [] };
  * @param timeout milliseconds of one fetch
  */
 export function createClientKeys(fetchJson: FetchJson, clock: () => number, timeout: number): ClientKeys {
-  const copies = createLruCache<Copy>(REMEMBERED);
+  const copies = createLruCache<Copy>({ entries: REMEMBERED });
   const singleFlight = createSingleFlight<Copy>(timeout);
 
   return {

@@ -3,11 +3,10 @@
  * makes a user's browser contact anyone else. All other clients get monograms, because a logo proves nothing.
  */
 import { type HttpResponse, pathOf, respond } from '@portcullis/http';
-import { beforeAbort, readBytes } from '@portcullis/protocol';
+import { beforeAbort, createLruCache, readBytes } from '@portcullis/protocol';
 import { isTrustedClient, type ResolvedClient } from '../clients/client.ts';
 import { clientDisplayName } from '../display-name.ts';
 import type { Route } from '../http/router.ts';
-import { createLruCache } from '../lru-cache.ts';
 import type { PageContext, PageRouter } from '../page-context.ts';
 import { createSingleFlight } from '../single-flight.ts';
 import { monogram } from '../ui/marks.ts';
@@ -87,7 +86,9 @@ function createLogoLoader({
   options: { outbound },
   clock,
 }: PageRouter): (url: string) => Promise<Logo | null> {
-  const cache = createLruCache<{ readonly logo: Logo | null; readonly until: number }>(MAX_LOGOS);
+  const cache = createLruCache<{ readonly logo: Logo | null; readonly until: number }>({
+    entries: MAX_LOGOS,
+  });
   const flights = createSingleFlight<Logo | null>(outbound.timeout);
   return async (url) => {
     const known = cache.get(url);

@@ -3,6 +3,7 @@ import { createHmac, createSecretKey, hash } from 'node:crypto';
 import type { HttpRequest } from '@portcullis/http';
 import {
   createDpopNonces,
+  createLruCache,
   createProofVerifier,
   OAuthError,
   PROOF_WINDOW,
@@ -11,7 +12,6 @@ import {
 } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
 import { deriveKey } from '../encryption/encryptor.ts';
-import { createLruCache } from '../lru-cache.ts';
 import { proofAlgorithms, readProofKey } from './proof-keys.ts';
 
 /** Keys of proofs in the cache. */
@@ -43,7 +43,7 @@ export function createDpopProofs({ store, clock, options }: ServerContext): Dpop
     {
       hash: (text) => hash('sha256', text, 'base64url'),
       readKey: readProofKey,
-      keys: createLruCache<ProofKey>(CACHED_KEYS),
+      keys: createLruCache<ProofKey>({ entries: CACHED_KEYS }),
     },
   );
 

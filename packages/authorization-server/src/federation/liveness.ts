@@ -1,7 +1,6 @@
 /** Keeps provider tokens known to be alive: applies the liveness rule by checking their status, refreshing or ending them. */
-import { temporarilyUnavailable } from '@portcullis/protocol';
+import { createLruCache, temporarilyUnavailable } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
-import { createLruCache } from '../lru-cache.ts';
 import { createSingleFlight } from '../single-flight.ts';
 import type { ProviderTokensEndReason, ProviderTokensRecord } from '../store/index.ts';
 import { nextLivenessAction } from './liveness-rule.ts';

@@ -1,7 +1,8 @@
 /** Refreshes provider tokens: single flight within a process, one lease holder among all processes, and backoff after failures. */
+
 import { setTimeout as pause } from 'node:timers/promises';
+import { createLruCache } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
-import { createLruCache } from '../lru-cache.ts';
 import { newSecret } from '../secrets.ts';
 import { createSingleFlight } from '../single-flight.ts';
 import type { ProviderTokensRecord } from '../store/index.ts';

@@ -1,6 +1,5 @@
 /** Access token formats: signs JWTs or encrypts opaque tokens, and reads both back for revocation and introspection. */
-import { type AccessTokenClaims, createBatch } from '@portcullis/protocol';
-import { createLruCache } from '../lru-cache.ts';
+import { type AccessTokenClaims, createBatch, createLruCache } from '@portcullis/protocol';
 import type { ServerOptions } from '../options.ts';
 import type { KeyRing } from './key-ring.ts';
 import { createOpaqueTokens, isOpaqueToken } from './opaque-tokens.ts';
@@ -25,7 +24,7 @@ export function createAccessTokenFormat(
   keys: KeyRing,
   options: Pick<ServerOptions, 'masterKey' | 'previousMasterKeys'>,
 ): AccessTokenFormat {
-  const signed = createLruCache<true>(CACHED_TOKENS);
+  const signed = createLruCache<true>({ entries: CACHED_TOKENS });
   const opaque = createOpaqueTokens(options);
   const runBatched = createBatch(setImmediate);
   return {

@@ -1,7 +1,6 @@
 /** The rate limiter: a token bucket per key, kept in memory and, where processes share a limit, settled in the store. */
-import { tooManyRequests } from '@portcullis/protocol';
+import { createLruCache, tooManyRequests } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
-import { createLruCache } from '../lru-cache.ts';
 import type { ServerOptions } from '../options.ts';
 import { hashSecret } from '../secrets.ts';
 import type { StoredRateLimit } from '../store/index.ts';
@@ -47,7 +46,7 @@ function secondsUntil(time: number, now: number, most: number): number {
 export function createTokenBuckets({ burst, perMinute }: RateLimit, clock: () => number): TokenBuckets {
   const interval = 60 / perMinute;
   const tolerance = interval * (burst - 1);
-  const fullAt = createLruCache<number>(MAX_KEYS);
+  const fullAt = createLruCache<number>({ entries: MAX_KEYS });
   const secondsToFull = (key: string, now: number) =>
     secondsUntil(fullAt.get(key) ?? 0, now, tolerance + interval + ROUNDING);
   const wait = (full: number) => Math.max(0, Math.ceil(full - tolerance));
@@ -74,7 +73,7 @@ export function createLockout(
   { free, firstPause, maxPause, forgetAfter }: Lockout,
   clock: () => number,
 ): Counter {
-  const counters = createLruCache<{ failures: number; last: number }>(MAX_FAILING_KEYS);
+  const counters = createLruCache<{ failures: number; last: number }>({ entries: MAX_FAILING_KEYS });
   const find = (key: string) => {
     const counter = counters.get(key);
     if (counter === undefined) return { failures: 0, last: 0 };
@@ -144,8 +143,8 @@ export function createRateLimiter(context: StoreAndClock, name: string, limit: R
   const batch = Math.max(Math.ceil(burst / BATCHES), Math.ceil(perMinute / 60));
   const batches = { burst: Math.max(1, Math.floor(burst / batch)), perMinute: perMinute / batch };
   const settleBatch = createStoredBuckets(context, name, toStoredRateLimit(batches));
-  const unsettled = createLruCache<number>(MAX_KEYS);
-  const blocks = createLruCache<Block>(MAX_KEYS);
+  const unsettled = createLruCache<number>({ entries: MAX_KEYS });
+  const blocks = createLruCache<Block>({ entries: MAX_KEYS });
 
   async function settle(key: string): Promise<number> {
     const wait = await settleBatch(key);
@@ -195,7 +194,7 @@ export function createFailureLimiter(
 ): FailureLimiter {
   const { clock } = context;
   const chargeStore = shared && createStoredBuckets(context, name, toStoredRateLimit(shared));
-  const failing = createLruCache<{ block: Block | null; prepaid: number }>(MAX_FAILING_KEYS);
+  const failing = createLruCache<{ block: Block | null; prepaid: number }>({ entries: MAX_FAILING_KEYS });
 
   async function charge(key: string, state: { block: Block | null }): Promise<number> {
     const wait = chargeStore === null ? 0 : await chargeStore(key);

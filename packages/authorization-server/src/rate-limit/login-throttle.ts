@@ -1,7 +1,8 @@
 /** Brute-force protection of sign-in: throttles guesses at passwords and codes without locking the account's owner out. */
+
 import type { ConnectionInfo } from '@portcullis/http';
+import { createLruCache } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
-import { createLruCache } from '../lru-cache.ts';
 import type { ServerOptions } from '../options.ts';
 import { hashSecret } from '../secrets.ts';
 import {

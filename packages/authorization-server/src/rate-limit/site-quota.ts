@@ -1,10 +1,9 @@
 /** Quotas of stored rows that unauthenticated requests cause: so many in all, and a fair share of them for each site. */
 import { createHmac } from 'node:crypto';
 import type { ConnectionInfo } from '@portcullis/http';
-import { OAuthError, tooManyRequests } from '@portcullis/protocol';
+import { createLruCache, OAuthError, tooManyRequests } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
 import { deriveKey } from '../encryption/encryptor.ts';
-import { createLruCache } from '../lru-cache.ts';
 import { MAX_SHARE_OF_REST, siteOf } from './policies.ts';
 
 /** The rows of a quota, and how it is enforced. */
@@ -126,7 +125,7 @@ function createNameSite(
   purpose: string,
 ): (connection: ConnectionInfo) => string | null {
   const key = deriveKey(masterKey, purpose);
-  const names = createLruCache<string>(1000);
+  const names = createLruCache<string>({ entries: 1000 });
   return (connection) => {
     const site = siteOf(connection);
     if (site === null) return null;

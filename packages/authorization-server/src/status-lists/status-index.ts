@@ -1,7 +1,8 @@
 /** Allocates status indexes: each grant, and each client that acts for itself, gets eight entries, and each of its tokens one of them. */
+
 import { randomInt } from 'node:crypto';
+import { createLruCache } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
-import { createLruCache } from '../lru-cache.ts';
 import type { StatusIndexOwner } from '../store/index.ts';
 import type { AssignStatus } from '../token/issue.ts';
 import { CLOCK_SKEW, createListUri, ENTRIES_PER_INDEX, ENTRIES_PER_LIST, newTokenId } from './entries.ts';
@@ -30,7 +31,7 @@ export function createAssignStatus(
 ): AssignStatus {
   const uriOf = createListUri(issuer);
   const indexes = createIndexPool(store);
-  const allocations = createLruCache<Allocation>(CACHED_OWNERS);
+  const allocations = createLruCache<Allocation>({ entries: CACHED_OWNERS });
   const pending = new Map<string, Promise<Allocation>>();
   let turn = randomInt(ENTRIES_PER_INDEX);
 

@@ -1,12 +1,11 @@
 /** Returns the provider token behind a verified access token, for protected resources in this process and elsewhere. */
-import { type AccessTokenClaims, OAuthError } from '@portcullis/protocol';
+import { type AccessTokenClaims, createLruCache, OAuthError } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
 import type {
   ProviderToken,
   ProviderTokenRequest,
   ProviderTokenSource,
 } from '../federation/provider-tokens.ts';
-import { createLruCache } from '../lru-cache.ts';
 import type { IsLive } from './is-live.ts';
 
 /**

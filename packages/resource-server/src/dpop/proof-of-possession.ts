@@ -1,6 +1,7 @@
 /** Proof of possession (RFC 9449): verifies the DPoP proof of a bound token, and issues nonces. */
 import {
   createDpopNonces,
+  createLruCache,
   createProofVerifier,
   type DpopNonces,
   encodeBase64url,
@@ -11,7 +12,6 @@ import {
   type ProofPlatform,
 } from '@portcullis/protocol/protected-resource';
 import type { GuardResponse } from '../guard-response.ts';
-import { createBoundedLruCache } from '../lru-cache.ts';
 import { isAtOrBelowResource, requestPath } from '../request-path.ts';
 import type { ProtectedResource } from '../settings.ts';
 import { digest } from '../verifiers/node-crypto.ts';
@@ -51,7 +51,7 @@ export function createProofOfPossession(options: DpopOptions, clock: () => numbe
   const platform: ProofPlatform = {
     hash: digest,
     readKey: readPublicKey,
-    keys: createBoundedLruCache<ProofKey>(KEY_CACHE_LIMITS),
+    keys: createLruCache<ProofKey>(KEY_CACHE_LIMITS),
   };
   const { algorithms = PROOF_ALGORITHMS, window = PROOF_WINDOW } = options;
   const requiresNonce = options.nonces?.required ?? true;

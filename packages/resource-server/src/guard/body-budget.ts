@@ -1,6 +1,5 @@
 /** Limits the bytes of large bodies that are parsed for one user (token bucket), so that none stalls all others. */
-import { tooManyRequests } from '@portcullis/protocol/protected-resource';
-import { createBoundedLruCache } from '../lru-cache.ts';
+import { createLruCache, tooManyRequests } from '@portcullis/protocol/protected-resource';
 import type { Principal } from '../principal.ts';
 
 /**
@@ -31,7 +30,7 @@ interface Bucket {
  */
 export function createBodyBudget(rate: number, largest: number): ChargeBody {
   const capacity = Math.max(rate * BURST_SECONDS, largest);
-  const buckets = createBoundedLruCache<Bucket>(CACHE_LIMITS);
+  const buckets = createLruCache<Bucket>(CACHE_LIMITS);
   return ({ issuer, subject }, bytes, now) => {
     if (bytes <= FREE_BYTES) return;
     const user = `${issuer} ${subject}`;

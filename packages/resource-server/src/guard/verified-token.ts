@@ -1,12 +1,12 @@
 /** Authenticates the token of a request, with an LRU cache of verified tokens. */
 import {
+  createLruCache,
   impliedScopes,
   OAuthError,
   type Scopes,
   scopesOf,
   temporarilyUnavailable,
 } from '@portcullis/protocol/protected-resource';
-import { createBoundedLruCache } from '../lru-cache.ts';
 import { createPrincipal, type Principal, sourceOf, type VerifiedClaims } from '../principal.ts';
 import type { RequestInfo } from '../request-info.ts';
 import type { GuardSettings, ProtectedResource } from '../settings.ts';
@@ -97,7 +97,7 @@ const MAX_HEADER_LENGTH = 16_500;
 /** Caches by the whole header, so that a known token costs one look-up and no parsing. */
 export function createTokenAuthenticator(settings: GuardSettings): TokenAuthenticator {
   const { clock, clockTolerance, tokenCacheSize, dpop, certificates } = settings;
-  const cache = createBoundedLruCache<VerifiedToken>({
+  const cache = createLruCache<VerifiedToken>({
     entries: tokenCacheSize,
     characters: tokenCacheSize * CACHED_CHARACTERS_PER_TOKEN,
   });
@@ -180,7 +180,7 @@ export async function checkNotRevoked(resource: ProtectedResource, claims: Verif
 
 /** Parses the scopes of tokens, and caches the few combinations that most tokens of a resource have. */
 function createScopeReader(): (claims: VerifiedClaims, resource: ProtectedResource) => TokenScopes {
-  const known = createBoundedLruCache<TokenScopes & { readonly resource: ProtectedResource }>({
+  const known = createLruCache<TokenScopes & { readonly resource: ProtectedResource }>({
     entries: 1000,
     characters: 100_000,
   });

@@ -1,7 +1,8 @@
 /** Caches token exchanges by the exchanged token, single-flight, so that no other token ever gets the result. */
+
 import type { OAuthError } from '@portcullis/protocol/protected-resource';
+import { createLruCache } from '@portcullis/protocol/protected-resource';
 import type { VerifiedToken } from '../guard/verified-token.ts';
-import { createBoundedLruCache } from '../lru-cache.ts';
 import type { TokenExchange } from './token-exchange.ts';
 import type { UpstreamAccessToken, UpstreamTokenRequest } from './upstream-token.ts';
 
@@ -32,7 +33,7 @@ export function createExchangeCache(
   freshness: number,
   clock: () => number,
 ): ExchangeCache {
-  const cache = createBoundedLruCache<Map<string, CachedExchange>>(CACHE_LIMITS);
+  const cache = createLruCache<Map<string, CachedExchange>>(CACHE_LIMITS);
 
   function start(verifiedToken: VerifiedToken, want: UpstreamTokenRequest): CachedExchange {
     const entry: CachedExchange = {

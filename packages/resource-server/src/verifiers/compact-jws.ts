@@ -1,11 +1,11 @@
 /** Parses a JWS in compact form, within size limits and before any cryptography. */
 import {
+  createLruCache,
   isAccessTokenType,
   isBase64url,
   OAuthError,
   parseJsonSegment,
 } from '@portcullis/protocol/protected-resource';
-import { createBoundedLruCache } from '../lru-cache.ts';
 
 /** The header members that are used. Keys in a header (`jwk`, `jku`, `x5c`) are never read. */
 interface TokenHeader {
@@ -30,7 +30,7 @@ const LONGEST_HEADER = 4096;
 const LONGEST_KEY_ID = 512;
 
 /** Tokens of an issuer share their header, so parsed headers are cached. */
-const headers = createBoundedLruCache<TokenHeader>({ entries: 64, characters: 64 * 512 });
+const headers = createLruCache<TokenHeader>({ entries: 64, characters: 64 * 512 });
 
 /**
  * Parses a compact JWS.

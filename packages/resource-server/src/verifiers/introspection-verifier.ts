@@ -1,12 +1,12 @@
 /** Verifies access tokens, opaque ones in particular, by introspection (RFC 7662). */
 import {
   ConfigurationError,
+  createLruCache,
   issuerError,
   OAuthError,
   type OptionNames,
   unknownOptionIssues,
 } from '@portcullis/protocol/protected-resource';
-import { createBoundedLruCache } from '../lru-cache.ts';
 import { numberIssues } from '../number-issues.ts';
 import { checkClaims, type TokenCompatibilityOptions } from './check-claims.ts';
 import { readUnverifiedClaims } from './compact-jws.ts';
@@ -63,7 +63,7 @@ export function introspectionVerifier(options: IntrospectionVerifierOptions): To
     { id: options.clientId, secret: options.clientSecret },
   );
   /** Epoch seconds until which a token is known to be inactive. */
-  const inactive = createBoundedLruCache<number>(INACTIVE_CACHE_LIMITS);
+  const inactive = createLruCache<number>(INACTIVE_CACHE_LIMITS);
 
   async function verify(token: string, expectation: TokenExpectation): Promise<VerificationResult> {
     const { now } = expectation;

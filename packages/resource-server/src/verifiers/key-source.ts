@@ -2,8 +2,7 @@
  * Caches the keys of an issuer (JWKS): single-flight refresh, a cool-down, and stale keys for a limited time during
  * outages.
  */
-import { OAuthError, temporarilyUnavailable } from '@portcullis/protocol/protected-resource';
-import { createBoundedLruCache } from '../lru-cache.ts';
+import { createLruCache, OAuthError, temporarilyUnavailable } from '@portcullis/protocol/protected-resource';
 import { withDeadline } from './fetch-json.ts';
 import type { PublicKey, PublicKeys } from './public-keys.ts';
 
@@ -95,7 +94,7 @@ export function createKeySource({ load, limits, timeout, isInProcess }: KeySourc
     ...{ triedAt: NEVER, reserveUsedAt: NEVER },
   };
   const abandonedAfter = Math.ceil(timeout / 1000) + 1;
-  const holders = createBoundedLruCache<Undecided>(HOLDER_CACHE_LIMITS);
+  const holders = createLruCache<Undecided>(HOLDER_CACHE_LIMITS);
   const unknownHolders: Undecided = { since: 0, count: 0 };
 
   function refresh(now: number): Promise<void> {

@@ -1,8 +1,7 @@
 /** Resolves clients by their Client ID Metadata Document: from the cached copy or by a fetch, as a single flight. */
 import { hash } from 'node:crypto';
-import { type ClientMetadata, OAuthError } from '@portcullis/protocol';
+import { type ClientMetadata, createLruCache, OAuthError } from '@portcullis/protocol';
 import type { ServerContext } from '../../context.ts';
-import { createLruCache } from '../../lru-cache.ts';
 import { RENEWAL_PAUSE } from '../../rate-limit/policies.ts';
 import { createSingleFlight } from '../../single-flight.ts';
 import type { ClientMetadataDocumentRecord } from '../../store/index.ts';
@@ -49,9 +48,9 @@ export function createResolveDocumentClient(
   fetchJson: FetchJson,
 ): ResolveDocumentClient {
   /** Documents whose last fetch by this process failed. */
-  const failures = createLruCache<{ readonly at: number; readonly isWithdrawn: boolean }>(
-    REMEMBERED_FAILURES,
-  );
+  const failures = createLruCache<{ readonly at: number; readonly isWithdrawn: boolean }>({
+    entries: REMEMBERED_FAILURES,
+  });
   const isWithdrawn = (url: string) => failures.get(url)?.isWithdrawn === true;
   const singleFlight = createSingleFlight<ClientMetadataDocumentRecord>(outbound.timeout);
 

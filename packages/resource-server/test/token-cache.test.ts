@@ -2,51 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createGuard, type Guard, type TokenVerifier } from '../src/index.ts';
-import { createBoundedLruCache } from '../src/lru-cache.ts';
 import { createIssuer, goodClaims, ISSUER, NOW, RESOURCE, type TestIssuer } from './support/issuer.ts';
-
-describe('an LRU cache', () => {
-  it('finds the entries of an LRU cache, and nothing else', () => {
-    const memory = createBoundedLruCache<number>({ entries: 10, characters: 1000 });
-    memory.set('a', 1);
-    memory.set('a', 2);
-    expect([memory.get('a'), memory.get('b'), memory.size]).toEqual([2, undefined, 1]);
-  });
-
-  it('distinguishes keys with the same ending', () => {
-    const memory = createBoundedLruCache<number>({ entries: 10, characters: 1000 });
-    const end = 'x'.repeat(100);
-    memory.set(`a${end}`, 1);
-    expect([memory.get(`a${end}`), memory.get(`b${end}`), memory.get(end)]).toEqual([
-      1,
-      undefined,
-      undefined,
-    ]);
-    memory.set(`b${end}`, 2);
-    expect([memory.get(`a${end}`), memory.get(`b${end}`), memory.size]).toEqual([undefined, 2, 1]);
-  });
-
-  it('keeps entries that are used, and evicts others', () => {
-    const memory = createBoundedLruCache<number>({ entries: 100, characters: 100_000 });
-    memory.set('used', 0);
-    memory.set('unused', 0);
-    for (let index = 0; index < 1000; index += 1) {
-      memory.set(`filler ${index}`, index);
-      memory.get('used');
-    }
-    expect(memory.get('used')).toBe(0);
-    expect(memory.get('unused')).toBeUndefined();
-  });
-
-  it('stays within its limits of entries and characters', () => {
-    const byEntries = createBoundedLruCache<number>({ entries: 100, characters: 1_000_000 });
-    const byCharacters = createBoundedLruCache<number>({ entries: 100, characters: 1000 });
-    for (let index = 0; index < 1_000_000; index += 1) byEntries.set(`key ${index}`, index);
-    for (let index = 0; index < 1000; index += 1) byCharacters.set(`${index}`.padStart(100), index);
-    expect(byEntries.size).toBeLessThanOrEqual(200);
-    expect(byCharacters.size).toBeLessThanOrEqual(20);
-  });
-});
 
 describe('cached verified tokens', () => {
   let issuer: TestIssuer;
