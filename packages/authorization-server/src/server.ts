@@ -28,15 +28,15 @@ import { createFederation } from './federation/federation.ts';
 import type { ProviderToken, ProviderTokenRequest } from './federation/provider-tokens.ts';
 import { createRevocationTrigger } from './federation/revocation-jobs.ts';
 import { createRejectForeignHost } from './http/foreign-host.ts';
-import { createRouter, type Route } from './http/router.ts';
+import { createRouter, type Route, type Router } from './http/router.ts';
 import { createIntrospection } from './introspection.ts';
 import { createJwksEndpoint, toJwks } from './jwks.ts';
 import { createAccessTokenFormat } from './keys/access-token-format.ts';
-import { loadKeyRing } from './keys/key-ring.ts';
+import { type KeyRing, loadKeyRing } from './keys/key-ring.ts';
 import type { PublicJwk } from './keys/signing-algorithms.ts';
 import { createMetadata } from './metadata.ts';
 import type { AuthorizationServerOptions } from './options.ts';
-import { createPages } from './pages.ts';
+import { createPages, type ServerPages } from './pages.ts';
 import { createReadPersonalAccessToken } from './personal-access-tokens/personal-access-tokens.ts';
 import { createKeptLimits, type KeptLimits } from './rate-limit/kept-limits.ts';
 import { createRevocation } from './revocation.ts';
@@ -151,13 +151,8 @@ export async function createAuthorizationServer<S extends CoreStore>(
 ): Promise<AuthorizationServer> {
   const limits = (previous && limitsOf.get(previous)) ?? createKeptLimits();
   const initial = createServerContext(options, limits);
-  const { store, clock } = initial;
-  const { auditRetention, auditLevel, issuer } = initial.options;
-  const auditLog =
-    auditRetention === false
-      ? null
-      : createAuditLog(store, auditRetention, clock, auditLevel, initial.events);
-  const correlation = createEventCorrelation(clock);
+  const auditLog = createServerAuditLog(initial);
+  const correlation = createEventCorrelation(initial.clock);
   const revocationTrigger = createRevocationTrigger();
   const events = withCorrelation(revocationTrigger.watch(createSink(auditLog, initial.events)), correlation);
   const context: ServerContext = { ...initial, events };
@@ -185,7 +180,7 @@ export async function createAuthorizationServer<S extends CoreStore>(
   const pushedRequests = createPushedRequests(context);
   const readRequestObject = createReadRequestObject(context, clients.verifyJwt);
   const pages = createPages(context, { findClient, federation, pushedRequests, readRequestObject });
-  const isHttps = issuer.startsWith('https:');
+  const { issuer } = context.options;
   const served: readonly Route[] = [
     ...pages.routes,
     createTokenEndpoint(
@@ -213,18 +208,11 @@ export async function createAuthorizationServer<S extends CoreStore>(
     ...(statusLists?.routes ?? []),
   ];
   const routes = [...served, ...createMetadata(context, served)];
-  const router = createRouter(routes, events, isHttps);
-  const rejectForeignHost = createRejectForeignHost(issuer, events);
-  const handleHttp: AuthorizationServer['handleHttp'] = (request, connection = {}) => {
-    const rejected = rejectForeignHost(request, connection);
-    if (rejected !== null) return Promise.resolve(withSecurityHeaders(rejected, isHttps));
-    const refreshing = keys.refresh();
-    const work = () => router.handle(request, connection);
-    return withRequestContext(connection, refreshing === null ? work : () => refreshing.then(work));
-  };
+  const router = createRouter(routes, events, issuer.startsWith('https:'));
+  const handlers = createHandlers(router, keys, pages, { issuer, events });
   const server: AuthorizationServer = {
-    handle: async (request, connection) => toResponse(await handleHttp(request, connection)),
-    handleHttp,
+    handle: async (request, connection) => toResponse(await handlers.handleHttp(request, connection)),
+    ...handlers,
     owns: router.owns,
     routes: routes.map(({ method, path }) => ({ method, path })),
     async jwks() {
@@ -245,16 +233,6 @@ export async function createAuthorizationServer<S extends CoreStore>(
     clients: createClientAdministration({ ...context, ...context.options }),
     initialAccessTokens: createInitialAccessTokenAdministration(context),
     accounts: createAccountAdministration({ ...context, issuer }),
-    frontPage: async (request, connection = {}) =>
-      withSecurityHeaders(
-        rejectForeignHost(request, connection) ?? (await pages.frontPage(request, connection)),
-        isHttps,
-      ),
-    missingPage: async (request, connection = {}) =>
-      withSecurityHeaders(
-        rejectForeignHost(request, connection) ?? (await pages.missingPage(request, connection)),
-        isHttps,
-      ),
     setupLink: pages.setupLink,
     bootstrap: pages.bootstrap,
     record: events,
@@ -265,6 +243,35 @@ export async function createAuthorizationServer<S extends CoreStore>(
   };
   limitsOf.set(server, limits);
   return server;
+}
+
+/** Handles requests for this host only, with security headers, after the signing keys were looked at. */
+function createHandlers(
+  router: Pick<Router, 'handle'>,
+  keys: Pick<KeyRing, 'refresh'>,
+  pages: Pick<ServerPages, 'frontPage' | 'missingPage'>,
+  { issuer, events }: { readonly issuer: string; readonly events: EventSink },
+): Pick<AuthorizationServer, 'handleHttp' | 'frontPage' | 'missingPage'> {
+  const isHttps = issuer.startsWith('https:');
+  const rejectForeignHost = createRejectForeignHost(issuer, events);
+  const guarded =
+    (show: ServerPages['frontPage']): AuthorizationServer['frontPage'] =>
+    async (request, connection = {}) =>
+      withSecurityHeaders(
+        rejectForeignHost(request, connection) ?? (await show(request, connection)),
+        isHttps,
+      );
+  return {
+    handleHttp(request, connection = {}) {
+      const rejected = rejectForeignHost(request, connection);
+      if (rejected !== null) return Promise.resolve(withSecurityHeaders(rejected, isHttps));
+      const refreshing = keys.refresh();
+      const work = () => router.handle(request, connection);
+      return withRequestContext(connection, refreshing === null ? work : () => refreshing.then(work));
+    },
+    frontPage: guarded(pages.frontPage),
+    missingPage: guarded(pages.missingPage),
+  };
 }
 
 /** For the servers that take their place. */
@@ -282,6 +289,12 @@ export function createServerContext(
     events: options.events ?? (() => {}),
     limits,
   };
+}
+
+/** `null`: events are not stored. */
+function createServerAuditLog({ store, clock, events, options }: ServerContext): AuditLog | null {
+  const { auditRetention, auditLevel } = options;
+  return auditRetention === false ? null : createAuditLog(store, auditRetention, clock, auditLevel, events);
 }
 
 /** Events go to the audit log and to the listener of the operator. */

@@ -1,7 +1,7 @@
 /** The key ring: the current signing key and the published keys, shared by all processes of a store, with automatic rotation. */
 import { ConfigurationError } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
-import { createEncryptor, DecryptionError } from '../encryption/encryptor.ts';
+import { createEncryptor, DecryptionError, type Encryptor } from '../encryption/encryptor.ts';
 import type { SigningKeyRecord } from '../store/index.ts';
 import { KEY_REFRESH_INTERVAL, type KeyRules } from './key-options.ts';
 import { type RotationSchedule, rotationSchedule } from './rotation-schedule.ts';
@@ -38,9 +38,9 @@ export async function loadKeyRing(context: ServerContext): Promise<KeyRing> {
 
   async function load(): Promise<RotationSchedule<SigningKey>> {
     let records = await store.listSigningKeys();
-    if (records.length === 0) records = await add([], 0, 'key.created');
+    if (records.length === 0) records = await addKey(context, encryptor, [], 'key.created');
     else if (records[0]?.algorithm !== rules.algorithm)
-      records = await add(records, rules.prepublish, 'key.rotated');
+      records = await addKey(context, encryptor, records, 'key.rotated');
     try {
       for (const record of records) decrypted.set(record.id, decryptSigningKey(record, encryptor));
     } catch (error) {
@@ -48,19 +48,6 @@ export async function loadKeyRing(context: ServerContext): Promise<KeyRing> {
       throw error;
     }
     return scheduleNow();
-  }
-
-  /** Creates a key after the newest one. Another process may have been faster. */
-  async function add(
-    known: readonly SigningKeyRecord[],
-    prepublish: number,
-    type: 'key.created' | 'key.rotated',
-  ): Promise<readonly SigningKeyRecord[]> {
-    const at = creationTimeAfter(known[0], clock());
-    const created = await generateSigningKey(rules.algorithm, encryptor, at, at + prepublish);
-    const records = await store.addSigningKey(created, known[0]?.id ?? null);
-    if (records[0]?.id === created.id) events({ type, keyId: created.id });
-    return records;
   }
 
   function scheduleNow(): RotationSchedule<SigningKey> {
@@ -73,7 +60,7 @@ export async function loadKeyRing(context: ServerContext): Promise<KeyRing> {
       const isCurrent = records.every((record) => encryptor.isCurrentKey(record.encryptedPrivateKey));
       // A process that does not encrypt under the newest master key creates no keys.
       if (isCurrent && isDue(records, rules, clock()))
-        records = await add(records, rules.prepublish, 'key.rotated');
+        records = await addKey(context, encryptor, records, 'key.rotated');
       adopt(records);
       schedule = scheduleNow();
       await removeRetired();
@@ -124,6 +111,21 @@ export async function loadKeyRing(context: ServerContext): Promise<KeyRing> {
       return pending;
     },
   };
+}
+
+/** Creates a key after the newest one; the first one signs at once. Another process may have been faster. */
+async function addKey(
+  { store, clock, events, options: { keys } }: ServerContext,
+  encryptor: Encryptor,
+  known: readonly SigningKeyRecord[],
+  type: 'key.created' | 'key.rotated',
+): Promise<readonly SigningKeyRecord[]> {
+  const at = creationTimeAfter(known[0], clock());
+  const signsFrom = known.length === 0 ? at : at + keys.prepublish;
+  const created = await generateSigningKey(keys.algorithm, encryptor, at, signsFrom);
+  const records = await store.addSigningKey(created, known[0]?.id ?? null);
+  if (records[0]?.id === created.id) events({ type, keyId: created.id });
+  return records;
 }
 
 /** Whether the newest key has signed for so long that the next one must be published. */

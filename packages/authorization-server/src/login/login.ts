@@ -38,7 +38,7 @@ export function createLoginRoutes(
   pages: PageRouter,
   { authenticate, passkeys, completeLogin }: LoginDependencies,
 ): readonly Route[] {
-  const { chargeAuthorizationRequest, options, csrfTokens } = pages;
+  const { options, csrfTokens } = pages;
   const providers = [...options.identityProviders.values()].map(({ id, name, provider }) => ({
     id,
     name,
@@ -94,18 +94,7 @@ export function createLoginRoutes(
         : cancel();
     }),
 
-    ...[...options.identityProviders.values()].map((identityProvider) =>
-      pages.route('POST', `/login/${identityProvider.id}`, async (context, request, connection) => {
-        const found = await readLoginForm(context, request, `/login/${identityProvider.id}`);
-        if ('rejection' in found) return found.rejection;
-        // Without a session, a federated login is rate limited like an authorization request.
-        if (!found.loginTarget.isSignedIn) await chargeAuthorizationRequest(siteOf(connection));
-        const response = await found.loginTarget.startFederatedLogin(identityProvider);
-        return response.headers['location']?.startsWith('/')
-          ? response
-          : redirectByPage(context.layout, response);
-      }),
-    ),
+    ...createProviderLoginRoutes(pages),
 
     pages.route('POST', '/login', async (context, request, connection) => {
       const { errors, layout } = context;
@@ -184,4 +173,21 @@ function createPasskeyLoginRoute(
       signedIn.isVerified ? ['hwk', 'user', 'mfa'] : ['hwk'],
     );
   });
+}
+
+/** The choice of an identity provider. */
+function createProviderLoginRoutes(pages: PageRouter): readonly Route[] {
+  const { chargeAuthorizationRequest, options } = pages;
+  return [...options.identityProviders.values()].map((identityProvider) =>
+    pages.route('POST', `/login/${identityProvider.id}`, async (context, request, connection) => {
+      const found = await readLoginForm(context, request, `/login/${identityProvider.id}`);
+      if ('rejection' in found) return found.rejection;
+      // Without a session, a federated login is rate limited like an authorization request.
+      if (!found.loginTarget.isSignedIn) await chargeAuthorizationRequest(siteOf(connection));
+      const response = await found.loginTarget.startFederatedLogin(identityProvider);
+      return response.headers['location']?.startsWith('/')
+        ? response
+        : redirectByPage(context.layout, response);
+    }),
+  );
 }

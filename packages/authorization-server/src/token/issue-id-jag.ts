@@ -1,26 +1,20 @@
 /** Issues ID-JAGs: this server as the identity provider of an organization vouches for a user at another authorization server. */
 import {
-  type Actor,
   acrOf,
   ID_JAG_TYPE,
   OAuthError,
   type Parameters,
   readRequestedScopes,
   TOKEN_TYPES,
-  type UserAuthentication,
   type VerifiedProof,
 } from '@portcullis/protocol';
 import type { AssertionAudience } from '../assertions/assertion-audiences.ts';
-import { createIssuerKeys } from '../assertions/issuer-keys.ts';
 import type { AuthenticatedClient } from '../clients/verify-client-credentials.ts';
-import { checkProofKey } from '../dpop/dpop-proofs.ts';
-import { isUserAllowed, readOpenIdConnectUser } from '../federation/provider/federated-user.ts';
 import { createRateLimitCheck } from '../rate-limit/limiter.ts';
 import { newIdentifier } from '../secrets.ts';
-import { readFederatedAuthentication } from '../users/federated-authentication.ts';
 import { listActors } from './delegate.ts';
 import type { GrantServices } from './grant-handler.ts';
-import { isReusedWithoutKey, refreshTokenState } from './refresh-token-family.ts';
+import { createFindSubject, invalidSubject } from './id-jag-subject.ts';
 
 /** Seconds. The client presents it at once. */
 const LIFETIME = 300;
@@ -35,14 +29,6 @@ interface IdJagResponse {
   readonly resource?: string;
 }
 
-/** The user of a subject token, and how the user signed in; `null`: not known. */
-interface Subject {
-  readonly accountId: string;
-  readonly authentication: UserAuthentication | null;
-  /** Who acts for the user, after token exchange. */
-  readonly actor?: Actor | undefined;
-}
-
 /**
  * @param proof the DPoP proof of the request, whose key the assertion is bound to; `null`: it is bound to its client alone
  * @see draft-ietf-oauth-identity-assertion-authz-grant §4.3 and §9.8.1.1
@@ -54,10 +40,10 @@ export type IssueIdJag = (
 ) => Promise<IdJagResponse>;
 
 export function createIssueIdJag(services: GrantServices): IssueIdJag {
-  const { context, accessTokens, refreshTokens, isLive, providerTokens } = services;
+  const { context, accessTokens } = services;
   const { clock, events, store, options } = context;
-  const { assertionAudiences, identityProviders, lifetimes, issuer } = options;
-  const findKeys = createIssuerKeys(context);
+  const { assertionAudiences, issuer } = options;
+  const findSubject = createFindSubject(services);
   const checkRateLimit = createRateLimitCheck(context, 'exchanges');
 
   return async (client, form, proof) => {
@@ -129,86 +115,6 @@ export function createIssueIdJag(services: GrantServices): IssueIdJag {
     }
     return { entry, clientId };
   }
-
-  function findSubject(
-    client: AuthenticatedClient,
-    form: Parameters,
-    proof: VerifiedProof | null,
-  ): Promise<Subject> {
-    const token = form.required('subject_token');
-    const type = form.required('subject_token_type');
-    const { refreshToken, accessToken, idToken } = TOKEN_TYPES;
-    if (type === refreshToken) return subjectOfRefreshToken(client, token, proof);
-    if (type === accessToken) return subjectOfAccessToken(client, token, proof);
-    if (type === idToken) return subjectOfIdToken(client, token);
-    throw new OAuthError(
-      'invalid_request',
-      `The subject_token_type must be ${idToken}, ${refreshToken} or ${accessToken}.`,
-    );
-  }
-
-  async function subjectOfRefreshToken(
-    client: AuthenticatedClient,
-    token: string,
-    proof: VerifiedProof | null,
-  ): Promise<Subject> {
-    const found = await refreshTokens.find(token);
-    if (found === null || found.grant.clientId !== client.id)
-      throw invalidSubject('unknown or of another client');
-    const { grant, family, number } = found;
-    const isReused = isReusedWithoutKey(found, proof);
-    if (!isReused) checkProofKey(proof, grant.keyThumbprint ?? null, 'subject_token');
-    const now = clock();
-    const isValid =
-      grant.revokedAt === null && grant.hasAccount && Math.min(grant.expiresAt, family.expiresAt) > now;
-    if (!isValid) throw invalidSubject('expired or revoked');
-    if (isReused || refreshTokenState(number, family, now, lifetimes.refreshGrace) === 'reused') {
-      await refreshTokens.revokeReused(found, now);
-      throw invalidSubject('reused');
-    }
-    if (!(await providerTokens.isAlive(grant.id))) throw invalidSubject('its provider tokens have ended');
-    return { accountId: grant.accountId, authentication: grant.authentication ?? null };
-  }
-
-  /** A token that is bound to a key is worth nothing without it here either. @see RFC 9449 §6.1 */
-  async function subjectOfAccessToken(
-    client: AuthenticatedClient,
-    token: string,
-    proof: VerifiedProof | null,
-  ): Promise<Subject> {
-    const claims = accessTokens.read(token);
-    if (claims === null || claims.iss !== issuer || claims.client_id !== client.id) {
-      throw invalidSubject('unknown or of another client');
-    }
-    if (claims.exp <= clock() || claims.grant_id === undefined || !(await isLive(claims))) {
-      throw invalidSubject('expired, revoked or without a user');
-    }
-    checkProofKey(proof, claims.cnf?.jkt ?? null, 'subject_token');
-    const { sub, auth_time: time, amr = [], act: actor } = claims;
-    return { accountId: sub, authentication: time === undefined ? null : { time, methods: amr }, actor };
-  }
-
-  /** An ID token of a federated login belongs to the client that is its audience. @see OpenID Connect Core 1.0 §3.1.3.7 */
-  async function subjectOfIdToken(client: AuthenticatedClient, token: string): Promise<Subject> {
-    const { verifyIdToken } = await import('../assertions/verify-id-token.ts');
-    const providers = [...identityProviders.values()].filter(
-      ({ provider }) => provider.protocol === 'openid',
-    );
-    const issuers = providers.map(({ provider }) => provider.issuer);
-    const now = clock();
-    const claims = await verifyIdToken(token, { issuers, audience: client.id, now }, findKeys);
-    const { allowedUsers = {}, twoFactorValues = [] } =
-      providers.find(({ provider }) => provider.issuer === claims.iss) ?? {};
-    // As at each login: a user whom the operator excluded since has a linked account still.
-    if (!isUserAllowed(allowedUsers, readOpenIdConnectUser(claims.iss, claims)))
-      throw invalidSubject('its user is not among the allowed ones');
-    const linked = await store.findLinkedIdentity(claims.iss, claims.sub);
-    if (linked === null) throw invalidSubject('its user has no account');
-    return {
-      accountId: linked.accountId,
-      authentication: readFederatedAuthentication(claims, twoFactorValues, now),
-    };
-  }
 }
 
 /** What the assertion allows: at most what the organization does. */
@@ -239,14 +145,4 @@ function readWanted(
  */
 function isAtOrigin(resource: string, audience: string): boolean {
   return URL.parse(resource)?.origin === URL.parse(audience)?.origin;
-}
-
-function invalidSubject(reason: string): OAuthError {
-  return new OAuthError(
-    'invalid_grant',
-    'The subject_token must be a current one of this client and an enabled user.',
-    {
-      reason: `subject token: ${reason}`,
-    },
-  );
 }

@@ -30,7 +30,7 @@ import type { GrantHandler, GrantServices } from './grant-handler.ts';
  * @see RFC 7523 §2.1, draft-ietf-oauth-identity-assertion-authz-grant §4.4
  */
 export function createJwtBearerGrant({ context, issueAccessToken }: GrantServices): GrantHandler {
-  const { clock, events, store, options } = context;
+  const { clock, events, options } = context;
   const { resources, lifetimes, assertionIssuers } = options;
   const checkRateLimit = createRateLimitCheck(context, 'clientTokens');
   const findUser = createFindAssertedUser(context);
@@ -45,16 +45,17 @@ export function createJwtBearerGrant({ context, issueAccessToken }: GrantService
     await checkRateLimit(client.id);
     const actor = readActor(assertion);
     const user = assertion.use === 'id-jag' ? await findUser(assertion.claims, entry) : null;
-    const granted = grantedAccess(assertion, entry, client);
+    const granted = grantedAccess(options, assertion, entry, client);
     const recipient = { clientId: client.id, accountId: user?.accountId ?? null };
     const access = await downscope(context, recipient, granted, request);
     checkGranted(access, granted, resources.get(access.resource));
     // Point of no return: the proof is used, and then the assertion. A proof that was used before uses no assertion up.
     await proof?.consume();
-    await consume(request.assertion, assertion, entry);
+    await consume(context, request.assertion, assertion, entry);
     const now = clock();
     const accountId = user === null ? null : await user.save();
-    const grantId = accountId === null ? null : await saveGrant(client, accountId, entry, access, connection);
+    const grantId =
+      accountId === null ? null : await saveGrant(context, client, accountId, entry, access, connection);
     const until = now + lifetimes.accessToken;
     const holder = {
       subject: accountId ?? client.id,
@@ -82,87 +83,89 @@ export function createJwtBearerGrant({ context, issueAccessToken }: GrantService
     // "MUST include the granted resource (if any)" (draft-ietf-oauth-identity-assertion-authz-grant §4.4.1)
     return { ...response, resource };
   };
+}
 
-  /** Of concurrent requests with an assertion, in any number of processes, one is served. @see RFC 7523 §3, item 7 */
-  async function consume(
-    text: string,
-    { claims, use }: VerifiedAssertion,
-    entry: TrustedIssuer,
-  ): Promise<void> {
-    if (entry.singleUse === false) return;
-    const { iss, jti, exp } = claims;
-    const isIdentified = typeof jti === 'string' && jti !== '';
-    if (!isIdentified && use === 'id-jag') throw invalidAssertion('it has no jti');
-    // Without its signature, of which there are many for the same token: in another encoding, or as ECDSA allows.
-    const signed = text.slice(0, text.lastIndexOf('.'));
-    const unique = hash(
-      'sha256',
-      JSON.stringify([JWT_BEARER, iss, isIdentified ? jti : signed]),
-      'base64url',
-    );
-    if (!(await store.consumeClientAssertion(unique, exp + ISSUER_CLOCK_TOLERANCE)))
-      throw invalidAssertion('used before');
-  }
+/** Of concurrent requests with an assertion, in any number of processes, one is served. @see RFC 7523 §3, item 7 */
+async function consume(
+  { store }: ServerContext,
+  text: string,
+  { claims, use }: VerifiedAssertion,
+  entry: TrustedIssuer,
+): Promise<void> {
+  if (entry.singleUse === false) return;
+  const { iss, jti, exp } = claims;
+  const isIdentified = typeof jti === 'string' && jti !== '';
+  if (!isIdentified && use === 'id-jag') throw invalidAssertion('it has no jti');
+  // Without its signature, of which there are many for the same token: in another encoding, or as ECDSA allows.
+  const signed = text.slice(0, text.lastIndexOf('.'));
+  const unique = hash('sha256', JSON.stringify([JWT_BEARER, iss, isIdentified ? jti : signed]), 'base64url');
+  if (!(await store.consumeClientAssertion(unique, exp + ISSUER_CLOCK_TOLERANCE)))
+    throw invalidAssertion('used before');
+}
 
-  async function saveGrant(
-    client: AuthenticatedClient,
-    accountId: string,
-    entry: TrustedIssuer,
-    { resource, scopes }: DownscopedAccess,
-    connection: ConnectionInfo,
-  ): Promise<string> {
-    const now = clock();
-    const id = await store.saveManagedGrant({
-      id: newIdentifier('grant'),
-      clientId: client.id,
-      accountId,
-      scopes,
-      resources: [resource],
-      workspace: null,
-      consentDigest: '',
-      createdAt: now,
-      expiresAt: now + lifetimes.accessToken,
-      lastUsedAt: now,
-      lastUsedFrom: networkOf(connection),
-      managedBy: entry.issuer,
-    });
-    if (id === null) throw invalidAssertion('the account is disabled or gone');
-    return id;
-  }
+async function saveGrant(
+  { clock, store, options }: ServerContext,
+  client: AuthenticatedClient,
+  accountId: string,
+  entry: TrustedIssuer,
+  { resource, scopes }: DownscopedAccess,
+  connection: ConnectionInfo,
+): Promise<string> {
+  const now = clock();
+  const id = await store.saveManagedGrant({
+    id: newIdentifier('grant'),
+    clientId: client.id,
+    accountId,
+    scopes,
+    resources: [resource],
+    workspace: null,
+    consentDigest: '',
+    createdAt: now,
+    expiresAt: now + options.lifetimes.accessToken,
+    lastUsedAt: now,
+    lastUsedFrom: networkOf(connection),
+    managedBy: entry.issuer,
+  });
+  if (id === null) throw invalidAssertion('the account is disabled or gone');
+  return id;
+}
 
-  /** At most what the assertion, its issuer and the client's registration allow. */
-  function grantedAccess(
-    { claims, use }: VerifiedAssertion,
-    entry: TrustedIssuer,
-    { metadata }: AuthenticatedClient,
-  ): GrantedAccess {
-    const asserted = use === 'id-jag' ? claims['scope'] : undefined;
-    const limits: readonly (Scopes | null)[] = [
-      typeof asserted === 'string' ? readScopes(asserted) : null,
-      maximumScopes(entry, claims),
-      metadata.scope === undefined ? null : readScopes(metadata.scope),
-    ];
-    const granted = grantedResources(use === 'id-jag' ? claims['resource'] : undefined);
-    const offered = granted.flatMap((resource) => Object.keys(resources.get(resource)?.scopes ?? {}));
-    const scopes = [...new Set(offered)].filter((scope) =>
-      limits.every((limit) => limit === null || limit.includes(scope)),
-    );
-    if (scopes.length === 0 && typeof asserted === 'string' && asserted.trim() !== '') {
-      throw new OAuthError('invalid_scope', 'This server grants none of the scopes of the assertion.');
-    }
-    return { resources: granted, scopes };
+/** At most what the assertion, its issuer and the client's registration allow. */
+function grantedAccess(
+  { resources }: ServerContext['options'],
+  { claims, use }: VerifiedAssertion,
+  entry: TrustedIssuer,
+  { metadata }: AuthenticatedClient,
+): GrantedAccess {
+  const asserted = use === 'id-jag' ? claims['scope'] : undefined;
+  const limits: readonly (Scopes | null)[] = [
+    typeof asserted === 'string' ? readScopes(asserted) : null,
+    maximumScopes(entry, claims),
+    metadata.scope === undefined ? null : readScopes(metadata.scope),
+  ];
+  const granted = grantedResources(resources, use === 'id-jag' ? claims['resource'] : undefined);
+  const offered = granted.flatMap((resource) => Object.keys(resources.get(resource)?.scopes ?? {}));
+  const scopes = [...new Set(offered)].filter((scope) =>
+    limits.every((limit) => limit === null || limit.includes(scope)),
+  );
+  if (scopes.length === 0 && typeof asserted === 'string' && asserted.trim() !== '') {
+    throw new OAuthError('invalid_scope', 'This server grants none of the scopes of the assertion.');
   }
+  return { resources: granted, scopes };
+}
 
-  /** The resources that an assertion names, each of which MUST be of this server; all without one. @see RFC 8707 §2 */
-  function grantedResources(named: unknown): readonly string[] {
-    const served = [...resources.keys()];
-    if (named === undefined) return served;
-    const names: readonly unknown[] = Array.isArray(named) ? named : [named];
-    const granted = served.filter((resource) => names.includes(resource));
-    if (granted.length === 0 || granted.length < new Set(names).size)
-      throw invalidAssertion('it is for another resource');
-    return granted;
-  }
+/** The resources that an assertion names, each of which MUST be of this server; all without one. @see RFC 8707 §2 */
+function grantedResources(
+  resources: ServerContext['options']['resources'],
+  named: unknown,
+): readonly string[] {
+  const served = [...resources.keys()];
+  if (named === undefined) return served;
+  const names: readonly unknown[] = Array.isArray(named) ? named : [named];
+  const granted = served.filter((resource) => names.includes(resource));
+  if (granted.length === 0 || granted.length < new Set(names).size)
+    throw invalidAssertion('it is for another resource');
+  return granted;
 }
 
 /** jose is loaded with the first assertion: most servers see none. */

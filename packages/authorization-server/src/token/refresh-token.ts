@@ -7,6 +7,7 @@ import {
 } from '@portcullis/protocol';
 import type { RefreshTokenUse } from '../audit/events.ts';
 import type { AuthenticatedClient } from '../clients/verify-client-credentials.ts';
+import type { ServerContext } from '../context.ts';
 import { checkProofKey } from '../dpop/dpop-proofs.ts';
 import { createRateLimitCheck } from '../rate-limit/limiter.ts';
 import { type DownscopedAccess, downscope } from './downscope.ts';
@@ -31,7 +32,6 @@ export function createRefreshGrant({
   const {
     store,
     clock,
-    events,
     options: { lifetimes },
   } = context;
   const checkRateLimit = createRateLimitCheck(context, 'refreshes');
@@ -64,8 +64,8 @@ export function createRefreshGrant({
     const response = await issueAccessToken(holder, access, now);
     const { state, latest, successor } = await rotate(found, client, proof, connection.address ?? null, now);
     if (state === 'reused') await revokeFamily(latest, now);
-    if (state === 'ahead') emit({ type: 'refresh_token.ahead_of_store' }, latest, access);
-    emit(describe(state, latest, now), latest, access);
+    if (state === 'ahead') emit(context, { type: 'refresh_token.ahead_of_store' }, latest, access);
+    emit(context, describe(state, latest, now), latest, access);
     return { ...response, refresh_token: successor };
   };
 
@@ -116,15 +116,16 @@ export function createRefreshGrant({
     await refreshTokens.revokeReused(found, now);
     throw invalid('reused');
   }
+}
 
-  function emit(
-    use: RefreshTokenUse,
-    { grant }: FoundRefreshToken,
-    { resource, scopes }: DownscopedAccess,
-  ): void {
-    const { id: grantId, clientId, accountId } = grant;
-    events({ ...use, clientId, accountId, grantId, resource, scopes });
-  }
+function emit(
+  { events }: ServerContext,
+  use: RefreshTokenUse,
+  { grant }: FoundRefreshToken,
+  { resource, scopes }: DownscopedAccess,
+): void {
+  const { id: grantId, clientId, accountId } = grant;
+  events({ ...use, clientId, accountId, grantId, resource, scopes });
 }
 
 /**

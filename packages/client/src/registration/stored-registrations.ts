@@ -4,7 +4,7 @@ import type { RegistrationSource } from '../authorization/authorization-code.ts'
 import type { DiscoveryResult } from '../discovery/discovery-result.ts';
 import { ClientError, sanitizeText } from '../errors.ts';
 import type { ClientSettings } from '../settings.ts';
-import { withLockedRecord } from '../storage/credential-store.ts';
+import { type CredentialStore, withLockedRecord } from '../storage/credential-store.ts';
 import type { CredentialKey, CredentialRecord, Registration, Tokens } from '../storage/credentials.ts';
 import type { Transport } from '../transport.ts';
 import { credentialKeyFor } from './credential-owner.ts';
@@ -30,7 +30,7 @@ export function createStoredRegistrations(
   clientSettings: ClientSettings,
   transport: Transport,
 ): StoredRegistrations {
-  const { store, account, clock, emit, registration: settings } = clientSettings;
+  const { store, clock, emit, registration: settings } = clientSettings;
 
   return {
     async registeredUris(discovery) {
@@ -44,8 +44,9 @@ export function createStoredRegistrations(
       const known = await findReusable(discovery, redirectUris);
       if (known !== null && (await isStillValid(discovery, known, redirectUris, scopes))) return known;
       const registration = await register({ transport, settings, discovery, redirectUris });
-      if (registration.method === 'preregistered') await checkIssuerBinding(discovery, registration.clientId);
-      await save(keyFor(discovery), registration);
+      if (registration.method === 'preregistered')
+        await checkIssuerBinding(clientSettings, discovery, registration.clientId);
+      await saveRegistration(store, keyFor(discovery), registration);
       const { method, clientId } = registration;
       emit({ type: 'client.registered', issuer: discovery.issuer, method, clientId });
       return registration;
@@ -104,33 +105,41 @@ export function createStoredRegistrations(
     if (registration === null) return null;
     return isReusable(registration, settings, redirectUris, clock()) ? registration : null;
   }
+}
 
-  /** The secret of a configured client stays in the configuration. */
-  function save(key: CredentialKey, registration: Registration): Promise<void> {
-    const stored =
-      registration.method === 'preregistered' ? { ...registration, clientSecret: null } : registration;
-    return withLockedRecord(store, key, (record) =>
-      store.save({ ...(record ?? { key, tokens: null, since: null }), registration: stored }),
-    );
-  }
+/** The secret of a configured client stays in the configuration. */
+function saveRegistration(
+  store: CredentialStore,
+  key: CredentialKey,
+  registration: Registration,
+): Promise<void> {
+  const stored =
+    registration.method === 'preregistered' ? { ...registration, clientSecret: null } : registration;
+  return withLockedRecord(store, key, (record) =>
+    store.save({ ...(record ?? { key, tokens: null, since: null }), registration: stored }),
+  );
+}
 
-  /**
-   * Binds a configured client without an issuer to the first issuer that it is used with (mix-up attack).
-   * @throws ClientError `registration_issuer_mismatch` when it was used with another issuer before
-   */
-  async function checkIssuerBinding(discovery: DiscoveryResult, clientId: string): Promise<void> {
-    if (configuredClient(settings, clientId)?.issuer !== undefined) return;
-    const records = await store.list(discovery.server, account);
-    const bound = records.find(
-      ({ registration }) => registration?.method === 'preregistered' && registration.clientId === clientId,
-    );
-    if (bound === undefined || bound.key.issuer === discovery.issuer) return;
-    throw new ClientError(
-      'registration_issuer_mismatch',
-      `The configured client was used with ${bound.key.issuer}, but the server now names ` +
-        `${sanitizeText(discovery.issuer)}. It was not sent there; configure its issuer if that is correct.`,
-    );
-  }
+/**
+ * Binds a configured client without an issuer to the first issuer that it is used with (mix-up attack).
+ * @throws ClientError `registration_issuer_mismatch` when it was used with another issuer before
+ */
+async function checkIssuerBinding(
+  { store, account, registration: settings }: ClientSettings,
+  discovery: DiscoveryResult,
+  clientId: string,
+): Promise<void> {
+  if (configuredClient(settings, clientId)?.issuer !== undefined) return;
+  const records = await store.list(discovery.server, account);
+  const bound = records.find(
+    ({ registration }) => registration?.method === 'preregistered' && registration.clientId === clientId,
+  );
+  if (bound === undefined || bound.key.issuer === discovery.issuer) return;
+  throw new ClientError(
+    'registration_issuer_mismatch',
+    `The configured client was used with ${bound.key.issuer}, but the server now names ` +
+      `${sanitizeText(discovery.issuer)}. It was not sent there; configure its issuer if that is correct.`,
+  );
 }
 
 /**

@@ -1,18 +1,15 @@
-/** The token manager: which tokens are sent, when they are renewed, and one sign-in at a time (single flight) with a cooldown. */
+/** The token manager: which tokens are sent, when they are renewed, and which scopes a step-up requests. */
 import { isMachineGrant } from '../authorization/grant-settings.ts';
 import { planStepUp, type ScopePlan } from '../authorization/scope-plan.ts';
 import { NO_CHALLENGE, type ServerChallenge } from '../discovery/challenge.ts';
 import { ClientError } from '../errors.ts';
 import type { SignInReason } from '../events.ts';
-import { credentialKeyFor } from '../registration/credential-owner.ts';
 import type { ClientSettings } from '../settings.ts';
-import type { Unlock } from '../storage/credential-store.ts';
 import type { CredentialKey, CredentialRecord, Tokens } from '../storage/credentials.ts';
 import { isExpired, isStale } from '../token-endpoint/token-response.ts';
+import { createObtainTokens, type ObtainTokensServices, type TokenDemand } from './obtain-tokens.ts';
 import type { Refresh } from './refresh.ts';
-import type { SessionRevocation } from './session-revocation.ts';
-import type { StoredTokens } from './stored-tokens.ts';
-import type { ScopePlanner, TokenSource } from './token-source.ts';
+import type { ScopePlanner } from './token-source.ts';
 
 /** Tokens that replace rejected ones. */
 export interface RenewedTokens {
@@ -41,35 +38,18 @@ export interface TokenManager {
   save(key: CredentialKey, tokens: Tokens): Promise<CredentialRecord | null>;
 }
 
-/** A request for new tokens. */
-interface TokenDemand {
-  readonly reason: SignInReason;
-  readonly challenge: ServerChallenge;
-  readonly plan: ScopePlanner;
-  readonly prompt: string | null;
-  /** Stored tokens that differ from these are newer ones of another process. */
-  readonly rejected: Tokens | null;
-}
-
 /** What a token manager uses. */
-interface TokenManagerServices {
-  readonly stored: StoredTokens;
+interface TokenManagerServices extends ObtainTokensServices {
   readonly refresh: Refresh;
-  readonly source: TokenSource;
-  readonly revocation: Pick<SessionRevocation, 'revokeReplaced'>;
 }
-
-/** Milliseconds after which waiting for the sign-in lock is reported. */
-const WAITING_NOTICE_DELAY = 500;
 
 /** Creates the token manager of a client. */
 export function createTokenManager(settings: ClientSettings, services: TokenManagerServices): TokenManager {
-  const { store, server, account, clock, limits, grant, emit } = settings;
-  const { stored, refresh, source, revocation } = services;
-  const { planFirst } = source;
+  const { clock, grant } = settings;
+  const { stored, refresh } = services;
+  const { planFirst } = services.source;
   const planMore = createStepUpPlanner(settings);
-  let inFlight: Promise<Tokens | null> | null = null;
-  let failure: { readonly error: ClientError; readonly until: number } | null = null;
+  const { obtain, forgetFailure } = createObtainTokens(settings, services);
 
   return {
     peek() {
@@ -89,15 +69,15 @@ export function createTokenManager(settings: ClientSettings, services: TokenMana
       if (latest !== null && latest.tokens.accessToken !== insufficient.accessToken) return latest.tokens;
       const plan = planMore(insufficient, challenge.scopes ?? []);
       const rejected = insufficient;
-      return obtainOnce({ reason: 'insufficient_scope', challenge, plan, prompt: null, rejected });
+      return obtain({ reason: 'insufficient_scope', challenge, plan, prompt: null, rejected });
     },
     async obtain(challenge, prompt) {
-      failure = null;
+      forgetFailure();
       return obtainSome({ reason: 'requested', challenge, plan: planFirst, prompt, rejected: null });
     },
     async save(key, tokens) {
       const replaced = await stored.save(key, tokens);
-      failure = null;
+      forgetFailure();
       return replaced;
     },
   };
@@ -116,7 +96,7 @@ export function createTokenManager(settings: ClientSettings, services: TokenMana
     const plan = (): ScopePlan => ({ scopes: stale.requestedScopes, reasons: ['the same as before'] });
     const demand = { challenge: NO_CHALLENGE, plan, prompt: null, rejected: stale };
     try {
-      return await obtainOnce({ reason: 'session_ended', ...demand });
+      return await obtain({ reason: 'session_ended', ...demand });
     } catch (error) {
       if (error instanceof ClientError && error.temporary && !isExpired(stale, clock())) return stale;
       throw error;
@@ -150,62 +130,8 @@ export function createTokenManager(settings: ClientSettings, services: TokenMana
   }
 
   async function obtainSome(demand: TokenDemand): Promise<Tokens> {
-    const tokens = await obtainOnce(demand);
+    const tokens = await obtain(demand);
     if (tokens === null) throw new ClientError('sign_in_needed', 'No tokens were requested.');
-    return tokens;
-  }
-
-  /** Single flight: joins the request in progress, and rethrows a recent failure. */
-  function obtainOnce(demand: TokenDemand): Promise<Tokens | null> {
-    if (failure !== null && clock() < failure.until) return Promise.reject(failure.error);
-    inFlight ??= obtainLocked(demand).finally(() => {
-      inFlight = null;
-    });
-    return inFlight;
-  }
-
-  /** Processes that share the store sign in one after the other, and use the tokens of the first one. */
-  async function obtainLocked(demand: TokenDemand): Promise<Tokens | null> {
-    const unlock = await lockAndReport(['sign in', server, account, ...machineClient(settings)].join(' '));
-    try {
-      const latest = await stored.load();
-      const isNewer = latest !== null && latest.tokens.accessToken !== demand.rejected?.accessToken;
-      if (isNewer && demand.reason !== 'requested') return latest.tokens;
-      return await obtainAndSave(demand);
-    } catch (error) {
-      if (error instanceof ClientError && !error.temporary)
-        failure = { error, until: clock() + limits.cooldown };
-      throw error;
-    } finally {
-      await unlock();
-    }
-  }
-
-  async function lockAndReport(name: string): Promise<Unlock> {
-    const notice = setTimeout(() => emit({ type: 'sign_in.waiting', server, account }), WAITING_NOTICE_DELAY);
-    try {
-      return await store.lock(name);
-    } finally {
-      clearTimeout(notice);
-    }
-  }
-
-  async function obtainAndSave({ reason, challenge, plan, prompt }: TokenDemand): Promise<Tokens | null> {
-    const prepared = await source.prepare(challenge, plan, reason === 'requested' ? 'user' : 'client');
-    if (prepared === null) return null;
-    const { issuer } = prepared.discovery;
-    const { scopes, reasons } = prepared.plan;
-    emit({ type: 'sign_in.started', issuer, reason, scopes, scopeReasons: reasons });
-    const key = credentialKeyFor(settings, issuer);
-    // The sign-in may replace the registration; replaced tokens belong to the previous one.
-    const before = await store.find(key);
-    const tokens = await source.obtain(key, prepared, prompt);
-    const replaced = await stored.save(key, tokens);
-    failure = null;
-    if (replaced !== null && !isMachineGrant(grant)) {
-      const registration = before?.registration ?? replaced.registration;
-      await revocation.revokeReplaced({ ...replaced, registration }, prepared.discovery);
-    }
     return tokens;
   }
 }
@@ -214,11 +140,6 @@ export function createTokenManager(settings: ClientSettings, services: TokenMana
 function planSame({ requestedScopes, scopes }: Tokens): () => ScopePlan {
   const all = [...new Set([...scopes, ...requestedScopes])];
   return () => ({ scopes: all, reasons: ['the same as before'] });
-}
-
-/** A program waits neither for a user's sign-in nor for another program. */
-function machineClient({ grant, registration: { preregistered = [] } }: ClientSettings): readonly string[] {
-  return isMachineGrant(grant) ? [grant.kind, ...preregistered.map(({ clientId }) => clientId)] : [];
 }
 
 /** Plans a step-up: the missing scopes besides those of the session, each once per process, after confirmation. */

@@ -53,15 +53,87 @@ export function createMetrics(
   const calls = createCallMetrics();
   const exposeProcess = createProcessMetrics();
   let droppedEvents = 0;
+  const requests = createRequestMeasurement(applicationPath, statistics);
+
+  return {
+    count(event) {
+      const { type, error, endpoint, count } = event;
+      if (type === 'call.finished') calls.count(event);
+      if (type === 'audit.dropped') droppedEvents += Number(count);
+      // Most events have only a type, so no new string is built.
+      const name = error === undefined && endpoint === undefined ? type : `${type}\n${error}\n${endpoint}`;
+      increment(events, name, () =>
+        labelsOf({ type, ...pick('error', error), ...pick('endpoint', endpoint) }),
+      );
+    },
+    measure: requests.measure,
+    expose: () =>
+      [
+        ...family('portcullis_events_total', 'counter', 'Events, by type.', valuesOf(events)),
+        ...family(
+          'portcullis_http_responses_total',
+          'counter',
+          'HTTP responses, by path and status.',
+          statusesOf(statistics),
+        ),
+        ...histogram(
+          'portcullis_http_response_duration_seconds',
+          'Time to respond, by path.',
+          BUCKET_BOUNDS,
+          durationsOf(statistics),
+        ),
+        ...gauge(
+          'portcullis_http_requests_in_flight',
+          'Requests without a response yet.',
+          requests.inFlight(),
+        ),
+        ...counter(
+          'portcullis_log_lines_dropped_total',
+          'Log lines that could not be written.',
+          droppedLines(),
+        ),
+        ...counter(
+          'portcullis_audit_events_dropped_total',
+          'Events missing in the audit log of the database.',
+          droppedEvents,
+        ),
+        ...calls.expose(),
+        ...database.expose(),
+        ...exposeProcess(),
+        '',
+      ].join('\n'),
+  };
+}
+
+/** Counts and times the responses of handlers. */
+function createRequestMeasurement(applicationPath: string | null, statistics: StatisticsByPath) {
   let inFlight = 0;
 
-  const nameOf = (path: string) => {
+  const measure = (handler: HttpHandler): HttpHandler => {
+    return (request, connection) => {
+      const one = { path: nameOf(pathOf(request)), start: performance.now() };
+      inFlight += 1;
+      const noteFailure = (error: unknown): never => {
+        noteEnd(one, null);
+        throw error;
+      };
+      return handler(request, connection).then((response) => {
+        if ('node' in response) return measureNode(response, one);
+        if ('fetch' in response) return measureFetch(response, one, noteFailure);
+        noteEnd(one, response.status);
+        return response;
+      }, noteFailure);
+    };
+  };
+  return { measure, inFlight: () => inFlight };
+
+  function nameOf(path: string): string {
     if (applicationPath !== null && (path === applicationPath || path.startsWith(`${applicationPath}/`)))
       return applicationPath;
     if (path.startsWith('/.well-known/')) return '/.well-known/*';
     if (path.startsWith('/status-lists')) return '/status-lists/*';
     return PATHS.includes(path) ? path : 'other';
-  };
+  }
 
   function noteEnd({ path, start }: MeasuredRequest, status: number | null): void {
     inFlight -= 1;
@@ -84,70 +156,12 @@ export function createMetrics(
   ): FetchDelegate {
     return {
       fetch: (request) =>
-        response.fetch(request).then((answer) => {
-          noteEnd(one, answer.status);
-          return answer;
+        response.fetch(request).then((fetched) => {
+          noteEnd(one, fetched.status);
+          return fetched;
         }, noteFailure),
     };
   }
-
-  return {
-    count(event) {
-      const { type, error, endpoint, count } = event;
-      if (type === 'call.finished') calls.count(event);
-      if (type === 'audit.dropped') droppedEvents += Number(count);
-      // Most events have only a type, so no new string is built.
-      const name = error === undefined && endpoint === undefined ? type : `${type}\n${error}\n${endpoint}`;
-      increment(events, name, () =>
-        labelsOf({ type, ...pick('error', error), ...pick('endpoint', endpoint) }),
-      );
-    },
-    measure: (handler) => (request, connection) => {
-      const one = { path: nameOf(pathOf(request)), start: performance.now() };
-      inFlight += 1;
-      const noteFailure = (error: unknown): never => {
-        noteEnd(one, null);
-        throw error;
-      };
-      return handler(request, connection).then((response) => {
-        if ('node' in response) return measureNode(response, one);
-        if ('fetch' in response) return measureFetch(response, one, noteFailure);
-        noteEnd(one, response.status);
-        return response;
-      }, noteFailure);
-    },
-    expose: () =>
-      [
-        ...family('portcullis_events_total', 'counter', 'Events, by type.', valuesOf(events)),
-        ...family(
-          'portcullis_http_responses_total',
-          'counter',
-          'HTTP responses, by path and status.',
-          statusesOf(statistics),
-        ),
-        ...histogram(
-          'portcullis_http_response_duration_seconds',
-          'Time to respond, by path.',
-          BUCKET_BOUNDS,
-          durationsOf(statistics),
-        ),
-        ...gauge('portcullis_http_requests_in_flight', 'Requests without a response yet.', inFlight),
-        ...counter(
-          'portcullis_log_lines_dropped_total',
-          'Log lines that could not be written.',
-          droppedLines(),
-        ),
-        ...counter(
-          'portcullis_audit_events_dropped_total',
-          'Events missing in the audit log of the database.',
-          droppedEvents,
-        ),
-        ...calls.expose(),
-        ...database.expose(),
-        ...exposeProcess(),
-        '',
-      ].join('\n'),
-  };
 }
 
 function pick(name: string, value: unknown): Readonly<Record<string, string>> {

@@ -1,0 +1,110 @@
+/** Obtains tokens once at a time: single flight within a process, a lock among processes, and a cooldown after a failure. */
+import { isMachineGrant } from '../authorization/grant-settings.ts';
+import type { ServerChallenge } from '../discovery/challenge.ts';
+import { ClientError } from '../errors.ts';
+import type { SignInReason } from '../events.ts';
+import { credentialKeyFor } from '../registration/credential-owner.ts';
+import type { ClientSettings } from '../settings.ts';
+import type { Unlock } from '../storage/credential-store.ts';
+import type { Tokens } from '../storage/credentials.ts';
+import type { SessionRevocation } from './session-revocation.ts';
+import type { StoredTokens } from './stored-tokens.ts';
+import type { ScopePlanner, TokenSource } from './token-source.ts';
+
+/** A request for new tokens. */
+export interface TokenDemand {
+  readonly reason: SignInReason;
+  readonly challenge: ServerChallenge;
+  readonly plan: ScopePlanner;
+  readonly prompt: string | null;
+  /** Stored tokens that differ from these are newer ones of another process. */
+  readonly rejected: Tokens | null;
+}
+
+/** What obtaining tokens uses. */
+export interface ObtainTokensServices {
+  readonly stored: StoredTokens;
+  readonly source: TokenSource;
+  readonly revocation: Pick<SessionRevocation, 'revokeReplaced'>;
+}
+
+export interface ObtainTokens {
+  /** Joins the request in progress, and rethrows a recent failure. Resolves to `null` when a request would gain nothing. */
+  obtain(demand: TokenDemand): Promise<Tokens | null>;
+  /** Ends the cooldown after a failure: the host requested tokens, or has them. */
+  forgetFailure(): void;
+}
+
+/** Milliseconds after which waiting for the sign-in lock is reported. */
+const WAITING_NOTICE_DELAY = 500;
+
+/** Creates the requests for tokens of a client. */
+export function createObtainTokens(settings: ClientSettings, services: ObtainTokensServices): ObtainTokens {
+  const { store, server, account, clock, limits, grant, emit } = settings;
+  const { stored, source, revocation } = services;
+  let inFlight: Promise<Tokens | null> | null = null;
+  let failure: { readonly error: ClientError; readonly until: number } | null = null;
+
+  return {
+    obtain(demand) {
+      if (failure !== null && clock() < failure.until) return Promise.reject(failure.error);
+      inFlight ??= obtainLocked(demand).finally(() => {
+        inFlight = null;
+      });
+      return inFlight;
+    },
+    forgetFailure() {
+      failure = null;
+    },
+  };
+
+  /** Processes that share the store sign in one after the other, and use the tokens of the first one. */
+  async function obtainLocked(demand: TokenDemand): Promise<Tokens | null> {
+    const unlock = await lockAndReport(['sign in', server, account, ...machineClient(settings)].join(' '));
+    try {
+      const latest = await stored.load();
+      const isNewer = latest !== null && latest.tokens.accessToken !== demand.rejected?.accessToken;
+      if (isNewer && demand.reason !== 'requested') return latest.tokens;
+      return await obtainAndSave(demand);
+    } catch (error) {
+      if (error instanceof ClientError && !error.temporary)
+        failure = { error, until: clock() + limits.cooldown };
+      throw error;
+    } finally {
+      await unlock();
+    }
+  }
+
+  async function lockAndReport(name: string): Promise<Unlock> {
+    const notice = setTimeout(() => emit({ type: 'sign_in.waiting', server, account }), WAITING_NOTICE_DELAY);
+    try {
+      return await store.lock(name);
+    } finally {
+      clearTimeout(notice);
+    }
+  }
+
+  async function obtainAndSave({ reason, challenge, plan, prompt }: TokenDemand): Promise<Tokens | null> {
+    const prepared = await source.prepare(challenge, plan, reason === 'requested' ? 'user' : 'client');
+    if (prepared === null) return null;
+    const { issuer } = prepared.discovery;
+    const { scopes, reasons } = prepared.plan;
+    emit({ type: 'sign_in.started', issuer, reason, scopes, scopeReasons: reasons });
+    const key = credentialKeyFor(settings, issuer);
+    // The sign-in may replace the registration; replaced tokens belong to the previous one.
+    const before = await store.find(key);
+    const tokens = await source.obtain(key, prepared, prompt);
+    const replaced = await stored.save(key, tokens);
+    failure = null;
+    if (replaced !== null && !isMachineGrant(grant)) {
+      const registration = before?.registration ?? replaced.registration;
+      await revocation.revokeReplaced({ ...replaced, registration }, prepared.discovery);
+    }
+    return tokens;
+  }
+}
+
+/** A program waits neither for a user's sign-in nor for another program. */
+function machineClient({ grant, registration: { preregistered = [] } }: ClientSettings): readonly string[] {
+  return isMachineGrant(grant) ? [grant.kind, ...preregistered.map(({ clientId }) => clientId)] : [];
+}
