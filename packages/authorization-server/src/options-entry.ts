@@ -1,4 +1,9 @@
 /** The options schema, for programs that configure a server: validation, documentation, help texts, JSON Schema. */
+export {
+  accessConditionMembers,
+  accessConditionNames,
+  reportUnknownClaims,
+} from './access-condition-schema.ts';
 export { createRedirectPolicy } from './clients/known-hosts.ts';
 export {
   boolean,

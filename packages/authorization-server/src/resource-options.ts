@@ -10,6 +10,7 @@ import {
   type UserClaim,
 } from '@portcullis/protocol';
 import type * as z from 'zod';
+import { accessConditionMembers, reportUnknownClaims } from './access-condition-schema.ts';
 import type { ConfiguredClient } from './clients/client.ts';
 import {
   lazy,
@@ -149,19 +150,7 @@ export const resourcesSchema: () => z.ZodType<readonly ResourceDefinition[]> = l
   );
 });
 
-const accessConditionSchema = lazy(() =>
-  object<AccessCondition>({
-    clients: optional(list(text('a `client_id`')), 'clients', { defaultText: 'all' }),
-    groups: optional(list(text('a group')), 'groups of the user, one of which suffices', {
-      defaultText: 'all users',
-    }),
-    claims: optional(
-      record(list(text('a value')), 'an object, a list of values for each claim'),
-      'claims about the user (`email`, `name`, `groups`) with their accepted values',
-      { defaultText: 'all users' },
-    ),
-  }),
-);
+const accessConditionSchema = lazy(() => object<AccessCondition>(accessConditionMembers(0)));
 
 /** Marks resources that are not in the options, because a module could not be loaded: `['resources', MORE_RESOURCES]`. */
 export const MORE_RESOURCES = '*';
@@ -248,12 +237,8 @@ function checkScopes(
       );
     }
   }
-  for (const [scope, { claims = {} }] of Object.entries(grantableTo)) {
-    for (const claim of Object.keys(claims).filter((name) => !USER_CLAIMS.some((one) => one === name))) {
-      const names = USER_CLAIMS.join(', ');
-      report.add([...path, 'grantableTo', scope, 'claims', claim], `unknown claim; expected one of ${names}`);
-    }
-  }
+  for (const [scope, condition] of Object.entries(grantableTo))
+    reportUnknownClaims(condition, [...path, 'grantableTo', scope], report);
 }
 
 /** A client that introspects or exchanges tokens MUST be authenticated. @see RFC 7662 §2.1, RFC 8693 §5 */

@@ -1,11 +1,16 @@
 /** The types and pure rules of MCP authorization that every role shares: no I/O, no clock, no randomness. */
 
 export {
+  ACCESS_CONDITION_MEMBERS,
   type AccessCondition,
+  type AccessConditionMember,
   type AccessSubject,
   claimsOfConditions,
+  joinConditions,
   USER_CLAIMS,
   type UserClaim,
+  unavailableClaims,
+  unmetByClient,
   unmetCondition,
 } from './access-condition.ts';
 export {

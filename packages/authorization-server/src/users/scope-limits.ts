@@ -8,6 +8,7 @@ import {
   OAuthError,
   type Scopes,
   type UserClaim,
+  unmetByClient,
   unmetCondition,
 } from '@portcullis/protocol';
 import type { ResourceDefinition } from '../resource-options.ts';
@@ -33,8 +34,7 @@ const unlimited: LimitScopes = (scopes) => scopes;
 
 /** The limit for a client, whichever user grants. */
 export function limitByClient(resource: LimitedResource, clientId: string): LimitScopes {
-  const subject = { clientId, groups: [], claims: {} };
-  return limitBy(resource, ({ clients }) => unmetCondition({ clients }, subject) === null);
+  return limitBy(resource, (condition) => unmetByClient(condition, clientId) === null);
 }
 
 /** The limit for a client and its user, as known now. */

@@ -1,7 +1,7 @@
 /** Definitions of servers from their options: the rules between members, and complete defaults. */
 import { resolve } from 'node:path';
-import type { OptionReport } from '@portcullis/authorization-server/options';
-import { type AccessCondition, USER_CLAIMS } from '@portcullis/protocol';
+import { type OptionReport, reportUnknownClaims } from '@portcullis/authorization-server/options';
+import { type AccessCondition, unavailableClaims } from '@portcullis/protocol';
 import { defineCredentials } from './credential-options.ts';
 import type { BackendOptions, GatewayServerOptions } from './options.ts';
 import type { AccessRules, BackendDefinition, GatewayServer, RuleTable, ServerLimits } from './server.ts';
@@ -181,7 +181,7 @@ function defineScopes(written: WrittenScopes): Pick<GatewayServer, 'scopes' | 'g
   const limited = entries.flatMap(([scope, entry]) => {
     if (typeof entry === 'string') return [];
     const { description: _description, ...condition } = entry;
-    if (unknownClaims(condition).length > 0) return [[scope, NO_CLIENT] as const];
+    if (unavailableClaims(condition).length > 0) return [[scope, NO_CLIENT] as const];
     return Object.keys(condition).length === 0 ? [] : [[scope, condition] as const];
   });
   return {
@@ -195,19 +195,9 @@ function defineScopes(written: WrittenScopes): Pick<GatewayServer, 'scopes' | 'g
 /** In place of a condition with an issue. */
 const NO_CLIENT: AccessCondition = { clients: [] };
 
-function unknownClaims({ claims = {} }: AccessCondition): readonly string[] {
-  return Object.keys(claims).filter((name) => !USER_CLAIMS.some((one) => one === name));
-}
-
-/** Before consent there is no token: only what is known about users can be named. */
 function checkClaims(written: WrittenScopes, at: At, report: OptionReport): void {
-  for (const [scope, entry] of Object.entries(written)) {
-    for (const claim of typeof entry === 'string' ? [] : unknownClaims(entry))
-      report.add(
-        at('scopes', scope, 'claims', claim),
-        `unknown claim; expected one of ${USER_CLAIMS.join(', ')}`,
-      );
-  }
+  for (const [scope, entry] of Object.entries(written))
+    if (typeof entry !== 'string') reportUnknownClaims(entry, at('scopes', scope), report);
 }
 
 function checkScopes(scopes: WrittenScopes, rules: AccessRules, at: At, report: OptionReport): void {

@@ -1,5 +1,7 @@
 /** The schema of the setting `servers`: validation, documentation and JSON Schema in one. */
 import {
+  accessConditionMembers,
+  accessConditionNames,
   checkedText,
   falseOr,
   lazy,
@@ -97,29 +99,20 @@ const scopeList = lazy(() =>
   list(checkedText('a scope', (scope) => (isScope(scope) ? null : 'must be a scope (RFC 6749 §3.3)'))),
 );
 
-const condition = (who: string, claims: string) => ({
-  clients: optional(list(text('a `client_id`'), 1), `clients ${who}`),
-  groups: optional(list(text('a group'), 1), 'groups of the user, one of which suffices'),
-  claims: optional(
-    record(list(text('a value'), 1), 'an object, a list of values for each claim'),
-    `${claims} with their accepted values`,
-  ),
-});
-
 const scopeSchema = lazy(() => {
   const described = object<DescribedScope>({
     description: required(text(), 'description for the consent page'),
-    ...condition('that may be granted it', 'claims about the user (`email`, `name`, `groups`)'),
+    ...accessConditionMembers(1),
   });
-  return union('a sentence, or an object with description, clients, groups, claims', text(), described);
+  return union(`a sentence, or an object with description, ${accessConditionNames}`, text(), described);
 });
 
 const rules = lazy(() => {
   const conditional = object<ConditionalAccessRule>({
     scopes: optional(scopeList(), 'scopes that the operation needs'),
-    ...condition('that may use it', 'claims of the access token'),
+    ...accessConditionMembers(1, { claims: 'claims of the access token with their accepted values' }),
   });
-  const kind = 'false, a list of scopes, or an object with scopes, clients, groups, claims';
+  const kind = `false, a list of scopes, or an object with scopes, ${accessConditionNames}`;
   return record(falseOr(union(kind, scopeList(), conditional), kind), 'an object, a rule for each pattern');
 });
 

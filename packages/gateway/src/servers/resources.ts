@@ -1,5 +1,10 @@
 /** The protected resources of the gateway, as the authorization server issues tokens for them. */
-import { type AccessCondition, claimsOfConditions, type UserClaim } from '@portcullis/protocol';
+import {
+  type AccessCondition,
+  claimsOfConditions,
+  joinConditions,
+  type UserClaim,
+} from '@portcullis/protocol';
 import type { ResourceOptions } from '@portcullis/resource-server';
 import type { AccessRule, GatewayServer } from './server.ts';
 
@@ -79,28 +84,6 @@ function limitsOf(
     for (const [scope, condition] of Object.entries(grantableTo))
       if (scopes.includes(scope)) limits.set(scope, joinConditions(limits.get(scope) ?? {}, condition));
   return Object.fromEntries(limits);
-}
-
-/** The stricter of two conditions: of lists, what both contain. */
-function joinConditions(one: AccessCondition, other: AccessCondition): AccessCondition {
-  const names = [...Object.keys(one.claims ?? {}), ...Object.keys(other.claims ?? {})];
-  const claims = names.map((name) => [name, joinLists(one.claims?.[name], other.claims?.[name])] as const);
-  return {
-    clients: joinLists(one.clients, other.clients),
-    groups: joinLists(one.groups, other.groups),
-    claims:
-      claims.length === 0
-        ? undefined
-        : Object.fromEntries(claims.map(([name, values]) => [name, values ?? []])),
-  };
-}
-
-function joinLists(
-  one: readonly string[] | undefined,
-  other: readonly string[] | undefined,
-): readonly string[] | undefined {
-  if (one === undefined || other === undefined) return one ?? other;
-  return one.filter((value) => other.includes(value));
 }
 
 /** Without rules, reading and everything else are two scopes. */
