@@ -5,13 +5,13 @@ import type { Database } from './database.ts';
 import { defineQuery, sql } from './sql.ts';
 
 /** An expired code is kept that long, so that its reuse is still recognized. Seconds. */
-const CODE_KEPT = 600;
+const CODE_RETENTION = 600;
 /** The revocation of an access token is kept that long after the token expired: the clocks of guards may be slow. Seconds. */
-const REVOCATION_KEPT = 600;
+const REVOCATION_RETENTION = 600;
 /** An ended grant is kept that long: access tokens issued just before it ended still refer to it. Seconds. */
-const GRANT_KEPT = 86_400;
+const GRANT_RETENTION = 86_400;
 /** An expired client that was never used is kept that long, so that a sign-in that has begun can finish. Seconds. */
-const UNUSED_CLIENT_KEPT = 3600;
+const UNUSED_CLIENT_RETENTION = 3600;
 /** An expired client that holds a live grant is looked at again after that long. Seconds. */
 const CLIENT_EXTENSION = 30 * 86_400;
 
@@ -20,7 +20,7 @@ interface Rule {
   readonly table: string;
   readonly key: string;
   readonly column: string;
-  readonly keptFor?: number;
+  readonly retention?: number;
   /** Further conditions on the rows that are selected, by the index of the column. */
   readonly where?: string;
   /** A condition that the index does not know. */
@@ -36,7 +36,7 @@ const clientRules: readonly Rule[] = [
     table: 'clients',
     key: 'id',
     column: 'expires_at',
-    keptFor: UNUSED_CLIENT_KEPT,
+    retention: UNUSED_CLIENT_RETENTION,
     where: 'last_used_at IS NULL',
   },
   { table: 'clients', key: 'id', column: 'expires_at', where: 'last_used_at IS NOT NULL' },
@@ -46,18 +46,18 @@ const clientRules: readonly Rule[] = [
 const rules: readonly Rule[] = [
   { table: 'authorization_transactions', key: 'id', column: 'expires_at' },
   { table: 'sessions', key: 'hash', column: 'expires_at' },
-  { table: 'device_authorizations', key: 'hash', column: 'expires_at', keptFor: CODE_KEPT },
+  { table: 'device_authorizations', key: 'hash', column: 'expires_at', retention: CODE_RETENTION },
   { table: 'account_links', key: 'hash', column: 'expires_at' },
-  { table: 'authorization_codes', key: 'hash', column: 'expires_at', keptFor: CODE_KEPT },
-  { table: 'revoked_access_tokens', key: 'id', column: 'expires_at', keptFor: REVOCATION_KEPT },
-  { table: 'grants', key: 'id', column: 'expires_at', keptFor: GRANT_KEPT },
-  { table: 'grants', key: 'id', column: 'revoked_at', keptFor: GRANT_KEPT },
+  { table: 'authorization_codes', key: 'hash', column: 'expires_at', retention: CODE_RETENTION },
+  { table: 'revoked_access_tokens', key: 'id', column: 'expires_at', retention: REVOCATION_RETENTION },
+  { table: 'grants', key: 'id', column: 'expires_at', retention: GRANT_RETENTION },
+  { table: 'grants', key: 'id', column: 'revoked_at', retention: GRANT_RETENTION },
   { table: 'federated_logins', key: 'state_hash', column: 'expires_at' },
   {
     table: 'provider_tokens',
     key: 'grant_id',
     column: 'ended_at',
-    keptFor: GRANT_KEPT,
+    retention: GRANT_RETENTION,
     // Tokens that are still to be revoked at the identity provider stay.
     unless: 'encrypted_tokens IS NOT NULL',
   },
@@ -82,8 +82,8 @@ const deletions: readonly Deletion[] = rules.map((rule) => {
   const query = defineQuery(
     `DELETE FROM ${rule.table} WHERE ${obsolete(rule)}${rule.unless === undefined ? '' : ` AND NOT (${rule.unless})`} RETURNING 1 AS one`,
   );
-  const { keptFor = 0 } = rule;
-  return async (database, now, limit) => (await database.write(query(now - keptFor, limit))).length;
+  const { retention = 0 } = rule;
+  return async (database, now, limit) => (await database.write(query(now - retention, limit))).length;
 });
 
 /**
@@ -91,15 +91,17 @@ const deletions: readonly Deletion[] = rules.map((rule) => {
  * looked at by every sweep.
  */
 const clientDeletions: readonly Deletion[] = clientRules.map((rule) => {
-  const isHeld = HAS_LIVE_GRANT(`${rule.table}.${rule.key}`);
-  const extend = defineQuery(`UPDATE ${rule.table} SET expires_at = ? WHERE ${obsolete(rule)} AND ${isHeld}`);
-  const remove = defineQuery(
-    `DELETE FROM ${rule.table} WHERE ${obsolete(rule)} AND NOT ${isHeld} RETURNING 1 AS one`,
+  const hasLiveGrant = HAS_LIVE_GRANT(`${rule.table}.${rule.key}`);
+  const extend = defineQuery(
+    `UPDATE ${rule.table} SET expires_at = ? WHERE ${obsolete(rule)} AND ${hasLiveGrant}`,
   );
-  const { keptFor = 0 } = rule;
+  const remove = defineQuery(
+    `DELETE FROM ${rule.table} WHERE ${obsolete(rule)} AND NOT ${hasLiveGrant} RETURNING 1 AS one`,
+  );
+  const { retention = 0 } = rule;
   return async (database, now, limit) => {
-    await database.write(extend(now + CLIENT_EXTENSION, now - keptFor, limit, now));
-    return (await database.write(remove(now - keptFor, limit, now))).length;
+    await database.write(extend(now + CLIENT_EXTENSION, now - retention, limit, now));
+    return (await database.write(remove(now - retention, limit, now))).length;
   };
 });
 

@@ -82,8 +82,8 @@ export function describeAuditLog(store: StoreOfTest): void {
       const many = times(70, () => newEvent());
       await store().appendEvents(many.slice(30, 40));
       await store().appendEvents([...many, ...many.slice(0, 20)]);
-      const kept = [first, second, ...many].map(({ id }) => id).toSorted();
-      expect((await store().listEvents('', 100)).map(({ id }) => id)).toEqual(kept);
+      const retained = [first, second, ...many].map(({ id }) => id).toSorted();
+      expect((await store().listEvents('', 100)).map(({ id }) => id)).toEqual(retained);
     });
 
     it('stores any text in the details of an audit event', async () => {

@@ -101,9 +101,9 @@ export function describeClients(store: StoreOfTest): void {
     });
 
     it('counts unused clients that may expire', async () => {
-      const [unused, used, kept] = [newClient(), newClient(), newClient({ expiresAt: null })];
+      const [unused, used, retained] = [newClient(), newClient(), newClient({ expiresAt: null })];
       expect(await store().countUnusedClients()).toBe(0);
-      for (const client of [unused, used, kept]) await store().saveClient(client);
+      for (const client of [unused, used, retained]) await store().saveClient(client);
       expect(await store().countUnusedClients()).toBe(2);
       await store().recordClientUse(used.id, NOW + 5, NOW + 1000);
       expect(await store().countUnusedClients()).toBe(1);
@@ -206,13 +206,13 @@ export function describeClients(store: StoreOfTest): void {
 
     it('T143: sweeps expired clients, used or not, but never one that has a live grant or does not expire', async () => {
       const end = NOW + 86_400;
-      const [unused, used, granted, kept] = [
+      const [unused, used, granted, retained] = [
         newClient({ expiresAt: end }),
         newClient({ expiresAt: end, lastUsedAt: NOW }),
         newClient({ expiresAt: end, lastUsedAt: NOW }),
         newClient({ expiresAt: null }),
       ];
-      for (const client of [unused, used, granted, kept]) await store().saveClient(client);
+      for (const client of [unused, used, granted, retained]) await store().saveClient(client);
       const { grant } = await createGrant(store(), { grant: { clientId: granted.id } });
       await store().sweep(end - 1, 100);
       expect(await store().findClient(unused.id)).toEqual(unused);
@@ -227,12 +227,12 @@ export function describeClients(store: StoreOfTest): void {
       await store().sweep(end + 3600, 1);
       expect(await store().findClient(unused.id)).toBeNull();
       expect(await store().findClient(granted.id)).not.toBeNull();
-      expect(await store().findClient(kept.id)).toEqual(kept);
+      expect(await store().findClient(retained.id)).toEqual(retained);
 
       await store().revokeGrant(grant.id, end);
       await store().sweep(end + 100 * 86_400, 100);
       expect(await store().findClient(granted.id)).toBeNull();
-      expect(await store().findClient(kept.id)).toEqual(kept);
+      expect(await store().findClient(retained.id)).toEqual(retained);
     });
   });
 }

@@ -153,9 +153,9 @@ function describeDataKeys(store: StoreOfTest): void {
     it(`returns the same first data key to ${RACERS} concurrent calls`, async () => {
       expect(await store().listDataKeys()).toEqual([]);
       const responses = await Promise.all(times(RACERS, () => store().addDataKey(newDataKey(), null)));
-      const kept = await store().listDataKeys();
-      expect(kept).toHaveLength(1);
-      for (const response of responses) expect(response).toEqual(kept);
+      const retained = await store().listDataKeys();
+      expect(retained).toHaveLength(1);
+      for (const response of responses) expect(response).toEqual(retained);
     });
 
     it('adds a data key only after the newest one, and lists the newest first', async () => {
@@ -183,9 +183,9 @@ function describeDataKeys(store: StoreOfTest): void {
     });
 
     it('discards lost data keys with the provider tokens that they encrypt, and nothing else', async () => {
-      const [lost, kept] = [newDataKey(), newDataKey({ createdAt: NOW + 10 })];
+      const [lost, retained] = [newDataKey(), newDataKey({ createdAt: NOW + 10 })];
       await store().addDataKey(lost, null);
-      await store().addDataKey(kept, lost.id);
+      await store().addDataKey(retained, lost.id);
       const providerTokensUnder = async ({ id }: { readonly id: string }) => {
         const { grant } = await createGrant(store());
         const transaction = newTransaction();
@@ -194,7 +194,10 @@ function describeDataKeys(store: StoreOfTest): void {
         await store().saveProviderTokens(transaction.id, providerTokens);
         return providerTokens;
       };
-      const [{ grantId: gone }, stays] = [await providerTokensUnder(lost), await providerTokensUnder(kept)];
+      const [{ grantId: gone }, stays] = [
+        await providerTokensUnder(lost),
+        await providerTokensUnder(retained),
+      ];
       const ended = newProviderTokens({
         dataKeyId: lost.id,
         endedAt: NOW,
@@ -204,7 +207,7 @@ function describeDataKeys(store: StoreOfTest): void {
       await store().saveEndedProviderTokens(ended);
 
       expect(await store().discardDataKeys([lost.id, 'data-key_unknown'], NOW + 20)).toBe(1);
-      expect(await store().listDataKeys()).toEqual([kept]);
+      expect(await store().listDataKeys()).toEqual([retained]);
       expect(await store().findProviderTokens(gone)).toMatchObject({
         endedAt: NOW + 20,
         encryptedTokens: null,

@@ -172,19 +172,19 @@ export function describeAccountGrants(store: StoreOfTest): void {
     });
 
     it('revokes one grant with its tokens, for its own account only', async () => {
-      const [ended, kept] = [await make('user_ada'), await make('user_ada')];
+      const [ended, retained] = [await make('user_ada'), await make('user_ada')];
       expect(await store().revokeAccountGrants('user_bob', ended.grant.id, NOW + 1)).toBe(0);
       expect(await isLive(ended.grant.id)).toBe(true);
 
       expect(await store().revokeAccountGrants('user_ada', ended.grant.id, NOW + 1)).toBe(1);
       expect(await store().revokeAccountGrants('user_ada', ended.grant.id, NOW + 2)).toBe(0);
-      expect([await isLive(ended.grant.id), await isLive(kept.grant.id)]).toEqual([false, true]);
+      expect([await isLive(ended.grant.id), await isLive(retained.grant.id)]).toEqual([false, true]);
       const successor = newRefreshToken();
       expect(await store().rotateRefreshToken(ended.grant.id, ended.token.hash, successor, null)).toBe(
         'conflict',
       );
       expect((await store().findGrant(ended.grant.id))?.grant.revokedAt).toBe(NOW + 1);
-      expect(await store().listGrants('user_ada', NOW, null, 100)).toEqual([kept.grant]);
+      expect(await store().listGrants('user_ada', NOW, null, 100)).toEqual([retained.grant]);
     });
 
     it('revokes all grants and pending codes of one account, and of no other', async () => {

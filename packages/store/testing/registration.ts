@@ -92,7 +92,7 @@ export function describeInitialAccessTokens(store: StoreOfTest): void {
     });
 
     it('revokes one initial access token, which then registers no client', async () => {
-      const [initialAccessToken, kept, used] = [await save(), await save(), await save()];
+      const [initialAccessToken, retained, used] = [await save(), await save(), await save()];
       await store().registerClientWithInitialAccessToken(newClient(), used.hash);
       expect(await store().revokeInitialAccessToken(initialAccessToken.id)).toBe('revoked');
       expect(await store().revokeInitialAccessToken(initialAccessToken.id)).toBe('unknown');
@@ -101,7 +101,7 @@ export function describeInitialAccessTokens(store: StoreOfTest): void {
       expect(await store().registerClientWithInitialAccessToken(newClient(), initialAccessToken.hash)).toBe(
         false,
       );
-      expect(await store().registerClientWithInitialAccessToken(newClient(), kept.hash)).toBe(true);
+      expect(await store().registerClientWithInitialAccessToken(newClient(), retained.hash)).toBe(true);
     });
 
     it('either uses or revokes an initial access token when both race', async () => {

@@ -20,9 +20,9 @@ export function describeSigningKeys(store: StoreOfTest): void {
 
     it(`returns the same first signing key to ${RACERS} concurrent calls`, async () => {
       const responses = await Promise.all(times(RACERS, () => store().addSigningKey(newKey(), null)));
-      const kept = await store().listSigningKeys();
-      expect(kept).toHaveLength(1);
-      for (const response of responses) expect(response).toEqual(kept);
+      const retained = await store().listSigningKeys();
+      expect(retained).toHaveLength(1);
+      for (const response of responses) expect(response).toEqual(retained);
     });
 
     it('adds a signing key after the newest one, and lists the newest first', async () => {
@@ -37,9 +37,9 @@ export function describeSigningKeys(store: StoreOfTest): void {
       await store().addSigningKey(first, null);
       const later = times(RACERS, () => newKey({ createdAt: NOW + 10 }));
       const responses = await Promise.all(later.map((key) => store().addSigningKey(key, first.id)));
-      const kept = await store().listSigningKeys();
-      expect(kept).toHaveLength(2);
-      for (const response of responses) expect(response).toEqual(kept);
+      const retained = await store().listSigningKeys();
+      expect(retained).toHaveLength(2);
+      for (const response of responses) expect(response).toEqual(retained);
     });
 
     it('removes the named signing keys and no others', async () => {

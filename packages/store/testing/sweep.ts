@@ -27,43 +27,43 @@ const END = NOW + 100_000_000;
 /** Every kind of record that is swept: how to create one that expires at a given second, and for how long it is retained after that. */
 const KINDS: readonly {
   readonly kind: string;
-  readonly kept: number;
+  readonly retention: number;
   readonly make: (store: AuthorizationStore, over: number) => Promise<unknown>;
 }[] = [
   {
     kind: 'transactions',
-    kept: 0,
+    retention: 0,
     make: (store, expiresAt) => store.openTransaction(newTransaction({ expiresAt })),
   },
   {
     kind: 'sessions',
-    kept: 0,
+    retention: 0,
     make: (store, expiresAt) => withAccount(store, (id) => store.saveSession(newSession(id, { expiresAt }))),
   },
   {
     kind: 'account links',
-    kept: 0,
+    retention: 0,
     make: (store, expiresAt) =>
       withAccount(store, (id) => store.saveAccountLink(newAccountLink(id, { expiresAt }))),
   },
   {
     kind: 'authorization codes',
-    kept: 600,
+    retention: 600,
     make: (store, expiresAt) => issueSampleCode(store, newCode({ expiresAt })),
   },
   {
     kind: 'access token revocations',
-    kept: 600,
+    retention: 600,
     make: (store, expiresAt) => store.revokeAccessToken(newHash(), expiresAt),
   },
   {
     kind: 'expired grants',
-    kept: 86_400,
+    retention: 86_400,
     make: (store, expiresAt) => createGrant(store, { grant: { expiresAt } }),
   },
   {
     kind: 'revoked grants',
-    kept: 86_400,
+    retention: 86_400,
     async make(store, at) {
       const { grant } = await createGrant(store, { grant: { expiresAt: END } });
       await store.revokeGrant(grant.id, at);
@@ -71,12 +71,12 @@ const KINDS: readonly {
   },
   {
     kind: 'federated logins',
-    kept: 0,
+    retention: 0,
     make: (store, expiresAt) => store.saveFederatedLogin(newFederatedLogin({ expiresAt })),
   },
   {
     kind: 'ended provider tokens',
-    kept: 86_400,
+    retention: 86_400,
     make: (store, endedAt) =>
       store.saveEndedProviderTokens(
         newProviderTokens({ endedAt, endReason: 'grant_expired', dueAt: null, encryptedTokens: null }),
@@ -84,7 +84,7 @@ const KINDS: readonly {
   },
   ...(['grant', 'client'] as const).map((kind) => ({
     kind: `status indexes of a ${kind}`,
-    kept: 0,
+    retention: 0,
     make: async (store: AuthorizationStore, over: number) =>
       store.allocateStatusIndex(
         { kind, id: newHash() },
@@ -96,32 +96,32 @@ const KINDS: readonly {
   })),
   {
     kind: 'used client assertions',
-    kept: 0,
+    retention: 0,
     make: (store, expiresAt) => store.consumeClientAssertion(newHash(), expiresAt),
   },
   {
     kind: 'initial access tokens',
-    kept: 0,
+    retention: 0,
     make: (store, expiresAt) => store.saveInitialAccessToken(newInitialAccessToken({ expiresAt })),
   },
   {
     kind: 'rate limits',
-    kept: 0,
+    retention: 0,
     make: (store, over) => store.chargeRateLimit(newHash(), { burst: 1, interval: over - NOW }, NOW),
   },
   {
     kind: 'unused clients',
-    kept: 3600,
+    retention: 3600,
     make: (store, expiresAt) => store.saveClient(newClient({ expiresAt })),
   },
   {
     kind: 'used clients',
-    kept: 0,
+    retention: 0,
     make: (store, expiresAt) => store.saveClient(newClient({ expiresAt, lastUsedAt: NOW })),
   },
   {
     kind: 'client metadata documents',
-    kept: 0,
+    retention: 0,
     make: (store, expiresAt) => store.saveClientMetadataDocument(newClientDocument({ expiresAt })),
   },
 ];
@@ -130,13 +130,13 @@ const KINDS: readonly {
 const CLIENTS: readonly {
   readonly kind: string;
   /** Seconds for which it is retained after it expires. */
-  readonly kept: number;
+  readonly retention: number;
   readonly make: (store: AuthorizationStore, expiresAt: number) => Promise<string>;
   readonly expiryOf: (store: AuthorizationStore, id: string) => Promise<number | null>;
 }[] = [
   ...[null, NOW].map((lastUsedAt) => ({
     kind: lastUsedAt === null ? 'unused client' : 'used client',
-    kept: lastUsedAt === null ? 3600 : 0,
+    retention: lastUsedAt === null ? 3600 : 0,
     async make(store: AuthorizationStore, expiresAt: number) {
       const client = newClient({ expiresAt, lastUsedAt });
       await store.saveClient(client);
@@ -147,7 +147,7 @@ const CLIENTS: readonly {
   })),
   {
     kind: 'client metadata document',
-    kept: 0,
+    retention: 0,
     async make(store, expiresAt) {
       const copy = newClientDocument({ expiresAt });
       await store.saveClientMetadataDocument(copy);
@@ -226,26 +226,26 @@ export function describeSweep(store: StoreOfTest): void {
 
     it.each(KINDS)(
       'T143: sweeps $kind in small steps, from the second they expire or their retention ends',
-      async ({ make, kept }) => {
+      async ({ make, retention }) => {
         const over = NOW + 5_000_000;
         for (const at of [over, over, over + 9]) await make(store(), at);
         // Records created with them may be swept earlier.
-        while ((await store().sweep(over + kept - 1, 100)) > 0);
-        expect(await store().sweep(over + kept, 1)).toBe(1);
-        expect(await store().sweep(over + kept, 100)).toBe(1);
-        expect(await store().sweep(over + kept, 100)).toBe(0);
-        expect(await store().sweep(over + kept + 50, 100)).toBe(1);
+        while ((await store().sweep(over + retention - 1, 100)) > 0);
+        expect(await store().sweep(over + retention, 1)).toBe(1);
+        expect(await store().sweep(over + retention, 100)).toBe(1);
+        expect(await store().sweep(over + retention, 100)).toBe(0);
+        expect(await store().sweep(over + retention + 50, 100)).toBe(1);
         expect(await store().sweep(END, 100)).toBe(0);
       },
     );
 
     it.each(CLIENTS)(
       'T143: sweeps no $kind that has a live grant, and such clients do not hold up the sweep of others',
-      async ({ make, expiryOf, kept }) => {
+      async ({ make, expiryOf, retention }) => {
         const over = NOW + 5_000_000;
         const now = over + 1;
         const makeHolder = async (expiresAt: number, grantEnds: number) => {
-          const clientId = await make(store(), expiresAt - kept);
+          const clientId = await make(store(), expiresAt - retention);
           const { grant } = await createGrant(store(), { grant: { clientId, expiresAt: grantEnds } });
           return { clientId, grant };
         };
@@ -257,13 +257,13 @@ export function describeSweep(store: StoreOfTest): void {
           await makeHolder(now + 1000, END),
         ];
         await store().revokeGrant(revoked.grant.id, now - 1);
-        const idle = await make(store(), now - kept);
+        const idle = await make(store(), now - retention);
 
         for (const _ of times(12, () => null)) await store().sweep(now, 1);
         for (const { clientId } of [...live, last]) {
           expect(await expiryOf(store(), clientId)).toBeGreaterThan(now);
         }
-        expect(await expiryOf(store(), later.clientId)).toBe(now + 1000 - kept);
+        expect(await expiryOf(store(), later.clientId)).toBe(now + 1000 - retention);
         for (const gone of [lapsed.clientId, revoked.clientId, idle]) {
           expect(await expiryOf(store(), gone)).toBeNull();
         }

@@ -24,7 +24,7 @@ export type GetTypeParser = (oid: number) => (text: string) => unknown;
 export type KnownColumns = Map<string, Columns>;
 
 /** What the driver's connection offers to queries; its types leave this out. */
-interface WireConnection {
+interface DriverConnection {
   readonly parsedStatements: Record<string, string>;
   readonly stream: { readonly writable: boolean; write(bytes: Uint8Array): void };
 }
@@ -51,7 +51,7 @@ export class BatchQuery implements Submittable {
     this.finished = this.#outcome.promise;
   }
 
-  /** The driver notes under these two what was parsed. */
+  /** The driver records parsed statements under `name` and `text`. */
   get name(): string | undefined {
     return this.#statements[this.#current]?.name;
   }
@@ -61,12 +61,13 @@ export class BatchQuery implements Submittable {
   }
 
   submit(connection: Connection): void {
-    const wire = connection as unknown as WireConnection;
+    const driver = connection as unknown as DriverConnection;
     const messages = new Messages(this.#statements.length);
     const parsed = new Set<string>();
     for (const [index, statement] of this.#statements.entries()) {
       const { name } = statement;
-      const isParsed = name !== undefined && (parsed.has(name) || wire.parsedStatements[name] !== undefined);
+      const isParsed =
+        name !== undefined && (parsed.has(name) || driver.parsedStatements[name] !== undefined);
       if (!isParsed) messages.parse(statement);
       if (name !== undefined) parsed.add(name);
       messages.bind(statement);
@@ -74,7 +75,7 @@ export class BatchQuery implements Submittable {
       messages.execute();
     }
     messages.sync();
-    if (wire.stream.writable) wire.stream.write(messages.bytes());
+    if (driver.stream.writable) driver.stream.write(messages.bytes());
   }
 
   handleRowDescription({ fields }: { readonly fields: readonly FieldDef[] }): void {

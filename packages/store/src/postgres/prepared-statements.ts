@@ -10,7 +10,7 @@ export function isPreparedElsewhere(error: unknown): boolean {
   return error instanceof Error && 'code' in error && POOLER_ERRORS.has(error.code);
 }
 
-const ROUNDS = 4;
+const PROBES = 4;
 
 /**
  * Compares what two clients see. A pooler in transaction mode gives an idle connection to the client that asks next, so one client finds what
@@ -24,7 +24,7 @@ export async function keepsPreparedStatements(connect: () => Promise<Client>): P
     if (await isDirect(first)) return true;
     clients.push(await connect());
     const name = `portcullis_probe_${randomBytes(8).toString('hex')}`;
-    for (let round = 0; round < ROUNDS; round += 1) {
+    for (let probe = 0; probe < PROBES; probe += 1) {
       for (const client of clients) await client.query({ name, text: 'SELECT 1 AS one' });
     }
     return true;

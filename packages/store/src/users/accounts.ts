@@ -70,20 +70,26 @@ function createPasswordOperations(database: Database): PasswordOperations {
         sql`UPDATE accounts SET password_hash = ${newHash} WHERE id = ${accountId} AND password_hash = ${oldHash}`,
       );
     },
-    changePassword: (accountId, oldHash, newHash, kept) =>
+    changePassword: (accountId, oldHash, newHash, exceptSession) =>
       database.transact({
-        steps: () => changePassword(accountId, oldHash, newHash, kept),
+        steps: () => changePassword(accountId, oldHash, newHash, exceptSession),
         postgres: { lock: 'accounts' },
       }),
   };
 }
 
-function* changePassword(id: string, oldHash: string, newHash: string, kept: string | null): Steps<boolean> {
+function* changePassword(
+  id: string,
+  oldHash: string,
+  newHash: string,
+  exceptSession: string | null,
+): Steps<boolean> {
   const changed =
     yield sql`UPDATE accounts SET password_hash = ${newHash} WHERE id = ${id} AND password_hash = ${oldHash} RETURNING 1 AS one`;
   if (changed.length === 0) return false;
   yield sql`DELETE FROM account_links WHERE account_id = ${id}`;
-  if (kept !== null) yield sql`DELETE FROM sessions WHERE account_id = ${id} AND hash <> ${kept}`;
+  if (exceptSession !== null)
+    yield sql`DELETE FROM sessions WHERE account_id = ${id} AND hash <> ${exceptSession}`;
   return true;
 }
 
