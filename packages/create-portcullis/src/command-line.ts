@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { AnswerError } from './answers.ts';
-import type { GivenAnswers } from './questions.ts';
+import type { GivenAnswers } from './prompts.ts';
 
 export interface CommandLine {
   readonly help: boolean;

@@ -7,9 +7,9 @@ import { AnswerError, type Answers, providerId } from './answers.ts';
 import { HELP, parseCommandLine } from './command-line.ts';
 import { CONFIGURATION, filesFor, type NewFile } from './files.ts';
 import { packageVersion, printSchema, startHere, startWithCompose } from './programs.ts';
-import { askQuestions, type QuestionStreams } from './questions.ts';
+import { type PromptStreams, promptForAnswers } from './prompts.ts';
 
-export interface SetupStreams extends QuestionStreams {
+export interface SetupStreams extends PromptStreams {
   readonly errors: NodeJS.WriteStream;
 }
 
@@ -18,9 +18,9 @@ export async function setUp(args: readonly string[], streams: SetupStreams): Pro
   try {
     const { help, folder, start, given } = parseCommandLine(args);
     if (help) return say(streams, HELP);
-    // Before the questions, so that none is answered in vain.
+    // Before the prompts, so that no answer is lost.
     refuseToOverwrite(folder, [CONFIGURATION]);
-    const answers = await askQuestions(given, streams);
+    const answers = await promptForAnswers(given, streams);
     const facts = {
       version: packageVersion,
       schema: await printSchema(),

@@ -24,12 +24,12 @@ export interface GivenAnswers {
   readonly location?: string | undefined;
 }
 
-export interface QuestionStreams {
+export interface PromptStreams {
   readonly input: NodeJS.ReadStream;
   readonly output: NodeJS.WriteStream;
 }
 
-interface Question<T> {
+interface Prompt<T> {
   readonly text: string;
   /** The flag that answers it. */
   readonly flag: string;
@@ -39,10 +39,10 @@ interface Question<T> {
   parse(text: string): T;
 }
 
-type Ask = <T>(question: Question<T>) => Promise<T>;
+type Ask = <T>(prompt: Prompt<T>) => Promise<T>;
 
-/** @throws AnswerError for a flag that cannot be used, or when the input ends before all questions are answered */
-export async function askQuestions(given: GivenAnswers, terminal: QuestionStreams): Promise<Answers> {
+/** @throws AnswerError for a flag that cannot be used, or when the input ends before all prompts are answered */
+export async function promptForAnswers(given: GivenAnswers, terminal: PromptStreams): Promise<Answers> {
   const asking = openTerminal(terminal);
   try {
     return await askAll(given, asking.ask);
@@ -99,8 +99,8 @@ async function askProvider(provider: string, given: GivenAnswers, ask: Ask): Pro
   return { kind: 'provider', provider, parameter, clientId, clientSecret };
 }
 
-/** Opened by the first question: with all flags given, nothing is read. */
-function openTerminal({ input, output }: QuestionStreams): { ask: Ask; close(): void } {
+/** Opened by the first prompt: with all flags given, nothing is read. */
+function openTerminal({ input, output }: PromptStreams): { ask: Ask; close(): void } {
   let isMuted = false;
   const shown = new Writable({
     write(chunk, _encoding, done) {
@@ -111,28 +111,27 @@ function openTerminal({ input, output }: QuestionStreams): { ask: Ask; close(): 
   let opened: Interface | undefined;
   let lines: AsyncIterator<string> | undefined;
 
-  async function read(question: Question<unknown>): Promise<string> {
+  async function read(prompt: Prompt<unknown>): Promise<string> {
     opened ??= createInterface({ input, output: shown, terminal: input.isTTY });
-    // One reader for all: piped lines that arrive together are not lost between questions.
+    // One reader for all: piped lines that arrive together are not lost between prompts.
     lines ??= opened[Symbol.asyncIterator]();
-    opened.setPrompt(`${question.text}${question.default === undefined ? '' : ` [${question.default}]`}: `);
+    opened.setPrompt(`${prompt.text}${prompt.default === undefined ? '' : ` [${prompt.default}]`}: `);
     opened.prompt();
-    isMuted = question.isSecret === true;
+    isMuted = prompt.isSecret === true;
     const { value, done } = await lines.next();
     isMuted = false;
-    if (question.isSecret || !input.isTTY) output.write('\n');
-    if (done) throw new AnswerError(`no answer: give it with ${question.flag}`);
-    return value.trim() === '' ? (question.default ?? '') : value;
+    if (prompt.isSecret || !input.isTTY) output.write('\n');
+    if (done) throw new AnswerError(`no answer: give it with ${prompt.flag}`);
+    return value.trim() === '' ? (prompt.default ?? '') : value;
   }
 
   return {
-    async ask(question) {
-      if (question.given !== undefined)
-        return withFlag(question.flag, () => question.parse(question.given ?? ''));
+    async ask(prompt) {
+      if (prompt.given !== undefined) return withFlag(prompt.flag, () => prompt.parse(prompt.given ?? ''));
       for (;;) {
-        const text = await read(question);
+        const text = await read(prompt);
         try {
-          return question.parse(text);
+          return prompt.parse(text);
         } catch (error) {
           if (!(error instanceof AnswerError)) throw error;
           output.write(`   ${error.message}\n`);
