@@ -32,8 +32,8 @@ export {
   type MetadataDocumentSettings,
 } from './registration/metadata-document.ts';
 export type {
+  ManualRegistration,
   PreregisteredClient,
-  RegistrationQuestion,
   RegistrationReply,
   RegistrationSettings,
 } from './registration/registration.ts';

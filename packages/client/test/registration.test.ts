@@ -1,6 +1,6 @@
 /** Registration: order of the methods, dynamic registration, deleted clients, and issuer binding. */
 import { describe, expect, it } from 'vitest';
-import { createMemoryStore, type RegistrationQuestion, type RegistrationSettings } from '../src/index.ts';
+import { createMemoryStore, type ManualRegistration, type RegistrationSettings } from '../src/index.ts';
 import { codeOf, createWorld, openParty, type World, type WorldSettings } from './support/world.ts';
 
 const DOCUMENT = 'https://app.example/client.json';
@@ -66,8 +66,8 @@ describe('order of the registration methods', () => {
   });
 
   it('[C-REG-1 C-REG-20] asks the user for a client last, with the metadata to register', async () => {
-    const questions: RegistrationQuestion[] = [];
-    const ask = async (question: RegistrationQuestion) => {
+    const questions: ManualRegistration[] = [];
+    const ask = async (question: ManualRegistration) => {
       questions.push(question);
       return { clientId: 'typed', clientSecret: 'typed too' };
     };

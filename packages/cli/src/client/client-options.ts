@@ -6,7 +6,7 @@ import {
   ClientError,
   createPasteReceiver,
   type DevicePrompt,
-  type RegistrationQuestion,
+  type ManualRegistration,
   type RegistrationReply,
   type RegistrationSettings,
 } from '@portcullis/client';
@@ -205,7 +205,7 @@ async function confirmStepUp(added: Scopes, flags: SignInFlags, terminal: Termin
 }
 
 async function askForClient(
-  question: RegistrationQuestion,
+  question: ManualRegistration,
   terminal: Terminal,
 ): Promise<RegistrationReply | null> {
   terminal.tell(

@@ -1,4 +1,4 @@
-/** Locks that processes share through a database: leases that are renewed while held, and expire when their process dies. */
+/** Locks that processes share through a database: leases that are renewed while renewals, and expire when their process dies. */
 import { randomUUID } from 'node:crypto';
 import type { Unlock } from '../storage/credential-store.ts';
 import { createLockQueue } from '../storage/lock-queue.ts';
@@ -19,7 +19,7 @@ const POLL_INTERVAL = 40;
 /** Creates the locks of a database. */
 export function createLockLeases({ statement }: CredentialDatabase, clock: () => number): LockLeases {
   const queue = createLockQueue();
-  const held = new Map<string, NodeJS.Timeout>();
+  const renewals = new Map<string, NodeJS.Timeout>();
 
   return {
     /** Callers of one process wait in a queue: only the first one competes with other processes. */
@@ -27,21 +27,21 @@ export function createLockLeases({ statement }: CredentialDatabase, clock: () =>
       const leaveQueue = await queue(name);
       const holder = randomUUID();
       while (!acquire(name, holder)) await new Promise((resolve) => setTimeout(resolve, POLL_INTERVAL));
-      held.set(holder, setInterval(() => renew(name, holder), RENEWAL_INTERVAL).unref());
+      renewals.set(holder, setInterval(() => renew(name, holder), RENEWAL_INTERVAL).unref());
       return async () => {
         release(holder);
         await leaveQueue();
       };
     },
     releaseAll() {
-      for (const holder of [...held.keys()]) release(holder);
+      for (const holder of [...renewals.keys()]) release(holder);
     },
   };
 
   function release(holder: string): void {
-    if (!held.has(holder)) return;
-    clearInterval(held.get(holder));
-    held.delete(holder);
+    if (!renewals.has(holder)) return;
+    clearInterval(renewals.get(holder));
+    renewals.delete(holder);
     statement('DELETE FROM leases WHERE holder = ?').run(holder);
   }
 
@@ -54,7 +54,7 @@ export function createLockLeases({ statement }: CredentialDatabase, clock: () =>
     }
   }
 
-  /** Acquires a lease that is free, expired or already held, in one atomic statement. */
+  /** Acquires a lease that is free, expired or already renewals, in one atomic statement. */
   function acquire(name: string, holder: string): boolean {
     const now = Math.floor(clock());
     const { changes } = statement(

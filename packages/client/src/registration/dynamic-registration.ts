@@ -22,7 +22,7 @@ import type { RegistrationSettings } from './registration.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** The client metadata to register, with its names on the wire. @see RFC 7591 §2 */
+/** The client metadata to register, with the member names of the RFC. @see RFC 7591 §2 */
 interface RegistrationBody {
   readonly client_name: string;
   readonly client_uri?: string;

@@ -24,7 +24,7 @@ export interface MetadataDocumentSettings {
   readonly jwksUri?: string;
 }
 
-/** The document with its names on the wire. @see draft-ietf-oauth-client-id-metadata-document */
+/** The document, with the member names of the draft. @see draft-ietf-oauth-client-id-metadata-document */
 export interface MetadataDocument {
   readonly client_id: string;
   readonly client_name: string;

@@ -16,7 +16,7 @@ export interface PreregisteredClient {
 }
 
 /** What a user needs to register this client manually. */
-export interface RegistrationQuestion {
+export interface ManualRegistration {
   readonly issuer: string;
   readonly server: string;
   /** Exactly these have to be registered. */
@@ -46,7 +46,7 @@ export interface RegistrationSettings {
   readonly softwareId?: string;
   readonly softwareVersion?: string;
   /** Asks the user when no other method is available. `null`: the user declines. */
-  readonly ask?: (question: RegistrationQuestion) => Promise<RegistrationReply | null>;
+  readonly ask?: (request: ManualRegistration) => Promise<RegistrationReply | null>;
 }
 
 /** The configured client with that identifier. */

@@ -73,10 +73,10 @@ export function createWebStore({ storage, locks, prefix = 'portcullis' }: WebSto
 /** The browser releases a lock when the page that holds it is closed. */
 function lockWith(locks: WebLocks, name: string): Promise<Unlock> {
   return new Promise((resolve, reject) => {
-    const held = Promise.withResolvers<void>();
+    const released = Promise.withResolvers<void>();
     const hold = (): Promise<void> => {
-      resolve(async () => held.resolve());
-      return held.promise;
+      resolve(async () => released.resolve());
+      return released.promise;
     };
     locks.request(name, hold).catch(reject);
   });
