@@ -1,7 +1,7 @@
 /** The dependencies that every part of the authorization server shares: options, store, clock and audit events. */
 import type { EventSink } from './audit/events.ts';
 import type { ServerOptions } from './options.ts';
-import type { KeptLimits } from './rate-limit/kept-limits.ts';
+import type { LimitRegistry } from './rate-limit/limit-registry.ts';
 import type { AuthorizationStore } from './store/index.ts';
 
 /** A function takes the members that it uses: `Pick<ServerContext, 'store' | 'clock'>`. */
@@ -12,5 +12,5 @@ export interface ServerContext {
   readonly clock: () => number;
   readonly events: EventSink;
   /** What is counted in this process. */
-  readonly limits: KeptLimits;
+  readonly limits: LimitRegistry;
 }

@@ -38,7 +38,7 @@ import { createMetadata } from './metadata.ts';
 import type { AuthorizationServerOptions } from './options.ts';
 import { createPages, type ServerPages } from './pages.ts';
 import { createReadPersonalAccessToken } from './personal-access-tokens/personal-access-tokens.ts';
-import { createKeptLimits, type KeptLimits } from './rate-limit/kept-limits.ts';
+import { createLimitRegistry, type LimitRegistry } from './rate-limit/limit-registry.ts';
 import { createRevocation } from './revocation.ts';
 import { createStatusListFeature } from './status-lists/status-lists.ts';
 import { completeStore, type OptionsForStore } from './store/capabilities.ts';
@@ -149,7 +149,7 @@ export async function createAuthorizationServer<S extends CoreStore>(
   options: OptionsForStore<S>,
   previous?: AuthorizationServer,
 ): Promise<AuthorizationServer> {
-  const limits = (previous && limitsOf.get(previous)) ?? createKeptLimits();
+  const limits = (previous && limitsOf.get(previous)) ?? createLimitRegistry();
   const initial = createServerContext(options, limits);
   const auditLog = createServerAuditLog(initial);
   const correlation = createEventCorrelation(initial.clock);
@@ -275,12 +275,12 @@ function createHandlers(
 }
 
 /** For the servers that take their place. */
-const limitsOf = new WeakMap<AuthorizationServer, KeptLimits>();
+const limitsOf = new WeakMap<AuthorizationServer, LimitRegistry>();
 
 /** @throws ConfigurationError with every issue of the options */
 export function createServerContext(
   options: Omit<AuthorizationServerOptions, 'store'> & { readonly store: CoreStore },
-  limits: KeptLimits = createKeptLimits(),
+  limits: LimitRegistry = createLimitRegistry(),
 ): ServerContext {
   return {
     options: validateOptions(options),

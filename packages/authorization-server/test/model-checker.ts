@@ -11,7 +11,7 @@ export interface Model<State> {
   violation(state: State): string | null;
 }
 
-export interface Verdict {
+export interface ModelCheckResult {
   /** How many states were visited. */
   readonly states: number;
   /** The first violation, with the shortest way to it; `null`: there is none. */
@@ -19,7 +19,7 @@ export interface Verdict {
 }
 
 /** States are compared by their JSON. @throws Error when there are more states than `most` */
-export function checkModel<State>(model: Model<State>, most = 2_000_000): Verdict {
+export function checkModel<State>(model: Model<State>, most = 2_000_000): ModelCheckResult {
   const waysTo = new Map<string, Way>();
   const waiting: { readonly key: string; readonly state: State }[] = [];
   const visit = (state: State, way: Way): string => {

@@ -267,18 +267,18 @@ describe('liveness of provider tokens', () => {
     });
     const [identityProvider] = context.options.identityProviders.values();
     if (identityProvider === undefined) throw new Error('there is no identity provider');
-    const wire = createProviderClient(context, identityProvider);
+    const provider = createProviderClient(context, identityProvider);
     const tokens = { accessToken, tokenType: 'Bearer', refreshToken: null };
     const subject = String((await t.store.findProviderTokens(claims.grant_id))?.subject);
     hub.delay = 300;
     const answers = await Promise.allSettled(
-      Array.from({ length: 120 }, () => wire.checkStatus(tokens, subject)),
+      Array.from({ length: 120 }, () => provider.checkStatus(tokens, subject)),
     );
     expect(answers.filter(({ status }) => status === 'fulfilled')).toHaveLength(100);
     for (const answer of answers.slice(100)) {
       expect(answer).toMatchObject({ status: 'rejected', reason: { kind: 'outage', retryAfter: 1 } });
     }
-    expect(await wire.checkStatus(tokens, subject)).toBe('alive');
+    expect(await provider.checkStatus(tokens, subject)).toBe('alive');
   });
 
   it('ends a grant whose provider token suddenly belongs to another user', async () => {

@@ -53,7 +53,7 @@ export function createPasswordRoutes(pages: PageRouter, change: ChangePassword):
       account,
       current: form.one('current') ?? '',
       password: form.required('password'),
-      kept: endOthers ? sessionHash : null,
+      exceptSession: endOthers ? sessionHash : null,
       origin,
     });
     if (outcome.kind === 'changed')
@@ -91,7 +91,7 @@ interface PasswordChangeRequest {
   /** Already validated against the password rules. */
   readonly password: string;
   /** The only session to keep; `null`: keep all. */
-  readonly kept: string | null;
+  readonly exceptSession: string | null;
   readonly origin: LoginSource;
 }
 
@@ -108,7 +108,7 @@ export function createChangePassword(
   { store, events }: ServerContext,
   { passwords, authenticate, deviceCookies }: ChangePasswordDependencies,
 ): ChangePassword {
-  return async ({ account, current, password, kept, origin }) => {
+  return async ({ account, current, password, exceptSession, origin }) => {
     const checked = await authenticate(account.email, current, origin);
     if (checked.kind !== 'signed-in') return checked;
     const newHash = await passwords.hash(password, account.emailKey);
@@ -116,7 +116,7 @@ export function createChangePassword(
     const found = await store.findAccount(account.id);
     // Point of no return: the old password is replaced.
     const isChanged =
-      found !== null && (await store.changePassword(account.id, found.passwordHash, newHash, kept));
+      found !== null && (await store.changePassword(account.id, found.passwordHash, newHash, exceptSession));
     if (!isChanged) return { kind: 'refused' };
     events({ type: 'password.changed', accountId: account.id });
     const cookie = deviceCookies.issue(origin.request, { ...found, passwordHash: newHash });

@@ -5,7 +5,7 @@ import { type ClientKeys, createClientKeys } from '../clients/client-keys.ts';
 import { createFetchJson, type FetchJson } from '../clients/metadata-document/fetch-json.ts';
 import { FetchJsonError } from '../clients/metadata-document/fetch-json-error.ts';
 import type { ServerContext } from '../context.ts';
-import { createKeptLimits } from '../rate-limit/kept-limits.ts';
+import { createLimitRegistry } from '../rate-limit/limit-registry.ts';
 import { createSingleFlight } from '../single-flight.ts';
 
 /** Seconds for which the URL of a key set is cached. */
@@ -47,7 +47,7 @@ export function createIssuerKeys({
       ...(outbound.proxy !== null && { proxy: outbound.proxy }),
     });
     // The issuer is configured: what it costs to ask it need not be remembered.
-    const limits = createKeptLimits();
+    const limits = createLimitRegistry();
     const fetchJson = createFetchJson('keys', { fetch, timeout: outbound.timeout, clock, limits });
     const service = { fetchJson, keys: createClientKeys(fetchJson, clock, outbound.timeout) };
     services.set(id, service);

@@ -160,7 +160,7 @@ export function grantedScopesIn(
 ): Scopes {
   return grants
     .filter((grant) => grant.workspace === workspace)
-    .reduce<Scopes>((held, { scopes }) => unionScopes(held, scopes), []);
+    .reduce<Scopes>((all, { scopes }) => unionScopes(all, scopes), []);
 }
 
 /** Whether a grant is bound to a workspace that still exists, or to none where there are none. */

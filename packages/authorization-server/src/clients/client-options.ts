@@ -161,15 +161,15 @@ function readClient(
       const members = issues.map(({ member }) => member?.split('.')[0] ?? '');
       // Response types follow from grant types.
       if (members.includes('grant_types')) members.push('response_types');
-      const kept = Object.entries(rest).filter(([name]) => !members.includes(name));
-      const isPruned = kept.length < Object.keys(rest).length;
+      const remaining = Object.entries(rest).filter(([name]) => !members.includes(name));
+      const isPruned = remaining.length < Object.keys(rest).length;
       // An issue of a missing member may follow from one that was removed.
       for (const { member, message } of rest === definition || isPruned ? issues : []) {
         const at = [...path, ...(member?.split('.') ?? [])];
         if (!report.isUnread(...at)) report.add(at, message);
       }
       if (!isPruned) return null;
-      rest = Object.fromEntries(kept);
+      rest = Object.fromEntries(remaining);
     }
   }
 }

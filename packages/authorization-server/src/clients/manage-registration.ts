@@ -18,10 +18,10 @@ import { readBearerToken } from './authorize-registration.ts';
 import { usesSecret } from './configured-clients.ts';
 import { createRegistrationResponse, findDroppedRedirectUris } from './registration-metadata.ts';
 
-const PLACE = '/register/';
+const PATH = '/register/';
 
 /** Response members that a client MUST NOT send in an update. @see RFC 7592 §2.2 */
-const ANSWERED = [
+const MEMBERS = [
   'registration_access_token',
   'registration_client_uri',
   'client_secret_expires_at',
@@ -89,12 +89,12 @@ export function createClientConfigurationEndpoint(
   }
 
   function route(method: Route['method'], handle: (request: HttpRequest) => Promise<HttpResponse>): Route {
-    return { method, path: `${PLACE}*`, crossOrigin: true, handle };
+    return { method, path: `${PATH}*`, crossOrigin: true, handle };
   }
 
   /** A wrong token, another client's token and a removed client are indistinguishable. @see RFC 7592 §2.1 */
   async function authorize(request: HttpRequest): Promise<Owner> {
-    const id = pathOf(request).slice(PLACE.length);
+    const id = pathOf(request).slice(PATH.length);
     const managementToken = readBearerToken(request);
     const client = await store.findClient(id);
     const hash = client?.managementHash ?? null;
@@ -118,7 +118,7 @@ function checkUnchangeable(json: unknown, client: ClientRecord): void {
   if (document['client_id'] !== client.id) {
     throw invalidMetadata('client_id: must be the one that was registered');
   }
-  for (const name of ANSWERED) {
+  for (const name of MEMBERS) {
     if (Object.hasOwn(document, name)) throw invalidMetadata(`${name}: must not be sent`);
   }
   const { client_secret: secret } = document;

@@ -41,10 +41,10 @@ export function createReadRegistrationMetadata({
  */
 export function findDroppedRedirectUris(
   json: unknown,
-  { redirect_uris: kept }: ClientMetadata,
+  { redirect_uris: accepted }: ClientMetadata,
 ): readonly string[] {
   const { redirect_uris: requested = [] } = json as { readonly redirect_uris?: readonly string[] };
-  return requested.filter((uri) => !kept.includes(uri));
+  return requested.filter((uri) => !accepted.includes(uri));
 }
 
 /** Bytes as JSON. Anyone can store this much for at least a day; the largest legitimate registration is a tenth of it. */
@@ -72,14 +72,14 @@ export type CreateRegistrationResponse = (client: ClientRecord, outcome: Registr
 export function createRegistrationResponse({
   issuer,
 }: Pick<ServerOptions, 'issuer'>): CreateRegistrationResponse {
-  const place = `${new URL(issuer).origin}/register/`;
+  const base = `${new URL(issuer).origin}/register/`;
   return (client, { secret, managementToken, droppedRedirectUris: dropped = [] }) => ({
     ...client.metadata,
     client_id: client.id,
     client_id_issued_at: client.createdAt,
     ...(secret !== null && { client_secret: secret, client_secret_expires_at: 0 }),
     ...(managementToken !== null && {
-      registration_client_uri: place + client.id,
+      registration_client_uri: base + client.id,
       registration_access_token: managementToken,
     }),
     // An extension, which clients MUST ignore unless they know it.

@@ -14,7 +14,7 @@ import { monogram } from '../ui/marks.ts';
 const PATH = '/logos/';
 
 /** Seconds for which a logo is kept, and a failure. */
-const KEPT = { found: 86_400, failed: 600 } as const;
+const CACHE_TIME = { found: 86_400, failed: 600 } as const;
 
 const MAX_BYTES = 65_536;
 const MAX_LOGOS = 100;
@@ -55,7 +55,7 @@ export function createClientLogoRoute(pages: PageRouter): Route {
     const logo = await load(url);
     return logo === null
       ? respondImage(200, 'image/svg+xml', await drawMonogram(context, client), 0)
-      : respondImage(200, logo.type, logo.bytes, KEPT.found);
+      : respondImage(200, logo.type, logo.bytes, CACHE_TIME.found);
   });
 }
 
@@ -95,7 +95,7 @@ function createLogoLoader({
     if (known !== undefined && known.until > clock()) return known.logo;
     return flights.run(url, async () => {
       const logo = await fetchLogo(url, outbound).catch(() => null);
-      cache.set(url, { logo, until: clock() + (logo === null ? KEPT.failed : KEPT.found) });
+      cache.set(url, { logo, until: clock() + (logo === null ? CACHE_TIME.failed : CACHE_TIME.found) });
       return logo;
     });
   };

@@ -33,7 +33,7 @@ export interface ConsentRequest {
 export interface ConsentScopes {
   readonly requested: readonly RequestedScope[];
   /** Scopes that the client already has and keeps, whatever is chosen. */
-  readonly kept: Scopes;
+  readonly alreadyGranted: Scopes;
   /** Whether the client already has all of them. */
   readonly isKnown: boolean;
 }
@@ -135,8 +135,10 @@ function resolveConsentScopes(
   const added = missingScopes(requested, granted, rules.hierarchy);
   const isStepUp = granted.length > 0 && added.length > 0;
   const wanted = isStepUp ? added : requested;
-  const kept = isStepUp ? unionScopes(stillOffered(granted, rules), missingScopes(requested, added)) : [];
-  const extras = missingScopes(possible, unionScopes(wanted, kept), rules.hierarchy);
+  const alreadyGranted = isStepUp
+    ? unionScopes(stillOffered(granted, rules), missingScopes(requested, added))
+    : [];
+  const extras = missingScopes(possible, unionScopes(wanted, alreadyGranted), rules.hierarchy);
   const offered = [...wanted, ...extras];
   return {
     requested: offered.map((scope) => {
@@ -152,7 +154,7 @@ function resolveConsentScopes(
         isOffByDefault: isExtra || isOffByDefault,
       };
     }),
-    kept,
+    alreadyGranted,
     isKnown: granted.length > 0 && !isStepUp,
   };
 }

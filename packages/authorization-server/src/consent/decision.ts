@@ -36,7 +36,7 @@ export function decideConsent(
 
 /** @param chosen the scopes that the form names */
 function decideConsentScopes(
-  { requested, kept }: ConsentScopes,
+  { requested, alreadyGranted }: ConsentScopes,
   chosen: Scopes,
   { hierarchy = {} }: ScopeRules,
 ): { readonly granted: Scopes } | Exclude<InvalidChoice, 'no-workspace'> {
@@ -45,5 +45,5 @@ function decideConsentScopes(
   if (chosen.length === 0 && requested.length > 0) return 'nothing';
   if (requested.some(({ scope, isOptional }) => !isOptional && !chosen.includes(scope))) return 'foreign';
   const granted = intersectScopes(scopes, [...impliedScopes(chosen, hierarchy)]);
-  return { granted: unionScopes(kept, granted) };
+  return { granted: unionScopes(alreadyGranted, granted) };
 }

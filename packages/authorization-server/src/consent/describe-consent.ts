@@ -33,9 +33,12 @@ export function describeConsent(
       sentence: describe(requested.scope),
       includes: requested.includes.map(describe),
     })),
-    alreadyGranted: scopes.kept.map(describe),
+    alreadyGranted: scopes.alreadyGranted.map(describe),
     isKnown: scopes.isKnown,
-    sharedClaims: claimsToRelease(resource, [...scopes.kept, ...scopes.requested.map(({ scope }) => scope)]),
+    sharedClaims: claimsToRelease(resource, [
+      ...scopes.alreadyGranted,
+      ...scopes.requested.map(({ scope }) => scope),
+    ]),
     workspace: workspace === null ? { choices: choices.map(named) } : { chosen: named(workspace) },
   };
 }

@@ -166,7 +166,7 @@ function show(
         name: identityProvider.name,
         scopes: upstreamScopesFor(identityProvider, [
           ...consentRequest.scopes.requested.map(({ scope }) => scope),
-          ...consentRequest.scopes.kept,
+          ...consentRequest.scopes.alreadyGranted,
         ]),
       },
     }),

@@ -49,7 +49,7 @@ export interface NamedServer {
 
 export function permissions(
   layout: Layout,
-  { requested, chosen, alreadyGranted: kept, isKnown, server, error: wrong }: ConsentPermissions,
+  { requested, chosen, alreadyGranted, isKnown, server, error: wrong }: ConsentPermissions,
 ): Markup {
   const canChoose = requested.some(({ isOptional }) => isOptional);
   const item = (one: RequestedPermission) =>
@@ -79,7 +79,7 @@ ${
 }
 ${canChoose && html`<p class="fact choose">${layout.text('consent.choose')}</p>`}
 ${isKnown && html`<p class="fact">${layout.text('consent.known')}</p>`}
-${kept.length > 0 && html`<p class="fact">${layout.text('consent.already-granted', { sentences: kept.join(' · ') })}</p>`}
+${alreadyGranted.length > 0 && html`<p class="fact">${layout.text('consent.already-granted', { sentences: alreadyGranted.join(' · ') })}</p>`}
 </section>`;
 }
 

@@ -53,16 +53,16 @@ export function createRouter(routes: readonly Route[], events: EventSink, isHttp
     owns: (path) => find(path) !== undefined || WELL_KNOWN.test(path),
     async handle(request, connection) {
       const path = pathOf(request);
-      const place = find(path);
-      if (place === undefined) return withSecurityHeaders(respondNotFound(path), isHttps);
-      const route = place.find(({ method }) => method === methodOf(request));
+      const matching = find(path);
+      if (matching === undefined) return withSecurityHeaders(respondNotFound(path), isHttps);
+      const route = matching.find(({ method }) => method === methodOf(request));
       try {
         const response = await (route === undefined
-          ? respondMethods(place, request)
+          ? respondMethods(matching, request)
           : route.handle(request, connection));
-        return finish(request.method === 'HEAD' ? { ...response, body: null } : response, place, isHttps);
+        return finish(request.method === 'HEAD' ? { ...response, body: null } : response, matching, isHttps);
       } catch (error) {
-        return finish(respondThrown(error, request, place[0]?.path ?? path, events), place, isHttps);
+        return finish(respondThrown(error, request, matching[0]?.path ?? path, events), matching, isHttps);
       }
     },
   };
@@ -74,22 +74,22 @@ function methodOf({ method }: HttpRequest): string {
 }
 
 /** Adds CORS and security headers. */
-function finish(response: HttpResponse, place: PathRoutes, isHttps: boolean): HttpResponse {
+function finish(response: HttpResponse, matching: PathRoutes, isHttps: boolean): HttpResponse {
   return withSecurityHeaders(
-    place.some((route) => route.crossOrigin) ? withCorsHeaders(response) : response,
+    matching.some((route) => route.crossOrigin) ? withCorsHeaders(response) : response,
     isHttps,
   );
 }
 
 /** OPTIONS, and methods that the path does not support: 405 MUST carry `Allow`. @see RFC 9110 §15.5.6 */
-async function respondMethods(place: PathRoutes, request: HttpRequest): Promise<HttpResponse> {
-  const methods = place.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
-  if (isPreflight(request) && place.some((route) => route.crossOrigin))
+async function respondMethods(matching: PathRoutes, request: HttpRequest): Promise<HttpResponse> {
+  const methods = matching.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+  if (isPreflight(request) && matching.some((route) => route.crossOrigin))
     return respondPreflight(request, methods);
   const allow = [...methods, 'OPTIONS'].join(', ');
   if (request.method === 'OPTIONS') return respond(204, { allow });
   const error = new OAuthError('invalid_request', `Use ${methods.join(' or ')} here.`, { status: 405 });
-  const page = await place
+  const page = await matching
     .find(({ respondMethodNotAllowed }) => respondMethodNotAllowed !== undefined)
     ?.respondMethodNotAllowed?.(request);
   return withHeaders(page ?? respondError(error), { allow });
@@ -103,7 +103,7 @@ function respondNotFound(path: string): HttpResponse {
 }
 
 /**
- * Turns an error into a JSON response: the public description on the wire, the private reason in an event.
+ * Turns an error into a JSON response: the public description in the response, the private reason in an event.
  * @param endpoint the path of the route, not of the request: attackers could fill the audit log with invented paths
  */
 function respondThrown(

@@ -67,9 +67,9 @@ function resourceChoice(
       ? html`<input type="hidden" name="resource" value="${definition.resource}">${title}`
       : html`<label class="pick"><input type="radio" name="resource" value="${definition.resource}"${isChosen && html` checked`}><span>${title}</span></label>`
   }</legend>
-${scopes.map((scope, place) => {
+${scopes.map((scope, position) => {
   const field = `scope-${index}-${scope}`;
-  return html`<label class="pick"><input type="checkbox" name="${field}" value="yes"${chosen.one(field) === 'yes' && html` checked`}><span>${permissions[place]}</span></label>`;
+  return html`<label class="pick"><input type="checkbox" name="${field}" value="yes"${chosen.one(field) === 'yes' && html` checked`}><span>${permissions[position]}</span></label>`;
 })}
 </fieldset>`;
 }

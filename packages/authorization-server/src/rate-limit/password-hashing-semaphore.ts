@@ -13,10 +13,10 @@ export interface PasswordHashingSemaphore {
   run<T>(requester: HashRequester, task: () => Promise<T>): Promise<T>;
 }
 
-/** Known users go first, but every fourth turn is for the others. */
+/** Known users go first, but every fourth slot is for the others. */
 const KNOWN_IN_A_ROW = 3;
 
-/** @param waiting places in the queue of known users, and as many in that of the others: neither takes places of the other */
+/** @param waiting length of the queue of known users, and of the separate queue of the others */
 export function createPasswordHashingSemaphore({
   running,
   waiting,
@@ -59,11 +59,11 @@ interface FairQueue {
 }
 
 /**
- * A key may have all places while no other wants one. A newcomer then takes the place of the last waiter of the key that has
+ * A key may fill the queue while no other key waits. A newcomer then replaces the last waiter of the key that has
  * most, if that one has more than the newcomer's key.
  */
-function createFairQueue(places: number): FairQueue {
-  /** In the order of their turns. No list is empty. */
+function createFairQueue(slots: number): FairQueue {
+  /** Keys in the order in which they are served. No list is empty. */
   const waiters = new Map<string, PromiseWithResolvers<void>[]>();
   let size = 0;
 
@@ -80,7 +80,7 @@ function createFairQueue(places: number): FairQueue {
     isEmpty: () => size === 0,
     async wait(key) {
       const own = waiters.get(key) ?? [];
-      if (size >= places) evictFor(own.length);
+      if (size >= slots) evictFor(own.length);
       const waiter = Promise.withResolvers<void>();
       own.push(waiter);
       waiters.set(key, own);

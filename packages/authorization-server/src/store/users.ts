@@ -114,10 +114,15 @@ export interface UserStore {
   replacePasswordHash(accountId: string, oldHash: string, newHash: string): Promise<void>;
   /**
    * Changes a password if its hash still equals `oldHash`, and deletes the account's links. Atomic.
-   * @param kept the only session that survives; `null`: all sessions do
+   * @param exceptSession the only session that survives; `null`: all sessions do
    * @returns `false` when the hash has changed
    */
-  changePassword(accountId: string, oldHash: string, newHash: string, kept: string | null): Promise<boolean>;
+  changePassword(
+    accountId: string,
+    oldHash: string,
+    newHash: string,
+    exceptSession: string | null,
+  ): Promise<boolean>;
 
   saveSession(session: SessionRecord): Promise<void>;
   /** The session with its account, unless it has expired or the account is disabled or removed. */

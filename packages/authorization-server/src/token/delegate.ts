@@ -68,10 +68,10 @@ export function createDelegate({ context, issueAccessToken, isLive }: GrantServi
     if (others.length > 0 || !allowed.includes(target)) {
       throw new OAuthError('invalid_target', 'Name one resource that your resource may call.');
     }
-    const held = readScopes(claims.scope ?? '');
+    const subjectScopes = readScopes(claims.scope ?? '');
     // The user consented to what another client gets, and not to more than this one may have.
-    const maximum = metadata.scope === undefined ? held : readScopes(metadata.scope);
-    const granted = { resources: [target], scopes: intersectScopes(held, maximum) };
+    const maximum = metadata.scope === undefined ? subjectScopes : readScopes(metadata.scope);
+    const granted = { resources: [target], scopes: intersectScopes(subjectScopes, maximum) };
     const requested = { resources: [target], scopes: request.scopes };
     const access = await downscope(context, { clientId, accountId: claims.sub }, granted, requested);
     const isEmpty = access.scopes.length === 0 && Object.keys(resources.get(target)?.scopes ?? {}).length > 0;

@@ -61,10 +61,10 @@ function limitBy(
   };
   const isGrantable = (scope: string) => [...impliedScopes([scope], hierarchy)].every(isAllowed);
   return (scopes) => {
-    const kept = scopes.filter(isGrantable);
-    if (kept.length === scopes.length) return scopes;
+    const grantable = scopes.filter(isGrantable);
+    if (grantable.length === scopes.length) return scopes;
     const narrower = [...impliedScopes(scopes, hierarchy)].filter(isGrantable);
-    return [...kept, ...missingScopes(narrower, kept, hierarchy)];
+    return [...grantable, ...missingScopes(narrower, grantable, hierarchy)];
   };
 }
 

@@ -3,7 +3,7 @@ import { type Scopes, USER_CLAIMS, type UserClaim } from '@portcullis/protocol';
 import type { ResourceDefinition } from '../resource-options.ts';
 import type { AccountRecord, AuthorizationStore, UserProfile } from '../store/index.ts';
 
-/** The claims of a token, by their names on the wire. */
+/** The claims of a token, by their registered names. */
 export interface ReleasedClaims {
   readonly email?: string;
   readonly name?: string;

@@ -2,7 +2,7 @@
 import { parseStrictJson } from '@portcullis/http';
 import { OutboundError, type OutboundErrorReason, type OutboundFetch } from '@portcullis/http/outbound';
 import { beforeAbort, readBytes } from '@portcullis/protocol';
-import type { KeptLimits } from '../../rate-limit/kept-limits.ts';
+import type { LimitRegistry } from '../../rate-limit/limit-registry.ts';
 import { outboundFetches } from '../../rate-limit/policies.ts';
 import { createFetchBudget } from './fetch-budget.ts';
 import { FetchJsonError, type RemoteIssue } from './fetch-json-error.ts';
@@ -39,7 +39,7 @@ interface FetchDependencies {
   /** Epoch seconds. */
   readonly clock: () => number;
   /** Keeps the budgets. */
-  readonly limits: KeptLimits;
+  readonly limits: LimitRegistry;
 }
 
 /** @param name of its budgets */

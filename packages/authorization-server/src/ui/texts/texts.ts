@@ -28,5 +28,5 @@ export function fillMarkup(text: string, values: TextValues): Markup {
 
 /** Fills the placeholders as plain text. */
 export function fillText(text: string, values: Readonly<Record<string, string | number>>): string {
-  return text.replace(PLACEHOLDER, (_place, name: string) => String(values[name] ?? ''));
+  return text.replace(PLACEHOLDER, (_placeholder, name: string) => String(values[name] ?? ''));
 }

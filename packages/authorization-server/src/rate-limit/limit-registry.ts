@@ -1,16 +1,16 @@
 /** Limits that outlive an authorization server: the next one, after a change of its resources, goes on counting. */
 
-export interface KeptLimits {
+export interface LimitRegistry {
   /** The limit of a name, created once. Equal names have to be of one type. */
   keep<T>(name: string, create: () => T): T;
 }
 
-export function createKeptLimits(): KeptLimits {
-  const kept = new Map<string, unknown>();
+export function createLimitRegistry(): LimitRegistry {
+  const limits = new Map<string, unknown>();
   return {
     keep<T>(name: string, create: () => T): T {
-      if (!kept.has(name)) kept.set(name, create());
-      return kept.get(name) as T;
+      if (!limits.has(name)) limits.set(name, create());
+      return limits.get(name) as T;
     },
   };
 }
