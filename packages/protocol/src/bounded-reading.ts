@@ -27,7 +27,7 @@ export async function readBytes(
   body: ReadableStream<Uint8Array> | null | undefined,
   { limit, tooLong, signal }: ReadLimits,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  let held = new Uint8Array();
+  let buffer = new Uint8Array();
   let length = 0;
   const reader = body?.getReader();
   try {
@@ -36,21 +36,21 @@ export async function readBytes(
       const { done, value } = await (signal === undefined ? next : beforeAbort(next, signal));
       if (done) break;
       if (length + value.byteLength > limit) throw tooLong();
-      held = withSpace(held, length + value.byteLength);
-      held.set(value, length);
+      buffer = withSpace(buffer, length + value.byteLength);
+      buffer.set(value, length);
       length += value.byteLength;
     }
   } finally {
     // Not awaited: how long that takes is up to the sender, and the copy of a body ends only together with the original.
     void reader?.cancel().catch(() => undefined);
   }
-  return held.length === length ? held : held.slice(0, length);
+  return buffer.length === length ? buffer : buffer.slice(0, length);
 }
 
 /** Grows by doubling, so that each byte is copied once or twice. */
-function withSpace(held: Uint8Array<ArrayBuffer>, needed: number): Uint8Array<ArrayBuffer> {
-  if (needed <= held.length) return held;
-  const larger = new Uint8Array(Math.max(needed, 2 * held.length));
-  larger.set(held);
+function withSpace(buffer: Uint8Array<ArrayBuffer>, needed: number): Uint8Array<ArrayBuffer> {
+  if (needed <= buffer.length) return buffer;
+  const larger = new Uint8Array(Math.max(needed, 2 * buffer.length));
+  larger.set(buffer);
   return larger;
 }

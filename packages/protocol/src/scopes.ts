@@ -61,26 +61,26 @@ export function unionScopes(first: Scopes, second: Scopes): Scopes {
 
 /** The scopes of the first list that are also in the second. */
 export function intersectScopes(first: Scopes, second: Scopes): Scopes {
-  const held = new Set(second);
-  return first.filter((scope) => held.has(scope));
+  const others = new Set(second);
+  return first.filter((scope) => others.has(scope));
 }
 
 /** The needed scopes that are not granted, directly or by implication. Empty if all are. */
 export function missingScopes(needed: Scopes, granted: Scopes, hierarchy: ScopeHierarchy = {}): Scopes {
   const missing = needed.filter((scope) => !granted.includes(scope));
   if (missing.length === 0) return missing;
-  const held = impliedScopes(granted, hierarchy);
-  return missing.filter((scope) => !held.has(scope));
+  const implied = impliedScopes(granted, hierarchy);
+  return missing.filter((scope) => !implied.has(scope));
 }
 
 /** The granted scopes and all that they imply, transitively. Cycles in the hierarchy are harmless. */
 export function impliedScopes(granted: Scopes, hierarchy: ScopeHierarchy): ReadonlySet<string> {
-  const held = new Set<string>(granted);
-  for (const scope of held) {
+  const scopes = new Set<string>(granted);
+  for (const scope of scopes) {
     // The loop also visits members that are added while it runs.
-    for (const implied of directlyImplied(scope, hierarchy)) held.add(implied);
+    for (const implied of directlyImplied(scope, hierarchy)) scopes.add(implied);
   }
-  return held;
+  return scopes;
 }
 
 /** Only own properties count, so that a scope named `constructor` or `__proto__` implies nothing. */

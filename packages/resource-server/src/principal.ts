@@ -27,7 +27,7 @@ export interface Principal {
   readonly name: string | null;
   /** The user's groups; empty if the token has none. */
   readonly groups: readonly string[];
-  /** All claims of the token, by their names on the wire. */
+  /** All claims of the token, by their names in the token. */
   readonly claims: Readonly<Record<string, unknown>>;
 }
 

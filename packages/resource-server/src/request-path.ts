@@ -9,8 +9,8 @@ export function requestPath(target: string): string {
 }
 
 function indexOrEnd(target: string, mark: string): number {
-  const place = target.indexOf(mark);
-  return place === -1 ? target.length : place;
+  const index = target.indexOf(mark);
+  return index === -1 ? target.length : index;
 }
 
 function pathStart(target: string): number {

@@ -18,8 +18,8 @@ export function keepLongBodies<T extends Server>(server: T): T {
   const { emit } = server;
   return Object.assign(server, {
     emit(name: string, ...details: readonly unknown[]): boolean {
-      const isKept = name === 'clientError' && isTimeout(details[0]) && exempt.has(Object(details[1]));
-      return isKept || Reflect.apply(emit, server, [name, ...details]);
+      const isExempt = name === 'clientError' && isTimeout(details[0]) && exempt.has(Object(details[1]));
+      return isExempt || Reflect.apply(emit, server, [name, ...details]);
     },
   });
 }

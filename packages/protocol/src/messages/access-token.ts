@@ -15,7 +15,7 @@ export function isAccessTokenType(type: unknown): boolean {
   return typeof type === 'string' && /^(?:application\/)?at\+jwt$/i.test(type);
 }
 
-/** The claims, by their names on the wire; times in epoch seconds. @see RFC 9068 §2.2 */
+/** The claims, by their names in the RFC; times in epoch seconds. @see RFC 9068 §2.2 */
 export interface AccessTokenClaims {
   readonly iss: string;
   readonly sub: string;

@@ -7,7 +7,7 @@ import type { DEVICE_CODE } from './device-authorization.ts';
 import type { JWT_BEARER } from './jwt-bearer.ts';
 import type { TOKEN_EXCHANGE } from './token-exchange.ts';
 
-/** Grant types by their names on the wire. */
+/** Grant types by their registered names. */
 export type GrantType =
   | 'authorization_code'
   | 'refresh_token'

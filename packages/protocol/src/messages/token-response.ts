@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { type ParseResult, readDocument } from '../parsing/json-document.ts';
 
-/** A token response, by the names on the wire; `expires_in` in seconds. @see RFC 6749 §5.1 */
+/** A token response, by the names in the RFC; `expires_in` in seconds. @see RFC 6749 §5.1 */
 export interface TokenResponse {
   readonly access_token: string;
   readonly token_type: string;

@@ -7,7 +7,7 @@ import {
   stringArraySchema,
 } from '../parsing/json-document.ts';
 
-/** The members that are used, by their names on the wire. @see RFC 8414 §2 */
+/** The members that are used, by their names in the RFC. @see RFC 8414 §2 */
 export interface AuthorizationServerMetadata {
   readonly issuer: string;
   readonly authorization_endpoint?: string;

@@ -16,7 +16,7 @@ import { type RedirectPolicy, strictRedirectPolicy, validateRedirectUri } from '
 import { formatScopes, readRequestedScopes } from '../scopes.ts';
 import { type ClientKeySet, checkClientKeys, clientKeySetSchema } from './client-keys.ts';
 
-/** Client authentication methods by their names on the wire. @see RFC 6749 §2.3, RFC 7523 §2.2 */
+/** Client authentication methods by their registered names. @see RFC 6749 §2.3, RFC 7523 §2.2 */
 export type ClientAuthenticationMethod =
   | 'none'
   | 'client_secret_basic'
@@ -26,7 +26,7 @@ export type ClientAuthenticationMethod =
 /** Where a client runs: on a server, or on the user's device. @see OpenID Connect Dynamic Client Registration 1.0 §2 */
 export type ApplicationType = 'web' | 'native';
 
-/** Complete metadata, defaults included, by the names on the wire. @see RFC 7591 §2 */
+/** Complete metadata, defaults included, by the names in the RFC. @see RFC 7591 §2 */
 export interface ClientMetadata {
   readonly redirect_uris: readonly string[];
   readonly grant_types: readonly string[];
@@ -226,7 +226,7 @@ function withoutEmpty(json: unknown): unknown {
   return Object.fromEntries(Object.entries(json).filter(([, value]) => value !== ''));
 }
 
-/** Translated members are not kept, but an invalid URL in one rejects the registration. */
+/** Translated members are dropped, but an invalid URL in one rejects the registration. */
 function translatedIssues(json: unknown): readonly string[] {
   return Object.entries(json ?? {}).flatMap(([name, value]) => {
     if (!name.includes('#')) return [];
@@ -257,12 +257,12 @@ function checkRedirectUris(
   const issues = validated.flatMap(({ validation }, index) =>
     'reason' in validation ? [`redirect_uris.${index}: ${validation.reason}`] : [],
   );
-  const kept = validated.filter(({ validation }) => !('reason' in validation)).map(({ uri }) => uri);
+  const accepted = validated.filter(({ validation }) => !('reason' in validation)).map(({ uri }) => uri);
   const needed = grantTypes.includes('authorization_code');
   const isDangerous = validated.some(({ validation }) => validation.kind === 'dangerous');
-  const isIncomplete = policy.requireAllRedirectUris === true && kept.length < uris.length;
-  if (isDangerous || isIncomplete || (needed && kept.length === 0)) throw invalidRedirectUris(issues);
-  return kept;
+  const isIncomplete = policy.requireAllRedirectUris === true && accepted.length < uris.length;
+  if (isDangerous || isIncomplete || (needed && accepted.length === 0)) throw invalidRedirectUris(issues);
+  return accepted;
 }
 
 function invalidRedirectUris(issues: readonly string[]): OAuthError {

@@ -1,7 +1,7 @@
 /** Builds the protected resource metadata document (RFC 9728). */
 import type { Scopes } from '../scopes.ts';
 
-/** The members that are used, by their names on the wire. @see RFC 9728 §2 */
+/** The members that are used, by their names in the RFC. @see RFC 9728 §2 */
 export interface ProtectedResourceMetadata {
   readonly resource: string;
   readonly authorization_servers: readonly string[];

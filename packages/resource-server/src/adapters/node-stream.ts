@@ -40,18 +40,18 @@ function createResponseWatcher(watch: StreamWatch): WatchResponse {
 
   /** Keeps responses that have not started. */
   function sweep(): void {
-    let kept = 0;
+    let openCount = 0;
     for (const entry of open) {
       if (hasEnded(entry.response)) continue;
       if (entry.response.headersSent) watchIfStream(watch, entry);
       else {
-        open[kept] = entry;
-        kept += 1;
+        open[openCount] = entry;
+        openCount += 1;
       }
     }
-    open.length = kept;
+    open.length = openCount;
     // Each response is looked at twice on average, however many are open.
-    nextSweepAt = 2 * kept + SWEEP_SIZE;
+    nextSweepAt = 2 * openCount + SWEEP_SIZE;
   }
 
   function scheduleSweep(): void {

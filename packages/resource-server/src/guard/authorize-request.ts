@@ -178,10 +178,10 @@ function checkTokenTransport({ authorization, url }: RequestInfo): void {
  */
 function checkScopes(
   { events }: GuardSettings,
-  { principal, effectiveScopes: held }: VerifiedToken,
+  { principal, effectiveScopes: effective }: VerifiedToken,
   needed: Scopes,
 ): void {
-  if (hasAllScopes(held, needed)) return;
+  if (hasAllScopes(effective, needed)) return;
   const { resource, issuer, subject, clientId, grantId, claims, scopes: granted } = principal;
   const about = { resource, issuer, subject, clientId, grantId, tokenId: String(claims['jti']) };
   events({ type: 'scopes.missing', ...about, needed, granted });
@@ -191,8 +191,8 @@ function checkScopes(
   });
 }
 
-function hasAllScopes(held: ReadonlySet<string>, needed: Scopes): boolean {
-  for (const scope of needed) if (!held.has(scope)) return false;
+function hasAllScopes(effective: ReadonlySet<string>, needed: Scopes): boolean {
+  for (const scope of needed) if (!effective.has(scope)) return false;
   return true;
 }
 

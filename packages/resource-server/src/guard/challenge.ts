@@ -33,15 +33,15 @@ export type TokenScheme = 'Bearer' | 'DPoP';
  * @see RFC 6750 §3.1, RFC 9728 §5.1
  */
 export function challengeResponse(requestInfo: ChallengeSettings): GuardResponse {
-  const place = metadataParameters(requestInfo, requestInfo.scopes);
+  const metadata = metadataParameters(requestInfo, requestInfo.scopes);
   const scheme = requestInfo.bearer ? 'Bearer' : 'DPoP';
   // Many clients read only the first challenge.
   const challenges = requestInfo.bearer
     ? [
-        formatBearerChallenge(place),
+        formatBearerChallenge(metadata),
         ...(requestInfo.proofAlgorithms === null ? [] : [dpopChallenge(requestInfo, {})]),
       ]
-    : [dpopChallenge(requestInfo, place)];
+    : [dpopChallenge(requestInfo, metadata)];
   return jsonResponse(
     401,
     {

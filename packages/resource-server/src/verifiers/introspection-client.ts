@@ -94,17 +94,17 @@ export function createIntrospectionClient(
   }
 
   return async (token, now, address) => {
-    let question = inFlight.get(token);
-    if (question === undefined || now >= question.abandonedAt) {
+    let pending = inFlight.get(token);
+    if (pending === undefined || now >= pending.abandonedAt) {
       if (now < pausedUntil)
         throw temporarilyUnavailable('introspection failed a moment ago', pausedUntil - now);
       const claim = { address, isFamiliar: shapes.has(token) };
       if (!hasFreeSlot(inFlight.values(), claim)) dropAbandoned(now);
       if (!hasFreeSlot(inFlight.values(), claim))
         throw temporarilyUnavailable('too many concurrent introspection requests', COOLDOWN);
-      question = start(token, now, claim);
+      pending = start(token, now, claim);
     }
-    return withDeadline(question.response, limits.timeout + 1000);
+    return withDeadline(pending.response, limits.timeout + 1000);
   };
 }
 

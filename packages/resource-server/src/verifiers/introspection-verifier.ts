@@ -74,8 +74,8 @@ export function introspectionVerifier(options: IntrospectionVerifierOptions): To
       inactive.set(token, now + INACTIVE_SECONDS);
       throw inactiveToken();
     }
-    const answered = completeClaims(response, issuer, now);
-    const { claims, checked } = checkClaims(answered, issuers, expectation, options);
+    const completed = completeClaims(response, issuer, now);
+    const { claims, checked } = checkClaims(completed, issuers, expectation, options);
     return { claims, freshUntil: Math.min(checked.exp, now + freshness) };
   }
 

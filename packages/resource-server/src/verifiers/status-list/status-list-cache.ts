@@ -126,10 +126,10 @@ export function createStatusListCache(load: LoadStatusList, limits: StatusListCa
 }
 
 /** Adds a list, in place of the least recently used one if the cache is full. */
-function addList(kept: Map<string, CachedList>, uri: string, now: number): CachedList {
-  if (kept.size >= MAX_LISTS) {
-    const [unneeded] = [...kept].toSorted(([, one], [, other]) => one.usedAt - other.usedAt);
-    if (unneeded !== undefined) kept.delete(unneeded[0]);
+function addList(lists: Map<string, CachedList>, uri: string, now: number): CachedList {
+  if (lists.size >= MAX_LISTS) {
+    const [unneeded] = [...lists].toSorted(([, one], [, other]) => one.usedAt - other.usedAt);
+    if (unneeded !== undefined) lists.delete(unneeded[0]);
   }
   const one: CachedList = {
     list: null,
@@ -140,7 +140,7 @@ function addList(kept: Map<string, CachedList>, uri: string, now: number): Cache
     failedAt: NEVER,
     inFlight: null,
   };
-  kept.set(uri, one);
+  lists.set(uri, one);
   return one;
 }
 
