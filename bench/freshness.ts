@@ -38,19 +38,19 @@ interface Usage {
   /** Microseconds of CPU time. */
   readonly cpu: number;
   /** Bytes read from and written to sockets. */
-  readonly wire: number;
+  readonly network: number;
 }
 
-const wire = { sockets: new Set<Socket>(), before: 0 };
+const network = { sockets: new Set<Socket>(), before: 0 };
 
 /** The authorization server, whose clock is set by messages. */
 async function serve(grants: number, inUse: number): Promise<void> {
   subscribe('net.server.socket', (message) => {
     const { socket } = message as { readonly socket: Socket };
-    wire.sockets.add(socket);
+    network.sockets.add(socket);
     socket.once('close', () => {
-      wire.before += socket.bytesRead + socket.bytesWritten;
-      wire.sockets.delete(socket);
+      network.before += socket.bytesRead + socket.bytesWritten;
+      network.sockets.delete(socket);
     });
   });
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-freshness-'));
@@ -149,9 +149,9 @@ function claimsFor(issuer: string, { id, entry }: Grant) {
 
 function usage(): Usage {
   const { user, system } = process.cpuUsage();
-  let bytes = wire.before;
-  for (const socket of wire.sockets) bytes += socket.bytesRead + socket.bytesWritten;
-  return { cpu: user + system, wire: bytes };
+  let bytes = network.before;
+  for (const socket of network.sockets) bytes += socket.bytesRead + socket.bytesWritten;
+  return { cpu: user + system, network: bytes };
 }
 
 interface Far {
@@ -226,7 +226,7 @@ async function measure(way: string, far: Far, rate: number): Promise<object> {
     way,
     'guard ms/s': round(each(here.cpu, hereAfter.cpu) / 1000),
     'server ms/s': round(each(there.cpu, thereAfter.cpu) / 1000),
-    'wire KB/s': round(each(there.wire, thereAfter.wire) / 1000),
+    'network KB/s': round(each(there.network, thereAfter.network) / 1000),
     'buffers here MB': round(process.memoryUsage().arrayBuffers / 1e6),
     refused,
   };

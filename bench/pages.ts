@@ -75,7 +75,7 @@ try {
   const bytes = Math.max(...all.map((one) => one.bytes));
   const loaded = figures(all.map((one) => one.loaded));
   const painted = figures(all.map((one) => one.painted));
-  console.log(`first page, with style and script: ${bytes} bytes on the wire (aim ${AIMS.bytes})`);
+  console.log(`first page, with style and script: ${bytes} bytes over the network (aim ${AIMS.bytes})`);
   console.log(`loaded ${loaded} ms, painted ${painted} ms after the click (aim ${AIMS.milliseconds})`);
   console.log(`of these the server, for the request and the page: ${figures(alone)} ms`);
   if (bytes >= AIMS.bytes) process.exitCode = 1;

@@ -60,14 +60,14 @@ function backend(name: string, packageName: string, what = 'a call of each tool,
   };
 }
 
-/** The clients of both official SDKs, by a gateway in front of a backend with this wire. */
-function wire(name: string, what: string): Peer {
+/** The clients of both official SDKs, by a gateway in front of a backend with this transport. */
+function transport(name: string, what: string): Peer {
   return {
     name: `MCP TypeScript SDK 1.x and 2.x, backend: ${name}`,
     package: '@modelcontextprotocol/client',
     what,
-    file: 'tests/interop/gateway/wires.test.ts',
-    titles: new RegExp(`^a backend with the wire: ${name} `),
+    file: 'tests/interop/gateway/transports.test.ts',
+    titles: new RegExp(`^a backend with the transport: ${name} `),
   };
 }
 
@@ -84,7 +84,7 @@ function protectedBackend(name: string, packageName: string, manifest: string): 
 }
 
 /** Of backends: both in one server, sessions, stateless requests, and the older ones. */
-const WIRES = ['both', 'sessions', 'stateless', 'sse', 'stdio'];
+const TRANSPORTS = ['both', 'sessions', 'stateless', 'sse', 'stdio'];
 
 const GROUPS: Readonly<Record<string, readonly Peer[]>> = {
   'Agents with the authorization server': [
@@ -198,7 +198,7 @@ const GROUPS: Readonly<Record<string, readonly Peer[]>> = {
     protectedBackend('better-auth', 'better-auth', peerFolder),
   ],
   'Clients through the gateway': [
-    ...WIRES.map((name) => wire(name, 'calls, progress, resources, questions, list changes')),
+    ...TRANSPORTS.map((name) => transport(name, 'calls, progress, resources, questions, list changes')),
     {
       name: 'MCP TypeScript SDK 1.x and 2.x',
       package: '@modelcontextprotocol/client',

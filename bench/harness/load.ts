@@ -47,7 +47,7 @@ export async function load(
   until: Until,
   connections = 64,
 ): Promise<Load> {
-  const wires = await Promise.all(
+  const opened = await Promise.all(
     Array.from({ length: connections }, (_, index) => open(ports[index % ports.length] ?? 0)),
   );
   const times: number[] = [];
@@ -55,9 +55,9 @@ export async function load(
   const started = performance.now();
   const deadline = started + (until.seconds ?? Number.POSITIVE_INFINITY) * 1000;
   const most = until.flows ?? Number.POSITIVE_INFINITY;
-  await Promise.all(wires.map(keepGoing));
+  await Promise.all(opened.map(keepGoing));
   const seconds = (performance.now() - started) / 1000;
-  for (const wire of wires) wire.destroy();
+  for (const connection of opened) connection.destroy();
   const { flows, bad, issue } = tally;
   const sorted = Float64Array.from(times).sort();
   const at = (share: number) => sorted[Math.floor(sorted.length * share)] ?? Number.NaN;
@@ -69,7 +69,7 @@ export async function load(
     return begin();
   }
 
-  function keepGoing(wire: Wire): Promise<void> {
+  function keepGoing(connection: Connection): Promise<void> {
     return new Promise((resolve, reject) => {
       let step = next();
       let sent = performance.now();
@@ -77,10 +77,10 @@ export async function load(
         if (step === null) resolve();
         else {
           sent = performance.now();
-          wire.send(step.request);
+          connection.send(step.request);
         }
       };
-      wire.listen(reject, (answer) => {
+      connection.listen(reject, (answer) => {
         times.push(performance.now() - sent);
         try {
           step = step?.read(answer) ?? null;
@@ -106,20 +106,20 @@ export async function walk(port: number, begin: Begin): Promise<void> {
 }
 
 /** A persistent connection. */
-interface Wire {
+interface Connection {
   send(request: string): void;
   listen(fail: (error: Error) => void, take: (answer: Answer) => void): void;
   destroy(): void;
 }
 
-function open(port: number): Promise<Wire> {
+function open(port: number): Promise<Connection> {
   return new Promise((resolve, reject) => {
-    const socket = connect({ port, host: '127.0.0.1', noDelay: true }, () => resolve(wireOf(socket)));
+    const socket = connect({ port, host: '127.0.0.1', noDelay: true }, () => resolve(connectionOf(socket)));
     socket.once('error', reject);
   });
 }
 
-function wireOf(socket: Socket): Wire {
+function connectionOf(socket: Socket): Connection {
   let received = '';
   return {
     send: (request) => void socket.write(request, 'latin1'),

@@ -1,8 +1,8 @@
 /**
  * The suite's scenarios for servers, against an MCP server directly and through the gateway: each must end in the same way.
  *
- * What another wire cannot say is in expected-failures.json: a session does not carry the capabilities of a single request, the
- * names of its questions, or the error for a capability that was not declared; a stateless server cannot ask in the middle of a
+ * What another transport cannot say is in expected-failures.json: a session does not carry the capabilities of a single request, the
+ * names of its server requests, or the error for a capability that was not declared; a stateless server cannot ask in the middle of a
  * call; and streams of the message path are not closed for polling.
  */
 import { createServer, type RequestListener, request as send } from 'node:http';
@@ -15,15 +15,15 @@ import { type EverythingServer, startEverythingServer } from './server/everythin
 import { startSseServer } from './server/sse.ts';
 import { type Result, runSuite } from './suite.ts';
 
-/** Each is run with all scenarios that it requires, on its wire. */
+/** Each is run with all scenarios that it requires, on its transport. */
 const REVISIONS = ['2025-11-25', '2026-07-28'];
 
 /** Backends at the same time, each with processes of its own: most of a run waits. */
 const LANES = 3;
 
-/** A backend of each wire; a client of each revision reaches it. */
+/** A backend of each transport; a client of each revision reaches it. */
 const backends: Readonly<Record<string, () => Promise<ConformanceBackend>>> = {
-  'both wires': async () => viaUrl(await startEverythingServer('both')),
+  'both transports': async () => viaUrl(await startEverythingServer('both')),
   sessions: async () => viaUrl(await startEverythingServer('sessions')),
   stateless: async () => viaUrl(await startEverythingServer('stateless')),
   'HTTP+SSE': async () => viaUrl(await startSseServer()),
@@ -42,7 +42,7 @@ function viaUrl({ url, stop }: EverythingServer): ConformanceBackend {
   return { words: [url], stop };
 }
 
-/** Compares every scenario of every revision, by a backend of every wire, with a server that speaks the revision itself. */
+/** Compares every scenario of every revision, by a backend of every transport, with a server that speaks the revision itself. */
 export async function runGateway(): Promise<readonly (Result & { readonly scenario: string })[]> {
   const reference = await startEverythingServer('both');
   try {
@@ -52,8 +52,8 @@ export async function runGateway(): Promise<readonly (Result & { readonly scenar
       async (revision) => [revision, await runScenarios(reference.url, revision)] as const,
     );
     const direct = new Map(runs);
-    const rows = await runInLanes(Object.entries(backends), LANES, async ([wire, start]) =>
-      runBackend(wire, await start(), direct),
+    const rows = await runInLanes(Object.entries(backends), LANES, async ([transport, start]) =>
+      runBackend(transport, await start(), direct),
     );
     return rows.flat();
   } finally {
@@ -62,7 +62,7 @@ export async function runGateway(): Promise<readonly (Result & { readonly scenar
 }
 
 async function runBackend(
-  wire: string,
+  transport: string,
   backend: ConformanceBackend,
   direct: ReadonlyMap<string, ReadonlyMap<string, string>>,
 ): Promise<readonly (Result & { readonly scenario: string })[]> {
@@ -71,7 +71,7 @@ async function runBackend(
   try {
     const rows: (Result & { readonly scenario: string })[] = [];
     for (const [revision, expected] of direct)
-      rows.push(...compare(`${revision} to ${wire}`, expected, await runScenarios(front.url, revision)));
+      rows.push(...compare(`${revision} to ${transport}`, expected, await runScenarios(front.url, revision)));
     return rows;
   } finally {
     await front.stop();

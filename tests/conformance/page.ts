@@ -1,4 +1,4 @@
-/** docs/conformance.md: the results of a whole run, by scenario, revision and wire. */
+/** docs/conformance.md: the results of a whole run, by scenario, revision and transport. */
 import { readFileSync } from 'node:fs';
 import { table } from '../../scripts/documents/markdown.ts';
 import type { Run } from './suite.ts';
@@ -34,7 +34,7 @@ Results of the [official conformance suite](https://www.npmjs.com/package/@model
 
 ## The client
 
-Each authorization scenario on each wire that it exists on: sessions (2025-11-25) and stateless requests (2026-07-28). A cell has the checks that passed, of all; a warning counts as a failure.
+Each authorization scenario on each transport that it exists on: sessions (2025-11-25) and stateless requests (2026-07-28). A cell has the checks that passed, of all; a warning counts as a failure.
 
 ${clientTable(runs, outcomes)}
 
@@ -46,27 +46,27 @@ ${serverTable(outcomes)}
 
 ## The gateway
 
-Each scenario for servers, as a client of each revision, against an MCP server directly and through the gateway in front of a backend of each wire. *Same* means that it ends in the same way, check by check; the first column with numbers is the result without the gateway.
+Each scenario for servers, as a client of each revision, against an MCP server directly and through the gateway in front of a backend of each transport. *Same* means that it ends in the same way, check by check; the first column with numbers is the result without the gateway.
 
 ${gatewayTables(outcomes, expected)}
 
-**Differs, as expected.** The other wire cannot say it: a session does not carry the capabilities of a single request, the names of its questions, or the error for a capability that was not declared; a stateless server cannot ask in the middle of a call; and streams between wires are not closed for polling.
+**Differs, as expected.** The other transport cannot say it: a session does not carry the capabilities of a single request, the names of its server requests, or the error for a capability that was not declared; a stateless server cannot ask in the middle of a call; and streams between transports are not closed for polling.
 `;
 }
 
 function clientTable(runs: readonly Run[], outcomes: readonly Outcome[]): string {
-  const wires = [...new Set(runs.map(({ wire }) => wire))].sort();
-  const cell = (scenario: string, wire: string) => {
-    const outcome = outcomes.find(({ name }) => name === `${scenario} on ${wire}`);
+  const transports = [...new Set(runs.map(({ transport }) => transport))].sort();
+  const cell = (scenario: string, transport: string) => {
+    const outcome = outcomes.find(({ name }) => name === `${scenario} on ${transport}`);
     return outcome === undefined ? '–' : `${outcome.passed ? '' : 'fails '}${outcome.checks || 'passes'}`;
   };
   const scenarios = new Map(runs.map(({ scenario, revisions }) => [scenario, revisions]));
   const rows = [...scenarios].map(([scenario, revisions]) => [
     `\`${scenario}\``,
     revisions.join(', '),
-    ...wires.map((wire) => cell(scenario, wire)),
+    ...transports.map((transport) => cell(scenario, transport)),
   ]);
-  return table(['scenario', 'revisions', ...wires.map((wire) => `on ${wire}`)], rows);
+  return table(['scenario', 'revisions', ...transports.map((transport) => `on ${transport}`)], rows);
 }
 
 function serverTable(outcomes: readonly Outcome[]): string {
@@ -80,12 +80,12 @@ const THROUGH = /^(\S+) through the gateway on (\S+) to (.+)$/;
 
 function gatewayTables(outcomes: readonly Outcome[], expected: readonly string[]): string {
   const rows = outcomes.flatMap((outcome) => {
-    const [, scenario = '', revision = '', wire = ''] = THROUGH.exec(outcome.name) ?? [];
-    return scenario === '' ? [] : [{ ...outcome, scenario, revision, wire }];
+    const [, scenario = '', revision = '', transport = ''] = THROUGH.exec(outcome.name) ?? [];
+    return scenario === '' ? [] : [{ ...outcome, scenario, revision, transport }];
   });
-  const wires = [...new Set(rows.map(({ wire }) => wire))].sort();
+  const transports = [...new Set(rows.map(({ transport }) => transport))].sort();
   const revisions = [...new Set(rows.map(({ revision }) => revision))].sort();
-  const verdict = ({ passed, name }: Outcome) =>
+  const comparison = ({ passed, name }: Outcome) =>
     passed ? 'same' : expected.includes(name) ? 'differs, as expected' : 'fails';
   return revisions
     .map((revision) => {
@@ -93,13 +93,13 @@ function gatewayTables(outcomes: readonly Outcome[], expected: readonly string[]
       const scenarios = [...new Set(here.map(({ scenario }) => scenario))].sort();
       const lines = scenarios.map((scenario) => {
         const all = here.filter((row) => row.scenario === scenario);
-        const cells = wires.map((wire) => {
-          const found = all.find((row) => row.wire === wire);
-          return found === undefined ? '–' : verdict(found);
+        const cells = transports.map((transport) => {
+          const found = all.find((row) => row.transport === transport);
+          return found === undefined ? '–' : comparison(found);
         });
         return [`\`${scenario}\``, all[0]?.checks.replace(/^[✓✗] /, '') ?? '', ...cells];
       });
-      return `### A client of ${revision}\n\n${table(['scenario', 'directly', ...wires], lines)}`;
+      return `### A client of ${revision}\n\n${table(['scenario', 'directly', ...transports], lines)}`;
     })
     .join('\n\n');
 }

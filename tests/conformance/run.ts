@@ -61,8 +61,8 @@ async function runAll(runs: readonly Run[]): Promise<Row[]> {
   return [...rows];
 }
 
-function nameOf({ scenario, wire }: Run): string {
-  return `${scenario} on ${wire}`;
+function nameOf({ scenario, transport }: Run): string {
+  return `${scenario} on ${transport}`;
 }
 
 function report({ name, passed, checks, issues }: Row): void {

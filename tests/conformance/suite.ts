@@ -1,4 +1,4 @@
-/** The official conformance suite as a command: its scenarios, the wires that each runs on, and one run. */
+/** The official conformance suite as a command: its scenarios, the transports that each runs on, and one run. */
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
@@ -8,11 +8,11 @@ const command = fileURLToPath(
   new URL('../../node_modules/@modelcontextprotocol/conformance/dist/index.js', import.meta.url),
 );
 
-/** One scenario on one wire. */
+/** One scenario on one transport. */
 export interface Run {
   readonly scenario: string;
-  /** Protocol revision on the wire. */
-  readonly wire: string;
+  /** Its protocol revision. */
+  readonly transport: string;
   /** Revisions that the suite lists the scenario for, or that it belongs to an extension. */
   readonly revisions: readonly string[];
   readonly options: readonly string[];
@@ -29,31 +29,31 @@ export interface Result {
 const STATEFUL = '2025-11-25';
 const STATELESS = '2026-07-28';
 
-/** Lists the authorization scenarios for clients, each on every wire that it exists on. */
+/** Lists the authorization scenarios for clients, each on every transport that it exists on. */
 export async function listClientRuns(outputFolder: string): Promise<readonly Run[]> {
   const { output } = await runSuite(['list', '--client']);
   return [...output.matchAll(/^\s*- (auth\/\S+) \[([^\]]+)\]/gm)].flatMap(
     ([, scenario = '', revisions = '']) =>
-      wiresOf(revisions.split(',')).map(({ wire, options }) => ({
+      transportsOf(revisions.split(',')).map(({ transport, options }) => ({
         scenario,
-        wire,
+        transport,
         revisions: revisions.split(',').map((revision) => revision.trim()),
         options: ['--scenario', scenario, '-o', outputFolder, ...options],
       })),
   );
 }
 
-/** Extensions stand outside of the revisions, so they are run on both wires; the oldest revision's on the stateful one. */
-function wiresOf(revisions: readonly string[]): readonly Pick<Run, 'wire' | 'options'>[] {
+/** Extensions stand outside of the revisions, so they are run on both transports; the oldest revision's on the stateful one. */
+function transportsOf(revisions: readonly string[]): readonly Pick<Run, 'transport' | 'options'>[] {
   if (revisions.includes('extension')) {
     return [
-      { wire: STATEFUL, options: [] },
-      { wire: STATELESS, options: ['--spec-version', STATELESS, '--force'] },
+      { transport: STATEFUL, options: [] },
+      { transport: STATELESS, options: ['--spec-version', STATELESS, '--force'] },
     ];
   }
-  const wires = [STATEFUL, STATELESS].filter((wire) => revisions.includes(wire));
-  if (wires.length === 0) return [{ wire: STATEFUL, options: [] }];
-  return wires.map((wire) => ({ wire, options: ['--spec-version', wire] }));
+  const transports = [STATEFUL, STATELESS].filter((transport) => revisions.includes(transport));
+  if (transports.length === 0) return [{ transport: STATEFUL, options: [] }];
+  return transports.map((transport) => ({ transport, options: ['--spec-version', transport] }));
 }
 
 /** Runs one scenario against the client under test; a warning fails it, as the suite itself requires. */

@@ -80,7 +80,7 @@ try {
   await stage.close();
 }
 
-/** Secrets sent over the wire that appear in the printed output. */
+/** Secrets sent over the network that appear in the printed output. */
 function secretsIn(text: string): readonly string[] {
   const plain = stripVTControlCharacters(text);
   const named = /"(?:access_token|refresh_token)":"([^"]+)"|\b(?:code|code_verifier)=([\w.~-]+)/g;

@@ -100,13 +100,13 @@ const form = (fields: Readonly<Record<string, string>>) => new URLSearchParams(f
 const machine = form({ grant_type: 'client_credentials', ...credentialsOf('notes-server') });
 
 /** A request as bytes. */
-function wire(line: string, headers: readonly string[], body = ''): string {
+function rawRequest(line: string, headers: readonly string[], body = ''): string {
   return [line, ...headers, '', body].join('\r\n');
 }
 
 function posted(path: string, body: string, ...more: readonly string[]): string {
   const type = 'content-type: application/x-www-form-urlencoded';
-  return wire(`POST ${path} HTTP/1.1`, ['host: as.example', type, ...more], body);
+  return rawRequest(`POST ${path} HTTP/1.1`, ['host: as.example', type, ...more], body);
 }
 
 const chunked = (...parts: readonly string[]) =>
@@ -117,20 +117,20 @@ const METADATA = '/.well-known/oauth-authorization-server';
 
 /** What is right, and what smugglers and old programs send. */
 const SEEDS: readonly string[] = [
-  wire(`GET ${METADATA} HTTP/1.1`, [HOST]),
-  wire(`HEAD ${METADATA} HTTP/1.1`, [HOST, 'connection: close']),
-  wire(`GET ${METADATA} HTTP/1.0`, []),
-  wire('GET /authorize?client_id=web&response_type=code HTTP/1.1', [HOST, 'cookie: a=b; __Host-session=c']),
-  wire('GET http://as.example/jwks HTTP/1.1', [HOST]),
-  wire('GET //evil.example/jwks HTTP/1.1', [HOST]),
-  wire('GET http://user@as.example/jwks HTTP/1.1', [HOST]),
-  wire('OPTIONS * HTTP/1.1', [HOST]),
-  wire('CONNECT as.example:443 HTTP/1.1', [HOST]),
-  wire('GET /jwks HTTP/1.1', ['host: as.example:99999']),
-  wire('GET /jwks HTTP/1.1', [HOST, 'host: evil.example']),
-  wire('GET /jwks HTTP/1.1', [HOST, 'connection: upgrade, http2-settings', 'upgrade: h2c', 'http2-settings: AAMAAABkAAQAAP__']),
-  wire('OPTIONS /token HTTP/1.1', [HOST, 'origin: https://app.example', 'access-control-request-method: POST']),
-  wire('PRI * HTTP/2.0', [], 'SM\r\n\r\n'),
+  rawRequest(`GET ${METADATA} HTTP/1.1`, [HOST]),
+  rawRequest(`HEAD ${METADATA} HTTP/1.1`, [HOST, 'connection: close']),
+  rawRequest(`GET ${METADATA} HTTP/1.0`, []),
+  rawRequest('GET /authorize?client_id=web&response_type=code HTTP/1.1', [HOST, 'cookie: a=b; __Host-session=c']),
+  rawRequest('GET http://as.example/jwks HTTP/1.1', [HOST]),
+  rawRequest('GET //evil.example/jwks HTTP/1.1', [HOST]),
+  rawRequest('GET http://user@as.example/jwks HTTP/1.1', [HOST]),
+  rawRequest('OPTIONS * HTTP/1.1', [HOST]),
+  rawRequest('CONNECT as.example:443 HTTP/1.1', [HOST]),
+  rawRequest('GET /jwks HTTP/1.1', ['host: as.example:99999']),
+  rawRequest('GET /jwks HTTP/1.1', [HOST, 'host: evil.example']),
+  rawRequest('GET /jwks HTTP/1.1', [HOST, 'connection: upgrade, http2-settings', 'upgrade: h2c', 'http2-settings: AAMAAABkAAQAAP__']),
+  rawRequest('OPTIONS /token HTTP/1.1', [HOST, 'origin: https://app.example', 'access-control-request-method: POST']),
+  rawRequest('PRI * HTTP/2.0', [], 'SM\r\n\r\n'),
   posted('/token', machine, `content-length: ${machine.length}`),
   posted('/token', chunked(machine.slice(0, 9), machine.slice(9)), 'transfer-encoding: chunked'),
   posted('/token', machine, `content-length: ${machine.length}`, 'expect: 100-continue'),
@@ -141,9 +141,9 @@ const SEEDS: readonly string[] = [
   posted('/token', machine, `content-length: ${machine.length}`, 'content-encoding: gzip'),
   posted('/introspect', 'token=a.b.c', 'content-length: 11', 'authorization: Basic !!!'),
   posted('/register', '{"redirect_uris":[]}', 'content-length: 20').replace('x-www-form-urlencoded', 'json'),
-  wire('POST /notes HTTP/1.1', ['host: mcp.example', 'authorization: Bearer a.b.c', 'content-length: 2'], '{}'),
-  wire('GET /notes?access_token=x HTTP/1.1', ['host: mcp.example', 'authorization: Bearer', 'authorization: Basic Og==']),
-  wire('GET /.well-known/oauth-protected-resource/notes HTTP/1.1', ['host: mcp.example']),
+  rawRequest('POST /notes HTTP/1.1', ['host: mcp.example', 'authorization: Bearer a.b.c', 'content-length: 2'], '{}'),
+  rawRequest('GET /notes?access_token=x HTTP/1.1', ['host: mcp.example', 'authorization: Bearer', 'authorization: Basic Og==']),
+  rawRequest('GET /.well-known/oauth-protected-resource/notes HTTP/1.1', ['host: mcp.example']),
 ]; // biome-ignore format: a list
 
 /** Milliseconds in which an answer is there or the connection closed, on a machine that is busy. */
@@ -197,13 +197,13 @@ describe.each([
   {
     listener: 'the command line',
     open: openServer,
-    right: wire(`GET ${METADATA} HTTP/1.1`, [HOST, 'connection: close']),
+    right: rawRequest(`GET ${METADATA} HTTP/1.1`, [HOST, 'connection: close']),
     status: 200,
   },
   {
     listener: 'the guard on node:http',
     open: openGuarded,
-    right: wire('GET /.well-known/oauth-protected-resource/notes HTTP/1.1', [
+    right: rawRequest('GET /.well-known/oauth-protected-resource/notes HTTP/1.1', [
       'host: mcp.example',
       'connection: close',
     ]),
@@ -234,7 +234,7 @@ describe.each([
   it('answers several requests of one connection in their order', async () => {
     const { port } = await open();
     const keep = right.replace('connection: close', 'connection: keep-alive');
-    const bytes = bytesOf(`${keep}${wire('GET /nowhere HTTP/1.1', [HOST])}${right}`);
+    const bytes = bytesOf(`${keep}${rawRequest('GET /nowhere HTTP/1.1', [HOST])}${right}`);
     const [first, second, third] = statusesIn(await exchange(port, bytes, 100));
     expect([first, second, third]).toEqual([status, expect.toBeOneOf([401, 404]), status]);
   });

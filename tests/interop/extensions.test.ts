@@ -1,5 +1,5 @@
 /**
- * The protocol's authorization extensions between our client and our server, on both wires. The official suite tests our client
+ * The protocol's authorization extensions between our client and our server, on both transports. The official suite tests our client
  * alone (`tests/conformance`): it has no scenario of an extension for authorization servers.
  */
 
@@ -220,7 +220,7 @@ describe.each(extensions)('$name', ({ options, at = () => server, expected }) =>
   it.each([
     ['sessions of 2025-11-25', 'legacy' as const],
     ['requests of 2026-07-28', { pin: '2026-07-28' }],
-  ])('our client calls our server by %s', async (_wire, mode) => {
+  ])('our client calls our server by %s', async (_transport, mode) => {
     const { resource } = at();
     const sent: string[] = [];
     const client = createNodeClient({

@@ -34,21 +34,24 @@ async function start(dataFolder: string | null = null): Promise<RunningApplicati
   return app.create({ dataFolder, log: () => {}, upstream });
 }
 
-const wires = {
-  'the stateless wire': { pin: '2026-07-28' },
-  'the wire with a handshake': 'legacy',
+const transports = {
+  'the stateless transport': { pin: '2026-07-28' },
+  'the transport with a handshake': 'legacy',
 } as const;
 
 /** A client authorized as this principal. */
 async function connect(
   running: RunningApplication,
   principal: Principal,
-  wire: keyof typeof wires = 'the stateless wire',
+  mode: keyof typeof transports = 'the stateless transport',
 ): Promise<Client> {
   const transport = new StreamableHTTPClientTransport(new URL(principal.resource), {
     fetch: (url, init) => running.handle(new Request(url, init), principal),
   });
-  const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: wires[wire] } });
+  const client = new Client(
+    { name: 'test', version: '1' },
+    { versionNegotiation: { mode: transports[mode] } },
+  );
   await client.connect(transport);
   endings.push(() => client.close());
   return client;
@@ -67,10 +70,10 @@ async function textsOf(client: Client): Promise<readonly string[]> {
   return (structuredContent as { notes: { text: string }[] }).notes.map(({ text }) => text);
 }
 
-describe.each(Object.keys(wires) as (keyof typeof wires)[])('on %s', (wire) => {
+describe.each(Object.keys(transports) as (keyof typeof transports)[])('on %s', (mode) => {
   it('notes are added, listed and deleted', async () => {
     const running = await start();
-    const client = await connect(running, principalOf('ada'), wire);
+    const client = await connect(running, principalOf('ada'), mode);
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name)).toEqual(['list_notes', 'add_note', 'delete_note', 'whoami']);
 
@@ -85,7 +88,7 @@ describe.each(Object.keys(wires) as (keyof typeof wires)[])('on %s', (wire) => {
   });
 
   it('says who one is', async () => {
-    const client = await connect(await start(), principalOf('ada'), wire);
+    const client = await connect(await start(), principalOf('ada'), mode);
     expect((await call(client, 'whoami')).structuredContent).toEqual({
       subject: 'ada',
       issuer: 'https://as.example',

@@ -1,4 +1,4 @@
-/** An MCP server without authorization that has everything the suite's scenarios for servers call, on both wires. */
+/** An MCP server without authorization that has everything the suite's scenarios for servers call, on both transports. */
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -27,17 +27,19 @@ export interface EverythingServer {
 }
 
 /** What it speaks: the revisions with sessions, the stateless one, or both. */
-export type EverythingWires = 'both' | 'sessions' | 'stateless';
+export type EverythingTransports = 'both' | 'sessions' | 'stateless';
 
 /** Starts it on any free port. */
-export async function startEverythingServer(wires: EverythingWires = 'both'): Promise<EverythingServer> {
+export async function startEverythingServer(
+  transports: EverythingTransports = 'both',
+): Promise<EverythingServer> {
   const handler = createMcpHandler(() => createEverything(handler.notify), { legacy: 'reject' });
   const sessions = createSessions();
   const listener = getRequestListener(async (request) => {
     const refused = hostHeaderValidationResponse(request, localhostAllowedHostnames());
     if (refused !== undefined) return refused;
-    if (wires === 'stateless') return handler.fetch(request);
-    return wires === 'sessions' || (await isLegacyRequest(request))
+    if (transports === 'stateless') return handler.fetch(request);
+    return transports === 'sessions' || (await isLegacyRequest(request))
       ? sessions(request)
       : handler.fetch(request);
   });

@@ -1,4 +1,4 @@
-/** Tools of the stateless wire, which return what they need from the client and are called again with it. @see SEP-2322 */
+/** Tools of the stateless transport, which return what they need from the client and are called again with it. @see SEP-2322 */
 import {
   acceptedContent,
   type CallToolResult,

@@ -1,4 +1,4 @@
-/** A language model for agent command lines that calls one tool and repeats its result, in the four wire formats that agents speak. */
+/** A language model for agent command lines that calls one tool and repeats its result, in the four API formats that agents speak. */
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -12,7 +12,7 @@ export interface MockModel extends AsyncDisposable {
 /** What the model does next: call a tool, or say a text. */
 type Turn = { readonly tool: string; readonly namespace?: string } | { readonly text: string };
 
-interface WireFormat {
+interface ApiFormat {
   readonly path: RegExp;
   /** Events of the response: each is one `data:` line, with its `event:` if it has a type. */
   respond(turn: Turn): readonly object[];
@@ -80,7 +80,7 @@ function stream(response: ServerResponse, events: readonly object[]): void {
 
 const usage = { input_tokens: 1, output_tokens: 1, total_tokens: 2 };
 
-const anthropicMessages: WireFormat = {
+const anthropicMessages: ApiFormat = {
   path: /\/v1\/messages(\?|$)/,
   respond(turn) {
     const tool = 'tool' in turn;
@@ -118,7 +118,7 @@ const anthropicMessages: WireFormat = {
   },
 };
 
-const openAiResponses: WireFormat = {
+const openAiResponses: ApiFormat = {
   path: /\/responses(\?|$)/,
   respond(turn) {
     const item =
@@ -145,7 +145,7 @@ const openAiResponses: WireFormat = {
   },
 };
 
-const openAiChatCompletions: WireFormat = {
+const openAiChatCompletions: ApiFormat = {
   path: /\/chat\/completions(\?|$)/,
   respond(turn) {
     const tool = 'tool' in turn;
@@ -167,7 +167,7 @@ const openAiChatCompletions: WireFormat = {
   },
 };
 
-const gemini: WireFormat = {
+const gemini: ApiFormat = {
   path: /:streamGenerateContent(\?|$)/,
   respond(turn) {
     const part = 'tool' in turn ? { functionCall: { name: turn.tool, args: {} } } : { text: turn.text };
@@ -175,4 +175,4 @@ const gemini: WireFormat = {
   },
 };
 
-const FORMATS: readonly WireFormat[] = [anthropicMessages, openAiResponses, openAiChatCompletions, gemini];
+const FORMATS: readonly ApiFormat[] = [anthropicMessages, openAiResponses, openAiChatCompletions, gemini];

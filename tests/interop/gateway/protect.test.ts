@@ -1,4 +1,4 @@
-/** `portcullis protect` in front of a server without authorization, with clients of both wires. */
+/** `portcullis protect` in front of a server without authorization, with clients of both transports. */
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type EverythingServer, startEverythingServer } from '../../conformance/server/everything-server.ts';

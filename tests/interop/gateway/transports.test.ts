@@ -1,4 +1,4 @@
-/** The official clients of both wires, through the gateway, to backends of every wire. */
+/** The official clients of both transports, through the gateway, to backends of every transport. */
 import { fileURLToPath } from 'node:url';
 import * as two from '@modelcontextprotocol/client';
 import { Client as ClientOne } from '@modelcontextprotocol/sdk/client/index.js';
@@ -112,7 +112,7 @@ async function connectTwo(
   };
 }
 
-describe.each(Object.keys(backends))('a backend with the wire: %s', (name) => {
+describe.each(Object.keys(backends))('a backend with the transport: %s', (name) => {
   let backend: EverythingServer | null;
   let gateway: TestGateway;
 
@@ -127,9 +127,9 @@ describe.each(Object.keys(backends))('a backend with the wire: %s', (name) => {
     await backend?.stop();
   });
 
-  it.each(Object.keys(clients))('serves the official client %s', async (wire) => {
+  it.each(Object.keys(clients))('serves the official client %s', async (transport) => {
     const told: Told = { elicited: [], sampled: [], changes: 0 };
-    const connect = clients[wire];
+    const connect = clients[transport];
     if (connect === undefined) throw new Error('no such client');
     const client = await connect(`${gateway.origin}/mcp`, told);
     const { tools } = await client.listTools();
@@ -139,9 +139,9 @@ describe.each(Object.keys(backends))('a backend with the wire: %s', (name) => {
     await client.callTool({ name: 'test_tool_with_progress' }, (step) => progress.push(step));
     expect(progress.length).toBeGreaterThan(1);
     expect(JSON.stringify(await client.readResource('test://static-text'))).toContain('test://static-text');
-    // The tools of the two wires that ask: only stateless servers know how to ask in a result.
+    // The tools of the two transports that ask: only stateless servers know how to ask in a result.
     const asking =
-      name === 'stateless' || wire === '2.x stateless'
+      name === 'stateless' || transport === '2.x stateless'
         ? 'test_input_required_result_elicitation'
         : 'test_elicitation';
     if (tools.some((tool) => tool.name === asking)) {
