@@ -2,10 +2,24 @@
 import { globSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { exportedNames, findWords, readGlossary, wordsOf } from './vocabulary.ts';
+import { exportedNames, findNames, findWords, readGlossary, wordsOf } from './vocabulary.ts';
 
 const glossary = readGlossary(readFileSync('docs/glossary.md', 'utf8'));
 const replaced = new Set(glossary.flatMap((term) => term.replaced));
+const replacedInNames = new Set(glossary.flatMap((term) => term.replacedInNames));
+
+/** Words that the glossary has replaced lately, and folders that still use them. To be emptied. */
+const NOT_YET = {
+  words: new Set(['wire', 'wires', 'verdict', 'verdicts']),
+  folders: [
+    'packages/gateway/',
+    'packages/cli/',
+    'packages/authorization-server/src/external-ui/',
+    'packages/authorization-server/src/account/connect',
+    'packages/authorization-server/src/option-schema.ts',
+  ],
+};
+const isNotYet = (path: string) => NOT_YET.folders.some((folder) => path.startsWith(folder));
 
 const SOURCES = ['packages/*/src/**/*.ts', 'packages/*/testing/**/*.ts'];
 const EVERYTHING = [
@@ -24,7 +38,8 @@ const exclude = (path: string) =>
   path.startsWith('tests/architecture/vocabulary') ||
   path === 'docs/glossary.md';
 /** Wire values, and names of the operating system, of the official SDK and of its conformance suite, that are spelled like a replaced word. */
-const LITERALS = /'nobody'|`nobody`|operator \| host \| nobody|mcpReq\.envelope|tasks-dispatch-and-envelope/g;
+const LITERALS =
+  /'nobody'|`nobody`|operator \| host \| nobody|mcpReq\.envelope|wire_api|tasks-wire-fields|tasks-dispatch-and-envelope/g;
 
 const read = (places: readonly string[]) =>
   places
@@ -42,10 +57,24 @@ describe('the vocabulary', () => {
   it('replaces no word of the field in sources, tests and documents', () => {
     expect(replaced.size).toBeGreaterThan(40);
     expect(files.length).toBeGreaterThan(500);
-    const found = files.flatMap(({ path, text }) => [
-      ...findWords(basename(path), replaced).map(({ word }) => `${path}: ${word} in its name`),
-      ...findWords(text, replaced).map(({ line, word }) => `${path}:${line}: ${word}`),
-    ]);
+    const found = files.flatMap(({ path, text }) => {
+      const words = isNotYet(path) ? replaced.difference(NOT_YET.words) : replaced;
+      return [
+        ...findWords(basename(path), words).map(({ word }) => `${path}: ${word} in its name`),
+        ...findWords(text, words).map(({ line, word }) => `${path}:${line}: ${word}`),
+      ];
+    });
+    expect(found).toEqual([]);
+  });
+
+  it('names nothing in the packages by an ordinary word that the glossary replaces', () => {
+    expect(replacedInNames.size).toBeGreaterThan(10);
+    const found = sources
+      .filter(({ path }) => !isNotYet(path))
+      .flatMap(({ path, text }) => [
+        ...findWords(basename(path), replacedInNames).map(({ word }) => `${path}: ${word} in its name`),
+        ...findNames(path, text, replacedInNames).map(({ line, name }) => `${path}:${line}: ${name}`),
+      ]);
     expect(found).toEqual([]);
   });
 
@@ -81,6 +110,19 @@ describe('the check of the vocabulary', () => {
       expect(findWords(line, replaced)).toEqual([]);
     },
   );
+
+  it.each([
+    ['const takePlaceFor = 1;', 'takePlaceFor'],
+    ['interface A { readonly keptFor: number }', 'keptFor'],
+    ['class B { #heldBytes = 0; }', 'heldBytes'],
+    ['import { roundsOf } from "x";', 'roundsOf'],
+  ])('finds the replaced name in %s', (source, name) => {
+    expect(findNames('a.ts', source, replacedInNames)).toEqual([{ line: 1, name }]);
+  });
+
+  it.each(['// kept in place', 'const text = `held`;', 'Math.round(1);'])('finds no name in %s', (source) => {
+    expect(findNames('a.ts', source, replacedInNames)).toEqual([]);
+  });
 
   it('divides names into words', () => {
     expect(wordsOf('readHTTPBody two_words KEY_OF')).toEqual([

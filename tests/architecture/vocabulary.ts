@@ -1,4 +1,5 @@
 /** Reads the glossary, and finds words in sources and documents that it replaces. */
+import { parseSync, Visitor } from 'oxc-parser';
 
 /** A row of the glossary. */
 export interface GlossaryTerm {
@@ -7,6 +8,8 @@ export interface GlossaryTerm {
   readonly types: readonly string[];
   /** Words that are not used, in lower case. */
   readonly replaced: readonly string[];
+  /** Words that are not part of an identifier or a file name of a package, in lower case; elsewhere they are ordinary English. */
+  readonly replacedInNames: readonly string[];
 }
 
 /** The rows of all tables of the glossary. */
@@ -15,11 +18,15 @@ export function readGlossary(page: string): readonly GlossaryTerm[] {
     .split('\n')
     .filter((line) => line.startsWith('| ') && !line.startsWith('| word |'))
     .map((line) => line.split('|').map((cell) => cell.trim()))
-    .map(([, word = '', , , types = '', replaced = '']) => ({
-      word,
-      types: quoted(types),
-      replaced: quoted(replaced),
-    }));
+    .map(([, word = '', , , types = '', insteadOf = '']) => {
+      const [everywhere = '', inNames = ''] = insteadOf.split('in names:');
+      return {
+        word,
+        types: quoted(types),
+        replaced: quoted(everywhere),
+        replacedInNames: quoted(inNames),
+      };
+    });
 }
 
 function quoted(cell: string): readonly string[] {
@@ -41,6 +48,25 @@ export function findWords(
         .filter((word) => words.has(word))
         .map((word) => ({ line: index + 1, word })),
     );
+}
+
+/**
+ * Identifiers of a source that have one of the words as a part. Comments, strings and members of globals, such as
+ * `Math.round`, are not looked at.
+ * @param words in lower case
+ */
+export function findNames(
+  path: string,
+  text: string,
+  words: ReadonlySet<string>,
+): readonly { line: number; name: string }[] {
+  const found = new Map<string, number>();
+  const visit = ({ name, start }: { name: string; start: number }) => {
+    if (found.has(name) || text.slice(start - 5, start) === 'Math.') return;
+    if (wordsOf(name).some((word) => words.has(word))) found.set(name, start);
+  };
+  new Visitor({ Identifier: visit, PrivateIdentifier: visit }).visit(parseSync(path, text).program);
+  return [...found].map(([name, start]) => ({ line: text.slice(0, start).split('\n').length, name }));
 }
 
 /** The words of a line: `createRoomsIn` has three, `find_rooms` two. */
