@@ -1,6 +1,8 @@
 /** The parts of the process that commands use. */
-import type { LaunchCommand } from './client/host-configuration.ts';
 import type { Streams } from './terminal/terminal.ts';
+
+/** How another program starts this one: the program and its first arguments. */
+export type LaunchCommand = readonly [program: string, ...args: string[]];
 
 export interface ProcessContext {
   readonly environment: Readonly<Record<string, string | undefined>>;

@@ -8,9 +8,7 @@ export {
 export type { DpopOptions } from './dpop/dpop-options.ts';
 export { createReplayCache, type ReplayCacheLimits, type ReplayStore } from './dpop/replay-cache.ts';
 export type { GuardEvent, GuardEventSink } from './events.ts';
-export type { CertificateOptions } from './guard/client-certificate.ts';
 export { type McpOperation, readOperations } from './guard/operations.ts';
-export type { ReadBody } from './guard/request-body.ts';
 export { createGuard, type Guard, type GuardDecision, type RequestInfo } from './guard.ts';
 export type { GuardResponse } from './guard-response.ts';
 export {
@@ -18,7 +16,13 @@ export {
   jwtVerifier,
   type StatusListOptions,
 } from './jwt-verifier-with-status-list.ts';
-export type { GuardOptions, ResourceOptions, SharedGuardOptions, StreamOptions } from './options.ts';
+export type {
+  CertificateOptions,
+  GuardOptions,
+  ResourceOptions,
+  SharedGuardOptions,
+  StreamOptions,
+} from './options.ts';
 export type { AllowedOrigins } from './origin-policy.ts';
 export type { Principal, VerifiedClaims } from './principal.ts';
 export {

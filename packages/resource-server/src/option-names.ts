@@ -1,8 +1,13 @@
 /** All option names of a guard; others are rejected, since a misspelled security option would have no effect. */
 import { type OptionNames, unknownOptionIssues } from '@portcullis/protocol/protected-resource';
 import type { DpopOptions } from './dpop/dpop-options.ts';
-import type { CertificateOptions } from './guard/client-certificate.ts';
-import type { GuardOptions, ResourceOptions, SharedGuardOptions, StreamOptions } from './options.ts';
+import type {
+  CertificateOptions,
+  GuardOptions,
+  ResourceOptions,
+  SharedGuardOptions,
+  StreamOptions,
+} from './options.ts';
 
 const RESOURCE: OptionNames<ResourceOptions> = {
   ...{ resource: true, name: true, documentation: true, authorizationServers: true, scopes: true },

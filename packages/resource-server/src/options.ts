@@ -7,7 +7,6 @@ import type {
 } from '@portcullis/protocol/protected-resource';
 import type { DpopOptions } from './dpop/dpop-options.ts';
 import type { GuardEventSink } from './events.ts';
-import type { CertificateOptions } from './guard/client-certificate.ts';
 import type { McpOperation } from './guard/operations.ts';
 import type { AllowedOrigins } from './origin-policy.ts';
 import type { TokenVerifier } from './verifiers/token-verifier.ts';
@@ -50,6 +49,15 @@ export interface StreamOptions {
   readonly grace?: number;
   /** Seconds between checks of the token of an open stream; 10 by default. */
   readonly every?: number;
+}
+
+/** Options of certificate-bound tokens (mutual TLS). @see RFC 8705 */
+export interface CertificateOptions {
+  /**
+   * Where the client certificate comes from: this server terminates TLS (`tls`), or a proxy does, which forwards the
+   * certificate in the `Client-Cert` header (`field`) and removes that header from client requests.
+   */
+  readonly from: 'tls' | 'field';
 }
 
 /** Options that apply to all resources of a guard. */

@@ -1,7 +1,9 @@
 /** The request type of the guard, independent of any framework. */
 import type { Scopes } from '@portcullis/protocol/protected-resource';
-import type { ReadBody } from './guard/request-body.ts';
 import type { Principal } from './principal.ts';
+
+/** Reads a body: text, bytes, or the parsed value. @throws OAuthError 413 beyond the limit in bytes */
+export type ReadBody = (limit: number) => Promise<unknown>;
 
 /** What the guard needs to know about a request. Adapters fill it in. */
 export interface RequestInfo {

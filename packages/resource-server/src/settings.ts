@@ -15,12 +15,16 @@ import {
 } from '@portcullis/protocol/protected-resource';
 import type { DpopOptions } from './dpop/dpop-options.ts';
 import { type GuardEventSink, reportFailures } from './events.ts';
-import type { ChallengeSettings } from './guard/challenge.ts';
-import type { CertificateOptions } from './guard/client-certificate.ts';
 import type { McpOperation } from './guard/operations.ts';
 import { resourceMetadataUrl } from './metadata/metadata-handler.ts';
 import { guardOptionNameIssues } from './option-names.ts';
-import type { GuardOptions, ResourceOptions, SharedGuardOptions, StreamOptions } from './options.ts';
+import type {
+  CertificateOptions,
+  GuardOptions,
+  ResourceOptions,
+  SharedGuardOptions,
+  StreamOptions,
+} from './options.ts';
 import { createOriginPolicy, type OriginPolicy } from './origin-policy.ts';
 import { comparablePath } from './request-path.ts';
 import {
@@ -32,6 +36,20 @@ import {
   validateStreams,
 } from './validate-options.ts';
 import type { TokenVerifier } from './verifiers/token-verifier.ts';
+
+/** The constant part of a resource's challenges. */
+export interface ChallengeSettings {
+  /** URL of the protected resource metadata; `undefined` if none is published. */
+  readonly metadataUrl: string | undefined;
+  /** Used in the challenge if there is no metadata, since it needs at least one parameter. */
+  readonly realm: string;
+  /** Scopes to request first; if empty, the challenge names none. */
+  readonly scopes: Scopes;
+  /** Whether bearer tokens are accepted. */
+  readonly bearer: boolean;
+  /** Algorithms for DPoP proofs; `null` if DPoP is not enabled. */
+  readonly proofAlgorithms: string | null;
+}
 
 /** A validated resource. */
 export interface ProtectedResource {

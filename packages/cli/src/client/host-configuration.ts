@@ -1,7 +1,6 @@
 /** The configuration that a stdio-only MCP host needs to start the bridge to a server. */
 
-/** How another program starts this one: the program and its first arguments. */
-export type LaunchCommand = readonly [program: string, ...args: string[]];
+import type { LaunchCommand } from '../process-context.ts';
 
 /** A server as a host lists it. */
 interface ListedServer {

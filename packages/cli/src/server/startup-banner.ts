@@ -1,5 +1,6 @@
 /** The startup banner: addresses, how to create the first account, and how to connect a client. */
-import { hostConfiguration, type LaunchCommand } from '../client/host-configuration.ts';
+import { hostConfiguration } from '../client/host-configuration.ts';
+import type { LaunchCommand } from '../process-context.ts';
 import type { ProtectedServer } from './protected-servers.ts';
 
 /** The state of the first account. */

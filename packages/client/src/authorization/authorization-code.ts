@@ -2,13 +2,13 @@
 import type { AuthenticationRequirement, Scopes } from '@portcullis/protocol';
 import type { DiscoveryResult } from '../discovery/discovery-result.ts';
 import { ClientError } from '../errors.ts';
-import type { ClientSettings } from '../settings.ts';
 import type { PrivateEcJwk } from '../signing-key.ts';
+import type { CredentialStore } from '../storage/credential-store.ts';
 import type { PendingAuthorization, Registration, Tokens } from '../storage/credentials.ts';
 import type { TokenEndpointContext } from '../token-endpoint/endpoint-request.ts';
 import { requestTokens } from '../token-endpoint/token-request.ts';
 import { pushRequest } from './pushed-request.ts';
-import type { ReceivedRedirect } from './receiver.ts';
+import type { Browser, ReceivedRedirect, Receiver } from './receiver.ts';
 import { authorizationRequest, requirePkceSupport } from './request.ts';
 import {
   codeTokenRequest,
@@ -51,12 +51,23 @@ export interface AuthorizationCodeGrant {
   complete(pending: PendingAuthorization, redirectedTo: string | URLSearchParams): Promise<Tokens>;
 }
 
+/** The settings of a client that the grant uses. */
+interface CodeGrantSettings {
+  readonly store: CredentialStore;
+  readonly browser: Browser | null;
+  readonly receiver: Receiver | null;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  readonly random: (bytes: number) => Uint8Array;
+  readonly account: string;
+  /** Canonical URL of the server. */
+  readonly server: string;
+  readonly registration: { readonly clientName?: string | (() => string) };
+}
+
 /** Creates the authorization code grant of a client. */
 export function createCodeGrant(
-  settings: Pick<
-    ClientSettings,
-    'store' | 'browser' | 'receiver' | 'clock' | 'random' | 'account' | 'server' | 'registration'
-  >,
+  settings: CodeGrantSettings,
   context: TokenEndpointContext,
   registrations: RegistrationSource,
 ): AuthorizationCodeGrant {

@@ -1,10 +1,11 @@
 /** Discovery for the server of a client: provokes its challenge, discovers from it, and prefers issuers it already knows. */
 import { beforeAbort } from '@portcullis/protocol';
 import { ClientError, sanitizeText } from '../errors.ts';
-import type { ClientSettings } from '../settings.ts';
-import { discardBody, type Transport } from '../transport.ts';
+import type { ClientEvent } from '../events.ts';
+import type { CredentialStore } from '../storage/credential-store.ts';
+import { discardBody, type Fetch, type Transport } from '../transport.ts';
 import { challengeRequest, processChallengeResponse, type ServerChallenge } from './challenge.ts';
-import { discover } from './discover.ts';
+import { type DiscoverySettings, discover } from './discover.ts';
 import type { DiscoveryResult } from './discovery-result.ts';
 
 export interface ServerDiscovery {
@@ -24,8 +25,27 @@ export interface ServerDiscovery {
   discover(): Promise<DiscoveryResult>;
 }
 
+/** The settings of a client that its discovery uses. */
+interface ServerDiscoverySettings extends Omit<DiscoverySettings, 'transport' | 'order'> {
+  /** Canonical URL of the server. */
+  readonly server: string;
+  readonly account: string;
+  readonly store: CredentialStore;
+  readonly fetch: Fetch;
+  /** Milliseconds. */
+  readonly limits: { readonly timeout: number };
+  /** `null`: issuers that the client has credentials for come first. */
+  readonly orderAuthorizationServers: DiscoverySettings['order'] | null;
+  /** The issuers of configured clients. */
+  readonly registration: { readonly preregistered?: readonly { readonly issuer?: string }[] };
+  readonly emit: (event: ClientEvent) => void;
+}
+
 /** Creates the discovery of a client. */
-export function createServerDiscovery(settings: ClientSettings, transport: Transport): ServerDiscovery {
+export function createServerDiscovery(
+  settings: ServerDiscoverySettings,
+  transport: Transport,
+): ServerDiscovery {
   const { server, emit } = settings;
   const order = settings.orderAuthorizationServers ?? createKnownFirst(settings);
 
@@ -67,7 +87,7 @@ export function createServerDiscovery(settings: ClientSettings, transport: Trans
  * the session is with another issuer (downgrade). A session at the own origin was started by the user.
  */
 async function checkFallback(
-  { profile, store, account }: ClientSettings,
+  { profile, store, account }: ServerDiscoverySettings,
   { server, issuer, resourceMetadata }: DiscoveryResult,
 ): Promise<void> {
   // A pinned revision is the decision of the host.
@@ -85,7 +105,7 @@ async function checkFallback(
 }
 
 /** Issuers that the client has credentials for come first, then the order of the resource metadata. */
-function createKnownFirst({ registration, store, server, account }: ClientSettings) {
+function createKnownFirst({ registration, store, server, account }: ServerDiscoverySettings) {
   const configured = (registration.preregistered ?? []).map(({ issuer }) => issuer);
   return async (issuers: readonly string[]): Promise<readonly string[]> => {
     const records = await store.list(server, account);

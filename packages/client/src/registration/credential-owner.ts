@@ -1,16 +1,21 @@
 /** Credential ownership: sessions of a user and of a program are never used for each other, nor one client's for another. */
 import { base64url } from '@portcullis/protocol';
 import { type GrantSettings, isMachineGrant } from '../authorization/grant-settings.ts';
-import type { ClientSettings } from '../settings.ts';
 import type { CredentialKey, CredentialRecord, SessionKind, Tokens } from '../storage/credentials.ts';
 import { configuredClientAt, type PreregisteredClient, type RegistrationSettings } from './registration.ts';
 
-/** The settings that identify an actor. */
-type Actor = Pick<ClientSettings, 'server' | 'account' | 'grant' | 'registration'>;
+/** The settings that identify the owner of credentials. */
+export interface CredentialOwner {
+  /** Canonical URL of the server. */
+  readonly server: string;
+  readonly account: string;
+  readonly grant: GrantSettings;
+  readonly registration: RegistrationSettings;
+}
 
 /** The key under which a client stores its credentials for an issuer. */
 export function credentialKeyFor(
-  { server, account, grant, registration }: Actor,
+  { server, account, grant, registration }: CredentialOwner,
   issuer: string,
 ): CredentialKey {
   const kind = sessionKindOf(grant);
@@ -24,18 +29,18 @@ function sessionKindOf({ kind }: GrantSettings): SessionKind {
 }
 
 /** Whether a key is the one under which this client stores its credentials. */
-export function isOwn(key: CredentialKey, actor: Actor): boolean {
-  const own = credentialKeyFor(actor, key.issuer);
+export function isOwn(key: CredentialKey, owner: CredentialOwner): boolean {
+  const own = credentialKeyFor(owner, key.issuer);
   return key.kind === own.kind && key.clientId === own.clientId;
 }
 
 /** Whether this client may use the tokens of a record: obtained by the client and with the credential of its settings. */
-export async function mayUseTokens(record: CredentialRecord, actor: Actor): Promise<boolean> {
+export async function mayUseTokens(record: CredentialRecord, owner: CredentialOwner): Promise<boolean> {
   const { key, tokens, credentialFingerprint } = record;
-  if (tokens === null || !isOwn(key, actor)) return false;
-  if (!isMachineGrant(actor.grant)) return isConfiguredClient(record, tokens, actor.registration);
+  if (tokens === null || !isOwn(key, owner)) return false;
+  if (!isMachineGrant(owner.grant)) return isConfiguredClient(record, tokens, owner.registration);
   if (credentialFingerprint === undefined) return false;
-  return credentialFingerprint === (await fingerprintCredential(tokens, actor, key.issuer));
+  return credentialFingerprint === (await fingerprintCredential(tokens, owner, key.issuer));
 }
 
 /** A configured client is required; without one, any client that the user signed in with is accepted. */
@@ -56,7 +61,7 @@ function isConfiguredClient(
  */
 export async function fingerprintCredential(
   { accessToken }: Tokens,
-  { grant, registration }: Pick<Actor, 'grant' | 'registration'>,
+  { grant, registration }: Pick<CredentialOwner, 'grant' | 'registration'>,
   issuer: string,
 ): Promise<string | undefined> {
   if (!isMachineGrant(grant)) return undefined;

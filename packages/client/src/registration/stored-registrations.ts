@@ -3,11 +3,11 @@ import { matchesRedirectUri, type Scopes } from '@portcullis/protocol';
 import type { RegistrationSource } from '../authorization/authorization-code.ts';
 import type { DiscoveryResult } from '../discovery/discovery-result.ts';
 import { ClientError, sanitizeText } from '../errors.ts';
-import type { ClientSettings } from '../settings.ts';
+import type { ClientEvent } from '../events.ts';
 import { type CredentialStore, withLockedRecord } from '../storage/credential-store.ts';
 import type { CredentialKey, CredentialRecord, Registration, Tokens } from '../storage/credentials.ts';
 import type { Transport } from '../transport.ts';
-import { credentialKeyFor } from './credential-owner.ts';
+import { type CredentialOwner, credentialKeyFor } from './credential-owner.ts';
 import { findPreregistered, register } from './register.ts';
 import { configuredClient, type RegistrationSettings } from './registration.ts';
 import { probeRegistration } from './registration-status.ts';
@@ -25,9 +25,17 @@ export interface StoredRegistrations extends RegistrationSource {
 /** Milliseconds: a client that got tokens within this time is not probed. */
 const RECENT = 3_600_000;
 
+/** The settings of a client that its registrations use. */
+interface StoredRegistrationSettings extends CredentialOwner {
+  readonly store: CredentialStore;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  readonly emit: (event: ClientEvent) => void;
+}
+
 /** Creates the registrations of a client. */
 export function createStoredRegistrations(
-  clientSettings: ClientSettings,
+  clientSettings: StoredRegistrationSettings,
   transport: Transport,
 ): StoredRegistrations {
   const { store, clock, emit, registration: settings } = clientSettings;
@@ -125,7 +133,7 @@ function saveRegistration(
  * @throws ClientError `registration_issuer_mismatch` when it was used with another issuer before
  */
 async function checkIssuerBinding(
-  { store, account, registration: settings }: ClientSettings,
+  { store, account, registration: settings }: StoredRegistrationSettings,
   discovery: DiscoveryResult,
   clientId: string,
 ): Promise<void> {

@@ -1,10 +1,11 @@
 /** The guard as Hono middleware, on any runtime that Hono supports. */
+
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { OAuthError } from '@portcullis/protocol/protected-resource';
-import type { ReadBody } from '../guard/request-body.ts';
 import { NO_HEADERS } from '../guard/verified-token.ts';
 import type { Guard, GuardDecision, RequestInfo } from '../guard.ts';
 import type { Principal } from '../principal.ts';
+import type { ReadBody } from '../request-info.ts';
 import { takeNodeRequest } from './node-request.ts';
 import { nodeStreamWatcher, type WatchResponse } from './node-stream.ts';
 import { attachedPrincipal, attachPrincipal, checkRouteOptions, type RouteOptions } from './route.ts';

@@ -9,10 +9,10 @@ import {
   checkAnnouncedLength,
   checkPlainEncoding,
   concatChunks,
-  type ReadBody,
 } from '../guard/request-body.ts';
 import type { RequestInfo } from '../guard.ts';
 import type { GuardResponse } from '../guard-response.ts';
+import type { ReadBody } from '../request-info.ts';
 
 /** Reads a request without removing its token. */
 export function nodeRequestInfo(

@@ -1,14 +1,9 @@
 /** Reads standard requests, removes their tokens, and converts the guard's responses. */
 import { readBytes } from '@portcullis/protocol/protected-resource';
-import {
-  bodyTooLarge,
-  checkAnnouncedLength,
-  checkPlainEncoding,
-  type ReadBody,
-} from '../guard/request-body.ts';
+import { bodyTooLarge, checkAnnouncedLength, checkPlainEncoding } from '../guard/request-body.ts';
 import { NO_HEADERS } from '../guard/verified-token.ts';
 import type { GuardResponse } from '../guard-response.ts';
-import type { RequestInfo } from '../request-info.ts';
+import type { ReadBody, RequestInfo } from '../request-info.ts';
 
 /** Reads a request, and returns it without its token for the application. */
 export function takeWebRequest(original: Request): {

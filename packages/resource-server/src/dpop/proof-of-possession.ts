@@ -13,13 +13,20 @@ import {
 } from '@portcullis/protocol/protected-resource';
 import type { GuardResponse } from '../guard-response.ts';
 import { isAtOrBelowResource, requestPath } from '../request-path.ts';
-import type { ProtectedResource } from '../settings.ts';
 import { digest } from '../verifiers/node-crypto.ts';
 import { readPublicKey } from '../verifiers/public-keys.ts';
 import type { DpopOptions } from './dpop-options.ts';
 import { createReplayCache } from './replay-cache.ts';
 
 type Headers = Readonly<Record<string, string>>;
+
+/** The part of a protected resource that a proof covers. */
+interface ProvableResource {
+  readonly resource: string;
+  readonly origin: string;
+  /** In comparable form, without a trailing slash. */
+  readonly path: string;
+}
 
 /** The part of a request that a proof covers. */
 interface ProvableRequest {
@@ -32,7 +39,7 @@ export interface ProofOfPossession {
   /** Verifies the proof of a request. @throws OAuthError `invalid_dpop_proof` or `use_dpop_nonce` */
   check(
     binding: { readonly token: string; readonly thumbprint: string },
-    resource: ProtectedResource,
+    resource: ProvableResource,
     request: ProvableRequest,
   ): Promise<void>;
   /** Adds the nonce for the next proof, if nonces are issued. */
@@ -103,7 +110,7 @@ function asResource(error: unknown): unknown {
 }
 
 /** The URL that the client used: on the configured origin, or the resource itself if a proxy has stripped its path. */
-function publicUrl(resource: ProtectedResource, target: string): string {
+function publicUrl(resource: ProvableResource, target: string): string {
   const path = requestPath(target);
   return isAtOrBelowResource(resource, path) ? `${resource.origin}${path}` : resource.resource;
 }

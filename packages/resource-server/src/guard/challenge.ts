@@ -9,20 +9,7 @@ import {
   type Scopes,
 } from '@portcullis/protocol/protected-resource';
 import { type GuardResponse, jsonResponse } from '../guard-response.ts';
-
-/** The constant part of a resource's challenges. */
-export interface ChallengeSettings {
-  /** URL of the protected resource metadata; `undefined` if none is published. */
-  readonly metadataUrl: string | undefined;
-  /** Used in the challenge if there is no metadata, since it needs at least one parameter. */
-  readonly realm: string;
-  /** Scopes to request first; if empty, the challenge names none. */
-  readonly scopes: Scopes;
-  /** Whether bearer tokens are accepted. */
-  readonly bearer: boolean;
-  /** Algorithms for DPoP proofs; `null` if DPoP is not enabled. */
-  readonly proofAlgorithms: string | null;
-}
+import type { ChallengeSettings } from '../settings.ts';
 
 /** The scheme of the request's token, which is the one to challenge. */
 export type TokenScheme = 'Bearer' | 'DPoP';

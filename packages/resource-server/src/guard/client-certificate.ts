@@ -1,15 +1,7 @@
 /** Certificate-bound access tokens (RFC 8705): compares the client certificate of the connection with the token. */
 import { decodeBase64url, OAuthError } from '@portcullis/protocol/protected-resource';
+import type { CertificateOptions } from '../options.ts';
 import { digest } from '../verifiers/node-crypto.ts';
-
-/** Options of certificate-bound tokens (mutual TLS). @see RFC 8705 */
-export interface CertificateOptions {
-  /**
-   * Where the client certificate comes from: this server terminates TLS (`tls`), or a proxy does, which forwards the
-   * certificate in the `Client-Cert` header (`field`) and removes that header from client requests.
-   */
-  readonly from: 'tls' | 'field';
-}
 
 /** The part of a request that carries its certificate. */
 export interface CertificateSource {

@@ -1,9 +1,6 @@
 /** The body of a request: how adapters read it, in bounded length and plain encoding, and how it is parsed. */
 import { OAuthError, readStrictJson } from '@portcullis/protocol/protected-resource';
 
-/** Reads a body: text, bytes, or the parsed value. @throws OAuthError 413 beyond the limit in bytes */
-export type ReadBody = (limit: number) => Promise<unknown>;
-
 /** The error for a body beyond the limit. */
 export function bodyTooLarge(limit: number): OAuthError {
   return new OAuthError('invalid_request', `The body must not exceed ${limit} bytes.`, {
