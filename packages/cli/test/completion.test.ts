@@ -47,7 +47,7 @@ describe('in bash', () => {
   it.each([
     ['portcullis log', ['login', 'logout']],
     ['portcullis users dis', ['disable']],
-    ['portcullis doctor https://example.com --ht', ['--html']],
+    ['portcullis doctor https://example.com --js', ['--json']],
     ['portcullis call https://example.com login --no', ['--no-browser']],
     ['portcullis nothing', []],
   ])('bash completes %s', async (line, expected) => {

@@ -1,6 +1,6 @@
 /** `portcullis doctor` and documents that a hostile server sends: endless ones, and those that name what is no URL. */
 import { expect, it } from 'vitest';
-import type { ExaminationContext } from '../src/doctor/examination-context.ts';
+import type { ExaminationContext } from '../src/doctor/examination.ts';
 import { readGatewayHealth } from '../src/doctor/gateway-health.ts';
 import { findObstacle } from '../src/doctor/no-challenge.ts';
 import { issuersOf } from '../src/doctor/read-exchanges.ts';

@@ -2,16 +2,14 @@
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { owner, type Portcullis, startPortcullis } from '../../../tests/support/portcullis.ts';
 import { createUser } from '../../../tests/support/user.ts';
 import { createWorld, type World, type WorldSettings } from '../../client/test/support/world.ts';
 import { examine } from '../src/doctor/examine.ts';
 import type { Report } from '../src/doctor/report.ts';
-import { reportHtml } from '../src/doctor/report-html.ts';
 import { reportText } from '../src/doctor/report-text.ts';
-import { rules } from '../src/doctor/rules.ts';
+import { type RuleName, ruleOf, rules } from '../src/doctor/rules.ts';
 import { type Computer, createComputer } from './support/command.ts';
 
 it('doctor exits with 4 for an unreachable server', async () => {
@@ -72,9 +70,7 @@ describe('with our own server', () => {
   });
 
   it('doctor --sign-in completes every step, stores nothing, and writes no secret into the report', async () => {
-    const { code, output } = await computer.run([
-      ...['doctor', server.resource, '--sign-in', '--json', '--html', 'report.html'],
-    ]);
+    const { code, output } = await computer.run(['doctor', server.resource, '--sign-in', '--json']);
     const report: Report = JSON.parse(output);
     expect(report.findings.filter(({ severity }) => severity === 'error')).toEqual([]);
     expect(code).toBe(0);
@@ -94,11 +90,8 @@ describe('with our own server', () => {
     expect(report.decisions.find(({ about }) => about === 'MCP revision')?.choice).toBe('2026-07-28');
     expect(report.claims.by).toBe('server');
     expect(report.claims.revisions).toContain('2026-07-28');
-    const page = readFileSync(join(computer.folder, 'report.html'), 'utf8');
-    for (const text of [output, page]) {
-      expect(text).not.toMatch(/eyJ[\w-]{20}/);
-      expect(text).toContain('code_verifier=(hidden)');
-    }
+    expect(output).not.toMatch(/eyJ[\w-]{20}/);
+    expect(output).toContain('code_verifier=(hidden)');
     expect((await computer.run(['sessions'])).output).toBe('There are no sessions.\n');
   });
 
@@ -550,7 +543,7 @@ describe('with a scripted server', () => {
     expect(finding?.message).toContain('status 500');
   });
 
-  it('T147 doctor removes control sequences and markup of a server from its reports', async () => {
+  it('T147 doctor removes control sequences of a server from its reports', async () => {
     const evil = '\x1b]0;owned\x07\x1b[31m<img src=x onerror=alert(1)>\u202e';
     const world = await createWorld({ metadata: { issuer: `https://as.example/${evil}` } });
     world.server.on('/mcp', {
@@ -560,11 +553,6 @@ describe('with a scripted server', () => {
     const report = await look(world);
     const text = textOf(report);
     expect(text.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u);
-    const page = reportHtml(report);
-    expect(page.replaceAll('\n', '')).not.toMatch(/<script|<img|[\p{Cc}\p{Cf}]/u);
-    expect(page).toContain('&lt;script&gt;');
-    expect(page).not.toMatch(/<[^>]*\s(?:src|href)=|@import|url\((?!#tip)/);
-    expect(page).toContain("default-src 'none'");
   });
 });
 
@@ -675,7 +663,8 @@ it('every doctor rule cites an existing requirement with its owner and revisions
   const all: readonly { id: string; level: string; role: string; revisions: string }[] = JSON.parse(
     readFileSync(path, 'utf8'),
   );
-  for (const [id, { owner: whose, severity, revisions }] of Object.entries(rules)) {
+  for (const id of Object.keys(rules)) {
+    const { owner: whose, severity, revisions } = ruleOf(id as RuleName);
     const requirement = all.find((one) => one.id === id);
     expect([id, requirement?.role]).toEqual([id, whose === 'server' ? 'server' : 'AS']);
     expect([id, requirement?.revisions]).toEqual([id, expect.stringContaining(revisions)]);

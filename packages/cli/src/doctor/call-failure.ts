@@ -1,64 +1,60 @@
 /** Whose failure it is when a token was accepted, but the call behind it failed: of a gateway, or of the server behind one. */
 import { ServerError } from '../client/mcp-client.ts';
 import { isObject } from '../json.ts';
-import type { Finding, ResponsibleParty } from './report.ts';
+import type { Problem } from './report-builder.ts';
 
-interface CallFailure {
-  readonly owner: ResponsibleParty;
-  readonly remedy: string;
-  readonly severity?: 'error';
-  readonly temporary?: true;
-}
+type CallFailure = Omit<Problem, 'message'>;
 
 const BY_STATUS: Readonly<Record<number, CallFailure>> = {
   403: {
+    severity: 'warning',
     owner: 'gateway',
     remedy: 'The token was accepted. A rule of the gateway does not allow this: ask its operator.',
   },
   429: {
+    severity: 'warning',
     owner: 'gateway',
     temporary: true,
     remedy: 'The token was accepted. A limit of the gateway is reached: try again later.',
   },
   502: {
     owner: 'gateway',
-    severity: 'error',
     remedy:
       'The token was accepted. What the gateway sends to the server behind it is not: its operator has to check the credential and the URL, with `portcullis servers test`.',
   },
   503: {
     owner: 'backend',
-    severity: 'error',
     temporary: true,
     remedy:
       'The token was accepted. The server behind the gateway does not answer: its operator has to start it, and can see why with `portcullis servers test`.',
   },
 };
 
+const SERVER: CallFailure = {
+  severity: 'warning',
+  owner: 'server',
+  remedy: 'The authorization works: check the server.',
+};
+
 const CONNECTION: CallFailure = {
   owner: 'you',
-  severity: 'error',
   remedy:
     'The token was accepted. The server behind the gateway needs an account of yours: open the link in the message and connect it.',
 };
 
 /** The gateway hides what a user could not call. */
-export const noTools: Finding = {
-  step: 'call',
-  requirement: null,
+export const noTools: Problem = {
   severity: 'warning',
   owner: 'gateway',
-  temporary: false,
   message: 'The list of tools is empty.',
   remedy:
     'The server behind the gateway has none, or rules or missing approvals hide them: its operator checks `tools` in the configuration and `portcullis servers review`.',
-  revisions: [],
 };
 
 /** @param status of the last response; `null` if there was none */
 export function explainCallFailure(status: number | null, error: unknown): CallFailure {
   if (needsConnection(error)) return CONNECTION;
-  return BY_STATUS[status ?? 0] ?? { owner: 'server', remedy: 'The authorization works: check the server.' };
+  return BY_STATUS[status ?? 0] ?? SERVER;
 }
 
 /** URL elicitation required. @see MCP 2025-11-25, URL mode elicitation */

@@ -1,21 +1,17 @@
 /** `portcullis doctor`: follows a client's steps against any server and reports errors, the violated rules and who has to fix them. */
-import { writeFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { nameOfCommand } from '../client/client-name.ts';
 import { clientOptions } from '../client/client-options.ts';
 import { CommandFailure, exitCodes } from '../client/exit-codes.ts';
 import { addJsonOption, addSignInOptions, type SignInFlags } from '../client/flags.ts';
-import { reasonOf, SettingsError } from '../errors.ts';
 import type { ProcessContext } from '../process-context.ts';
 import { cleanJson } from '../terminal/clean.ts';
 import { createTerminal } from '../terminal/terminal.ts';
 import { examine } from './examine.ts';
 import { hasIssues, isTemporary } from './report.ts';
-import { reportHtml } from './report-html.ts';
 import { reportText } from './report-text.ts';
 
-type Flags = SignInFlags & { readonly signIn?: true; readonly html?: string };
+type Flags = SignInFlags & { readonly signIn?: true };
 
 export function defineDoctor(program: Command, processContext: ProcessContext): void {
   const command = program
@@ -27,8 +23,7 @@ export function defineDoctor(program: Command, processContext: ProcessContext): 
         'removes it afterwards (RFC 7592). It stores nothing and uses no existing session. Exit code 5: an error was found; 4: a server could not be reached.',
     )
     .argument('<server-url>', 'address of the protected server')
-    .option('--sign-in', 'sign in, check the tokens, make a call and sign out')
-    .option('--html <file>', 'write the report as an HTML page with a sequence diagram');
+    .option('--sign-in', 'sign in, check the tokens, make a call and sign out');
   addJsonOption(addSignInOptions(command)).action((serverUrl: string, flags: Flags) =>
     doctor(serverUrl, flags, processContext),
   );
@@ -46,20 +41,10 @@ async function doctor(serverUrl: string, flags: Flags, processContext: ProcessCo
       begin: (step) => terminal.during(`Checking: ${step}`),
     });
     terminal.during(null);
-    if (flags.html !== undefined)
-      await writePage(resolve(processContext.folder, flags.html), reportHtml(report));
     terminal.print(flags.json ? `${cleanJson(report)}\n` : reportText(report, terminal.styles));
     if (isTemporary(report)) throw new CommandFailure(exitCodes.temporary);
     if (hasIssues(report)) throw new CommandFailure(exitCodes.rules);
   } finally {
     terminal.close();
-  }
-}
-
-async function writePage(path: string, page: string): Promise<void> {
-  try {
-    await writeFile(path, page);
-  } catch (cause) {
-    throw new SettingsError([`--html cannot be written: ${reasonOf(cause)}`], { cause });
   }
 }

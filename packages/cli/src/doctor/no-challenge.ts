@@ -2,81 +2,61 @@
 import { sanitizeText } from '@portcullis/client';
 import { coversResource, resourceMetadataUrls } from '@portcullis/protocol';
 import { maySpeakSse } from '../client/transport/legacy-sse.ts';
-import { readBoundedText } from '../client/transport/responses.ts';
 import { isObject, parseJson } from '../json.ts';
-import { attempt } from './attempt.ts';
-import type { ExaminationContext } from './examination-context.ts';
-import { MAX_DOCUMENT, REQUEST_TIMEOUT, sendMcpRequest } from './mcp-request.ts';
-import type { Exchange, ResponsibleParty } from './report.ts';
-
-/** Why there is nothing to examine. */
-export interface Obstacle {
-  readonly message: string;
-  readonly remedy: string;
-  readonly owner: ResponsibleParty;
-  readonly temporary: boolean;
-}
-
-const obstacle = (owner: ResponsibleParty, message: string, remedy: string, temporary = false): Obstacle => ({
-  ...{ owner, message, remedy, temporary },
-});
+import type { ExaminationContext } from './examination.ts';
+import { mediaTypeOf } from './read-exchanges.ts';
+import type { Exchange } from './report.ts';
+import type { Problem } from './report-builder.ts';
+import { fetchDocument, sendMcpRequest } from './requests.ts';
 
 /**
  * Finds out why a server sent no challenge.
  * @param exchange the response to a request without a token
  * @returns `null`: it is a protected server that breaks the rules, which the examination can continue with
  */
-export async function findObstacle(
-  context: ExaminationContext,
-  exchange: Exchange,
-): Promise<Obstacle | null> {
+export async function findObstacle(context: ExaminationContext, exchange: Exchange): Promise<Problem | null> {
   const { status } = exchange;
   if (status === null || status === 403) return null;
   // A server that does not implement POST is another kind of server.
-  if ((status >= 500 && status !== 501) || status === 429) return outOfOrder(status);
+  if ((status >= 500 && status !== 501) || status === 429) {
+    const message = `The server is out of order: it answered with status ${status}.`;
+    const remedy = 'Find out why it is unavailable, and try again.';
+    return { owner: 'server', message, remedy, temporary: true };
+  }
   const resources = await findResources(context);
   if (resources.some((resource) => coversResource(resource, context.server))) return null;
-  if (speaksMcp(exchange)) return openServer();
-  const suggested = await suggestAddress(context, resources);
-  return wrongAddress(exchange, suggested);
+  if (speaksMcp(exchange)) return OPEN_SERVER;
+  return { owner: 'you', ...explainAddress(exchange, await suggestAddress(context, resources)) };
 }
 
-function outOfOrder(status: number): Obstacle {
-  const message = `The server is out of order: it answered with status ${status}.`;
-  return obstacle('server', message, 'Find out why it is unavailable, and try again.', true);
-}
-
-function openServer(): Obstacle {
-  return obstacle(
-    'server',
-    'This is an MCP server without authorization: it answers requests without a token.',
+const OPEN_SERVER: Problem = {
+  owner: 'server',
+  message: 'This is an MCP server without authorization: it answers requests without a token.',
+  remedy:
     'Leave it as it is if anyone may use it. Otherwise put a guard in front of it, which answers such requests with status 401.',
-  );
-}
+};
 
-function wrongAddress({ status, headers, url }: Exchange, suggested: string | null): Obstacle {
+function explainAddress(exchange: Exchange, suggested: string | null): Pick<Problem, 'message' | 'remedy'> {
+  const { headers, url } = exchange;
+  const status = exchange.status ?? 0;
   const remedy = suggested === null ? 'Check the path, which is often /mcp.' : `Did you mean ${suggested}?`;
   const location = URL.parse(headers['location'] ?? '', url);
-  if (status !== null && status >= 300 && status < 400 && location !== null) {
-    const message = `This address redirects to ${sanitizeText(location.href)}, which clients do not follow with a token.`;
-    return obstacle(
-      'you',
-      message,
-      suggested === null ? 'Pass the address of the MCP server itself.' : remedy,
-    );
-  }
-  const type = headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() ?? 'no content type';
-  if (type === 'text/html' && status !== null && status < 300)
-    return obstacle('you', 'This is a web page, not an MCP server.', remedy);
-  const answer = status !== null && status < 300 ? `with ${sanitizeText(type)}` : `with status ${status}`;
-  return obstacle('you', `There is no MCP server at this address: it answered ${answer}.`, remedy);
+  if (status >= 300 && status < 400 && location !== null)
+    return {
+      message: `This address redirects to ${sanitizeText(location.href)}, which clients do not follow with a token.`,
+      remedy: suggested === null ? 'Pass the address of the MCP server itself.' : remedy,
+    };
+  const type = mediaTypeOf(exchange) ?? 'no content type';
+  if (status < 300 && type === 'text/html')
+    return { message: 'This is a web page, not an MCP server.', remedy };
+  const response = status < 300 ? sanitizeText(type) : `status ${status}`;
+  return { message: `There is no MCP server at this address: it answered with ${response}.`, remedy };
 }
 
 /** JSON-RPC, or a stream of events. */
-function speaksMcp({ status, headers, body }: Exchange): boolean {
-  const isStream = (headers['content-type'] ?? '').toLowerCase().startsWith('text/event-stream');
-  if (isStream) return status === 200;
-  const json = parseJson(body);
+function speaksMcp(exchange: Exchange): boolean {
+  if (mediaTypeOf(exchange) === 'text/event-stream') return exchange.status === 200;
+  const json = parseJson(exchange.body);
   return isObject(json) && json['jsonrpc'] === '2.0';
 }
 
@@ -84,12 +64,9 @@ function speaksMcp({ status, headers, body }: Exchange): boolean {
 async function findResources({ fetch, server }: ExaminationContext): Promise<readonly string[]> {
   const resources: string[] = [];
   for (const url of resourceMetadataUrls(server)) {
-    const found = await attempt(async () => {
-      const response = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(REQUEST_TIMEOUT) });
-      return parseJson(response.ok ? await readBoundedText(response, MAX_DOCUMENT) : '');
-    });
-    const json = 'value' in found ? found.value : null;
-    if (isObject(json) && typeof json['resource'] === 'string') resources.push(json['resource']);
+    const { status = 0, json } = (await fetchDocument(fetch, url)) ?? {};
+    if (status >= 200 && status < 300 && isObject(json) && typeof json['resource'] === 'string')
+      resources.push(json['resource']);
   }
   return resources;
 }

@@ -18,6 +18,12 @@ export function partyIn(server: string, isEndpoint: (url: URL) => boolean): (url
       : 'authorization server';
 }
 
+/** The media type of a response, in lower case. */
+export function mediaTypeOf({ headers }: Exchange): string | undefined {
+  return headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
+}
+
+/** Whether a URL is a location of authorization server metadata. */
 export function isServerMetadata(url: string): boolean {
   return /\/\.well-known\/(?:oauth-authorization-server|openid-configuration)/.test(url);
 }
@@ -39,7 +45,7 @@ export function refusalsIn(responses: readonly Exchange[]): ReadonlyMap<string, 
   for (const { url, status } of responses.filter((response) => isServerMetadata(response.url))) {
     if (status !== null && status < 300) continue;
     const { origin } = new URL(url);
-    refusals.set(origin, [...(refusals.get(origin) ?? []), String(status ?? 'no answer')]);
+    refusals.set(origin, [...(refusals.get(origin) ?? []), String(status ?? 'no response')]);
   }
   return refusals;
 }

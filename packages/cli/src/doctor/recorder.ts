@@ -18,22 +18,26 @@ const SECRET_HEADERS: ReadonlySet<string> = new Set([
   'mcp-session-id',
 ]);
 
+/** Parameters and members that are a secret. */
 const SECRET_NAMES: ReadonlySet<string> = new Set([
-  ...['token', 'access_token', 'refresh_token', 'id_token', 'client_secret', 'registration_access_token'],
-  ...[
-    'code',
-    'code_verifier',
-    'client_assertion',
-    'assertion',
-    'subject_token',
-    'actor_token',
-    'device_code',
-  ],
+  'token',
+  'access_token',
+  'refresh_token',
+  'id_token',
+  'client_secret',
+  'registration_access_token',
+  'code',
+  'code_verifier',
+  'client_assertion',
+  'assertion',
+  'subject_token',
+  'actor_token',
+  'device_code',
 ]);
 
 const HIDDEN = '(hidden)';
-const MOST_BYTES = 65_536;
-/** Milliseconds allowed for copying a response body. */
+/** Bytes of a body in the report, and milliseconds to copy them. */
+const MAX_COPY = 65_536;
 const COPY_TIMEOUT = 5_000;
 
 /**
@@ -56,22 +60,16 @@ export function createRecorder(partyOf: (url: URL) => Party, stepOf: (url: URL) 
         requestBody: typeof init?.body === 'string' ? showBody(init.body, '') : '',
       };
       const start = performance.now();
-      const milliseconds = (): number => Math.round(performance.now() - start);
-      try {
-        const response = await fetch(input, init);
-        const time = milliseconds();
-        exchanges.push({
-          ...started,
-          status: response.status,
-          headers: showHeaders(response.headers, url),
-          body: await copyOf(response),
-          milliseconds: time,
-        });
-        return response;
-      } catch (error) {
-        exchanges.push({ ...started, status: null, headers: {}, body: '', milliseconds: milliseconds() });
+      const response = await fetch(input, init).catch((error: unknown) => {
+        const milliseconds = Math.round(performance.now() - start);
+        exchanges.push({ ...started, status: null, headers: {}, body: '', milliseconds });
         throw error;
-      }
+      });
+      const milliseconds = Math.round(performance.now() - start);
+      const { status } = response;
+      const headers = showHeaders(response.headers, url);
+      exchanges.push({ ...started, status, headers, body: await copyOf(response), milliseconds });
+      return response;
     },
   };
 }
@@ -100,27 +98,25 @@ function showHeader(name: string, value: string, base: URL): string {
   return target !== null && secretParameters(target).length > 0 ? showUrl(target) : value;
 }
 
-/** Copies the beginning of a body. Event streams are not copied. */
+/** Copies the beginning of a body, as far as it arrives in time. Event streams are not copied. */
 async function copyOf(response: Response): Promise<string> {
   const type = response.headers.get('content-type') ?? '';
   if (response.body === null || type.includes('event-stream')) return '';
+  const copy = response.clone().body;
   const decoder = new TextDecoder();
-  const reader = response.clone().body?.getReader();
-  const late = setTimeout(() => void reader?.cancel().catch(() => undefined), COPY_TIMEOUT);
   let text = '';
-  try {
-    for (let size = 0; reader !== undefined && size < MOST_BYTES; ) {
-      const { done, value } = await reader.read();
-      if (done) break;
-      size += value.byteLength;
-      text += decoder.decode(value, { stream: true });
-    }
-  } catch {
-    // What was received is shown; the caller handles the failure.
-  }
+  const end = new AbortController();
+  const late = setTimeout(() => end.abort(), COPY_TIMEOUT);
+  const collect = new WritableStream<Uint8Array>({
+    write(chunk) {
+      text += decoder.decode(chunk, { stream: true });
+      if (text.length >= MAX_COPY) end.abort();
+    },
+  });
+  // What was received is shown; the caller handles the failure.
+  await copy?.pipeTo(collect, { signal: end.signal }).catch(() => undefined);
   clearTimeout(late);
-  void reader?.cancel().catch(() => undefined);
-  return showBody(text.slice(0, MOST_BYTES), type);
+  return showBody(text.slice(0, MAX_COPY), type);
 }
 
 /** Redacts form and JSON bodies; other bodies are shown by their size and type only. */

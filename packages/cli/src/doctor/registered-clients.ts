@@ -1,35 +1,29 @@
 /** Removes the clients that an examination registered, and reports any that remain (RFC 7592). */
 import type { CredentialStore, Fetch } from '@portcullis/client';
 import { cleanLine } from '../terminal/clean.ts';
-import { attempt } from './attempt.ts';
 import type { Decision } from './report.ts';
+import { attempt, requestLimits } from './requests.ts';
 
 type Registration = NonNullable<Parameters<CredentialStore['save']>[0]['registration']>;
 
-/** Tracks registered clients by ID. */
-export interface RegisteredClients {
-  /** Wraps a store and tracks every registration: a client may be registered again. */
+/** Wraps a store and collects every registration by client ID: a client may be registered again. */
+export function trackRegistrations(store: CredentialStore): {
   readonly store: CredentialStore;
-  readonly clients: ReadonlyMap<string, Registration>;
-}
-
-export function trackRegistrations(store: CredentialStore): RegisteredClients {
-  const clients = new Map<string, Registration>();
+  readonly registrations: ReadonlyMap<string, Registration>;
+} {
+  const registrations = new Map<string, Registration>();
   return {
-    clients,
+    registrations,
     store: {
       ...store,
       async save(record) {
         const { registration } = record;
-        if (registration?.method === 'dynamic') clients.set(registration.clientId, registration);
+        if (registration?.method === 'dynamic') registrations.set(registration.clientId, registration);
         await store.save(record);
       },
     },
   };
 }
-
-/** Milliseconds per deletion request. */
-const TIMEOUT = 15_000;
 
 /**
  * Deletes the registered clients and explains what remains; empty if there was none.
@@ -37,32 +31,27 @@ const TIMEOUT = 15_000;
  * @see RFC 7592 §2.3
  */
 export async function removeRegisteredClients(
-  { clients }: RegisteredClients,
+  registrations: ReadonlyMap<string, Registration>,
   fetch: Fetch,
 ): Promise<readonly Decision[]> {
-  const reasons = await Promise.all(
-    [...clients.values()].map(async (client) => ({
-      id: client.clientId,
-      reason: await remove(client, fetch),
-    })),
+  const results = await Promise.all(
+    [...registrations].map(async ([id, client]) => ({ id, reason: await remove(client, fetch) })),
   );
-  if (reasons.length === 0) return [];
-  const left = reasons.filter(({ reason }) => reason !== null);
-  const choice = left.length === 0 ? 'removed' : `${left.map(({ id }) => cleanLine(id)).join(', ')} remains`;
-  const [{ reason = null } = {}] = left;
-  return [{ about: 'registered client', choice, reason: reason ?? 'the examination left nothing behind' }];
+  if (results.length === 0) return [];
+  const remaining = results.filter(({ reason }) => reason !== null);
+  const choice =
+    remaining.length === 0 ? 'removed' : `${remaining.map(({ id }) => cleanLine(id)).join(', ')} remains`;
+  const reason = remaining[0]?.reason ?? 'the examination left nothing behind';
+  return [{ about: 'registered client', choice, reason }];
 }
 
 /** @returns why the client remains; `null` if it was removed */
 async function remove({ management }: Registration, fetch: Fetch): Promise<string | null> {
   if (management === undefined) return `the server does not support removing clients (RFC 7592). ${HARMLESS}`;
+  const { uri, token } = management;
   const removed = await attempt(async () => {
-    const response = await fetch(management.uri, {
-      method: 'DELETE',
-      headers: { authorization: `Bearer ${management.token}` },
-      redirect: 'manual',
-      signal: AbortSignal.timeout(TIMEOUT),
-    });
+    const headers = { authorization: `Bearer ${token}` };
+    const response = await fetch(uri, { ...requestLimits(), method: 'DELETE', headers });
     await response.body?.cancel();
     return response.status;
   });

@@ -1,11 +1,10 @@
 /** Builds the report during an examination: violations, findings, decisions and a summary for each step. */
 import type { ClientError } from '@portcullis/client';
 import type { Violation } from './checks.ts';
-import { type Claims, pinnedClaims, unknownClaims } from './claims.ts';
+import { type Claims, letterOf, pinnedClaims, unknownClaims } from './claims.ts';
 import { describeClientError } from './client-errors.ts';
-import { explainClaims } from './decisions.ts';
-import { createFindings, isFirst, type StepViolation } from './findings.ts';
-import type { Decision, Finding, Report, Step, StepName } from './report.ts';
+import { type Decision, type Finding, type Report, STEPS, type Step, type StepName } from './report.ts';
+import { ruleOf } from './rules.ts';
 
 /** Thrown when the examination cannot continue. */
 export class ExaminationStopped extends Error {}
@@ -19,8 +18,8 @@ export interface ReportBuilder {
   describeSkipped(step: StepName, sentence: string): void;
   addDecisions(...decisions: readonly Decision[]): void;
   addViolations(step: StepName, more: readonly Violation[]): void;
-  /** Adds a problem that violates no rule. */
-  addFinding(finding: Finding): void;
+  /** Adds a problem of the current step that violates no rule; an error by default. */
+  addFinding(finding: Problem): void;
   /** Stops the examination. Adds the client's error unless a violated rule already explains it. */
   fail(step: StepName, failure: ClientError): never;
   hasError(step: StepName): boolean;
@@ -31,23 +30,17 @@ export interface ReportBuilder {
   report(isSignedIn: boolean): Pick<Report, 'revision' | 'claims' | 'steps' | 'decisions' | 'findings'>;
 }
 
-const STEPS: readonly StepName[] = [
-  'request',
-  'resource metadata',
-  'authorization server',
-  'registration',
-  'authorization',
-  'token',
-  'call',
-];
+/** A finding that violates no rule. */
+export type Problem = Pick<Finding, 'owner' | 'message' | 'remedy'> &
+  Partial<Pick<Finding, 'step' | 'severity' | 'temporary'>>;
 
 /** @param pinned the revision set by `--revision`, if any */
 export function createReportBuilder(
   pinned: string | undefined,
   onBegin: (step: StepName) => void,
 ): ReportBuilder {
-  const violations: StepViolation[] = [];
-  const otherFindings: Finding[] = [];
+  const violations: (Violation & { readonly step: StepName })[] = [];
+  const problems: Finding[] = [];
   const decisions: Decision[] = [];
   const summaries = new Map<StepName, string>();
   const skipped = new Map<StepName, string>();
@@ -55,21 +48,23 @@ export function createReportBuilder(
   let claims = pinned === undefined ? unknownClaims : pinnedClaims(pinned);
   let revision: string | null = pinned ?? null;
 
-  const findings = () => [...createFindings(violations, claims), ...otherFindings].filter(isFirst);
-  const hasError = (name: StepName) =>
-    findings().some(({ step, severity }) => step === name && severity === 'error');
+  const findings = (): readonly Finding[] =>
+    [
+      ...violations.flatMap(({ step, ...violation }) => createFindings(step, violation, claims)),
+      ...problems,
+    ].filter(isFirst);
+  const errors = () => findings().filter(({ severity }) => severity === 'error');
+  const hasError = (name: StepName) => errors().some(({ step }) => step === name);
   const isExplained = ({ requirement: cited }: Finding, step: StepName) =>
-    hasError(step) ||
-    findings().some(
-      ({ severity, requirement }) => severity === 'error' && cited !== null && requirement === cited,
-    );
-  const stepOf = (name: StepName, isSignedIn: boolean): Step => {
+    hasError(step) || (cited !== null && errors().some(({ requirement }) => requirement === cited));
+
+  function stepOf(name: StepName, isSignedIn: boolean): Step {
     const summary = summaries.get(name);
     if (summary !== undefined) return { name, state: hasError(name) ? 'failed' : 'ok', summary };
-    const user = !isSignedIn && (name === 'token' || name === 'call');
-    const reason = user ? 'requires a user: --sign-in' : 'not reached';
+    const needsUser = !isSignedIn && (name === 'token' || name === 'call');
+    const reason = needsUser ? 'requires a user: --sign-in' : 'not reached';
     return { name, state: 'skipped', summary: skipped.get(name) ?? reason };
-  };
+  }
 
   return {
     current: () => current,
@@ -82,10 +77,10 @@ export function createReportBuilder(
     describeSkipped: (step, sentence) => void skipped.set(step, sentence),
     addDecisions: (...more) => void decisions.push(...more),
     addViolations: (step, more) => void violations.push(...more.map((one) => ({ step, ...one }))),
-    addFinding: (finding) => void otherFindings.push(finding),
+    addFinding: (problem) => void problems.push({ ...DEFAULTS, step: current, ...problem }),
     fail(step, failure) {
       const finding = describeClientError(step, failure);
-      if (!isExplained(finding, step)) otherFindings.push(finding);
+      if (!isExplained(finding, step)) problems.push(finding);
       if (summaries.get(step) === '') summaries.set(step, 'the client stops here');
       for (const [name, summary] of summaries) if (summary === '') summaries.delete(name);
       throw new ExaminationStopped();
@@ -98,9 +93,41 @@ export function createReportBuilder(
       if (pinned === undefined) revision = used;
     },
     report: (isSignedIn) => ({
-      ...{ revision, claims, findings: findings() },
+      revision,
+      claims,
+      findings: findings(),
       steps: STEPS.map((name) => stepOf(name, isSignedIn)),
-      decisions: [explainClaims(claims), ...decisions],
+      decisions: [
+        { about: 'revisions', choice: claims.revisions.join(', '), reason: claims.reason },
+        ...decisions,
+      ],
     }),
   };
+}
+
+const DEFAULTS = { requirement: null, severity: 'error', temporary: false, revisions: [] } as const;
+
+/** Empty if the rule is in none of the revisions the server may support. */
+function createFindings(step: StepName, { rule, message }: Violation, claims: Claims): readonly Finding[] {
+  const { revisions: letters, owner, severity, remedy } = ruleOf(rule);
+  const violated = claims.revisions.filter((revision) => letters.includes(letterOf(revision)));
+  if (violated.length === 0) return [];
+  const binds = claims.by !== 'evidence' || violated.includes(claims.revisions.at(-1) ?? '');
+  return [
+    {
+      step,
+      requirement: rule,
+      severity: binds ? severity : 'warning',
+      owner,
+      temporary: false,
+      message,
+      remedy,
+      revisions: violated,
+    },
+  ];
+}
+
+function isFirst(finding: Finding, index: number, all: readonly Finding[]): boolean {
+  const { requirement, message } = finding;
+  return all.findIndex((other) => other.requirement === requirement && other.message === message) === index;
 }

@@ -4,31 +4,23 @@ import type { Styles } from '../terminal/terminal.ts';
 import { type Finding, hasIssues, type Report, type Step } from './report.ts';
 
 export function reportText(report: Report, styles: Styles): string {
-  const { server, steps, decisions, findings } = report;
-  const errors = findings.filter(({ severity }) => severity === 'error');
-  const warnings = findings.filter(({ severity }) => severity === 'warning');
+  const findingsOf = (wanted: Finding['severity']) =>
+    report.findings.filter(({ severity }) => severity === wanted);
+  const errors = findingsOf('error');
+  const decisions = report.decisions.flatMap(({ about, choice, reason }) => [
+    cleanLine(`${about}: ${choice}`),
+    styles.faint(`  ${cleanLine(reason)}`),
+  ]);
+  const section = (title: string, lines: readonly string[]): readonly string[] =>
+    lines.length === 0 ? [] : ['', styles.bold(title), ...lines.map((line) => `  ${line}`)];
+  const findingLines = (finding: Finding) => describeFinding(finding, styles);
   return [
-    styles.bold(cleanLine(server)),
-    ...section(
-      'Errors',
-      errors.flatMap((finding) => findingLines(finding, styles)),
-      styles,
-    ),
-    ...section(
-      'Warnings',
-      warnings.flatMap((finding) => findingLines(finding, styles)),
-      styles,
-    ),
+    styles.bold(cleanLine(report.server)),
+    ...section('Errors', errors.flatMap(findingLines)),
+    ...section('Warnings', findingsOf('warning').flatMap(findingLines)),
     '',
-    ...steps.map((step) => stepLine(step, styles)),
-    ...section(
-      'Decisions',
-      decisions.flatMap(({ about, choice, reason }) => [
-        cleanLine(`${about}: ${choice}`),
-        styles.faint(`  ${cleanLine(reason)}`),
-      ]),
-      styles,
-    ),
+    ...report.steps.map((step) => stepLine(step, styles)),
+    ...section('Decisions', decisions),
     '',
     describeRevisions(report),
     hasIssues(report)
@@ -38,15 +30,13 @@ export function reportText(report: Report, styles: Styles): string {
   ].join('\n');
 }
 
-const MARKS = { ok: 'ok    ', failed: 'ERROR ', skipped: '-     ' } as const;
-
-function stepLine({ name, state, summary }: Step, styles: Styles): string {
-  const colour = state === 'ok' ? styles.good : state === 'failed' ? styles.bad : styles.faint;
-  return `${colour(MARKS[state])}${name.padEnd(22)}${cleanLine(summary)}`;
+function stepLine({ name, state, summary }: Step, { good, bad, faint }: Styles): string {
+  const mark = { ok: good('ok    '), failed: bad('ERROR '), skipped: faint('-     ') }[state];
+  return `${mark}${name.padEnd(22)}${cleanLine(summary)}`;
 }
 
 /** Says in one line which revisions applied. */
-export function describeRevisions({ claims, revision }: Pick<Report, 'claims' | 'revision'>): string {
+function describeRevisions({ claims, revision }: Report): string {
   if (revision === null) return 'revision unknown';
   const newest = claims.revisions.at(-1) ?? revision;
   if (claims.by !== 'evidence' || claims.revisions.length === 1)
@@ -54,21 +44,10 @@ export function describeRevisions({ claims, revision }: Pick<Report, 'claims' | 
   return `checked against revision ${newest}, and for warnings against ${claims.revisions.slice(0, -1).join(' and ')}`;
 }
 
-/** Says who has to fix a finding. */
-export function describeOwner({ owner }: Finding): string {
-  if (owner === 'you') return 'You can fix this';
-  return owner === 'network' ? 'Network' : `The ${owner} has to fix this`;
-}
-
-function findingLines(finding: Finding, styles: Styles): readonly string[] {
-  const { requirement, message, remedy, revisions } = finding;
+function describeFinding(finding: Finding, { bold, faint }: Styles): readonly string[] {
+  const { requirement, message, remedy, revisions, owner } = finding;
   const name = requirement === null ? '' : ` [${[requirement, ...revisions].join(', ')}]`;
-  return [
-    styles.bold(cleanLine(message)) + styles.faint(name),
-    styles.faint(`  ${describeOwner(finding)}: ${cleanLine(remedy)}`),
-  ];
-}
-
-function section(title: string, lines: readonly string[], { bold }: Styles): readonly string[] {
-  return lines.length === 0 ? [] : ['', bold(title), ...lines.map((line) => `  ${line}`)];
+  const fixedBy =
+    owner === 'you' ? 'You can fix this' : owner === 'network' ? 'Network' : `The ${owner} has to fix this`;
+  return [bold(cleanLine(message)) + faint(name), faint(`  ${fixedBy}: ${cleanLine(remedy)}`)];
 }

@@ -4,14 +4,18 @@ import type { Claims } from './claims.ts';
 /** Who has to fix a finding. */
 export type ResponsibleParty = 'server' | 'gateway' | 'backend' | 'authorization server' | 'network' | 'you';
 
-export type StepName =
-  | 'request'
-  | 'resource metadata'
-  | 'authorization server'
-  | 'registration'
-  | 'authorization'
-  | 'token'
-  | 'call';
+/** The steps, in their order. */
+export const STEPS = [
+  'request',
+  'resource metadata',
+  'authorization server',
+  'registration',
+  'authorization',
+  'token',
+  'call',
+] as const;
+
+export type StepName = (typeof STEPS)[number];
 
 /** A problem: an error or a warning. */
 export interface Finding {
@@ -53,7 +57,7 @@ export interface Step {
   readonly summary: string;
 }
 
-export type Party = 'server' | 'authorization server' | 'other';
+export type Party = 'server' | 'authorization server';
 
 /** A request and its response, with secrets redacted. */
 export interface Exchange {

@@ -4,7 +4,6 @@ import { parseChallenges, profileD, serverMetadataUrls } from '@portcullis/proto
 import { ServerError } from '../client/mcp-client.ts';
 import { HttpResponseError } from '../client/transport/responses.ts';
 import { isObject } from '../json.ts';
-import { attempt, failureOf } from './attempt.ts';
 import { explainCallFailure, noTools } from './call-failure.ts';
 import {
   checkAuthorizationResponse,
@@ -16,10 +15,9 @@ import {
   checkTokenResponse,
 } from './checks.ts';
 import { inferClaims, probeClaims } from './claims.ts';
-import { explainDiscovery, explainRegistration, explainScopes } from './decisions.ts';
-import type { ExaminationContext } from './examination-context.ts';
+import { explainDiscovery, explainRegistration } from './decisions.ts';
+import type { ExaminationContext } from './examination.ts';
 import { probeMcp } from './mcp-probe.ts';
-import { REQUEST_TIMEOUT, sendMcpRequest } from './mcp-request.ts';
 import { findObstacle, sendOrStream } from './no-challenge.ts';
 import {
   describeMetadata,
@@ -30,6 +28,7 @@ import {
 } from './read-exchanges.ts';
 import type { Exchange } from './report.ts';
 import { ExaminationStopped } from './report-builder.ts';
+import { attempt, failureOf, requestLimits, sendMcpRequest } from './requests.ts';
 
 /** Nothing listens there, and no browser is redirected there. */
 const UNUSED_REDIRECT_URI = 'http://127.0.0.1:47471/callback';
@@ -39,25 +38,20 @@ export async function examineRequest(context: ExaminationContext): Promise<strin
   const { report, server } = context;
   report.startStep('request');
   const exchange = await sendOrStream(context, server);
-  if (exchange.status !== 401) await stopAtObstacle(context, exchange);
+  report.summarize('request', `a request without a token is answered with status ${exchange.status}`);
+  const obstacle = exchange.status === 401 ? null : await findObstacle(context, exchange);
+  if (obstacle !== null) {
+    report.addFinding(obstacle);
+    throw new ExaminationStopped();
+  }
   report.addViolations('request', checkChallenge(exchange));
   if (exchange.status === 401) {
     const method = exchange.method === 'GET' ? 'GET' : 'POST';
     const rejected = await sendMcpRequest(context, { method, token: 'portcullis-doctor' });
     report.addViolations('request', checkInvalidToken(rejected));
   }
-  report.summarize('request', `a request without a token is answered with status ${exchange.status}`);
   const challenges = parseChallenges(exchange.headers['www-authenticate']);
   return challenges.map(({ parameters }) => parameters.get('resource_metadata')).find(Boolean) ?? null;
-}
-
-async function stopAtObstacle(context: ExaminationContext, exchange: Exchange): Promise<void> {
-  const { report } = context;
-  const found = await findObstacle(context, exchange);
-  if (found === null) return;
-  report.addFinding({ ...found, step: 'request', requirement: null, severity: 'error', revisions: [] });
-  report.summarize('request', `a request without a token is answered with status ${exchange.status}`);
-  throw new ExaminationStopped();
 }
 
 export async function examineDiscovery(
@@ -65,7 +59,6 @@ export async function examineDiscovery(
   announced: string | null,
 ): Promise<DiscoveryResult> {
   const { client, report, options, recorder, server } = context;
-  const { revision: pinned } = options;
   report.startStep('resource metadata');
   const since = recorder.exchanges.length;
   const found = await attempt(() => client.discover());
@@ -81,10 +74,9 @@ export async function examineDiscovery(
   const metadata = requested.filter(({ url }) => isServerMetadata(url));
   if (metadata.length > 0) {
     report.startStep('authorization server');
-    const found = issuersOf(about, server);
-    for (const issuer of found) {
-      const places = serverMetadataUrls(issuer, ['oauth', 'oidc']);
-      const responses = metadata.filter(({ url }) => places.includes(url));
+    for (const issuer of issuersOf(about, server)) {
+      const locations = serverMetadataUrls(issuer, ['oauth', 'oidc']);
+      const responses = metadata.filter(({ url }) => locations.includes(url));
       if (responses.length > 0)
         report.addViolations('authorization server', checkServerMetadata(responses, issuer));
     }
@@ -96,8 +88,11 @@ export async function examineDiscovery(
   const { profile, issuer } = found.value;
   report.setRevision(profile.revision);
   report.summarize('authorization server', issuer);
-  report.addDecisions(...explainDiscovery(found.value, pinned !== undefined, refusalsIn(requested)));
-  report.addDecisions(explainScopes(planScopes(found.value, options.scopes ?? {})));
+  const { scopes, reasons } = planScopes(found.value, options.scopes ?? {});
+  report.addDecisions(
+    ...explainDiscovery(found.value, options.revision !== undefined, refusalsIn(requested)),
+    { about: 'scopes', choice: scopes.join(' ') || 'none', reason: reasons.join('; ') },
+  );
   return found.value;
 }
 
@@ -125,9 +120,7 @@ export async function examineAuthorization(
   if ('failure' in started) return report.fail('registration', started.failure);
 
   report.startStep('authorization');
-  const page = await attempt(() =>
-    oauthFetch(started.value, { redirect: 'manual', signal: AbortSignal.timeout(REQUEST_TIMEOUT) }),
-  );
+  const page = await attempt(() => oauthFetch(started.value, requestLimits()));
   if ('failure' in page) return report.fail('authorization', page.failure);
   const shown = await attempt(() => page.value.text());
   const response = recorder.exchanges.at(-1);
@@ -197,9 +190,8 @@ export async function examineCall(
   } catch (error) {
     const refused = recorder.exchanges.slice(since).find(({ status }) => status === 401);
     if (refused !== undefined) {
-      report.addViolations('call', [
-        { rule: 'S-AUD-1', message: `The server rejects the token that ${discovery.issuer} issued for it.` },
-      ]);
+      const message = `The server rejects the token that ${discovery.issuer} issued for it.`;
+      report.addViolations('call', [{ rule: 'S-AUD-1', message }]);
       report.summarize('call', 'the client stops here');
       throw new ExaminationStopped();
     }
@@ -208,10 +200,7 @@ export async function examineCall(
     const message = `tools/list failed: ${error.message}`;
     report.summarize('call', 'the token was accepted, but tools/list failed');
     const status = recorder.exchanges.slice(since).findLast(({ party }) => party === 'server')?.status;
-    report.addFinding({
-      ...{ step: 'call', requirement: null, severity: 'warning', message, revisions: [], temporary: false },
-      ...explainCallFailure(status ?? null, error),
-    });
+    report.addFinding({ message, ...explainCallFailure(status ?? null, error) });
   }
 }
 

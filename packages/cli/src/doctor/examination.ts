@@ -1,0 +1,85 @@
+/** What the steps of an examination share: a client whose requests are recorded, and the report. */
+import {
+  type Client,
+  type ClientEvent,
+  type CredentialStore,
+  type Fetch,
+  readServerUrl,
+} from '@portcullis/client';
+import {
+  createGuardedFetch,
+  createNodeClient,
+  type NodeClientOptions,
+  toClientError,
+} from '@portcullis/client/node';
+import { createMessageEndpoint } from '../client/transport/message-endpoint.ts';
+import { isServerMetadata, partyIn } from './read-exchanges.ts';
+import { createRecorder, type Recorder } from './recorder.ts';
+import type { StepName } from './report.ts';
+import { createReportBuilder, type ReportBuilder } from './report-builder.ts';
+
+export interface ExaminationOptions {
+  /** Options of the client. Credentials are stored in memory only. */
+  readonly client: NodeClientOptions;
+  /** Continues past the point where a user has to sign in. */
+  readonly signIn: boolean;
+  readonly version: string;
+  /** Called when a step starts. */
+  readonly begin?: (step: StepName) => void;
+}
+
+export interface ExaminationContext {
+  readonly server: string;
+  readonly client: Client;
+  /** The client's options. */
+  readonly options: NodeClientOptions;
+  /** Events of the client so far. */
+  readonly events: readonly ClientEvent[];
+  /** For requests to the server. */
+  readonly fetch: Fetch;
+  /** For requests to authorization servers. */
+  readonly oauthFetch: Fetch;
+  /** Allows the token to be sent to the message endpoint of an HTTP+SSE server. */
+  readonly acceptEndpoint: (endpoint: URL) => void;
+  readonly recorder: Recorder;
+  readonly report: ReportBuilder;
+  /** This program's version. */
+  readonly version: string;
+}
+
+/** Limits for authorization server documents: milliseconds and bytes. */
+const LIMITS = { timeout: 15_000, maxBytes: 262_144 };
+
+/** @throws ClientError if the client options are invalid */
+export function createExamination(
+  { client: options, version, begin }: ExaminationOptions,
+  store: CredentialStore,
+): ExaminationContext {
+  const server = readServerUrl(options.serverUrl);
+  const report = createReportBuilder(options.revision, (step) => begin?.(step));
+  const { isCurrent: sendTokenTo, accept: acceptEndpoint } = createMessageEndpoint();
+  const recorder = createRecorder(partyIn(server, sendTokenTo), ({ href }) =>
+    report.current() === 'resource metadata' && isServerMetadata(href)
+      ? 'authorization server'
+      : report.current(),
+  );
+  const fetch = recorder.record(options.fetch ?? globalThis.fetch);
+  const { trustedOrigins = [] } = options;
+  const oauthFetch = recorder.record(
+    options.oauthFetch ?? createGuardedFetch({ serverUrl: server, trustedOrigins, ...LIMITS }),
+  );
+  const events: ClientEvent[] = [];
+  const client = createNodeClient({
+    sendTokenTo,
+    ...options,
+    store,
+    fetch,
+    oauthFetch,
+    mapFetchError: toClientError,
+    onEvent(event) {
+      events.push(event);
+      options.onEvent?.(event);
+    },
+  });
+  return { server, client, options, events, fetch, oauthFetch, acceptEndpoint, recorder, report, version };
+}
