@@ -99,6 +99,12 @@ export {
   readJwtBearerRequest,
 } from './messages/jwt-bearer.ts';
 export {
+  type McpOperation,
+  type OperationParameters,
+  type OperationTarget,
+  readOperationTarget,
+} from './messages/mcp-operation.ts';
+export {
   readStatusReference,
   STATUS_LIST_MEDIA_TYPE,
   STATUS_LIST_TYPE,

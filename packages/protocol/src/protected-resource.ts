@@ -26,6 +26,11 @@ export {
 export { readAuthorizationHeader } from './messages/authorization-header.ts';
 export { type BearerChallenge, formatBearerChallenge, formatChallenge } from './messages/challenge.ts';
 export {
+  type McpOperation,
+  type OperationParameters,
+  readOperationTarget,
+} from './messages/mcp-operation.ts';
+export {
   readStatusReference,
   STATUS_LIST_MEDIA_TYPE,
   STATUS_LIST_TYPE,

@@ -4,11 +4,12 @@ export {
   type AuthenticationRequirement,
   ConfigurationError,
   type JwsAlgorithm,
+  type McpOperation,
 } from '@portcullis/protocol/protected-resource';
 export type { DpopOptions } from './dpop/dpop-options.ts';
 export { createReplayCache, type ReplayCacheLimits, type ReplayStore } from './dpop/replay-cache.ts';
 export type { GuardEvent, GuardEventSink } from './events.ts';
-export { type McpOperation, readOperations } from './guard/operations.ts';
+export { readOperations } from './guard/operations.ts';
 export { createGuard, type Guard, type GuardDecision, type RequestInfo } from './guard.ts';
 export type { GuardResponse } from './guard-response.ts';
 export {

@@ -1,13 +1,13 @@
 /** The options of a guard. */
 import type {
   AuthenticationRequirement,
+  McpOperation,
   Profile,
   ScopeHierarchy,
   Scopes,
 } from '@portcullis/protocol/protected-resource';
 import type { DpopOptions } from './dpop/dpop-options.ts';
 import type { GuardEventSink } from './events.ts';
-import type { McpOperation } from './guard/operations.ts';
 import type { AllowedOrigins } from './origin-policy.ts';
 import type { TokenVerifier } from './verifiers/token-verifier.ts';
 

@@ -1,4 +1,6 @@
 /** The settings of a guard: options validated once at startup, with all issues reported together, and frozen. */
+
+import type { McpOperation } from '@portcullis/protocol/protected-resource';
 import {
   type AuthenticationRequirement,
   profiles as allProfiles,
@@ -15,7 +17,6 @@ import {
 } from '@portcullis/protocol/protected-resource';
 import type { DpopOptions } from './dpop/dpop-options.ts';
 import { type GuardEventSink, reportFailures } from './events.ts';
-import type { McpOperation } from './guard/operations.ts';
 import { resourceMetadataUrl } from './metadata/metadata-handler.ts';
 import { guardOptionNameIssues } from './option-names.ts';
 import type {

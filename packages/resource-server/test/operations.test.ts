@@ -36,11 +36,6 @@ describe('operations of a body', () => {
       { method: 'completion/complete', params: { ref: { type: 'ref/resource', uri: 'u' } } },
       [{ ...none, method: 'completion/complete', resource: 'u' }],
     ],
-    [
-      'a completion without a reference',
-      { method: 'completion/complete', params: { ref: 'p' } },
-      [{ ...none, method: 'completion/complete' }],
-    ],
     ['another method', { method: 'tools/list', params: { name: 't' } }, [{ ...none, method: 'tools/list' }]],
     [
       'a notification',
@@ -48,11 +43,11 @@ describe('operations of a body', () => {
       [{ ...none, method: 'notifications/initialized' }],
     ],
     [
-      'a tool name that is not a string',
-      { method: 'tools/call', params: { name: 1 } },
-      [{ ...none, method: 'tools/call' }],
+      'a subscription without a resource',
+      { method: 'resources/subscribe', params: {} },
+      [{ ...none, method: 'resources/subscribe' }],
     ],
-    ['parameters that are null', { method: 'tools/call', params: null }, [{ ...none, method: 'tools/call' }]],
+    ['parameters that are null', { method: 'tools/list', params: null }, [{ ...none, method: 'tools/list' }]],
     [
       'a method named like a property of Object',
       { method: 'constructor' },
@@ -60,11 +55,33 @@ describe('operations of a body', () => {
     ],
     ['a response', { id: 1, result: {} }, []],
     ['an empty batch', [], []],
-    ['malformed messages in a batch', [null, 1, 'x', [], { method: 2 }], []],
+    ['malformed messages in a batch', [null, 1, 'x', []], []],
     ['no body', undefined, []],
     ['a string', 'tools/call', []],
   ])('reads the operations of a request body: %s', (_, body, expected) => {
     expect(readOperations(body)).toEqual(expected);
+  });
+
+  it.each<[string, object]>([
+    ['a method that is no string', { method: ['tools/call'], params: { name: 't' } }],
+    ['a method that is null', { method: null }],
+    ['a tool name that is no string', { method: 'tools/call', params: { name: ['t'] } }],
+    ['no tool name', { method: 'tools/call', params: {} }],
+    ['a call without parameters', { method: 'tools/call', params: null }],
+    ['parameters by position', { method: 'tools/call', params: ['t'] }],
+    ['a prompt name that is a number', { method: 'prompts/get', params: { name: 1 } }],
+    ['a URI that is null', { method: 'resources/read', params: { uri: null } }],
+    ['a subscription to a URI that is no string', { method: 'resources/subscribe', params: { uri: ['u'] } }],
+    ['a completion without a reference', { method: 'completion/complete', params: { ref: 'p' } }],
+    [
+      'a completion for another kind of reference',
+      { method: 'completion/complete', params: { ref: { type: 'ref/tool', name: 't', uri: 'u' } } },
+    ],
+  ])('refuses a message that a server might understand by converting it: %s', (_, message) => {
+    for (const body of [message, [{ method: 'tools/list' }, message]])
+      expect(() => readOperations(body)).toThrow(
+        expect.objectContaining({ name: 'OAuthError', code: 'invalid_request' }),
+      );
   });
 
   it('reads the operations of all messages of a batch, in order', () => {

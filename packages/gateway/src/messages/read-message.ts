@@ -1,4 +1,5 @@
 /** Reads the scanned parts of a JSON-RPC message. */
+import { type OperationParameters, readOperationTarget } from '@portcullis/protocol';
 import { type JsonNode, type JsonShape, shapeOf } from './json-projection.ts';
 import { MessageError } from './message-error.ts';
 import type { ByteRange, ScannedMessage, ScannedText } from './scanned-message.ts';
@@ -37,23 +38,6 @@ export const messageShape: JsonShape = shapeOf({
 
 const INVALID_REQUEST = -32_600;
 const INVALID_PARAMS = -32_602;
-
-type Target = Partial<Pick<ScannedMessage, 'tool' | 'prompt' | 'resource' | 'subscriptions'>>;
-
-const readResource = (params: JsonNode, id: string | null): Target => ({
-  resource: readText(params, 'uri', id),
-});
-
-/** What an operation applies to, by its method. */
-const targets: ReadonlyMap<string, (params: JsonNode, id: string | null) => Target> = new Map([
-  ['tools/call', (params, id) => ({ tool: readText(params, 'name', id) })],
-  ['prompts/get', (params, id) => ({ prompt: readText(params, 'name', id) })],
-  ['resources/read', readResource],
-  ['resources/subscribe', readSubscribedResource],
-  ['resources/unsubscribe', readSubscribedResource],
-  ['completion/complete', readReference],
-  ['subscriptions/listen', readSubscriptions],
-]);
 
 /** @throws MessageError for anything that is no message, or that parsers could understand in different ways */
 export function readScannedMessage(node: JsonNode): ScannedMessage {
@@ -114,11 +98,11 @@ function readCall(node: JsonNode, method: JsonNode, id: string | null): ScannedM
   if (kind === 'request' && id === null) throw invalid('The id of a request must not be null.');
   const about = { ...nothing, kind, id, method: method.text } as const;
   const params = readParameters(node, id);
-  if (params === null && !targets.has(method.text)) return about;
   const found = params ?? NO_PARAMETERS;
   return {
     ...about,
-    ...targets.get(method.text)?.(found, id),
+    ...readOperationTarget(method.text, parametersOf(found, id)),
+    subscriptions: method.text === 'subscriptions/listen' ? readSubscriptions(found, id) : [],
     arguments: rangeOf(found.members.get('arguments')),
     task: readHandle(found, 'taskId', id),
     asksForTask: found.members.has('task'),
@@ -158,38 +142,38 @@ function readId({ members }: JsonNode): string | null {
 function readText(params: JsonNode, name: string, id: string | null): string {
   rejectVariant(params, name, id);
   const value = params.members.get(name);
-  if (value?.type !== 'string')
-    throw new MessageError(INVALID_PARAMS, `The parameter ${name} must be a string.`, { id });
+  if (value?.type !== 'string') throw invalidParameter(name, 'a string', id);
   return value.text;
 }
 
-/** Revision 2026-07-28 does not have the method, and its backends say so whatever the parameters are. */
-function readSubscribedResource(params: JsonNode, id: string | null): Target {
-  rejectVariant(params, 'uri', id);
-  return params.members.has('uri') ? readResource(params, id) : {};
+/** The parameters as the table of operations reads them. */
+function parametersOf(params: JsonNode, id: string | null): OperationParameters {
+  return {
+    has(name) {
+      rejectVariant(params, name, id);
+      return params.members.has(name);
+    },
+    text: (name) => readText(params, name, id),
+    object(name) {
+      rejectVariant(params, name, id);
+      const value = params.members.get(name);
+      if (value?.type !== 'object') throw invalidParameter(name, 'an object', id);
+      return parametersOf(value, id);
+    },
+    unexpected: (name, expected) => invalidParameter(name, expected, id),
+  };
 }
 
-function readReference(params: JsonNode, id: string | null): Target {
-  rejectVariant(params, 'ref', id);
-  const ref = params.members.get('ref');
-  if (ref?.type !== 'object')
-    throw new MessageError(INVALID_PARAMS, 'The parameter ref must be an object.', { id });
-  const type = readText(ref, 'type', id);
-  if (type === 'ref/prompt') return { prompt: readText(ref, 'name', id) };
-  if (type === 'ref/resource') return { resource: readText(ref, 'uri', id) };
-  throw new MessageError(INVALID_PARAMS, 'The type of ref must be ref/prompt or ref/resource.', { id });
-}
-
-function readSubscriptions(params: JsonNode, id: string | null): Target {
+function readSubscriptions(params: JsonNode, id: string | null): readonly string[] {
   rejectVariant(params, 'notifications', id);
   const filter = params.members.get('notifications');
-  if (filter === undefined) return {};
+  if (filter === undefined) return [];
   rejectVariant(filter, 'resourceSubscriptions', id);
   const uris = filter.members.get('resourceSubscriptions');
-  if (uris === undefined) return {};
+  if (uris === undefined) return [];
   if (uris.type !== 'array' || uris.elements.some(({ type }) => type !== 'string'))
-    throw new MessageError(INVALID_PARAMS, 'resourceSubscriptions must be a list of URIs.', { id });
-  return { subscriptions: uris.elements.map((uri) => uri.text) };
+    throw invalidParameter('resourceSubscriptions', 'a list of URIs', id);
+  return uris.elements.map((uri) => uri.text);
 }
 
 /** A handle that is no string was not issued here. */
@@ -228,4 +212,8 @@ function rangeOf(node: JsonNode | undefined): ByteRange | null {
 
 function invalid(message: string, id: string | null = null): MessageError {
   return new MessageError(INVALID_REQUEST, message, { id });
+}
+
+function invalidParameter(name: string, expected: string, id: string | null): MessageError {
+  return new MessageError(INVALID_PARAMS, `The parameter ${name} must be ${expected}.`, { id });
 }

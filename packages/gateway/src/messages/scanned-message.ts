@@ -1,5 +1,5 @@
 /** What a scanned body contains: its messages, as far as policy, handles and the audit log need them. */
-import type { McpOperation } from '@portcullis/resource-server';
+import type { McpOperation } from '@portcullis/protocol';
 
 /** Bytes of a body: from `start` up to, not including, `end`; -1: its end has not arrived. */
 export interface ByteRange {

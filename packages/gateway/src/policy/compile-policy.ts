@@ -1,4 +1,6 @@
 /** Compiles the rules of a server: the same decision for what is listed and for what is called. */
+
+import type { McpOperation } from '@portcullis/protocol';
 import {
   type AccessCondition,
   missingScopes,
@@ -6,7 +8,6 @@ import {
   unionScopes,
   unmetCondition,
 } from '@portcullis/protocol';
-import type { McpOperation } from '@portcullis/resource-server';
 import type { AccessRule, ConditionalAccessRule, GatewayServer } from '../servers/server.ts';
 import { isKnownMethod, resemblesKnownMethod } from './known-methods.ts';
 import { nameVariants, uriVariants } from './name-variants.ts';

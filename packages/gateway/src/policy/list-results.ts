@@ -1,5 +1,5 @@
 /** The lists of MCP: which members of a result are definitions, and what operation each of them offers. */
-import type { McpOperation } from '@portcullis/resource-server';
+import type { McpOperation } from '@portcullis/protocol';
 import { fold, type JsonNode, type JsonShape, shapeOf } from '../messages/json-projection.ts';
 import { JsonScanner, type ScanLimits } from '../messages/json-scanner.ts';
 

@@ -1,6 +1,6 @@
 /** What policy decides about an operation, and for whom. */
-import type { Scopes } from '@portcullis/protocol';
-import type { McpOperation, Principal } from '@portcullis/resource-server';
+import type { McpOperation, Scopes } from '@portcullis/protocol';
+import type { Principal } from '@portcullis/resource-server';
 
 /** Annotations of a tool that propose scopes when no rule is configured. They are the backend's own claims about itself. */
 export interface ToolHints {

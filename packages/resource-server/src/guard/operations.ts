@@ -1,56 +1,51 @@
 /** Reads the operations of a JSON-RPC body, so that scopes can depend on them. */
-
-/** One JSON-RPC request or notification. */
-export interface McpOperation {
-  /** `tools/call`, `resources/read`, … */
-  readonly method: string;
-  /** The tool that is called. */
-  readonly tool: string | null;
-  /** The prompt that is retrieved or completed. */
-  readonly prompt: string | null;
-  /** The URI of the resource that is read, subscribed to or completed. */
-  readonly resource: string | null;
-}
-
-type Parameters = Readonly<Record<string, unknown>>;
-
-/** What an operation applies to, with the member that holds it. */
-type OperationTarget = readonly [member: 'tool' | 'prompt' | 'resource', name: unknown];
-
-const resource = ({ uri }: Parameters): OperationTarget => ['resource', uri];
-
-const TARGET_OF: Readonly<Record<string, (parameters: Parameters) => OperationTarget>> = {
-  'tools/call': ({ name }) => ['tool', name],
-  'prompts/get': ({ name }) => ['prompt', name],
-  'resources/read': resource,
-  'resources/subscribe': resource,
-  'resources/unsubscribe': resource,
-  'completion/complete': ({ ref }) => {
-    const { type, name, uri } = membersOf(ref);
-    return type === 'ref/prompt' ? ['prompt', name] : ['resource', uri];
-  },
-};
+import {
+  type McpOperation,
+  OAuthError,
+  type OperationParameters,
+  readOperationTarget,
+} from '@portcullis/protocol/protected-resource';
 
 /**
  * Reads the operations of a parsed body, a message or a batch. Responses, and anything else without a method, are
  * skipped.
+ * @throws OAuthError `invalid_request` if a method, or a parameter that names the tool, prompt or resource, is missing or no string
  */
 export function readOperations(body: unknown): readonly McpOperation[] {
   const messages = Array.isArray(body) ? body : [body];
   return messages.flatMap((message) => {
-    const { method, params } = membersOf(message);
-    return typeof method === 'string' ? [readOperation(method, membersOf(params))] : [];
+    const members = membersOf(message);
+    if (members['method'] === undefined) return [];
+    const method = textOf(members, 'method');
+    return [{ method, ...readOperationTarget(method, parametersOf(membersOf(members['params']))) }];
   });
 }
 
-function readOperation(method: string, params: Parameters): McpOperation {
-  const operation = { method, tool: null, prompt: null, resource: null };
-  const subject = Object.hasOwn(TARGET_OF, method) ? TARGET_OF[method] : undefined;
-  if (subject === undefined) return operation;
-  const [member, name] = subject(params);
-  return typeof name === 'string' ? { ...operation, [member]: name } : operation;
+type Members = Readonly<Record<string, unknown>>;
+
+function parametersOf(members: Members): OperationParameters {
+  return {
+    has: (name) => members[name] !== undefined,
+    text: (name) => textOf(members, name),
+    object(name) {
+      const value = members[name];
+      if (typeof value !== 'object' || value === null) throw invalid(name, 'an object');
+      return parametersOf(membersOf(value));
+    },
+    unexpected: invalid,
+  };
 }
 
-function membersOf(value: unknown): Parameters {
-  return typeof value === 'object' && value !== null ? (value as Parameters) : {};
+function textOf(members: Members, name: string): string {
+  const value = members[name];
+  if (typeof value !== 'string') throw invalid(name, 'a string');
+  return value;
+}
+
+function membersOf(value: unknown): Members {
+  return typeof value === 'object' && value !== null ? (value as Members) : {};
+}
+
+function invalid(name: string, expected: string): OAuthError {
+  return new OAuthError('invalid_request', `The member ${name} of a message must be ${expected}.`);
 }

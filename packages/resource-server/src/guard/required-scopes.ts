@@ -5,12 +5,13 @@
 import {
   type AuthenticationRequirement,
   isScope,
+  type McpOperation,
   type Scopes,
   unionScopes,
 } from '@portcullis/protocol/protected-resource';
 import type { RequestInfo } from '../request-info.ts';
 import type { ProtectedResource } from '../settings.ts';
-import { type McpOperation, readOperations } from './operations.ts';
+import { readOperations } from './operations.ts';
 import { parseBody } from './request-body.ts';
 
 /** The scopes that are required whatever the body contains. */

@@ -166,6 +166,23 @@ export function describeScopes(stage: Stage): void {
       expect((await send({ method: 'GET', ...token })).status).toBe(200);
     });
 
+    it('T096 rejects a tool name that is no string, which some servers convert to one', async () => {
+      const { send } = await serve({ scopesFor: ({ tool }) => (tool === null ? [] : ['notes:write']) });
+      const token = bearer(await stage.issuer.token({ scope: 'base' }));
+      const post = (message: object) => send({ method: 'POST', body: JSON.stringify(message), ...token });
+      for (const name of [['delete_note'], { toString: 'delete_note' }, 1, true, null, undefined])
+        expectRefusal(await post({ id: 1, method: 'tools/call', params: { name } }), 400, 'invalid_request');
+      expectRefusal(
+        await post({ id: 1, method: ['tools/call'], params: { name: 'delete_note' } }),
+        400,
+        'invalid_request',
+      );
+      expectRefusal(await post(call('delete_note')), 403, 'insufficient_scope');
+      expect((await post({ id: 1, method: 'tools/list', params: { name: ['delete_note'] } })).status).toBe(
+        200,
+      );
+    });
+
     it('T096 rejects an escaped member name, which V8 takes for one that an earlier body made it expect', async () => {
       const { send } = await serve(byTool);
       const token = bearer(await stage.issuer.token({ scope: 'base' }));
