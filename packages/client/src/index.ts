@@ -27,7 +27,6 @@ export { type ClientLimits, type ClientOptions, defaultClientLimits } from './op
 export {
   buildMetadataDocument,
   checkHostedDocument,
-  findDocumentIssues,
   type MetadataDocument,
   type MetadataDocumentSettings,
 } from './registration/metadata-document.ts';

@@ -1,8 +1,6 @@
 /** The client in Node: the system's browser, a loopback receiver, an SSRF guard, and credential files with encryption. */
 export {
   createSystemBrowser,
-  type OpenerCommand,
-  openerCommand,
   type StartProcess,
   type SystemBrowserOptions,
 } from './node/browser.ts';
@@ -11,7 +9,6 @@ export { credentialsFromEnvironment } from './node/environment.ts';
 export { type FileStore, type FileStoreOptions, openFileStore } from './node/file-store.ts';
 export { createGuardedFetch, type GuardedFetchOptions, toClientError } from './node/guarded-fetch.ts';
 export {
-  findKeychainKey,
   type KeychainEntry,
   type OpenKeychainEntry,
   openCredentialStore,

@@ -9,7 +9,7 @@ export {
   type StartedAuthorization,
 } from './authorization/request.ts';
 export { codeTokenRequest, processAuthorizationResponse } from './authorization/response.ts';
-export { planScopes, planStepUp } from './authorization/scope-plan.ts';
+export { planScopes } from './authorization/scope-plan.ts';
 export { challengeRequest, processChallengeResponse } from './discovery/challenge.ts';
 export {
   processResourceMetadataResponse,

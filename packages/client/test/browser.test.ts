@@ -1,6 +1,7 @@
 /** The system's browser: the program that is started, its arguments, and the URLs that are refused. */
 import { describe, expect, it } from 'vitest';
-import { createSystemBrowser, openerCommand } from '../src/node.ts';
+import { openerCommand } from '../src/node/browser.ts';
+import { createSystemBrowser } from '../src/node.ts';
 
 const platforms = ['linux', 'darwin', 'win32', 'freebsd'] as const;
 

@@ -13,7 +13,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { CredentialRecord } from '../src/index.ts';
-import { findKeychainKey, type OpenKeychainEntry, openCredentialStore, openFileStore } from '../src/node.ts';
+import { findKeychainKey } from '../src/node/keychain.ts';
+import { type OpenKeychainEntry, openCredentialStore, openFileStore } from '../src/node.ts';
 
 let folder: string;
 

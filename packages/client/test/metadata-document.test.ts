@@ -1,12 +1,8 @@
 /** The client ID metadata document: building it, and checking one where it is hosted. */
 import { openRegistrationPolicy, readClientMetadata } from '@portcullis/protocol';
 import { describe, expect, it } from 'vitest';
-import {
-  buildMetadataDocument,
-  checkHostedDocument,
-  findDocumentIssues,
-  readSigningKey,
-} from '../src/index.ts';
+import { buildMetadataDocument, checkHostedDocument, readSigningKey } from '../src/index.ts';
+import { findDocumentIssues } from '../src/registration/metadata-document.ts';
 import { createWorld } from './support/world.ts';
 
 const url = 'https://app.example/client.json';

@@ -55,6 +55,7 @@ export interface DeviceGrant {
   readonly show: (prompt: DevicePrompt) => void | Promise<void>;
 }
 
+/** How tokens are obtained: with a user, on a second device, or for the application, a workload or an enterprise. */
 export type GrantSettings = UserGrant | DeviceGrant | ApplicationGrant | WorkloadGrant | EnterpriseGrant;
 
 /** Whether tokens are issued without a user's consent: to the application, the workload or the enterprise. */
