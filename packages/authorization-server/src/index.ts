@@ -69,7 +69,7 @@ export type { AuthorizationServerOptions, FindWorkspaces, Workspace } from './op
 export { defaultRateLimits, type RateLimitOptions } from './rate-limit/policies.ts';
 export type { ResourceDefinition } from './resource-options.ts';
 export { type AuthorizationServer, type BackendConnections, createAuthorizationServer } from './server.ts';
-export type { OptionsForStore, StoreCapability } from './store/capabilities.ts';
+export type { OptionsForStore } from './store/capabilities.ts';
 export type { BrandOptions } from './ui/brand.ts';
 export type { Translation, Translations } from './ui/translations.ts';
 export {

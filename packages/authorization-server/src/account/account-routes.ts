@@ -48,7 +48,7 @@ export function createAccountRoutes(
   kind: 'plain' | 'own' | 'recent' | 'delicate' = 'plain',
 ): AccountRoutes {
   const { clock, options, csrfTokens, sessions } = pages;
-  const csrfToken = (user: User) => csrfTokens.issue('home', user.sessionHash);
+  const csrfToken = (user: User) => csrfTokens.issue('account', user.sessionHash);
   const mustBeRecent = kind === 'recent' || kind === 'delicate';
   const isForLocalUsers = kind === 'own' || kind === 'delicate';
   const needsLogin = (user: User | null): user is null =>
@@ -74,7 +74,7 @@ export function createAccountRoutes(
             ? redirectByPage(context.layout, redirectToLogin())
             : redirectToLogin();
         }
-        const isOurs = csrfTokens.matches(parameters.one('token'), 'home', user.sessionHash);
+        const isOurs = csrfTokens.matches(parameters.one('token'), 'account', user.sessionHash);
         if (!isOurs || isCrossSiteForm(request, options.issuer)) {
           const action = {
             label: context.layout.text('account.review-again'),

@@ -78,7 +78,7 @@ export function createConfirmation(
     const hasPasskeys = passkeys !== null && (await store.listPasskeys(id)).length > 0;
     const page = confirmationPage(layout, {
       change,
-      token: csrfTokens.issue('home', user.sessionHash),
+      token: csrfTokens.issue('account', user.sessionHash),
       email: user.account.email,
       asksForCode: await factors.isEnabled(id),
       passkeyOptions: hasPasskeys ? passkeys.requestOptions(challengeBinding(user, change.action)) : null,

@@ -46,7 +46,7 @@ export function createConnectRoutes(pages: PageRouter): readonly Route[] {
       const user = await sessions.find(request);
       const link = form.one('link') ?? '';
       if (user === null) return respondRedirect(loginPath('connect'));
-      const isOurs = csrfTokens.matches(form.one('token'), 'home', user.sessionHash, link);
+      const isOurs = csrfTokens.matches(form.one('token'), 'account', user.sessionHash, link);
       if (!isOurs || isCrossSiteForm(request, options.issuer)) {
         const action = { label: context.layout.text('account.review-again'), href: CONNECT_PATH };
         return context.errors.show(CONNECT_PATH, 'stale-form', { action });
@@ -82,7 +82,7 @@ async function show(
     backend,
     scopes,
     email: user.account.email,
-    fields: { link, token: csrfTokens.issue('home', user.sessionHash, link) },
+    fields: { link, token: csrfTokens.issue('account', user.sessionHash, link) },
   });
   return respondPage(page, { formAction: ANY_SERVER });
 }

@@ -146,7 +146,6 @@ export type AuthorizationEvent = EventContext &
           | 'device_authorization.approved'
           | 'device_authorization.denied';
       }
-    /** A user created one; its end is that of its grant. */
     /** A tool of a server behind the gateway is new or has changed: it waits for approval. */
     | {
         readonly type: 'tool.changed';
@@ -156,6 +155,7 @@ export type AuthorizationEvent = EventContext &
       }
     /** An operator decided about it. */
     | { readonly type: 'tool.approved' | 'tool.rejected'; readonly server: string; readonly tool: string }
+    /** A user created a token; it ends with its grant. */
     | { readonly type: 'personal_access_token.created' }
     | {
         readonly type: 'token.issued';

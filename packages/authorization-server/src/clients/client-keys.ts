@@ -59,7 +59,7 @@ export function createClientKeys(fetchJson: FetchJson, clock: () => number, time
 
   return {
     async find({ jwks, jwks_uri: url }, wanted, site) {
-      if (url === undefined) return { keys: (jwks ?? NONE).keys.filter(isBearable) };
+      if (url === undefined) return { keys: (jwks ?? NONE).keys.filter(hasAcceptableRsaCost) };
       const copy = copies.get(url);
       const now = clock();
       const isEnough =
@@ -121,7 +121,7 @@ function readKeys(json: unknown): ClientKeySet {
   return {
     keys: keys
       .filter((key) => typeof key === 'object' && key !== null && typeof key.kty === 'string')
-      .filter(isBearable),
+      .filter(hasAcceptableRsaCost),
   };
 }
 
@@ -133,7 +133,7 @@ const LONGEST_EXPONENT = 6;
  * Whether verification with a key has the usual cost. Clients choose their keys, and an RSA key with a long exponent takes a
  * hundred times as long (denial of service).
  */
-function isBearable({ kty, n, e }: ClientKeySet['keys'][number]): boolean {
+function hasAcceptableRsaCost({ kty, n, e }: ClientKeySet['keys'][number]): boolean {
   if (kty !== 'RSA') return true;
   if (typeof n !== 'string' || typeof e !== 'string') return false;
   return n.length >= MODULUS.shortest && n.length <= MODULUS.longest && e.length <= LONGEST_EXPONENT;

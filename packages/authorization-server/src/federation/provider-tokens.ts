@@ -27,6 +27,7 @@ export interface ProviderToken {
 /** Seconds between two attempts to obtain a new ID token of one grant. */
 const RENEWAL_PAUSE = 60;
 
+/** Which access token of an identity provider is requested from the token vault. */
 export interface ProviderTokenRequest {
   /** The identifier of the identity provider; by default that of the grant. */
   readonly identityProvider?: string;

@@ -5,7 +5,7 @@ import { deriveKey } from '../encryption/encryptor.ts';
 import type { ServerOptions } from '../options.ts';
 
 /** A token for one purpose is not valid for another. */
-type Purpose = 'login' | 'consent' | 'logout' | 'home' | 'second-step' | 'confirmed';
+type Purpose = 'login' | 'consent' | 'logout' | 'account' | 'second-factor' | 'confirmed';
 
 export interface CsrfTokens {
   /** The hidden field of a form, bound to everything that must be the same when it is sent. */
@@ -23,9 +23,9 @@ export function createCsrfTokens({ masterKey }: ServerOptions): CsrfTokens {
   return {
     issue: (purpose, ...bound) => mac(purpose, bound).toString('base64url'),
     matches(token, purpose, ...bound) {
-      const presented = Buffer.from(token ?? '', 'base64url');
+      const received = Buffer.from(token ?? '', 'base64url');
       const expected = mac(purpose, bound);
-      return presented.length === expected.length && timingSafeEqual(presented, expected);
+      return received.length === expected.length && timingSafeEqual(received, expected);
     },
   };
 }

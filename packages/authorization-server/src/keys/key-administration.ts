@@ -34,6 +34,7 @@ interface LostKeys {
   readonly data: readonly string[];
 }
 
+/** Lists, rotates and re-encrypts signing keys and data keys; running servers load the changes from the store. */
 export interface KeyAdministration {
   /** Newest first. */
   list(): Promise<readonly ListedKey[]>;

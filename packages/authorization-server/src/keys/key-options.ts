@@ -16,6 +16,7 @@ import {
 } from '../option-schema.ts';
 import { type SigningAlgorithm, signingAlgorithms } from './signing-algorithms.ts';
 
+/** Algorithm and rotation of signing keys. */
 export interface KeyOptions {
   /** Algorithm of new keys; `ES256` by default. Existing keys stay until they are rotated. */
   readonly algorithm?: SigningAlgorithm;

@@ -46,7 +46,7 @@ export function createMfaStep(pages: PageRouter, dependencies: MfaDependencies):
     until: string,
     formError: FormError | null,
   ) => {
-    const token = csrfTokens.issue('second-step', ...bindingOf(loginTarget, account, until));
+    const token = csrfTokens.issue('second-factor', ...bindingOf(loginTarget, account, until));
     const fields = { ...loginTarget.fields, account: account.id, until, token };
     const page = mfaPage(layout, {
       fields,
@@ -62,7 +62,7 @@ export function createMfaStep(pages: PageRouter, dependencies: MfaDependencies):
     if (account === null || account.disabledAt !== null || !(Number(until) > clock())) return null;
     const isOurs = csrfTokens.matches(
       form.one('token'),
-      'second-step',
+      'second-factor',
       ...bindingOf(loginTarget, account, until),
     );
     return isOurs ? { account, until } : null;

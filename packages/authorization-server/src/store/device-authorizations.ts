@@ -26,6 +26,7 @@ export interface DeviceAuthorizationRecord {
   readonly codeHash: string | null;
 }
 
+/** Store capability for the device authorization grant. @see RFC 8628 */
 export interface DeviceAuthorizationStore {
   /** @returns `false` when the user code is taken: nothing has changed then */
   saveDeviceAuthorization(record: Omit<DeviceAuthorizationRecord, 'outcome' | 'codeHash'>): Promise<boolean>;

@@ -233,6 +233,7 @@ interface BackendRegistrationStore {
   removeBackendRegistration(backend: string, issuer: string): Promise<void>;
 }
 
+/** Store capability for identity providers: pending logins, linked identities, encrypted provider tokens, revocation jobs. */
 export interface FederationStore
   extends FederatedLoginStore,
     BackendRegistrationStore,

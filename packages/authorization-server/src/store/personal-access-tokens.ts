@@ -10,6 +10,7 @@ export interface PersonalAccessTokenRecord {
   readonly name: string;
 }
 
+/** Store capability for personal access tokens. */
 export interface PersonalAccessTokenStore {
   /**
    * Inserts a token with its grant, which has no refresh token. Atomic: if the account is disabled or removed concurrently,

@@ -85,6 +85,7 @@ interface ClientMetadataDocumentStore {
   recordClientMetadataDocumentUse(url: string, at: number, expiresAt: number): Promise<void>;
 }
 
+/** Store capability for clients that register themselves or publish a metadata document. @see RFC 7591 */
 export interface RegistrationStore
   extends DynamicRegistrationStore,
     InitialAccessTokenStore,

@@ -25,6 +25,7 @@ export interface ListedToolRecord {
   readonly definition: string;
 }
 
+/** Store capability for approved tool definitions of MCP servers. */
 export interface ToolPinStore {
   /** All tools of a server. */
   findToolPins(server: string): Promise<readonly ToolPinRecord[]>;

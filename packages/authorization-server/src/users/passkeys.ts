@@ -139,10 +139,6 @@ function requestOptions(hostname: string, challenge: string): PasskeyOptions {
   return { challenge, rpId: hostname, allowCredentials: [], userVerification: 'preferred' };
 }
 
-/**
- * @param server the relying party: host name and display name
- * @see Web Authentication §5.4
- */
 /** Discoverable passkeys; user verification makes one count as both factors. @see WebAuthn §5.4.4 */
 const AUTHENTICATOR_SELECTION: PasskeyOptions['authenticatorSelection'] = {
   residentKey: 'required',
@@ -150,6 +146,10 @@ const AUTHENTICATOR_SELECTION: PasskeyOptions['authenticatorSelection'] = {
   userVerification: 'preferred',
 };
 
+/**
+ * @param server the relying party: host name and display name
+ * @see Web Authentication §5.4
+ */
 function creationOptions(
   server: { readonly id: string; readonly name: string },
   { id, email }: AccountRecord,

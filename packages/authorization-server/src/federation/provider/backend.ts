@@ -9,6 +9,7 @@ export interface BackendTokenSet extends ProviderTokenSet {
   readonly session: object;
 }
 
+/** A token response of the authorization server of a backend, with what later refreshes need. */
 export interface BackendTokenResponse extends ProviderTokenResponse {
   readonly tokens: BackendTokenSet;
 }
@@ -20,6 +21,7 @@ export interface BackendRegistrations {
   save(issuer: string, registration: object | null): Promise<void>;
 }
 
+/** What a connection to the authorization server of a backend is requested with. */
 export interface BackendConnectionRequest {
   /** Each backend has a redirect URI of its own, so that none can respond for another (mix-up attack). */
   readonly redirectUri: string;

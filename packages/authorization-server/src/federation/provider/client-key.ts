@@ -19,6 +19,7 @@ export interface ClientKeyOptions {
   readonly signer?: string;
 }
 
+/** Signature algorithms for `private_key_jwt` at an identity provider. @see RFC 7518 §3.1, RFC 8037 §3.1 */
 export type ClientKeyAlgorithm = 'ES256' | 'ES384' | 'EdDSA' | 'RS256' | 'PS256';
 
 /** A validated client key. */
