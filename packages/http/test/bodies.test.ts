@@ -2,7 +2,8 @@
 import { OAuthError } from '@portcullis/protocol';
 import { describe, expect, it } from 'vitest';
 import { costOf } from '../../../tests/support/cost.ts';
-import { MAX_BODY_BYTES, readFormBody, readJsonBody } from '../src/index.ts';
+import { MAX_BODY_BYTES } from '../src/bodies.ts';
+import { readFormBody, readJsonBody } from '../src/index.ts';
 
 const FORM = 'application/x-www-form-urlencoded';
 

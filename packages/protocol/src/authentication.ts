@@ -2,6 +2,7 @@
 
 /** Authentication context classes of our authorization server, by the number of factors. @see OpenID Connect Core 1.0 §2, `acr` */
 export const ONE_FACTOR = '1fa';
+/** The class for two factors, beside {@link ONE_FACTOR}. */
 export const TWO_FACTORS = '2fa';
 
 /** A user's authentication. */

@@ -37,7 +37,6 @@ export {
   OAuthError,
   type OAuthErrorCode,
   type OAuthErrorOptions,
-  sanitizeErrorText,
   temporarilyUnavailable,
   tooManyRequests,
 } from './errors.ts';
@@ -178,7 +177,6 @@ export {
   CODE_CHALLENGE_METHOD,
   deriveCodeChallenge,
   isCodeChallenge,
-  isCodeVerifier,
   verifyCodeVerifier,
 } from './pkce.ts';
 export {

@@ -10,6 +10,7 @@ export interface LruCacheLimits {
   readonly characters?: number;
 }
 
+/** A bounded cache that removes entries which were not used for long. */
 export interface LruCache<Value> {
   get(key: string): Value | undefined;
   /** Setting a key again makes it the newest. */

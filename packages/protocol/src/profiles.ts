@@ -113,6 +113,7 @@ export function combineProfiles(served: readonly Profile[]): ServerPolicy {
 /** Both spellings are read: the deployed one and that of the seed. Which one is sent is configurable. */
 export const PROTOCOL_VERSION_HEADERS = ['MCP-Protocol-Version', 'Ctx-Protocol-Version'] as const;
 
+/** The name of the header in which a request states its revision. */
 export type ProtocolVersionHeader = (typeof PROTOCOL_VERSION_HEADERS)[number];
 
 /** The revision that a request names in either spelling; `null` if it names none. @see seed 9(2) */

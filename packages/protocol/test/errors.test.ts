@@ -1,13 +1,8 @@
 /** OAuthError: what each audience learns from it. */
-import {
-  errorDocument,
-  OAuthError,
-  type OAuthErrorCode,
-  sanitizeErrorText,
-  temporarilyUnavailable,
-} from '@portcullis/protocol';
+import { errorDocument, OAuthError, type OAuthErrorCode, temporarilyUnavailable } from '@portcullis/protocol';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { sanitizeErrorText } from '../src/errors.ts';
 import { anyText } from './texts.ts';
 
 describe('OAuthError', () => {

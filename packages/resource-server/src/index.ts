@@ -31,7 +31,6 @@ export {
   createSignedHandles,
   type HandleTable,
   type HandleTableOptions,
-  principalKey,
   type SignedHandles,
 } from './session-binding/handles.ts';
 export type { StreamWatch } from './streams/stream-watch.ts';

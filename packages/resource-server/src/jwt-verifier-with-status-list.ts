@@ -19,6 +19,7 @@ import type { TokenVerifier } from './verifiers/token-verifier.ts';
 
 export type { StatusListOptions } from './verifiers/status-list/status-list-check.ts';
 
+/** Options of `jwtVerifier`: where the keys are, and whether status lists are polled. */
 export interface JwtVerifierOptions extends LocalVerificationOptions {
   /** Polls the status lists named by the tokens, so that a revoked token is rejected within `freshness`. */
   readonly statusList?: boolean | StatusListOptions;

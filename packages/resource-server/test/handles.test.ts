@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createHandleTable, createSignedHandles, type Principal, principalKey } from '../src/index.ts';
+import { createHandleTable, createSignedHandles, type Principal } from '../src/index.ts';
+import { principalKey } from '../src/session-binding/handles.ts';
 
 const alice: Principal = {
   issuer: 'https://as.example',

@@ -1,5 +1,6 @@
 /** Parses server-sent events from a response body, with a limit on the length of each event. */
 
+/** A server-sent event. @see HTML Standard §9.2 */
 export interface ServerEvent {
   readonly type: string;
   readonly text: string;

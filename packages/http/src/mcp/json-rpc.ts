@@ -1,7 +1,9 @@
 /** JSON-RPC messages, read only as far as they have to be routed: unknown members stay as they are. */
 
+/** Identifier of a JSON-RPC request; its response has the same. @see JSON-RPC 2.0 §4 */
 export type MessageId = string | number;
 
+/** A JSON-RPC message: a request, a notification or a response. @see JSON-RPC 2.0 §4, §5 */
 export interface Message {
   readonly jsonrpc: '2.0';
   readonly id?: MessageId | null;
@@ -11,6 +13,7 @@ export interface Message {
   readonly error?: unknown;
 }
 
+/** A message that a response must follow. A notification has no `id`. */
 export interface RequestMessage extends Message {
   readonly id: MessageId;
   readonly method: string;
@@ -19,6 +22,7 @@ export interface RequestMessage extends Message {
 /** JsonFields of an object of JSON. */
 export type JsonFields = Readonly<Record<string, unknown>>;
 
+/** Whether a value of JSON is an object. */
 export function isMembers(value: unknown): value is JsonFields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
@@ -41,10 +45,12 @@ export function parseMessage(text: string): Message | null {
   }
 }
 
+/** Whether a message is a request, and not a notification or a response. */
 export function isRequest(message: Message): message is RequestMessage {
   return message.method !== undefined && message.id !== undefined && message.id !== null;
 }
 
+/** Whether a message is a response, successful or not. */
 export function isResponse(message: Message): boolean {
   return message.method === undefined;
 }
@@ -84,6 +90,7 @@ export const errorCodes = {
   unsupportedVersion: -32_022,
 } as const;
 
+/** Whether a message is the response to the request with this `id`. */
 export function isResponseTo(message: Message, id: MessageId): boolean {
   return isResponse(message) && message.id === id;
 }

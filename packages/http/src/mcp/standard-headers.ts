@@ -17,6 +17,7 @@ interface HeaderParameter {
   readonly header: string;
 }
 
+/** The headers that repeat members of a message in the stateless revision. */
 export interface StandardHeaders {
   /** Headers of a message; empty for messages of a session. */
   of(message: Message): Readonly<Record<string, string>>;
@@ -24,6 +25,7 @@ export interface StandardHeaders {
   learn(result: unknown): void;
 }
 
+/** Creates the headers for one server; it remembers the tools of its lists. */
 export function createStandardHeaders(): StandardHeaders {
   const repeated = new Map<string, readonly HeaderParameter[]>();
   return {

@@ -3,6 +3,7 @@
  * other's.
  */
 
+/** Issues nonces, and recognizes its own. @see RFC 9449 §8 */
 export interface DpopNonces {
   /** Returns the current nonce. */
   current(now: number): Promise<string>;

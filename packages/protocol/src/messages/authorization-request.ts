@@ -30,6 +30,7 @@ const PROMPTS: ReadonlySet<string> = new Set(['none', 'login', 'consent', 'selec
 
 /** Supported response types and modes; the server's metadata is derived from these tables. */
 export const RESPONSE_TYPES: readonly string[] = ['code'];
+/** Supported response modes. @see OAuth 2.0 Multiple Response Type Encoding Practices §2.1 */
 export const RESPONSE_MODES: readonly string[] = ['query'];
 
 const LONGEST_STATE = 4096;

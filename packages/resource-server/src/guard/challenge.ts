@@ -19,21 +19,21 @@ export type TokenScheme = 'Bearer' | 'DPoP';
  * server SHOULD NOT include an error code.
  * @see RFC 6750 §3.1, RFC 9728 §5.1
  */
-export function challengeResponse(requestInfo: ChallengeSettings): GuardResponse {
-  const metadata = metadataParameters(requestInfo, requestInfo.scopes);
-  const scheme = requestInfo.bearer ? 'Bearer' : 'DPoP';
+export function challengeResponse(settings: ChallengeSettings): GuardResponse {
+  const metadata = metadataParameters(settings, settings.scopes);
+  const scheme = settings.bearer ? 'Bearer' : 'DPoP';
   // Many clients read only the first challenge.
-  const challenges = requestInfo.bearer
+  const challenges = settings.bearer
     ? [
         formatBearerChallenge(metadata),
-        ...(requestInfo.proofAlgorithms === null ? [] : [dpopChallenge(requestInfo, {})]),
+        ...(settings.proofAlgorithms === null ? [] : [dpopChallenge(settings, {})]),
       ]
-    : [dpopChallenge(requestInfo, metadata)];
+    : [dpopChallenge(settings, metadata)];
   return jsonResponse(
     401,
     {
       error_description: `This resource requires an access token. Send it in the Authorization header, as ${scheme}.`,
-      ...metadataMember(requestInfo),
+      ...metadataMember(settings),
     },
     { 'www-authenticate': challenges.join(', ') },
   );
@@ -45,21 +45,20 @@ export function challengeResponse(requestInfo: ChallengeSettings): GuardResponse
  */
 export function oauthErrorResponse(
   error: OAuthError,
-  requestInfo: ChallengeSettings,
+  settings: ChallengeSettings,
   scheme: TokenScheme,
 ): GuardResponse {
-  const scopes =
-    error.code === 'insufficient_scope' ? (error.scopes ?? []).filter(isScope) : requestInfo.scopes;
+  const scopes = error.code === 'insufficient_scope' ? (error.scopes ?? []).filter(isScope) : settings.scopes;
   const isChallenged = CHALLENGED_ERRORS.has(error.code) && error.status < 404;
   const document = {
     error: error.code,
     error_description: error.description,
     ...(error.code === 'insufficient_scope' && { scope: formatScopes(scopes) }),
-    ...(isChallenged && metadataMember(requestInfo)),
+    ...(isChallenged && metadataMember(settings)),
   };
   return jsonResponse(error.status, document, {
     ...(error.retryAfter !== undefined && { 'retry-after': String(error.retryAfter) }),
-    ...(isChallenged && { 'www-authenticate': errorChallenge(error, requestInfo, scopes, scheme) }),
+    ...(isChallenged && { 'www-authenticate': errorChallenge(error, settings, scopes, scheme) }),
   });
 }
 
@@ -75,17 +74,17 @@ const CHALLENGED_ERRORS: ReadonlySet<string> = new Set([
 
 function errorChallenge(
   error: OAuthError,
-  requestInfo: ChallengeSettings,
+  settings: ChallengeSettings,
   scopes: Scopes,
   scheme: TokenScheme,
 ): string {
   const challenge = {
     error: error.code,
     error_description: error.description.replaceAll('=', ' '),
-    ...metadataParameters(requestInfo, scopes),
+    ...metadataParameters(settings, scopes),
     ...authenticationParameters(error),
   };
-  return scheme === 'Bearer' ? formatBearerChallenge(challenge) : dpopChallenge(requestInfo, challenge);
+  return scheme === 'Bearer' ? formatBearerChallenge(challenge) : dpopChallenge(settings, challenge);
 }
 
 function dpopChallenge({ proofAlgorithms }: ChallengeSettings, challenge: BearerChallenge): string {
@@ -100,15 +99,15 @@ function authenticationParameters({ authentication }: OAuthError): BearerChallen
   };
 }
 
-function metadataParameters(requestInfo: ChallengeSettings, scopes: Scopes): BearerChallenge {
+function metadataParameters(settings: ChallengeSettings, scopes: Scopes): BearerChallenge {
   return {
-    ...(requestInfo.metadataUrl === undefined
-      ? { realm: requestInfo.realm }
-      : { resource_metadata: requestInfo.metadataUrl }),
+    ...(settings.metadataUrl === undefined
+      ? { realm: settings.realm }
+      : { resource_metadata: settings.metadataUrl }),
     scope: scopes.length === 0 ? undefined : formatScopes(scopes),
   };
 }
 
-function metadataMember(requestInfo: ChallengeSettings): { resource_metadata?: string } {
-  return requestInfo.metadataUrl === undefined ? {} : { resource_metadata: requestInfo.metadataUrl };
+function metadataMember(settings: ChallengeSettings): { resource_metadata?: string } {
+  return settings.metadataUrl === undefined ? {} : { resource_metadata: settings.metadataUrl };
 }

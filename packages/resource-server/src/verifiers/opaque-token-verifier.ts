@@ -8,6 +8,7 @@ import {
 import { checkClaims } from './check-claims.ts';
 import type { TokenVerifier } from './token-verifier.ts';
 
+/** Options of `opaqueTokenVerifier`, for a server in the process of its authorization server. */
 export interface OpaqueTokenVerifierOptions {
   readonly issuer: string;
   /** The claims of a live token; `null` for any other text. */

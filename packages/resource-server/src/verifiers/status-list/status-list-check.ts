@@ -12,6 +12,7 @@ import type { StatusCheckContext } from '../jwt-verifier.ts';
 import { readStatusList, type StatusList } from './status-list.ts';
 import { createStatusListCache, DELIVERY_DELAY } from './status-list-cache.ts';
 
+/** How often status lists are polled, and what applies during an outage; times in seconds. */
 export interface StatusListOptions {
   /**
    * Maximum seconds between revocation and rejection, 4 or more; 10 by default. Two of them are for the issuer and
