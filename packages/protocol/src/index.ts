@@ -170,7 +170,7 @@ export {
 } from './parsing/ip-address.ts';
 export type { ParseResult } from './parsing/json-document.ts';
 export { type Parameters, readParameters } from './parsing/parameters.ts';
-export { type JsonLimits, readStrictJson } from './parsing/strict-json.ts';
+export { isDisguised, type JsonLimits, readStrictJson } from './parsing/strict-json.ts';
 export { isLoopbackHost, isSecureUrl, readUrl, readWebUrl } from './parsing/web-url.ts';
 export {
   base64url,

@@ -1,4 +1,5 @@
 /** Parts of a JSON document that a reader asks for by their shape, with where they are. */
+import { isDisguised } from '@portcullis/protocol';
 
 /** What is wanted of a value. Empty: only its type and range. */
 export interface JsonShape {
@@ -67,9 +68,6 @@ function findVariant({ folded }: JsonMembers, name: string): string | undefined 
 export function fold(name: string): string {
   return name.toUpperCase().toLowerCase();
 }
-
-/** An escaped letter, digit or underscore in a name: no encoder writes one, and some parsers are misled by it. */
-const DISGUISE = /\\u00(?:3[0-9]|4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9a])/i;
 
 /** A container whose members or elements are wanted, or only its range. */
 interface Frame {
@@ -159,7 +157,7 @@ export class JsonProjection {
       return;
     }
     if (frame.node.members.has(name)) throw new SyntaxError(`it repeats the member ${name}`);
-    if (DISGUISE.test(written)) throw new SyntaxError(`it disguises the member ${name}`);
+    if (isDisguised(written)) throw new SyntaxError(`it disguises the member ${name}`);
     frame.name = name;
     frame.next = shape;
   }

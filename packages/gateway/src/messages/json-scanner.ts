@@ -1,4 +1,6 @@
 /** Validates JSON while it arrives, byte by byte, and keeps the parts of it that a shape asks for; never the whole document. */
+
+import { TokenBytes } from './held-bytes.ts';
 import { createLeaf, type JsonNode, JsonProjection, type JsonShape } from './json-projection.ts';
 import {
   COLON,
@@ -24,8 +26,6 @@ import {
   VALUE_OR_END,
   ZERO,
 } from './json-tokens.ts';
-import { KeptBytes } from './kept-bytes.ts';
-import { createUtf8Check } from './utf8-check.ts';
 
 export interface ScanLimits {
   /** Nesting of objects and arrays. */
@@ -42,7 +42,7 @@ const MAX_NAME = 512;
 /** @throws SyntaxError from `push` and `end`: the document is malformed, exceeds a limit, or repeats a wanted member */
 export class JsonScanner {
   readonly #limits: ScanLimits;
-  readonly #isUtf8 = createUtf8Check();
+  readonly #utf8 = new TextDecoder('utf-8', { fatal: true });
   /** Whether each open container is an object. */
   readonly #kinds: boolean[] = [];
   readonly #projection: JsonProjection;
@@ -53,7 +53,7 @@ export class JsonScanner {
   #isName = false;
   #isKept = false;
   #hasEscape = false;
-  readonly #kept: KeptBytes;
+  readonly #kept: TokenBytes;
   #hexLeft = 0;
   #literal: readonly number[] = [];
   #shapeOfToken: JsonShape | null = null;
@@ -61,12 +61,12 @@ export class JsonScanner {
   constructor(shape: JsonShape, limits: ScanLimits) {
     this.#projection = new JsonProjection(shape, limits.elements);
     this.#limits = limits;
-    this.#kept = new KeptBytes(limits.text);
+    this.#kept = new TokenBytes(limits.text);
   }
 
   push(bytes: Uint8Array): void {
     const chunk = bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-    if (!this.#isUtf8(chunk)) throw new SyntaxError('it is not UTF-8');
+    this.#checkUtf8(chunk);
     const { length } = chunk;
     let at = 0;
     while (at < length) at = this.#state < STRING ? this.#between(chunk, at) : this.#inside(chunk, at);
@@ -102,10 +102,19 @@ export class JsonScanner {
   }
 
   end(): JsonNode | null {
-    if (!this.#isUtf8(null)) throw new SyntaxError('it is not UTF-8');
+    this.#checkUtf8(null);
     if (this.#state >= MINUS) this.#endNumber(NOTHING, 0);
     if (this.#state !== DONE) throw new SyntaxError('it ends early');
     return this.#projection.root;
+  }
+
+  /** @param chunk `null` at the end */
+  #checkUtf8(chunk: Buffer | null): void {
+    try {
+      this.#utf8.decode(chunk ?? NOTHING, { stream: chunk !== null });
+    } catch {
+      throw new SyntaxError('it is not UTF-8');
+    }
   }
 
   /** Handles white space and the byte after it. @returns the index behind it */

@@ -1,4 +1,5 @@
 /** Reads a segment of a JOSE object: base64url of a JSON object in UTF-8, without duplicate members. */
+import { endOfString } from '../parsing/strict-json.ts';
 import { decodeBase64url, isBase64url } from './base64url.ts';
 
 const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -25,7 +26,6 @@ export function parseJsonSegment(segment: string): Readonly<Record<string, unkno
 }
 
 const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
 const COLON = 0x3a;
 
 /** Counts the members of the outermost object of well-formed JSON, by its colons outside strings at the first depth. */
@@ -41,17 +41,4 @@ function countMembers(json: string): number {
     else if ((code | 0x20) === 0x7d) depth -= 1;
   }
   return members;
-}
-
-/** The index of the quotation mark that ends a string. */
-function endOfString(json: string, start: number): number {
-  let end = json.indexOf('"', start + 1);
-  while (isEscaped(json, end)) end = json.indexOf('"', end + 1);
-  return end;
-}
-
-function isEscaped(json: string, at: number): boolean {
-  let backslashes = 0;
-  while (json.charCodeAt(at - 1 - backslashes) === BACKSLASH) backslashes += 1;
-  return backslashes % 2 === 1;
 }
