@@ -3,7 +3,6 @@
 import { performance } from 'node:perf_hooks';
 import { allowLongBody } from '@portcullis/http/node';
 import type { CallAudit, CallDecision, CallOutcome } from './audit/call-record.ts';
-import { sentBytes } from './backends/clients/reply.ts';
 import { STATELESS } from './backends/revisions.ts';
 import type { ConnectionRetry, ConnectionRounds } from './connection-rounds.ts';
 import {
@@ -13,19 +12,17 @@ import {
 } from './credentials/credential-source.ts';
 import type { MessageEdit } from './http/edited-body.ts';
 import { invalidRequest, tooManyCalls } from './http/error-response.ts';
-import type { ExchangeSummary } from './http/exchange.ts';
 import { isPlainJson } from './http/headers.ts';
-import type { PassThrough } from './http/pass-through.ts';
 import { RequestBody } from './http/request-body.ts';
 import type { ServerPlaces } from './http/request-places.ts';
 import { StreamedBody } from './http/streamed-body.ts';
 import { CONNECTION_PACE, CONNECTION_WAIT, MAX_RECORDED_MESSAGES, MAX_TOOL_NAME } from './limits/bounds.ts';
 import type { CallRate } from './limits/call-rate.ts';
 import type { MergedPart } from './merged/merged-server.ts';
-import type { MessagePath } from './message-path.ts';
 import { MessageError } from './messages/message-error.ts';
 import type { BodyScanner, ScannedBody, ScannedMessage } from './messages/scanned-message.ts';
 import { checkLists, createLongWatch, isListMethod, mayHoldLists } from './policy/list-results.ts';
+import type { ServerPath } from './server-path.ts';
 import type { GatewayRequest } from './servers/request.ts';
 import type { GatewayServer } from './servers/server.ts';
 import {
@@ -44,7 +41,7 @@ export interface ServedServer {
   readonly server: GatewayServer;
   /** For servers that merge it; `null` for those themselves. */
   readonly part: MergedPart | null;
-  readonly path: PassThrough | MessagePath;
+  readonly path: ServerPath;
   readonly places: ServerPlaces;
   /** `null`: calls are not limited. */
   readonly rate: CallRate | null;
@@ -200,7 +197,7 @@ class Handling {
     const isKnown = scanned !== null && mayPassEarly(this.#request, scanned);
     this.#isHeld ||= isKnown;
     const { path } = this.#served;
-    const release = isKnown && 'takeUpload' in path ? path.takeUpload(this.#request) : null;
+    const release = isKnown ? path.takeUpload(this.#request) : null;
     if (scanned === null || release === null) {
       this.#holdLong(received);
       return;
@@ -289,27 +286,12 @@ class Handling {
   }
 
   #forward(credential: BackendCredential): void {
-    const { path } = this.#served;
-    const sent = this.#sent;
-    if ('forward' in path) {
-      const forwarding = {
-        credential,
-        fail: this.#respondError,
-        done: this.#record,
-        name: this.#name(),
-        edit: this.#editOf(credential),
-      };
-      path.forward(
-        this.#request,
-        this.#upload === null ? { ...forwarding, body: sent } : { ...forwarding, body: this.#upload },
-      );
-      return;
-    }
-    const sentAt = performance.now();
-    const body = sent === null ? null : JSON.parse(sent.toString('utf8'));
-    path.handle(this.#request, body).then(() => {
-      const end = { backendMs: performance.now() - sentAt, responseBytes: sentBytes(this.#request.outgoing) };
-      this.#record({ outcome: 'answered', ...end });
+    const body = this.#upload ?? this.#sent;
+    const forwarding = { credential, body, name: this.#name(), edit: this.#editOf(credential) };
+    this.#served.path.forward(this.#request, forwarding).then((end) => {
+      if (this.#isRecorded) return;
+      if (end.kind === 'failed') this.#respondError(end.error);
+      this.#record({ ...end, outcome: end.kind === 'failed' ? end.outcome : end.kind });
     }, this.#fail);
   }
 
@@ -411,7 +393,7 @@ class Handling {
   }
 
   readonly #record = (
-    { outcome, backendMs, responseBytes }: Omit<ExchangeSummary, 'outcome'> & { outcome: CallOutcome },
+    { outcome, backendMs, responseBytes }: { outcome: CallOutcome; backendMs: number; responseBytes: number },
     decision: CallDecision = 'allowed',
   ): void => {
     if (this.#isRecorded || this.#isWaiting) return;

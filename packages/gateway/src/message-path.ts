@@ -7,6 +7,7 @@ import {
   type InitializeParams,
   type MessageBackend,
 } from './backends/backend.ts';
+import { sentBytes } from './backends/clients/reply.ts';
 import {
   type ClientsOptions,
   createSessionClients,
@@ -17,6 +18,8 @@ import { withClientHeaders } from './backends/http/client-headers.ts';
 import { STATELESS } from './backends/revisions.ts';
 import type { CredentialSource } from './credentials/credential-source.ts';
 import { invalidRequest, sessionNotFound, unavailable } from './http/error-response.ts';
+import type { ExchangeSummary } from './http/exchange.ts';
+import type { Forwarding } from './http/pass-through.ts';
 import { type ServerPlaces, takeStream } from './http/request-places.ts';
 import { type GatewaySession, ownInitialize } from './list-tools.ts';
 import { ownerKey } from './servers/owner.ts';
@@ -43,11 +46,13 @@ export interface MessagePath {
    * @throws GatewayError 404 for a session of another user, client or server, before anything else is decided
    */
   checkHandles(request: GatewayRequest): void;
+  /** Bodies are always buffered. */
+  takeUpload(request: GatewayRequest): null;
   /**
-   * @param body the parsed body of a POST, which policy has allowed: a message or a batch; `null` for GET and DELETE
+   * Serves a request whose body policy has allowed.
    * @throws GatewayError, and what credentials throw
    */
-  handle(request: GatewayRequest, body: unknown): Promise<void>;
+  forward(request: GatewayRequest, forwarding: Pick<Forwarding, 'body'>): Promise<ExchangeSummary>;
   isUp(): boolean;
   /** A session of the user for the gateway itself: one that is open, or another. */
   openSession(request: OwnedRequest): Promise<GatewaySession>;
@@ -70,12 +75,17 @@ export function createMessagePath(
   const opened = new Map<string, BackendSession>();
 
   return {
-    async handle(request, body) {
+    takeUpload: () => null,
+    async forward(request, { body }) {
+      const sentAt = performance.now();
       const { outgoing, incoming } = request;
       for (let at = 0; at + 1 < commonHeaders.length; at += 2)
         outgoing.setHeader(commonHeaders[at] ?? '', commonHeaders[at + 1] ?? '');
       try {
-        await withClientHeaders(incoming.headers, () => dispatch(request, body));
+        const message: unknown = body === null ? null : JSON.parse(body.toString());
+        await withClientHeaders(incoming.headers, () => dispatch(request, message));
+        const backendMs = performance.now() - sentAt;
+        return { kind: 'answered', backendMs, responseBytes: sentBytes(outgoing) };
       } catch (error) {
         throw error instanceof BackendError ? unavailable(error.message, error.retryAfter, error) : error;
       }

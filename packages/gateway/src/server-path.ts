@@ -9,13 +9,12 @@ import { STATELESS } from './backends/revisions.ts';
 import { describeIsolation, detectIsolation } from './backends/stdio/isolation.ts';
 import type { ProcessLog } from './backends/stdio/process.ts';
 import { createStdioBackend } from './backends/stdio/stdio-backend.ts';
+import type { ExchangeSummary } from './http/exchange.ts';
 import {
   createPassThrough,
   type Forwarding,
   type PassThrough,
   type PassThroughOptions,
-  type StreamedForwarding,
-  type WholeForwarding,
 } from './http/pass-through.ts';
 import { StreamedBody } from './http/streamed-body.ts';
 import { createMessagePath, type MessagePath, type MessagePathOptions } from './message-path.ts';
@@ -28,8 +27,16 @@ export interface ServerPathOptions extends PassThroughOptions, MessagePathOption
   readonly probes: ProbeOptions;
 }
 
-/** A path with sessions for the gateway itself. */
-export type ServerPath = MessagePath | (PassThrough & Pick<MessagePath, 'openSession' | 'open'>);
+/** Requests to a backend, and sessions for the gateway itself. */
+export interface ServerPath
+  extends Pick<PassThrough, 'checkHandles' | 'takeUpload' | 'isUp' | 'close'>,
+    Pick<MessagePath, 'openSession' | 'open'> {
+  /**
+   * Serves a request whose body policy has allowed.
+   * @throws GatewayError, and what credentials throw
+   */
+  forward(request: GatewayRequest, forwarding: Forwarding): Promise<ExchangeSummary>;
+}
 
 export function createServerPath(
   server: GatewayServer,
@@ -85,15 +92,15 @@ function createHttpPath(
       return isOwn && !isTranslated(request) ? passThrough.takeUpload(request) : null;
     },
     forward(request, forwarding) {
-      if (isStreamed(forwarding)) return void passThrough.forward(request, forwarding);
-      const wires = detection.known();
-      if (isTranslated(request)) return void detectFor(request, forwarding);
-      if (!isStateless(request) && !isInitialize(request, forwarding))
-        return void passThrough.forward(request, forwarding);
-      if (wires !== null) return void forwardTo(wires, request, forwarding);
-      // Most backends speak the wire of sessions: they are not asked in advance.
-      if (isStateless(request)) return void detectFor(request, forwarding);
-      passThrough.forward(request, { ...forwarding, refused: () => detectFor(request, forwarding) });
+      const { body } = forwarding;
+      if (isTranslated(request)) return forwardDetected(request, forwarding);
+      const isPlain = !isStateless(request) && !isInitialize(request, body);
+      if (isPlain || body instanceof StreamedBody) return passThrough.forward(request, forwarding, false);
+      if (isStateless(request) || detection.known() !== null) return forwardDetected(request, forwarding);
+      // Most backends have sessions: they are not probed in advance.
+      return passThrough
+        .forward(request, forwarding, true)
+        .then((end) => (end.kind === 'refused' ? forwardDetected(request, forwarding) : end));
     },
     openSession: async (request) => (await messagePath(request)).openSession(request),
     open: async (request, initialize) => (await messagePath(request)).open(request, initialize),
@@ -111,16 +118,13 @@ function createHttpPath(
     );
   }
 
-  function detectFor(request: GatewayRequest, forwarding: WholeForwarding): void {
-    const known = detection.known();
-    if (known !== null) return void forwardTo(known, request, forwarding);
-    detection
-      .detect(forwarding.credential)
-      .then((wires) => {
-        if (wires !== null) forwardTo(wires, request, forwarding);
-        else passThrough.forward(request, forwarding);
-      })
-      .catch(forwarding.fail);
+  async function forwardDetected(request: GatewayRequest, forwarding: Forwarding): Promise<ExchangeSummary> {
+    const wires = detection.known() ?? (await detection.detect(forwarding.credential));
+    const own = isStateless(request) ? 'stateless' : 'sessions';
+    const other = wires?.[own] === false ? wireOf(wires) : undefined;
+    // A backend that refuses everything shows why by itself.
+    if (other === undefined) return passThrough.forward(request, forwarding, false);
+    return pathOf(other).forward(request, forwarding);
   }
 
   function pathOf(wire: BackendWire): MessagePath {
@@ -136,36 +140,6 @@ function createHttpPath(
     const wires = detection.known() ?? (await detection.detect(credential));
     return pathOf((wires && wireOf(wires)) ?? 'sessions');
   }
-
-  function forwardTo(wires: BackendWires, request: GatewayRequest, forwarding: WholeForwarding): void {
-    const own = isStateless(request) ? 'stateless' : 'sessions';
-    const other = wireOf(wires);
-    // A backend that refuses everything shows why by itself.
-    if (wires[own] || other === undefined) passThrough.forward(request, forwarding);
-    else translate(other, request, forwarding);
-  }
-
-  /** @param wire of the backend */
-  function translate(
-    wire: BackendWire,
-    request: GatewayRequest,
-    { body, fail, done }: WholeForwarding,
-  ): void {
-    const sentAt = performance.now();
-    pathOf(wire)
-      .handle(request, body === null ? null : JSON.parse(body.toString('utf8')))
-      .then(
-        () => done({ outcome: 'answered', backendMs: performance.now() - sentAt, responseBytes: 0 }),
-        (error: unknown) => {
-          fail(error);
-          done({ outcome: 'unavailable', backendMs: performance.now() - sentAt, responseBytes: 0 });
-        },
-      );
-  }
-}
-
-function isStreamed(forwarding: Forwarding): forwarding is StreamedForwarding {
-  return forwarding.body instanceof StreamedBody;
 }
 
 function wireOf(wires: BackendWires): BackendWire | undefined {
@@ -176,9 +150,11 @@ function isStateless({ incoming }: GatewayRequest): boolean {
   return incoming.headers['mcp-protocol-version'] === STATELESS;
 }
 
-function isInitialize({ incoming }: GatewayRequest, { body }: WholeForwarding): boolean {
+function isInitialize({ incoming }: GatewayRequest, body: Forwarding['body']): boolean {
   const mayBe =
-    body !== null && incoming.headers['mcp-session-id'] === undefined && body.includes('"initialize"');
+    Buffer.isBuffer(body) &&
+    incoming.headers['mcp-session-id'] === undefined &&
+    body.includes('"initialize"');
   return (
     mayBe && (JSON.parse(body.toString('utf8')) as { readonly method?: unknown }).method === 'initialize'
   );

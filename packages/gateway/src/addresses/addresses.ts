@@ -25,7 +25,7 @@ export interface Addresses {
   /** In order of preference. */
   readonly all: readonly [Address, ...Address[]];
   /** The first address that is up, else one whose turn to be tried again has come; `null`: all are down. */
-  choose(now: number, without?: ReadonlySet<Address> | null): Address | null;
+  choose(now: number, without?: readonly Address[]): Address | null;
   /** Whether one of them is up, as far as is known. */
   isUp(): boolean;
   /** The address of a session. */
@@ -53,8 +53,8 @@ export function createAddresses(
   ];
   return {
     all,
-    choose(now, without) {
-      const isLeft = (address: Address) => without?.has(address) !== true;
+    choose(now, without = []) {
+      const isLeft = (address: Address) => !without.includes(address);
       return (
         all.find((address) => address.failures === 0 && isLeft(address)) ??
         all.find((address) => address.downUntil <= now && isLeft(address)) ??

@@ -19,8 +19,9 @@ export interface MessageEdit {
   readonly forDocuments: boolean;
 }
 
-export interface EditedBody {
-  push(chunk: Buffer): void;
+/** Bytes on their way to a client. */
+export interface ByteSink {
+  write(bytes: Buffer): void;
   end(): void;
 }
 
@@ -38,9 +39,7 @@ export interface EditedBodyOptions {
 }
 
 /** Receives a body after it was edited. */
-export interface EditedOutput {
-  write(bytes: Buffer): void;
-  end(): void;
+export interface EditedOutput extends ByteSink {
   /** The body cannot be read, or must not be sent as it is. */
   fail(error: unknown): void;
 }
@@ -54,12 +53,12 @@ const LINE_FEED = 0x0a;
 /** The last bytes of a chunk that may be the first of those that end an event. */
 const EVENT_END_BEGUN = 1;
 
-export function createEditedBody(options: EditedBodyOptions): EditedBody {
+export function createEditedBody(options: EditedBodyOptions): ByteSink {
   return new Editor(options);
 }
 
 /** No closures: thousands of streams wait with one each. */
-class Editor implements EditedBody {
+class Editor implements ByteSink {
   readonly #options: EditedBodyOptions;
   readonly #held = new HeldBytes();
   /** Settles when the message before has been written; `null`: none is being edited. */
@@ -72,7 +71,7 @@ class Editor implements EditedBody {
     this.#options = options;
   }
 
-  push(chunk: Buffer): void {
+  write(chunk: Buffer): void {
     const { isStream, limit } = this.#options;
     if (isStream) this.#takeEvents(this.#endHeldEvent(chunk));
     else this.#held.add(chunk);

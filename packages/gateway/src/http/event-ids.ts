@@ -1,11 +1,6 @@
-/** Rewrites the `id` lines of an event stream; every other byte passes as it is. */
+/** Rewrites the `id` lines of an event stream and notices when the list of tools has changed; every other byte passes as it is. */
 import { MAX_EVENT_ID_LINE } from '../limits/bounds.ts';
-
-/** Rewrites a stream chunk by chunk. */
-export interface EventIdRewriter {
-  /** Returns what can be sent now; `null` if nothing can. @throws RangeError for an endless id */
-  push(chunk: Buffer): Buffer | null;
-}
+import type { ByteSink } from './edited-body.ts';
 
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
@@ -18,33 +13,73 @@ const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
 /**
  * @param seal makes the id that the client sees
+ * @param onToolsChanged the stream announces that the list of tools has changed
+ * @param sink gets the bytes; `write` throws RangeError for an endless id
  * @see HTML §9.2.6: a line ends with CR, LF, or both; a line without a colon is a field without a value
  */
-export function createEventIdRewriter(seal: (id: string) => string): EventIdRewriter {
-  return new Rewriter(seal);
+export function createEventFilter(
+  seal: (id: string) => string,
+  onToolsChanged: () => void,
+  sink: ByteSink,
+): ByteSink {
+  return new EventFilter(seal, onToolsChanged, sink);
 }
 
-class Rewriter implements EventIdRewriter {
+const TOOLS_CHANGED = Buffer.from('notifications/tools/list_changed');
+const NO_BYTES: Buffer = Buffer.alloc(0);
+
+class EventFilter implements ByteSink {
   readonly #seal: (id: string) => string;
+  readonly #onToolsChanged: () => void;
+  readonly #sink: ByteSink;
+  /** Of the stream, fewer than the notification has. */
+  #lastBytes: Buffer = NO_BYTES;
   /** The beginning of a line that may hold an id. */
-  #held: Buffer | null = null;
+  #buffered: Buffer | null = null;
   #isAtLineStart = true;
   #isFirst = true;
 
-  constructor(seal: (id: string) => string) {
+  constructor(seal: (id: string) => string, onToolsChanged: () => void, sink: ByteSink) {
     this.#seal = seal;
+    this.#onToolsChanged = onToolsChanged;
+    this.#sink = sink;
   }
 
-  push(chunk: Buffer): Buffer | null {
-    const all: Buffer = this.#held === null ? chunk : Buffer.concat([this.#held, chunk]);
-    this.#held = null;
-    if (!this.#isFirst) return this.#rewrite(all);
+  write(chunk: Buffer): void {
+    if (this.#announcesTools(chunk)) this.#onToolsChanged();
+    const bytes = this.#withoutMark(chunk);
+    const rewritten = bytes === null ? null : this.#rewrite(bytes);
+    if (rewritten !== null) this.#sink.write(rewritten);
+  }
+
+  end(): void {
+    this.#sink.end();
+  }
+
+  /** Whether the notification ends in this chunk, which may have only the rest of it. */
+  #announcesTools(chunk: Buffer): boolean {
+    const last = this.#lastBytes;
+    const most = TOOLS_CHANGED.length - 1;
+    this.#lastBytes = NO_BYTES;
+    const isDivided =
+      last.length > 0 && Buffer.concat([last, chunk.subarray(0, most)]).includes(TOOLS_CHANGED);
+    const end = chunk.length >= most ? chunk : Buffer.concat([last, chunk]);
+    // Mostly an event ends there.
+    if (chunk.at(-1) !== LINE_FEED) this.#lastBytes = Buffer.from(end.subarray(-most));
+    return isDivided || chunk.includes(TOOLS_CHANGED);
+  }
+
+  /** @returns what is buffered and the chunk, without a byte order mark; `null` while it may be one */
+  #withoutMark(chunk: Buffer): Buffer | null {
+    const all: Buffer = this.#buffered === null ? chunk : Buffer.concat([this.#buffered, chunk]);
+    this.#buffered = null;
+    if (!this.#isFirst) return all;
     if (all.length < BYTE_ORDER_MARK.length && BYTE_ORDER_MARK.subarray(0, all.length).equals(all)) {
-      this.#held = all;
+      this.#buffered = all;
       return null;
     }
     this.#isFirst = false;
-    return this.#rewrite(all.subarray(0, 3).equals(BYTE_ORDER_MARK) ? all.subarray(3) : all);
+    return all.subarray(0, 3).equals(BYTE_ORDER_MARK) ? all.subarray(3) : all;
   }
 
   #rewrite(chunk: Buffer): Buffer | null {
@@ -67,7 +102,7 @@ class Rewriter implements EventIdRewriter {
 
   #hold(line: Buffer): void {
     if (line.length > MAX_EVENT_ID_LINE) throw new RangeError('The id of an event is too long.');
-    this.#held = line;
+    this.#buffered = line;
     this.#isAtLineStart = true;
   }
 }

@@ -31,6 +31,16 @@ export function forwardedHeaders(headers: IncomingHttpHeaders, more: readonly st
   return fields;
 }
 
+/** Headers with others in place of those of the same names. */
+export function withFields(headers: readonly string[], others: Readonly<Record<string, string>>): string[] {
+  const replaced = Object.keys(others).map((name) => name.toLowerCase());
+  const isKept = (name = '') => !replaced.includes(name.toLowerCase());
+  const fields =
+    replaced.length === 0 ? [...headers] : headers.filter((_, at) => isKept(headers[at - (at % 2)]));
+  for (const name in others) fields.push(name, others[name] ?? '');
+  return fields;
+}
+
 /**
  * Response headers that are passed on, besides those of MCP and of rate limits. No others: the origin belongs to the authorization
  * server as well (`set-cookie`, `clear-site-data`, `service-worker-allowed`), the guard decides about CORS, challenges concern the

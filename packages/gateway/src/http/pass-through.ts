@@ -24,28 +24,14 @@ export interface PassThroughOptions {
 }
 
 /** What is forwarded. */
-export type Forwarding = WholeForwarding | StreamedForwarding;
-
-export interface WholeForwarding extends AnyForwarding {
-  /** `null` for GET and DELETE. */
-  readonly body: Buffer | null;
-}
-
-export interface StreamedForwarding extends AnyForwarding {
-  readonly body: StreamedBody;
-}
-
-interface AnyForwarding {
+export interface Forwarding {
   readonly credential: BackendCredential;
-  /** Sends an error response. */
-  readonly fail: (error: unknown) => void;
-  readonly done: (summary: ExchangeSummary) => void;
+  /** `null` for GET and DELETE. */
+  readonly body: Buffer | StreamedBody | null;
   /** The value of the header `Mcp-Name`; `null`: there is none. */
   readonly name: string | null;
-  /** Filters lists, seals handles. */
+  /** Filters lists, seals identifiers. */
   readonly edit: MessageEdit;
-  /** Answers the client when the backend refuses the message itself (400, 404, 405, …); without it, that response passes. */
-  readonly refused?: () => void;
 }
 
 /** One HTTP backend. */
@@ -60,8 +46,12 @@ export interface PassThrough {
    * @returns gives it back; `null`: the body has to be held
    */
   takeUpload(request: GatewayRequest): (() => void) | null;
-  /** @throws GatewayError when it cannot be sent now */
-  forward(request: GatewayRequest, forwarding: Forwarding): void;
+  /**
+   * @param mayTranslate whether the end may be `refused`: the backend refuses the message itself (400, 404, 405, …), and the client got
+   * nothing; otherwise that response passes
+   * @throws GatewayError when it cannot be sent now
+   */
+  forward(request: GatewayRequest, forwarding: Forwarding, mayTranslate: boolean): Promise<ExchangeSummary>;
   isUp(): boolean;
   close(): Promise<void>;
 }
@@ -97,33 +87,36 @@ export function createPassThrough(
       const most = Math.max(1, server.limits.concurrency * UPLOADS_OF_ALL);
       return backend.uploads.total < most ? backend.uploads.take(userKey(owner)) : null;
     },
-    forward: (request, forwarding) => forward(backend, request, forwarding),
+    forward: (request, forwarding, mayTranslate) => forward(backend, request, forwarding, mayTranslate),
   };
 }
 
-function forward(backend: Backend, request: GatewayRequest, forwarding: Forwarding): void {
-  const { incoming } = request;
-  const { definition } = backend;
-  const { credential, body } = forwarding;
+function forward(
+  backend: Backend,
+  request: GatewayRequest,
+  { credential, body, name, edit }: Forwarding,
+  mayTranslate: boolean,
+): Promise<ExchangeSummary> {
   const session = openSession(backend, request);
-  const headers = forwardedHeaders(incoming.headers, definition.forward);
-  if (forwarding.name !== null) headers.push('mcp-name', forwarding.name);
+  const headers = forwardedHeaders(request.incoming.headers, backend.definition.forward);
+  if (name !== null) headers.push('mcp-name', name);
   if (session !== null) headers.push('mcp-session-id', session.id);
   const eventId = openEventId(backend, request);
   if (eventId !== null) headers.push('last-event-id', eventId);
   if (body instanceof StreamedBody && body.length !== null)
     headers.push('content-length', String(body.length));
-  addCredential(headers, credential);
-  exchange(backend, { ...forwarding, request, session, headers, release: takePlace(backend, request) });
-}
-
-/** A credential replaces headers of the same name. */
-function addCredential(headers: string[], { headers: own }: BackendCredential): void {
-  for (const name in own) {
-    const at = headers.findIndex((field, index) => index % 2 === 0 && field === name.toLowerCase());
-    if (at !== -1) headers.splice(at, 2);
-    headers.push(name, own[name] ?? '');
-  }
+  const message = {
+    ...{ name: backend.server.name, headers, body, mayTranslate },
+    editsDocuments: edit.forDocuments,
+  };
+  return exchange(backend, {
+    request,
+    session,
+    message,
+    credential,
+    edit,
+    release: takePlace(backend, request),
+  });
 }
 
 const TAG_LENGTH = 8;

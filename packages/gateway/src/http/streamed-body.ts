@@ -30,6 +30,10 @@ export interface StreamedBodyOptions {
   readonly fail: (error: unknown) => void;
 }
 
+class Cancelled extends Error {
+  override readonly name: string = 'Cancelled';
+}
+
 /**
  * Bytes pass as far as the scanner is inside a value that decides nothing, which is never the end of a message. What follows that
  * value is held until another one, or until the whole body has been checked: a body that is refused is not complete at the backend.
@@ -55,7 +59,7 @@ export class StreamedBody implements BodySink {
   #arrived = 0;
   #hash: Hash | null = null;
   #argumentsHash: string | null = null;
-  #cancel: (() => void) | null = null;
+  #isCancelled = false;
 
   /** @throws MessageError for handles that do not open */
   constructor(options: StreamedBodyOptions) {
@@ -93,17 +97,13 @@ export class StreamedBody implements BodySink {
         this.#drain();
       },
     });
+    if (this.#isCancelled) this.#readable.destroy(new Cancelled());
     return this.#readable;
   }
 
   /** There is a response: it is not sent again. */
   keepNothing(): void {
     this.#sent = null;
-  }
-
-  /** What ends the request at the backend. */
-  onCancel(cancel: () => void): void {
-    this.#cancel = cancel;
   }
 
   take(chunk: Buffer): void {
@@ -157,8 +157,9 @@ export class StreamedBody implements BodySink {
 
   /** Stops, and ends the request at the backend, which is not complete there. */
   cancel(): void {
+    this.#isCancelled = true;
+    this.#readable?.destroy(new Cancelled());
     this.stop();
-    this.#cancel?.();
   }
 
   /** What is held, as the backend sees it. */

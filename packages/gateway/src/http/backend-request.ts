@@ -1,0 +1,81 @@
+/** One attempt to send a request to an address: the handler of its connection, which reports nothing once it was dropped. */
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Dispatcher } from 'undici';
+import type { Address } from '../addresses/addresses.ts';
+import type { ResponseHead } from './exchange-phases.ts';
+import { StreamedBody } from './streamed-body.ts';
+
+/** Learns what happens to an attempt. */
+export interface BackendRequestListener {
+  head(address: Address, head: ResponseHead): void;
+  data(chunk: Buffer): void;
+  complete(): void;
+  /** The connection failed, or was never made. */
+  lost(address: Address, error: Error): void;
+}
+
+class Dropped extends Error {
+  override readonly name: string = 'Dropped';
+}
+
+export class BackendRequest implements Dispatcher.DispatchHandler {
+  readonly address: Address;
+  /** `null`: it was dropped. */
+  #listener: BackendRequestListener | null;
+  /** `null`: there is no connection yet. */
+  #controller: Dispatcher.DispatchController | null = null;
+
+  constructor(address: Address, listener: BackendRequestListener) {
+    this.address = address;
+    this.#listener = listener;
+  }
+
+  dispatch(method: Dispatcher.HttpMethod, headers: string[], body: Buffer | StreamedBody | null): void {
+    if (this.#listener === null) return;
+    const sent = body instanceof StreamedBody ? body.open() : body;
+    // Streams wait for events without a limit.
+    const timeouts = method === 'GET' ? { bodyTimeout: 0 } : {};
+    this.address.pool.dispatch({ path: this.address.target, method, headers, body: sent, ...timeouts }, this);
+  }
+
+  pause(): void {
+    this.#controller?.pause();
+  }
+
+  resume(): void {
+    this.#controller?.resume();
+  }
+
+  drop(): void {
+    this.#listener = null;
+    this.#controller?.abort(new Dropped());
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#listener === null) controller.abort(new Dropped());
+  }
+
+  onResponseStart(
+    controller: Dispatcher.DispatchController,
+    status: number,
+    headers: IncomingHttpHeaders,
+  ): void {
+    if (status < 200) return;
+    // Not read here, and a stream would keep them, with the bytes of the head.
+    controller.rawHeaders = null;
+    this.#listener?.head(this.address, { status, headers });
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#listener?.data(chunk);
+  }
+
+  onResponseEnd(): void {
+    this.#listener?.complete();
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController | undefined, error: Error): void {
+    this.#listener?.lost(this.address, error);
+  }
+}
