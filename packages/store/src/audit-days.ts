@@ -1,12 +1,12 @@
 /**
- * Audit events on PostgreSQL are partitioned by time: a table a day, inherited from `audit_events`, which is dropped when all of its
- * rows have expired. Rows that other versions wrote stay in `audit_events` itself, and are deleted as they expire.
+ * Audit events on PostgreSQL are partitioned by time: one table per day, inheriting from `audit_events`, is dropped when all of its
+ * rows have expired. Rows of other versions stay in `audit_events` itself, and are deleted as they expire.
  */
 import type { AuditEventRecord } from '@portcullis/authorization-server/store';
 import type { Database } from './database.ts';
 import { literal, type Query, sql } from './sql.ts';
 
-/** Retentions beyond that have a table a month. Seconds. */
+/** Longer retentions use one table per month. Seconds. */
 const LONG = 400 * 86_400;
 /** Processes whose clocks are slow may still write to the last day. Seconds. */
 const SKEW = 3600;
@@ -40,7 +40,7 @@ export function createDailyAppend(
       );
     } catch (error) {
       if (codeOf(error) === INSUFFICIENT_PRIVILEGE) mayCreate = false;
-      // Another process may have created it at the same moment; otherwise the next statement fails as well.
+      // Another process may have created it concurrently; otherwise the next statement fails as well.
     }
   }
 
@@ -71,7 +71,7 @@ function codeOf(error: unknown): unknown {
   return error instanceof Error && 'code' in error ? error.code : undefined;
 }
 
-/** Drops the tables of past days whose events have all expired: in a moment, however many there are. @returns how many tables */
+/** Drops the tables of past days whose events have all expired: fast, however many rows they have. @returns how many tables */
 export async function dropExpiredDays(database: Database, now: number): Promise<number> {
   const today = periodOf((now - SKEW) * 1000);
   const tables = await database.read<{ readonly name: string }>(
@@ -91,7 +91,7 @@ export async function dropExpiredDays(database: Database, now: number): Promise<
   return expired.length;
 }
 
-/** The end of an index, also of a table without statistics, of which PostgreSQL would read all rows to find that none is kept. */
+/** Reads the end of an index, even without statistics; PostgreSQL would otherwise scan all rows to find that none is retained. */
 function newestOf({ name }: { readonly name: string }): string {
   return `SELECT '${name}' AS name, (SELECT MAX(expires_at) FROM ${name}) AS expires_at`;
 }

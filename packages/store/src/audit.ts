@@ -121,7 +121,7 @@ function insertOfTable(table: string): (rows: string) => Query {
     ON CONFLICT (id) DO NOTHING`);
 }
 
-/** The statement of the last table is kept, for it is used until the day ends. */
+/** Caches the statement of the last table, which is used until the day ends. */
 function createDailyInsert(): (table: string, events: readonly AuditEventRecord[]) => Query {
   let last: { readonly table: string; readonly insert: (rows: string) => Query } | null = null;
   return (table, events) => {

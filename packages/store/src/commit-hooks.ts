@@ -8,7 +8,7 @@ interface CommitHook {
 export interface CommitHooks {
   /** `call` runs right before the next commit, after `within` milliseconds at the latest. */
   add(call: () => void, within: number): void;
-  /** Runs all that wait. */
+  /** Runs all pending calls. */
   run(): void;
 }
 

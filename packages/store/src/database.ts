@@ -1,7 +1,7 @@
 /** The database behind the store: what SQLite and PostgreSQL have in common. */
 import type { Query } from './sql.ts';
 
-/** Statements in order. Each is yielded, and the rows that it returns come back. */
+/** Statements in order. Each is yielded; the result of `yield` is its rows. */
 export type Steps<T> = Generator<Query, T, readonly unknown[]>;
 
 /** An operation of several statements. */
@@ -32,8 +32,8 @@ const LOCK_ORDER = [
 ] as const;
 
 /**
- * The first row that a statement locks and others may want at the same time; what else it locks is new or belongs to that row.
- * Statements of different requests that name theirs may share a transaction on PostgreSQL: they lock in one order, so they never
+ * The first contended row that a statement locks; any other row that it locks is new or belongs to that row.
+ * Statements of different requests that declare theirs may share a transaction on PostgreSQL: they lock in one order, so they never
  * wait for each other.
  */
 export type ContestedRow = readonly [table: (typeof LOCK_ORDER)[number], key: string];
@@ -70,21 +70,21 @@ export interface Database {
   transact<T>(operation: Operation<T>): Promise<T>;
   /** A commit hook: runs once, right before the next commit, after so many milliseconds at the latest. */
   beforeCommit(call: () => void, within: number): void;
-  /** Checks what queries on open connections may not notice: that a file is still there and readable. */
+  /** Checks what queries on open connections do not detect: that a file still exists and is readable. */
   check(): Promise<void>;
-  /** Epoch seconds, with fractions, by the clock of the database server; `null`: it has none of its own. */
+  /** Epoch seconds, with fractions, by the clock of the database server; `null` for SQLite, which has none. */
   readClock(): Promise<number | null>;
   /** Waits for pending operations. */
   close(): Promise<void>;
 }
 
-/** How busy the connections of this process are. The store keeps it current; all zero with SQLite, which has one connection. */
+/** Load of this process's connection pool, updated by the store; all zero with SQLite, which has one connection. */
 export interface PoolStatistics {
   /** Connections in use. */
   busy: number;
-  /** Operations that wait for a connection. */
+  /** Operations waiting for a connection. */
   waiting: number;
-  /** Operations that have got a connection since the start, and the seconds they waited for it altogether. */
+  /** Operations that acquired a connection since startup, and the total seconds that they waited. */
   waits: number;
   waitSeconds: number;
 }

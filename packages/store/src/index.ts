@@ -7,9 +7,9 @@ import { createStore } from './store.ts';
 export interface StoreOptions {
   /** Seconds that an operation waits for a locked or silent database before it is rejected. 5 by default. */
   readonly busyTimeout?: number;
-  /** The most PostgreSQL connections that this process opens. 10 by default. */
+  /** Maximum number of PostgreSQL connections of this process. 10 by default. */
   readonly poolSize?: number;
-  /** Kept current by the store. */
+  /** Updated by the store. */
   readonly poolStatistics?: PoolStatistics;
 }
 

@@ -1,6 +1,6 @@
 /** JSON in a column of text. */
 
-/** Reads what this store wrote: the type is the writer's. */
+/** Reads JSON that this store wrote; the caller asserts its type. */
 export function readJson<T>(text: string): T {
   return JSON.parse(text) as T;
 }
@@ -10,11 +10,11 @@ export function readFrozenJson<T>(text: string): T {
   return JSON.parse(text, (_name, value: unknown) => Object.freeze(value)) as T;
 }
 
-/** At most as many lists are cached, of at most as many characters. */
+/** Maximum cached lists, and characters of a cached list. */
 const MOST = 1000;
 const LONGEST = 500;
 
-/** A cache of lists by their text: scopes and resources are few, and read again and again. */
+/** A cache of lists by their text: scopes and resources are few, and read often. */
 const cache = new Map<string, readonly string[]>();
 
 /** A list of strings, frozen because it is cached and shared. */

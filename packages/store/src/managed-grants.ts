@@ -1,4 +1,4 @@
-/** Grants that an organization's identity provider manages, and the accounts that its assertions mean. */
+/** Grants that an organization's identity provider manages, and the accounts that its assertions identify. */
 import type { GrantRecord, ManagedGrantStore } from '@portcullis/authorization-server/store';
 import type { Database, Steps } from './database.ts';
 import { sql } from './sql.ts';

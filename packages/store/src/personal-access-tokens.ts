@@ -1,4 +1,4 @@
-/** Personal access tokens, each with a grant that gives it scopes, resource, expiry and revocation. */
+/** Personal access tokens, each with a grant that holds its scopes, resource, expiry and revocation. */
 import type {
   GrantRecord,
   PersonalAccessTokenRecord,

@@ -1,9 +1,9 @@
-/** SQL as tagged templates: one text for both dialects, parsed once per place in the source. */
+/** SQL as tagged templates: one text for both databases, parsed once per template literal. */
 
 /** A value of a column. */
 export type Value = string | number | null | Uint8Array;
 
-/** The fixed part of a query. Each place in the source has one, so prepared statements are cached by it. */
+/** The fixed part of a query. Each template literal has one, which is the cache key of prepared statements. */
 export interface Template {
   /** With `?` for each value. */
   readonly sqlite: string;

@@ -33,7 +33,7 @@ export function createStatusListStore(database: Database): StatusListStore {
   };
 }
 
-/** Two processes may each allocate an index to one owner: both are kept, and end with it. */
+/** Two processes may each allocate an index to one owner: both are stored, and end with it. */
 function* allocate(owner: StatusIndexOwner, offered: number, at: number, until: number): Steps<number> {
   const { kind, id } = owner;
   const extended = (yield sql`UPDATE status_indexes

@@ -1,21 +1,21 @@
-/** Deletes obsolete rows in small steps that never hold a lock for long. */
+/** Deletes obsolete rows in small batches with short locks. */
 import { randomBytes } from 'node:crypto';
 import { dropExpiredDays } from './audit-days.ts';
 import type { Database } from './database.ts';
 import { defineQuery, sql } from './sql.ts';
 
-/** An expired code is kept that long, so that its reuse is still recognized. Seconds. */
+/** Retention of an expired code, so that its reuse is detected. Seconds. */
 const CODE_RETENTION = 600;
-/** The revocation of an access token is kept that long after the token expired: the clocks of guards may be slow. Seconds. */
+/** Retention of a revocation after the access token expired, because clocks of guards may be slow. Seconds. */
 const REVOCATION_RETENTION = 600;
-/** An ended grant is kept that long: access tokens issued just before it ended still refer to it. Seconds. */
+/** Retention of a revoked or expired grant: access tokens issued just before still refer to it. Seconds. */
 const GRANT_RETENTION = 86_400;
-/** An expired client that was never used is kept that long, so that a sign-in that has begun can finish. Seconds. */
+/** Retention of an expired client that was never used, so that a pending authorization can complete. Seconds. */
 const UNUSED_CLIENT_RETENTION = 3600;
-/** An expired client that holds a live grant is looked at again after that long. Seconds. */
+/** Delay before an expired client with a live grant is checked again. Seconds. */
 const CLIENT_EXTENSION = 30 * 86_400;
 
-/** Obsolete rows of a table: those whose `column`, plus the time that they are kept, has passed. */
+/** Obsolete rows of a table: those whose `column` plus `retention` has passed. */
 interface Rule {
   readonly table: string;
   readonly key: string;
@@ -23,7 +23,7 @@ interface Rule {
   readonly retention?: number;
   /** Further conditions on the rows that are selected, by the index of the column. */
   readonly where?: string;
-  /** A condition that the index does not know. */
+  /** A condition that is not covered by the index. */
   readonly unless?: string;
 }
 
@@ -58,14 +58,14 @@ const rules: readonly Rule[] = [
     key: 'grant_id',
     column: 'ended_at',
     retention: GRANT_RETENTION,
-    // Tokens that are still to be revoked at the identity provider stay.
+    // Tokens with a pending revocation at the identity provider are retained.
     unless: 'encrypted_tokens IS NOT NULL',
   },
   { table: 'status_indexes', key: 'status_index', column: 'expires_at', where: `owner_kind = 'client'` },
   { table: 'status_indexes', key: 'status_index', column: 'expires_at', where: `owner_kind = 'grant'` },
   { table: 'used_client_assertions', key: 'hash', column: 'expires_at' },
   { table: 'initial_access_tokens', key: 'id', column: 'expires_at' },
-  // The tables of days are dropped.
+  // Daily tables are dropped instead.
   { table: 'ONLY audit_events', key: 'id', column: 'expires_at' },
   { table: 'rate_limits', key: 'key', column: 'full_at' },
 ];
@@ -87,8 +87,8 @@ const deletions: readonly Deletion[] = rules.map((rule) => {
 });
 
 /**
- * The expiry of a client with a live grant is moved on instead, so that such clients do not stay at the head of the index, to be
- * looked at by every sweep.
+ * The expiry of a client with a live grant is postponed instead, so that such clients do not stay at the head of the index, read
+ * by every sweep.
  */
 const clientDeletions: readonly Deletion[] = clientRules.map((rule) => {
   const hasLiveGrant = HAS_LIVE_GRANT(`${rule.table}.${rule.key}`);
@@ -107,7 +107,7 @@ const clientDeletions: readonly Deletion[] = clientRules.map((rule) => {
 
 const allDeletions: readonly Deletion[] = [...deletions, ...clientDeletions];
 
-/** Seconds that a process which sweeps is alone, unless it says that it has finished. It renews the lease in half that time. */
+/** Duration of the sweeper's lease in seconds, renewed at half time and released when the sweep ends. */
 const LEASE = 60;
 
 /**
@@ -121,7 +121,7 @@ export function createSweep(database: Database): (now: number, limit: number) =>
   async function holdLease(now: number): Promise<boolean> {
     if (leasedAt !== null && Math.abs(now - leasedAt) < LEASE / 2) return true;
     leasedAt = (await takeLease(database, holder, now)) ? now : null;
-    // Once a sweep, not once a batch: there are many days.
+    // Once per sweep, not per batch: there are many daily tables.
     if (leasedAt !== null && database.partitionsEvents) await dropExpiredDays(database, now);
     return leasedAt !== null;
   }
@@ -138,7 +138,7 @@ export function createSweep(database: Database): (now: number, limit: number) =>
   };
 }
 
-/** A lease that lies further ahead than any is granted was taken by a clock that was wrong. */
+/** A lease further ahead than the maximum duration was acquired by a process with a wrong clock. */
 async function takeLease(database: Database, holder: string, now: number): Promise<boolean> {
   const taken = await database.write(
     sql`INSERT INTO sweep_lease (one, holder, expires_at) VALUES (1, ${holder}, ${now + LEASE})

@@ -1,4 +1,4 @@
-/** Pins of tool definitions. A row is a tool of a server, with the definition that is approved and the one that waits for it. */
+/** Pins of tool definitions. A row is a tool of a server, with its approved and its pending definition. */
 import type { ListedToolRecord, ToolPinRecord, ToolPinStore } from '@portcullis/authorization-server/store';
 import type { Database, Steps } from './database.ts';
 import { type Query, sql } from './sql.ts';

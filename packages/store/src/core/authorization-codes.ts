@@ -72,7 +72,7 @@ function* redeem(
   token: RefreshTokenRecord | null,
   at: number,
 ): Steps<CodeRedemption> {
-  // Point of no return: of concurrent redemptions one finds the code unused.
+  // Point of no return: only one of several concurrent redemptions finds the code unused.
   const consumed =
     yield sql`UPDATE authorization_codes SET consumed_at = ${at} WHERE hash = ${codeHash} AND consumed_at IS NULL RETURNING 1 AS one`;
   if (consumed.length === 0) return 'already_used';
@@ -89,7 +89,7 @@ function* redeem(
 }
 
 /**
- * The account is locked first (`FOR SHARE`), before the code is touched: a concurrent disabling or removal is waited for, or
+ * The account is locked first (`FOR SHARE`), before the code is touched: a concurrent disabling or removal either completes first, or
  * waits and then finds the grant. Both lock account and code in the same order, so they never deadlock.
  */
 function redeemInOneStatement(

@@ -1,4 +1,4 @@
-/** Device authorizations: waiting for a user, decided once, polled at a pace. */
+/** Device authorizations: pending until a user decides once, polled at a limited rate. */
 import type {
   DeviceAuthorizationRecord,
   DeviceAuthorizationStore,

@@ -1,4 +1,4 @@
-/** Grants, each with its refresh token family in the same row, and the consents they remember. */
+/** Grants, each with its refresh token family in the same row, and remembered consent. */
 import type {
   FoundGrant,
   GrantRecord,
@@ -115,10 +115,10 @@ export function createGrantStore(database: Database): GrantStore {
 
 type GrantLists = Pick<GrantStore, 'listGrants' | 'listClientGrants' | 'revokeSurplusGrants'>;
 
-/** More rows than any account has: both dialects need a limit before an offset. */
+/** Exceeds the grants of any account: both databases require a limit with an offset. */
 const ALL_ROWS = 1_000_000_000;
 
-/** The index by account, client and creation finds all of these. */
+/** Uses the index by account, client and creation. */
 function createGrantLists(database: Database): GrantLists {
   return {
     async listGrants(accountId, now, after, limit) {
@@ -153,7 +153,7 @@ function createGrantLists(database: Database): GrantLists {
 }
 
 /**
- * Codes first: a concurrent redemption has locked its code, so on PostgreSQL this waits and then finds the grant that was
+ * Codes first: a concurrent redemption locks its code, so on PostgreSQL this waits and then finds the grant that was
  * created. Live codes have not expired, which is how the few are found.
  */
 export function* revokeAllOfAccount(accountId: string, at: number): Steps<number> {

@@ -1,4 +1,4 @@
-/** Rate limits that all processes share: a token bucket per key, stored as the time at which it is full again. */
+/** Rate limits across processes: a token bucket per key, stored as the time at which it is full again. */
 import type {
   RateLimitCharge,
   RateLimitStore,
@@ -18,8 +18,8 @@ export function createRateLimitStore(database: Database): RateLimitStore {
 }
 
 /**
- * Takes a token: returns a row when there was one. A bucket that would be full later than an empty one was charged by a clock that
- * was ahead: it counts as full.
+ * Consumes a token: returns a row if there was one. A bucket that fills later than an empty one was written by a process whose clock
+ * was ahead; it counts as full.
  * @see the generic cell rate algorithm, ITU-T I.371
  */
 export function chargeRateLimit({ key, limit, now }: RateLimitCharge): Query {
@@ -42,7 +42,7 @@ export async function rateLimitWait(
   return Math.max(1, (row?.full_at ?? now) - now - bucketDepth(limit));
 }
 
-/** Writes a row for the sake of writing: a full bucket that limits nothing. */
+/** Writes a full bucket that limits nothing, to check that the database accepts writes. */
 export function writeProbe(now: number): Query {
   return sql`INSERT INTO rate_limits (key, full_at) VALUES ('write probe', ${now})
     ON CONFLICT (key) DO UPDATE SET full_at = ${now}`;

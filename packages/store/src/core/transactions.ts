@@ -88,7 +88,7 @@ function* complete(id: string, code: AuthorizationCodeRecord | null): Steps<bool
   return true;
 }
 
-/** Of two concurrent deletions of a row, PostgreSQL makes one wait for the other and find nothing. */
+/** Of two concurrent deletions of a row, one waits for the other and then finds no row. */
 function completeInOneStatement(id: string, code: AuthorizationCodeRecord | null): Query {
   if (code === null) return sql`DELETE FROM authorization_transactions WHERE id = ${id} RETURNING 1 AS one`;
   return sql`WITH ended AS (

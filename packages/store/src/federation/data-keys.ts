@@ -46,7 +46,7 @@ function* reencrypt(encrypted: ReadonlyMap<string, Uint8Array>): Steps<boolean> 
   return true;
 }
 
-/** Keeps the newest, and every key that a process may still use because it has not seen a newer one. */
+/** Retains the newest key, and every key that a process may still use because it has not read a newer one. */
 function* removeUnused(before: number): Steps<number> {
   const [newest, ...older] = readKeys(yield allKeys());
   if (newest === undefined || newest.createdAt >= before) return 0;
@@ -60,7 +60,7 @@ function* removeUnused(before: number): Steps<number> {
   return removed;
 }
 
-/** No tokens are left that could be revoked at the identity provider: no revocation job is due. */
+/** Without the tokens nothing can be revoked at the identity provider, so no revocation job is due. */
 function* discard(ids: readonly string[], at: number): Steps<number> {
   let count = 0;
   for (const id of ids) {

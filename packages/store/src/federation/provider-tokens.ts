@@ -157,7 +157,7 @@ function* end(grantId: string, version: number, reason: ProviderTokensEndReason,
   const ended = yield sql`UPDATE provider_tokens SET ended_at = ${at}, end_reason = ${reason}, due_at = ${at}
     WHERE grant_id = ${grantId} AND version = ${version} AND ended_at IS NULL RETURNING 1 AS one`;
   if (ended.length === 0) return false;
-  // The identifier of a backend's tokens is no grant.
+  // The identifier of a backend's tokens is not that of a grant.
   yield sql`UPDATE grants SET revoked_at = ${at} WHERE id = ${grantId} AND revoked_at IS NULL`;
   return true;
 }
@@ -187,7 +187,7 @@ function createRefreshStore(database: Database): RefreshStore {
   };
 }
 
-/** Tokens that ended during a refresh keep the refreshed ones: those are the ones to revoke. */
+/** Tokens that were revoked during their refresh still store the new ones, which the job then revokes. */
 function refreshed(grantId: string, holder: string, tokens: RefreshedProviderTokens): Query {
   return sql`UPDATE provider_tokens SET encrypted_tokens = ${tokens.encryptedTokens}, data_key_id = ${tokens.dataKeyId},
       scopes = ${JSON.stringify(tokens.scopes)}, expires_at = ${tokens.expiresAt},
@@ -208,7 +208,7 @@ type RevocationJobStore = Pick<
 function createRevocationJobStore(database: Database): RevocationJobStore {
   return {
     async endProviderTokensOfRevokedGrants(since, at) {
-      // From the grants, which are few: with `OR`, PostgreSQL would read all provider tokens.
+      // Starts from the few grants: with `OR`, PostgreSQL would read all provider tokens.
       const ended = await database.write(
         sql`UPDATE provider_tokens SET ended_at = ${at}, end_reason = 'revoked_here', due_at = ${at}
           WHERE ended_at IS NULL AND grant_id IN (
@@ -233,7 +233,7 @@ function createRevocationJobStore(database: Database): RevocationJobStore {
   };
 }
 
-/** Tokens that are due while their grant is live are checked again when the grant expires. */
+/** Postpones tokens that are due while their grant is live until the grant expires. */
 function* claim(now: number, until: number, limit: number): Steps<readonly ProviderTokensRecord[]> {
   yield sql`UPDATE provider_tokens SET due_at =
       (SELECT g.expires_at FROM grants g WHERE g.id = COALESCE(provider_tokens.backend_grant_id, provider_tokens.grant_id))

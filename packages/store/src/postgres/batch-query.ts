@@ -23,7 +23,7 @@ export type GetTypeParser = (oid: number) => (text: string) => unknown;
 /** The columns of statements by their names: the same on every connection. */
 export type KnownColumns = Map<string, Columns>;
 
-/** What the driver's connection offers to queries; its types leave this out. */
+/** Members of the driver's connection that its types omit. */
 interface DriverConnection {
   readonly parsedStatements: Record<string, string>;
   readonly stream: { readonly writable: boolean; write(bytes: Uint8Array): void };
@@ -109,7 +109,7 @@ export class BatchQuery implements Submittable {
   }
 
   handleReadyForQuery(): void {
-    // The server has committed: it says so only now.
+    // The server confirms the commit only now.
     this.#outcome.resolve(this.#rows);
   }
 

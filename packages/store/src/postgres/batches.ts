@@ -1,19 +1,19 @@
-/** Gathers statements of concurrent requests: each batch is one round trip, one transaction and one flush to the disk. */
+/** Batches statements of concurrent requests: each batch is one round trip, one transaction and one flush to the disk. */
 
 export interface Batches<Item, Outcome> {
   /** @param order batches run their statements in this order, so that no two of them wait for each other's rows */
   run(item: Item, order?: string): Promise<Outcome>;
 }
 
-/** Batches at the same time: what arrives meanwhile waits and forms the next one. */
+/** Maximum concurrent batches; later statements form the next one. */
 const FEW = 2;
-/** Batches at the same time while others take long, as behind a row lock. */
+/** Maximum concurrent batches while others are slow, for example behind a row lock. */
 const MANY = 8;
-/** Milliseconds after which a batch takes long. */
+/** Milliseconds after which a batch counts as slow. */
 const LONG = 20;
-/** Statements in a batch. */
+/** Maximum statements of a batch. */
 const LARGEST = 100;
-/** Milliseconds after which the statements of a failed batch are not tried again: their requests have waited long enough. */
+/** Milliseconds after which statements of a failed batch are rejected instead of retried. */
 const TOO_LONG = 1_000;
 
 interface Pending<Item, Outcome> {

@@ -7,11 +7,11 @@ import { applyMigration, pendingMigrations, recordMigration } from '../schema/mi
 import { type IndexMigration, type Migration, migrations } from '../schema/migrations.ts';
 import { runStepsAsync } from './postgres-database.ts';
 
-/** Any number that other programs on the server are unlikely to lock by: "portcull" in ASCII. */
+/** Advisory lock key that other programs are unlikely to use: "portcull" in ASCII. */
 const MIGRATION_LOCK = '8102099357864587372';
 
 /**
- * Milliseconds that a statement of a migration waits for a lock, while later writes queue behind it. Then it lets them pass and is
+ * Milliseconds that a statement of a migration waits for a lock, while later writes queue behind it. Then it is cancelled, lets them pass and is
  * tried again.
  */
 const LOCK_TIMEOUT = 500;
@@ -50,8 +50,8 @@ function runOn<T>(client: Client, steps: Steps<T>): Promise<T> {
 }
 
 /**
- * Works while another connection holds the lock in a transaction, which also a connection pooler keeps together. `CREATE INDEX
- * CONCURRENTLY` waits for every statement that has begun, so those who want the lock ask again instead of waiting.
+ * Runs while another connection holds the lock in a transaction, which works through a connection pooler too. `CREATE INDEX
+ * CONCURRENTLY` waits for every statement in progress, so other processes poll for the lock instead of waiting.
  */
 async function withLock(connect: () => Promise<Client>, work: () => Promise<void>): Promise<void> {
   const holder = await connect();
@@ -90,7 +90,7 @@ async function applyInTransaction(client: Client, migration: Migration): Promise
   }
 }
 
-/** An interrupted build leaves an invalid index behind, which is built once more. */
+/** An interrupted build leaves an invalid index, which is rebuilt. */
 async function buildIndexes(client: Client, migration: IndexMigration): Promise<void> {
   for (const [name, on] of Object.entries(migration.indexes)) {
     const { rows } = await client.query<{ readonly is_valid: boolean }>(
@@ -98,7 +98,7 @@ async function buildIndexes(client: Client, migration: IndexMigration): Promise<
       [name],
     );
     if (rows[0]?.is_valid === true) continue;
-    // The role or database may have one, which suits requests.
+    // The role or database may set a timeout that suits requests, not migrations.
     await client.query('SET statement_timeout = 0');
     if (rows[0] !== undefined) await client.query(`DROP INDEX CONCURRENTLY ${name}`);
     await client.query(`CREATE INDEX CONCURRENTLY ${name} ON ${on}`);

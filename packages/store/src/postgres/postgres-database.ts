@@ -16,10 +16,10 @@ import { createBatches } from './batches.ts';
 import type { Connections, RunQuery } from './connections.ts';
 import { isPreparedElsewhere } from './prepared-statements.ts';
 
-/** How often a statement that conflicts with another transaction is tried in all. */
+/** Maximum attempts of a statement that conflicts with another transaction. */
 const TRIES = 5;
 
-/** @param isPrepared whether connections keep prepared statements */
+/** @param isPrepared whether prepared statements survive between queries of a connection */
 export function createPostgresDatabase(connections: Connections, isPrepared: boolean): Database {
   const { run, runBatch } = createRunners(connections, isPrepared);
   const runAlone = (query: Query) => connections.use((connection) => run(connection, query));
@@ -41,7 +41,7 @@ export function createPostgresDatabase(connections: Connections, isPrepared: boo
     throw asPostgresOutage(done(error));
   };
 
-  /** A pool that ends forgets those who wait for a connection, so closing waits for pending operations. */
+  /** A closing pool drops waiting requests for a connection, so closing waits for pending operations first. */
   function track<T>(work: () => Promise<T>): Promise<T> {
     if (closing) return Promise.reject(temporarilyUnavailable('PostgreSQL: the store is closed'));
     underWay += 1;
@@ -68,7 +68,7 @@ export function createPostgresDatabase(connections: Connections, isPrepared: boo
         ),
       ),
     beforeCommit: hooks.add,
-    // Every query asks the server itself.
+    // Every query reaches the server itself.
     async check() {},
     async readClock() {
       const rows = await track(() =>
@@ -85,13 +85,13 @@ export function createPostgresDatabase(connections: Connections, isPrepared: boo
 }
 
 interface SharedReads {
-  /** The read of the same name that waits for the next batch, or a new one. */
+  /** Returns the pending read of the same name, or adds one to the next batch. */
   join<T>(name: string, read: () => Promise<T>): Promise<T>;
-  /** The batch is sent: what arrives from now on must see what was committed meanwhile. */
+  /** The batch is sent: later reads must see what was committed meanwhile. */
   end(): void;
 }
 
-/** Requests that wait for the same batch and want the same row read it once. */
+/** Requests of one batch that read the same row share one read. */
 function createSharedReads(): SharedReads {
   let waiting = new Map<string, Promise<unknown>>();
   return {
@@ -114,7 +114,7 @@ function read(run: (query: Query) => Promise<readonly unknown[]>, query: Query):
     return Promise.resolve([]);
   }
   return run(query).catch((error: unknown) => {
-    // A read may be repeated.
+    // Reads can be retried.
     if (isConnectionLost(error) || isPreparedElsewhere(error) || isConflict(error)) return run(query);
     throw error;
   });
@@ -127,14 +127,14 @@ interface Runners {
   readonly runBatch: (queries: readonly Query[]) => Promise<readonly (readonly unknown[])[]>;
 }
 
-/** Runs queries as named statements, which each connection prepares once; without names as soon as a pooler has lost one. */
+/** Runs queries as named statements, prepared once per connection; falls back to unnamed ones when a pooler has lost one. */
 function createRunners(connections: Connections, isPrepared: boolean): Runners {
   let usesNames = isPrepared;
   const names = new WeakMap<Template, string>();
   const nameOf = (template: Template) => {
     let name = names.get(template);
     if (name === undefined) {
-      // From the text: behind a connection pooler two versions of this program never use one name for two statements.
+      // From the text: two versions of this program behind one connection pooler never share a name for different statements.
       name = `portcullis_${hash('sha256', template.postgres, 'base64url').slice(0, 22)}`;
       names.set(template, name);
     }
@@ -163,7 +163,7 @@ function createRunners(connections: Connections, isPrepared: boolean): Runners {
   };
 }
 
-/** Nothing is known of a batch whose connection was lost, or that was cancelled: another one may not be tried. */
+/** The outcome of a batch is unknown when its connection was lost or it was cancelled, so it is not retried. */
 function failedStatement(error: unknown): number | null {
   return isConnectionLost(error) ? null : ((error as BatchError).statement ?? null);
 }
@@ -221,7 +221,7 @@ export function isConflict(error: unknown): boolean {
   return CONFLICTS.has(errorCode(error));
 }
 
-/** Whether a new connection may answer. The lost statement may have been executed. */
+/** Whether a new connection may succeed. The lost statement may have been executed. */
 export function isConnectionLost(error: unknown): boolean {
   if (LOST_CONNECTION.has(errorCode(error))) return true;
   return error instanceof Error && /connection (terminated|error)/iu.test(error.message);

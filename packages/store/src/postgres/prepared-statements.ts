@@ -1,11 +1,11 @@
-/** Whether prepared statements last: behind a connection pooler, a statement may be run where it was not prepared. */
+/** Detects poolers that break prepared statements: a statement may run on a connection where it was not prepared. */
 import { randomBytes } from 'node:crypto';
 import type { Client } from 'pg';
 
-/** SQLSTATE: a statement is unknown at this server connection, or another client has prepared it there. */
+/** SQLSTATE: a statement is unknown at this server connection, or another client has prepared it. */
 const POOLER_ERRORS: ReadonlySet<unknown> = new Set(['26000', '42P05']);
 
-/** Whether a pooler gave the statement to a connection that does not know it. It was not executed. */
+/** Whether a pooler sent the statement to a connection that has not prepared it. It was not executed. */
 export function isPreparedElsewhere(error: unknown): boolean {
   return error instanceof Error && 'code' in error && POOLER_ERRORS.has(error.code);
 }
@@ -13,8 +13,8 @@ export function isPreparedElsewhere(error: unknown): boolean {
 const PROBES = 4;
 
 /**
- * Compares what two clients see. A pooler in transaction mode gives an idle connection to the client that asks next, so one client finds what
- * the other has prepared; under load it gives one client different connections.
+ * Runs one statement with two clients. A pooler in transaction mode assigns an idle connection to the next client, so one client finds what
+ * the other has prepared; under load one client uses different connections.
  * @param connect opens a connection, which is closed here
  */
 export async function keepsPreparedStatements(connect: () => Promise<Client>): Promise<boolean> {
@@ -36,7 +36,7 @@ export async function keepsPreparedStatements(connect: () => Promise<Client>): P
   }
 }
 
-/** A pooler has process numbers of its own. */
+/** A pooler reports its own process numbers. */
 async function isDirect(client: Client): Promise<boolean> {
   const { rows } = await client.query<{ readonly pid: number }>('SELECT pg_backend_pid() AS pid');
   return rows[0]?.pid === (client as unknown as { readonly processID: number }).processID;

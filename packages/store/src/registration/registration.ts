@@ -132,7 +132,7 @@ function createInitialAccessTokenStore(database: Database): InitialAccessTokenSt
 }
 
 function* registerWithToken(client: ClientRecord, hash: string): Steps<boolean> {
-  // Point of no return: of concurrent registrations one uses the token.
+  // Point of no return: only one of several concurrent registrations uses the token.
   const used = yield sql`UPDATE initial_access_tokens SET client_id = ${client.id}
     WHERE hash = ${hash} AND client_id IS NULL AND expires_at > ${client.createdAt} RETURNING 1 AS one`;
   if (used.length === 0) return false;

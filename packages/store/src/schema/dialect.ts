@@ -1,4 +1,4 @@
-/** How SQLite and PostgreSQL spell the same schema. */
+/** The schema's syntax in SQLite and PostgreSQL. */
 import { type Query, sql } from '../sql.ts';
 
 export interface Dialect {
@@ -9,7 +9,7 @@ export interface Dialect {
   readonly bytes: string;
   /** Options after the columns of a table. */
   readonly table: string;
-  /** Keeps a part of each new page of a table free, for rows that change: they stay on it, and their indexes as they are. */
+  /** Fill factor of a table: updated rows stay on their page, and no index changes. */
   readonly fill: (table: string, percent: number) => readonly string[];
   /** Finds a row when the migrations table exists. */
   readonly isOurs: () => Query;
@@ -33,7 +33,7 @@ export const postgresDialect: Dialect = {
   bytes: 'BYTEA',
   table: '',
   fill: (table, percent) => [`ALTER TABLE ${table} SET (fillfactor = ${percent})`],
-  // From the catalogue rather than `to_regclass`, which may answer from a stale cache.
+  // From the catalogue rather than `to_regclass`, which may use a stale cache.
   isOurs: () => sql`SELECT 1 AS one FROM pg_catalog.pg_tables
     WHERE schemaname = ANY (current_schemas(false)) AND tablename = 'portcullis_migrations'`,
   isForeign: () => sql`SELECT 1 AS one FROM pg_catalog.pg_tables

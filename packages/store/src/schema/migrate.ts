@@ -36,7 +36,7 @@ export function* pendingMigrations(
 }
 
 /**
- * Applies the pending migrations. The caller runs it in one transaction that keeps other processes from doing the same.
+ * Applies the pending migrations. The caller runs it in one transaction, under a lock that excludes other processes.
  * @param now epoch seconds
  * @param known every migration of this version
  */

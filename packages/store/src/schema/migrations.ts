@@ -1,4 +1,4 @@
-/** The numbered migrations of the schema. One that was released is never changed: a change of the schema is a new migration. */
+/** The numbered migrations of the schema. A released migration never changes: each schema change is a new one. */
 import type { Dialect } from './dialect.ts';
 import { createSchema } from './schema.ts';
 
@@ -21,7 +21,7 @@ export interface IndexMigration extends NumberedMigration {
 
 export type Migration = SchemaMigration | IndexMigration;
 
-/** Percent of a page: leaves space for two or three rows, of which the previous states are removed as their page is read. */
+/** Fill factor in percent: leaves space for two or three new row versions, so that updates stay on their page (HOT). */
 const GRANTS_FILL = 85;
 
 export const migrations: readonly Migration[] = [
@@ -177,8 +177,8 @@ export const migrations: readonly Migration[] = [
   {
     number: 14,
     name: 'index of the grants of a client',
-    // PostgreSQL does not know that the second condition always holds, so it never uses this index for one account at one client,
-    // where it would read all grants of the client. Statements about a whole client name the condition.
+    // The planner cannot infer the second condition, so it never uses this index for one account at one client,
+    // which would read all grants of the client. Statements about a whole client state the condition.
     indexes: { grants_of_client: "grants (client_id) WHERE revoked_at IS NULL AND id <> ''" },
   },
   {
@@ -187,7 +187,7 @@ export const migrations: readonly Migration[] = [
     statements: ({ fill }) => [
       'DROP INDEX grants_by_client',
       ...fill('grants', GRANTS_FILL),
-      // Each is redeemed once, a moment after it was inserted.
+      // Each is redeemed once, shortly after its insertion.
       ...fill('authorization_codes', 50),
     ],
   },

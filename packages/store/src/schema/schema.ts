@@ -2,8 +2,8 @@
 import type { Dialect } from './dialect.ts';
 
 /**
- * Lists and documents are JSON in text. Times are epoch seconds. Hashes are base64url SHA-256. Whatever is swept after some time
- * has an index by that time: such rows arrive in its order, so the index costs almost nothing.
+ * Lists and documents are JSON in text. Times are epoch seconds. Hashes are base64url SHA-256. Every table that is swept
+ * has an index on the time; rows are inserted in its order, so it costs almost nothing.
  */
 export function createSchema(dialect: Dialect): readonly string[] {
   return [
@@ -29,7 +29,7 @@ function users({ text, integer, table }: Dialect): readonly string[] {
       created_at ${integer} NOT NULL,
       disabled_at ${integer}
     ) ${table}`,
-    // Code redemption and refresh ask whether an account is enabled: this index alone answers.
+    // Covering index: code redemption and refresh check whether the account is enabled without reading its row.
     'CREATE INDEX accounts_enabled ON accounts (id, disabled_at)',
     `CREATE TABLE setup_links (
       hash ${text} PRIMARY KEY NOT NULL,
@@ -86,7 +86,7 @@ function mfa({ text, integer, table }: Dialect): readonly string[] {
 
 /**
  * `network` is a keyed hash of the network that an unused client registered from. Its index begins with the expiry, in whose
- * order rows arrive, so each registration appends; it covers all that is asked of unused clients, so no row is read.
+ * order rows are inserted, so each registration appends; it covers all queries about unused clients.
  */
 function clients({ text, integer, table }: Dialect): readonly string[] {
   return [
@@ -113,7 +113,7 @@ function clients({ text, integer, table }: Dialect): readonly string[] {
   ];
 }
 
-/** `client_id` of a token is no foreign key: it is kept although the client may go. */
+/** `client_id` of a token is not a foreign key: the token outlives its client. */
 function registration({ text, integer, table }: Dialect): readonly string[] {
   return [
     `CREATE TABLE initial_access_tokens (
@@ -218,7 +218,7 @@ function grants({ text, integer, table }: Dialect): readonly string[] {
 
 /**
  * Provider tokens have the identifier of their grant and are stored before it: the grant is created when its code is redeemed.
- * Columns that change often (`checked_at`, `version`, the lease) are in no index. Rows that ended and are due are the outbox of
+ * Columns that change often (`checked_at`, `version`, the lease) are not indexed. Revoked rows that are due are the outbox of
  * revocation jobs.
  */
 function federation({ text, integer, bytes, table }: Dialect): readonly string[] {
@@ -279,7 +279,7 @@ function federation({ text, integer, bytes, table }: Dialect): readonly string[]
   ];
 }
 
-/** Most grants carry their status index in their identifier: rows are for those that do not, and for clients. */
+/** Most grants encode their status index in their identifier; the table is for other grants, and for clients. */
 function statusLists({ text, integer, table }: Dialect): readonly string[] {
   return [
     `CREATE TABLE status_index_counter (
@@ -298,7 +298,7 @@ function statusLists({ text, integer, table }: Dialect): readonly string[] {
   ];
 }
 
-/** Audit events arrive in the order of their identifiers: each is appended to the table and to one index. */
+/** Audit events are inserted in the order of their identifiers, so each appends to the table and to one index. */
 function operation({ text, integer, bytes, table }: Dialect): readonly string[] {
   return [
     `CREATE TABLE signing_keys (

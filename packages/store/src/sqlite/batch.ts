@@ -2,7 +2,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { asSqliteOutage, isSqliteBusy } from './outage.ts';
 
-/** An operation that waits to be committed. */
+/** A pending operation. */
 export interface PendingOperation {
   /** When its busy timeout ends, on the clock of `performance.now()`. */
   readonly until: number;
@@ -14,7 +14,7 @@ export interface PendingOperation {
 export type Batch = readonly PendingOperation[];
 
 /**
- * Commits batches. Nothing yields between BEGIN and COMMIT, so no other statement slips in.
+ * Commits batches. Nothing yields between BEGIN and COMMIT, so no other statement runs in between.
  * @param beforeCommit throws if nothing may be committed
  * @returns commits a batch and settles its operations, except those returned: to retry, because another process holds the lock
  */
@@ -39,7 +39,7 @@ export function createBatchCommit(
     }
   }
 
-  /** One of them fails: each gets a transaction of its own. */
+  /** After a failure, each operation runs in its own transaction. */
   function commitSeparately(batch: Batch): Batch {
     for (const [index, one] of batch.entries()) {
       try {
@@ -57,7 +57,7 @@ export function createBatchCommit(
       commit(batch);
       return [];
     } catch (error) {
-      // Nothing of the batch has happened.
+      // The batch had no effect.
       if (isSqliteBusy(error)) return rejectTimedOut(batch, error);
       if (batch.length > 1 && asSqliteOutage(error) === error) return commitSeparately(batch);
       for (const one of batch) one.reject(asSqliteOutage(error));

@@ -6,7 +6,7 @@ import { temporarilyUnavailable } from '@portcullis/protocol';
 export interface FileCheck {
   /** Two `stat` calls. @throws OAuthError `temporarily_unavailable` when the file or its log was removed or replaced */
   checkIdentity(): void;
-  /** As `checkIdentity`, but only once that has failed: until the file is back. */
+  /** Like `checkIdentity`, but only after a failure, until the file is back. */
   checkIfLost(): void;
   /** Reads a row of every table from the disk, without the cache of the open connection. @throws OAuthError, or SQLite's error */
   checkContent(): void;
@@ -31,7 +31,7 @@ export function createFileCheck(location: string | null): FileCheck {
   }
 
   function checkIdentity(): void {
-    // SQLite creates the write-ahead log with the first access, and keeps it while a connection is open.
+    // SQLite creates the write-ahead log with the first access, and removes it when the last connection closes.
     const replaced = [isReplaced(location as string, false), isReplaced(`${location}-wal`, true)];
     isLost = replaced.includes(true);
     if (!isLost) return;

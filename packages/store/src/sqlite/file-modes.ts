@@ -6,7 +6,7 @@ const OTHERS = 0o007;
 const WRITABLE_BY_OTHERS = 0o002;
 
 /**
- * Rejects a file whose content every user can have changed. Windows has no such modes.
+ * Rejects a file that is writable by every user. Windows has no such modes.
  * @throws StoreError
  */
 export function checkFileWriters(location: string, mode: number): void {
@@ -17,8 +17,8 @@ export function checkFileWriters(location: string, mode: number): void {
 }
 
 /**
- * Takes all access but the owner's from an existing database that every user can read, and from its WAL and shared-memory
- * files, and says so: a restored backup often has it. Access of the group alone is left: an operator has granted it.
+ * Restricts an existing world-readable database to its owner, with its WAL and shared-memory
+ * files, and logs a warning: restored backups are often readable. Group access remains: an operator has granted it.
  * @throws StoreError if the mode cannot be changed
  */
 export async function restrictToOwner(location: string): Promise<void> {

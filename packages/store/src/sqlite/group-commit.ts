@@ -1,4 +1,4 @@
-/** Group commit: operations that arrive together share one transaction, and so one flush to the disk. */
+/** Group commit: concurrent operations share one transaction, and so one flush to disk. */
 import type { DatabaseSync } from 'node:sqlite';
 import { createCommitHooks } from '../commit-hooks.ts';
 import { type Batch, createBatchCommit, type PendingOperation } from './batch.ts';
@@ -11,7 +11,7 @@ export interface GroupCommit {
 }
 
 /**
- * A batch is whatever arrives while operations keep coming, turn after turn of the event loop: a flush costs more than twenty
+ * A batch collects operations until a turn of the event loop adds none, because a flush costs more than twenty
  * operations. SQLite's own busy handler would block the process: it is off, and a batch that finds the database locked is
  * retried a few milliseconds later.
  * @param busyTimeout seconds that an operation waits for a lock before it is rejected
@@ -62,8 +62,8 @@ export function createGroupCommit(
 /** Turns of the event loop without a new operation, after which a batch is complete. */
 const QUIET_TURNS = 2;
 /**
- * Milliseconds that the first operation of a batch waits for others at most. It has to cover the processor time of all requests
- * that one turn after another reads: 64 authorization codes need 6 ms, and with less they are split into several flushes.
+ * Maximum milliseconds that the first operation of a batch waits for others. Covers the processor time of all requests
+ * that arrive in consecutive turns: 64 authorization codes need 6 ms; with less they are split into several flushes.
  */
 const LONGEST_WAIT = 8;
 

@@ -51,7 +51,7 @@ async function touch(location: string): Promise<void> {
   }
 }
 
-/** Closes a connection whose file cannot be used, and keeps the error. */
+/** Closes a connection whose file cannot be used, and returns the original error. */
 function closing(connection: DatabaseSync): (error: unknown) => never {
   return (error) => {
     connection.close();

@@ -1,4 +1,4 @@
-/** Which SQLite errors are outages: the database cannot answer now, though the statement is fine. */
+/** Which SQLite errors are outages: the database is unavailable, and the statement is valid. */
 import { OAuthError, temporarilyUnavailable } from '@portcullis/protocol';
 
 /** @see https://sqlite.org/rescode.html */

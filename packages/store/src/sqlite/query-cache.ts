@@ -1,4 +1,4 @@
-/** The query cache: rows of tables that seldom change, kept until anyone writes to the table. */
+/** The query cache: rows of tables that seldom change, cached until the next write to the table. */
 import type { DatabaseSync } from 'node:sqlite';
 import type { Template, Value } from '../sql.ts';
 
@@ -9,11 +9,11 @@ export interface QueryCache {
    * The cached result for a key, or a new one. `null` is not cached. Within a transaction all results are of one snapshot.
    */
   read<T>(table: string, key: Value, read: () => T | null): T | null;
-  /** Drops what a statement that is about to run may change. */
+  /** Invalidates what a statement may change, before it runs. */
   invalidate(template: Template): void;
 }
 
-/** Rows that are cached of a table. When there are more, the table's cache is cleared. */
+/** Maximum cached rows of a table. Beyond it, the table's cache is cleared. */
 const MOST = 1000;
 
 /** Incremented when another connection commits. @see https://sqlite.org/pragma.html#pragma_data_version */

@@ -1,4 +1,4 @@
-/** Batched reads: reads that arrive together share one transaction, because each alone locks and unlocks the file. */
+/** Batched reads: concurrent reads share one transaction, because each transaction locks and unlocks the file. */
 import type { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { asSqliteOutage, isSqliteBusy } from './outage.ts';
@@ -17,7 +17,7 @@ interface PendingRead {
 }
 
 /**
- * A batch is what arrived during one turn of the event loop. It sees one snapshot of the database, with everything committed
+ * A batch is all reads of one turn of the event loop. It sees one snapshot of the database, with everything committed
  * before the first of its reads was requested.
  * @param begun called before each batch, and before each read that runs alone: others may have written since the last one
  * @param busyTimeout seconds that a read waits for a lock before it is rejected
@@ -40,7 +40,7 @@ export function createReadBatcher(
     }
   }
 
-  /** `null` when one of them failed: running each alone shows which, and why. */
+  /** `null` when one of them failed: running each alone then shows which, and why. */
   function readTogether(batch: readonly PendingRead[]): readonly unknown[] | null {
     begun();
     try {

@@ -36,7 +36,7 @@ export function createSqliteDatabase(connection: DatabaseSync, busyTimeout: numb
     check: () => reads.read(file.checkContent),
     readClock: async () => null,
     async close() {
-      // An empty operation: when it has committed, so have all before it.
+      // An empty operation: its commit implies that all earlier ones are committed.
       await commits.commit(() => {}).catch(() => {});
       reads.flush();
       if (connection.isOpen) connection.close();

@@ -22,7 +22,7 @@ export function createStatementCache(connection: DatabaseSync): (query: Query) =
 function prepare(connection: DatabaseSync, { sqlite, counts }: Template): Prepared {
   const statement = connection.prepare(sqlite);
   if (counts) return (values) => rowsOf(Number(statement.run(...values).changes));
-  // Node builds an object with named columns for every row, which costs as much as reading it: here the names are known.
+  // Node builds an object with named columns for every row, which costs as much as reading it: here the names are known in advance.
   statement.setReturnArrays(true);
   const NamedRow = defineRow(statement.columns().map(({ name }) => name));
   return (values) => statement.all(...values).map((columns) => new NamedRow(columns as unknown as Columns));

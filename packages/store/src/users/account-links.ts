@@ -45,7 +45,7 @@ function* redeemLink(
   { passwordHash, passkey }: Parameters<UserStore['redeemAccountLink']>[1],
   at: number,
 ): Steps<boolean> {
-  // Point of no return: of concurrent calls one finds the link.
+  // Point of no return: only one of several concurrent calls finds the link.
   const [used] =
     (yield sql`DELETE FROM account_links WHERE hash = ${hash} AND expires_at > ${at} RETURNING account_id`) as readonly Pick<
       AccountLinkRow,

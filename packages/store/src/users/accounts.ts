@@ -101,7 +101,7 @@ function* add(account: AccountRecord, initialAccessToken: AccountLinkRecord): St
   return true;
 }
 
-/** A concurrent code redemption is waited for, or finds its code used: see `revokeAllOfAccount`. */
+/** Waits for a concurrent code redemption, or makes it find its code used: see `revokeAllOfAccount`. */
 function* disable(id: string, at: number): Steps<boolean> {
   const found = yield sql`SELECT 1 AS one FROM accounts WHERE id = ${id}`;
   yield sql`UPDATE accounts SET disabled_at = ${at} WHERE id = ${id} AND disabled_at IS NULL`;
@@ -113,7 +113,7 @@ function* disable(id: string, at: number): Steps<boolean> {
 
 /**
  * Sessions, links, passkeys, TOTP factors and the linked identity are deleted with the row (`ON DELETE CASCADE`). Grants and
- * provider tokens are only ended here, and swept later: until then their tokens are recognized, and revoked at the provider. An
+ * provider tokens are only marked as revoked and swept later, so that reused tokens are recognized and provider tokens are revoked. An
  * open transaction expires within minutes and cannot complete.
  */
 function* remove(id: string, at: number): Steps<boolean> {

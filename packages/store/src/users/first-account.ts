@@ -19,7 +19,7 @@ export function createFirstAccountOperations(database: Database): FirstAccountOp
     },
     async isSetupLink(hash) {
       const found = await database.read(sql`SELECT 1 AS one FROM setup_links WHERE hash = ${hash}`);
-      // Only then: where all accounts are linked to an identity provider, each of them is looked at.
+      // Only then: if all accounts are linked to an identity provider, the query reads each of them.
       return found.length > 0 && (await database.read(localAccounts())).length === 0;
     },
     createFirstAccount: (account, setupHash) =>
@@ -39,7 +39,7 @@ function* createFirst(account: AccountRecord, setupHash: string | null): Steps<'
   return 'created';
 }
 
-/** One is enough. Accounts linked to an identity provider do not count: they may exist before the first local account. */
+/** Whether a local account exists. Accounts linked to an identity provider do not count: they may exist before the first local account. */
 function localAccounts(): Query {
   return sql`SELECT 1 AS one FROM accounts
     WHERE NOT EXISTS (SELECT 1 FROM linked_identities WHERE linked_identities.account_id = accounts.id) LIMIT 1`;

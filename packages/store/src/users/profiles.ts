@@ -1,4 +1,4 @@
-/** What is known of users besides their sign-in: the claims of access tokens. */
+/** User profiles: the source of claims in access tokens. */
 import type { UserProfile, UserStore } from '@portcullis/authorization-server/store';
 import type { Database } from '../database.ts';
 import { readJson } from '../json.ts';

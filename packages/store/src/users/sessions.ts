@@ -16,7 +16,7 @@ interface SessionRow {
   readonly authenticated_at: number | null;
 }
 
-/** A session with its account, which is enabled. */
+/** A session with its enabled account. */
 interface OwnerRow extends SessionRow {
   readonly email: string;
   readonly email_key: string;
