@@ -28,7 +28,7 @@ export interface SignInOptions {
   readonly prompt?: string;
   /** Requested in addition to those of the session; `confirmStepUp` may decline. */
   readonly scopes?: Scopes;
-  /** Replaces the client registration, for when the authorization server's page says that it is unknown; tokens are kept. */
+  /** Replaces the client registration, for when the authorization server's page says that it is unknown, without removing tokens. */
   readonly newRegistration?: boolean;
   /**
    * The program signs in, not the user. Then tokens that another process has obtained meanwhile are used, and a server

@@ -36,7 +36,7 @@ export type ClientErrorCode =
   // Storage
   | 'store_unusable';
 
-/** Failures that may resolve without action; the session is kept. */
+/** Failures that may resolve without action; the session remains. */
 const TEMPORARY: ReadonlySet<ClientErrorCode> = new Set(['unreachable', 'temporarily_unavailable']);
 
 /** Details of a failure besides code and message. */

@@ -45,7 +45,7 @@ export interface AuthorizationCodeGrant {
   signIn(input: SignInInput): Promise<Tokens>;
   /** First step: the URL for the browser. */
   begin(input: SignInInput, redirectUri: string, binding: string | null): Promise<string>;
-  /** Second step: takes the pending authorization for the redirect URL or its query. */
+  /** Second step: consumes the pending authorization of the redirect URL or its query. */
   take(redirectedTo: string | URLSearchParams, binding: string | null): Promise<PendingAuthorization>;
   /** Completes the second step with the tokens. */
   complete(pending: PendingAuthorization, redirectedTo: string | URLSearchParams): Promise<Tokens>;

@@ -59,7 +59,7 @@ export async function requestMachineTokens(
   }
 }
 
-/** A server names scopes for all clients; an application that may not have all of them gets its own. @see RFC 6749 §3.3 */
+/** The challenge names scopes for all clients; an application that may not have all of them requests its own. @see RFC 6749 §3.3 */
 async function requestApplicationTokens(
   context: TokenEndpointContext,
   input: MachineGrantInput,

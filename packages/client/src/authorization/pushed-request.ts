@@ -1,4 +1,4 @@
-/** Pushed authorization requests (RFC 9126): the request is sent to the server, and the browser gets a reference to it. */
+/** Pushed authorization requests (RFC 9126): the request is sent to the server, and the browser receives a reference to it. */
 import type { DiscoveryResult } from '../discovery/discovery-result.ts';
 import { ClientError } from '../errors.ts';
 import type { PrivateEcJwk } from '../signing-key.ts';
@@ -45,7 +45,7 @@ function readRequestUri(json: unknown): string {
   );
 }
 
-/** Query parameters of the endpoint itself are kept. */
+/** Query parameters of the endpoint itself are preserved. */
 function referenceUrl(url: string, requestUri: string): string {
   const reference = new URL(url);
   const clientId = reference.searchParams.get('client_id') ?? '';

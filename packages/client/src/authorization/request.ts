@@ -32,7 +32,7 @@ export interface AuthorizationRequestInput {
   readonly account?: string;
   /** The key to bind the token to; `null`, the default: a bearer token. */
   readonly dpopKey?: PrivateEcJwk | null;
-  /** What the response must be presented with on a host with several users, such as the session of the user. */
+  /** Binding of the response on a host with several users, such as the session of the user. */
   readonly binding?: string | null;
   /** Value of the `prompt` parameter, such as `select_account`. */
   readonly prompt?: string | null;

@@ -9,7 +9,7 @@ import type { TokenRequest } from '../token-endpoint/token-request.ts';
 type ResponsePresenter = Pick<PendingAuthorization, 'server' | 'account' | 'binding'>;
 
 /**
- * Takes the pending authorization of a response. A response whose state is missing or differs MUST be discarded.
+ * Consumes the pending authorization of a response. A response whose state is missing or differs MUST be discarded.
  * @throws ClientError `response_rejected` when there is none, it has expired, or it belongs to another session, server or
  * account.
  */

@@ -56,7 +56,7 @@ export async function discover(
   return discoverIssuer(settings, selectProfile(server, challenge, found, settings.profile));
 }
 
-/** A server may name any number of hosts, each of which gets several requests: no more than these are contacted. */
+/** Maximum number of hosts contacted for one server, which may name any number, each for several requests. */
 const MAX_AUTHORIZATION_SERVERS = 10;
 
 /** Uses the first working authorization server; if none works, throws the first error. */

@@ -13,7 +13,7 @@ export interface OpenerCommand {
 /** Starts a detached process. */
 export type StartProcess = (program: string, args: readonly string[], options: SpawnOptions) => Promise<void>;
 
-/** Openers by platform; each takes the URL as an argument of its own. */
+/** Openers by platform; each receives the URL as a separate argument. */
 const OPENERS: Readonly<Partial<Record<NodeJS.Platform, (url: string) => OpenerCommand>>> = {
   darwin: (url) => ({ program: 'open', arguments: [url] }),
   // No shell: the protocol handler gets the argument unchanged.

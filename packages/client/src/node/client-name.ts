@@ -30,7 +30,7 @@ export function composeClientName({
   return where === '' ? `${what} (${by})` : `${what} (${by} on ${where})`;
 }
 
-/** The name of the program that runs: its file, or the folder of a file whose name says nothing. */
+/** The name of the running program: its file, or the folder of a file with a generic name. */
 export function defaultClientName(script: string = process.argv[1] ?? ''): string {
   const name = programName(script);
   return composeClientName({ program: name === '' ? 'Portcullis client' : name });

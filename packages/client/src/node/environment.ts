@@ -1,7 +1,7 @@
 /** Credentials of local stdio servers come from the environment: they do not use OAuth. */
 
 /**
- * Selects the variables for a local server by name, so that it gets nothing else of the environment.
+ * Selects the variables for a local server by name, so that it receives nothing else of the environment.
  * Implementations with a STDIO transport SHOULD NOT follow this specification; they retrieve credentials from the
  * environment.
  * @throws TypeError naming the missing variables.

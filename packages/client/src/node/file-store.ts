@@ -9,7 +9,7 @@ import { createLockLeases } from './lock-leases.ts';
 export interface FileStoreOptions {
   /** 32 bytes: everything stored is encrypted with them (AES-256-GCM). Without it only the file mode protects the content. */
   readonly key?: Uint8Array;
-  /** Where that key is kept, to be mentioned in `location`. */
+  /** Where that key is stored, as text for `location`. */
   readonly keyLocation?: string;
   /** Epoch milliseconds. */
   readonly clock?: () => number;

@@ -58,7 +58,7 @@ export async function openCredentialStore(
   }
 }
 
-/** An encrypted file keeps its key, even if a keychain has become available or unavailable. */
+/** An encrypted file remains encrypted under its key, even if a keychain becomes available or unavailable. */
 async function findKey(
   store: FileStore,
   keyFile: string,

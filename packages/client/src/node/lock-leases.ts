@@ -45,7 +45,7 @@ export function createLockLeases({ statement }: CredentialDatabase, clock: () =>
     statement('DELETE FROM leases WHERE holder = ?').run(holder);
   }
 
-  /** A failed renewal does no harm: the next one comes before the lease expires. */
+  /** A failed renewal is harmless: the next one precedes the expiry of the lease. */
   function renew(name: string, holder: string): void {
     try {
       acquire(name, holder);

@@ -1,4 +1,4 @@
-/** Registration: how the client gets an identity at an issuer, by the methods of the revision in order. */
+/** Registration: how the client obtains its identifier at an issuer, by the methods of the revision in order. */
 import type { RegistrationMethod } from '@portcullis/protocol';
 import type { DiscoveryResult } from '../discovery/discovery-result.ts';
 import { ClientError, sanitizeText } from '../errors.ts';

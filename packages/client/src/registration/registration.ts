@@ -33,7 +33,7 @@ export interface RegistrationReply {
   readonly clientSecret?: string;
 }
 
-/** How the client gets an identity at an issuer. */
+/** How the client obtains its identifier at an issuer. */
 export interface RegistrationSettings {
   readonly preregistered?: readonly PreregisteredClient[];
   /** An https URL with a path that serves this client's metadata document. It is the client identifier. */

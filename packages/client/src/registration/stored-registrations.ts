@@ -16,13 +16,13 @@ export interface StoredRegistrations extends RegistrationSource {
   /** The registration that tokens were issued to, with its secret; `null` when it is no longer known. */
   forTokens(record: CredentialRecord, tokens: Tokens): Registration | null;
   /**
-   * Discards a registration that the issuer no longer knows; tokens are kept. Returns whether there was one that can be
+   * Discards a registration that the issuer no longer knows, without its tokens. Returns whether there was one that can be
    * replaced without the user.
    */
   discard(key: CredentialKey, reason: string, clientId?: string): Promise<boolean>;
 }
 
-/** Milliseconds: a client that got tokens within this time is not probed. */
+/** Milliseconds: a client that obtained tokens within this time is not probed. */
 const RECENT = 3_600_000;
 
 /** The settings of a client that its registrations use. */

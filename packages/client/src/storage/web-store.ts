@@ -70,7 +70,7 @@ export function createWebStore({ storage, locks, prefix = 'portcullis' }: WebSto
   }
 }
 
-/** The browser releases a lock when the page that holds it is closed. */
+/** The browser releases a lock when its page is closed. */
 function lockWith(locks: WebLocks, name: string): Promise<Unlock> {
   return new Promise((resolve, reject) => {
     const released = Promise.withResolvers<void>();

@@ -1,4 +1,4 @@
-/** Token revocation: tells the authorization server that the tokens of a session are no longer needed. */
+/** Token revocation: notifies the authorization server that the tokens of a session are no longer needed. */
 import { ClientError } from '../errors.ts';
 import type { Registration, Tokens } from '../storage/credentials.ts';
 import { type OAuthResponse, sendRequest } from '../transport.ts';

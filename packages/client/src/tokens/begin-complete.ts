@@ -13,7 +13,7 @@ export interface BeginOptions {
   readonly prompt?: string;
   /** Where the browser is redirected to. */
   readonly redirectUri: string;
-  /** What the second step must be called with, such as the session of the user at this host. */
+  /** Required by the second step too, such as the session of the user at this host. */
   readonly binding?: string;
 }
 

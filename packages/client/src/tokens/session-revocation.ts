@@ -54,7 +54,7 @@ export function createSessionRevocation(
 
   /**
    * The revocation of a particular token may cause the revocation of related tokens and the underlying authorization
-   * grant. Where a server keeps one grant per user and client, that would end the new session too, so replaced tokens
+   * grant. If a server has one grant per user and client, that would end the new session too, so replaced tokens
    * are only revoked at servers that say otherwise.
    * @see RFC 7009 §2.1
    */

@@ -102,7 +102,7 @@ export function createStoredTokens(settings: ClientSettings): StoredTokens {
 
   /**
    * The server has changed its authorization server: tokens of the previous one are useless. A refresh of theirs in
-   * progress ends before they are removed; their registration is kept. Only one lock is held at a time.
+   * progress ends before they are removed; their registration remains. Only one lock is acquired at a time.
    */
   async function removeOtherIssuers({ issuer }: CredentialKey): Promise<void> {
     const others = (await ownRecords()).filter(({ key }) => key.issuer !== issuer);

@@ -1,4 +1,4 @@
-/** Connections to PostgreSQL: a pool whose queries end in time on both sides, so that no stall leaves work behind or uses up the server. */
+/** Connections to PostgreSQL: a pool with deadlines on client and server, so that a stall neither leaves queries running nor exhausts the server. */
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PoolClient, PoolConfig, Pool as PostgresPool, QueryConfig, QueryResult } from 'pg';
@@ -7,11 +7,11 @@ import type { PoolStatistics } from '../database.ts';
 import { BatchQuery, type GetTypeParser, type KnownColumns } from './batch-query.ts';
 import type { Statement } from './messages.ts';
 
-/** Runs a query on one connection. @throws Error when there is no result in time */
+/** Runs a query on one connection. @throws Error on timeout */
 export type RunQuery = (query: QueryConfig | string) => Promise<QueryResult>;
 
 export interface Connections {
-  /** Runs work on a connection of its own, which is closed when the work fails. */
+  /** Runs work on a dedicated connection, which is closed when the work fails. */
   use<T>(work: (run: RunQuery) => Promise<T>): Promise<T>;
   /** Runs statements in one round trip and one transaction. @throws BatchError */
   runBatch(statements: readonly Statement[]): Promise<readonly (readonly unknown[])[]>;
@@ -21,7 +21,7 @@ export interface Connections {
 
 /** Milliseconds between attempts to cancel an abandoned query. */
 const CANCEL_INTERVAL = 1_000;
-/** Milliseconds after which an abandoned connection is given up although the server does not say that its query has ended. */
+/** Milliseconds after which an abandoned connection is closed, even if the server does not confirm that its query has ended. */
 const MOST_ABANDONED = 300_000;
 
 /** @param timeout milliseconds to wait for a connection, and for a result */
@@ -31,9 +31,9 @@ export function createConnections(
   statistics: PoolStatistics = { busy: 0, waiting: 0, waits: 0, waitSeconds: 0 },
 ): Connections {
   const pool = new Pool({ ...config, onConnect: (client) => limitSession(client as PoolClient, timeout) });
-  // An idle connection was lost. The pool has dropped it; unhandled, the event would end the process.
+  // An idle connection was lost. The pool has dropped it; an unhandled event would end the process.
   pool.on('error', () => {});
-  // A connection may be lost between two uses: for that moment it has no other listener.
+  // A connection may be lost between two uses, when it has no other listener.
   pool.on('connect', (client) => client.on('error', () => {}));
   const acquire = countWaits(createAcquire(pool), statistics);
   pool.on('acquire', () => (statistics.busy += 1));
@@ -42,7 +42,7 @@ export function createConnections(
   const columns: KnownColumns = new Map();
   const parserOf = ((config.types ?? types).getTypeParser as GetTypeParser).bind(config.types ?? types);
 
-  /** @param limit limits the time of a query, which is cancelled then */
+  /** @param limit cancels a query that exceeds its time */
   async function borrow<T>(
     work: (client: PoolClient, limit: <R>(result: Promise<R>) => Promise<R>) => Promise<T>,
   ): Promise<T> {
@@ -79,14 +79,14 @@ export function createConnections(
 }
 
 /**
- * PostgreSQL gives up before this process does. Otherwise a statement that waits for a lock is committed long after the request was
- * answered with an error.
+ * PostgreSQL times out before this process does. Otherwise a statement that waits for a lock is committed long after its request
+ * has failed.
  */
 function limitSession(client: PoolClient, timeout: number): Promise<void> {
   const settings = {
     lock_timeout: Math.floor(timeout * 0.75),
     statement_timeout: Math.floor(timeout * 0.8),
-    // A process that vanished in a transaction holds its locks no longer.
+    // Releases the locks of a process that vanished in a transaction.
     idle_in_transaction_session_timeout: timeout,
   };
   const statements = Object.entries(settings).map(([name, value]) => `SET ${name} = ${value}`);
@@ -120,8 +120,8 @@ function countWaits(acquire: () => Promise<PoolClient>, statistics: PoolStatisti
 }
 
 /**
- * Takes a connection from the pool. While the server accepts none, one attempt is made at a time: each that is given up may leave a
- * process at the server behind.
+ * Acquires a connection from the pool. While the server is unreachable, one attempt runs at a time: each abandoned one may leave a
+ * process at the server.
  */
 function createAcquire(pool: PostgresPool): () => Promise<PoolClient> {
   let isSilent = false;
@@ -149,8 +149,8 @@ function createAcquire(pool: PostgresPool): () => Promise<PoolClient> {
 }
 
 /**
- * Cancels an abandoned query, and waits until the server says that it has ended: until then the connection counts against the pool, so
- * a server that hangs is never asked to run more queries than the pool has connections.
+ * Cancels an abandoned query, and waits until the server confirms that it has ended: until then the connection counts against the pool, so
+ * a hanging server never runs more queries than the pool has connections.
  */
 async function cancel(client: PoolClient, query: Promise<unknown>, closing: AbortSignal): Promise<void> {
   const settled = query.then(
@@ -164,7 +164,7 @@ async function cancel(client: PoolClient, query: Promise<unknown>, closing: Abor
   }
 }
 
-/** What the driver knows of a connection; its types do not say so. */
+/** Members of the driver's connection that its types omit. */
 interface ConnectionInternals {
   readonly processID: number;
   readonly secretKey: number;
@@ -176,7 +176,7 @@ interface ConnectionInternals {
 /** The code of a CancelRequest. @see PostgreSQL, Message Formats */
 const CANCEL_REQUEST = 80_877_102;
 
-/** Asks the server of this very connection to cancel its query. @returns whether it could be reached */
+/** Requests the cancellation of a connection's query from its server. @returns whether it could be reached */
 function sendCancelRequest(client: PoolClient): Promise<boolean> {
   const { processID, secretKey, connection } = client as unknown as ConnectionInternals;
   const { remoteAddress: host, remotePort: port } = connection.stream;
