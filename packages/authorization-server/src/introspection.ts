@@ -1,4 +1,4 @@
-/** The introspection endpoint: tells resource servers and clients whether a token is active, and its claims. */
+/** The introspection endpoint: returns to resource servers and clients whether a token is active, and its claims. */
 import { readFormBody, respondCorsJson } from '@portcullis/http';
 import { type AccessTokenClaims, formatScopes, OAuthError } from '@portcullis/protocol';
 import type { AuthenticateClient } from './clients/authenticate-client.ts';

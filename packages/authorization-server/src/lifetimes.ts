@@ -25,7 +25,7 @@ export interface Lifetimes {
   readonly refreshGrace: number | null;
   /** A registered client that never obtained a token is deleted. */
   readonly unusedClient: number;
-  /** A registered client is deleted this long after its last token, unless it holds a live grant. */
+  /** A registered client is deleted this long after its last token, unless it has a live grant. */
   readonly usedClient: number;
 }
 

@@ -6,7 +6,7 @@ export function newSecret(): string {
   return randomText(32);
 }
 
-/** A new identifier; its prefix says what it identifies. */
+/** A new identifier; its prefix names what it identifies. */
 export function newIdentifier(
   prefix: 'user' | 'client' | 'invite' | 'grant' | 'key' | 'flow' | 'token',
 ): string {

@@ -8,7 +8,7 @@ export interface SingleFlight<T> {
 
 /**
  * @param exchangeTimeout limit of one outbound exchange in milliseconds. A flight gets ten of them and ten seconds for the
- *   store, and then fails with 503: one that never ends must not keep the next from starting.
+ *   store, and then fails with 503: one that never ends must not block the next.
  */
 export function createSingleFlight<T>(exchangeTimeout = 0): SingleFlight<T> {
   const running = new Map<string, Promise<T>>();

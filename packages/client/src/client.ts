@@ -153,7 +153,7 @@ export function createClient(options: ClientOptions): Client {
     if (!isMachineGrant(grant)) return;
     throw new ClientError(
       'configuration_invalid',
-      `Only a user signs in with begin and complete, and the grant is ${grant.kind}.`,
+      `begin() and complete() need a user grant, but the grant is ${grant.kind}.`,
     );
   }
 

@@ -1,4 +1,4 @@
-/** Confirmation of changes to an account: asks for a credential, because a copied session proves nothing about its user. */
+/** Confirmation of changes to an account: requires a credential, because a copied session proves nothing about its user. */
 import type { HttpResponse } from '@portcullis/http';
 import type { Parameters } from '@portcullis/protocol';
 import type { AuthenticateByPassword } from '../login/password.ts';
@@ -28,7 +28,7 @@ export interface Confirmation {
    * the next form of a change of two steps.
    */
   check(visit: AccountRequest, change: ConfirmedChange): Promise<Confirmed>;
-  /** Whether the form holds a proof of this user and session for this change. */
+  /** Whether the form contains a proof of this user and session for this change. */
   isProven(visit: AccountRequest, action: string): boolean;
   /** Uses the proven proof of a form up: it allows one change, which may have been undone since. @returns `false` if it was used before */
   consumeProof(visit: AccountRequest): Promise<boolean>;

@@ -24,7 +24,7 @@ export interface LocalAccounts {
   readonly factors: SecondFactors;
   /** `null`: passkeys are not available at this issuer. */
   readonly passkeys: Passkeys | null;
-  /** Asks local users for a credential before a change. */
+  /** Requires a credential of local users before a change. */
   confirmation(pages: PageRouter): Confirmation;
   /** Login, setup and credential routes. */
   routes(pages: PageRouter, confirmation: Confirmation): readonly Route[];

@@ -109,7 +109,7 @@ ${mfaSection(layout, recoveryCodes, page.token)}
 </section>`;
 }
 
-/** Whether another session looks the same up to the minute, so that users need seconds to tell them apart. */
+/** Whether another session looks the same up to the minute, so that users need seconds to distinguish them. */
 function hasLookalike(one: ListedSession, all: readonly ListedSession[]): boolean {
   const words = ({ name, address, loggedInAt: since }: ListedSession) =>
     JSON.stringify([name, address, Math.floor(since / 60)]);

@@ -24,8 +24,8 @@ export interface TrustedIssuer {
   /** The issuer identifier, byte for byte the claim `iss`. */
   readonly issuer: string;
   /**
-   * `id-jag`: an identity provider says that a user may use a client (enterprise-managed authorization).
-   * `workload`: a platform says which workload a client is.
+   * `id-jag`: an identity provider authorizes a client for a user (enterprise-managed authorization).
+   * `workload`: a platform identifies the workload that a client is.
    */
   readonly use: 'id-jag' | 'workload';
   /** Clients that may redeem an ID-JAG. */

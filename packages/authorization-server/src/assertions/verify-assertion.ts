@@ -33,7 +33,7 @@ export function createVerifyAssertion(
   findKeys: FindIssuerKeys,
 ): VerifyAssertion {
   const { issuer: own } = options;
-  /** "The aud claim MUST contain the issuer identifier"; workload identity federation says the token endpoint. @see RFC 7523 §3 */
+  /** "The aud claim MUST contain the issuer identifier"; workload identity federation uses the token endpoint. @see RFC 7523 §3 */
   const audiences = { 'id-jag': own, workload: [own, `${new URL(own).origin}/token`] };
   return async (assertion, issuers) => {
     const { iss, use } = readUnverified(assertion);

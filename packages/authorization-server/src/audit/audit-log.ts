@@ -17,7 +17,7 @@ export interface AuditLog {
 const DELAY = 200;
 /** Milliseconds to the next try while the store is unavailable. */
 const RETRY = 2_000;
-/** Events per batch, which takes the store a few milliseconds. */
+/** Events per batch, which the store writes in a few milliseconds. */
 const BATCH = 500;
 /** Events in the queue. While the store is unavailable, the oldest are dropped first. */
 const MAX_QUEUED = 10_000;

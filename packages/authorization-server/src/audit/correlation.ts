@@ -41,7 +41,7 @@ type UnusedGrant = Pick<
 
 /**
  * Nothing in a client's metadata requests identifies its later authorization request, so the two are correlated by network and
- * time, and the event says so. From there on the transaction id correlates.
+ * time, and the event names both. From there on the transaction id correlates.
  * @param clock epoch seconds
  */
 export function createEventCorrelation(clock: () => number): EventCorrelation {

@@ -10,12 +10,12 @@ export interface MetadataDiscovery {
 }
 
 /**
- * Which events are stored: `summary` leaves out ordinary refreshes, whose number and last use their grant keeps anyway, and requests
+ * Which events are stored: `summary` leaves out ordinary refreshes, whose count and last use are stored with their grant, and requests
  * through the gateway that neither call anything nor were refused.
  */
 export type AuditLevel = 'summary' | 'full';
 
-/** What explains a rejected request to the operator, beside its reason. It may come from an unauthenticated request. */
+/** Details of a rejected request for the operator, beside its reason. They may be input of an unauthenticated request. */
 export interface RejectionFacts {
   readonly clientId?: string;
   readonly transactionId?: string;
@@ -46,7 +46,7 @@ export type RefreshTokenUse =
   | { readonly type: 'refresh_token.ahead_of_store' }
   | {
       readonly type: 'refresh_token.retried';
-      /** Few after a parallel request, more after a lost response, and always many where two parties hold the token. */
+      /** Few after a parallel request, more after a lost response, and always many if two parties have the token. */
       readonly secondsSinceRotation: number;
     };
 
@@ -139,21 +139,21 @@ export type AuthorizationEvent = EventContext &
       }
     | { readonly type: 'consent.allowed' | 'consent.remembered' | 'consent.denied' }
     | { readonly type: 'authorization_code.issued' | 'authorization_code.replayed' }
-    /** A device asked for access, and what its user decided. */
+    /** A device requested access, and its user's decision. */
     | {
         readonly type:
           | 'device_authorization.started'
           | 'device_authorization.approved'
           | 'device_authorization.denied';
       }
-    /** A tool of a server behind the gateway is new or has changed: it waits for approval. */
+    /** A tool of a server behind the gateway is new or has changed, and is pending approval. */
     | {
         readonly type: 'tool.changed';
         readonly server: string;
         readonly tool: string;
         readonly change: 'new' | 'changed';
       }
-    /** An operator decided about it. */
+    /** An operator approved or rejected a pending tool. */
     | { readonly type: 'tool.approved' | 'tool.rejected'; readonly server: string; readonly tool: string }
     /** A user created a token; it ends with its grant. */
     | { readonly type: 'personal_access_token.created' }
@@ -165,18 +165,18 @@ export type AuthorizationEvent = EventContext &
         readonly subject?: string;
         /** The issuer whose organization manages the grant. */
         readonly managedBy?: string;
-        /** Who acts for the user by the assertion, the latest first: `sub@iss`. */
+        /** Actors of the assertion, the latest first: `sub@iss`. @see RFC 8693 §4.1 */
         readonly actors?: readonly string[];
       }
-    /** A protected resource got a token for another one: it and the actors before it, the latest first; `sub@iss` if another issuer named it. */
+    /** A protected resource obtained a token for another one: it and the actors before it, the latest first; `sub@iss` if another issuer named it. */
     | { readonly type: 'token.exchanged'; readonly actors: readonly string[] }
-    /** A client got an ID-JAG for another authorization server. */
+    /** A client obtained an ID-JAG for another authorization server. */
     | { readonly type: 'assertion.issued'; readonly audience: string; readonly actors?: readonly string[] }
     /** An assertion with a verified email address linked its subject to a local account. */
     | { readonly type: 'account.linked'; readonly issuer: string }
     /** A resource server checked a token of this grant for the first time, and it was live. */
     | { readonly type: 'token.first_used' }
-    /** A protected resource got a provider token; `scopes` are those of the provider. */
+    /** A protected resource obtained a provider token; `scopes` are those of the provider. */
     | { readonly type: 'provider_token.released'; readonly identityProvider: string }
     | RefreshTokenUse
     | { readonly type: 'token.revoked' }

@@ -40,7 +40,7 @@ const MAX_KNOWN = 50_000;
 /**
  * The authorization server MUST protect a client that uses a secret against brute force. Only short secrets of pre-registered
  * clients can be guessed: after too many failures of the same client and site nothing is verified, right or wrong. In all
- * other cases every request is verified, the right client gets in, and failures beyond the limit get 429 instead of 401: a
+ * other cases every request is verified, the legitimate client is authenticated, and failures beyond the limit are 429 instead of 401: a
  * platform with all its clients may be one site, and an attacker may share its address.
  * @see OAuth 2.1 draft 13 §2.4.1
  */

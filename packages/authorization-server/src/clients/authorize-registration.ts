@@ -1,4 +1,4 @@
-/** Authorizes a registration: checks the initial access token, or reserves a place in the quota of unused clients. */
+/** Authorizes a registration: checks the initial access token, or reserves one unit of the quota of unused clients. */
 import type { ConnectionInfo, HttpRequest } from '@portcullis/http';
 import { OAuthError, readAuthorizationHeader } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
@@ -36,7 +36,7 @@ export function createAuthorizeRegistration(
   });
   return async (request, connection) => {
     const initialAccessToken = await checkInitialAccess(request, rules, store, clock());
-    // An administrator's initial access token needs no place in the quota: others cannot exhaust it.
+    // An administrator's initial access token is exempt from the quota, so others cannot exhaust it.
     if (initialAccessToken !== null) return { initialAccessToken, site: null, settle: () => {} };
     return { initialAccessToken, ...(await quota.reserve(connection)) };
   };
@@ -44,7 +44,7 @@ export function createAuthorizeRegistration(
 
 /**
  * Where none is required, an unused initial access token is still consumed, and any other token is ignored.
- * @returns the presented token; `null` when none was required, or it is one from the configuration
+ * @returns the initial access token; `null` when none was required, or it is one from the configuration
  * @see RFC 7591 §3
  */
 async function checkInitialAccess(

@@ -43,7 +43,7 @@ interface Copy {
   readonly keys: ClientKeySet;
   readonly fetchedAt: number;
   readonly freshUntil: number;
-  /** When their host was asked last, with or without success. */
+  /** When they were last requested from their host, with or without success. */
   readonly askedAt: number;
 }
 
@@ -99,7 +99,7 @@ export function createClientKeys(fetchJson: FetchJson, clock: () => number, time
     }
   }
 
-  /** Lack of budget is no failure of the host: unless it was asked just now, a key may have been withdrawn. */
+  /** Lack of budget is not a failure of the host: unless it was requested just now, a key may have been withdrawn. */
   function mayUseLastGood({ fetchedAt, askedAt, freshUntil }: Copy, { issue }: FetchJsonError): boolean {
     const now = clock();
     if (issue === 'gone' || now >= fetchedAt + LAST_GOOD_FOR) return false;
@@ -130,8 +130,8 @@ const MODULUS = { shortest: 342, longest: 684 } as const;
 const LONGEST_EXPONENT = 6;
 
 /**
- * Whether verification with a key has the usual cost. Clients choose their keys, and an RSA key with a long exponent takes a
- * hundred times as long (denial of service).
+ * Whether verification with a key has the usual cost. Clients choose their keys, and verification with a long RSA exponent costs a
+ * hundred times as much (denial of service).
  */
 function hasAcceptableRsaCost({ kty, n, e }: ClientKeySet['keys'][number]): boolean {
   if (kty !== 'RSA') return true;

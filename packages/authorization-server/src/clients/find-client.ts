@@ -52,7 +52,7 @@ export function createFindClient(
   }
 }
 
-/** Whether a client that was never used has expired. The store keeps it until earlier authorizations are completed. */
+/** Whether a client that was never used has expired. The store retains it until earlier authorizations are completed. */
 function isExpired({ lastUsedAt, expiresAt }: ClientRecord, now: number): boolean {
   return lastUsedAt === null && expiresAt !== null && expiresAt <= now;
 }

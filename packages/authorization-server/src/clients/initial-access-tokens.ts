@@ -17,7 +17,7 @@ export interface InitialAccessTokenAdministration {
   /**
    * Creates one.
    * @param seconds until it expires; a week by default
-   * @param note what it is for; at most 200 characters are kept
+   * @param note what it is for; at most 200 characters are stored
    */
   create(note?: string, seconds?: number): Promise<NewInitialAccessToken>;
   /** Those not expired, used or not, ordered by creation: at most `limit` after `after`. */

@@ -10,7 +10,7 @@ export interface KnownHost {
   readonly source: string;
 }
 
-/** `https` and loopback URIs are allowed for every client; they are listed to tell the hosts apart from those that need a scheme. */
+/** `https` and loopback URIs are allowed for every client; they are listed to distinguish the hosts from those that need a scheme. */
 export const knownHosts: readonly KnownHost[] = [
   {
     name: 'Cursor',

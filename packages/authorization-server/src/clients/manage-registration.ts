@@ -28,7 +28,7 @@ const MEMBERS = [
   'client_id_issued_at',
 ];
 
-/** A client that presented its registration access token. */
+/** A client authenticated by its registration access token. */
 interface Owner {
   readonly client: ClientRecord;
   readonly managementToken: string;

@@ -26,7 +26,7 @@ export type VerifyClientCredentials = (
   site: string | null,
 ) => Promise<AuthenticatedClient>;
 
-/** Compared when a client is unknown or has no secret, so that every rejection takes the same time. */
+/** Compared when a client is unknown or has no secret, so that the time of a rejection reveals nothing. */
 const DUMMY_HASH = hashSecret('');
 
 export function createVerifyClientCredentials(
@@ -60,7 +60,7 @@ export function createVerifyClientCredentials(
   }
 }
 
-/** Why the secret is rejected; `null` when it is valid. A presented secret is always compared twice, in constant time. */
+/** Why the secret is rejected; `null` when it is valid. A secret is always compared twice, in constant time. */
 function secretIssue(
   client: ResolvedClient | null,
   method: ClientCredentials['method'],

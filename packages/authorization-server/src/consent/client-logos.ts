@@ -13,7 +13,7 @@ import { monogram } from '../ui/marks.ts';
 
 const PATH = '/logos/';
 
-/** Seconds for which a logo is kept, and a failure. */
+/** Cache time of a logo, and of a failure. Seconds. */
 const CACHE_TIME = { found: 86_400, failed: 600 } as const;
 
 const MAX_BYTES = 65_536;
@@ -113,7 +113,7 @@ async function fetchLogo(
   });
   const response = await beforeAbort(pending, signal);
   if (response.status !== 200) {
-    // Not awaited: how long that takes is up to the host.
+    // Not awaited: the host decides how long that lasts.
     void response.body?.cancel().catch(() => {});
     return null;
   }

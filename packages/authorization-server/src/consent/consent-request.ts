@@ -1,4 +1,4 @@
-/** What a consent page asks: scopes, and the workspace that the grant is bound to. */
+/** The consent request: scopes, and the workspace that the grant is bound to. */
 import {
   impliedScopes,
   intersectScopes,
@@ -29,10 +29,10 @@ export interface ConsentRequest {
   readonly isFirstUse: boolean;
 }
 
-/** Scopes as a consent page asks for them. */
+/** The scopes of a consent request. */
 export interface ConsentScopes {
   readonly requested: readonly RequestedScope[];
-  /** Scopes that the client already has and keeps, whatever is chosen. */
+  /** Scopes already granted to the client; they remain, whatever is chosen. */
   readonly alreadyGranted: Scopes;
   /** Whether the client already has all of them. */
   readonly isKnown: boolean;
@@ -53,7 +53,7 @@ interface RequestedScope extends DescribedAccess {
 /** What the scope rules need to know of a resource. */
 export type ScopeRules = Pick<ResourceDefinition, 'scopes' | 'hierarchy' | 'requiredScopes' | 'access'>;
 
-/** Whether nothing of what the client asks for can be granted to the user. */
+/** Whether none of the requested scopes can be granted to the user. */
 export function isNothingGrantable(
   { record }: AuthorizationTransaction,
   { scopes: { requested } }: ConsentRequest,
@@ -62,7 +62,7 @@ export function isNothingGrantable(
 }
 
 /**
- * Asks only for what can be granted to this client and user, as far as the user is known.
+ * Requests only what can be granted to this client and user, as far as the user is known.
  * @param afresh whether the user wants another workspace than the one that the client has access to
  */
 export async function createConsentRequest(
@@ -122,7 +122,7 @@ export function serializeConsentRequest({ scopes, workspace, choices }: ConsentR
 
 /**
  * Step-up: when the client already has scopes, only new ones are offered, and the others stay. When nothing is new, the
- * client gets what it requests and no more.
+ * client is granted what it requests and no more.
  * @param granted the scopes of its live grants
  * @param possible what it could request besides
  */

@@ -152,14 +152,14 @@ function publisher(layout: Layout, { verifiedBy, registeredAt, clientId, now }: 
   if (verifiedBy === 'operator')
     return layout.say('consent.by-operator', { operator: html`<bdi>${layout.serverName}</bdi>` });
   if (verifiedBy !== 'unverified') return layout.say('consent.by-host', { host: code(verifiedBy.host) });
-  // Two apps may have the same name: the registration tells them apart.
+  // Two apps may have the same name: the registration distinguishes them.
   const registration =
     registeredAt !== null &&
     html` ${layout.say('consent.registered', { time: timeAgo(layout, registeredAt, now), id: code(shortIdOf(clientId)) })}`;
   return html`${layout.say('consent.unverified', {})}${registration}`;
 }
 
-/** The end of a client identifier: enough to tell two apps of the same name apart. */
+/** The end of a client identifier: enough to distinguish two apps of the same name. */
 export function shortIdOf(clientId: string): string {
   return clientId.slice(-6);
 }

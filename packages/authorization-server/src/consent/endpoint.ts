@@ -68,7 +68,7 @@ export function createConsentRoutes(
       const form = await readFormBody(request);
       const transaction = await findTransaction(context, request, form);
       if ('missing' in transaction) return errors.showMissing('/consent', transaction);
-      // The CSRF token is bound to the session, so one user's decision is never taken for another's.
+      // The CSRF token is bound to the session, so one user's decision never counts for another.
       const isOurs = csrfTokens.matches(form.one('token'), 'consent', ...transaction.csrfBinding);
       if (!canAsk(transaction) || !isOurs || isCrossSiteForm(request, options.issuer)) {
         return rejectDecision(context, transaction, 'stale-form');
@@ -89,7 +89,7 @@ export function createConsentRoutes(
   ];
 }
 
-/** Whether a user can be asked: one who is signed in, or one whom the identity provider will identify. */
+/** Whether a user can decide: signed in, or to be identified by the identity provider. */
 function canAsk({ accountId, identityProvider }: BrowserTransaction): boolean {
   return accountId !== null || identityProvider !== null;
 }

@@ -10,7 +10,7 @@ export interface ConsentPermissions {
   readonly server: NamedServer;
   /** Permissions to decide on. */
   readonly requested: readonly RequestedPermission[];
-  /** Permissions that the app keeps, a sentence each. */
+  /** Permissions that remain granted, a sentence each. */
   readonly alreadyGranted: readonly string[];
   /** Whether all requested permissions were allowed before. */
   readonly isKnown: boolean;
@@ -130,7 +130,7 @@ export function upstreamScopes(layout: Layout, { identityProvider }: ConsentPerm
   }</p>`;
 }
 
-/** What the consent page says about backends. */
+/** Backends on the consent page. */
 export function neededBackends(layout: Layout, { backends }: ConsentPermissions): Markup {
   if (backends.length === 0) return html``;
   return html`<p class="fact backends">${backends.map(

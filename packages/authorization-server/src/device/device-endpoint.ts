@@ -22,7 +22,7 @@ import { newUserCode, showUserCode } from './user-code.ts';
 
 /** Seconds between two polls. */
 const INTERVAL = 5;
-/** A new code is already taken once in a million times. */
+/** Attempts: a new code is already in use once in a million times. */
 const MAX_TRIES = 5;
 
 /** @see RFC 8628 §3.1 and §3.2 */

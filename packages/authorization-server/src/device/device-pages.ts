@@ -1,4 +1,4 @@
-/** The pages of device authorization: a user enters the code of a device, checks what asks for it, then signs in and consents. */
+/** The pages of device authorization: a user enters the code of a device, checks which client requests access, then signs in and consents. */
 import {
   type ConnectionInfo,
   type HttpRequest,
@@ -46,7 +46,7 @@ export function createDevicePages(pages: PageRouter): readonly Route[] {
     pages.route('GET', DEVICE_CALLBACK, complete),
   ];
 
-  /** A link with the code is no answer: the user compares the code with that on the device, and continues. @see RFC 8628 §3.3.1 */
+  /** A link with the code is not a decision: the user compares the code with that on the device, and continues. @see RFC 8628 §3.3.1 */
   async function enterCode(
     context: PageContext,
     request: HttpRequest,

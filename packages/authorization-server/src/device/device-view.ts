@@ -1,4 +1,4 @@
-/** Views of device authorization: the form for the code, and what asks for access, from where. */
+/** Views of device authorization: the form for the code, and which client requests access, from which address. */
 import { html } from 'hono/html';
 import { hiddenFields, type Layout, renderPage } from '../ui/layout.ts';
 import type { Markup } from '../ui/markup.ts';

@@ -69,7 +69,7 @@ export function createDpopProofs({ store, clock, options }: ServerContext): Dpop
   }
 }
 
-/** Processes have the master key in common. While it is replaced, a client is asked to use another nonce. */
+/** Processes share the master key. While it is replaced, a client receives another nonce. */
 export function deriveNonceSecret(masterKey: Uint8Array): Uint8Array {
   return deriveKey(masterKey, 'DPoP nonces');
 }

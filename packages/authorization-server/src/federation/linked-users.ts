@@ -87,7 +87,7 @@ export function createResolveLoginMethod(
     if (chosenProvider !== undefined) {
       return { identityProvider: chosenProvider, isSatisfied: own === chosenProvider };
     }
-    // A federated user stays with their provider: each grant gets provider tokens of its own.
+    // A federated user remains with their provider: each grant has its own provider tokens.
     if (typeof own === 'object' && own !== null) return { identityProvider: own, isSatisfied: true };
     if (own === null && localAccounts) return { identityProvider: null, isSatisfied: true };
     return { identityProvider: onlyProvider, isSatisfied: false };

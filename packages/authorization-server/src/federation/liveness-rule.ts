@@ -1,4 +1,4 @@
-/** The liveness rule of provider tokens: what must be known of the identity provider before a token that depends on it is honored. */
+/** The liveness rule of provider tokens: what the identity provider must confirm before a dependent token is honored. */
 import type { ProviderTokensEndReason, ProviderTokensRecord } from '../store/index.ts';
 
 /** What has to be done with provider tokens now. */

@@ -1,4 +1,4 @@
-/** Keeps provider tokens known to be alive: applies the liveness rule by checking their status, refreshing or ending them. */
+/** Applies the liveness rule to provider tokens: checks their status, refreshes them, or revokes what depends on them. */
 import { createLruCache, temporarilyUnavailable } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
 import { createSingleFlight } from '../single-flight.ts';
@@ -46,7 +46,7 @@ export interface ProviderTokenLiveness {
   readonly whenIdle: ProviderTokenRefresher['whenIdle'];
 }
 
-/** Seconds for which it is cached that a grant has no tokens of an identity provider: it never gets any later. */
+/** Seconds for which it is cached that a grant has no tokens of an identity provider: it never obtains any later. */
 const NONE_CACHED_FOR = 600;
 /** Identifiers of a backend's tokens contain the path of its server. */
 function isOfBackend(id: string): boolean {

@@ -96,7 +96,7 @@ export function createProviderTokens(
     return idToken;
   }
 
-  /** A provider that issues no new ID token is not asked again for a while. @returns `null`: none can be obtained */
+  /** A provider that issues no new ID token is not requested again for a while. @returns `null`: none can be obtained */
   async function renew(record: ProviderTokensRecord | null): Promise<string | null> {
     if (record?.isRefreshable !== true || renewals.remaining(record.grantId) !== null) return null;
     const { grantId } = record;

@@ -1,4 +1,4 @@
-/** One refresh of provider tokens by the holder of the lease: the new tokens are stored before anyone uses them. */
+/** One refresh of provider tokens under a lease: the new tokens are stored before their first use. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { OAuthError, temporarilyUnavailable } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
@@ -32,7 +32,7 @@ type RefreshWithLease = (
   issuer: TokenIssuer,
 ) => Promise<ProviderTokenRefresh>;
 
-/** Seconds before the next try at a provider that could not answer. */
+/** Seconds before the next attempt at an unavailable provider. */
 const RETRY_AFTER = 10;
 /** How often storing the new tokens is tried: there is no other copy. */
 const STORE_TRIES = 6;

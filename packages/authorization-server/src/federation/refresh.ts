@@ -43,12 +43,12 @@ export function createProviderTokenRefresher(
   };
 }
 
-/** Seconds that a lease lasts beyond the longest exchange, before another process takes over from one that crashed. */
+/** Seconds that a lease lasts beyond the longest exchange; then another process replaces one that crashed. */
 const LEASE_MARGIN = 10;
-/** Milliseconds between looks at the refresh of another process. */
+/** Milliseconds between polls while another process refreshes. */
 const POLL = { first: 20, max: 400 };
 
-/** Makes the function that takes the lease and refreshes, or waits for the process that holds it. */
+/** Creates the function that acquires the lease and refreshes, or waits for the process with the lease. */
 function createRefreshOrWait(
   context: ServerContext,
   vault: TokenVault,

@@ -25,7 +25,7 @@ const CLAIM_DURATION = 120;
 const CLOCK_SKEW = 300;
 /** Milliseconds between rotations of the data keys, which are done along the way. */
 const ROTATE_DATA_KEYS_EVERY = 3_600_000;
-/** Seconds before the next try, doubled each time: all tries together take a day and a half. */
+/** Seconds before the next attempt, doubled each time: all attempts together take a day and a half. */
 const RETRY = { first: 30, max: 6 * 3600, tries: 14 };
 
 /** Jobs are stored: any process of the same store runs them. */
@@ -140,7 +140,7 @@ function createRunJob(
     const issuer = findIssuer(record.identityProvider);
     if (record.encryptedTokens === null) return 'nothing';
     if (issuer === undefined) return 'unsupported';
-    // If revoking one token ends all access of the user there, it has to wait for the last grant, so that other clients keep theirs.
+    // If revoking one token ends all access of the user there, it waits for the last grant, so that other clients retain theirs.
     if (issuer.revocationEnds === 'everything') {
       const others = await store.countProviderTokensOfIdentity(record.issuer, record.subject, record.grantId);
       if (others > 0) return 'shared';

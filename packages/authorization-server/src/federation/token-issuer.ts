@@ -1,4 +1,4 @@
-/** What liveness, refresh and revocation need to know of who issued the tokens of a grant: an identity provider or a backend. */
+/** The issuer of a grant's tokens, an identity provider or a backend, as liveness, refresh and revocation need it. */
 import type { ProviderClient } from './provider/client.ts';
 import type { IdentityProvider } from './provider/identity-provider.ts';
 

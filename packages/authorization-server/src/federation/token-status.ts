@@ -8,10 +8,10 @@ import { createBackoff } from './refresh.ts';
 import type { TokenIssuer } from './token-issuer.ts';
 import type { TokenVault } from './token-vault.ts';
 
-/** Seconds before the next check at a provider that could not answer. */
+/** Seconds before the next check at an unavailable provider. */
 export const RECHECK_AFTER = 5;
 
-/** @throws OAuthError `temporarily_unavailable` if the provider cannot answer, now or a moment ago */
+/** @throws OAuthError `temporarily_unavailable` if the provider is unavailable, or recently was */
 type CheckTokenStatus = (
   record: ProviderTokensRecord,
   issuer: TokenIssuer,

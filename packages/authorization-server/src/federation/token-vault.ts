@@ -29,7 +29,7 @@ export interface TokenVault {
 const ENCRYPTS_FOR = 30 * 86_400;
 /** Every process has learned of a key of that age. Seconds. */
 const KNOWN_AFTER = 86_400;
-/** Seconds between looks for keys of other processes. */
+/** Seconds between polls for keys of other processes. */
 const RELOAD_EVERY = 3600;
 
 interface DataKeys {
@@ -96,7 +96,7 @@ function createDataKeys({
       try {
         keys = decryptAll(found.length > 0 ? found : await add(null));
       } catch (error) {
-        // Re-encrypted under a master key that this process does not have: it goes on with the keys it knows.
+        // Re-encrypted under a master key that this process does not have: it continues with its current keys.
         if (!(error instanceof DecryptionError) || keys === null) throw error;
         events({ type: 'key_ring.refresh_failed', reason: `data keys: ${error.message}` });
         keys = { ...keys, loadedAt: clock() };

@@ -18,7 +18,7 @@ const SECRET = /^[A-Za-z0-9_-]{43}$/;
  * `federated-login-…` binds a federated login to its browser, and `known-browser` is the device cookie,
  * `connect-link` the link of a gateway that its user opens.
  *
- * The prefix `__Host-` keeps neighbouring hosts and plain connections from setting it. Over plain http, which only loopback
+ * The prefix `__Host-` prevents neighbouring hosts and plain connections from setting it. Over plain http, which only loopback
  * issuers use, browsers disagree about Secure cookies, so it is neither Secure nor prefixed; its name contains the port,
  * because cookies are shared by all ports of a host.
  * @param format of its values; secrets of 43 characters by default

@@ -31,7 +31,7 @@ export function createCsrfTokens({ masterKey }: ServerOptions): CsrfTokens {
 }
 
 /**
- * Whether the browser says that another site sent this form: a second line of defense, behind the token. Our pages send no
+ * Whether the browser reports that another site sent this form: a second line of defense, behind the token. Our pages send no
  * referrer, so browsers send `Origin: null` even from our own forms, and that value proves nothing.
  */
 export function isCrossSiteForm(request: HttpRequest, issuer: string): boolean {

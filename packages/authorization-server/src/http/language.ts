@@ -33,7 +33,7 @@ function uiLocaleOf(request: HttpRequest): Language | null {
     : null;
 }
 
-/** Keeps the `ui_locales` of an authorization request for its pages, unless the user chose a language. @param seconds lifetime */
+/** Stores the `ui_locales` of an authorization request for its pages, unless the user chose a language. @param seconds lifetime */
 export function uiLocaleCookies(request: HttpRequest, issuer: string, seconds: number): readonly string[] {
   const language = chosenLanguage(request) === null ? uiLocaleOf(request) : null;
   return language === null ? [] : [languageCookie(language, issuer, seconds)];

@@ -114,7 +114,7 @@ function respondThrown(
 ): HttpResponse {
   if (error instanceof OAuthError) {
     const reason = error.reason ?? error.description;
-    // A device asks again and again until its user has decided.
+    // A device polls until its user has decided.
     if (error.code !== 'authorization_pending') {
       events({ type: 'request.rejected', endpoint, error: error.code, reason });
     }

@@ -1,4 +1,4 @@
-/** Opaque access tokens: encrypted claims that tell their bearer nothing and that introspection decrypts. */
+/** Opaque access tokens: encrypted claims that are meaningless to their bearer and that introspection decrypts. */
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
 import type { AccessTokenClaims } from '@portcullis/protocol';
 import { deriveKey } from '../encryption/encryptor.ts';

@@ -105,7 +105,7 @@ async function offeredResources(
   return offered.filter((one) => one !== null);
 }
 
-/** What the form asks for, or the text that says what is missing. Nothing is trusted that the page did not offer. */
+/** The requested token, or the text of what is missing. Values that the page did not offer are ignored. */
 function readWanted(
   form: Parameters,
   offered: readonly ResourceDefinition[],

@@ -14,7 +14,7 @@ export interface NewTokenPage {
   readonly resources: readonly ResourceDefinition[];
   /** Lifetimes to choose from. */
   readonly days: readonly number[];
-  /** What the form held when it was rejected. */
+  /** The submitted values of a rejected form. */
   readonly chosen: Parameters;
   readonly error: string | null;
 }

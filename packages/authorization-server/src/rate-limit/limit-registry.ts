@@ -1,4 +1,4 @@
-/** Limits that outlive an authorization server: the next one, after a change of its resources, goes on counting. */
+/** Limits that outlive an authorization server: after a change of its resources, the next one continues to count. */
 
 export interface LimitRegistry {
   /** The limit of a name, created once. Equal names have to be of one type. */

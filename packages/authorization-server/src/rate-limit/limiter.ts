@@ -1,4 +1,4 @@
-/** The rate limiter: a token bucket per key, kept in memory and, where processes share a limit, settled in the store. */
+/** The rate limiter: a token bucket per key, in memory and, where processes share a limit, settled in the store. */
 import { createLruCache, tooManyRequests } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
 import type { ServerOptions } from '../options.ts';
@@ -117,7 +117,7 @@ export interface RateLimiter {
   take(key: string): number | Promise<number>;
 }
 
-/** The store said how long to wait. */
+/** Set by the store: how long to wait. */
 interface Block {
   readonly until: number;
   readonly seconds: number;
@@ -131,9 +131,9 @@ function secondsBlocked(block: Block | null | undefined, now: number): number {
 const BATCHES = 10;
 
 /**
- * A limit that processes share without asking the store each time: each settles what it has let through in batches. One
+ * A limit across processes without a store operation per request: each process settles what it allowed in batches. One
  * process allows exactly the rate; each further one may add the batch that it has not settled yet.
- * @param name keeps the keys of different limits apart in the store
+ * @param name separates the keys of different limits in the store
  */
 export function createRateLimiter(context: StoreAndClock, name: string, limit: RateLimit): RateLimiter {
   const { clock } = context;

@@ -4,7 +4,7 @@ import { temporarilyUnavailable } from '@portcullis/protocol';
 export interface HashRequester {
   /** Whether this user signed in before from this network or with this device, or has proven who they are. */
   readonly isKnown: boolean;
-  /** Who shares a place in the queue: the account of known users, the site of the others. */
+  /** The key of fair queueing: the account of known users, the site of the others. */
   readonly fairnessKey: string;
 }
 
@@ -50,10 +50,10 @@ export function createPasswordHashingSemaphore({
   };
 }
 
-/** A queue in which keys take turns. */
+/** A queue that alternates between keys. */
 interface FairQueue {
   isEmpty(): boolean;
-  /** @throws OAuthError `temporarily_unavailable` at once, or later when a key with fewer waiters needs the place */
+  /** @throws OAuthError `temporarily_unavailable` at once, or later when it is evicted for a key with fewer waiters */
   wait(key: string): Promise<void>;
   startNext(): void;
 }

@@ -2,7 +2,7 @@
  * Rate limits on one page: what is limited, by which key, how much, and why.
  *
  * What succeeds is limited by what it is for (a grant, a client, an account), never by site: a hosted platform sends the traffic
- * of all its users from a few addresses. A site is limited only in what it can make this server keep or fetch. Failures (brute
+ * of all its users from a few addresses. A site is limited only in what it can make this server store or fetch. Failures (brute
  * force) are limited by client or account *and* site (of a sign-in: network), so that attackers elsewhere cannot lock the owner
  * out, and by site alone against those who try many names. Codes and refresh tokens are not limited: 256 bits are not guessed.
  * An exceeded limit is 429 with `Retry-After`, in pages as in JSON. See docs/decisions/0042-rate-limits.md.
@@ -35,15 +35,15 @@ export interface RateLimitOptions {
   /** Token exchanges, by grant; for ID-JAGs, by client and account. */
   readonly exchanges?: RateLimit;
   /**
-   * Failed client authentications, by client and site. A client that authenticates is only held to it if its
+   * Failed client authentications, by client and site. A client that authenticates is only subject to it if its
    * pre-registered secret is short enough to be guessed.
    */
   readonly clientFailures?: RateLimit;
-  /** Failed client authentications, by site. A client that authenticates is not held to it. */
+  /** Failed client authentications, by site. A client that authenticates is not subject to it. */
   readonly networkFailures?: RateLimit;
-  /** Client registrations, by site: each keeps a row. */
+  /** Client registrations, by site: each stores a row. */
   readonly registrations?: RateLimit;
-  /** Authorization requests, by account, or by site before sign-in: each keeps a row. */
+  /** Authorization requests, by account, or by site before sign-in: each stores a row. */
   readonly authorizations?: RateLimit;
   /** Redirects to an identity provider, by account or authorization request: it counts them as this server's. */
   readonly federatedLogins?: RateLimit;
@@ -74,7 +74,7 @@ export const fixedRateLimits: Readonly<
   deviceCodes: { burst: 20, perMinute: 10 },
   /** Changes of one registration (RFC 7592): each is written and audited, and hardly any client makes one. */
   registrationUpdates: { burst: 20, perMinute: 6 },
-  /** Audit events that unauthenticated requests can cause, by event type; of the rest only the count is kept. */
+  /** Audit events that unauthenticated requests can cause, by event type; of the rest only the count is stored. */
   untrustedEvents: { burst: 1000, perMinute: 120 },
 };
 
@@ -104,7 +104,7 @@ export const loginFailures: {
 /**
  * Documents and keys fetched because a client names their URL: separate limits for documents and keys, in each process. New ones
  * by origin: few clients of one host are new in a minute. Renewals of known ones by URL, from a reserve of their own: requests
- * that name new URLs must not keep this server from noticing that a known document was withdrawn. In all: what unauthenticated
+ * that name new URLs must not prevent this server from noticing that a known document was withdrawn. In all: what unauthenticated
  * requests can make this server send is small (SSRF, reflection).
  */
 export const outboundFetches: Readonly<
@@ -114,12 +114,12 @@ export const outboundFetches: Readonly<
   renewal: { target: { burst: 20, perMinute: 20 }, total: { burst: 120, perMinute: 120 } },
 };
 
-/** Seconds for which a host that was asked is not asked again where the budget for renewals is exhausted. */
+/** Seconds before the next request to a host whose budget for renewals is exhausted. */
 export const RENEWAL_PAUSE = 60;
 
 /**
- * Quotas that unauthenticated requests share (outbound fetches, unused registrations): one site may take this part of what is left, so
- * that no site exhausts a quota, and each gets less as others use more.
+ * Quotas that unauthenticated requests share (outbound fetches, unused registrations): one site may use this share of what is left, so
+ * that no site exhausts a quota, and its share decreases as others use more.
  * @see Choudhury and Hahne, Dynamic Queue Length Thresholds, 1998
  */
 export const MAX_SHARE_OF_REST = 0.25;
@@ -130,7 +130,7 @@ export const MAX_SHARE_OF_REST = 0.25;
  */
 export const MAX_OPEN_TRANSACTIONS = 20_000;
 
-/** Octets of client identifier, redirect URI and state that one authorization request may keep. Honest ones have a tenth of it. */
+/** Maximum octets of client identifier, redirect URI and state that one authorization request stores. Ordinary requests have a tenth. */
 export const MAX_TRANSACTION_OCTETS = 5120;
 
 /** Password hashes (60 ms and 46 MiB each) that run at once, and that wait in each of the two queues. */

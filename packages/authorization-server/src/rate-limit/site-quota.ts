@@ -39,9 +39,9 @@ export interface QuotaReservation {
   readonly settle: (isStored: boolean) => void;
 }
 
-/** Seconds between two counts: a few processes together may overshoot by what each lets in meanwhile. */
+/** Seconds between two counts: a few processes together may overshoot by what each allows meanwhile. */
 const COUNT_EVERY = 10;
-/** While less than this part is taken, sites are not counted: most servers never get there. */
+/** Below this share of the quota, sites are not counted: most servers never reach it. */
 const CALM = 1 / 2;
 
 /** What the store counted, and the reservations that the count may not have seen. */

@@ -24,7 +24,7 @@ export function createListUri(issuer: string): (list: number) => string {
 
 const TOKEN_ID_LENGTH = newIdentifier('token').length;
 
-/** A new `jti` that ends with the entry of its token, so that a revoked token id alone says which bit to set. */
+/** A new `jti` that ends with the entry of its token, so that the identifier of a revoked token determines its bit. */
 export function newTokenId(entry: number): string {
   return `${newIdentifier('token')}${entry.toString(36)}`;
 }

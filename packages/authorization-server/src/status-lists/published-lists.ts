@@ -26,7 +26,7 @@ export interface PublishedStatusLists {
   listUris(): Promise<readonly string[]>;
   /** Whether a token of this entry was revoked by itself recently enough that a list still in use may say so. */
   isRevoked(entry: number): boolean;
-  /** Learns what other processes revoked: the caller waits for the first read only, later ones run in the background. */
+  /** Reads the revocations of other processes: the caller waits for the first read only, later ones run in the background. */
   refresh(): Promise<unknown> | null;
   /** Records that an access token was revoked by itself. */
   recordRevokedToken(tokenId: string): void;
@@ -37,7 +37,7 @@ interface Snapshot {
   readonly at: number;
   readonly listCount: number;
   readonly revoked: ListBits;
-  /** The part that never comes back: revoked grants. */
+  /** The permanent part: revoked grants. */
   readonly revokedGrants: ListBits;
 }
 

@@ -22,7 +22,7 @@ interface Allocation {
 }
 
 /**
- * Creates the function that gives a token its entry in the lists. A new token never gets the entry of a revoked one: it would be
+ * Creates the function that allocates a token's entry in the lists. A new token never reuses the entry of a revoked one: it would be
  * rejected before its first use.
  */
 export function createAssignStatus(

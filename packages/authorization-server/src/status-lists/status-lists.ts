@@ -12,7 +12,7 @@ import { createAssignStatus } from './status-index.ts';
 /** What the server hooks into its endpoints if status lists are enabled. */
 export interface StatusListFeature {
   readonly routes: readonly Route[];
-  /** Gives each issued access token its entry. */
+  /** Allocates an entry to each issued access token. */
   readonly assignStatus: AssignStatus;
   /** Records that an access token was revoked by itself. */
   recordRevokedToken(tokenId: string): void;
@@ -33,7 +33,7 @@ const MAX_AGE = 1;
 
 const LIST_NUMBER = /^(?:0|[1-9]\d{0,9})$/;
 
-/** Public: a list tells how many tokens were revoked lately, and the holder of a token whether it was among them. */
+/** Public: a list discloses how many tokens were revoked lately, and to the holder of a token its status. */
 function createRoutes(lists: PublishedStatusLists): readonly Route[] {
   return [
     {

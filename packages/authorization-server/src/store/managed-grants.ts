@@ -1,4 +1,4 @@
-/** The store capability `managedGrants`: grants that identity providers of organizations give by assertions. */
+/** The store capability `managedGrants`: grants created by assertions of organizations' identity providers. */
 import type { GrantRecord } from './grants.ts';
 
 /** Accounts of asserted users, and their grants. */

@@ -24,8 +24,8 @@ export interface StatusListStore {
   /** Reserves a block of indexes for one process. @returns the first */
   reserveStatusIndexes(count: number): Promise<number>;
   /**
-   * The index allocated to an owner, valid until at least `until`. The owner gets the offered one when it has none or needs
-   * another. A client created after the allocation under its name gets its own.
+   * The index allocated to an owner, valid until at least `until`. The offered one is allocated when the owner has none or needs
+   * another. A client created later under the same name has its own.
    */
   allocateStatusIndex(
     owner: StatusIndexOwner,

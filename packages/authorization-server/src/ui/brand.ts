@@ -18,7 +18,7 @@ import {
 import { type Language, languages, languageTags } from './texts/languages.ts';
 import { placeholdersOf, type TextName, type Texts } from './texts/texts.ts';
 
-/** What an operator says of the pages. */
+/** How an operator brands the pages. */
 export interface BrandOptions {
   /** PNG, WebP, JPEG or SVG, at most 64 KiB; it is shown 20 px high, before the name of the server. */
   readonly logo?: Uint8Array;
@@ -26,7 +26,7 @@ export interface BrandOptions {
   readonly accent?: { readonly light?: string; readonly dark?: string };
   /** Other texts than ours, by language and name, with the same places in braces. */
   readonly texts?: Partial<Readonly<Record<Language, Partial<Readonly<Record<TextName, string>>>>>>;
-  /** Stand below every page: an imprint, a privacy notice, help. https only. */
+  /** Links below every page: an imprint, a privacy notice, help. https only. */
   readonly links?: readonly Link[];
 }
 
@@ -43,7 +43,7 @@ interface Logo {
 
 export interface Brand {
   readonly logo: Logo | null;
-  /** Style that comes after ours. */
+  /** Additional style, after ours. */
   readonly style: string;
   readonly texts: Readonly<Record<Language, Texts>>;
   readonly links: readonly Link[];

@@ -49,7 +49,7 @@ export interface AccountAdministration {
   enable(account: string): Promise<boolean>;
   /**
    * Deletes an account and everything stored for it, and revokes its grants. The audit log keeps its identifier. A user of an
-   * identity provider gets a new account at the next login: disable the account to keep them out.
+   * identity provider gets a new account at the next login: to block them, disable the account instead.
    * @returns `false` for an unknown account
    */
   remove(account: string): Promise<boolean>;

@@ -7,7 +7,7 @@ import { defineCookie } from '../http/cookies.ts';
 import type { AccountRecord } from '../store/index.ts';
 
 /*
- * The cookie holds up to four marks, newest first, separated by dots; nothing is stored.
+ * The cookie contains up to four marks, newest first, separated by dots; nothing is stored.
  * A mark: device name (12 bytes) | issued at, epoch seconds (4) | HMAC-SHA-256 of both, the account and its password hash (16).
  * It is not a credential: it only allows five failed attempts where unknown browsers are throttled.
  */
@@ -23,7 +23,7 @@ const MAX_MARKS = 4;
 const LIFETIME = 180 * 86_400;
 
 /**
- * Tells the owner of an account from attackers who guess its password.
+ * Distinguishes the owner of an account from attackers who guess its password.
  * @see OWASP, Slow Down Online Guessing Attacks with Device Cookies
  */
 export interface DeviceCookies {

@@ -23,7 +23,7 @@ export type LimitScopes = (scopes: Scopes) => Scopes;
 
 type LimitedResource = Pick<ResourceDefinition, 'grantableTo' | 'hierarchy'>;
 
-/** Who is granted scopes. */
+/** The client and user that scopes are granted to. */
 export interface ScopeRecipient {
   readonly clientId: string;
   /** `null`: the client acts for itself, so that a scope for some users is none for it. */
@@ -73,7 +73,7 @@ export function claimsOfLimits({ grantableTo = {} }: LimitedResource): readonly 
   return claimsOfConditions(Object.values(grantableTo));
 }
 
-/** The limits as text, so that consent is asked for again when they change; `null`: none. */
+/** The limits as text, so that consent is requested again when they change; `null`: none. */
 export function serializeScopeLimits({ grantableTo = {} }: LimitedResource): string | null {
   const limits = Object.entries(grantableTo);
   return limits.length === 0 ? null : JSON.stringify(['grantableTo', limits.toSorted()]);

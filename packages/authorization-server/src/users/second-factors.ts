@@ -107,7 +107,7 @@ export function createSecondFactors(context: ServerContext): SecondFactors {
       if (secret === null) {
         // Recovery codes do not need the encryption key.
         if (await store.consumeRecoveryCode(accountId, hashSecret(plain(code)))) return true;
-        // Re-encrypted under a master key that this process gets at its next start: the code cannot be checked now.
+        // Re-encrypted under a master key that this process loads at its next start: the code cannot be checked now.
         throw temporarilyUnavailable('a stored TOTP secret cannot be decrypted with this master key', 5);
       }
       const step = findTotpStep(secret, digitsOf(code), clock());

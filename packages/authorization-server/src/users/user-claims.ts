@@ -1,4 +1,4 @@
-/** Claims about users in access tokens: which a resource asks for, and what is known of a user. */
+/** Claims about users in access tokens: which ones a resource requests, and their values for a user. */
 import { type Scopes, USER_CLAIMS, type UserClaim } from '@portcullis/protocol';
 import type { ResourceDefinition } from '../resource-options.ts';
 import type { AccountRecord, AuthorizationStore, UserProfile } from '../store/index.ts';
@@ -24,7 +24,7 @@ export function claimsToRelease(
   return USER_CLAIMS.filter((claim) => wanted.has(claim));
 }
 
-/** The configured claims as text, so that consent is asked for again when they change; `null`: none. */
+/** The configured claims as text, so that consent is requested again when they change; `null`: none. */
 export function serializeClaimRules({ claims = [], scopeClaims = {} }: ClaimRules): string | null {
   const isEmpty = claims.length === 0 && Object.keys(scopeClaims).length === 0;
   return isEmpty ? null : JSON.stringify([claims.toSorted(), Object.entries(scopeClaims).toSorted()]);

@@ -1,4 +1,4 @@
-/** The budget of outbound fetches that clients cause: by target, in all, and for each site that asks a fair share of both. */
+/** The budget of outbound fetches that clients cause: by target, in total, and a fair share of both for each requesting site. */
 import { createTokenBuckets } from '../../rate-limit/limiter.ts';
 import { MAX_SHARE_OF_REST, type RateLimit } from '../../rate-limit/policies.ts';
 
@@ -34,7 +34,7 @@ export function createFetchBudget(
   };
 }
 
-/** Token buckets of which each site may take a part of what is left. A `null` site is not limited by itself. */
+/** Token buckets of which each site may consume a share of what is left. A `null` site is not limited by itself. */
 interface SharedBuckets {
   waitOf(key: string, site: string | null): number;
   take(key: string, site: string | null): void;
@@ -48,7 +48,7 @@ function createSharedBuckets(limit: RateLimit, clock: () => number): SharedBucke
   const all = createTokenBuckets(limit, clock);
   const sites = createTokenBuckets(siteLimit, clock);
 
-  /** Seconds until what a site has taken is its share of what is left. Both recover with time. */
+  /** Seconds until a site's consumption is its share of what is left. Both recover with time. */
   const shareWait = (key: string, siteKey: string): number => {
     const taken = siteLimit.burst - sites.available(siteKey);
     const excess = taken < 1 ? 0 : taken + 1 - all.available(key) * MAX_SHARE_OF_REST;

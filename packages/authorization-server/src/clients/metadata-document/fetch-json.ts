@@ -86,7 +86,7 @@ async function readResponse(
   if (status === 304 && conditional) return { kind: 'unchanged', headers };
   const issue = statusIssue(status) ?? typeIssue(headers);
   if (issue !== null) {
-    // Not awaited: how long that takes is up to the host.
+    // Not awaited: the host decides how long that lasts.
     void response.body?.cancel().catch(() => {});
     throw issue;
   }

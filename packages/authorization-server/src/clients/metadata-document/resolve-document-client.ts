@@ -105,7 +105,7 @@ export function createResolveDocumentClient(
 
   /**
    * 410 withdraws the document; every other failure of its host may be temporary. Lack of budget is no failure of the host: unless
-   * the host was asked just now, the document may have been withdrawn.
+   * the host was requested just now, the document may have been withdrawn.
    */
   function mayUseLastGoodCopy({ url, fetchedAt }: ClientMetadataDocumentRecord, error: unknown): boolean {
     if (!(error instanceof FetchJsonError || error instanceof OAuthError)) return false;
@@ -164,7 +164,7 @@ function readValidators(headers: Headers): Pick<ClientMetadataDocumentRecord, 'e
   };
 }
 
-/** Validators are sent in later requests: only short printable ones are kept. */
+/** Validators are sent in later requests: only short printable ones are stored. */
 function readValidator(text: string | null): string | null {
   return text !== null && /^[\x20-\x7e]{1,200}$/.test(text) ? text : null;
 }

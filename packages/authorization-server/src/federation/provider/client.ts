@@ -40,7 +40,7 @@ export interface ProviderClient {
   ): Promise<{ readonly tokenResponse: ProviderTokenResponse; readonly user: FederatedUser }>;
   /** @param scopes granted so far */
   refresh(tokens: ProviderTokenSet, scopes: Scopes): Promise<ProviderTokenResponse>;
-  /** Whether the token is alive and still of that user. `unknown`: the provider has no way to tell. */
+  /** Whether the token is alive and still of that user. `unknown`: the provider offers no way to check. */
   checkStatus(tokens: ProviderTokenSet, subject: string): Promise<'alive' | 'dead' | 'changed' | 'unknown'>;
   /** `unsupported`: the provider has no revocation endpoint. */
   revoke(tokens: ProviderTokenSet): Promise<'revoked' | 'unsupported'>;

@@ -4,7 +4,7 @@ import { OAuthError } from '@portcullis/protocol';
 import * as oauth from 'oauth4webapi';
 
 export type IdentityProviderErrorKind =
-  /** It does not respond, or says that it is unavailable. It can be retried, and nothing is concluded from it. */
+  /** It does not respond, or reports that it is unavailable. Retryable; nothing is concluded from it. */
   | 'outage'
   /** It responds with an OAuth error. */
   | 'refused'
@@ -50,7 +50,7 @@ export const DEFAULT_RETRY_AFTER = 30;
 /** The longest `Retry-After` of a provider that is respected. Seconds. */
 const MAX_RETRY_AFTER = 300;
 
-/** Throws if the response says that the provider is unavailable or limits our rate. @see RFC 9110 §15.6, RFC 6585 §4 */
+/** Throws if the response reports that the provider is unavailable or limits our rate. @see RFC 9110 §15.6, RFC 6585 §4 */
 export function checkAvailable(response: Response, now: number): void {
   const { status, headers } = response;
   const isLimited = status === 429 || (status === 403 && headers.get('x-ratelimit-remaining') === '0');

@@ -1,4 +1,4 @@
-/** The ID token of a login, kept for token exchange: when it expires, and the one that a refresh brings in its place. */
+/** The ID token of a login, stored for token exchange: its expiry, and its replacement on refresh. */
 import { parseStrictJson } from '@portcullis/http';
 import * as oauth from 'oauth4webapi';
 import { isJsonObject } from './response-formats.ts';

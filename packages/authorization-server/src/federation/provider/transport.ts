@@ -93,7 +93,7 @@ export function createProviderTransport(
 
 /**
  * The SSRF-guarded fetch: it may reach the configured origins, wherever they resolve to, and public addresses that the provider's
- * metadata names. A response that says the provider is unavailable is an outage.
+ * metadata names. A response that reports the provider as unavailable is an outage.
  */
 function createProviderFetch(
   { clock, options: { outbound } }: ServerContext,

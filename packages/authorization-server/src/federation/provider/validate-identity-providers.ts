@@ -106,7 +106,7 @@ function withImplied(
   );
 }
 
-/** Who says which subjects there are. */
+/** The authority that assigns subjects. */
 function subjectsOf(provider: ProviderProtocol): string {
   return provider.protocol === 'openid'
     ? provider.protocol
