@@ -93,7 +93,7 @@ export interface AuthorizationServer {
   /** Accounts that users have connected at the backends of a gateway, for the gateway in the same process. */
   readonly backendConnections: BackendConnections;
   /**
-   * The secret of its DPoP nonces, for a guard at the same origin: clients keep one nonce for an origin.
+   * The secret of its DPoP nonces, for a guard at the same origin: clients store one nonce per origin.
    * @see RFC 9449 §8.2
    */
   readonly dpopNonceSecret: Uint8Array;
@@ -127,7 +127,7 @@ export interface BackendConnections {
    * @throws OAuthError `temporarily_unavailable` while the backend's authorization server or the store is unavailable
    */
   find(grantId: string, backend: string): Promise<BackendTokens | null>;
-  /** The tokens that take the place of rejected ones: refreshed, or `null` if they cannot be. @param version that was rejected */
+  /** The tokens that replace rejected ones: refreshed, or `null` if they cannot be. @param version that was rejected */
   replace(grantId: string, backend: string, version: number): Promise<BackendTokens | null>;
   /**
    * The URL of the page at which the user of the grant connects an account: for this user, grant and backend, for single use, and
@@ -245,7 +245,7 @@ export async function createAuthorizationServer<S extends CoreStore>(
   return server;
 }
 
-/** Handles requests for this host only, with security headers, after the signing keys were looked at. */
+/** Handles requests for this host only, with security headers, after the signing keys were loaded. */
 function createHandlers(
   router: Pick<Router, 'handle'>,
   keys: Pick<KeyRing, 'refresh'>,

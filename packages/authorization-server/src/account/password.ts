@@ -90,7 +90,7 @@ interface PasswordChangeRequest {
   readonly current: string;
   /** Already validated against the password rules. */
   readonly password: string;
-  /** The only session to keep; `null`: keep all. */
+  /** The only session that remains; `null`: all remain. */
   readonly exceptSession: string | null;
   readonly origin: LoginSource;
 }

@@ -53,7 +53,7 @@ export function checkPromptNone(
 }
 
 /**
- * Whether the user has to sign in, even with a session: the client asks for it, or the last sign-in was too long ago or of another
+ * Whether the user has to sign in, even with a session: the client requires it, or the last sign-in was too long ago or of another
  * authentication context class.
  * @see OpenID Connect Core 1.0 §3.1.2.1, RFC 9470 §5
  */

@@ -1,4 +1,4 @@
-/** Continues an authorization transaction: redirects to the page, identity provider or backend that comes next, or issues the code. */
+/** Continues an authorization transaction: redirects to the next page, identity provider or backend, or issues the code. */
 import { type HttpResponse, withCookies } from '@portcullis/http';
 import type { PageContext } from '../page-context.ts';
 import { respondRedirect } from '../ui/respond-page.ts';
@@ -63,7 +63,7 @@ async function identifiedAccount(
   return (await federation.hasTokens(record.linkedGrantId, identityProvider, accountId)) ? accountId : null;
 }
 
-/** Redirects to the identity provider, and keeps what the user allowed until the callback. */
+/** Redirects to the identity provider, and stores the user's decision until the callback. */
 async function redirectToProvider(
   context: PageContext,
   { record, identityProvider, accountId }: AuthorizationTransaction,

@@ -84,7 +84,7 @@ function createCodeRecord(
   code: string,
 ): AuthorizationCodeRecord {
   const issuedAt = clock();
-  // A device asks for it at its own pace. Once it had expired, ending all access of the user would no longer find it.
+  // A device polls for it at its own pace. Once it had expired, ending all access of the user would no longer find it.
   const isForDevice = target.uri === deviceTarget(options.issuer).uri;
   const lifetime = isForDevice ? DEVICE_CODE_LIFETIME : options.lifetimes.code;
   return {
@@ -133,7 +133,7 @@ export function rejectTransaction(
   );
 }
 
-/** Once the redirect URI is proven and the user has answered, a failure is sent to the client by redirect, too. */
+/** Once the redirect URI is proven and the user has decided, a failure is sent to the client by redirect, too. */
 async function completeTransaction(
   context: PageContext,
   { record, state, target, client, decision }: AuthorizationTransaction,

@@ -6,11 +6,11 @@ import type { AuthorizationTransactionRecord } from '../store/index.ts';
 export interface ConsentDecision {
   readonly scopes: Scopes;
   readonly workspace: string | null;
-  /** Answered on the consent page now, or covered by a remembered consent: then no page is shown and no record is kept. */
+  /** Decided on the consent page now, or covered by a remembered consent: then no page is shown and no record is stored. */
   readonly source: 'user' | 'remembered';
 }
 
-/** What is known of a transaction so far. */
+/** The current state of a transaction. */
 export interface Progress<Decision> {
   /** The account that acts; `null` until a user has logged in. */
   readonly accountId: string | null;
@@ -45,7 +45,7 @@ export function nextStep<Decision>(
 }
 
 /**
- * The account that acts in a transaction: the one signed in in the browser, unless the client asked for a fresh login and
+ * The account that acts in a transaction: the one signed in in the browser, unless the client requested a fresh login and
  * that account has not logged in for this very transaction.
  */
 export function actingAccountOf(

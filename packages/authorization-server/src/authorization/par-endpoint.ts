@@ -1,4 +1,4 @@
-/** The pushed authorization request endpoint: takes an authorization request from its authenticated client (RFC 9126). */
+/** The pushed authorization request endpoint: accepts an authorization request from its authenticated client (RFC 9126). */
 import { type ConnectionInfo, type HttpRequest, readFormBody, respondCorsJson } from '@portcullis/http';
 import { OAuthError, type Parameters, type VerifiedProof } from '@portcullis/protocol';
 import type { AuthenticateClient } from '../clients/authenticate-client.ts';

@@ -77,7 +77,7 @@ async function resolveRequest(
  * ```
  * checkRequest → resolveScopes → findRememberedConsent → openTransaction → continueTransaction: nextStep → respond
  * ```
- * A request that a remembered consent covers gets its code here and now; any other waits in a transaction for POST /login,
+ * A request that a remembered consent covers gets its code at once; any other becomes a transaction, continued by POST /login,
  * the identity provider's callback and POST /consent, each of which ends in `continueTransaction`.
  */
 async function startTransaction(

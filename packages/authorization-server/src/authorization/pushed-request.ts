@@ -7,7 +7,7 @@ import { hashSecret, newSecret } from '../secrets.ts';
 /** @see RFC 9126 §2.2 */
 const URN = 'urn:ietf:params:oauth:request_uri:';
 
-/** Part of each ciphertext, so that no other can take its place. */
+/** Part of each ciphertext, so that no other can replace it. */
 const CONTEXT = 'pushed authorization request';
 
 /** Octets of the parameters: the URL that refers to them must fit into a header. */

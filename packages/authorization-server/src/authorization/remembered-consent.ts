@@ -50,7 +50,7 @@ export async function findRememberedConsent(
 }
 
 /**
- * Whether the browser says that the user navigated here from our own origin or from none, in a top-level page. After a link from
+ * Whether the browser reports that the user navigated here from our own origin or from none, in a top-level page. After a link from
  * another origin, in a frame, for a prefetch, or without these headers, the page is shown. `same-site` is another host of the
  * same registrable domain, or another port: neither speaks for this server.
  * @see Fetch Metadata Request Headers §2
@@ -184,7 +184,7 @@ async function findWorkspaces(
 }
 
 /**
- * A digest of the redirect URI, the client's metadata, the claims about the user that the resource asks for, and its limits of
+ * A digest of the redirect URI, the client's metadata, the claims about the user that the resource requests, and its limits of
  * scopes: when any of them changes, the consent no longer applies.
  */
 export function consentDigestOf(

@@ -12,7 +12,7 @@ export interface ResolvedScopes {
 
 /**
  * Resolves the resource and the scopes of a request. Scopes that the resource does not have, or that this client cannot be granted,
- * are left out as long as others remain; the token response says what was granted. A request without scopes gets the resource's
+ * are left out as long as others remain; the token response lists what was granted. A request without scopes gets the resource's
  * defaults. What depends on the user is decided when the user is known.
  * @throws OAuthError `invalid_target` or `invalid_scope`
  * @see RFC 8707 §2.1, OAuth 2.1 draft 13 §1.4.1

@@ -1,4 +1,4 @@
-/** Authorization transactions: opened by GET /authorize, kept in the store, and found again by the browser that opened them. */
+/** Authorization transactions: opened by GET /authorize, saved in the store, and bound to the browser that opened them. */
 import type { ConnectionInfo, HttpRequest } from '@portcullis/http';
 import {
   type AuthorizationRequest,
@@ -39,7 +39,7 @@ export interface AuthorizationTransaction {
   readonly decision: ConsentDecision | null;
   /** How and when the user signed in; `null`: not known, or not yet. */
   readonly authentication: UserAuthentication | null;
-  /** Backends that the user has not connected in it, and is not asked for again; none by default. */
+  /** Backends that the user skipped in this transaction; none by default. */
   readonly skippedBackends?: readonly string[];
 }
 
@@ -74,7 +74,7 @@ interface CheckedRequest extends Pick<ClientRequest, 'client' | 'target'> {
   readonly connection: ConnectionInfo;
 }
 
-/** Transactions in which no user has signed in: anyone can open them, and each keeps a row until it expires. */
+/** Transactions in which no user has signed in: anyone can open them, and each occupies a row until it expires. */
 export function createTransactionQuota(context: ServerContext): SiteQuota {
   const { store, clock } = context;
   return createSiteQuota(context, {
@@ -90,7 +90,7 @@ export function createTransactionQuota(context: ServerContext): SiteQuota {
 
 /**
  * Opens a transaction, bound to this browser by a cookie. With a remembered consent it ends within this request: then
- * neither a record nor a cookie is kept.
+ * neither a record nor a cookie is stored.
  * @throws OAuthError `invalid_request` if it is too large, 429 or 503 if too many are open
  */
 export async function openTransaction(
@@ -232,7 +232,7 @@ export async function findTransaction(
     accountId: actingAccountOf(record, signedIn),
     decision: null,
     authentication: authenticationOf(user),
-    // With the digest, a decision about one version of the client's metadata document is none about another.
+    // With the digest, a decision about one version of the client's metadata document does not apply to another.
     csrfBinding: [record.id, record.browserHash, user?.sessionHash ?? '', clientRequest.client.digest ?? ''],
   };
 }

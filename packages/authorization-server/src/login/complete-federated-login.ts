@@ -1,4 +1,4 @@
-/** Completes a federated login: resolves the account, starts a session, keeps the provider tokens and resumes the target. */
+/** Completes a federated login: resolves the account, starts a session, stores the provider tokens and resumes the login target. */
 import type { ConnectionInfo, HttpRequest, HttpResponse } from '@portcullis/http';
 import { OAuthError, readParameters, type UserAuthentication } from '@portcullis/protocol';
 import { continueTransaction } from '../authorization/continue-transaction.ts';
@@ -74,7 +74,7 @@ export async function completeFederatedLogin(
   return resumeTransaction(context, callback, { transaction, account, result, cookie });
 }
 
-/** Revokes the provider tokens when a step fails that would have kept them. */
+/** Revokes the provider tokens when a step before their storage fails. */
 async function orDiscard<T>(
   { federation }: PageContext,
   accountId: string | null,
@@ -106,7 +106,7 @@ async function resolveAccount(context: PageContext, result: FederatedLoginResult
   });
 }
 
-/** At each login, so that claims follow the identity provider; nothing is kept that no resource asks for or depends on. */
+/** At each login, so that claims follow the identity provider; only claims that a resource requests or depends on are stored. */
 async function saveProfile(
   { store, options }: PageContext,
   accountId: string,

@@ -132,7 +132,7 @@ export interface ForgottenPasswordPage {
   readonly restartPath: string;
 }
 
-/** Says who can help: this server sends no mail, and a link that an administrator makes is worth as much as a password. */
+/** Names who can help: this server sends no mail, and a reset link by an administrator is as powerful as a password. */
 export function forgottenPasswordPage(layout: Layout, { restartPath }: ForgottenPasswordPage): Markup {
   const command = 'portcullis users reset';
   return renderPage(

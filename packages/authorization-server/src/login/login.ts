@@ -1,4 +1,4 @@
-/** The login endpoint: GET shows the login page, POST takes a password, a passkey or the choice of an identity provider. */
+/** The login endpoint: GET shows the login page, POST accepts a password, a passkey or the choice of an identity provider. */
 
 import { type HttpResponse, queryOf } from '@portcullis/http';
 import { readParameters } from '@portcullis/protocol';

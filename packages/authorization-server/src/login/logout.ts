@@ -1,4 +1,4 @@
-/** Logout: a POST with the session's CSRF token; a GET only asks, so that no link from another site logs a user out. */
+/** Logout: a POST with the session's CSRF token; a GET only asks for confirmation, so that no link from another site logs a user out. */
 import { readFormBody } from '@portcullis/http';
 import { html } from 'hono/html';
 import { isCrossSiteForm } from '../http/csrf.ts';

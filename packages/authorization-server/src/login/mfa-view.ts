@@ -1,4 +1,4 @@
-/** The MFA page: asks for a TOTP or recovery code after the first factor. */
+/** The MFA page: prompts for a TOTP or recovery code after the first factor. */
 import { html } from 'hono/html';
 import { hiddenFields, type Layout, renderPage } from '../ui/layout.ts';
 import type { Markup } from '../ui/markup.ts';

@@ -1,4 +1,4 @@
-/** MFA: after the first factor, asks for a TOTP or recovery code; there is no session until it is verified. */
+/** MFA: after the first factor, requires a TOTP or recovery code; the session starts once it is verified. */
 import type { Parameters } from '@portcullis/protocol';
 import type { Route } from '../http/router.ts';
 import type { PageContext, PageRouter } from '../page-context.ts';
@@ -18,7 +18,7 @@ import { mfaPage } from './mfa-view.ts';
 const MFA_LIFETIME = 300;
 
 export interface MfaStep {
-  /** Completes the login, or asks for the second factor if the account has one. */
+  /** Completes the login, or requires the second factor if the account has one. */
   readonly startMfaOrComplete: CompleteLogin;
   readonly route: Route;
 }

@@ -66,7 +66,7 @@ export function createAuthenticateByPassword(
       : null;
 
   return async (email, password, { request, connection }) => {
-    // An invalid address is looked up too: no account has the empty key.
+    // An invalid address is queried too: no account has the empty key.
     const key = emailKey(email) ?? '';
     const device = await findDevice(request, key);
     const attempt = await throttle({ account: key, connection, device }, (isKnown) =>

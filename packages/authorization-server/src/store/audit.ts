@@ -1,6 +1,6 @@
 /** The store capability `audit`: the audit log. */
 
-/** An audit event. It holds no secret. */
+/** An audit event. It contains no secret. */
 export interface AuditEventRecord {
   /** Sorts by time, as far as the clocks of processes agree. */
   readonly id: string;

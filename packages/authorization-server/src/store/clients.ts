@@ -25,11 +25,11 @@ export interface ClientRecord {
   readonly managementHash: string | null;
   /** Epoch seconds. */
   readonly createdAt: number;
-  /** When it last got a token, as far as that was recorded; `null`: never. */
+  /** When it was last issued a token, as far as that was recorded; `null`: never. */
   readonly lastUsedAt: number | null;
   /** When an administrator disabled it; `null`: it is enabled. */
   readonly disabledAt: number | null;
-  /** From then on it may be swept, unless it holds a live grant; one that was never used, an hour later; `null`: never. */
+  /** From then on it may be swept, unless it has a live grant; one that was never used, an hour later; `null`: never. */
   readonly expiresAt: number | null;
 }
 
@@ -53,7 +53,7 @@ export interface ClientStore {
    * @returns `false` when there is no such client, or it has no secret: nothing has changed then
    */
   rotateClientSecret(id: string, secretHash: string, previousUntil: number): Promise<boolean>;
-  /** Records that a client got a token, and its new expiry. Does nothing when it is gone. */
+  /** Records that a client was issued a token, and its new expiry. Does nothing when it is gone. */
   recordClientUse(id: string, at: number, expiresAt: number | null): Promise<void>;
   /**
    * Disables a client. Atomic: its grants are revoked, its codes and open transactions deleted. Idempotent.

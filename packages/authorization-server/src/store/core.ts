@@ -42,7 +42,7 @@ export interface CoreStore
   /** Resolves if the store is available. @throws OAuthError `temporarily_unavailable` */
   ping(): Promise<void>;
   /**
-   * Deletes at most `limit` obsolete rows of each table. Evidence of misuse is kept while it can matter: a code for ten minutes
+   * Deletes at most `limit` obsolete rows of each table. Evidence of misuse is retained while it can matter: a code for ten minutes
    * after it expires. Nothing that was revoked becomes valid by it. @returns how many rows were deleted
    */
   sweep(now: number, limit: number): Promise<number>;

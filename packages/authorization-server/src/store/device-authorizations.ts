@@ -12,7 +12,7 @@ export interface DeviceAuthorizationRecord {
   readonly scopes: Scopes | null;
   /** The requested resource; `null`: the default one. */
   readonly resource: string | null;
-  /** The challenge of the authorization code that answers it, which no client can redeem otherwise. */
+  /** The PKCE challenge of its authorization code, which no client can redeem otherwise. */
   readonly codeChallenge: string;
   /** The network address of the device; `null` when unknown. */
   readonly requestedFrom: string | null;
@@ -30,7 +30,7 @@ export interface DeviceAuthorizationRecord {
 export interface DeviceAuthorizationStore {
   /** @returns `false` when the user code is taken: nothing has changed then */
   saveDeviceAuthorization(record: Omit<DeviceAuthorizationRecord, 'outcome' | 'codeHash'>): Promise<boolean>;
-  /** The authorization that waits for this user code; `null` when it was decided or has expired. */
+  /** The pending authorization of this user code; `null` when it was decided or has expired. */
   findDeviceAuthorizationByUserCode(
     userCodeHash: string,
     now: number,

@@ -80,7 +80,7 @@ export interface ProviderTokensRecord {
   readonly version: number;
   /** The process that refreshes it now; `null`: none. */
   readonly leaseHolder: string | null;
-  /** Until then no other process refreshes it: a refresh is running, or the provider asked to wait. */
+  /** Until then no other process refreshes it: a refresh is running, or the provider sent `Retry-After`. */
   readonly leaseUntil: number | null;
   readonly createdAt: number;
   readonly endedAt: number | null;

@@ -104,7 +104,7 @@ export interface FoundGrant {
     /** The generation of the first refresh token that is bound to the key; absent: of the first of all. */
     readonly keyBoundFrom?: number;
   };
-  /** `null` when the client gets none. */
+  /** `null` when the client is issued none. */
   readonly token: RefreshTokenRecord | null;
 }
 
@@ -123,7 +123,7 @@ export interface GrantStore {
   /** The code with this hash, used or not; `null` when there is none. */
   findCode(hash: string): Promise<FoundAuthorizationCode | null>;
   /**
-   * Consumes the code and creates its grant with the first refresh token (`null`: the client gets none). Atomic: of concurrent
+   * Consumes the code and creates its grant with the first refresh token (`null`: the client is issued none). Atomic: of concurrent
    * calls exactly one returns `redeemed`, and a crash leaves all of it or nothing. If the account is disabled or
    * removed concurrently, either no grant is created, or the new grant is revoked. @see RFC 6749 §4.1.2
    */

@@ -8,7 +8,7 @@ export interface StoredRateLimit {
   readonly interval: number;
 }
 
-/** One token to take from a bucket. */
+/** One token to consume from a bucket. */
 export interface RateLimitCharge {
   /** A keyed hash: it does not reveal whom it limits. */
   readonly key: string;
@@ -21,7 +21,7 @@ export interface RateLimitCharge {
 /** Token buckets that all processes share. */
 export interface RateLimitStore {
   /**
-   * Takes a token from the bucket of a key. Atomic: concurrent calls never take more than the limit allows.
+   * Consumes a token from the bucket of a key. Atomic: concurrent calls never consume more than the limit allows.
    * @returns 0 when a token was taken, otherwise the seconds until there is one
    */
   chargeRateLimit(key: string, limit: StoredRateLimit, now: number): Promise<number>;

@@ -30,9 +30,9 @@ export interface ClientMetadataDocumentRecord {
   readonly fetchedAt: number;
   /** Until then it is used without asking its host. */
   readonly freshUntil: number;
-  /** When the client last got a token, as far as that was recorded; `null`: never. */
+  /** When the client was last issued a token, as far as that was recorded; `null`: never. */
   readonly lastUsedAt: number | null;
-  /** From then on it may be swept, unless the client holds a live grant. */
+  /** From then on it may be swept, unless the client has a live grant. */
   readonly expiresAt: number;
 }
 
@@ -77,11 +77,11 @@ interface InitialAccessTokenStore {
 interface ClientMetadataDocumentStore {
   findClientMetadataDocument(url: string): Promise<ClientMetadataDocumentRecord | null>;
   /**
-   * Replaces the cached copy. Of concurrent calls the copy that was fetched last stays. `lastUsedAt` is kept, and `expiresAt`
+   * Replaces the cached copy. Of concurrent calls the copy that was fetched last remains. `lastUsedAt` is unchanged, and `expiresAt`
    * never moves backwards.
    */
   saveClientMetadataDocument(copy: ClientMetadataDocumentRecord): Promise<void>;
-  /** Records that the client got a token, and its new expiry. Does nothing when it is gone. */
+  /** Records that the client was issued a token, and its new expiry. Does nothing when it is gone. */
   recordClientMetadataDocumentUse(url: string, at: number, expiresAt: number): Promise<void>;
 }
 

@@ -62,6 +62,6 @@ export interface TransactionStore {
    * the other issues nothing.
    */
   completeTransaction(id: string, code: AuthorizationCodeRecord | null): Promise<boolean>;
-  /** Issues a code for a request that was answered without a page, and so without a transaction. */
+  /** Issues a code for a request that needed no page, and so no transaction. */
   issueCode(code: AuthorizationCodeRecord): Promise<void>;
 }

@@ -15,7 +15,7 @@ export interface AccountRecord {
   readonly disabledAt: number | null;
 }
 
-/** What is known of a user besides their sign-in. */
+/** The profile of a user: the source of claims. */
 export interface UserProfile {
   /** The address that the identity provider verified; `null` for a local account, or if there is none. */
   readonly email: string | null;
@@ -66,7 +66,7 @@ export interface UserStore {
 
   /** The profile of an account; `null` when none was saved. */
   findProfile(accountId: string): Promise<UserProfile | null>;
-  /** Saves the profile in place of the one before. @returns `false` when there is no such account */
+  /** Saves the profile, replacing the previous one. @returns `false` when there is no such account */
   saveProfile(accountId: string, profile: UserProfile): Promise<boolean>;
 
   /** Saves the hash of a setup link. Several may be valid until the first account is created. */
@@ -95,7 +95,7 @@ export interface UserStore {
    */
   removeAccount(id: string, at: number): Promise<boolean>;
 
-  /** Saves a link in place of the account's earlier ones. */
+  /** Saves a link, replacing the account's earlier ones. */
   saveAccountLink(link: AccountLinkRecord): Promise<void>;
   /** The link, unless it was used or has expired, or its account is disabled. */
   findAccountLink(hash: string, now: number): Promise<AccountLinkRecord | null>;

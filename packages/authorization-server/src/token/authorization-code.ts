@@ -66,7 +66,7 @@ const DUPLICATE_WINDOW = 5;
 
 /**
  * Whether an authenticated client may have sent its code twice at once: from the same network, moments after the redemption. A
- * process sees redemptions of others only after they are committed, so losing a race looks the same as coming later.
+ * process sees redemptions of others only after they are committed, so losing a race is indistinguishable from a later redemption.
  */
 async function isConcurrentDuplicate(
   store: AuthorizationStore,

@@ -1,4 +1,4 @@
-/** The client credentials grant: a confidential client gets access tokens for itself, without a user. */
+/** The client credentials grant: a confidential client obtains access tokens for itself, without a user. */
 import {
   findResource,
   OAuthError,

@@ -69,7 +69,7 @@ export function createDelegate({ context, issueAccessToken, isLive }: GrantServi
       throw new OAuthError('invalid_target', 'Name one resource that your resource may call.');
     }
     const subjectScopes = readScopes(claims.scope ?? '');
-    // The user consented to what another client gets, and not to more than this one may have.
+    // The user consented to the other client's scopes, at most up to this client's maximum.
     const maximum = metadata.scope === undefined ? subjectScopes : readScopes(metadata.scope);
     const granted = { resources: [target], scopes: intersectScopes(subjectScopes, maximum) };
     const requested = { resources: [target], scopes: request.scopes };

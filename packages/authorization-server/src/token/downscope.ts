@@ -11,7 +11,7 @@ export interface GrantedAccess {
   readonly scopes: Scopes;
 }
 
-/** The access that a token request asks for. */
+/** The access requested by a token request. */
 export interface RequestedAccess {
   readonly resources: readonly string[];
   /** `null`: all granted scopes. */

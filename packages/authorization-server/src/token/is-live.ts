@@ -25,7 +25,7 @@ export function createIsLive({
   }
 }
 
-/** Also requires live provider tokens. Asks the store first, which knows at once what was revoked here. */
+/** Also requires live provider tokens. Queries the store first, which has revocations of this server at once. */
 export function requireLiveProviderTokens(isLive: IsLive, providerTokens: ProviderTokens): IsLive {
   if (!providerTokens.inUse) return isLive;
   return async (claims) =>

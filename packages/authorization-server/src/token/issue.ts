@@ -14,7 +14,7 @@ import { newIdentifier } from '../secrets.ts';
 import { claimsToRelease, readUserClaims } from '../users/user-claims.ts';
 import type { DownscopedAccess } from './downscope.ts';
 
-/** For whom a token is issued, and what it depends on. */
+/** The subject of a token, and what the token depends on. */
 interface TokenSubject {
   readonly subject: string;
   readonly clientId: string;
@@ -38,7 +38,7 @@ export type IssueAccessToken = (
   now: number,
 ) => Promise<TokenResponse>;
 
-/** Gives a token an id and its entry in a status list: implemented by the optional status lists. */
+/** Allocates the id of a token and its entry in a status list: implemented by the optional status lists. */
 export type AssignStatus = (
   owner: Pick<TokenSubject, 'grantId' | 'clientId'>,
   now: number,

@@ -1,4 +1,4 @@
-/** The JWT bearer grant: an assertion of a trusted issuer says which user or workload a client acts for. */
+/** The JWT bearer grant: an assertion of a trusted issuer names the user or workload that a client acts for. */
 import { hash } from 'node:crypto';
 import type { ConnectionInfo } from '@portcullis/http';
 import {
@@ -26,7 +26,7 @@ import { checkGranted, type DownscopedAccess, downscope, type GrantedAccess } fr
 import type { GrantHandler, GrantServices } from './grant-handler.ts';
 
 /**
- * Issues no refresh token: an assertion is short-lived, and the client gets another one from the issuer.
+ * Issues no refresh token: an assertion is short-lived, and the client obtains another one from the issuer.
  * @see RFC 7523 §2.1, draft-ietf-oauth-identity-assertion-authz-grant §4.4
  */
 export function createJwtBearerGrant({ context, issueAccessToken }: GrantServices): GrantHandler {
@@ -238,7 +238,7 @@ function checkKey(cnf: unknown, proof: VerifiedProof | null): void {
 }
 
 /**
- * Who acts for the user, as the identity provider says; `null`: the user's client alone. Left out, delegation would look like the
+ * The actors for the user according to the identity provider; `null`: the user's client alone. Left out, delegation would look like the
  * user's own access. An actor without an issuer is one of the assertion's.
  * @see RFC 8693 §4.1, draft-ietf-oauth-identity-assertion-authz-grant §3.1
  */

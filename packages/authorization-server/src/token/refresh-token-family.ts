@@ -12,14 +12,14 @@ export type RefreshTokenState =
   | 'live'
   /** It is genuine and newer than the store, which lost rotations: a restored backup, or an asynchronous failover. It may be rotated. */
   | 'ahead'
-  /** It was rotated, and its successor was not used yet: the request is a retry and gets the same successor. */
+  /** It was rotated, and its successor was not used yet: the request is a retry and receives the same successor. */
   | 'retried'
   /** It was rotated before that: it may have been stolen. */
   | 'reused';
 
 /**
  * Whether a refresh token from before its family was bound is sent without the key. Its successor went to the owner of the key, so one
- * of the two has stolen it: this is reuse, or a thief could keep a family by binding it.
+ * of the two has stolen it: this is reuse, or a thief could take over a family by binding it.
  * @see RFC 9700 §4.14.2
  */
 export function isReusedWithoutKey(
@@ -101,7 +101,7 @@ export interface RefreshTokens {
   first(grant: Pick<GrantRecord, 'id' | 'expiresAt'>, now: number): IssuedRefreshToken;
   /** Finds the family of a token; `null` for any text that this server did not issue. */
   find(text: string, ahead?: ReadAhead): Promise<FoundRefreshToken | null>;
-  /** Begins to read the grant of a token that `find` will be asked for; `undefined` if it cannot be one. */
+  /** Starts reading the grant of a token before `find` is called; `undefined` if it cannot be one. */
   readAhead(text: string): ReadAhead | undefined;
   /** The token that replaces the live one, or one ahead of it. */
   next(found: FoundRefreshToken, now: number): IssuedRefreshToken;
@@ -111,14 +111,14 @@ export interface RefreshTokens {
    */
   successorOf(found: FoundRefreshToken): string;
   /**
-   * Revokes the grant of a token that was presented although its successor is in use: reuse detection cannot tell the legitimate
+   * Revokes the grant of a token that was used although its successor is in use: reuse detection cannot distinguish the legitimate
    * client from an attacker.
    * @see RFC 9700 §4.14.2
    */
   revokeReused(found: FoundRefreshToken, now: number): Promise<void>;
 }
 
-/** `<grant>~<number>~<HMAC>`: no dot, so that it cannot be taken for an access token. */
+/** `<grant>~<number>~<HMAC>`: no dot, so that it cannot be mistaken for an access token. */
 const TOKEN = /^([\w-]{1,64})~(0|[1-9a-z][0-9a-z]{0,8})~[\w-]{43}$/;
 const GRANT_PREFIX = 'grant_';
 
@@ -192,7 +192,7 @@ function deriveFamilyKey(masterKey: Uint8Array): KeyObject {
   return createSecretKey(deriveKey(masterKey, KEY_PURPOSE));
 }
 
-/** Takes the key and the seed of the family: neither a copy of the store nor a leaked key is enough to compute a token. */
+/** Derives tokens from the key and the seed of the family: neither a copy of the store nor a leaked key is enough to compute a token. */
 function computeToken(grantId: string, number: number, seed: string, key: KeyObject): string {
   const name = `${grantId.slice(GRANT_PREFIX.length)}~${number.toString(36)}`;
   return `${name}~${createHmac('sha256', key).update(`${name}~${seed}`).digest('base64url')}`;

@@ -1,4 +1,4 @@
-/** The refresh token grant: rotates refresh tokens, answers retries with the same successor, and revokes the family on reuse. */
+/** The refresh token grant: rotates refresh tokens, returns the same successor to retries, and revokes the family on reuse. */
 import {
   OAuthError,
   readRefreshRequest,
@@ -71,7 +71,7 @@ export function createRefreshGrant({
 
   /**
    * Rotates the live token, or returns the successor again if it was rotated already. If a concurrent request or another process
-   * was faster, the token is looked up once more: a token that is no longer live never becomes live again.
+   * was faster, the token is read once more: a token that is no longer live never becomes live again.
    */
   async function rotate(
     found: FoundRefreshToken,
@@ -129,7 +129,7 @@ function emit(
 }
 
 /**
- * Whether the access token is bound to the key of the proof, as always, unless the client asks for a bearer token: for a program that
+ * Whether the access token is bound to the key of the proof, as always, unless the client requests a bearer token: for a program that
  * cannot make proofs. It proves its key all the same. An extension of this server.
  */
 function bindsToken(tokenType: string | undefined, { metadata }: AuthenticatedClient): boolean {
