@@ -1,7 +1,8 @@
 /** Pushed authorization requests: encrypted into their `request_uri`, so that nothing is stored before a user opens one. */
 import { OAuthError, type Parameters, readParameters } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
-import { createEncryptor, DecryptionError } from '../encryption/encryptor.ts';
+import { createEncryptedJson } from '../encryption/encrypted-json.ts';
+import { createEncryptor } from '../encryption/encryptor.ts';
 import { hashSecret, newSecret } from '../secrets.ts';
 
 /** @see RFC 9126 §2.2 */
@@ -48,6 +49,7 @@ interface Content {
 /** @see RFC 9126 §2.2, §4 and §7.1: unguessable, bound to the client, short-lived and for one use */
 export function createPushedRequests({ store, clock, options }: ServerContext): PushedRequests {
   const encryptor = createEncryptor(options.masterKey, options.previousMasterKeys);
+  const contents = createEncryptedJson<Content>(encryptor, CONTEXT, Number.POSITIVE_INFINITY);
 
   return {
     isOwn: (requestUri) => requestUri.startsWith(URN),
@@ -61,13 +63,13 @@ export function createPushedRequests({ store, clock, options }: ServerContext): 
         throw new OAuthError('invalid_request', description, { status: 413 });
       }
       const until = clock() + options.lifetimes.transaction;
-      const content: Content = { client: clientId, query, until, id: newSecret() };
-      const bytes = encryptor.encrypt(Buffer.from(JSON.stringify(content)), CONTEXT);
-      return URN + Buffer.from(bytes).toString('base64url');
+      return URN + contents.encrypt({ client: clientId, query, until, id: newSecret() });
     },
 
     read(requestUri) {
-      const { client, query, until, id } = decrypt(requestUri.slice(URN.length));
+      const content = contents.decrypt(requestUri.slice(URN.length));
+      if (content === null) throw unusable('not issued by this server');
+      const { client, query, until, id } = content;
       if (until <= clock()) throw unusable('expired');
       return {
         clientId: client,
@@ -80,15 +82,6 @@ export function createPushedRequests({ store, clock, options }: ServerContext): 
       };
     },
   };
-
-  function decrypt(text: string): Content {
-    try {
-      return JSON.parse(encryptor.decrypt(Buffer.from(text, 'base64url'), CONTEXT).toString()) as Content;
-    } catch (error) {
-      if (error instanceof DecryptionError) throw unusable('not issued by this server');
-      throw error;
-    }
-  }
 }
 
 function unusable(reason: string): OAuthError {

@@ -13,16 +13,15 @@ export async function findOrCreateAccount(
   { createAccounts }: ExternalUiRules,
   email: string,
 ): Promise<AccountRecord> {
-  const key = readKey(email);
-  const found = await context.store.findAccountByEmail(key);
-  if (found === null && !createAccounts) {
+  const found = await findAccountByAddress(context, email);
+  if (found === null && !createAccounts)
     throw new OAuthError('invalid_request', 'There is no account with this address: add it first.');
-  }
-  const account = found ?? (await createAccount(context, email.trim(), key));
+  const account = found ?? (await createAccount(context, email));
   if (account.disabledAt !== null) throw new OAuthError('invalid_request', 'The account is disabled.');
   return account;
 }
 
+/** @throws OAuthError `invalid_request` when it is not an address */
 export async function findAccountByAddress(
   { store }: ServerContext,
   email: string,
@@ -37,25 +36,17 @@ function readKey(email: string): string {
 }
 
 /** An account without a password: only the external UI can log its user in. */
-async function createAccount(
-  { store, clock, events }: ServerContext,
-  email: string,
-  key: string,
-): Promise<AccountRecord> {
+async function createAccount(context: ServerContext, email: string): Promise<AccountRecord> {
+  const { store, clock, events } = context;
   const createdAt = clock();
-  const account = createAccountRecord(email, key, unusableHash(), createdAt);
-  const expiredLink = {
-    hash: hashSecret(newSecret()),
-    accountId: account.id,
-    purpose: 'invitation',
-    createdAt,
-    expiresAt: createdAt,
-  } as const;
-  if (await store.createAccount(account, expiredLink)) {
+  const account = createAccountRecord(email.trim(), readKey(email), unusableHash(), createdAt);
+  const hash = hashSecret(newSecret());
+  const expiredLink = { hash, accountId: account.id, createdAt, expiresAt: createdAt };
+  if (await store.createAccount(account, { ...expiredLink, purpose: 'invitation' })) {
     events({ type: 'account.created', accountId: account.id });
     return account;
   }
-  const other = await store.findAccountByEmail(key);
+  const other = await findAccountByAddress(context, email);
   if (other === null) throw new OAuthError('server_error', 'The account could not be created: try again.');
   return other;
 }

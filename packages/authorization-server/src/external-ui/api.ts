@@ -2,24 +2,23 @@
 import { type HttpResponse, respondJson } from '@portcullis/http';
 import { OAuthError, type Scopes } from '@portcullis/protocol';
 import { loadTransaction, TRANSACTION_PARAMETER } from '../authorization/transactions.ts';
-import { serializeConsentRequest } from '../consent/consent-request.ts';
 import { decideConsent } from '../consent/decision.ts';
 import type { ServerContext } from '../context.ts';
 import type { Route } from '../http/router.ts';
 import type { ServerOptions } from '../options.ts';
 import type { PageContext } from '../page-context.ts';
-import { hashSecret } from '../secrets.ts';
 import type { Language } from '../ui/texts/languages.ts';
 import { findAccountByAddress, findOrCreateAccount } from './accounts.ts';
-import type { Challenges, ExternalDecision, ExternalUiChallenge } from './challenges.ts';
+import type { ExternalDecision, ExternalUiChallenge, ExternalUiMessages } from './challenges.ts';
 import {
   type ChallengedConsent,
   describeChallengedConsent,
   describeLogin,
+  isUnchanged,
   loadChallengedConsent,
 } from './describe-challenge.ts';
 import type { ExternalUiRules } from './external-ui-options.ts';
-import { createSignedRequests, type Members } from './signed-request.ts';
+import { type Members, readSignedRequest } from './signed-request.ts';
 
 /**
  * Its requests decide nothing by themselves: an accepted challenge takes effect only in the browser that was sent there.
@@ -28,14 +27,13 @@ import { createSignedRequests, type Members } from './signed-request.ts';
 export function createExternalUiApi(
   context: ServerContext,
   rules: ExternalUiRules,
-  challenges: Challenges,
+  { challenges, results }: ExternalUiMessages,
   contextIn: (language: Language) => PageContext,
 ): readonly Route[] {
-  const signed = createSignedRequests(context, rules);
   const continuePath = `${new URL(context.options.issuer).origin}/headless/continue`;
 
   const readChallenge = (members: Members): ExternalUiChallenge => {
-    const challenge = challenges.decryptChallenge(readText(members, 'challenge'));
+    const challenge = challenges.decrypt(readText(members, 'challenge'));
     if (challenge === null) throw challengeGone();
     return challenge;
   };
@@ -44,27 +42,24 @@ export function createExternalUiApi(
     decision: ExternalDecision,
   ): Promise<HttpResponse> => {
     // Point of no return: the challenge is used.
-    if (!(await challenges.consumeChallenge(challenge))) throw challengeGone();
-    return respondJson({
-      continue: `${continuePath}?answer=${challenges.encryptResult(challenge, decision)}`,
-    });
+    if (!(await challenges.consume(challenge))) throw challengeGone();
+    return respondJson({ continue: `${continuePath}?answer=${results.encrypt({ challenge, decision })}` });
   };
   const route = (path: string, handle: (members: Members) => Promise<HttpResponse>): Route => ({
     method: 'POST',
     path,
-    handle: async (request) => handle(await signed.read(request)),
+    handle: async (request) => handle(await readSignedRequest(context, rules, request)),
   });
 
   return [
     route('/headless/ask', async (members) => {
       const challenge = readChallenge(members);
       const context = contextIn(challenge.language);
-      if (challenge.kind === 'consent') {
-        return respondJson(
-          describeChallengedConsent(context, challenge, await loadUnchangedConsent(context, challenge)),
-        );
-      }
-      return respondJson(describeLogin(context, challenge, await loadOpenTransaction(context, challenge)));
+      return respondJson(
+        challenge.kind === 'consent'
+          ? describeChallengedConsent(context, challenge, await loadUnchangedConsent(context, challenge))
+          : describeLogin(context, challenge, await loadOpenTransaction(context, challenge)),
+      );
     }),
 
     route('/headless/accept', async (members) => {
@@ -98,11 +93,7 @@ async function loadUnchangedConsent(
   challenge: ExternalUiChallenge,
 ): Promise<ChallengedConsent> {
   const pending = await loadChallengedConsent(context, challenge);
-  if (
-    pending === null ||
-    hashSecret(serializeConsentRequest(pending.consentRequest)) !== challenge.consentRequest
-  )
-    throw challengeGone();
+  if (pending === null || !isUnchanged(pending.consentRequest, challenge)) throw challengeGone();
   return pending;
 }
 
@@ -124,10 +115,11 @@ function checkChoice(
   accountId: string,
   choice: { readonly scopes: Scopes; readonly workspace: string },
 ): void {
-  if (accountId !== account.id) {
-    const description = 'The account is not the one that is asked: let the user log in again.';
-    throw new OAuthError('access_denied', description);
-  }
+  if (accountId !== account.id)
+    throw new OAuthError(
+      'access_denied',
+      'The account is not the one that is asked: let the user log in again.',
+    );
   const read = decideConsent(consentRequest, choice);
   if (typeof read === 'string') throw new OAuthError('invalid_request', ISSUES[read]);
 }
@@ -158,8 +150,7 @@ function readScopeList({ scopes }: Members): Scopes {
 
 /** How long the sign-in is to be remembered here: at least for this request, at most as long as our own. */
 function readSeconds({ remember = 0 }: Members, { lifetimes }: ServerOptions): number {
-  if (typeof remember !== 'number' || !Number.isSafeInteger(remember) || remember < 0) {
+  if (typeof remember !== 'number' || !Number.isSafeInteger(remember) || remember < 0)
     throw new OAuthError('invalid_request', 'The member remember must be whole seconds.');
-  }
   return Math.min(Math.max(remember, lifetimes.transaction), lifetimes.session);
 }

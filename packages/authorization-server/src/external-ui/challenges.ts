@@ -1,18 +1,18 @@
 /** Challenges and results of the external UI: encrypted, short-lived and single-use messages that the browser carries. */
 import type { Scopes } from '@portcullis/protocol';
-import type { ServerContext } from '../context.ts';
-import { createEncryptor, DecryptionError } from '../encryption/encryptor.ts';
+import { createEncryptedJson } from '../encryption/encrypted-json.ts';
+import type { PageServices } from '../page-context.ts';
 import { hashSecret, newSecret } from '../secrets.ts';
 import type { Language } from '../ui/texts/languages.ts';
 
-interface EncryptedMessage {
+interface MessageFrame {
   readonly id: string;
   /** Epoch seconds. */
   readonly until: number;
 }
 
 /** What the application should show: login or consent. */
-export interface ExternalUiChallenge extends EncryptedMessage {
+export interface ExternalUiChallenge extends MessageFrame {
   readonly kind: 'login' | 'consent';
   /** Parameters by which the login target is found again. */
   readonly loginTarget: Readonly<Record<string, string>>;
@@ -34,25 +34,25 @@ export type ExternalDecision =
   | { readonly kind: 'refused' };
 
 /** A decision on its way back through the browser. */
-interface ChallengeResult extends EncryptedMessage {
+interface ChallengeResult extends MessageFrame {
   readonly challenge: ExternalUiChallenge;
   readonly decision: ExternalDecision;
 }
 
-export interface Challenges {
-  /** A challenge that lives as long as a transaction. */
-  encryptChallenge(about: Omit<ExternalUiChallenge, keyof EncryptedMessage>): string;
+interface EncryptedMessages<T extends MessageFrame> {
+  encrypt(message: Omit<T, keyof MessageFrame>): string;
   /** `null` when it is forged or expired. */
-  decryptChallenge(text: string): ExternalUiChallenge | null;
+  decrypt(text: string): T | null;
   /** The same, expired or not. */
-  decryptExpiredChallenge(text: string): ExternalUiChallenge | null;
-  /** Consumes a challenge atomically: of concurrent calls, one returns `true`. */
-  consumeChallenge(challenge: ExternalUiChallenge): Promise<boolean>;
-  encryptResult(challenge: ExternalUiChallenge, decision: ExternalDecision): string;
-  /** `null` when it is forged or expired. */
-  decryptResult(text: string): ChallengeResult | null;
-  /** Consumes a result atomically: of concurrent calls, one returns `true`. */
-  consumeResult(result: ChallengeResult): Promise<boolean>;
+  decryptExpired(text: string): T | null;
+  /** Consumes a message atomically: of concurrent calls, one returns `true`. */
+  consume(message: T): Promise<boolean>;
+}
+
+export interface ExternalUiMessages {
+  /** A challenge is valid as long as a transaction. */
+  readonly challenges: EncryptedMessages<ExternalUiChallenge>;
+  readonly results: EncryptedMessages<ChallengeResult>;
 }
 
 /** Seconds in which a browser must follow the redirect with a result. */
@@ -60,48 +60,31 @@ const RESULT_LIFETIME = 120;
 /** Characters: more than any message has. */
 const MAX_LENGTH = 16_384;
 
-/** The encryption context says which kind a message is, so that neither is accepted as the other. */
-type EncryptionContext = 'external UI challenge' | 'external UI result';
-
-export function createChallenges(context: Pick<ServerContext, 'store' | 'clock' | 'options'>): Challenges {
-  const { store, clock, options } = context;
-  const { masterKey, previousMasterKeys, lifetimes } = options;
-  const encryptor = createEncryptor(masterKey, previousMasterKeys);
-
-  const encrypt = (message: EncryptedMessage, kind: EncryptionContext) =>
-    Buffer.from(encryptor.encrypt(Buffer.from(JSON.stringify(message)), kind)).toString('base64url');
-  const decrypt = <T extends EncryptedMessage>(text: string, kind: EncryptionContext): T | null => {
-    if (text.length > MAX_LENGTH) return null;
-    try {
-      // Authenticated encryption: only this server made it, so it has the shape that it was encrypted with.
-      return JSON.parse(encryptor.decrypt(Buffer.from(text, 'base64url'), kind).toString()) as T;
-    } catch (error) {
-      if (error instanceof DecryptionError) return null;
-      throw error;
-    }
-  };
-  const unlessExpired = <T extends EncryptedMessage>(message: T | null) =>
-    message !== null && message.until > clock() ? message : null;
-  const consume = ({ id, until }: EncryptedMessage, kind: EncryptionContext) =>
-    store.consumeClientAssertion(hashSecret(`${kind} ${id}`), until);
-
+export function createExternalUiMessages({
+  store,
+  clock,
+  options,
+  encryptor,
+}: PageServices): ExternalUiMessages {
+  function messages<T extends MessageFrame>(context: string, lifetime: number): EncryptedMessages<T> {
+    const { encrypt, decrypt } = createEncryptedJson<T>(encryptor, context, MAX_LENGTH);
+    return {
+      encrypt: (message) => encrypt({ ...message, id: newSecret(), until: clock() + lifetime } as T),
+      decrypt(text) {
+        const message = decrypt(text);
+        return message !== null && message.until > clock() ? message : null;
+      },
+      decryptExpired: decrypt,
+      consume: ({ id, until }) => store.consumeClientAssertion(hashSecret(`${context} ${id}`), until),
+    };
+  }
   return {
-    encryptChallenge(about) {
-      const message: ExternalUiChallenge = {
-        ...about,
-        id: newSecret(),
-        until: clock() + lifetimes.transaction,
-      };
-      return encrypt(message, 'external UI challenge');
-    },
-    decryptChallenge: (text) => unlessExpired(decrypt<ExternalUiChallenge>(text, 'external UI challenge')),
-    decryptExpiredChallenge: (text) => decrypt<ExternalUiChallenge>(text, 'external UI challenge'),
-    consumeChallenge: (challenge) => consume(challenge, 'external UI challenge'),
-    encryptResult(challenge, decision) {
-      const message = { challenge, decision, id: newSecret(), until: clock() + RESULT_LIFETIME };
-      return encrypt(message, 'external UI result');
-    },
-    decryptResult: (text) => unlessExpired(decrypt<ChallengeResult>(text, 'external UI result')),
-    consumeResult: (result) => consume(result, 'external UI result'),
+    challenges: messages('external UI challenge', options.lifetimes.transaction),
+    results: messages('external UI result', RESULT_LIFETIME),
   };
+}
+
+/** What a challenge and its result are bound to, as one text. */
+export function digestOf(csrfBinding: readonly string[]): string {
+  return hashSecret(JSON.stringify(csrfBinding));
 }

@@ -3,17 +3,21 @@ import { type ConnectionInfo, type HttpRequest, type HttpResponse, queryOf } fro
 import { type Parameters, readParameters } from '@portcullis/protocol';
 import { continueTransaction } from '../authorization/continue-transaction.ts';
 import { denyConsent } from '../authorization/issue-code.ts';
-import { findTransaction, TRANSACTION_PARAMETER } from '../authorization/transactions.ts';
-import { createConsentRequest, serializeConsentRequest } from '../consent/consent-request.ts';
+import { findTransaction } from '../authorization/transactions.ts';
+import { createConsentRequest } from '../consent/consent-request.ts';
 import { decideConsent } from '../consent/decision.ts';
 import type { Route } from '../http/router.ts';
 import { findLoginTarget } from '../login/login-target.ts';
 import type { PageContext, PageRouter } from '../page-context.ts';
-import { hashSecret } from '../secrets.ts';
 import { messagePage } from '../ui/message-page.ts';
 import { respondPage, respondRedirect } from '../ui/respond-page.ts';
-import type { Challenges, ExternalDecision, ExternalUiChallenge } from './challenges.ts';
-import { restartPath } from './describe-challenge.ts';
+import {
+  digestOf,
+  type ExternalDecision,
+  type ExternalUiChallenge,
+  type ExternalUiMessages,
+} from './challenges.ts';
+import { asksAfresh, isUnchanged, restartPath } from './describe-challenge.ts';
 
 const PATH = '/headless/continue';
 
@@ -26,29 +30,24 @@ interface BroughtResult {
   consume(): Promise<boolean>;
 }
 
-export function createContinueRoute(pages: PageRouter, challenges: Challenges): Route {
+export function createContinueRoute(pages: PageRouter, { challenges, results }: ExternalUiMessages): Route {
   return pages.route('GET', PATH, async (context, request, connection) => {
     const { errors } = context;
     const parameters = readParameters(queryOf(request));
-    const result = challenges.decryptResult(parameters.one('answer') ?? '');
+    const result = results.decrypt(parameters.one('answer') ?? '');
     if (result === null) {
-      const expired = challenges.decryptExpiredChallenge(parameters.one('challenge') ?? '');
+      const expired = challenges.decryptExpired(parameters.one('challenge') ?? '');
       return expired === null ? errors.show(PATH, 'gone') : respondRedirect(restartPath(expired));
     }
     const { challenge, decision } = result;
     // A prefetch, or a program that checks links, decides nothing.
     const isPrefetch = request.method !== 'GET' || request.headers.has('sec-purpose');
     if (isPrefetch) return rejectStale(context, challenge);
-    const brought = { request, connection, challenge, consume: () => challenges.consumeResult(result) };
+    const brought = { request, connection, challenge, consume: () => results.consume(result) };
     return challenge.kind === 'consent'
       ? continueConsent(context, brought, decision)
       : continueLogin(context, brought, decision);
   });
-}
-
-/** What a challenge and its result are bound to, as one text. */
-export function digestOf(csrfBinding: readonly string[]): string {
-  return hashSecret(JSON.stringify(csrfBinding));
 }
 
 async function continueLogin(
@@ -64,31 +63,23 @@ async function continueLogin(
   if (digestOf(loginTarget.binding) !== challenge.csrfBinding) return rejectStale(context, challenge);
   // Point of no return: the result is used.
   if (!(await consume())) return errors.show(PATH, 'gone');
-  if (decision.kind !== 'login') return cancelLogin(context, brought);
+  if (decision.kind !== 'login')
+    return loginTarget.transactionId === null ? showFailure(context, challenge) : loginTarget.cancel();
   const account = await store.findAccount(decision.accountId);
   if (account === null || account.disabledAt !== null) return errors.show(PATH, 'gone');
-  const about = {
+  const { transactionId } = loginTarget;
+  events({
+    type: 'login.succeeded',
     accountId: account.id,
-    ...(loginTarget.transactionId !== null && { transactionId: loginTarget.transactionId }),
-  };
-  events({ type: 'login.succeeded', ...about });
+    ...(transactionId !== null && { transactionId }),
+  });
   return loginTarget.resumeAs(account.id, [
     await sessions.start(request, connection, account.id, { methods: null, seconds: decision.seconds }),
   ]);
 }
 
-/** The login failed: sends `access_denied` to the client of a transaction; shows a page to other users. */
-async function cancelLogin(
-  context: PageContext,
-  { request, challenge }: BroughtResult,
-): Promise<HttpResponse> {
-  const { layout, errors } = context;
-  if (challenge.loginTarget[TRANSACTION_PARAMETER] !== undefined) {
-    const transaction = await findTransaction(context, request, loginTargetOf(challenge));
-    return 'missing' in transaction
-      ? errors.showMissing(PATH, transaction)
-      : denyConsent(context, transaction);
-  }
+/** A login for an account page has no client that learns of its failure. */
+async function showFailure({ layout }: PageContext, challenge: ExternalUiChallenge): Promise<HttpResponse> {
   const page = messagePage(layout, {
     heading: layout.text('sign-in.failed-title'),
     sentences: [],
@@ -114,14 +105,13 @@ async function continueConsent(
   ) {
     return rejectStale(context, challenge);
   }
-  if (decision.kind !== 'consent') {
+  if (decision.kind !== 'consent')
     return (await consume()) ? denyConsent(context, transaction) : errors.show(PATH, 'gone');
-  }
-  const afresh = challenge.loginTarget['afresh'] === 'yes';
-  const consentRequest = await createConsentRequest(context, transaction, transaction.accountId, afresh);
-  const isUnchanged = hashSecret(serializeConsentRequest(consentRequest)) === challenge.consentRequest;
+  const { accountId } = transaction;
+  const consentRequest = await createConsentRequest(context, transaction, accountId, asksAfresh(challenge));
   const consentDecision = decideConsent(consentRequest, decision);
-  if (!isUnchanged || typeof consentDecision === 'string') return rejectStale(context, challenge);
+  if (!isUnchanged(consentRequest, challenge) || typeof consentDecision === 'string')
+    return rejectStale(context, challenge);
   // Point of no return: the result is used.
   return (await consume())
     ? continueTransaction(context, { ...transaction, decision: consentDecision })

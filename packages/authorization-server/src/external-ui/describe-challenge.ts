@@ -5,13 +5,17 @@ import {
   pagePath,
   TRANSACTION_PARAMETER,
 } from '../authorization/transactions.ts';
-import { type ConsentRequest, createConsentRequest } from '../consent/consent-request.ts';
+import {
+  type ConsentRequest,
+  createConsentRequest,
+  serializeConsentRequest,
+} from '../consent/consent-request.ts';
 import { findConsentWarning } from '../consent/consent-view.ts';
 import { describeClient, describeConsent } from '../consent/describe-consent.ts';
 import type { PageContext } from '../page-context.ts';
+import { hashSecret } from '../secrets.ts';
 import type { AccountRecord } from '../store/index.ts';
-import type { AccountSection } from '../ui/account-tabs.ts';
-import { loginPath } from '../ui/account-tabs.ts';
+import { type AccountSection, loginPath } from '../ui/account-tabs.ts';
 import type { ExternalUiChallenge } from './challenges.ts';
 import type { Members } from './signed-request.ts';
 
@@ -31,12 +35,19 @@ export async function loadChallengedConsent(
   const transaction = await loadTransaction(context, challenge.loginTarget[TRANSACTION_PARAMETER] ?? '');
   const account = challenge.accountId === null ? null : await store.findAccount(challenge.accountId);
   if (transaction === null || account === null || account.disabledAt !== null) return null;
-  const afresh = challenge.loginTarget['afresh'] === 'yes';
-  return {
-    transaction,
-    account,
-    consentRequest: await createConsentRequest(context, transaction, account.id, afresh),
-  };
+  const afresh = asksAfresh(challenge);
+  const consentRequest = await createConsentRequest(context, transaction, account.id, afresh);
+  return { transaction, account, consentRequest };
+}
+
+/** Whether the user wants to choose among all workspaces again. */
+export function asksAfresh({ loginTarget }: ExternalUiChallenge): boolean {
+  return loginTarget['afresh'] === 'yes';
+}
+
+/** Whether a consent request is still the one of a challenge. */
+export function isUnchanged(request: ConsentRequest, { consentRequest }: ExternalUiChallenge): boolean {
+  return hashSecret(serializeConsentRequest(request)) === consentRequest;
 }
 
 /** @param transaction `null`: the user logs in for an account page */
@@ -51,10 +62,9 @@ export function describeLogin(
     expires_at: until,
     language,
     fresh: requiresFreshLogin,
-    page: transaction === null ? (loginTarget['to'] ?? 'connections') : null,
     ...(transaction === null
-      ? { app: null, return_to: null }
-      : describeClientRequest(transaction, describeClient(layout, transaction))),
+      ? { page: loginTarget['to'] ?? 'connections', app: null, return_to: null }
+      : { page: null, ...describeClientRequest(transaction, describeClient(layout, transaction)) }),
   };
 }
 
@@ -64,9 +74,8 @@ export function describeChallengedConsent(
   { transaction, account, consentRequest }: ChallengedConsent,
 ): Members {
   const page = describeConsent(layout, transaction, consentRequest);
-  const base = `${new URL(options.issuer).origin}/`;
-  const at = (path: string) => new URL(path, base).href;
-  const transactionId = loginTarget[TRANSACTION_PARAMETER] ?? '';
+  const urlOf = (page: 'consent' | 'login') =>
+    new URL(pagePath(page, loginTarget[TRANSACTION_PARAMETER] ?? ''), options.issuer).href;
   return {
     kind,
     expires_at: until,
@@ -96,10 +105,8 @@ export function describeChallengedConsent(
     known: page.isKnown,
     workspace: 'chosen' in page.workspace ? page.workspace.chosen : null,
     workspaces: 'choices' in page.workspace ? page.workspace.choices : [],
-    other_workspaces_url: consentRequest.hasOthers
-      ? at(`${pagePath('consent', transactionId)}&afresh=yes`)
-      : null,
-    other_account_url: at(`${pagePath('login', transactionId)}&again=yes`),
+    other_workspaces_url: consentRequest.hasOthers ? `${urlOf('consent')}&afresh=yes` : null,
+    other_account_url: `${urlOf('login')}&again=yes`,
   };
 }
 

@@ -11,8 +11,8 @@ import { loginPath } from '../ui/account-tabs.ts';
 import { respondRedirect } from '../ui/respond-page.ts';
 import type { Language } from '../ui/texts/languages.ts';
 import { createExternalUiApi } from './api.ts';
-import { type Challenges, createChallenges } from './challenges.ts';
-import { createContinueRoute, digestOf } from './continue.ts';
+import { createExternalUiMessages, digestOf, type ExternalUiMessages } from './challenges.ts';
+import { createContinueRoute } from './continue.ts';
 import type { ExternalUiRules } from './external-ui-options.ts';
 
 export interface ExternalUi {
@@ -30,14 +30,11 @@ export function createExternalUi(
   contextIn: (language: Language) => PageContext,
 ): ExternalUi {
   const { loginUrl, consentUrl } = rules;
-  const challenges = createChallenges(pages);
+  const messages = createExternalUiMessages(pages);
   return {
-    routes: [
-      createContinueRoute(pages, challenges),
-      ...createExternalUiApi(pages, rules, challenges, contextIn),
-    ],
-    loginRoutes: loginUrl === null ? null : createExternalLoginRoutes(pages, challenges, loginUrl),
-    redirectToConsent: consentUrl === null ? null : createRedirectToConsent(challenges, consentUrl),
+    routes: [createContinueRoute(pages, messages), ...createExternalUiApi(pages, rules, messages, contextIn)],
+    loginRoutes: loginUrl === null ? null : createExternalLoginRoutes(pages, messages, loginUrl),
+    redirectToConsent: consentUrl === null ? null : createRedirectToConsent(messages, consentUrl),
   };
 }
 
@@ -46,14 +43,14 @@ const LOCAL_LOGIN_PATHS = ['/setup', '/invitation', '/reset'];
 /** Login happens in the application; pages that only local accounts need redirect there. */
 function createExternalLoginRoutes(
   pages: PageRouter,
-  challenges: Challenges,
+  { challenges }: ExternalUiMessages,
   loginUrl: string,
 ): readonly Route[] {
   const logIn = async (context: PageContext, request: HttpRequest): Promise<HttpResponse> => {
     const loginTarget = await findLoginTarget(context, request, readParameters(queryOf(request)));
     if ('missing' in loginTarget) return context.errors.showMissing('/login', loginTarget);
     if (loginTarget.isSignedIn) return loginTarget.resume();
-    const challenge = challenges.encryptChallenge({
+    const challenge = challenges.encrypt({
       kind: 'login',
       loginTarget: loginTarget.fields,
       csrfBinding: digestOf(loginTarget.binding),
@@ -72,9 +69,9 @@ function createExternalLoginRoutes(
   ];
 }
 
-function createRedirectToConsent(challenges: Challenges, consentUrl: string): RedirectToConsent {
+function createRedirectToConsent({ challenges }: ExternalUiMessages, consentUrl: string): RedirectToConsent {
   return ({ layout }, { transaction, accountId, consentRequest, afresh }) => {
-    const challenge = challenges.encryptChallenge({
+    const challenge = challenges.encrypt({
       kind: 'consent',
       loginTarget: { flow: transaction.record.id, ...(afresh && { afresh: 'yes' }) },
       csrfBinding: digestOf(transaction.csrfBinding),

@@ -1,0 +1,33 @@
+/** Values encrypted as text for a browser or a client to carry, so that nothing is stored. */
+import { DecryptionError, type Encryptor } from './encryptor.ts';
+
+export interface EncryptedJson<T> {
+  encrypt(value: T): string;
+  /** `null` for any text that this server did not encrypt in the same context. */
+  decrypt(text: string): T | null;
+}
+
+/**
+ * @param context says what the values are, so that none is accepted as another kind
+ * @param maxLength characters of a text that is decrypted
+ */
+export function createEncryptedJson<T>(
+  encryptor: Encryptor,
+  context: string,
+  maxLength: number,
+): EncryptedJson<T> {
+  return {
+    encrypt: (value) =>
+      Buffer.from(encryptor.encrypt(Buffer.from(JSON.stringify(value)), context)).toString('base64url'),
+    decrypt(text) {
+      if (text.length > maxLength) return null;
+      try {
+        // Authenticated encryption: only this server made it, so it has the shape that it was encrypted with.
+        return JSON.parse(encryptor.decrypt(Buffer.from(text, 'base64url'), context).toString()) as T;
+      } catch (error) {
+        if (error instanceof DecryptionError) return null;
+        throw error;
+      }
+    },
+  };
+}
