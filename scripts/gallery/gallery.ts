@@ -130,7 +130,7 @@ export async function openGallery(kind: GalleryKind): Promise<Gallery> {
     board,
     connecting: 'connected',
     async connectLink(scopes = []) {
-      const link = await server.backendConnections.createLink(lastGrant, '/hub', scopes);
+      const link = await server.connectedAccounts.createLink(lastGrant, '/hub', scopes);
       if (link === null) throw new Error('The grant has ended.');
       return link;
     },

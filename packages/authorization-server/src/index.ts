@@ -19,8 +19,7 @@ export {
 export type { DocumentOptions } from './clients/metadata-document/document-options.ts';
 export type { OutboundSettings } from './clients/metadata-document/outbound-settings.ts';
 export type { RegistrationOptions } from './clients/registration-options.ts';
-export type { ExternalUiOptions } from './external-ui/external-ui-options.ts';
-export type { BackendTokens } from './federation/backend-tokens.ts';
+export type { ConnectedAccountTokens } from './connected-accounts/account-tokens.ts';
 export type {
   BackendConnectionRequest,
   BackendRedirect,
@@ -29,7 +28,9 @@ export type {
   BackendTokenSet,
   UserBackend,
   UserBackends,
-} from './federation/provider/backend.ts';
+} from './connected-accounts/backend.ts';
+export type { ConnectedAccounts } from './connected-accounts/connected-accounts.ts';
+export type { ExternalUiOptions } from './external-ui/external-ui-options.ts';
 export type { ClientKeyAlgorithm, ClientKeyOptions } from './federation/provider/client-key.ts';
 export { IdentityProviderError, toIdentityProviderError } from './federation/provider/error.ts';
 export { redirectUriOf } from './federation/provider/identity-provider.ts';
@@ -68,7 +69,7 @@ export { defaultLifetimes, type Lifetimes } from './lifetimes.ts';
 export type { AuthorizationServerOptions, FindWorkspaces, Workspace } from './options.ts';
 export { defaultRateLimits, type RateLimitOptions } from './rate-limit/policies.ts';
 export type { ResourceDefinition } from './resource-options.ts';
-export { type AuthorizationServer, type BackendConnections, createAuthorizationServer } from './server.ts';
+export { type AuthorizationServer, createAuthorizationServer } from './server.ts';
 export type { OptionsForStore } from './store/capabilities.ts';
 export type { BrandOptions } from './ui/brand.ts';
 export type { Translation, Translations } from './ui/translations.ts';

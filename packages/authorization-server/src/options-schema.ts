@@ -15,8 +15,8 @@ import { type ClientDefinition, clientsSchema } from './clients/client-options.t
 import { type DocumentOptions, documentsSchema } from './clients/metadata-document/document-options.ts';
 import { type OutboundSettings, outboundSchema } from './clients/metadata-document/outbound-settings.ts';
 import { type RegistrationOptions, registrationSchema } from './clients/registration-options.ts';
+import type { UserBackends } from './connected-accounts/backend.ts';
 import { type ExternalUiOptions, externalUiSchema } from './external-ui/external-ui-options.ts';
-import type { UserBackends } from './federation/provider/backend.ts';
 import { type IdentityProviderEntry, identityProvidersSchema } from './federation/provider/schema.ts';
 import {
   defaultKeys,

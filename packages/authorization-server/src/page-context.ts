@@ -1,5 +1,6 @@
 /** What page endpoints share: services, and per request the layout and the error pages in its language. */
 import type { ConnectionInfo, HttpRequest, HttpResponse } from '@portcullis/http';
+import type { GrantConnections } from './authorization/grant-connections.ts';
 import type { PushedRequests } from './authorization/pushed-request.ts';
 import type { ReadRequestObject } from './authorization/request-object.ts';
 import type { FindClient } from './clients/find-client.ts';
@@ -29,6 +30,8 @@ export interface PageServices extends ServerContext {
   /** The quota of open transactions without a signed-in user; `null`: rate limits are disabled. */
   readonly transactionQuota: SiteQuota | null;
   readonly federation: Federation;
+  /** Accounts elsewhere that grants need. */
+  readonly connections: GrantConnections;
   readonly pushedRequests: PushedRequests;
   readonly readRequestObject: ReadRequestObject;
 }

@@ -1,7 +1,5 @@
 /** Composes the pages: authorization, login, consent, account and the language switch. */
 
-import { createBackendCallbacks } from './account/backend-callback.ts';
-import { createConnectRoutes } from './account/connect.ts';
 import { createConnectionRoutes } from './account/connections.ts';
 import { createLocalAccounts } from './account/local-accounts.ts';
 import { createAccountOverviewRoutes } from './account/overview.ts';
@@ -22,7 +20,7 @@ import { createPageContexts, createPageRouter } from './http/page-router.ts';
 import type { Route } from './http/router.ts';
 import { createFederatedCallbacks } from './login/federated-callback.ts';
 import { createLogoutRoutes } from './login/logout.ts';
-import type { PageServices } from './page-context.ts';
+import type { PageRouter, PageServices } from './page-context.ts';
 import { createPersonalAccessTokenRoutes } from './personal-access-tokens/routes.ts';
 import { createRateLimitCheck } from './rate-limit/limiter.ts';
 import { createAssets } from './ui/assets.ts';
@@ -53,7 +51,11 @@ export interface ServerPages {
  */
 export function createPages(
   context: ServerContext,
-  shared: Pick<PageServices, 'findClient' | 'federation' | 'pushedRequests' | 'readRequestObject'>,
+  shared: Pick<
+    PageServices,
+    'findClient' | 'federation' | 'connections' | 'pushedRequests' | 'readRequestObject'
+  >,
+  accountRoutes: ((pages: PageRouter) => readonly Route[]) | null,
 ): ServerPages {
   const { brand, issuer, localAccounts, name: serverName } = context.options;
   const assets = createAssets(brand);
@@ -94,8 +96,7 @@ export function createPages(
     createClientLogoRoute(pages),
     ...createConsentRoutes(pages, externalUi?.redirectToConsent ?? null),
     ...createFederatedCallbacks(pages),
-    ...createBackendCallbacks(pages),
-    ...createConnectRoutes(pages),
+    ...(accountRoutes?.(pages) ?? []),
     ...(context.options.deviceAuthorization ? createDevicePages(pages) : []),
     ...createConnectionRoutes(pages),
     ...(confirmation === null || !context.options.personalAccessTokens

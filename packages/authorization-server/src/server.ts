@@ -6,11 +6,12 @@ import {
   toResponse,
   withSecurityHeaders,
 } from '@portcullis/http';
-import type { AccessTokenClaims, Scopes } from '@portcullis/protocol';
+import type { AccessTokenClaims } from '@portcullis/protocol';
 import { createSoftwareStatements } from './assertions/software-statement.ts';
 import { type AuditLog, createAuditLog } from './audit/audit-log.ts';
 import { createEventCorrelation, withCorrelation, withRequestContext } from './audit/correlation.ts';
 import type { EventSink } from './audit/events.ts';
+import { noConnections } from './authorization/grant-connections.ts';
 import { createPushedRequestEndpoint } from './authorization/par-endpoint.ts';
 import { createPushedRequests } from './authorization/pushed-request.ts';
 import { createReadRequestObject } from './authorization/request-object.ts';
@@ -20,13 +21,18 @@ import {
   createInitialAccessTokenAdministration,
   type InitialAccessTokenAdministration,
 } from './clients/initial-access-tokens.ts';
+import type { ConnectedAccounts, ConnectedAccountsFeature } from './connected-accounts/connected-accounts.ts';
 import type { ServerContext } from './context.ts';
 import { createDeviceEndpoint } from './device/device-endpoint.ts';
 import { createDpopProofs, deriveNonceSecret } from './dpop/dpop-proofs.ts';
-import type { BackendTokens } from './federation/backend-tokens.ts';
 import { createFederation } from './federation/federation.ts';
 import type { ProviderToken, ProviderTokenRequest } from './federation/provider-tokens.ts';
-import { createRevocationTrigger } from './federation/revocation-jobs.ts';
+import {
+  createRevocationTrigger,
+  type RevocationTrigger,
+  startRevocationJobs,
+} from './federation/revocation-jobs.ts';
+import { createTokenVault, type TokenVault } from './federation/token-vault.ts';
 import { createRejectForeignHost } from './http/foreign-host.ts';
 import { createRouter, type Route, type Router } from './http/router.ts';
 import { createIntrospection } from './introspection.ts';
@@ -91,7 +97,7 @@ export interface AuthorizationServer {
    */
   upstreamIdToken(grantId: string): Promise<string>;
   /** Accounts that users have connected at the backends of a gateway, for the gateway in the same process. */
-  readonly backendConnections: BackendConnections;
+  readonly connectedAccounts: ConnectedAccounts;
   /**
    * The secret of its DPoP nonces, for a guard at the same origin: clients store one nonce per origin.
    * @see RFC 9449 §8.2
@@ -120,23 +126,6 @@ export interface AuthorizationServer {
   close(): Promise<void>;
 }
 
-/** Accounts that users have connected at backends. Each belongs to one grant: another grant of the same user has its own. */
-export interface BackendConnections {
-  /**
-   * The tokens of a grant at a backend, refreshed if they are about to expire; `null`: none, or they have ended.
-   * @throws OAuthError `temporarily_unavailable` while the backend's authorization server or the store is unavailable
-   */
-  find(grantId: string, backend: string): Promise<BackendTokens | null>;
-  /** The tokens that replace rejected ones: refreshed, or `null` if they cannot be. @param version that was rejected */
-  replace(grantId: string, backend: string, version: number): Promise<BackendTokens | null>;
-  /**
-   * The URL of the page at which the user of the grant connects an account: for this user, grant and backend, for single use, and
-   * expiring; `null` if the grant is not live.
-   * @param scopes that the backend found missing
-   */
-  createLink(grantId: string, backend: string, scopes?: Scopes): Promise<string | null>;
-}
-
 /**
  * Creates an authorization server (OAuth 2.1 draft 13, RFC 8414, RFC 9068): validates the options, and loads the signing keys or
  * creates the first one.
@@ -158,7 +147,8 @@ export async function createAuthorizationServer<S extends CoreStore>(
   const context: ServerContext = { ...initial, events };
   const keys = await loadKeyRing(context);
   const statusLists = context.options.statusLists ? createStatusListFeature(context, keys) : null;
-  const federation = await createFederation(context, revocationTrigger);
+  const upstream = await createUpstream(context, revocationTrigger);
+  const { federation, connectedAccounts } = upstream;
   const accessTokens = createAccessTokenFormat(keys, context.options);
   const clients = createClients(context, createSoftwareStatements(context));
   const { authenticateClient: authenticate, findClient, recordClientUse } = clients;
@@ -179,7 +169,12 @@ export async function createAuthorizationServer<S extends CoreStore>(
   const proofs = createDpopProofs(context);
   const pushedRequests = createPushedRequests(context);
   const readRequestObject = createReadRequestObject(context, clients.verifyJwt);
-  const pages = createPages(context, { findClient, federation, pushedRequests, readRequestObject });
+  const connections = connectedAccounts?.connections ?? noConnections;
+  const pages = createPages(
+    context,
+    { findClient, federation, connections, pushedRequests, readRequestObject },
+    connectedAccounts?.routes ?? null,
+  );
   const { issuer } = context.options;
   const served: readonly Route[] = [
     ...pages.routes,
@@ -225,11 +220,7 @@ export async function createAuthorizationServer<S extends CoreStore>(
     dpopNonceSecret: deriveNonceSecret(context.options.masterKey),
     signUserAssertion: createSignUserAssertion(context, keys),
     upstreamIdToken: providerTokens.idTokenFor,
-    backendConnections: {
-      find: federation.backends.tokens.find,
-      replace: federation.backends.tokens.replace,
-      createLink: federation.backends.links.create,
-    },
+    connectedAccounts: connectedAccounts?.accounts ?? noAccounts,
     clients: createClientAdministration({ ...context, ...context.options }),
     initialAccessTokens: createInitialAccessTokenAdministration(context),
     accounts: createAccountAdministration({ ...context, issuer }),
@@ -237,7 +228,7 @@ export async function createAuthorizationServer<S extends CoreStore>(
     bootstrap: pages.bootstrap,
     record: events,
     async close() {
-      await federation.close();
+      await upstream.close();
       await auditLog?.close();
     },
   };
@@ -273,6 +264,39 @@ function createHandlers(
     missingPage: guarded(pages.missingPage),
   };
 }
+
+/** Everything with tokens of other issuers: federation, connected accounts, and the jobs that revoke the tokens of both. */
+async function createUpstream(context: ServerContext, revocationTrigger: RevocationTrigger) {
+  const vault = createTokenVault(context);
+  const federation = await createFederation(context, vault);
+  const connectedAccounts = await loadConnectedAccounts(context, vault);
+  const queues = [federation.revocations, connectedAccounts?.revocations ?? null];
+  const revocationJobs = await startRevocationJobs(context, vault, revocationTrigger, queues);
+  return {
+    federation,
+    connectedAccounts,
+    async close() {
+      await revocationJobs?.close();
+      await Promise.all([federation.providerTokens.whenIdle(), connectedAccounts?.whenIdle()]);
+    },
+  };
+}
+
+/** `null`: the server has no backends, and had none. */
+async function loadConnectedAccounts(
+  context: ServerContext,
+  vault: TokenVault,
+): Promise<ConnectedAccountsFeature | null> {
+  if (context.options.backends === null && !(await context.store.hasConnectedAccounts())) return null;
+  const { createConnectedAccounts } = await import('./connected-accounts/connected-accounts.ts');
+  return createConnectedAccounts(context, vault);
+}
+
+const noAccounts: ConnectedAccounts = {
+  find: async () => null,
+  replace: async () => null,
+  createLink: async () => null,
+};
 
 /** For the servers that take their place. */
 const limitsOf = new WeakMap<AuthorizationServer, LimitRegistry>();

@@ -197,13 +197,16 @@ describe('a server on a store that implements only the core', () => {
 
   it('options that need a missing store capability are a type error', async () => {
     const store = await openCoreStore();
+    const backends = { of: () => [], find: () => undefined };
     // @ts-expect-error Without users, local accounts have to be switched off.
     const withAccounts: OptionsForStore<CoreStore> = { ...coreOnly, localAccounts: true, store };
     // @ts-expect-error Without an audit log, events cannot be retained.
     const withAudit: OptionsForStore<CoreStore> = { ...coreOnly, auditRetention: 60, store };
     // @ts-expect-error Without federation there are no identity providers.
     const withProviders: OptionsForStore<CoreStore> = { ...coreOnly, identityProviders: [{}], store };
-    expect([withAccounts, withAudit, withProviders]).toHaveLength(3);
+    // @ts-expect-error Without a store for them there are no connected accounts.
+    const withBackends: OptionsForStore<CoreStore> = { ...coreOnly, backends, store };
+    expect([withAccounts, withAudit, withProviders, withBackends]).toHaveLength(4);
   });
 });
 
@@ -213,6 +216,7 @@ describe('the capabilities of a store', () => {
     expect([...readCapabilities(opened)].toSorted()).toEqual(
       [
         'audit',
+        'connectedAccounts',
         'deviceAuthorizations',
         'federation',
         'managedGrants',

@@ -10,7 +10,7 @@ function named(name: string) {
   const server = {
     ...{ jwks: answer, isLive: answer, readPersonalAccessToken: answer, upstreamToken: answer },
     ...{ upstreamIdToken: answer, signUserAssertion: answer, dpopNonceSecret: new Uint8Array(1) },
-    backendConnections: { find: answer, replace: answer, createLink: answer },
+    connectedAccounts: { find: answer, replace: answer, createLink: answer },
     record: (event: AuthorizationEvent) => void recorded.push(event),
   };
   return { server: server as unknown as AuthorizationServer, recorded };
@@ -20,7 +20,7 @@ describe('the lasting authorization server', () => {
   it('is always the one that serves now, also for those that got it before', async () => {
     const [first, second] = [named('first'), named('second')];
     let serving = first.server;
-    const { backendConnections, record, ...lasting } = createLastingServer(() => serving);
+    const { connectedAccounts, record, ...lasting } = createLastingServer(() => serving);
     const ask = () =>
       Promise.all([
         lasting.jwks(),
@@ -29,9 +29,9 @@ describe('the lasting authorization server', () => {
         lasting.upstreamToken({} as never),
         lasting.upstreamIdToken(''),
         lasting.signUserAssertion({} as never, ''),
-        backendConnections.find('', ''),
-        backendConnections.replace('', '', 1),
-        backendConnections.createLink('', ''),
+        connectedAccounts.find('', ''),
+        connectedAccounts.replace('', '', 1),
+        connectedAccounts.createLink('', ''),
       ]);
     expect(new Set(await ask())).toEqual(new Set(['first']));
     serving = second.server;

@@ -52,7 +52,7 @@ const services: CredentialServices = {
   upstreamToken: async () => {
     throw new Error('not expected');
   },
-  backendConnections: {
+  connectedAccounts: {
     find: async () => null,
     replace: async () => null,
     createLink: async (grantId) => `https://gateway.example/connect?link=${grantId}`,

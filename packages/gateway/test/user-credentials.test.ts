@@ -106,7 +106,7 @@ describe('an account at a backend', () => {
     const principal = await principalOfToken(gateway, token);
     const credential = await createCredentialSource(gateway.server).for(principal, server);
     expect((await call(scene, credential)).status).toBe(200);
-    const [record] = await gateway.store.listBackendTokens(principal.grantId ?? '');
+    const [record] = await gateway.store.listConnectedAccounts(principal.grantId ?? '');
     const sent = backend.tokens.at(-1) ?? '';
     expect(Buffer.from(record?.encryptedTokens ?? []).includes(sent)).toBe(false);
     const listed = await ada.open(`${gateway.origin}/connections`);
@@ -117,7 +117,7 @@ describe('an account at a backend', () => {
     await expect.poll(async () => (await call(scene, credential)).status).toBe(401);
     await expect
       .poll(() => gateway.events.find(({ type }) => type === 'provider_token.revocation_finished'))
-      .toMatchObject({ identityProvider: '/mcp', outcome: 'revoked' });
+      .toMatchObject({ backend: '/mcp', grantId: principal.grantId, outcome: 'revoked' });
   });
 });
 
@@ -161,9 +161,9 @@ describe('a user who has not connected the backend', () => {
     expect((await bob.open(url)).url.pathname).toBe('/login');
     const page = await bob.allow(url);
     expect([page.status, page.html]).toEqual([403, expect.stringContaining('for another user')]);
-    expect(await gateway.store.listBackendTokens(principal.grantId ?? '')).toEqual([]);
+    expect(await gateway.store.listConnectedAccounts(principal.grantId ?? '')).toEqual([]);
     expect((await ada.allow(url)).html).toContain('Hub is connected');
-    expect(await gateway.store.listBackendTokens(principal.grantId ?? '')).toHaveLength(1);
+    expect(await gateway.store.listConnectedAccounts(principal.grantId ?? '')).toHaveLength(1);
   });
 
   it('cannot finish in another browser what was begun here (login CSRF)', async () => {
@@ -174,7 +174,7 @@ describe('a user who has not connected the backend', () => {
     const bob = browserOf('bob');
     await bob.allow(`${gateway.origin}/connections`);
     expect((await bob.open(callback.url)).status).toBe(403);
-    expect(await gateway.store.listBackendTokens(principal.grantId ?? '')).toEqual([]);
+    expect(await gateway.store.listConnectedAccounts(principal.grantId ?? '')).toEqual([]);
     ada.held = null;
     const done = await ada.open(callback.url);
     expect(done.html).toContain('Hub is connected');
@@ -198,7 +198,7 @@ describe('a user who has not connected the backend', () => {
     );
     const page = await ada.open(url);
     expect([page.status, page.html]).toEqual([403, expect.stringContaining('no longer works')]);
-    expect(await gateway.server.backendConnections.createLink(principal.grantId ?? '', '/mcp')).toBeNull();
+    expect(await gateway.server.connectedAccounts.createLink(principal.grantId ?? '', '/mcp')).toBeNull();
   });
 });
 
@@ -217,6 +217,37 @@ describe('a credential that the backend rejects', () => {
     url,
     status,
     headers: new Headers({ 'www-authenticate': challenge }),
+  });
+
+  const revokeAtBackend = ({ store, accounts }: Side) =>
+    store.revokeAccountGrants(accounts['ada'] ?? '', null, Math.floor(Date.now() / 1000));
+
+  it('is followed by the identifier of its grant from the first tokens to the last', async () => {
+    const { source, principal, server, backend, clock, gateway } = await connected();
+    const answer = rejection(`${backend.origin}/mcp`, 401, 'Bearer error="invalid_token"');
+    const reject = async () => {
+      clock.advance(60);
+      return source.rejected(principal, server, answer, await source.for(principal, server));
+    };
+    expect(await reject()).toBe('retry');
+    await revokeAtBackend(backend);
+    expect(await reject()).toBeInstanceOf(ConnectionRequired);
+
+    const ofGrant = () =>
+      gateway.events.filter(
+        ({ type, grantId }) => type.startsWith('provider_token.') && grantId === principal.grantId,
+      );
+    await expect.poll(() => ofGrant().length).toBe(4);
+    const about = { grantId: principal.grantId, accountId: principal.subject, backend: '/mcp' };
+    expect(ofGrant()).toMatchObject([
+      { type: 'provider_token.stored', ...about },
+      { type: 'provider_token.refreshed', ...about },
+      { type: 'provider_token.ended', ...about, reason: 'revoked_by_provider' },
+      { type: 'provider_token.revocation_finished', ...about },
+    ]);
+    const names = gateway.events.filter((event) => 'identityProvider' in event);
+    expect(names).toEqual([]);
+    expect((await gateway.store.findGrant(principal.grantId ?? ''))?.grant.revokedAt).toBeNull();
   });
 
   it('is refreshed once, also by two calls at the same time, and then works', async () => {
@@ -263,11 +294,7 @@ describe('a credential that the backend rejects', () => {
     const scene = await connected();
     const { source, principal, server, backend, clock, gateway, ada } = scene;
     const credential = await source.for(principal, server);
-    await backend.store.revokeAccountGrants(
-      backend.accounts['ada'] ?? '',
-      null,
-      Math.floor(Date.now() / 1000),
-    );
+    await revokeAtBackend(backend);
     clock.advance(60);
     await source.for(principal, server);
     const answer = rejection(`${backend.origin}/mcp`, 401, 'Bearer error="invalid_token"');
@@ -285,8 +312,7 @@ describe('a credential that the backend rejects', () => {
       const scene = await connected();
       const { source, principal, server, backend, clock } = scene;
       const credential = await source.for(principal, server);
-      const ada = backend.accounts['ada'] ?? '';
-      await backend.store.revokeAccountGrants(ada, null, Math.floor(Date.now() / 1000));
+      await revokeAtBackend(backend);
       clock.advance(seconds);
       const answer = rejection(`${backend.origin}/mcp`, 401, 'Bearer error="invalid_token"');
       const reject = () => source.rejected(principal, server, answer, credential);

@@ -57,7 +57,7 @@ function revokedSince(since: number, now: number): Query {
     UNION ALL
     SELECT 'grant', id, NULL FROM grants WHERE revoked_at >= ${since}
     UNION ALL
-    SELECT 'grant', grant_id, NULL FROM provider_tokens WHERE ended_at >= ${since} AND backend_grant_id IS NULL
+    SELECT 'grant', grant_id, NULL FROM provider_tokens WHERE ended_at >= ${since}
     UNION ALL
     SELECT 'token', id, NULL FROM revoked_access_tokens WHERE expires_at > ${now}
     UNION ALL

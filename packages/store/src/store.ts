@@ -1,6 +1,7 @@
 /** The store of an authorization server on any database: the core and every capability. */
 import type { AuthorizationStore } from '@portcullis/authorization-server/store';
 import { createAuditStore } from './audit.ts';
+import { createConnectedAccountStore } from './connected-accounts/connected-accounts.ts';
 import { createClientStore } from './core/clients.ts';
 import { createDeviceAuthorizationStore } from './core/device-authorizations.ts';
 import { createGrantStore } from './core/grants.ts';
@@ -29,6 +30,7 @@ export function createStore(database: Database): AuthorizationStore {
     ...createUserStore(database),
     ...createMfaStore(database),
     ...createFederationStore(database),
+    ...createConnectedAccountStore(database),
     ...createRegistrationStore(database),
     ...createAuditStore(database),
     ...createStatusListStore(database),

@@ -18,6 +18,7 @@ const CLIENT_EXTENSION = 30 * 86_400;
 /** Obsolete rows of a table: those whose `column` plus `retention` has passed. */
 interface Rule {
   readonly table: string;
+  /** The columns of its primary key. */
   readonly key: string;
   readonly column: string;
   readonly retention?: number;
@@ -58,7 +59,14 @@ const rules: readonly Rule[] = [
     key: 'grant_id',
     column: 'ended_at',
     retention: GRANT_RETENTION,
-    // Tokens with a pending revocation at the identity provider are retained.
+    // Tokens with a pending revocation at their issuer are retained.
+    unless: 'encrypted_tokens IS NOT NULL',
+  },
+  {
+    table: 'connected_accounts',
+    key: 'grant_id, backend',
+    column: 'ended_at',
+    retention: GRANT_RETENTION,
     unless: 'encrypted_tokens IS NOT NULL',
   },
   { table: 'status_indexes', key: 'status_index', column: 'expires_at', where: `owner_kind = 'client'` },
@@ -72,7 +80,7 @@ const rules: readonly Rule[] = [
 
 function obsolete({ table, key, column, where }: Rule): string {
   const condition = where === undefined ? '' : `${where} AND `;
-  return `${key} IN (SELECT ${key} FROM ${table} WHERE ${condition}${column} <= ? ORDER BY ${column} LIMIT ?)`;
+  return `(${key}) IN (SELECT ${key} FROM ${table} WHERE ${condition}${column} <= ? ORDER BY ${column} LIMIT ?)`;
 }
 
 /** Deletes at most `limit` rows. @returns how many */

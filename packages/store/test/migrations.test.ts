@@ -1,6 +1,6 @@
 /** Migrations: a filled database is upgraded with all its rows, on SQLite and PostgreSQL. */
 import { DatabaseSync } from 'node:sqlite';
-import type { AuthorizationStore } from '@portcullis/authorization-server/store';
+import type { AuthorizationStore, ConnectedAccountRecord } from '@portcullis/authorization-server/store';
 import { openStore } from '@portcullis/store';
 import { Client, types } from 'pg';
 import { describe, expect, it } from 'vitest';
@@ -161,6 +161,65 @@ describe.each([
     // Another run changes nothing, and this version refuses a database of a later one.
     await upgrade(location, [...migrations, next]);
     await expect(openStore(location)).rejects.toThrow(`newer version of Portcullis (schema ${NEXT};`);
+  });
+
+  it('moves tokens and registrations at backends to columns of their own, and no other row', async () => {
+    const location = await places();
+    await upgrade(
+      location,
+      migrations.filter(({ number }) => number < 18),
+    );
+    const text = (value: string | null) => (value === null ? 'NULL' : `'${value}'`);
+    const bytes = location.startsWith('postgres') ? "'\\x0102'::bytea" : "x'0102'";
+    const saveTokens = (grantId: string, backendGrantId: string | null, issuedBy: string) =>
+      run(
+        location,
+        `INSERT INTO provider_tokens (grant_id, backend_grant_id, account_id, identity_provider, issuer, subject, encrypted_tokens,
+          data_key_id, scopes, expires_at, is_refreshable, refresh_from, checked_at, version, created_at, due_at, revocation_attempts)
+        VALUES (${text(grantId)}, ${text(backendGrantId)}, 'user_1', ${text(issuedBy)}, 'https://as.example', 'connection_1', ${bytes},
+          'data-key_1', '["a"]', 20, 1, 19, 11, 3, 10, 30, 2)`,
+      );
+    const saveRegistration = (backend: string) =>
+      run(
+        location,
+        `INSERT INTO backend_registrations (backend, issuer, encrypted_registration, data_key_id, created_at)
+          VALUES (${text(backend)}, 'https://as.example', ${bytes}, 'data-key_1', 10)`,
+      );
+    await saveTokens('grant_1', null, 'github');
+    await saveTokens('grant_1 /files', 'grant_1', '/files');
+    await saveTokens('grant_2 discarded /files', 'grant_2 discarded', '/files');
+    await saveRegistration('/files');
+    await saveRegistration('/files client with spaces');
+
+    await upgrade(location, migrations);
+    const store = await openStore(location);
+    const encryptedTokens = Uint8Array.of(1, 2);
+    const account: ConnectedAccountRecord = {
+      ...{ grantId: 'grant_1', backend: '/files', connection: 'connection_1', accountId: 'user_1' },
+      ...{ encryptedTokens, dataKeyId: 'data-key_1', scopes: ['a'], expiresAt: 20, isRefreshable: true },
+      ...{ refreshFrom: 19, checkedAt: 11, version: 3, leaseHolder: null, leaseUntil: null, createdAt: 10 },
+      ...{ endedAt: null, endReason: null, dueAt: 30, revocationAttempts: 2 },
+    };
+    expect(await store.findConnectedAccount(account)).toEqual(account);
+    // Tokens that no grant was to use.
+    const discarded = { ...account, grantId: 'grant_2 discarded' };
+    expect(await store.findConnectedAccount(discarded)).toEqual(discarded);
+    expect(await run(location, 'SELECT grant_id FROM provider_tokens')).toMatchObject([
+      { grant_id: 'grant_1' },
+    ]);
+    expect(await store.findProviderTokens('grant_1')).toMatchObject({
+      identityProvider: 'github',
+      version: 3,
+    });
+    for (const clientId of [null, 'client with spaces']) {
+      expect(await store.listBackendRegistrations('/files', clientId)).toEqual([
+        {
+          ...{ backend: '/files', clientId, issuer: 'https://as.example', dataKeyId: 'data-key_1' },
+          ...{ encryptedRegistration: encryptedTokens, createdAt: 10 },
+        },
+      ]);
+    }
+    await store.close();
   });
 
   it('leaves a filled database unchanged when a migration fails', async () => {

@@ -15,11 +15,12 @@ import { createStatementCache, runSteps } from '../src/sqlite/statement-cache.ts
 import { createStore } from '../src/store.ts';
 import { newDeviceAuthorization } from '../testing/device-authorizations.ts';
 import {
+  newConnectedAccount,
   newDataKey,
   newFederatedLogin,
   newLinkedIdentity,
   newProviderTokens,
-  newRefreshedProviderTokens,
+  newRefreshedTokens,
 } from '../testing/federation-samples.ts';
 import {
   createGrant,
@@ -43,7 +44,7 @@ import { type CreateDatabase, postgresDatabases, queryPostgres } from './databas
 
 /** Tables that a statement may scan: they stay small, or it stops at the first row. */
 const MAY_SCAN =
-  /SCAN (signing_keys|data_keys|provider_tokens USING INDEX provider_tokens_by_account|accounts USING COVERING INDEX|CONSTANT ROW|tool_pins USING INDEX tool_pins_pending|clients USING (COVERING )?INDEX clients_unused)/;
+  /SCAN (signing_keys|data_keys|provider_tokens USING INDEX provider_tokens_by_account|connected_accounts USING INDEX connected_accounts_by_account|accounts USING COVERING INDEX|CONSTANT ROW|tool_pins USING INDEX tool_pins_pending|clients USING (COVERING )?INDEX clients_unused)/;
 /** Short-lived rows are scanned when a client is removed, which is rare. */
 const REMOVAL = /^DELETE FROM authorization_(transactions|codes) WHERE client_id = \?$/;
 
@@ -132,7 +133,7 @@ const TABLES = `SELECT c.relname::text AS name, 'SELECT ' || string_agg(CASE WHE
  * rare; accounts when the first local one is made. A search for one row among nearly all stops at the first.
  */
 const MAY_SCAN_POSTGRES =
-  /(FROM|UPDATE|INTO) (signing_keys|data_keys|sweep_lease|setup_links)|^(DELETE FROM|UPDATE) authorization_(transactions|codes)|FROM (accounts|provider_tokens)\s+WHERE (NOT EXISTS .*|ended_at IS NULL) LIMIT 1$/;
+  /(FROM|UPDATE|INTO) (signing_keys|data_keys|sweep_lease|setup_links)|^(DELETE FROM|UPDATE) authorization_(transactions|codes)|FROM (accounts|provider_tokens|connected_accounts)\s+WHERE (NOT EXISTS .*|ended_at IS NULL) LIMIT 1$/;
 /** The counter is one row; all revoked tokens are listed. */
 const SCANS_LARGE = /Seq Scan on (?!pg_|status_index_counter|revoked_access_tokens)/;
 
@@ -297,18 +298,33 @@ async function callDeviceAuthorizations(store: AuthorizationStore): Promise<void
   await store.decideDeviceAuthorization(device.hash, null, NOW);
 }
 
-async function callRegistrationsAtBackends(store: AuthorizationStore): Promise<void> {
-  const [backend, issuer] = ['/github', 'issuer'];
+async function callConnectedAccountMethods(store: AuthorizationStore): Promise<void> {
+  const [transaction, account] = [newTransaction(), newConnectedAccount()];
+  await store.openTransaction(transaction);
+  await store.saveConnectedAccount(account, transaction.id);
+  await store.saveConnectedAccount(account, null);
+  await store.saveEndedConnectedAccount(newConnectedAccount({ endedAt: NOW }));
+  await store.hasConnectedAccounts();
+  await store.findConnectedAccount(account);
+  await store.listConnectedAccounts(account.grantId);
+  await store.leaseConnectedAccount(account, 1, 'us', NOW, NOW + 9);
+  await store.saveRefreshedConnectedAccount(account, 'us', newRefreshedTokens());
+  await store.releaseConnectedAccount(account, 'us', null);
+  await store.endConnectedAccountsOfRevokedGrants(NOW, NOW);
+  await store.endConnectedAccount(account, 2, 'revoked_by_provider', NOW);
+  await store.claimAccountRevocations(NOW, NOW + 9, 5);
+  await store.postponeAccountRevocation(account, NOW);
+  await store.completeAccountRevocation(account);
+  const registration = { backend: '/github', clientId: null, issuer: 'issuer' };
   const encryptedRegistration = Uint8Array.of(1);
   await store.saveBackendRegistration({
-    backend,
-    issuer,
+    ...registration,
     encryptedRegistration,
     dataKeyId: 'data-key',
     createdAt: NOW,
   });
-  await store.listBackendRegistrations(backend);
-  await store.removeBackendRegistration(backend, issuer);
+  await store.listBackendRegistrations(registration.backend, null);
+  await store.removeBackendRegistration(registration);
 }
 
 async function callFederationMethods(store: AuthorizationStore): Promise<void> {
@@ -326,14 +342,10 @@ async function callFederationMethods(store: AuthorizationStore): Promise<void> {
   await store.hasProviderTokens();
   await store.findProviderTokens(providerTokens.grantId);
   await store.listProviderTokens(providerTokens.accountId);
-  const backendTokens = newProviderTokens({ backendGrantId: providerTokens.grantId });
-  await store.saveBackendTokens(backendTokens, transaction.id);
-  await store.saveBackendTokens(backendTokens, null);
-  await store.listBackendTokens(providerTokens.grantId);
-  await callRegistrationsAtBackends(store);
+  await callConnectedAccountMethods(store);
   await store.recordProviderTokensCheck(providerTokens.grantId, NOW);
   await store.leaseProviderTokens(providerTokens.grantId, 1, 'us', NOW, NOW + 9);
-  await store.saveRefreshedProviderTokens(providerTokens.grantId, 'us', newRefreshedProviderTokens());
+  await store.saveRefreshedProviderTokens(providerTokens.grantId, 'us', newRefreshedTokens());
   await store.releaseProviderTokens(providerTokens.grantId, 'us', null);
   await store.endProviderTokensOfRevokedGrants(NOW, NOW);
   await store.endProviderTokens(providerTokens.grantId, 2, 'revoked_by_provider', NOW);

@@ -314,7 +314,7 @@ describe.skipIf(process.platform === 'win32')('a full disk', () => {
       'bash',
       [
         '-c',
-        `trap '' XFSZ; ulimit -f 600; exec "$0" "$@"`,
+        `trap '' XFSZ; ulimit -f 700; exec "$0" "$@"`,
         process.execPath,
         '--conditions=portcullis-source',
         filler,

@@ -1,11 +1,13 @@
 /** Sample records of federation for the contract, each new and complete. */
 import { randomBytes } from 'node:crypto';
 import type {
+  ConnectedAccountRecord,
   DataKeyRecord,
   FederatedLoginRecord,
   LinkedIdentityRecord,
   ProviderTokensRecord,
-  RefreshedProviderTokens,
+  RefreshedTokens,
+  UpstreamTokens,
 } from '@portcullis/authorization-server/store';
 import { NOW, newHash } from './samples.ts';
 
@@ -33,15 +35,10 @@ export function newLinkedIdentity(changes: Partial<LinkedIdentityRecord> = {}): 
   return { issuer: 'https://github.com', subject: newHash(), accountId: newId('user'), ...changes };
 }
 
-export function newProviderTokens(changes: Partial<ProviderTokensRecord> = {}): ProviderTokensRecord {
+function newUpstreamTokens(): UpstreamTokens {
   return {
     grantId: newId('grant'),
-    backendGrantId: null,
     accountId: newId('user'),
-    identityProvider: 'github',
-    issuer: 'https://github.com',
-    subject: newHash(),
-    name: 'Ünïcode 🗝',
     encryptedTokens: Uint8Array.from({ length: 256 }, (_, index) => index),
     dataKeyId: newId('data-key'),
     scopes: ['repo', 'read:user'],
@@ -57,13 +54,25 @@ export function newProviderTokens(changes: Partial<ProviderTokensRecord> = {}): 
     endReason: null,
     dueAt: NOW + 1000,
     revocationAttempts: 0,
+  };
+}
+
+export function newProviderTokens(changes: Partial<ProviderTokensRecord> = {}): ProviderTokensRecord {
+  return {
+    ...newUpstreamTokens(),
+    identityProvider: 'github',
+    issuer: 'https://github.com',
+    subject: newHash(),
+    name: 'Ünïcode 🗝',
     ...changes,
   };
 }
 
-export function newRefreshedProviderTokens(
-  changes: Partial<RefreshedProviderTokens> = {},
-): RefreshedProviderTokens {
+export function newConnectedAccount(changes: Partial<ConnectedAccountRecord> = {}): ConnectedAccountRecord {
+  return { ...newUpstreamTokens(), backend: '/github', connection: newHash(), ...changes };
+}
+
+export function newRefreshedTokens(changes: Partial<RefreshedTokens> = {}): RefreshedTokens {
   return {
     encryptedTokens: Uint8Array.of(4, 5, 6),
     dataKeyId: newId('data-key'),

@@ -1,6 +1,5 @@
 /** The contract of federation: federated logins, linked identities, data keys. */
 import { describe, expect, it } from 'vitest';
-import { describeBackendTokens } from './backend-tokens.ts';
 import { newDataKey, newFederatedLogin, newLinkedIdentity, newProviderTokens } from './federation-samples.ts';
 import { describeProviderTokens } from './provider-tokens.ts';
 import {
@@ -18,7 +17,6 @@ export function describeFederation(store: StoreOfTest): void {
   describeFederatedLogins(store);
   describeLinkedIdentities(store);
   describeProviderTokens(store);
-  describeBackendTokens(store);
   describeDataKeys(store);
 }
 

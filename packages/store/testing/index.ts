@@ -6,6 +6,7 @@ import { describeAdministration } from './administration.ts';
 import { describeAuditLog } from './audit.ts';
 import { describeAuthorizationCodes } from './authorization-codes.ts';
 import { describeClientAssertions, describeClients } from './clients.ts';
+import { describeConnectedAccounts } from './connected-accounts.ts';
 import { describeDeviceAuthorizations } from './device-authorizations.ts';
 import { describeFederation } from './federation.ts';
 import { describeAccountGrants, describeRevocation } from './grants.ts';
@@ -54,6 +55,7 @@ export function describeStoreContract(name: string, open: () => Promise<Authoriz
     describeClientAssertions(store);
     describeTransactions(store);
     describeFederation(store);
+    describeConnectedAccounts(store);
     describeAuthorizationCodes(store);
     describeRefreshTokens(store);
     describeRevocation(store);

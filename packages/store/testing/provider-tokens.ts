@@ -1,7 +1,7 @@
 /** The contract of provider tokens: saved once, refreshed by one process at a time, ended with their grant, revoked by jobs. */
 import type { AuthorizationStore, ProviderTokensRecord } from '@portcullis/authorization-server/store';
 import { describe, expect, it } from 'vitest';
-import { newProviderTokens, newRefreshedProviderTokens } from './federation-samples.ts';
+import { newProviderTokens, newRefreshedTokens } from './federation-samples.ts';
 import { createGrant, NOW, newTransaction, RACERS, race, type StoreOfTest, times } from './samples.ts';
 
 /** Stores provider tokens. */
@@ -98,17 +98,13 @@ export function describeProviderTokens(store: StoreOfTest): void {
     it('saves refreshed provider tokens once, and only for the holder of the lease', async () => {
       const providerTokens = await saveProviderTokens(store());
       await store().leaseProviderTokens(providerTokens.grantId, 1, 'us', NOW, NOW + 15);
-      const renewed = newRefreshedProviderTokens();
+      const renewed = newRefreshedTokens();
       expect(
-        await store().saveRefreshedProviderTokens(
-          providerTokens.grantId,
-          'others',
-          newRefreshedProviderTokens(),
-        ),
+        await store().saveRefreshedProviderTokens(providerTokens.grantId, 'others', newRefreshedTokens()),
       ).toBe(false);
       expect(await store().saveRefreshedProviderTokens(providerTokens.grantId, 'us', renewed)).toBe(true);
       expect(
-        await store().saveRefreshedProviderTokens(providerTokens.grantId, 'us', newRefreshedProviderTokens()),
+        await store().saveRefreshedProviderTokens(providerTokens.grantId, 'us', newRefreshedTokens()),
       ).toBe(false);
       expect(await store().findProviderTokens(providerTokens.grantId)).toEqual({
         ...providerTokens,
@@ -124,9 +120,7 @@ export function describeProviderTokens(store: StoreOfTest): void {
       await store().leaseProviderTokens(grantId, 1, 'crashed', NOW, NOW + 15);
       expect(await store().leaseProviderTokens(grantId, 1, 'successor', NOW + 14, NOW + 29)).toBe(false);
       expect(await store().leaseProviderTokens(grantId, 1, 'successor', NOW + 15, NOW + 30)).toBe(true);
-      expect(
-        await store().saveRefreshedProviderTokens(grantId, 'crashed', newRefreshedProviderTokens()),
-      ).toBe(false);
+      expect(await store().saveRefreshedProviderTokens(grantId, 'crashed', newRefreshedTokens())).toBe(false);
       expect(await store().leaseProviderTokens(grantId, 1, 'late successor', NOW + 99, NOW + 114)).toBe(true);
       await store().releaseProviderTokens(grantId, 'late successor', null);
       expect(await store().leaseProviderTokens(grantId, 1, 'successor', NOW + 99, NOW + 114)).toBe(true);
@@ -172,7 +166,7 @@ export function describeProviderTokens(store: StoreOfTest): void {
     it('does not end provider tokens that were refreshed since they were checked', async () => {
       const { grantId } = await saveGrantWithProviderTokens(store());
       await store().leaseProviderTokens(grantId, 1, 'us', NOW, NOW + 15);
-      await store().saveRefreshedProviderTokens(grantId, 'us', newRefreshedProviderTokens());
+      await store().saveRefreshedProviderTokens(grantId, 'us', newRefreshedTokens());
       expect(await store().endProviderTokens(grantId, 1, 'expired_at_provider', NOW + 5)).toBe(false);
       expect(await store().isAccessTokenLive('jti', grantId)).toBe(true);
       expect((await store().findProviderTokens(grantId))?.endedAt).toBeNull();
@@ -287,9 +281,7 @@ export function describeProviderTokens(store: StoreOfTest): void {
       await store().leaseProviderTokens(grantId, 1, 'us', NOW, NOW + 15);
       await store().endProviderTokens(grantId, 1, 'revoked_here', NOW + 1);
       await store().completeRevocationJob(grantId);
-      expect(await store().saveRefreshedProviderTokens(grantId, 'us', newRefreshedProviderTokens())).toBe(
-        true,
-      );
+      expect(await store().saveRefreshedProviderTokens(grantId, 'us', newRefreshedTokens())).toBe(true);
       expect(await store().claimRevocationJobs(NOW + 10, NOW + 60, 5)).toMatchObject([
         { grantId, version: 2 },
       ]);

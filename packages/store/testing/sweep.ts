@@ -1,7 +1,7 @@
 /** The contract of the sweep: obsolete rows are deleted in small steps, and no others. */
 import type { AuthorizationStore } from '@portcullis/authorization-server/store';
 import { describe, expect, it } from 'vitest';
-import { newFederatedLogin, newProviderTokens } from './federation-samples.ts';
+import { newConnectedAccount, newFederatedLogin, newProviderTokens } from './federation-samples.ts';
 import {
   createGrant,
   grantOf,
@@ -80,6 +80,14 @@ const KINDS: readonly {
     make: (store, endedAt) =>
       store.saveEndedProviderTokens(
         newProviderTokens({ endedAt, endReason: 'grant_expired', dueAt: null, encryptedTokens: null }),
+      ),
+  },
+  {
+    kind: 'ended connected accounts',
+    retention: 86_400,
+    make: (store, endedAt) =>
+      store.saveEndedConnectedAccount(
+        newConnectedAccount({ endedAt, endReason: 'grant_expired', dueAt: null, encryptedTokens: null }),
       ),
   },
   ...(['grant', 'client'] as const).map((kind) => ({

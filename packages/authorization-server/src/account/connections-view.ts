@@ -29,8 +29,8 @@ export interface ListedGrant {
   readonly identityProvider: LinkedProvider | null;
   /** The issuer by whose assertions an organization manages it; `null`: the user does. */
   readonly managedBy: string | null;
-  /** Accounts at backends that it uses. */
-  readonly backends: readonly LinkedProvider[];
+  /** Connected accounts that it uses. */
+  readonly connected: readonly LinkedProvider[];
 }
 
 /** A token that the user created. */
@@ -39,7 +39,7 @@ interface PersonalAccessToken {
   readonly tokenUntil: number;
 }
 
-/** An identity provider whose tokens a grant depends on, or a backend. They are revoked with it. */
+/** An identity provider whose tokens a grant depends on, or where it has a connected account. They are revoked with it. */
 export interface LinkedProvider {
   /** As users know the identity provider. */
   readonly name: string;
@@ -162,7 +162,7 @@ function connectionDetails(
 ${permissionList(permissions)}
 ${connection.managedBy !== null && html`<p class="fact">${layout.say('connections.managed', { issuer: html`<code>${connection.managedBy}</code>` })}</p>`}
 ${connection.identityProvider !== null && html`<p class="fact">${describeLinkedProvider(layout, connection.identityProvider)}</p>`}
-${connection.backends.map((one) => html`<p class="fact">${describeLinkedProvider(layout, one)}</p>`)}
+${connection.connected.map((one) => html`<p class="fact">${describeLinkedProvider(layout, one)}</p>`)}
 <p class="fact">${layout.say('connections.allowed-on', { time: dateAndTime(layout, allowedAt, hasLookalike(connection, group)) })}</p>
 <a class="button" href="/connections/end?connection=${encodeURIComponent(id)}" aria-label="${layout.text('connections.end-of', { app: appName })}">${layout.text('connections.end')}</a>
 </div>
@@ -189,12 +189,12 @@ function describeLinkedProvider(layout: Layout, { name, as, scopes }: LinkedProv
   return html`${sentence}${scopes.length > 0 && html` · ${layout.say('connections.provider-scopes', { rights })}`}`;
 }
 
-/** Distinct names of identity providers and backends. */
+/** Distinct names of identity providers and of those where accounts are connected. */
 function identityProvidersOf(connections: readonly ListedGrant[]): readonly string[] {
   return [
     ...new Set(
-      connections.flatMap(({ identityProvider, backends }) =>
-        [identityProvider, ...backends].flatMap((one) => (one === null ? [] : [one.name])),
+      connections.flatMap(({ identityProvider, connected }) =>
+        [identityProvider, ...connected].flatMap((one) => (one === null ? [] : [one.name])),
       ),
     ),
   ];

@@ -78,17 +78,17 @@ function matches({ appName, publisher, server }: ListedGrant, search: string): b
 
 /** `null` when no token of the grant can be used. */
 async function listGrant(context: PageContext, grant: GrantRecord, now: number): Promise<ListedGrant | null> {
-  const { findClient, layout, store, options } = context;
+  const { findClient, layout, store, options, connections } = context;
   if (grant.clientId === PERSONAL_ACCESS_TOKEN_CLIENT) return listToken(context, grant);
   // A client whose metadata document is unavailable still has access.
   const client = await findClient(grant.clientId, 'resume').catch(() => null);
   if (!isUsable(grant, client, options.lifetimes, now)) return null;
   const tokens = options.identityProviders.size === 0 ? null : await store.findProviderTokens(grant.id);
-  const backendTokens = options.backends === null ? [] : await store.listBackendTokens(grant.id);
+  const connected = await connections.listConnected(grant.id);
   return {
     ...describeGrant(options, layout, grant, client),
     identityProvider: tokens === null ? null : describeLinkedIdentity(options, tokens),
-    backends: backendTokens.map((one) => describeLinkedIdentity(options, one)),
+    connected: connected.map((account) => ({ ...account, as: null })),
   };
 }
 
@@ -101,7 +101,7 @@ async function listToken({ store, options, layout }: PageContext, grant: GrantRe
     publisher: { tokenUntil: grant.expiresAt },
     revocationDelay: REVOCATION_DELAY,
     identityProvider: null,
-    backends: [],
+    connected: [],
   };
 }
 
@@ -113,7 +113,7 @@ function describeGrant(
   layout: Layout,
   grant: GrantRecord,
   client: ResolvedClient | null,
-): Omit<ListedGrant, 'identityProvider' | 'backends'> {
+): Omit<ListedGrant, 'identityProvider' | 'connected'> {
   const [resource = ''] = grant.resources;
   const definition = resources.get(resource);
   const { name, address, permissions } = describeResource(definition, resource, grant.scopes, layout);
@@ -133,11 +133,10 @@ function describeGrant(
   };
 }
 
-/** The linked identity of a grant, or its account at a backend. A removed provider is shown by its identifier. */
+/** The linked identity of a grant. A removed provider is shown by its identifier. */
 function describeLinkedIdentity(
-  { identityProviders, backends }: ServerOptions,
+  { identityProviders }: ServerOptions,
   { identityProvider, name, scopes }: ProviderTokensRecord,
 ): LinkedProvider {
-  const issuer = identityProviders.get(identityProvider) ?? backends?.find(identityProvider);
-  return { name: issuer?.name ?? identityProvider, as: name, scopes };
+  return { name: identityProviders.get(identityProvider)?.name ?? identityProvider, as: name, scopes };
 }

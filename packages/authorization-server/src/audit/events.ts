@@ -39,6 +39,9 @@ type EventContext = {
   readonly reference?: string;
 };
 
+/** Who issued the tokens that an event is about: an identity provider, by its identifier, or a backend, by the path of its server. */
+type TokenIssuer = { readonly identityProvider: string } | { readonly backend: string };
+
 /** What a client did with a refresh token. */
 export type RefreshTokenUse =
   | { readonly type: 'refresh_token.rotated' | 'refresh_token.reuse_detected' }
@@ -80,34 +83,27 @@ export type AuthorizationEvent = EventContext &
         /** The identity provider of a federated login. */
         readonly identityProvider?: string;
       }
-    /** A redirect to an identity provider, or tokens of a login that were not needed. */
-    | {
-        readonly type: 'federated_login.started' | 'provider_token.discarded';
-        readonly identityProvider: string;
-      }
-    /** A login at the provider failed, or the provider could not be reached. */
-    | {
+    /** A redirect to an issuer, tokens of a login that were not needed, and tokens that are stored now. */
+    | (TokenIssuer & {
+        readonly type:
+          | 'federated_login.started'
+          | 'provider_token.discarded'
+          | 'provider_token.stored'
+          | 'provider_token.refreshed';
+      })
+    /** A login at the issuer failed, or it could not be reached. */
+    | (TokenIssuer & {
         readonly type: 'federated_login.failed' | 'identity_provider.failed';
-        readonly identityProvider: string;
         readonly reason: string;
-      }
-    | {
-        readonly type: 'provider_token.stored' | 'provider_token.refreshed';
-        readonly identityProvider: string;
-      }
-    /** Provider tokens have ended, and their grant with them. */
-    | {
-        readonly type: 'provider_token.ended';
-        readonly identityProvider: string;
-        readonly reason: ProviderTokensEndReason;
-      }
-    /** Provider tokens were revoked at the provider, or why they were not. */
-    | {
+      })
+    /** Provider tokens have ended, and their grant with them; a connected account ends alone. */
+    | (TokenIssuer & { readonly type: 'provider_token.ended'; readonly reason: ProviderTokensEndReason })
+    /** Tokens were revoked at their issuer, or why they were not. */
+    | (TokenIssuer & {
         readonly type: 'provider_token.revocation_finished';
-        readonly identityProvider: string;
         readonly outcome: 'revoked' | 'unsupported' | 'shared' | 'nothing' | 'given_up';
         readonly reason?: string;
-      }
+      })
     | { readonly type: 'data_key.created'; readonly keyId: string }
     | {
         readonly type:

@@ -1,9 +1,8 @@
-/** Continues an authorization transaction: redirects to the next page, identity provider or backend, or issues the code. */
+/** Continues an authorization transaction: redirects to the next page, identity provider or account, or issues the code. */
 import { type HttpResponse, withCookies } from '@portcullis/http';
 import type { PageContext } from '../page-context.ts';
 import { respondRedirect } from '../ui/respond-page.ts';
 import { findScopeLimit, notGrantable } from '../users/scope-limits.ts';
-import { redirectToBackend, resolveGrant } from './connect-backends.ts';
 import { issueCode, rejectTransaction } from './issue-code.ts';
 import { type ConsentDecision, nextStep } from './next-step.ts';
 import { startFederatedLogin } from './start-federated-login.ts';
@@ -26,10 +25,10 @@ export async function continueTransaction(
   const issue = await limitDecision(context, transaction, step.issueCode);
   if (issue === null)
     return withCookies(await rejectTransaction(context, transaction, notGrantable('user')), cookies);
-  const grant = await resolveGrant(context, transaction, issue.accountId);
-  const redirect = await redirectToBackend(context, transaction, grant, issue, cookies);
-  if (redirect !== null) return redirect;
-  return withCookies(await issueCode(context, transaction, { ...issue, grantId: grant.grantId }), cookies);
+  const linkedGrantId = transaction.identityProvider === null ? null : record.linkedGrantId;
+  const prepared = await context.connections.prepareGrant({ ...issue, record, linkedGrantId }, cookies);
+  if (!('grantId' in prepared)) return prepared;
+  return withCookies(await issueCode(context, transaction, { ...issue, ...prepared }), cookies);
 }
 
 interface Decided {

@@ -6,7 +6,6 @@ import type { Route } from '../http/router.ts';
 import type { PageContext, PageRouter } from '../page-context.ts';
 import { siteOf } from '../rate-limit/policies.ts';
 import { checkPromptNone, checkPushed, checkRequest, requiresFreshLogin } from './check-request.ts';
-import { backendsOf } from './connect-backends.ts';
 import { continueTransaction } from './continue-transaction.ts';
 import { type ClientRequest, rejectRequest } from './error-response.ts';
 import { type AuthorizationAttempt, readErrorResponse, repeatAsGet } from './read-request.ts';
@@ -97,7 +96,9 @@ async function startTransaction(
   const signedIn = requiresFreshLogin(authorizationRequest, user, context.clock()) ? null : user;
   const accountId = isSatisfied ? (signedIn?.account.id ?? null) : null;
   const decision =
-    accountId === null || identityProvider !== null || backendsOf(context, resource.resource).length > 0
+    accountId === null ||
+    identityProvider !== null ||
+    context.connections.neededFor(resource.resource).length > 0
       ? null
       : await findRememberedConsent(context, request, prompt, {
           accountId,

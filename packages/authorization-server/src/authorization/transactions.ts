@@ -39,8 +39,6 @@ export interface AuthorizationTransaction {
   readonly decision: ConsentDecision | null;
   /** How and when the user signed in; `null`: not known, or not yet. */
   readonly authentication: UserAuthentication | null;
-  /** Backends that the user skipped in this transaction; none by default. */
-  readonly skippedBackends?: readonly string[];
 }
 
 /** An authorization transaction in the browser that opened it. */

@@ -7,7 +7,7 @@ import { timeAgo } from '../ui/times.ts';
 import {
   type ConsentPermissions,
   type NamedServer,
-  neededBackends,
+  neededConnections,
   permissions,
   sharedClaims,
   upstreamScopes,
@@ -83,7 +83,7 @@ ${workspace(layout, page)}
 ${permissions(layout, page)}
 ${sharedClaims(layout, page)}
 ${upstreamScopes(layout, page)}
-${neededBackends(layout, page)}
+${neededConnections(layout, page)}
 <div class="head foot">
 <p class="fact">${layout.say(`consent.return.${page.returnTo.kind}`, { target: code(page.returnTo.display) })}</p>
 <div class="answers">

@@ -13,7 +13,7 @@ import type { ConsentPage, DescribedResource } from './consent-view.ts';
 /** The parts that the page and the API have in common. */
 export type DescribedConsent = Omit<
   ConsentPage,
-  'account' | 'backends' | 'othersPath' | 'error' | 'chosen' | 'fields' | 'now'
+  'account' | 'connections' | 'othersPath' | 'error' | 'chosen' | 'fields' | 'now'
 >;
 
 export function describeConsent(

@@ -1,7 +1,6 @@
 /** The consent endpoint: GET shows exactly what will be granted, and only a POST with its CSRF token decides. */
 import { type HttpRequest, type HttpResponse, queryOf, readFormBody } from '@portcullis/http';
 import { type Parameters, type RedirectTarget, readParameters } from '@portcullis/protocol';
-import { backendsOf } from '../authorization/connect-backends.ts';
 import { continueTransaction } from '../authorization/continue-transaction.ts';
 import { rejectRequest } from '../authorization/error-response.ts';
 import { denyConsent } from '../authorization/issue-code.ts';
@@ -170,7 +169,7 @@ function show(
         ]),
       },
     }),
-    backends: backendsOf(context, consentRequest.resource.resource),
+    connections: context.connections.neededFor(consentRequest.resource.resource),
     ...before,
     now: context.clock(),
     othersPath: consentRequest.hasOthers ? `${pagePath('consent', record.id)}&afresh=yes` : null,

@@ -18,8 +18,8 @@ export interface ConsentPermissions {
   readonly sharedClaims: readonly UserClaim[];
   /** The identity provider whose scopes the grant will also cover. */
   readonly identityProvider?: { readonly name: string; readonly scopes: readonly string[] };
-  /** Backends at which the user connects an account next. */
-  readonly backends: readonly { readonly name: string; readonly host: string }[];
+  /** Where the user connects an account next. */
+  readonly connections: readonly { readonly name: string; readonly host: string }[];
   /** What was missing in the previous decision. */
   readonly error: 'nothing' | 'no-workspace' | null;
   /** The previous choice; `null`: none, so everything is on, except what is off by default. */
@@ -130,10 +130,10 @@ export function upstreamScopes(layout: Layout, { identityProvider }: ConsentPerm
   }</p>`;
 }
 
-/** Backends on the consent page. */
-export function neededBackends(layout: Layout, { backends }: ConsentPermissions): Markup {
-  if (backends.length === 0) return html``;
-  return html`<p class="fact backends">${backends.map(
+/** Accounts elsewhere on the consent page. */
+export function neededConnections(layout: Layout, { connections }: ConsentPermissions): Markup {
+  if (connections.length === 0) return html``;
+  return html`<p class="fact">${connections.map(
     ({ name, host }, index) =>
       html`${index > 0 && html`<br>`}${layout.say('consent.needs-backend', { backend: html`<strong><bdi>${name}</bdi></strong>`, host: html`<code>${host}</code>` })}`,
   )}</p>`;

@@ -2,9 +2,6 @@
 import type { ServerContext } from '../context.ts';
 import { newIdentifier } from '../secrets.ts';
 import type { ProviderTokensRecord } from '../store/index.ts';
-import { type BackendLinks, createBackendLinks } from './backend-links.ts';
-import { type BackendLogins, createBackendLogins } from './backend-logins.ts';
-import { type BackendTokenVault, createBackendTokenVault, tokenIssuerOf } from './backend-tokens.ts';
 import {
   createLinkedUsers,
   createResolveLoginMethod,
@@ -16,12 +13,12 @@ import { createFederatedLogins, type FederatedLogins } from './login-request.ts'
 import { createProviderClient, type ProviderClient } from './provider/client.ts';
 import type { FederatedUser } from './provider/federated-user.ts';
 import type { IdentityProvider } from './provider/identity-provider.ts';
-import type { ProviderTokenResponse } from './provider/token-set.ts';
+import { type ProviderTokenResponse, providerTokensContext } from './provider/token-set.ts';
+import { createProviderTokenRecords } from './provider-token-records.ts';
 import { createProviderTokens, noProviderTokensInUse, type ProviderTokens } from './provider-tokens.ts';
-import { createProviderTokensRecord, discardedRecord } from './provider-tokens-record.ts';
-import { createRevocationJobs, type RevocationTrigger } from './revocation-jobs.ts';
-import type { TokenIssuer } from './token-issuer.ts';
-import { createTokenVault, type TokenVault } from './token-vault.ts';
+import { createRevocationQueue, type RevocationQueue } from './revocation-jobs.ts';
+import type { TokenVault } from './token-vault.ts';
+import { discardedTokens, encryptUpstreamTokens } from './upstream-tokens.ts';
 
 /** The user that an identity provider has authenticated, with the tokens it issued. */
 export interface FederatedLoginResult {
@@ -36,13 +33,8 @@ export interface Federation extends LoginTokens {
   readonly linkedUsers: LinkedUsers;
   readonly resolveLoginMethod: ResolveLoginMethod;
   readonly clientFor: (identityProvider: IdentityProvider) => ProviderClient;
-  /** Accounts that users connect at backends of a gateway. */
-  readonly backends: {
-    readonly tokens: BackendTokenVault;
-    readonly logins: BackendLogins;
-    readonly links: BackendLinks;
-  };
-  close(): Promise<void>;
+  /** Revokes provider tokens of ended grants; `null`: no grant has any. */
+  readonly revocations: RevocationQueue | null;
 }
 
 /** The provider tokens that a federated login brings. */
@@ -63,52 +55,29 @@ interface LoginTokens {
   discard(accountId: string | null, loginResult: FederatedLoginResult): Promise<void>;
 }
 
-/** @throws ConfigurationError if the master key does not decrypt the data keys */
-export async function createFederation(
-  context: ServerContext,
-  revocationTrigger: RevocationTrigger,
-): Promise<Federation> {
+export async function createFederation(context: ServerContext, vault: TokenVault): Promise<Federation> {
   const {
     store,
-    options: { identityProviders, backends },
+    options: { identityProviders },
   } = context;
-  const vault = createTokenVault(context);
   const clients = new Map(
     [...identityProviders.values()].map((one) => [one.id, createProviderClient(context, one)]),
   );
   const clientFor = (identityProvider: IdentityProvider): ProviderClient =>
     clients.get(identityProvider.id) ?? createProviderClient(context, identityProvider);
   const linkedUsers = createLinkedUsers(context);
+  const records = createProviderTokenRecords(context, clientFor);
   // Provider tokens may outlive the configuration of their provider.
-  const isInUse = identityProviders.size > 0 || backends !== null || (await store.hasProviderTokens());
-  if (isInUse) await vault.load();
-  const findIssuer = (id: string): TokenIssuer | undefined => {
-    const identityProvider = identityProviders.get(id);
-    if (identityProvider !== undefined) return { ...identityProvider, client: clientFor(identityProvider) };
-    const backend = backends?.find(id);
-    return backend === undefined ? undefined : tokenIssuerOf(backend);
-  };
-  const liveness = createProviderTokenLiveness(context, vault, findIssuer);
-  const providerTokens = isInUse ? createProviderTokens(context, vault, liveness) : noProviderTokensInUse;
-  const revocationJobs = isInUse ? createRevocationJobs(context, vault, findIssuer) : null;
-  const backendTokens = createBackendTokenVault(context, vault, liveness);
-  if (revocationJobs !== null) revocationTrigger.subscribe(revocationJobs.runSoon);
+  const isInUse = identityProviders.size > 0 || (await store.hasProviderTokens());
+  const liveness = createProviderTokenLiveness(context, vault, records, clientFor);
   return {
     ...createLoginTokens(context, vault),
-    providerTokens,
+    providerTokens: isInUse ? createProviderTokens(context, vault, liveness) : noProviderTokensInUse,
     logins: createFederatedLogins(context, vault, clientFor),
     linkedUsers,
     resolveLoginMethod: createResolveLoginMethod(context, linkedUsers),
     clientFor,
-    backends: {
-      tokens: backendTokens,
-      logins: createBackendLogins(context, vault, backendTokens),
-      links: createBackendLinks(context),
-    },
-    async close() {
-      await revocationJobs?.close();
-      await providerTokens.whenIdle();
-    },
+    revocations: isInUse ? createRevocationQueue(context, vault, records) : null,
   };
 }
 
@@ -118,19 +87,25 @@ const NO_ACCOUNT = 'none';
 function createLoginTokens(context: ServerContext, vault: TokenVault): LoginTokens {
   const { store, clock, events } = context;
 
-  function createRecord(
+  async function createRecord(
     accountId: string,
     { identityProvider, user, tokenResponse }: FederatedLoginResult,
   ): Promise<ProviderTokensRecord> {
+    const owner = { grantId: newIdentifier('grant'), accountId };
+    const encryption = providerTokensContext(owner.grantId);
     const { issuer, subject, name } = user;
-    const owner = { grantId: newIdentifier('grant'), backendGrantId: null, accountId };
-    const facts = { ...owner, identityProvider: identityProvider.id, issuer, subject, name };
-    return createProviderTokensRecord(context, vault, facts, tokenResponse);
+    return {
+      ...(await encryptUpstreamTokens(context, vault, owner, tokenResponse, encryption)),
+      identityProvider: identityProvider.id,
+      issuer,
+      subject,
+      name,
+    };
   }
 
   async function discard(accountId: string | null, loginResult: FederatedLoginResult): Promise<void> {
     const record = await createRecord(accountId ?? NO_ACCOUNT, loginResult);
-    await store.saveEndedProviderTokens(discardedRecord(record, clock()));
+    await store.saveEndedProviderTokens(discardedTokens(record, clock()));
     events({
       type: 'provider_token.discarded',
       identityProvider: record.identityProvider,

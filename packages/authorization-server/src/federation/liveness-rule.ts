@@ -1,18 +1,34 @@
-/** The liveness rule of provider tokens: what the identity provider must confirm before a dependent token is honored. */
-import type { ProviderTokensEndReason, ProviderTokensRecord } from '../store/index.ts';
+/** When upstream tokens are refreshed, and what the identity provider must confirm before a token that depends on it is honored. */
+import type { ProviderTokensEndReason, UpstreamTokens } from '../store/index.ts';
 
-/** What has to be done with provider tokens now. */
-export type LivenessAction =
-  /** Nothing: they are known to be alive. */
+/** What has to be done with tokens now. */
+export type RefreshAction =
+  /** Nothing: as far as their expiry is known, they can be used. */
   | { readonly action: 'use'; readonly until: number }
   /** They have ended, or end now. */
   | { readonly action: 'end'; readonly reason: ProviderTokensEndReason }
   /** The access token has expired: nothing is honored before it is refreshed. */
   | { readonly action: 'refresh' }
   /** The access token is about to expire. If it cannot be refreshed now, it may be soon. */
-  | { readonly action: 'refresh_ahead' }
+  | { readonly action: 'refresh_ahead' };
+
+export type LivenessAction =
+  | RefreshAction
   /** The last status check is too old. */
   | { readonly action: 'check_status' };
+
+type Times = Pick<UpstreamTokens, 'endedAt' | 'endReason' | 'expiresAt' | 'isRefreshable' | 'refreshFrom'>;
+
+export function nextRefreshAction(tokens: Times, now: number): RefreshAction {
+  const { endedAt, endReason, expiresAt, isRefreshable, refreshFrom } = tokens;
+  if (endedAt !== null) return { action: 'end', reason: endReason ?? 'revoked_here' };
+  if (expiresAt !== null && expiresAt <= now) {
+    return isRefreshable ? { action: 'refresh' } : { action: 'end', reason: 'expired_at_provider' };
+  }
+  if (refreshFrom !== null && refreshFrom <= now) return { action: 'refresh_ahead' };
+  const ends = [refreshFrom, expiresAt].filter((one) => one !== null);
+  return { action: 'use', until: Math.min(Number.MAX_SAFE_INTEGER, ...ends) };
+}
 
 /**
  * "MUST validate the third-party token status before honoring an issued token, and handle expiry and renewal."
@@ -20,22 +36,15 @@ export type LivenessAction =
  * @see MCP authorization 2025-03-26 §2.10.2, seed 4.5(3)
  */
 export function nextLivenessAction(
-  record: Pick<
-    ProviderTokensRecord,
-    'endedAt' | 'endReason' | 'expiresAt' | 'isRefreshable' | 'refreshFrom' | 'checkedAt'
-  >,
+  tokens: Times & Pick<UpstreamTokens, 'checkedAt'>,
   now: number,
   statusCheckInterval: number,
 ): LivenessAction {
-  const { endedAt, endReason, expiresAt, isRefreshable, refreshFrom, checkedAt } = record;
-  if (endedAt !== null) return { action: 'end', reason: endReason ?? 'revoked_here' };
-  if (expiresAt !== null && expiresAt <= now) {
-    return isRefreshable ? { action: 'refresh' } : { action: 'end', reason: 'expired_at_provider' };
-  }
-  if (refreshFrom !== null && refreshFrom <= now) return { action: 'refresh_ahead' };
-  if (checkedAt + statusCheckInterval <= now) return { action: 'check_status' };
-  const ends = [checkedAt + statusCheckInterval, refreshFrom, expiresAt].filter((one) => one !== null);
-  return { action: 'use', until: Math.min(...ends) };
+  const next = nextRefreshAction(tokens, now);
+  if (next.action !== 'use') return next;
+  const recheckAt = tokens.checkedAt + statusCheckInterval;
+  if (recheckAt <= now) return { action: 'check_status' };
+  return { action: 'use', until: Math.min(next.until, recheckAt) };
 }
 
 /**
@@ -45,6 +54,6 @@ export function nextLivenessAction(
 export function grantableUntil({
   expiresAt,
   isRefreshable,
-}: Pick<ProviderTokensRecord, 'expiresAt' | 'isRefreshable'>): number {
+}: Pick<UpstreamTokens, 'expiresAt' | 'isRefreshable'>): number {
   return isRefreshable || expiresAt === null ? Number.MAX_SAFE_INTEGER : expiresAt;
 }

@@ -4,9 +4,12 @@ import type { ServerContext } from '../context.ts';
 import { createSingleFlight } from '../single-flight.ts';
 import type { ProviderTokensEndReason, ProviderTokensRecord } from '../store/index.ts';
 import { nextLivenessAction } from './liveness-rule.ts';
-import { createProviderTokenRefresher, type ProviderTokenRefresher } from './refresh.ts';
-import type { ProviderTokenRefresh } from './refresh-with-lease.ts';
-import type { FindTokenIssuer, TokenIssuer } from './token-issuer.ts';
+import type { ProviderClient } from './provider/client.ts';
+import type { IdentityProvider } from './provider/identity-provider.ts';
+import type { ProviderTokenSet } from './provider/token-set.ts';
+import type { ProviderTokenRecords } from './provider-token-records.ts';
+import { createTokenRefresher, type TokenRefresher } from './refresh.ts';
+import type { TokenRefresh } from './refresh-with-lease.ts';
 import { createCheckTokenStatus, RECHECK_AFTER } from './token-status.ts';
 import type { TokenVault } from './token-vault.ts';
 
@@ -43,15 +46,16 @@ export interface ProviderTokenLiveness {
    */
   replace(grantId: string, version: number): Promise<ProviderTokensRecord>;
   /** Resolves when no refresh is in progress, whose response would be lost. */
-  readonly whenIdle: ProviderTokenRefresher['whenIdle'];
+  readonly whenIdle: Refresher['whenIdle'];
 }
 
-/** Seconds for which it is cached that a grant has no tokens of an identity provider: it never obtains any later. */
+type Refresher = TokenRefresher<ProviderTokensRecord, ProviderTokenSet>;
+
+/** An identity provider with its client. */
+type Issuer = Pick<IdentityProvider, 'id' | 'statusCheckInterval'> & { readonly client: ProviderClient };
+
+/** Seconds for which it is cached that a grant has no provider tokens: it never obtains any later. */
 const NONE_CACHED_FOR = 600;
-/** Identifiers of a backend's tokens contain the path of its server. */
-function isOfBackend(id: string): boolean {
-  return id.includes(' ');
-}
 
 /** How often the rule is applied again because another process has changed the record. */
 const MAX_STEPS = 4;
@@ -59,14 +63,15 @@ const MAX_STEPS = 4;
 export function createProviderTokenLiveness(
   context: ServerContext,
   vault: TokenVault,
-  findIssuer: FindTokenIssuer,
+  records: ProviderTokenRecords,
+  clientFor: (identityProvider: IdentityProvider) => ProviderClient,
 ): ProviderTokenLiveness {
   const {
     store,
     clock,
-    options: { outbound },
+    options: { outbound, identityProviders },
   } = context;
-  const refresher = createProviderTokenRefresher(context, vault);
+  const refresher = createTokenRefresher(context, vault, records);
   const perform = createPerform(context, refresher, createCheckTokenStatus(context, vault));
   const singleFlight = createSingleFlight<LiveProviderTokens>(outbound.timeout);
   const cache = createLruCache<LiveProviderTokens>();
@@ -76,10 +81,14 @@ export function createProviderTokenLiveness(
     if (cached !== undefined && clock() < cached.until) return cached;
     return singleFlight.run(grantId, async () => {
       const live = await ensureLive(grantId);
-      // A backend's tokens are replaced by a new connection, in any process; the gateway caches them for a moment.
-      if (!isOfBackend(grantId)) cache.set(grantId, live);
+      cache.set(grantId, live);
       return live;
     });
+  }
+
+  function findIssuer(id: string): Issuer | undefined {
+    const identityProvider = identityProviders.get(id);
+    return identityProvider && { ...identityProvider, client: clientFor(identityProvider) };
   }
 
   async function ensureLive(grantId: string): Promise<LiveProviderTokens> {
@@ -114,22 +123,22 @@ export function createProviderTokenLiveness(
 }
 
 interface Perform {
-  (record: ProviderTokensRecord, issuer: TokenIssuer): Promise<LiveProviderTokens | ChangedProviderTokens>;
+  (record: ProviderTokensRecord, issuer: Issuer): Promise<LiveProviderTokens | ChangedProviderTokens>;
   /** Refreshes tokens that were rejected, or ends those that cannot be refreshed. */
-  replace(record: ProviderTokensRecord, issuer: TokenIssuer): Promise<ChangedProviderTokens>;
+  replace(record: ProviderTokensRecord, issuer: Issuer): Promise<ChangedProviderTokens>;
 }
 
 /** Makes the function that performs what the rule requires now, once. */
 function createPerform(
   { store, clock, events }: ServerContext,
-  refresher: ProviderTokenRefresher,
+  refresher: Refresher,
   checkTokenStatus: ReturnType<typeof createCheckTokenStatus>,
 ): Perform {
   return Object.assign(perform, { replace });
 
   async function perform(
     record: ProviderTokensRecord,
-    issuer: TokenIssuer,
+    issuer: Issuer,
   ): Promise<LiveProviderTokens | ChangedProviderTokens> {
     const next = nextLivenessAction(record, clock(), issuer.statusCheckInterval);
     switch (next.action) {
@@ -138,9 +147,9 @@ function createPerform(
       case 'end':
         return end(record, next.reason);
       case 'refresh':
-        return applyRefresh(record, await refresher.refresh(record, issuer));
+        return applyRefresh(record, await refresher.refresh(record, issuer.client));
       case 'refresh_ahead': {
-        const refresh = await refresher.refresh(record, issuer);
+        const refresh = await refresher.refresh(record, issuer.client);
         // The current access token has not expired: what matters is whether it is alive.
         return refresh.kind === 'later' ? useOrCheck(record, issuer) : applyRefresh(record, refresh);
       }
@@ -149,15 +158,15 @@ function createPerform(
     }
   }
 
-  async function replace(record: ProviderTokensRecord, issuer: TokenIssuer): Promise<ChangedProviderTokens> {
+  async function replace(record: ProviderTokensRecord, issuer: Issuer): Promise<ChangedProviderTokens> {
     return record.isRefreshable
-      ? applyRefresh(record, await refresher.refresh(record, issuer))
+      ? applyRefresh(record, await refresher.refresh(record, issuer.client))
       : end(record, 'revoked_by_provider');
   }
 
   async function useOrCheck(
     record: ProviderTokensRecord,
-    issuer: TokenIssuer,
+    issuer: Issuer,
   ): Promise<LiveProviderTokens | ChangedProviderTokens> {
     const next = nextLivenessAction({ ...record, refreshFrom: null }, clock(), issuer.statusCheckInterval);
     if (next.action === 'use') return { record, until: Math.min(next.until, clock() + RECHECK_AFTER) };
@@ -166,16 +175,16 @@ function createPerform(
 
   async function applyRefresh(
     record: ProviderTokensRecord,
-    refresh: ProviderTokenRefresh,
+    refresh: TokenRefresh<ProviderTokensRecord>,
   ): Promise<ChangedProviderTokens> {
-    if (refresh.kind === 'refreshed') return { record: refresh.record };
+    if (refresh.kind === 'refreshed') return { record: refresh.tokens };
     if (refresh.kind === 'ended') return end(record, refresh.reason);
     throw temporarilyUnavailable(`${record.identityProvider}: ${refresh.reason}`, refresh.retryAfter);
   }
 
   async function checkStatus(
     record: ProviderTokensRecord,
-    issuer: TokenIssuer,
+    issuer: Issuer,
   ): Promise<LiveProviderTokens | ChangedProviderTokens> {
     const at = clock();
     const status = await checkTokenStatus(record, issuer);

@@ -1,69 +1,68 @@
-/** One refresh of provider tokens under a lease: the new tokens are stored before their first use. */
+/** One refresh of upstream tokens under a lease: the new tokens are stored before their first use. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { OAuthError, temporarilyUnavailable } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
-import type {
-  ProviderTokensEndReason,
-  ProviderTokensRecord,
-  RefreshedProviderTokens,
-} from '../store/index.ts';
+import type { ProviderTokensEndReason, RefreshedTokens, UpstreamTokens } from '../store/index.ts';
 import { type IdentityProviderError, toIdentityProviderError } from './provider/error.ts';
 import {
   type ProviderTokenResponse,
   type ProviderTokenSet,
-  providerTokensContext,
   providerTokenTimes,
 } from './provider/token-set.ts';
-import type { TokenIssuer } from './token-issuer.ts';
+import type { TokenIssuer, TokenRecords } from './token-records.ts';
 import type { TokenVault } from './token-vault.ts';
 
 /** The outcome of a refresh. */
-export type ProviderTokenRefresh =
-  | { readonly kind: 'refreshed'; readonly record: ProviderTokensRecord }
-  /** The provider has revoked the tokens. */
+export type TokenRefresh<TokensRecord> =
+  | { readonly kind: 'refreshed'; readonly tokens: TokensRecord }
+  /** The issuer has revoked the tokens. */
   | { readonly kind: 'ended'; readonly reason: ProviderTokensEndReason }
   /** It failed for now and may be tried again after some seconds. */
   | { readonly kind: 'later'; readonly retryAfter: number; readonly reason: string };
 
-/** Refreshes provider tokens. @param holder of the lease, which is released, or left to expire */
-type RefreshWithLease = (
+/** Refreshes tokens. @param holder of the lease, which is released, or left to expire */
+type RefreshWithLease<TokensRecord, TokenSet extends ProviderTokenSet> = (
   holder: string,
-  record: ProviderTokensRecord,
-  issuer: TokenIssuer,
-) => Promise<ProviderTokenRefresh>;
+  tokens: TokensRecord,
+  issuer: TokenIssuer<TokenSet>,
+) => Promise<TokenRefresh<TokensRecord>>;
 
-/** Seconds before the next attempt at an unavailable provider. */
+/** Seconds before the next attempt at an unavailable issuer. */
 const RETRY_AFTER = 10;
 /** How often storing the new tokens is tried: there is no other copy. */
 const STORE_TRIES = 6;
 
 /** @param lease seconds for which the holder has it */
-export function createRefreshWithLease(
-  { store, clock, events }: ServerContext,
+export function createRefreshWithLease<
+  TokensRecord extends UpstreamTokens,
+  TokenSet extends ProviderTokenSet,
+>(
+  { clock, events }: ServerContext,
   vault: TokenVault,
+  records: TokenRecords<TokensRecord, TokenSet>,
   lease: number,
-): RefreshWithLease {
-  return async (holder, record, { client }) => {
-    const { grantId, scopes, encryptedTokens } = record;
+): RefreshWithLease<TokensRecord, TokenSet> {
+  return async (holder, tokens, issuer) => {
+    const { scopes, encryptedTokens } = tokens;
     if (encryptedTokens === null) return { kind: 'ended', reason: 'grant_expired' };
-    let tokenResponse: ProviderTokenResponse;
+    let response: ProviderTokenResponse;
     try {
-      const tokens = await vault.decrypt<ProviderTokenSet>(encryptedTokens, providerTokensContext(grantId));
-      tokenResponse = await client.refresh(tokens, scopes);
+      const known = await vault.decrypt<TokenSet>(encryptedTokens, records.encryptionContext(tokens));
+      response = await issuer.refresh(known, scopes);
     } catch (error) {
-      return handleError(holder, record, error);
+      return handleError(holder, tokens, error);
     }
     // Point of no return: the old refresh token may be invalid now, and only this process has the new one.
-    return storeTokens(holder, record, tokenResponse);
+    return storeTokens(holder, tokens, response);
   };
 
   async function handleError(
     holder: string,
-    record: ProviderTokensRecord,
+    tokens: TokensRecord,
     cause: unknown,
-  ): Promise<ProviderTokenRefresh> {
+  ): Promise<TokenRefresh<TokensRecord>> {
     if (cause instanceof OAuthError) {
-      await store.releaseProviderTokens(record.grantId, holder, null);
+      await records.release(tokens, holder, null);
       throw cause;
     }
     const error = toIdentityProviderError(cause);
@@ -71,52 +70,44 @@ export function createRefreshWithLease(
       // If the previous holder never released its lease, it sent a refresh and its response was lost.
       return {
         kind: 'ended',
-        reason: record.leaseHolder === null ? 'revoked_by_provider' : 'refresh_lost',
+        reason: tokens.leaseHolder === null ? 'revoked_by_provider' : 'refresh_lost',
       };
     }
-    recordFailure(record, error);
+    recordFailure(tokens, error);
     const retryAfter = error.isResponseLost ? lease : (error.retryAfter ?? RETRY_AFTER);
     // If the response was lost, the lease is left to expire, so that the next holder knows.
-    if (!error.isResponseLost) {
-      await store.releaseProviderTokens(record.grantId, holder, clock() + retryAfter);
-    }
+    if (!error.isResponseLost) await records.release(tokens, holder, clock() + retryAfter);
     return { kind: 'later', retryAfter, reason: error.message };
   }
 
   async function storeTokens(
     holder: string,
-    record: ProviderTokensRecord,
-    tokenResponse: ProviderTokenResponse,
-  ): Promise<ProviderTokenRefresh> {
-    const { grantId, identityProvider, accountId } = record;
+    tokens: TokensRecord,
+    response: ProviderTokenResponse,
+  ): Promise<TokenRefresh<TokensRecord>> {
     const now = clock();
-    const { ciphertext, dataKeyId } = await vault.encrypt(
-      tokenResponse.tokens,
-      providerTokensContext(grantId),
-    );
-    const refreshed: RefreshedProviderTokens = {
+    const context = records.encryptionContext(tokens);
+    const { ciphertext, dataKeyId } = await vault.encrypt(response.tokens, context);
+    const refreshed: RefreshedTokens = {
       encryptedTokens: ciphertext,
       dataKeyId,
-      scopes: tokenResponse.scopes,
+      scopes: response.scopes,
       checkedAt: now,
-      ...providerTokenTimes(tokenResponse, now),
+      ...providerTokenTimes(response, now),
     };
-    if (!(await withRetries(() => store.saveRefreshedProviderTokens(grantId, holder, refreshed)))) {
+    if (!(await withRetries(() => records.saveRefreshed(tokens, holder, refreshed)))) {
       return { kind: 'later', retryAfter: 1, reason: 'another process has taken over the refresh' };
     }
-    events({ type: 'provider_token.refreshed', identityProvider, grantId, accountId });
+    events({ type: 'provider_token.refreshed', ...records.about(tokens) });
     return {
       kind: 'refreshed',
-      record: { ...record, ...refreshed, version: record.version + 1, leaseHolder: null, leaseUntil: null },
+      tokens: { ...tokens, ...refreshed, version: tokens.version + 1, leaseHolder: null, leaseUntil: null },
     };
   }
 
-  function recordFailure(
-    { identityProvider, grantId, accountId }: ProviderTokensRecord,
-    error: IdentityProviderError,
-  ): void {
+  function recordFailure(tokens: TokensRecord, error: IdentityProviderError): void {
     const reason = `refresh: ${error.message}`;
-    events({ type: 'identity_provider.failed', identityProvider, grantId, accountId, reason });
+    events({ type: 'identity_provider.failed', ...records.about(tokens), reason });
   }
 }
 
@@ -127,7 +118,7 @@ async function withRetries<T>(work: () => Promise<T>): Promise<T> {
       return await work();
     } catch (error) {
       if (tries === STORE_TRIES) {
-        throw temporarilyUnavailable(`refreshed provider tokens could not be stored: ${String(error)}`);
+        throw temporarilyUnavailable(`refreshed tokens could not be stored: ${String(error)}`);
       }
       await pause(50 * 2 ** tries);
     }

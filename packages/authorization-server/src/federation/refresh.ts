@@ -1,39 +1,42 @@
-/** Refreshes provider tokens: single flight within a process, one lease holder among all processes, and backoff after failures. */
+/** Refreshes upstream tokens: single flight within a process, one lease holder among all processes, and backoff after failures. */
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { createLruCache } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
 import { newSecret } from '../secrets.ts';
 import { createSingleFlight } from '../single-flight.ts';
-import type { ProviderTokensRecord } from '../store/index.ts';
-import { createRefreshWithLease, type ProviderTokenRefresh } from './refresh-with-lease.ts';
-import type { TokenIssuer } from './token-issuer.ts';
+import type { UpstreamTokens } from '../store/index.ts';
+import type { ProviderTokenSet } from './provider/token-set.ts';
+import { createRefreshWithLease, type TokenRefresh } from './refresh-with-lease.ts';
+import type { TokenIssuer, TokenRecords } from './token-records.ts';
 import type { TokenVault } from './token-vault.ts';
 
-export interface ProviderTokenRefresher {
-  /** Refreshes provider tokens, or waits for the refresh in progress. */
-  refresh(record: ProviderTokensRecord, issuer: TokenIssuer): Promise<ProviderTokenRefresh>;
+export interface TokenRefresher<TokensRecord, TokenSet extends ProviderTokenSet> {
+  /** Refreshes tokens, or waits for the refresh in progress. */
+  refresh(tokens: TokensRecord, issuer: TokenIssuer<TokenSet>): Promise<TokenRefresh<TokensRecord>>;
   /** Resolves when none is in progress: without a receiver its response would be lost. */
   whenIdle(): Promise<void>;
 }
 
-export function createProviderTokenRefresher(
+export function createTokenRefresher<TokensRecord extends UpstreamTokens, TokenSet extends ProviderTokenSet>(
   context: ServerContext,
   vault: TokenVault,
-): ProviderTokenRefresher {
-  const refreshOrWait = createRefreshOrWait(context, vault);
-  const singleFlight = createSingleFlight<ProviderTokenRefresh>(context.options.outbound.timeout);
-  const pending = new Set<Promise<ProviderTokenRefresh>>();
+  records: TokenRecords<TokensRecord, TokenSet>,
+): TokenRefresher<TokensRecord, TokenSet> {
+  const refreshOrWait = createRefreshOrWait(context, vault, records);
+  const singleFlight = createSingleFlight<TokenRefresh<TokensRecord>>(context.options.outbound.timeout);
+  const pending = new Set<Promise<TokenRefresh<TokensRecord>>>();
   const backoff = createBackoff(context.clock);
   return {
-    async refresh(record, issuer) {
-      const waiting = backoff.remaining(record.grantId);
+    async refresh(tokens, issuer) {
+      const key = records.keyOf(tokens);
+      const waiting = backoff.remaining(key);
       if (waiting !== null) return { kind: 'later', ...waiting };
-      return singleFlight.run(record.grantId, async () => {
-        const work = refreshOrWait(record, issuer);
+      return singleFlight.run(key, async () => {
+        const work = refreshOrWait(tokens, issuer);
         pending.add(work);
         const refresh = await work.finally(() => pending.delete(work));
-        if (refresh.kind === 'later') backoff.start(record.grantId, refresh);
+        if (refresh.kind === 'later') backoff.start(key, refresh);
         return refresh;
       });
     },
@@ -49,32 +52,32 @@ const LEASE_MARGIN = 10;
 const POLL = { first: 20, max: 400 };
 
 /** Creates the function that acquires the lease and refreshes, or waits for the process with the lease. */
-function createRefreshOrWait(
+function createRefreshOrWait<TokensRecord extends UpstreamTokens, TokenSet extends ProviderTokenSet>(
   context: ServerContext,
   vault: TokenVault,
-): (record: ProviderTokensRecord, issuer: TokenIssuer) => Promise<ProviderTokenRefresh> {
+  records: TokenRecords<TokensRecord, TokenSet>,
+): TokenRefresher<TokensRecord, TokenSet>['refresh'] {
   const {
-    store,
     clock,
     options: { outbound },
   } = context;
-  // The provider's metadata may have to be fetched first, and a key afterwards.
+  // The issuer's metadata may have to be fetched first, and a key afterwards.
   const lease = Math.ceil((3 * outbound.timeout) / 1000) + LEASE_MARGIN;
-  const refreshWithLease = createRefreshWithLease(context, vault, lease);
+  const refreshWithLease = createRefreshWithLease(context, vault, records, lease);
 
-  return async (record, issuer) => {
+  return async (tokens, issuer) => {
     const deadline = Date.now() + 2 * outbound.timeout;
-    let current = record;
+    let current = tokens;
     for (let delay = POLL.first; ; delay = Math.min(2 * delay, POLL.max)) {
       const now = clock();
       const holder = newSecret();
-      if (await store.leaseProviderTokens(current.grantId, current.version, holder, now, now + lease)) {
+      if (await records.lease(current, holder, now, now + lease)) {
         return refreshWithLease(holder, current, issuer);
       }
-      const latest = await store.findProviderTokens(current.grantId);
+      const latest = await records.find(current);
       if (latest === null) return { kind: 'ended', reason: 'grant_expired' };
       if (latest.endedAt !== null) return { kind: 'ended', reason: latest.endReason ?? 'revoked_here' };
-      if (latest.version !== current.version) return { kind: 'refreshed', record: latest };
+      if (latest.version !== current.version) return { kind: 'refreshed', tokens: latest };
       const left = (latest.leaseUntil ?? now) - now;
       if (left > 0 && (latest.leaseHolder === null || Date.now() >= deadline)) {
         return { kind: 'later', retryAfter: left, reason: 'the last refresh failed' };
@@ -92,23 +95,22 @@ interface RemainingBackoff {
 }
 
 interface Backoff {
-  /** Starts the backoff of a grant after a failure. */
-  start(grantId: string, failure: RemainingBackoff): void;
-  /** The backoff that remains; `null`: the provider may be contacted. */
-  remaining(grantId: string): RemainingBackoff | null;
+  /** Starts the backoff of a record after a failure. */
+  start(key: string, failure: RemainingBackoff): void;
+  /** The backoff that remains; `null`: the issuer may be contacted. */
+  remaining(key: string): RemainingBackoff | null;
 }
 
 /**
- * Backoff: after a failure at an identity provider, a grant's tokens are not checked or refreshed again for a while.
+ * Backoff: after a failure at an issuer, its tokens are not checked or refreshed again for a while.
  * @param clock epoch seconds
  */
 export function createBackoff(clock: () => number): Backoff {
   const failures = createLruCache<{ readonly until: number; readonly reason: string }>();
   return {
-    start: (grantId, { retryAfter, reason }) =>
-      void failures.set(grantId, { until: clock() + retryAfter, reason }),
-    remaining(grantId) {
-      const failure = failures.get(grantId);
+    start: (key, { retryAfter, reason }) => void failures.set(key, { until: clock() + retryAfter, reason }),
+    remaining(key) {
+      const failure = failures.get(key);
       const retryAfter = failure === undefined ? 0 : failure.until - clock();
       return failure !== undefined && retryAfter > 0 ? { retryAfter, reason: failure.reason } : null;
     },

@@ -1,14 +1,14 @@
-/** Provider token revocation jobs, an outbox: tokens of grants that ended here are revoked at the provider, with retries. */
+/** Token revocation jobs, an outbox: tokens of grants that ended here are revoked at their issuer, with retries. */
 import { OAuthError } from '@portcullis/protocol';
 import type { AuthorizationEvent, EventSink } from '../audit/events.ts';
 import type { ServerContext } from '../context.ts';
-import type { ProviderTokensRecord } from '../store/index.ts';
+import type { UpstreamTokens } from '../store/index.ts';
 import { toIdentityProviderError } from './provider/error.ts';
-import { type ProviderTokenSet, providerTokensContext } from './provider/token-set.ts';
-import type { FindTokenIssuer } from './token-issuer.ts';
+import type { ProviderTokenSet } from './provider/token-set.ts';
+import type { TokenRecords } from './token-records.ts';
 import type { TokenVault } from './token-vault.ts';
 
-export interface RevocationJobs {
+interface RevocationJobs {
   /** Runs due jobs soon, because something has ended. */
   runSoon(): void;
   /** Finishes the jobs in progress and starts no more. */
@@ -28,38 +28,69 @@ const ROTATE_DATA_KEYS_EVERY = 3_600_000;
 /** Seconds before the next attempt, doubled each time: all attempts together take a day and a half. */
 const RETRY = { first: 30, max: 6 * 3600, tries: 14 };
 
-/** Jobs are stored: any process of the same store runs them. */
-export function createRevocationJobs(
-  context: ServerContext,
+/** The jobs of one kind of tokens. */
+export interface RevocationQueue {
+  /** Runs the jobs that are due. @param isClosed whether to start no more */
+  runDue(isClosed: () => boolean): Promise<void>;
+}
+
+export function createRevocationQueue<TokensRecord extends UpstreamTokens, TokenSet extends ProviderTokenSet>(
+  context: Pick<ServerContext, 'clock' | 'events'>,
   vault: TokenVault,
-  findIssuer: FindTokenIssuer,
-): RevocationJobs {
-  const { store, clock, events } = context;
-  const runJob = createRunJob(context, vault, findIssuer);
+  records: TokenRecords<TokensRecord, TokenSet>,
+): RevocationQueue {
+  const { clock } = context;
+  const runJob = createRunJob(context, vault, records);
   /** Grants revoked before have been handled. */
   let handledUntil = 0;
+  return {
+    async runDue(isClosed) {
+      const now = clock();
+      await records.endOfRevokedGrants(handledUntil, now);
+      handledUntil = now - CLOCK_SKEW;
+      for (;;) {
+        const claimed = await records.claimRevocations(clock(), clock() + CLAIM_DURATION, BATCH_SIZE);
+        await Promise.all(claimed.map(runJob));
+        if (claimed.length < BATCH_SIZE || isClosed()) return;
+      }
+    },
+  };
+}
+
+/**
+ * Starts the jobs of the kinds of tokens that are in use; `null`: none is. Jobs are stored: any process of the same store runs them.
+ * @throws ConfigurationError if the master key does not decrypt the data keys
+ */
+export async function startRevocationJobs(
+  context: Pick<ServerContext, 'events'>,
+  vault: TokenVault,
+  trigger: RevocationTrigger,
+  queues: readonly (RevocationQueue | null)[],
+): Promise<Pick<RevocationJobs, 'close'> | null> {
+  const used = queues.filter((queue) => queue !== null);
+  if (used.length === 0) return null;
+  await vault.load();
+  const jobs = createRevocationJobs(context, vault, used);
+  trigger.subscribe(jobs.runSoon);
+  return jobs;
+}
+
+function createRevocationJobs(
+  { events }: Pick<ServerContext, 'events'>,
+  vault: TokenVault,
+  queues: readonly RevocationQueue[],
+): RevocationJobs {
   let dataKeysRotatedAt = 0;
 
   /** Without the store there is nothing to do: the jobs are in it. */
   async function run(isClosed: () => boolean): Promise<void> {
     try {
-      await runDueJobs(isClosed);
+      for (const queue of queues) await queue.runDue(isClosed);
       await rotateDataKeys();
     } catch (error) {
       if (!(error instanceof OAuthError)) {
         events({ type: 'request.failed', endpoint: 'revocation-jobs', reason: String(error) });
       }
-    }
-  }
-
-  async function runDueJobs(isClosed: () => boolean): Promise<void> {
-    const now = clock();
-    await store.endProviderTokensOfRevokedGrants(handledUntil, now);
-    handledUntil = now - CLOCK_SKEW;
-    for (;;) {
-      const claimed = await store.claimRevocationJobs(clock(), clock() + CLAIM_DURATION, BATCH_SIZE);
-      await Promise.all(claimed.map(runJob));
-      if (claimed.length < BATCH_SIZE || isClosed()) return;
     }
   }
 
@@ -110,54 +141,48 @@ function repeat(run: (isClosed: () => boolean) => Promise<void>): RevocationJobs
 type RevocationOutcome = 'revoked' | 'unsupported' | 'shared' | 'nothing';
 
 /** Makes the function that runs one claimed job: the tokens are revoked and deleted, or the job is postponed, but not forever. */
-function createRunJob(
-  { store, clock, events }: ServerContext,
+function createRunJob<TokensRecord extends UpstreamTokens, TokenSet extends ProviderTokenSet>(
+  { clock, events }: Pick<ServerContext, 'clock' | 'events'>,
   vault: TokenVault,
-  findIssuer: FindTokenIssuer,
-): (record: ProviderTokensRecord) => Promise<void> {
-  return async (record) => {
+  records: TokenRecords<TokensRecord, TokenSet>,
+): (tokens: TokensRecord) => Promise<void> {
+  return async (tokens) => {
     try {
-      await complete(record, { outcome: await revoke(record) });
+      await complete(tokens, { outcome: await revoke(tokens) });
     } catch (cause) {
       const { message, retryAfter } = toIdentityProviderError(cause);
-      if (record.revocationAttempts >= RETRY.tries) {
-        return complete(record, { outcome: 'given_up', reason: message });
+      if (tokens.revocationAttempts >= RETRY.tries) {
+        return complete(tokens, { outcome: 'given_up', reason: message });
       }
-      const delay = Math.max(retryDelay(record), retryAfter ?? 0);
-      await store.postponeRevocationJob(record.grantId, clock() + delay);
+      const delay = Math.max(retryDelay(tokens), retryAfter ?? 0);
+      await records.postponeRevocation(tokens, clock() + delay);
     }
   };
 
   async function complete(
-    { grantId, accountId, identityProvider }: ProviderTokensRecord,
+    tokens: TokensRecord,
     result: { readonly outcome: RevocationOutcome | 'given_up'; readonly reason?: string },
   ): Promise<void> {
-    await store.completeRevocationJob(grantId);
-    events({ type: 'provider_token.revocation_finished', identityProvider, grantId, accountId, ...result });
+    await records.completeRevocation(tokens);
+    events({ type: 'provider_token.revocation_finished', ...records.about(tokens), ...result });
   }
 
-  async function revoke(record: ProviderTokensRecord): Promise<RevocationOutcome> {
-    const issuer = findIssuer(record.identityProvider);
-    if (record.encryptedTokens === null) return 'nothing';
+  async function revoke(tokens: TokensRecord): Promise<RevocationOutcome> {
+    const issuer = records.findIssuer(tokens);
+    if (tokens.encryptedTokens === null) return 'nothing';
     if (issuer === undefined) return 'unsupported';
-    // If revoking one token ends all access of the user there, it waits for the last grant, so that other clients retain theirs.
-    if (issuer.revocationEnds === 'everything') {
-      const others = await store.countProviderTokensOfIdentity(record.issuer, record.subject, record.grantId);
-      if (others > 0) return 'shared';
-    }
-    const tokens = await vault.decrypt<ProviderTokenSet>(
-      record.encryptedTokens,
-      providerTokensContext(record.grantId),
-    );
-    return issuer.client.revoke(tokens);
+    // Then it waits for the last grant, so that other clients keep their access.
+    if (await records.isShared(tokens)) return 'shared';
+    const context = records.encryptionContext(tokens);
+    return issuer.revoke(await vault.decrypt<TokenSet>(tokens.encryptedTokens, context));
   }
 }
 
-function retryDelay({ revocationAttempts }: ProviderTokensRecord): number {
+function retryDelay({ revocationAttempts }: UpstreamTokens): number {
   return Math.min(RETRY.max, RETRY.first * 2 ** (revocationAttempts - 1));
 }
 
-/** Events after which grants, and with them their provider tokens, may have ended. */
+/** Events after which grants, and with them tokens of other issuers, may have ended. */
 const TRIGGERING_EVENTS: readonly AuthorizationEvent['type'][] = [
   'grant.revoked', 'account.disabled', 'account.removed', 'provider_token.ended', 'provider_token.discarded', 'client.removed',
   'authorization_code.replayed', 'refresh_token.reuse_detected', 'token.revoked',

@@ -2,10 +2,10 @@
 import { temporarilyUnavailable } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
 import type { ProviderTokensRecord } from '../store/index.ts';
+import type { ProviderClient } from './provider/client.ts';
 import { toIdentityProviderError } from './provider/error.ts';
 import { type ProviderTokenSet, providerTokensContext } from './provider/token-set.ts';
 import { createBackoff } from './refresh.ts';
-import type { TokenIssuer } from './token-issuer.ts';
 import type { TokenVault } from './token-vault.ts';
 
 /** Seconds before the next check at an unavailable provider. */
@@ -14,8 +14,8 @@ export const RECHECK_AFTER = 5;
 /** @throws OAuthError `temporarily_unavailable` if the provider is unavailable, or recently was */
 type CheckTokenStatus = (
   record: ProviderTokensRecord,
-  issuer: TokenIssuer,
-) => ReturnType<TokenIssuer['client']['checkStatus']>;
+  issuer: { readonly id: string; readonly client: Pick<ProviderClient, 'checkStatus'> },
+) => ReturnType<ProviderClient['checkStatus']>;
 
 export function createCheckTokenStatus(
   { clock, events }: ServerContext,

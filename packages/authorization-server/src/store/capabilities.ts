@@ -1,6 +1,7 @@
 /** Capabilities of a store: which it has, which options need them, and how a missing one is represented. */
 import type { AuthorizationServerOptions } from '../options.ts';
 import type { AuditStore } from './audit.ts';
+import type { ConnectedAccountStore } from './connected-accounts.ts';
 import type { AuthorizationStore, CoreStore, StoreCapabilities } from './core.ts';
 import type { DeviceAuthorizationStore } from './device-authorizations.ts';
 import type { FederationStore } from './federation.ts';
@@ -20,6 +21,9 @@ export type OptionsForStore<S extends CoreStore> = Omit<AuthorizationServerOptio
 } & (S extends UserStore ? unknown : WithoutUsers) &
   (S extends MfaStore ? unknown : { readonly localAccounts: false }) &
   (S extends FederationStore ? unknown : { readonly identityProviders?: readonly [] }) &
+  (S extends UserStore & FederationStore & ConnectedAccountStore
+    ? unknown
+    : { readonly backends?: undefined }) &
   (S extends RegistrationStore ? unknown : WithoutRegistration) &
   (S extends AuditStore ? unknown : { readonly auditRetention: false }) &
   (S extends PersonalAccessTokenStore ? unknown : { readonly personalAccessTokens?: false }) &
@@ -101,15 +105,10 @@ const absentResults: { readonly [C in StoreCapability]: AbsentResults<StoreCapab
     findLinkedIdentityByAccount: null,
     linkIdentity: UNAVAILABLE,
     saveProviderTokens: UNAVAILABLE,
-    saveBackendTokens: UNAVAILABLE,
     saveEndedProviderTokens: UNAVAILABLE,
-    listBackendRegistrations: [],
-    saveBackendRegistration: UNAVAILABLE,
-    removeBackendRegistration: UNAVAILABLE,
     hasProviderTokens: false,
     findProviderTokens: null,
     listProviderTokens: [],
-    listBackendTokens: [],
     recordProviderTokensCheck: UNAVAILABLE,
     leaseProviderTokens: false,
     saveRefreshedProviderTokens: UNAVAILABLE,
@@ -125,6 +124,24 @@ const absentResults: { readonly [C in StoreCapability]: AbsentResults<StoreCapab
     reencryptDataKeys: true,
     removeUnusedDataKeys: 0,
     discardDataKeys: 0,
+  },
+  connectedAccounts: {
+    saveConnectedAccount: UNAVAILABLE,
+    saveEndedConnectedAccount: UNAVAILABLE,
+    hasConnectedAccounts: false,
+    findConnectedAccount: null,
+    listConnectedAccounts: [],
+    leaseConnectedAccount: false,
+    saveRefreshedConnectedAccount: UNAVAILABLE,
+    releaseConnectedAccount: UNAVAILABLE,
+    endConnectedAccount: false,
+    endConnectedAccountsOfRevokedGrants: 0,
+    claimAccountRevocations: [],
+    postponeAccountRevocation: UNAVAILABLE,
+    completeAccountRevocation: UNAVAILABLE,
+    listBackendRegistrations: [],
+    saveBackendRegistration: UNAVAILABLE,
+    removeBackendRegistration: UNAVAILABLE,
   },
   registration: {
     registerClient: UNAVAILABLE,
@@ -204,6 +221,11 @@ const requirements: readonly Requirement[] = [
     option: 'identityProviders',
     needs: ['users', 'federation'],
     isOn: ({ identityProviders = [] }) => identityProviders.length > 0,
+  },
+  {
+    option: 'backends',
+    needs: ['users', 'federation', 'connectedAccounts'],
+    isOn: ({ backends }) => backends !== undefined,
   },
   {
     option: 'registration',

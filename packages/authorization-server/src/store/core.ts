@@ -1,6 +1,7 @@
 /** The core store, which every authorization server needs, and the capabilities that extend it. */
 import type { AuditStore } from './audit.ts';
 import type { ClientStore } from './clients.ts';
+import type { ConnectedAccountStore } from './connected-accounts.ts';
 import type { DeviceAuthorizationStore } from './device-authorizations.ts';
 import type { FederationStore } from './federation.ts';
 import type { GrantStore } from './grants.ts';
@@ -58,6 +59,8 @@ export interface StoreCapabilities {
   readonly mfa: MfaStore;
   /** For identity providers. */
   readonly federation: FederationStore;
+  /** For connected accounts (`backends`). */
+  readonly connectedAccounts: ConnectedAccountStore;
   /** For dynamic client registration and client metadata documents. */
   readonly registration: RegistrationStore;
   /** For the audit log. */
@@ -78,6 +81,7 @@ export interface AuthorizationStore
     UserStore,
     MfaStore,
     FederationStore,
+    ConnectedAccountStore,
     RegistrationStore,
     AuditStore,
     PersonalAccessTokenStore,

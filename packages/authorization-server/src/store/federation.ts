@@ -49,55 +49,57 @@ export type ProviderTokensEndReason =
   /** The provider's token now belongs to another user, or covers no scope of the grant. */
   | 'changed_by_provider';
 
-/** The identity provider's tokens that a grant depends on, or those of a backend that it uses. Times in epoch seconds. */
-export interface ProviderTokensRecord {
-  /** The grant, which exists once its code is redeemed; for tokens of a backend, an identifier made of grant and backend. */
+/** Tokens of another issuer that a grant uses: encrypted, refreshed by one process at a time, revoked there when they end. Times in epoch seconds. */
+export interface UpstreamTokens {
+  /** The grant, which exists once its code is redeemed. */
   readonly grantId: string;
-  /** The grant that uses them at a backend, and does not end with them; `null`: tokens of an identity provider. */
-  readonly backendGrantId: string | null;
   readonly accountId: string;
-  /** The identifier of the identity provider in the configuration, or the path of the backend's server. */
-  readonly identityProvider: string;
-  readonly issuer: string;
-  readonly subject: string;
-  /** The user's name there; `null` when unknown. */
-  readonly name: string | null;
   /** The encrypted tokens; `null` once they were deleted. */
   readonly encryptedTokens: Uint8Array | null;
   /** The data key they are encrypted under. */
   readonly dataKeyId: string;
-  /** The provider's scopes. */
+  /** The issuer's scopes. */
   readonly scopes: Scopes;
-  /** When the access token expires; `null` when the provider did not say. */
+  /** When the access token expires; `null` when the issuer did not say. */
   readonly expiresAt: number | null;
   /** Whether there is a refresh token. */
   readonly isRefreshable: boolean;
   /** From then on it is refreshed ahead of expiry; `null`: only when it turns out to be inactive. */
   readonly refreshFrom: number | null;
-  /** When the provider last confirmed it as active. */
+  /** When the issuer issued it, or last confirmed it as active. */
   readonly checkedAt: number;
   /** Incremented by each refresh. */
   readonly version: number;
   /** The process that refreshes it now; `null`: none. */
   readonly leaseHolder: string | null;
-  /** Until then no other process refreshes it: a refresh is running, or the provider sent `Retry-After`. */
+  /** Until then no other process refreshes it: a refresh is running, or the issuer sent `Retry-After`. */
   readonly leaseUntil: number | null;
   readonly createdAt: number;
   readonly endedAt: number | null;
   readonly endReason: ProviderTokensEndReason | null;
-  /** When to check whether its grant is live, or to revoke its tokens at the provider; `null`: never. */
+  /** When to check whether its grant is live, or to revoke its tokens at the issuer; `null`: never. */
   readonly dueAt: number | null;
-  /** How often revocation at the provider was attempted. */
+  /** How often revocation at the issuer was attempted. */
   readonly revocationAttempts: number;
 }
 
+/** The identity provider's tokens that a grant depends on. */
+export interface ProviderTokensRecord extends UpstreamTokens {
+  /** The identifier of the identity provider in the configuration. */
+  readonly identityProvider: string;
+  readonly issuer: string;
+  readonly subject: string;
+  /** The user's name there; `null` when unknown. */
+  readonly name: string | null;
+}
+
 /** The members that a refresh replaces. */
-export type RefreshedProviderTokens = Pick<
-  ProviderTokensRecord,
+export type RefreshedTokens = Pick<
+  UpstreamTokens,
   'encryptedTokens' | 'dataKeyId' | 'scopes' | 'expiresAt' | 'isRefreshable' | 'refreshFrom' | 'checkedAt'
 >;
 
-/** A data key (DEK), which encrypts provider tokens, itself encrypted under the master key (KEK). */
+/** A data key (DEK), which encrypts tokens of other issuers, itself encrypted under the master key (KEK). */
 export interface DataKeyRecord {
   readonly id: string;
   readonly encryptedKey: Uint8Array;
@@ -133,13 +135,6 @@ interface ProviderTokensStore {
    * transaction is gone: nothing is saved then
    */
   saveProviderTokens(transactionId: string, tokens: ProviderTokensRecord): Promise<boolean>;
-  /**
-   * Saves tokens of a backend, in place of earlier ones of the same grant and backend and with a higher version. Atomic.
-   * @param transactionId the waiting transaction, which records the grant; `null`: the grant exists
-   * @returns `false` when the transaction is gone or has another grant, or the grant is not live or of another account:
-   * nothing is saved then
-   */
-  saveBackendTokens(tokens: ProviderTokensRecord, transactionId: string | null): Promise<boolean>;
   /** Saves tokens that have ended already, so that they are revoked at the identity provider. */
   saveEndedProviderTokens(tokens: ProviderTokensRecord): Promise<void>;
   /** Whether any live provider tokens are stored. */
@@ -147,8 +142,6 @@ interface ProviderTokensStore {
   findProviderTokens(grantId: string): Promise<ProviderTokensRecord | null>;
   /** The live provider tokens of an account. */
   listProviderTokens(accountId: string): Promise<readonly ProviderTokensRecord[]>;
-  /** The live tokens of a grant at backends. */
-  listBackendTokens(grantId: string): Promise<readonly ProviderTokensRecord[]>;
   /** Records that the provider confirmed the tokens as active. The time never moves backwards. */
   recordProviderTokensCheck(grantId: string, at: number): Promise<void>;
   /**
@@ -163,11 +156,7 @@ interface ProviderTokensStore {
     until: number,
   ): Promise<boolean>;
   /** Saves refreshed tokens and ends the lease. Atomic. @returns `false` when another process holds the lease */
-  saveRefreshedProviderTokens(
-    grantId: string,
-    holder: string,
-    refreshed: RefreshedProviderTokens,
-  ): Promise<boolean>;
+  saveRefreshedProviderTokens(grantId: string, holder: string, refreshed: RefreshedTokens): Promise<boolean>;
   /** Ends a lease without a refresh. @param until no process may try before then; `null`: at once */
   releaseProviderTokens(grantId: string, holder: string, until: number | null): Promise<void>;
   /**
@@ -214,29 +203,9 @@ interface DataKeyStore {
   discardDataKeys(ids: readonly string[], at: number): Promise<number>;
 }
 
-/** The registration of this server as a client at the authorization server of a backend. */
-export interface BackendRegistrationRecord {
-  /** The path of the backend's server. */
-  readonly backend: string;
-  readonly issuer: string;
-  readonly encryptedRegistration: Uint8Array;
-  readonly dataKeyId: string;
-  /** Epoch seconds. */
-  readonly createdAt: number;
-}
-
-interface BackendRegistrationStore {
-  /** At every issuer that the backend has had. */
-  listBackendRegistrations(backend: string): Promise<readonly BackendRegistrationRecord[]>;
-  /** Replaces an earlier one. */
-  saveBackendRegistration(registration: BackendRegistrationRecord): Promise<void>;
-  removeBackendRegistration(backend: string, issuer: string): Promise<void>;
-}
-
 /** Store capability for identity providers: pending logins, linked identities, encrypted provider tokens, revocation jobs. */
 export interface FederationStore
   extends FederatedLoginStore,
-    BackendRegistrationStore,
     LinkedIdentityStore,
     ProviderTokensStore,
     RevocationJobStore,

@@ -1,6 +1,7 @@
 /** The store of the authorization server, by capability: what an implementation provides. Types only. */
 export type * from './audit.ts';
 export type * from './clients.ts';
+export type * from './connected-accounts.ts';
 export type * from './core.ts';
 export type * from './device-authorizations.ts';
 export type * from './federation.ts';

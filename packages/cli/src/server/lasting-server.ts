@@ -9,7 +9,7 @@ export type LastingServer = Pick<
   | 'upstreamToken'
   | 'upstreamIdToken'
   | 'signUserAssertion'
-  | 'backendConnections'
+  | 'connectedAccounts'
   | 'dpopNonceSecret'
   | 'record'
 >;
@@ -23,11 +23,11 @@ export function createLastingServer(current: () => AuthorizationServer): Lasting
     upstreamToken: (claims, want) => current().upstreamToken(claims, want),
     upstreamIdToken: (grantId) => current().upstreamIdToken(grantId),
     signUserAssertion: (user, audience) => current().signUserAssertion(user, audience),
-    backendConnections: {
-      find: (grantId, backend) => current().backendConnections.find(grantId, backend),
-      replace: (grantId, backend, version) => current().backendConnections.replace(grantId, backend, version),
+    connectedAccounts: {
+      find: (grantId, backend) => current().connectedAccounts.find(grantId, backend),
+      replace: (grantId, backend, version) => current().connectedAccounts.replace(grantId, backend, version),
       createLink: (grantId, backend, scopes) =>
-        current().backendConnections.createLink(grantId, backend, scopes),
+        current().connectedAccounts.createLink(grantId, backend, scopes),
     },
     dpopNonceSecret: current().dpopNonceSecret,
     record: (event) => current().record(event),

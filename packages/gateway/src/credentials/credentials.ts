@@ -14,7 +14,7 @@ import { createUserBackend } from './user-backend.ts';
 import { createUserCredentials } from './user-credentials.ts';
 
 /** What credentials need of the authorization server in the same process. */
-export type CredentialServices = UserTokens & Pick<AuthorizationServer, 'backendConnections'>;
+export type CredentialServices = UserTokens & Pick<AuthorizationServer, 'connectedAccounts'>;
 
 /**
  * Creates the source of all credentials. Users and their tokens are found by grant, so no user's credential is ever used for
@@ -57,7 +57,7 @@ function createCredentials(
     case 'application':
       return createApplicationCredentials(backend, credentials, clock);
     case 'user':
-      return createUserCredentials({ ...backend, connections: services.backendConnections, clock });
+      return createUserCredentials({ ...backend, accounts: services.connectedAccounts, clock });
     case 'exchange':
       return createExchangeCredentials(backend, credentials, services, clock);
     case 'enterprise':

@@ -70,7 +70,7 @@ export function createUserBackend(
           record: { key, registration: pending.registration, tokens: null, since: null },
         });
         await client.complete(response);
-        return { ...responseOf(store, clock()), issuer: pending.issuer };
+        return responseOf(store, clock());
       }),
 
     refresh: ({ session }) =>

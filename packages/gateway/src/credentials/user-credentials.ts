@@ -1,6 +1,5 @@
 /** Credentials of users who connected accounts: those of the grant, refreshed when rejected, or a link to connect one. */
-
-import type { BackendConnections, BackendTokens } from '@portcullis/authorization-server';
+import type { ConnectedAccounts, ConnectedAccountTokens } from '@portcullis/authorization-server';
 import type { CredentialRecord } from '@portcullis/client';
 import { createClientContext } from '@portcullis/client/steps';
 import { OAuthError, type Scopes, unionScopes } from '@portcullis/protocol';
@@ -11,7 +10,7 @@ import { type BackendCredentials, credentialOf, readAnswer } from './token-crede
 
 interface CachedCredential {
   readonly credential: BackendCredential;
-  readonly found: BackendTokens;
+  readonly found: ConnectedAccountTokens;
   /** Epoch milliseconds. */
   readonly until: number;
 }
@@ -20,21 +19,21 @@ export interface UserCredentialsOptions {
   /** The path of the server. */
   readonly id: string;
   readonly name: string;
-  readonly connections: BackendConnections;
+  readonly accounts: ConnectedAccounts;
   /** Epoch milliseconds. */
   readonly clock: () => number;
 }
 
 /** Keyed by grant, so that neither another user nor another client of the same user is ever served with them. */
 export function createUserCredentials(options: UserCredentialsOptions): BackendCredentials {
-  const { id, name, connections, clock } = options;
+  const { id, name, accounts, clock } = options;
   const context = createClientContext({ clock });
   const cache = new Map<string, CachedCredential>();
   /** Which tokens a credential was made of: requests that were sent together are rejected together. */
-  const sources = new WeakMap<BackendCredential, BackendTokens>();
+  const sources = new WeakMap<BackendCredential, ConnectedAccountTokens>();
 
   async function find(grantId: string): Promise<BackendCredential> {
-    const found = await connections.find(grantId, id);
+    const found = await accounts.find(grantId, id);
     if (found === null) {
       cache.delete(grantId);
       throw await connectionRequired(grantId, []);
@@ -42,7 +41,7 @@ export function createUserCredentials(options: UserCredentialsOptions): BackendC
     return remember(grantId, found);
   }
 
-  function remember(grantId: string, found: BackendTokens): BackendCredential {
+  function remember(grantId: string, found: ConnectedAccountTokens): BackendCredential {
     const { tokens } = found.tokens.session as CredentialRecord;
     if (tokens === null) throw new TypeError('A stored session has tokens.');
     const known = cache.get(grantId);
@@ -65,7 +64,7 @@ export function createUserCredentials(options: UserCredentialsOptions): BackendC
   }
 
   async function connectionRequired(grantId: string, scopes: Scopes): Promise<Error> {
-    const url = await connections.createLink(grantId, id, scopes);
+    const url = await accounts.createLink(grantId, id, scopes);
     return url === null ? noGrant(name) : new ConnectionRequired(url, name);
   }
 
@@ -87,7 +86,7 @@ export function createUserCredentials(options: UserCredentialsOptions): BackendC
       if (result.kind === 'accepted') return 'final';
       const grantId = grantOf(principal, name);
       if (cache.get(grantId)?.credential === credential) cache.delete(grantId);
-      const current = await connections.find(grantId, id);
+      const current = await accounts.find(grantId, id);
       if (current === null) return ask(grantId, []);
       // A new connection or a refresh, here or in another process, has replaced it meanwhile.
       if (current.version !== sources.get(credential)?.version) {
@@ -97,7 +96,7 @@ export function createUserCredentials(options: UserCredentialsOptions): BackendC
       if (result.kind === 'insufficient_scope')
         return ask(grantId, unionScopes(current.scopes, result.challenge.scopes ?? []));
       if (clock() / 1000 - current.issuedAt < USER_TOKEN_TOO_NEW) return ask(grantId, current.scopes);
-      const replaced = await connections.replace(grantId, id, current.version);
+      const replaced = await accounts.replace(grantId, id, current.version);
       return replaced === null ? ask(grantId, current.scopes) : 'retry';
     },
   };

@@ -1,4 +1,4 @@
-/** Data keys, which encrypt provider tokens. */
+/** Data keys, which encrypt tokens of other issuers. */
 import type { DataKeyRecord, FederationStore } from '@portcullis/authorization-server/store';
 import type { Database, Steps } from '../database.ts';
 import { type Query, sql } from '../sql.ts';
@@ -54,13 +54,14 @@ function* removeUnused(before: number): Steps<number> {
   for (const { id } of older) {
     const gone = yield sql`DELETE FROM data_keys WHERE id = ${id}
       AND NOT EXISTS (SELECT 1 FROM provider_tokens WHERE data_key_id = ${id} AND encrypted_tokens IS NOT NULL)
-      AND NOT EXISTS (SELECT 1 FROM backend_registrations WHERE data_key_id = ${id}) RETURNING 1 AS one`;
+      AND NOT EXISTS (SELECT 1 FROM connected_accounts WHERE data_key_id = ${id} AND encrypted_tokens IS NOT NULL)
+      AND NOT EXISTS (SELECT 1 FROM registrations_at_backends WHERE data_key_id = ${id}) RETURNING 1 AS one`;
     removed += gone.length;
   }
   return removed;
 }
 
-/** Without the tokens nothing can be revoked at the identity provider, so no revocation job is due. */
+/** Without the tokens nothing can be revoked at their issuer, so no revocation job is due. Connected accounts end alone. */
 function* discard(ids: readonly string[], at: number): Steps<number> {
   let count = 0;
   for (const id of ids) {
@@ -73,9 +74,13 @@ function* discard(ids: readonly string[], at: number): Steps<number> {
     }
     yield sql`UPDATE provider_tokens SET encrypted_tokens = NULL, due_at = NULL
       WHERE data_key_id = ${id} AND encrypted_tokens IS NOT NULL`;
-    yield sql`DELETE FROM backend_registrations WHERE data_key_id = ${id}`;
+    const accounts = yield sql`UPDATE connected_accounts SET ended_at = ${at}, end_reason = 'revoked_here'
+      WHERE data_key_id = ${id} AND encrypted_tokens IS NOT NULL AND ended_at IS NULL RETURNING 1 AS one`;
+    yield sql`UPDATE connected_accounts SET encrypted_tokens = NULL, due_at = NULL
+      WHERE data_key_id = ${id} AND encrypted_tokens IS NOT NULL`;
+    yield sql`DELETE FROM registrations_at_backends WHERE data_key_id = ${id}`;
     yield sql`DELETE FROM data_keys WHERE id = ${id}`;
-    count += ended.length;
+    count += ended.length + accounts.length;
   }
   return count;
 }

@@ -9,7 +9,6 @@ import type { Database, Steps } from '../database.ts';
 import { readJson } from '../json.ts';
 import { type Query, sql } from '../sql.ts';
 import { insertAccount } from '../users/account-rows.ts';
-import { createBackendRegistrationStore } from './backend-registrations.ts';
 import { createDataKeyStore } from './data-keys.ts';
 import { createProviderTokensStore } from './provider-tokens.ts';
 
@@ -32,7 +31,6 @@ export function createFederationStore(database: Database): FederationStore {
     ...createLinkedIdentityStore(database),
     ...createProviderTokensStore(database),
     ...createDataKeyStore(database),
-    ...createBackendRegistrationStore(database),
   };
 }
 

@@ -9,6 +9,8 @@ export interface Dialect {
   readonly bytes: string;
   /** Options after the columns of a table. */
   readonly table: string;
+  /** The function for the position of a text in another one: from 1; 0: it is not in it. */
+  readonly position: string;
   /** Fill factor of a table: updated rows stay on their page, and no index changes. */
   readonly fill: (table: string, percent: number) => readonly string[];
   /** Finds a row when the migrations table exists. */
@@ -22,6 +24,7 @@ export const sqliteDialect: Dialect = {
   integer: 'INTEGER',
   bytes: 'BLOB',
   table: 'STRICT',
+  position: 'instr',
   fill: () => [],
   isOurs: () => sql`SELECT 1 AS one FROM sqlite_schema WHERE name = 'portcullis_migrations'`,
   isForeign: () => sql`SELECT 1 AS one FROM sqlite_schema WHERE type = 'table' LIMIT 1`,
@@ -32,6 +35,7 @@ export const postgresDialect: Dialect = {
   integer: 'BIGINT',
   bytes: 'BYTEA',
   table: '',
+  position: 'strpos',
   fill: (table, percent) => [`ALTER TABLE ${table} SET (fillfactor = ${percent})`],
   // From the catalogue rather than `to_regclass`, which may use a stale cache.
   isOurs: () => sql`SELECT 1 AS one FROM pg_catalog.pg_tables
@@ -42,5 +46,5 @@ export const postgresDialect: Dialect = {
       'authorization_transactions', 'authorization_codes', 'grants', 'revoked_access_tokens', 'federated_logins',
       'linked_identities', 'data_keys', 'provider_tokens', 'status_index_counter', 'status_indexes', 'signing_keys',
       'rate_limits', 'audit_events', 'user_profiles', 'sweep_lease', 'personal_access_tokens', 'backend_registrations',
-      'asserted_identities', 'tool_pins', 'device_authorizations')`,
+      'asserted_identities', 'tool_pins', 'device_authorizations', 'connected_accounts', 'registrations_at_backends')`,
 };

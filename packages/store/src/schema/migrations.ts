@@ -201,4 +201,63 @@ export const migrations: readonly Migration[] = [
     name: 'times of sign-ins at identity providers',
     statements: ({ integer }) => [`ALTER TABLE sessions ADD COLUMN authenticated_at ${integer}`],
   },
+  { number: 18, name: 'connected accounts', statements: moveConnectedAccounts },
 ];
+
+/**
+ * Tokens and registrations of users at backends were rows of other tables, with a key of several parts in one column: `grant_id` was
+ * grant and backend, `backend` was backend and client, with a space between them. Servers of the version before may still run: what
+ * they read stays, empty.
+ */
+function moveConnectedAccounts({ text, integer, bytes, table, position }: Dialect): readonly string[] {
+  const tokens = `account_id, encrypted_tokens, data_key_id, scopes, expires_at, is_refreshable, refresh_from, checked_at, version,
+    lease_holder, lease_until, created_at, ended_at, end_reason, due_at, revocation_attempts`;
+  const space = `${position}(backend, ' ')`;
+  return [
+    `CREATE TABLE connected_accounts (
+      grant_id ${text} NOT NULL,
+      backend ${text} NOT NULL,
+      connection ${text} NOT NULL,
+      account_id ${text} NOT NULL,
+      encrypted_tokens ${bytes},
+      data_key_id ${text} NOT NULL,
+      scopes ${text} NOT NULL,
+      expires_at ${integer},
+      is_refreshable ${integer} NOT NULL,
+      refresh_from ${integer},
+      checked_at ${integer} NOT NULL,
+      version ${integer} NOT NULL,
+      lease_holder ${text},
+      lease_until ${integer},
+      created_at ${integer} NOT NULL,
+      ended_at ${integer},
+      end_reason ${text},
+      due_at ${integer},
+      revocation_attempts ${integer} NOT NULL,
+      PRIMARY KEY (grant_id, backend)
+    ) ${table}`,
+    `INSERT INTO connected_accounts (grant_id, backend, connection, ${tokens})
+      SELECT backend_grant_id, identity_provider, subject, ${tokens} FROM provider_tokens WHERE backend_grant_id IS NOT NULL`,
+    'CREATE INDEX connected_accounts_by_account ON connected_accounts (account_id) WHERE ended_at IS NULL',
+    'CREATE INDEX connected_accounts_by_due ON connected_accounts (due_at) WHERE due_at IS NOT NULL',
+    'CREATE INDEX connected_accounts_by_end ON connected_accounts (ended_at) WHERE ended_at IS NOT NULL',
+    'CREATE INDEX connected_accounts_by_data_key ON connected_accounts (data_key_id) WHERE encrypted_tokens IS NOT NULL',
+    `CREATE TABLE registrations_at_backends (
+      backend ${text} NOT NULL,
+      client_id ${text} NOT NULL,
+      issuer ${text} NOT NULL,
+      encrypted_registration ${bytes} NOT NULL,
+      data_key_id ${text} NOT NULL,
+      created_at ${integer} NOT NULL,
+      PRIMARY KEY (backend, client_id, issuer)
+    ) ${table}`,
+    `INSERT INTO registrations_at_backends (backend, client_id, issuer, encrypted_registration, data_key_id, created_at)
+      SELECT CASE WHEN ${space} = 0 THEN backend ELSE substr(backend, 1, CAST(${space} - 1 AS INTEGER)) END,
+        CASE WHEN ${space} = 0 THEN '' ELSE substr(backend, CAST(${space} + 1 AS INTEGER)) END,
+        issuer, encrypted_registration, data_key_id, created_at
+      FROM backend_registrations`,
+    'CREATE INDEX registrations_at_backends_by_data_key ON registrations_at_backends (data_key_id)',
+    'DELETE FROM provider_tokens WHERE backend_grant_id IS NOT NULL',
+    'DELETE FROM backend_registrations',
+  ];
+}

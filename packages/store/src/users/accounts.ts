@@ -123,5 +123,7 @@ function* remove(id: string, at: number): Steps<boolean> {
   // Also those whose grant was not created yet.
   yield sql`UPDATE provider_tokens SET ended_at = ${at}, end_reason = 'revoked_here', due_at = ${at}
     WHERE account_id = ${id} AND ended_at IS NULL`;
+  yield sql`UPDATE connected_accounts SET ended_at = ${at}, end_reason = 'revoked_here', due_at = ${at}
+    WHERE account_id = ${id} AND ended_at IS NULL`;
   return true;
 }

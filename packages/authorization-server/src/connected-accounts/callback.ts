@@ -2,33 +2,45 @@
 import { type HttpRequest, type HttpResponse, pathOf, queryOf, respond, withCookies } from '@portcullis/http';
 import { readParameters } from '@portcullis/protocol';
 import { continueTransaction } from '../authorization/continue-transaction.ts';
+import type { GrantConnections } from '../authorization/grant-connections.ts';
 import {
   type BrowserTransaction,
   findTransaction,
   TRANSACTION_PARAMETER,
 } from '../authorization/transactions.ts';
-import type { BackendLoginSecrets } from '../federation/backend-logins.ts';
-import { backendDocumentUrl, backendRedirectUri, type UserBackend } from '../federation/provider/backend.ts';
 import { toIdentityProviderError } from '../federation/provider/error.ts';
 import type { Route } from '../http/router.ts';
 import type { PageContext, PageRouter } from '../page-context.ts';
 import type { FederatedLoginRecord } from '../store/index.ts';
 import { respondPage } from '../ui/respond-page.ts';
+import type { AccountTokens } from './account-tokens.ts';
+import { backendDocumentUrl, backendRedirectUri, type UserBackend, type UserBackends } from './backend.ts';
 import { backendErrorPage, connectedPage, signOutAction } from './connect-view.ts';
+import type { ConnectionRequests, ConnectionSecrets } from './connection-requests.ts';
+import type { ConnectLinks } from './links.ts';
+
+/** What the pages of connected accounts share. */
+export interface AccountServices {
+  readonly backends: UserBackends;
+  readonly tokens: AccountTokens;
+  readonly requests: ConnectionRequests;
+  readonly links: ConnectLinks;
+  /** Does not ask again for the accounts at these backends, in one transaction. */
+  readonly connectionsWithout: (skipped: readonly string[]) => GrantConnections;
+}
 
 const CALLBACK = '/connect/callback';
 const DOCUMENT = '/connect/client';
 
 /** Each backend has its own redirect URI and client metadata document. */
-export function createBackendCallbacks(pages: PageRouter): readonly Route[] {
-  const { backends } = pages.options;
-  if (backends === null) return [];
+export function createBackendCallbacks(pages: PageRouter, services: AccountServices): readonly Route[] {
+  const { backends } = services;
   return [
     pages.route('GET', `${CALLBACK}/*`, async (context, request) => {
       const backend = backends.find(pathOf(request).slice(CALLBACK.length));
       return backend === undefined
         ? context.errors.show(CALLBACK, 'not-found')
-        : handleCallback(context, request, backend);
+        : handleCallback({ ...context, ...services }, request, backend);
     }),
     pages.route('GET', `${DOCUMENT}/*`, async (context, request) => {
       const [, id = '', app = ''] = /^(.*)\/~([\w-]{22})$/.exec(pathOf(request).slice(DOCUMENT.length)) ?? [];
@@ -54,6 +66,8 @@ async function respondDocument(
   return respond(200, headers, JSON.stringify(document));
 }
 
+type CallbackContext = PageContext & AccountServices;
+
 interface BackendCallback {
   readonly request: HttpRequest;
   readonly backend: UserBackend;
@@ -63,23 +77,23 @@ interface BackendCallback {
 const ENDED = 'the connection was completed, or has expired';
 
 async function handleCallback(
-  context: PageContext,
+  context: CallbackContext,
   request: HttpRequest,
   backend: UserBackend,
 ): Promise<HttpResponse> {
-  const { logins } = context.federation.backends;
+  const { requests } = context;
   const state = readParameters(queryOf(request)).one('state');
-  const login = state === undefined ? 'unknown' : await logins.find(request, backend, state);
+  const login = state === undefined ? 'unknown' : await requests.find(request, backend, state);
   if (login === 'unknown') return context.errors.show(CALLBACK, 'gone', { reason: ENDED });
   // A response that this browser did not request (login CSRF) is not used.
   if (typeof login === 'string') return context.errors.show(CALLBACK, login);
   const response = await processCallback(context, { request, backend, login });
-  return withCookies(response, [logins.clearCookie(login)]);
+  return withCookies(response, [requests.clearCookie(login)]);
 }
 
-async function processCallback(context: PageContext, callback: BackendCallback): Promise<HttpResponse> {
+async function processCallback(context: CallbackContext, callback: BackendCallback): Promise<HttpResponse> {
   const { request, login } = callback;
-  const { errors, sessions, federation } = context;
+  const { errors, sessions, requests } = context;
   const transaction = await findWaiting(context, callback);
   if (transaction !== null && 'missing' in transaction) return errors.showMissing(CALLBACK, transaction);
   const user = await sessions.find(request);
@@ -87,7 +101,7 @@ async function processCallback(context: PageContext, callback: BackendCallback):
   const accountId = transaction === null ? user?.account.id : transaction.accountId;
   if (accountId == null || accountId !== login.accountId)
     return errors.show(CALLBACK, 'other-account', { action: signOutAction(context.layout) });
-  const secrets = await federation.backends.logins.consume(login);
+  const secrets = await requests.consume(login);
   if (secrets === null) return errors.show(CALLBACK, 'gone', { reason: ENDED });
   return transaction === null
     ? completeLink(context, callback, secrets, accountId)
@@ -102,22 +116,22 @@ async function findWaiting(context: PageContext, { request, login }: BackendCall
 
 /** Redeems the code and saves the tokens. @returns what went wrong; `null`: connected */
 async function connect(
-  context: PageContext,
+  context: CallbackContext,
   { request, backend, login }: BackendCallback,
-  { grantId, secrets }: BackendLoginSecrets,
+  { grantId, secrets }: ConnectionSecrets,
   accountId: string,
 ): Promise<'declined' | 'failed' | 'gone' | null> {
   const { searchParams } = new URL(request.url);
   try {
     const response = await backend.complete(secrets, searchParams);
     const owner = { grantId, accountId, backend };
-    const isSaved = await context.federation.backends.tokens.save(owner, response, login.transactionId);
+    const isSaved = await context.tokens.save(owner, response, login.transactionId);
     return isSaved ? null : 'gone';
   } catch (cause) {
     const error = toIdentityProviderError(cause);
     context.events({
       type: 'federated_login.failed',
-      identityProvider: backend.id,
+      backend: backend.id,
       accountId,
       reason: error.message,
       ...(login.transactionId !== null && { transactionId: login.transactionId }),
@@ -128,36 +142,33 @@ async function connect(
 
 /** Back to the transaction. Without this backend, if it failed or the user declined: it can be connected later. */
 async function completeInTransaction(
-  context: PageContext,
+  context: CallbackContext,
   callback: BackendCallback,
-  secrets: BackendLoginSecrets,
+  secrets: ConnectionSecrets,
   { transaction, accountId }: { readonly transaction: BrowserTransaction; readonly accountId: string },
 ): Promise<HttpResponse> {
   const { login, backend } = callback;
   const issue = await connect(context, callback, secrets, accountId);
   if (issue === 'gone') return context.errors.show(CALLBACK, 'gone');
-  const skippedBackends = issue === null ? secrets.skipped : [...secrets.skipped, backend.id];
+  const skipped = issue === null ? secrets.skipped : [...secrets.skipped, backend.id];
   const { linkedGrantId } = transaction.record;
   const record = { ...transaction.record, linkedGrantId: issue === null ? secrets.grantId : linkedGrantId };
   const { approvedScopes: scopes, workspace } = login;
-  return continueTransaction(context, {
-    ...transaction,
-    record,
-    decision: { scopes, workspace, source: 'user' },
-    skippedBackends,
-  });
+  const decision = { scopes, workspace, source: 'user' } as const;
+  const connections = context.connectionsWithout(skipped);
+  return continueTransaction({ ...context, connections }, { ...transaction, record, decision });
 }
 
 async function completeLink(
-  context: PageContext,
+  context: CallbackContext,
   callback: BackendCallback,
-  secrets: BackendLoginSecrets,
+  secrets: ConnectionSecrets,
   accountId: string,
 ): Promise<HttpResponse> {
   const { backend } = callback;
-  const { errors, federation, layout } = context;
+  const { errors, links, layout } = context;
   // Another tab may have used the link meanwhile, or the grant may have ended.
-  const link = secrets.link === null ? null : await federation.backends.links.open(secrets.link);
+  const link = secrets.link === null ? null : await links.open(secrets.link);
   if (link === null) return errors.show(CALLBACK, 'used-connect-link');
   const issue = await connect(context, callback, secrets, accountId);
   if (issue === null) return respondPage(connectedPage(layout, backend.name));

@@ -1,17 +1,17 @@
-/** Redirects to the authorization server of a backend and back, bound to the browser, the user and the grant. */
+/** Connection requests: redirects to the authorization server of a backend and back, bound to the browser, the user and the grant. */
 import type { HttpResponse } from '@portcullis/http';
 import type { Scopes } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
+import { createPendingLogins, type PendingLogins } from '../federation/pending-logins.ts';
+import { IdentityProviderError, toIdentityProviderError } from '../federation/provider/error.ts';
+import type { TokenVault } from '../federation/token-vault.ts';
 import { createRateLimitCheck } from '../rate-limit/limiter.ts';
 import { respondRedirect } from '../ui/respond-page.ts';
-import type { BackendTokenVault } from './backend-tokens.ts';
-import { createPendingLogins, type PendingLogins } from './pending-logins.ts';
-import { appKeyOf, backendDocumentUrl, backendRedirectUri, type UserBackend } from './provider/backend.ts';
-import { IdentityProviderError, toIdentityProviderError } from './provider/error.ts';
-import type { TokenVault } from './token-vault.ts';
+import { appKeyOf, backendDocumentUrl, backendRedirectUri, type UserBackend } from './backend.ts';
+import { createBackendRegistrations } from './registrations.ts';
 
 /** What a connection is for. */
-interface BackendLoginRequest {
+interface ConnectionRequest {
   /** The grant that will use the tokens; in a transaction, the one that its code will create. */
   readonly grantId: string;
   /** The client that the grant is for. */
@@ -35,34 +35,30 @@ interface BackendLoginRequest {
 }
 
 /** Kept, encrypted, until the callback. */
-export interface BackendLoginSecrets extends Pick<BackendLoginRequest, 'grantId' | 'link'> {
+export interface ConnectionSecrets extends Pick<ConnectionRequest, 'grantId' | 'link'> {
   /** Of the backend's client. */
   readonly secrets: object;
   readonly skipped: readonly string[];
 }
 
-export interface BackendLogins extends Omit<PendingLogins<BackendLoginSecrets>, 'save'> {
+export interface ConnectionRequests extends Omit<PendingLogins<ConnectionSecrets>, 'save'> {
   /** @throws OAuthError `temporarily_unavailable` if the rate limit for federated logins is exceeded */
   start(
     backend: UserBackend,
-    request: BackendLoginRequest,
+    request: ConnectionRequest,
     cookies?: readonly string[],
   ): Promise<HttpResponse | { readonly error: IdentityProviderError }>;
 }
 
-export function createBackendLogins(
-  context: ServerContext,
-  vault: TokenVault,
-  tokens: BackendTokenVault,
-): BackendLogins {
+export function createConnectionRequests(context: ServerContext, vault: TokenVault): ConnectionRequests {
   const {
     events,
     options: { issuer },
   } = context;
   const checkRateLimit = createRateLimitCheck(context, 'federatedLogins');
-  const { save, ...logins } = createPendingLogins<BackendLoginSecrets>(context, vault, 'backend login');
+  const { save, ...pending } = createPendingLogins<ConnectionSecrets>(context, vault, 'backend login');
   return {
-    ...logins,
+    ...pending,
     async start(backend, request, cookies = []) {
       await checkRateLimit(request.accountId);
       const redirect = await backend
@@ -70,17 +66,18 @@ export function createBackendLogins(
           redirectUri: backendRedirectUri(issuer, backend.id),
           documentUrl: backendDocumentUrl(issuer, backend.id, appKeyOf(request.clientId)),
           scopes: request.scopes,
-          registrations: tokens.registrationsOf(backend, request.clientId),
+          registrations: createBackendRegistrations(context, vault, backend, request.clientId),
         })
         .catch(toIdentityProviderError);
       const { grantId, link, accountId, transaction, until } = request;
-      const about = { identityProvider: backend.id, accountId };
+      const about = { backend: backend.id, accountId };
       if (redirect instanceof IdentityProviderError) {
         events({ type: 'identity_provider.failed', ...about, reason: redirect.message });
         return { error: redirect };
       }
       const facts = {
-        ...about,
+        identityProvider: backend.id,
+        accountId,
         transactionId: transaction?.id ?? null,
         returnTo: null,
         approvedScopes: transaction?.approvedScopes ?? [],

@@ -1,10 +1,10 @@
 /** Views of connecting an account at a backend: what it is for, and how it ended. */
 import { html } from 'hono/html';
-import { CONNECT_PATH } from '../federation/backend-links.ts';
 import { accountPaths } from '../ui/account-tabs.ts';
 import { hiddenFields, type Layout, renderPage } from '../ui/layout.ts';
 import type { Markup } from '../ui/markup.ts';
 import { messagePage } from '../ui/message-page.ts';
+import { CONNECT_PATH } from './links.ts';
 
 export interface ConnectPage {
   readonly appName: string;

@@ -1,9 +1,8 @@
 /** The page of a gateway's link: the signed-in user connects an account at a backend for one app. */
-import { type HttpRequest, type HttpResponse, queryOf, readFormBody } from '@portcullis/http';
+import { type HttpResponse, queryOf, readFormBody } from '@portcullis/http';
 import { readParameters } from '@portcullis/protocol';
 import { respondProviderError } from '../authorization/start-federated-login.ts';
 import { clientDisplayName } from '../display-name.ts';
-import { type BackendLink, CONNECT_PATH } from '../federation/backend-links.ts';
 import { defineCookie } from '../http/cookies.ts';
 import { isCrossSiteForm } from '../http/csrf.ts';
 import type { Route } from '../http/router.ts';
@@ -11,18 +10,19 @@ import type { PageContext, PageRouter } from '../page-context.ts';
 import { loginPath } from '../ui/account-tabs.ts';
 import { respondPage, respondRedirect } from '../ui/respond-page.ts';
 import type { User } from '../users/sessions.ts';
+import type { AccountServices } from './callback.ts';
 import { connectPage, signOutAction } from './connect-view.ts';
+import { CONNECT_PATH, type ConnectLink } from './links.ts';
 
 /** Seconds for which the browser keeps a link while its user signs in. */
-const LINK_KEPT = 1800;
+const LINK_COOKIE_LIFETIME = 1800;
 const LINK_FORMAT = /^[\w-]{40,3000}$/;
 
 /** Where a backend may send the browser, as sources of the CSP directive `form-action`. */
 const ANY_SERVER = ['https:', 'http://localhost:*', 'http://127.0.0.1:*'];
 
-export function createConnectRoutes(pages: PageRouter): readonly Route[] {
+export function createConnectRoutes(pages: PageRouter, services: AccountServices): readonly Route[] {
   const { options, csrfTokens, sessions } = pages;
-  if (options.backends === null) return [];
   const cookie = defineCookie(options.issuer, 'connect-link', LINK_FORMAT);
   return [
     pages.route('GET', CONNECT_PATH, async (context, request) => {
@@ -31,13 +31,13 @@ export function createConnectRoutes(pages: PageRouter): readonly Route[] {
       if (given !== undefined)
         return respondRedirect(
           CONNECT_PATH,
-          LINK_FORMAT.test(given) ? [cookie.write(given, LINK_KEPT)] : [cookie.clear()],
+          LINK_FORMAT.test(given) ? [cookie.write(given, LINK_COOKIE_LIFETIME)] : [cookie.clear()],
         );
       const user = await sessions.find(request);
       const link = cookie.read(request);
       if (link === null) return context.errors.show(CONNECT_PATH, 'used-connect-link');
       if (user === null) return respondRedirect(loginPath('connect'));
-      const opened = await openLink(context, user, link);
+      const opened = await openLink(context, services, user, link);
       return 'status' in opened ? opened : show(context, user, opened, link);
     }),
 
@@ -51,19 +51,20 @@ export function createConnectRoutes(pages: PageRouter): readonly Route[] {
         const action = { label: context.layout.text('account.review-again'), href: CONNECT_PATH };
         return context.errors.show(CONNECT_PATH, 'stale-form', { action });
       }
-      const opened = await openLink(context, user, link);
-      return 'status' in opened ? opened : start(context, request, user, { ...opened, link });
+      const opened = await openLink(context, services, user, link);
+      return 'status' in opened ? opened : start(context, services, user, { ...opened, link });
     }),
   ];
 }
 
 /** A link is for the user of its grant: another user would give the app of that user access to an account of their own. */
 async function openLink(
-  { federation, errors, layout }: PageContext,
+  { errors, layout }: PageContext,
+  { links }: AccountServices,
   { account }: User,
   link: string,
-): Promise<BackendLink | HttpResponse> {
-  const opened = await federation.backends.links.open(link);
+): Promise<ConnectLink | HttpResponse> {
+  const opened = await links.open(link);
   if (opened === null) return errors.show(CONNECT_PATH, 'used-connect-link');
   return opened.grant.accountId === account.id
     ? opened
@@ -73,7 +74,7 @@ async function openLink(
 async function show(
   { layout, csrfTokens, findClient }: PageContext,
   user: User,
-  { backend, grant, scopes }: BackendLink,
+  { backend, grant, scopes }: ConnectLink,
   link: string,
 ): Promise<HttpResponse> {
   const client = await findClient(grant.clientId, 'resume').catch(() => null);
@@ -89,11 +90,11 @@ async function show(
 
 async function start(
   context: PageContext,
-  _request: HttpRequest,
+  { requests }: AccountServices,
   { account }: User,
-  { backend, grant, scopes, link }: BackendLink & { readonly link: string },
+  { backend, grant, scopes, link }: ConnectLink & { readonly link: string },
 ): Promise<HttpResponse> {
-  const started = await context.federation.backends.logins.start(backend, {
+  const started = await requests.start(backend, {
     grantId: grant.id,
     clientId: grant.clientId,
     accountId: account.id,

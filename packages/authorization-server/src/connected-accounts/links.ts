@@ -3,11 +3,10 @@ import type { Scopes } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
 import { createEncryptor } from '../encryption/encryptor.ts';
 import type { GrantRecord } from '../store/index.ts';
-import { backendTokensId } from './backend-tokens.ts';
-import type { UserBackend } from './provider/backend.ts';
+import type { UserBackend, UserBackends } from './backend.ts';
 
 /** What a link says. */
-export interface BackendLink {
+export interface ConnectLink {
   readonly backend: UserBackend;
   /** Live, and of the account that may use the link. */
   readonly grant: GrantRecord;
@@ -15,11 +14,11 @@ export interface BackendLink {
   readonly scopes: Scopes;
 }
 
-export interface BackendLinks {
+export interface ConnectLinks {
   /** The URL of the page; `null` if the grant is not live. @param scopes that the backend found missing */
   create(grantId: string, backend: string, scopes?: Scopes): Promise<string | null>;
   /** `null`: it was changed, used or has expired, or the grant or backend is gone. */
-  open(link: string): Promise<BackendLink | null>;
+  open(link: string): Promise<ConnectLink | null>;
 }
 
 interface LinkContent {
@@ -41,13 +40,15 @@ const MAX_LINK = 3000;
 export const CONNECT_PATH = '/connect';
 
 /** Nothing is stored: a link is encrypted under the master key, so that no error costs a row and any process opens it. */
-export function createBackendLinks({ store, clock, options }: ServerContext): BackendLinks {
+export function createConnectLinks(
+  { store, clock, options }: Pick<ServerContext, 'store' | 'clock' | 'options'>,
+  backends: UserBackends,
+): ConnectLinks {
   const encryptor = createEncryptor(options.masterKey, options.previousMasterKeys);
 
   /** Identifies the connection of a grant at a backend; empty: there has been none. */
   async function connectionOf(grantId: string, backend: string): Promise<string> {
-    const record = await store.findProviderTokens(backendTokensId(grantId, backend));
-    return record?.subject ?? '';
+    return (await store.findConnectedAccount({ grantId, backend }))?.connection ?? '';
   }
 
   async function liveGrant(grantId: string): Promise<GrantRecord | null> {
@@ -83,7 +84,7 @@ export function createBackendLinks({ store, clock, options }: ServerContext): Ba
       const content = decrypt(link);
       if (content === null || content.expiresAt <= clock()) return null;
       const { grantId, scopes, connection } = content;
-      const backend = options.backends?.find(content.backend);
+      const backend = backends.find(content.backend);
       const grant = await liveGrant(grantId);
       if (backend === undefined || grant === null) return null;
       return (await connectionOf(grantId, backend.id)) === connection ? { backend, grant, scopes } : null;

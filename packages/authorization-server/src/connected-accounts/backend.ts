@@ -1,7 +1,7 @@
-/** Protected backends of a gateway, at which users connect accounts of their own: the port that the gateway implements. */
+/** Protected backends of a gateway, at which users connect accounts: the port that the gateway implements. */
 import type { Scopes } from '@portcullis/protocol';
-import { hashSecret } from '../../secrets.ts';
-import type { ProviderTokenResponse, ProviderTokenSet } from './token-set.ts';
+import type { ProviderTokenResponse, ProviderTokenSet } from '../federation/provider/token-set.ts';
+import { hashSecret } from '../secrets.ts';
 
 /** The tokens of a user at a backend, with what its client needs to use and refresh them. Secret. */
 export interface BackendTokenSet extends ProviderTokenSet {
@@ -55,10 +55,7 @@ export interface UserBackend {
   readonly hasConfiguredClient: boolean;
   begin(request: BackendConnectionRequest): Promise<BackendRedirect>;
   /** Validates the authorization response and redeems its code. */
-  complete(
-    secrets: object,
-    response: URLSearchParams,
-  ): Promise<BackendTokenResponse & { readonly issuer: string }>;
+  complete(secrets: object, response: URLSearchParams): Promise<BackendTokenResponse>;
   refresh(tokens: BackendTokenSet): Promise<BackendTokenResponse>;
   /** `unsupported`: its authorization server has no revocation endpoint. */
   revoke(tokens: BackendTokenSet): Promise<'revoked' | 'unsupported'>;

@@ -1,0 +1,178 @@
+/** Tokens of connected accounts: stored for one grant and backend, refreshed before they expire, and never used for another grant. */
+import { type Scopes, temporarilyUnavailable } from '@portcullis/protocol';
+import type { ServerContext } from '../context.ts';
+import { nextRefreshAction } from '../federation/liveness-rule.ts';
+import { createTokenRefresher } from '../federation/refresh.ts';
+import type { TokenVault } from '../federation/token-vault.ts';
+import { discardedTokens, encryptUpstreamTokens } from '../federation/upstream-tokens.ts';
+import { newIdentifier, newSecret } from '../secrets.ts';
+import { createSingleFlight } from '../single-flight.ts';
+import type { ConnectedAccountKey, ConnectedAccountRecord, ProviderTokensEndReason } from '../store/index.ts';
+import { type AccountRecords, accountContext } from './account-records.ts';
+import type { BackendTokenResponse, BackendTokenSet, UserBackend } from './backend.ts';
+
+/** The tokens of one grant at one backend, which have not expired. */
+export interface ConnectedAccountTokens {
+  readonly tokens: BackendTokenSet;
+  readonly scopes: Scopes;
+  /** Changes with each refresh and each new connection. */
+  readonly version: number;
+  /** Epoch seconds until which they need not be looked up again. */
+  readonly until: number;
+  /** Epoch seconds at which they were issued. */
+  readonly issuedAt: number;
+}
+
+export interface AccountTokens {
+  /** `null`: the grant has none, or they have ended. @throws OAuthError `temporarily_unavailable` */
+  find(grantId: string, backend: string): Promise<ConnectedAccountTokens | null>;
+  /** New tokens in place of rejected ones. @param version that was rejected */
+  replace(grantId: string, backend: string, version: number): Promise<ConnectedAccountTokens | null>;
+  /**
+   * Saves the tokens of a new connection. If the transaction or the grant is gone, they are revoked at the backend.
+   * @param transactionId `null`: the grant exists
+   */
+  save(
+    owner: { readonly grantId: string; readonly accountId: string; readonly backend: UserBackend },
+    response: BackendTokenResponse,
+    transactionId: string | null,
+  ): Promise<boolean>;
+  /** Resolves when no refresh is in progress, whose response would be lost. */
+  whenIdle(): Promise<void>;
+}
+
+/** How often the rule is applied again because another process has changed the record. */
+const MAX_STEPS = 4;
+/** Seconds for which tokens are used that could not be refreshed ahead of their expiry. */
+const RETRY_AHEAD_AFTER = 5;
+
+/** What is known of an account: usable until then, or changed, so that the rule has to be applied again; `null`: it has ended. */
+type Known = { readonly account: ConnectedAccountRecord; readonly until: number | null } | null;
+
+export function createAccountTokens(
+  context: ServerContext,
+  vault: TokenVault,
+  records: AccountRecords,
+): AccountTokens {
+  const { store, events, clock } = context;
+  const refresher = createTokenRefresher(context, vault, records);
+  const { save } = createAccountStorage(context, vault);
+  const finding = createSingleFlight<ConnectedAccountTokens | null>(context.options.outbound.timeout);
+
+  /** @param isAhead the access token has not expired: it is used if it cannot be refreshed now */
+  async function refresh(account: ConnectedAccountRecord, isAhead: boolean): Promise<Known> {
+    const backend = records.findIssuer(account);
+    if (backend === undefined) return null;
+    const outcome = await refresher.refresh(account, backend);
+    if (outcome.kind === 'refreshed') return { account: outcome.tokens, until: null };
+    if (outcome.kind === 'ended') return end(account, outcome.reason);
+    if (!isAhead) throw temporarilyUnavailable(`${account.backend}: ${outcome.reason}`, outcome.retryAfter);
+    const until = Math.min(clock() + RETRY_AHEAD_AFTER, account.expiresAt ?? Number.MAX_SAFE_INTEGER);
+    return { account, until };
+  }
+
+  async function end(account: ConnectedAccountRecord, reason: ProviderTokensEndReason): Promise<Known> {
+    // Point of no return: the tokens have ended; their grant lives on.
+    if (account.endedAt === null && (await records.end(account, reason, clock()))) {
+      events({ type: 'provider_token.ended', ...records.about(account), reason });
+      return null;
+    }
+    const current = await records.find(account);
+    return current === null || current.endedAt !== null ? null : { account: current, until: null };
+  }
+
+  async function apply(account: ConnectedAccountRecord): Promise<Known> {
+    const next = nextRefreshAction(account, clock());
+    switch (next.action) {
+      case 'use':
+        return { account, until: next.until };
+      case 'end':
+        return end(account, next.reason);
+      case 'refresh':
+        return refresh(account, false);
+      case 'refresh_ahead':
+        return refresh(account, true);
+    }
+  }
+
+  async function read(
+    account: ConnectedAccountRecord,
+    until: number,
+  ): Promise<ConnectedAccountTokens | null> {
+    const { encryptedTokens, scopes, version, checkedAt } = account;
+    if (encryptedTokens === null) return null;
+    const tokens = await vault.decrypt<BackendTokenSet>(encryptedTokens, accountContext(account));
+    return { tokens, scopes, version, until, issuedAt: checkedAt };
+  }
+
+  /** `null`: none, or of a backend that was removed. It is not revoked: that may be a configuration mistake. */
+  async function findRecord(key: ConnectedAccountKey): Promise<ConnectedAccountRecord | null> {
+    const account = await store.findConnectedAccount(key);
+    return account === null || records.findIssuer(account) === undefined ? null : account;
+  }
+
+  async function findUsable(key: ConnectedAccountKey): Promise<ConnectedAccountTokens | null> {
+    let account = await findRecord(key);
+    if (account === null) return null;
+    for (let steps = 0; steps < MAX_STEPS; steps += 1) {
+      const known: Known = await apply(account);
+      if (known === null) return null;
+      if (known.until !== null) return read(known.account, known.until);
+      account = known.account;
+    }
+    throw temporarilyUnavailable(`account of ${key.grantId} at ${key.backend}: changed again and again`);
+  }
+
+  return {
+    save,
+    whenIdle: refresher.whenIdle,
+    find: (grantId, backend) =>
+      finding.run(JSON.stringify([grantId, backend]), () => findUsable({ grantId, backend })),
+    async replace(grantId, backend, version) {
+      const account = await findRecord({ grantId, backend });
+      if (account === null || account.endedAt !== null) return null;
+      if (account.version !== version) return read(account, clock());
+      const known = account.isRefreshable
+        ? await refresh(account, false)
+        : await end(account, 'revoked_by_provider');
+      return known && read(known.account, clock());
+    },
+  };
+}
+
+function createAccountStorage(context: ServerContext, vault: TokenVault): Pick<AccountTokens, 'save'> {
+  const { store, events, clock } = context;
+
+  async function createRecord(
+    key: ConnectedAccountKey,
+    accountId: string,
+    response: BackendTokenResponse,
+  ): Promise<ConnectedAccountRecord> {
+    const owner = { grantId: key.grantId, accountId };
+    const tokens = await encryptUpstreamTokens(context, vault, owner, response, accountContext(key));
+    return { ...tokens, backend: key.backend, connection: newSecret() };
+  }
+
+  return {
+    async save({ grantId, accountId, backend: { id: backend } }, response, transactionId) {
+      const account = await createRecord({ grantId, backend }, accountId, response);
+      // Point of no return: these tokens take the place of earlier ones.
+      if (await store.saveConnectedAccount(account, transactionId)) {
+        events({
+          type: 'provider_token.stored',
+          backend,
+          accountId,
+          grantId,
+          ...(transactionId !== null && { transactionId }),
+        });
+        return true;
+      }
+      // Under a grant of its own, which never exists, so that it cannot be confused with a connection.
+      const discarded = { grantId: newIdentifier('grant'), backend };
+      const unused = await createRecord(discarded, accountId, response);
+      await store.saveEndedConnectedAccount(discardedTokens(unused, clock()));
+      events({ type: 'provider_token.discarded', backend, accountId });
+      return false;
+    },
+  };
+}

@@ -1,0 +1,122 @@
+/** Tokens of connected accounts as the gateway asks for them: those of earlier versions, about to expire, expired, of a removed backend. */
+import { describe, expect, it } from 'vitest';
+import { newConnectedAccount } from '../../store/testing/federation-samples.ts';
+import { createEncryptor, dataKeyContext } from '../src/encryption/encryptor.ts';
+import { type BackendTokenSet, IdentityProviderError, type UserBackend } from '../src/index.ts';
+import { MASTER_KEY, startServer } from './server-under-test.ts';
+
+const KEY = { grantId: 'grant_1', backend: '/hub' };
+const TOKENS: BackendTokenSet = {
+  accessToken: 'access',
+  tokenType: 'Bearer',
+  refreshToken: 'refresh',
+  session: { of: 'the client' },
+};
+
+const outage = async () => {
+  throw new IdentityProviderError('outage', 'not reachable', { retryAfter: 30 });
+};
+
+/** A server whose user has connected an account at one backend, with tokens encrypted as version 0.1.0 did. */
+async function setScene(backend: Partial<UserBackend> = {}, isConfigured = true) {
+  const hub: UserBackend = {
+    id: KEY.backend,
+    name: 'Hub',
+    host: 'hub.example',
+    hasConfiguredClient: false,
+    begin: outage,
+    complete: outage,
+    refresh: outage,
+    revoke: async () => 'revoked',
+    clientDocument: () => ({}),
+    ...backend,
+  };
+  const find = (id: string) => (isConfigured && id === hub.id ? hub : undefined);
+  const t = await startServer({ backends: { of: () => [], find } });
+  const [dataKey] = await t.store.listDataKeys();
+  if (dataKey === undefined) throw new Error('there is no data key');
+  const master = createEncryptor(MASTER_KEY, []);
+  const encryptor = createEncryptor(master.decrypt(dataKey.encryptedKey, dataKeyContext(dataKey.id)), []);
+  const encrypt = (content: object, context: string) =>
+    new Uint8Array(encryptor.encrypt(Buffer.from(JSON.stringify(content)), context));
+  const account = newConnectedAccount({
+    ...KEY,
+    encryptedTokens: encrypt(TOKENS, 'provider tokens grant_1 /hub'),
+    dataKeyId: dataKey.id,
+    checkedAt: t.clock.now,
+    expiresAt: t.clock.now + 3600,
+    refreshFrom: t.clock.now + 3540,
+  });
+  await t.store.saveEndedConnectedAccount(account);
+  const lookUp = () => t.server.connectedAccounts.find(KEY.grantId, KEY.backend);
+  return { t, account, encrypt, lookUp };
+}
+
+describe('the tokens of a connected account', () => {
+  it('are found as an earlier version encrypted them, and only for their grant and backend', async () => {
+    const { t, account, lookUp } = await setScene();
+    expect(await lookUp()).toMatchObject({ tokens: TOKENS, until: account.refreshFrom });
+    expect(await t.server.connectedAccounts.find('grant_2', KEY.backend)).toBeNull();
+    expect(await t.server.connectedAccounts.find(KEY.grantId, '/other')).toBeNull();
+  });
+
+  it('decrypt for no other grant that they were moved to', async () => {
+    const { t, account, lookUp } = await setScene();
+    await t.store.saveEndedConnectedAccount({ ...account, grantId: 'grant_2' });
+    await expect(t.server.connectedAccounts.find('grant_2', KEY.backend)).rejects.toMatchObject({
+      code: 'temporarily_unavailable',
+    });
+    expect(await lookUp()).toMatchObject({ tokens: TOKENS });
+  });
+
+  it('are used for some seconds more when the backend is down before they expire, and not afterwards', async () => {
+    const { t, account, lookUp } = await setScene();
+    t.clock.now += 3550;
+    expect(await lookUp()).toMatchObject({ tokens: TOKENS, until: t.clock.now + 5 });
+    t.clock.now += 50;
+    await expect(lookUp()).rejects.toMatchObject({ code: 'temporarily_unavailable' });
+    expect(await t.store.findConnectedAccount(KEY)).toMatchObject({
+      endedAt: null,
+      version: account.version,
+    });
+  });
+
+  it('are refreshed before they expire, and stored before they are used', async () => {
+    const tokens = { ...TOKENS, accessToken: 'next' };
+    const { t, lookUp } = await setScene({
+      refresh: async () => ({ tokens, scopes: ['more'], lifetime: 600 }),
+    });
+    t.clock.now += 3550;
+    expect(await lookUp()).toMatchObject({ tokens, scopes: ['more'], version: 2, issuedAt: t.clock.now });
+    expect(await t.store.findConnectedAccount(KEY)).toMatchObject({
+      version: 2,
+      expiresAt: t.clock.now + 600,
+    });
+  });
+
+  it('end when they have expired and cannot be refreshed', async () => {
+    const { t, account, lookUp } = await setScene();
+    await t.store.leaseConnectedAccount(account, 1, 'us', t.clock.now, t.clock.now + 9);
+    await t.store.saveRefreshedConnectedAccount(account, 'us', {
+      ...account,
+      isRefreshable: false,
+      refreshFrom: null,
+    });
+    t.clock.now += 3600;
+    expect(await lookUp()).toBeNull();
+    expect(await t.store.findConnectedAccount(KEY)).toMatchObject({
+      endedAt: t.clock.now,
+      endReason: 'expired_at_provider',
+    });
+    expect(t.events).toContainEqual(
+      expect.objectContaining({ type: 'provider_token.ended', ...KEY, reason: 'expired_at_provider' }),
+    );
+  });
+
+  it('are not used and not revoked while their backend is not configured', async () => {
+    const { t, account, lookUp } = await setScene({}, false);
+    expect(await lookUp()).toBeNull();
+    expect(await t.server.connectedAccounts.replace(KEY.grantId, KEY.backend, 1)).toBeNull();
+    expect(await t.store.findConnectedAccount(KEY)).toEqual(account);
+  });
+});

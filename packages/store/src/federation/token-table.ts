@@ -1,0 +1,216 @@
+/** The statements of a table of stored tokens: refreshed by one process at a time, and revoked at their issuer by an outbox of jobs. */
+import type {
+  ProviderTokensEndReason,
+  RefreshedTokens,
+  UpstreamTokens,
+} from '@portcullis/authorization-server/store';
+import type { Database, Steps } from '../database.ts';
+import { readJson } from '../json.ts';
+import { defineQuery, type Query, type Value } from '../sql.ts';
+
+/** The columns that such tables share. */
+interface UpstreamTokensRow {
+  readonly grant_id: string;
+  readonly account_id: string;
+  readonly encrypted_tokens: Uint8Array | null;
+  readonly data_key_id: string;
+  readonly scopes: string;
+  readonly expires_at: number | null;
+  readonly is_refreshable: number;
+  readonly refresh_from: number | null;
+  readonly checked_at: number;
+  readonly version: number;
+  readonly lease_holder: string | null;
+  readonly lease_until: number | null;
+  readonly created_at: number;
+  readonly ended_at: number | null;
+  readonly end_reason: string | null;
+  readonly due_at: number | null;
+  readonly revocation_attempts: number;
+}
+
+const SHARED = `grant_id, account_id, encrypted_tokens, data_key_id, scopes, expires_at, is_refreshable, refresh_from, checked_at, version,
+  lease_holder, lease_until, created_at, ended_at, end_reason, due_at, revocation_attempts`;
+
+/** A table, with the columns and members that only its records have. */
+interface TableDefinition<OwnRow, Own, Key> {
+  readonly table: string;
+  /** The columns of its primary key. */
+  readonly primaryKey: readonly string[];
+  readonly keyValues: (key: Key) => readonly string[];
+  readonly ownColumns: readonly (keyof OwnRow & string)[];
+  readonly ownValues: (own: Own) => readonly Value[];
+  readonly readOwn: (row: OwnRow) => Own;
+}
+
+/** The operations of a table; `Key` names one of its records. */
+export interface TokenTable<TokensRecord, Key> {
+  /** Of its `SELECT` statements. */
+  readonly columns: string;
+  readRows(rows: readonly unknown[]): readonly TokensRecord[];
+  insert(tokens: TokensRecord): Query;
+  find(database: Database, key: Key): Promise<TokensRecord | null>;
+  hasLive(database: Database): Promise<boolean>;
+  lease(
+    database: Database,
+    key: Key,
+    version: number,
+    holder: string,
+    now: number,
+    until: number,
+  ): Promise<boolean>;
+  /** Tokens that ended during a refresh keep the refreshed ones: those are the ones to revoke. */
+  saveRefreshed(database: Database, key: Key, holder: string, tokens: RefreshedTokens): Promise<boolean>;
+  release(database: Database, key: Key, holder: string, until: number | null): Promise<void>;
+  end(key: Key, version: number, reason: ProviderTokensEndReason, at: number): Query;
+  endOfRevokedGrants(database: Database, since: number, at: number): Promise<number>;
+  claim(database: Database, now: number, until: number, limit: number): Promise<readonly TokensRecord[]>;
+  postpone(database: Database, key: Key, until: number): Promise<void>;
+  complete(database: Database, key: Key): Promise<void>;
+}
+
+export function defineTokenTable<OwnRow, Own, Key>(
+  definition: TableDefinition<OwnRow, Own, Key>,
+): TokenTable<UpstreamTokens & Own, Key> {
+  const { table, primaryKey, keyValues, ownColumns, ownValues, readOwn } = definition;
+  const columns = [SHARED, ...ownColumns].join(', ');
+  const marks = columns.split(',').map(() => '?');
+  const queries = defineQueries(table, columns, primaryKey);
+  const insert = defineQuery(`INSERT INTO ${table} (${columns}) VALUES (${marks.join(', ')})`);
+  const readRows = (rows: readonly unknown[]) =>
+    (rows as readonly (UpstreamTokensRow & OwnRow)[]).map((row) => ({ ...readShared(row), ...readOwn(row) }));
+
+  function* claim(now: number, until: number, limit: number): Steps<readonly (UpstreamTokens & Own)[]> {
+    yield queries.keepLive(now, now);
+    yield queries.endExpired(now, now);
+    return readRows(yield queries.claimDue(until, now, now, limit));
+  }
+
+  return {
+    columns,
+    readRows,
+    insert: (tokens) => insert(...sharedValues(tokens), ...ownValues(tokens)),
+    async find(database, key) {
+      return readRows(await database.read(queries.find(...keyValues(key))))[0] ?? null;
+    },
+    hasLive: async (database) => (await database.read(queries.hasLive())).length > 0,
+    async lease(database, key, version, holder, now, until) {
+      const leased = await database.write(queries.lease(holder, until, ...keyValues(key), version, now));
+      return leased.length > 0;
+    },
+    async saveRefreshed(database, key, holder, { encryptedTokens, dataKeyId, scopes, ...times }) {
+      const { expiresAt, isRefreshable, refreshFrom, checkedAt } = times;
+      const tokens = [encryptedTokens, dataKeyId, JSON.stringify(scopes), expiresAt];
+      const saved = await database.write(
+        queries.refresh(
+          ...tokens,
+          ...[Number(isRefreshable), refreshFrom, checkedAt],
+          ...keyValues(key),
+          holder,
+        ),
+      );
+      return saved.length > 0;
+    },
+    async release(database, key, holder, until) {
+      await database.write(queries.release(until, ...keyValues(key), holder));
+    },
+    end: (key, version, reason, at) => queries.end(at, reason, at, ...keyValues(key), version),
+    async endOfRevokedGrants(database, since, at) {
+      return (await database.write(queries.endOfRevokedGrants(at, at, since))).length;
+    },
+    claim: (database, now, until, limit) =>
+      database.transact({ steps: () => claim(now, until, limit), postgres: { lock: null } }),
+    async postpone(database, key, until) {
+      await database.write(queries.postpone(until, ...keyValues(key)));
+    },
+    async complete(database, key) {
+      await database.write(queries.complete(...keyValues(key)));
+    },
+  };
+}
+
+function defineQueries(table: string, columns: string, primaryKey: readonly string[]) {
+  const key = primaryKey.map((column) => `${column} = ?`).join(' AND ');
+  const keys = primaryKey.join(', ');
+  const update = (set: string, where: string) => defineQuery(`UPDATE ${table} SET ${set} WHERE ${where}`);
+  return {
+    find: defineQuery(`SELECT ${columns} FROM ${table} WHERE ${key}`),
+    hasLive: defineQuery(`SELECT 1 AS one FROM ${table} WHERE ended_at IS NULL LIMIT 1`),
+    lease: update(
+      'lease_holder = ?, lease_until = ?',
+      `${key} AND version = ? AND ended_at IS NULL AND (lease_until IS NULL OR lease_until <= ?) RETURNING 1 AS one`,
+    ),
+    refresh: update(
+      `encrypted_tokens = ?, data_key_id = ?, scopes = ?, expires_at = ?, is_refreshable = ?, refresh_from = ?, checked_at = ?,
+        version = version + 1, lease_holder = NULL, lease_until = NULL, due_at = CASE WHEN ended_at IS NULL THEN due_at ELSE ended_at END`,
+      `${key} AND lease_holder = ? RETURNING 1 AS one`,
+    ),
+    release: update('lease_holder = NULL, lease_until = ?', `${key} AND lease_holder = ?`),
+    end: update(
+      'ended_at = ?, end_reason = ?, due_at = ?',
+      `${key} AND version = ? AND ended_at IS NULL RETURNING 1 AS one`,
+    ),
+    endOfRevokedGrants: update(
+      "ended_at = ?, end_reason = 'revoked_here', due_at = ?",
+      'ended_at IS NULL AND grant_id IN (SELECT id FROM grants WHERE revoked_at >= ?) RETURNING 1 AS one',
+    ),
+    /** Tokens that are due while their grant is live are checked again when the grant expires. */
+    keepLive: update(
+      `due_at = (SELECT g.expires_at FROM grants g WHERE g.id = ${table}.grant_id)`,
+      `ended_at IS NULL AND due_at <= ? AND EXISTS
+        (SELECT 1 FROM grants g WHERE g.id = ${table}.grant_id AND g.revoked_at IS NULL AND g.expires_at > ?)`,
+    ),
+    endExpired: update("ended_at = ?, end_reason = 'grant_expired'", 'ended_at IS NULL AND due_at <= ?'),
+    claimDue: update(
+      'due_at = ?, revocation_attempts = revocation_attempts + 1',
+      `due_at <= ? AND (${keys}) IN
+        (SELECT ${keys} FROM ${table} WHERE due_at <= ? AND ended_at IS NOT NULL ORDER BY due_at LIMIT ?) RETURNING ${columns}`,
+    ),
+    postpone: update('due_at = ?', `${key} AND ended_at IS NOT NULL`),
+    complete: update('encrypted_tokens = NULL, due_at = NULL', `${key} AND ended_at IS NOT NULL`),
+  };
+}
+
+function sharedValues(tokens: UpstreamTokens): readonly Value[] {
+  return [
+    tokens.grantId,
+    tokens.accountId,
+    tokens.encryptedTokens,
+    tokens.dataKeyId,
+    JSON.stringify(tokens.scopes),
+    tokens.expiresAt,
+    Number(tokens.isRefreshable),
+    tokens.refreshFrom,
+    tokens.checkedAt,
+    tokens.version,
+    tokens.leaseHolder,
+    tokens.leaseUntil,
+    tokens.createdAt,
+    tokens.endedAt,
+    tokens.endReason,
+    tokens.dueAt,
+    tokens.revocationAttempts,
+  ];
+}
+
+function readShared(row: UpstreamTokensRow): UpstreamTokens {
+  return {
+    grantId: row.grant_id,
+    accountId: row.account_id,
+    encryptedTokens: row.encrypted_tokens === null ? null : new Uint8Array(row.encrypted_tokens),
+    dataKeyId: row.data_key_id,
+    scopes: readJson(row.scopes),
+    expiresAt: row.expires_at,
+    isRefreshable: row.is_refreshable === 1,
+    refreshFrom: row.refresh_from,
+    checkedAt: row.checked_at,
+    version: row.version,
+    leaseHolder: row.lease_holder,
+    leaseUntil: row.lease_until,
+    createdAt: row.created_at,
+    endedAt: row.ended_at,
+    endReason: row.end_reason as ProviderTokensEndReason | null,
+    dueAt: row.due_at,
+    revocationAttempts: row.revocation_attempts,
+  };
+}
