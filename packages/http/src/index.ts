@@ -33,7 +33,21 @@ export {
   VERSION_KEY,
   withMeta,
 } from './mcp/json-rpc.ts';
+export { connectLegacySse, type LegacySseOptions, resolveEndpoint } from './mcp/legacy-sse.ts';
 export { createStandardHeaders, type StandardHeaders } from './mcp/standard-headers.ts';
+export { createStreamableHttp, type StreamableHttpOptions } from './mcp/streamable-http.ts';
+export {
+  type HttpTransportOptions,
+  IncompleteResponse,
+  type McpTransport,
+  mediaType,
+  ResponseTooLong,
+  readBodyMessages,
+  readBodyText,
+  type TransportFetch,
+  type TransportReceiver,
+  type TransportRequest,
+} from './mcp/transport.ts';
 export {
   type EndpointResponseOptions,
   type JsonOptions,

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { Fetch } from '@portcullis/client';
 import { isRequest, type Message, readMessage } from '@portcullis/http';
-import { createStreamableHttp } from './transport/streamable-http.ts';
+import { createReconnectingTransport } from './transport/reconnecting-transport.ts';
 
 export interface BridgeOptions {
   readonly url: string;
@@ -23,7 +23,7 @@ export interface BridgeOptions {
 /** Runs until the input ends, the output fails, or the signal aborts. */
 export async function bridge(options: BridgeOptions): Promise<void> {
   const { input, output, tell, signal, observe = () => undefined } = options;
-  const wire = createStreamableHttp({
+  const transport = createReconnectingTransport({
     ...options,
     receive: (message) => void output.write(`${JSON.stringify(message)}\n`),
     complain: (error) => tell(error instanceof Error ? error.message : 'The request to the server failed.'),
@@ -45,11 +45,11 @@ export async function bridge(options: BridgeOptions): Promise<void> {
   await once(lines, 'close');
   // A host that closes its side still receives the responses to its requests, for a limited time.
   if (!signal.aborted && output.writable) await Promise.race([finish(), timeUp(), once(signal, 'abort')]);
-  await wire.close();
+  await transport.close();
 
   async function pass(message: Message): Promise<void> {
     observe(message);
-    const sent = wire.send(message).catch((error: unknown) => {
+    const sent = transport.send(message).catch((error: unknown) => {
       tell(error instanceof Error ? error.message : 'A message did not reach the server.');
     });
     // Nothing may overtake the initialization of a session, or a notification.

@@ -1,12 +1,12 @@
 /** MCP requests with the official MCP client, loaded on first use, over the authorized fetch: for `call`, `tools` and `doctor`. */
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import type { Fetch } from '@portcullis/client';
-import type { Message } from '@portcullis/http';
+import { type Message, mediaType } from '@portcullis/http';
 import { isObject, parseJson } from '../json.ts';
-import { connectSse, maySpeakSse } from './transport/legacy-sse.ts';
+import { connectSse, maySpeakSse } from './transport/reconnecting-transport.ts';
 import {
-  contentType,
   HttpResponseError,
+  MESSAGE_TYPES,
   NOT_A_MESSAGE,
   readBoundedText,
   readResponseError,
@@ -139,20 +139,20 @@ async function createSseTransport(
   { url, fetch, acceptEndpoint }: McpConnectOptions,
   complain: (error: unknown) => void,
 ): Promise<Transport | null> {
-  const wire = await connectSse({
+  const sse = await connectSse({
     ...{ url, fetch, complain },
     ...(acceptEndpoint !== undefined && { acceptEndpoint }),
     receive: (message) => transport.onmessage?.(message as JSONRPCMessage),
   });
   const transport: Transport = {
     start: async () => undefined,
-    send: async (message) => void wire?.send(message as Message).catch((error) => transport.onerror?.(error)),
+    send: async (message) => void sse?.send(message as Message).catch((error) => transport.onerror?.(error)),
     async close() {
-      await wire?.close();
+      await sse?.close();
       transport.onclose?.();
     },
   };
-  return wire === null ? null : transport;
+  return sse === null ? null : transport;
 }
 
 /** A `fetch` that keeps its latest failure: an exception, or an HTTP error response. */
@@ -179,7 +179,7 @@ function recordFailures(fetch: Fetch) {
           latest = errorIn(response, text);
           return new Response(text === '' ? null : text, response);
         }
-        if (!MESSAGE_TYPES.includes(contentType(response)) && response.status === 200)
+        if (!MESSAGE_TYPES.includes(mediaType(response)) && response.status === 200)
           latest = new HttpResponseError(response.status, NOT_A_MESSAGE);
         return response;
       } catch (error) {
@@ -189,9 +189,6 @@ function recordFailures(fetch: Fetch) {
     },
   };
 }
-
-/** Content types of MCP messages. */
-const MESSAGE_TYPES = ['application/json', 'text/event-stream'];
 
 /** An HTTP error response may have a JSON-RPC error as its body. */
 function errorIn(response: Response, text: string): ServerError | HttpResponseError {

@@ -1,4 +1,4 @@
-/** MCP requests of the doctor over the raw wire: it has to examine servers that the official MCP client would reject. */
+/** MCP requests of the doctor without the official MCP client: it has to examine servers that that client would reject. */
 import { ClientError, type Fetch } from '@portcullis/client';
 import { CLIENT_INFO_KEY, isResponse, type Message, type MessageId, VERSION_KEY } from '@portcullis/http';
 import { profileC, profileD } from '@portcullis/protocol';
@@ -9,9 +9,11 @@ import {
   readRpcError,
   ServerError,
 } from '../client/mcp-client.ts';
-import type { MessageTransport } from '../client/transport/message-transport.ts';
+import {
+  createReconnectingTransport,
+  type MessageTransport,
+} from '../client/transport/reconnecting-transport.ts';
 import { HttpResponseError } from '../client/transport/responses.ts';
-import { createStreamableHttp } from '../client/transport/streamable-http.ts';
 import { isObject } from '../json.ts';
 
 const CAPABILITIES_KEY = 'io.modelcontextprotocol/clientCapabilities';
@@ -26,8 +28,8 @@ export async function probeMcp({
   offer,
   acceptEndpoint,
 }: ProbeTarget): Promise<McpConnection> {
-  const { wire, request } = createRawRequests({ url, fetch, acceptEndpoint });
-  const { close } = wire;
+  const { transport, request } = createRawRequests({ url, fetch, acceptEndpoint });
+  const { close } = transport;
   const clientInfo = { name: 'portcullis', version };
   const stateless = addMetadata(request, clientInfo);
   const listed = offer === undefined ? await listVersions(stateless) : [];
@@ -35,7 +37,7 @@ export async function probeMcp({
   if (listed.includes(revision)) return { revision, listed, request: stateless, close };
   const protocolVersion = offer ?? profileC.revision;
   const initialized = await request('initialize', { protocolVersion, clientInfo, capabilities: {} });
-  await wire.send({ jsonrpc: '2.0', method: 'notifications/initialized' });
+  await transport.send({ jsonrpc: '2.0', method: 'notifications/initialized' });
   return { revision: readRevision(initialized) ?? profileC.revision, listed, request, close };
 }
 
@@ -74,13 +76,13 @@ interface RawOptions {
 
 /** Requests one after the other; requests of the server are rejected. */
 function createRawRequests({ url, fetch, acceptEndpoint }: RawOptions): {
-  wire: MessageTransport;
+  transport: MessageTransport;
   request: McpRequest;
 } {
   const waiting = new Map<MessageId, (response: Message) => void>();
   let failure: unknown = null;
   let count = 0;
-  const wire = createStreamableHttp({
+  const transport = createReconnectingTransport({
     ...{ url, fetch },
     ...(acceptEndpoint !== undefined && { acceptEndpoint }),
     complain(error) {
@@ -93,7 +95,7 @@ function createRawRequests({ url, fetch, acceptEndpoint }: RawOptions): {
       else void reject(id);
     },
   });
-  return { wire, request };
+  return { transport, request };
 
   async function request(method: string, params: Readonly<Record<string, unknown>> = {}): Promise<unknown> {
     const id = ++count;
@@ -102,7 +104,7 @@ function createRawRequests({ url, fetch, acceptEndpoint }: RawOptions): {
       response = message;
     });
     failure = null;
-    await wire.send({ jsonrpc: '2.0', id, method, params });
+    await transport.send({ jsonrpc: '2.0', id, method, params });
     waiting.delete(id);
     return resultOf(response);
   }
@@ -117,6 +119,6 @@ function createRawRequests({ url, fetch, acceptEndpoint }: RawOptions): {
 
   async function reject(id: MessageId): Promise<void> {
     const error = { code: -32601, message: 'Method not found' };
-    await wire.send({ jsonrpc: '2.0', id, error }).catch(() => undefined);
+    await transport.send({ jsonrpc: '2.0', id, error }).catch(() => undefined);
   }
 }

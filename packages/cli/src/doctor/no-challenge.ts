@@ -1,7 +1,7 @@
 /** What a server is that does not answer a request without a token with a challenge: open, a web page, or at another address. */
 import { sanitizeText } from '@portcullis/client';
 import { coversResource, resourceMetadataUrls } from '@portcullis/protocol';
-import { maySpeakSse } from '../client/transport/legacy-sse.ts';
+import { maySpeakSse } from '../client/transport/reconnecting-transport.ts';
 import { isObject, parseJson } from '../json.ts';
 import type { ExaminationContext } from './examination.ts';
 import { mediaTypeOf } from './read-exchanges.ts';

@@ -1,5 +1,6 @@
 /** The message endpoint of an HTTP+SSE server: read from its stream, on the server's own origin, and allowed to receive the token. */
 import { ClientError } from '@portcullis/client';
+import { resolveEndpoint } from '@portcullis/http';
 import { cleanLine } from '../../terminal/clean.ts';
 
 /** The one path besides the resource that the server's token is sent to. Each stream has its own query, the session ID. */
@@ -26,9 +27,8 @@ export function createMessageEndpoint(): MessageEndpoint {
  * @throws ClientError `endpoint_refused`
  */
 export function readMessageEndpoint(text: string, server: string): URL {
-  const url = URL.parse(text, server);
-  if (url !== null && url.origin === new URL(server).origin && url.username === '' && url.password === '')
-    return url;
+  const url = resolveEndpoint(text, new URL(server));
+  if (url !== null) return url;
   throw new ClientError(
     'endpoint_refused',
     `The server names the message endpoint ${cleanLine(text).slice(0, 200)}, which is not on its own origin. Nothing was sent there.`,

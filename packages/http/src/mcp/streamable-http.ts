@@ -1,0 +1,183 @@
+/** Streamable HTTP, the client side: a POST for each message, a stream for messages of the server; with a session or stateless. */
+import {
+  isMembers,
+  isRequest,
+  isResponseTo,
+  type Message,
+  type RequestMessage,
+  statelessVersion,
+} from './json-rpc.ts';
+import type { StandardHeaders } from './standard-headers.ts';
+import {
+  type HttpTransportOptions,
+  IncompleteResponse,
+  type McpTransport,
+  mediaType,
+  readBodyMessages,
+  type StreamPosition,
+} from './transport.ts';
+
+export interface StreamableHttpOptions extends HttpTransportOptions {
+  /** Headers of stateless messages, which belong to no session; without it, all messages belong to the session. */
+  readonly statelessHeaders?: StandardHeaders;
+  /** Receives errors of the server's own stream, which is opened again. */
+  readonly onStreamError?: (error: unknown) => void;
+}
+
+/** Attempts to resume a response. */
+const MAX_RESUMPTIONS = 5;
+/** Milliseconds before a broken stream is opened again; doubled with each attempt. */
+const FIRST_DELAY = 1000;
+const LAST_DELAY = 30_000;
+/** Milliseconds for the server to end a session. */
+const END_TIMEOUT = 2000;
+
+export function createStreamableHttp(options: StreamableHttpOptions): McpTransport {
+  const { url, fetch, limit, receiver, readError, statelessHeaders, onStreamError } = options;
+  const closing = new AbortController();
+  let session: string | null = null;
+  let version: string | null = null;
+  let isLost = false;
+
+  return {
+    async send(message, signal) {
+      const either = AbortSignal.any([signal, closing.signal]);
+      const response = await post(message, either);
+      if (!response.ok) return reject(response, message);
+      if (message.method === 'initialize') session = response.headers.get('mcp-session-id');
+      if (isRequest(message)) return followResponse(response, message, either);
+      await response.body?.cancel();
+      if (message.method === 'notifications/initialized') void followServerMessages();
+    },
+    async close() {
+      closing.abort();
+      if (session === null || isLost) return;
+      const signal = AbortSignal.timeout(END_TIMEOUT);
+      const ending = fetch(url, { method: 'DELETE', headers: sessionHeaders(), signal });
+      await ending.then(({ body }) => body?.cancel()).catch(() => undefined);
+    },
+  };
+
+  function post(message: Message, signal: AbortSignal): Promise<Response> {
+    const headers = {
+      ...(isOfSession(message) && message.method !== 'initialize' && sessionHeaders()),
+      ...statelessHeaders?.of(message),
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+    };
+    return fetch(url, { method: 'POST', headers, body: JSON.stringify(message), signal });
+  }
+
+  function isOfSession(message: Message): boolean {
+    return statelessHeaders === undefined || statelessVersion(message) === null;
+  }
+
+  function sessionHeaders(): Record<string, string> {
+    return {
+      ...(session !== null && { 'mcp-session-id': session }),
+      ...(version !== null && { 'mcp-protocol-version': version }),
+    };
+  }
+
+  /** A session that the server has lost ends here. @see MCP Streamable HTTP, session management: 404 */
+  async function reject(response: Response, message: Message): Promise<void> {
+    const endsSession =
+      response.status === 404 && session !== null && isOfSession(message) && message.method !== 'initialize';
+    const outcome = await readError(response, isRequest(message) && !endsSession ? message : null);
+    if (!(outcome instanceof Error)) return receiver.accept(outcome, message.id ?? null);
+    if (endsSession) {
+      isLost = true;
+      receiver.fail(outcome);
+    }
+    throw outcome;
+  }
+
+  /** A stream that breaks is resumed if the server sent event IDs. */
+  async function followResponse(
+    first: Response,
+    request: RequestMessage,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const position: StreamPosition = { lastId: null, retry: null };
+    let response: Response | null = first;
+    let cause: unknown;
+    for (let resumptions = 0; response !== null; resumptions += 1) {
+      try {
+        if (await readResponse(response, request, position)) return;
+      } catch (error) {
+        if (signal.aborted) throw error;
+        cause = error;
+      }
+      if (position.lastId === null || resumptions === MAX_RESUMPTIONS) break;
+      await sleep(position.retry ?? FIRST_DELAY, signal);
+      response = await openStream(position.lastId, signal);
+    }
+    throw new IncompleteResponse(first, 'the response ended before it was complete', { cause });
+  }
+
+  /** @returns whether the response was among the messages */
+  async function readResponse(
+    response: Response,
+    request: RequestMessage,
+    position: StreamPosition,
+  ): Promise<boolean> {
+    for await (const message of readBodyMessages(response, limit, position)) {
+      const isFinal = isResponseTo(message, request.id);
+      if (isFinal) learn(request, message);
+      receiver.accept(message, request.id);
+      if (isFinal) return true;
+    }
+    return false;
+  }
+
+  /** Records what later requests have to repeat. */
+  function learn({ method }: RequestMessage, { result }: Message): void {
+    if (method === 'tools/list') statelessHeaders?.learn(result);
+    const negotiated = method === 'initialize' && isMembers(result) ? result['protocolVersion'] : null;
+    if (typeof negotiated === 'string' && /^[\w.-]{1,40}$/.test(negotiated)) version = negotiated;
+  }
+
+  /** @returns `null` if the server offers no such stream */
+  async function openStream(lastId: string | null, signal: AbortSignal): Promise<Response | null> {
+    const headers = {
+      ...sessionHeaders(),
+      accept: 'text/event-stream',
+      ...(lastId !== null && { 'last-event-id': lastId }),
+    };
+    const response = await fetch(url, { method: 'GET', headers, signal });
+    if (response.ok && mediaType(response) === 'text/event-stream') return response;
+    if (response.status >= 500 || response.status === 429) throw await readError(response, null);
+    await response.body?.cancel();
+    return null;
+  }
+
+  async function followServerMessages(): Promise<void> {
+    const { signal } = closing;
+    const position: StreamPosition = { lastId: null, retry: null };
+    for (let delay = FIRST_DELAY; !signal.aborted && !isLost; delay = Math.min(delay * 2, LAST_DELAY)) {
+      try {
+        const response = await openStream(position.lastId, signal);
+        if (response === null) return;
+        delay = FIRST_DELAY;
+        for await (const message of readBodyMessages(response, limit, position))
+          receiver.accept(message, null);
+      } catch (error) {
+        if (!signal.aborted) onStreamError?.(error);
+      }
+      await sleep(position.retry ?? delay, signal).catch(() => undefined);
+    }
+  }
+}
+
+function sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => reject(signal.reason);
+    if (signal.aborted) return stop();
+    signal.addEventListener('abort', stop, { once: true });
+    const wake = (): void => {
+      signal.removeEventListener('abort', stop);
+      resolve();
+    };
+    setTimeout(wake, milliseconds).unref();
+  });
+}

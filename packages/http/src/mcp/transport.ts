@@ -1,0 +1,116 @@
+/** The client side of MCP transports: what carries the messages of one session to a server and back. */
+import { readBytes } from '@portcullis/protocol';
+import { readEvents } from './event-stream.ts';
+import { type Message, type MessageId, parseMessage, type RequestMessage } from './json-rpc.ts';
+
+export interface McpTransport {
+  /**
+   * Sends a message. A transport that receives the response to a request on its own connection resolves after it.
+   * @throws what `readError` returns, IncompleteResponse, and what `fetch` throws
+   */
+  send(message: Message, signal: AbortSignal): Promise<void>;
+  /** Ends the session at the server, and all pending requests. */
+  close(): Promise<void>;
+}
+
+/** Where a transport delivers messages. */
+export interface TransportReceiver {
+  /** @param relatedTo the request on whose connection the message arrived; `null` if there is one connection for all */
+  accept(message: Message, relatedTo: MessageId | null): void;
+  /** The session has ended: send nothing more. */
+  fail(error: Error): void;
+}
+
+export interface TransportRequest {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly signal: AbortSignal;
+}
+
+/** An authorized `fetch`, which follows no redirects to other origins. */
+export type TransportFetch = (url: URL, request: TransportRequest) => Promise<Response>;
+
+export interface HttpTransportOptions {
+  readonly url: URL;
+  readonly fetch: TransportFetch;
+  /** Bytes of one message. */
+  readonly limit: number;
+  readonly receiver: TransportReceiver;
+  /**
+   * Reads or cancels the body of an HTTP error response. @returns the error to throw, or the response to the request in JSON-RPC
+   * @param request `null` if the response cannot be about a request
+   */
+  readonly readError: (response: Response, request: RequestMessage | null) => Promise<Error | Message>;
+}
+
+/** The server responded, or began to, but a message is missing. `cause` is the error of a stream that broke. */
+export class IncompleteResponse extends Error {
+  override readonly name = 'IncompleteResponse';
+  readonly response: Response;
+
+  constructor(response: Response, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.response = response;
+  }
+}
+
+/** A body is longer than the limit of its reader. */
+export class ResponseTooLong extends Error {
+  override readonly name = 'ResponseTooLong';
+}
+
+/** Where a stream can be resumed. */
+export interface StreamPosition {
+  lastId: string | null;
+  /** Milliseconds to wait before. */
+  retry: number | null;
+}
+
+export function mediaType({ headers }: Response): string {
+  return (headers.get('content-type') ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
+}
+
+/**
+ * The messages of a response, of JSON or of an event stream.
+ * @param limit bytes of one message
+ * @throws ResponseTooLong
+ */
+export async function* readBodyMessages(
+  response: Response,
+  limit: number,
+  position?: StreamPosition,
+): AsyncGenerator<Message> {
+  if (response.body === null) return;
+  if (mediaType(response) !== 'text/event-stream') {
+    for (const text of splitBatch(await readBodyText(response, limit))) {
+      const message = parseMessage(text);
+      if (message !== null) yield message;
+    }
+    return;
+  }
+  for await (const { type, text, id, retry } of readEvents(response.body, limit)) {
+    if (position !== undefined) {
+      position.lastId = id ?? position.lastId;
+      position.retry = retry ?? position.retry;
+    }
+    const message = type === 'message' ? parseMessage(text) : null;
+    if (message !== null) yield message;
+  }
+}
+
+/** The text of a response, up to the limit: a compressed one may be endless. @throws ResponseTooLong */
+export async function readBodyText({ body }: Response, limit: number): Promise<string> {
+  const tooLong = () => new ResponseTooLong(`The response is longer than ${limit} bytes.`);
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(await readBytes(body, { limit, tooLong }));
+}
+
+function splitBatch(text: string): readonly string[] {
+  if (!text.trimStart().startsWith('[')) return [text];
+  try {
+    const messages: unknown = JSON.parse(text);
+    return Array.isArray(messages) ? messages.map((message) => JSON.stringify(message)) : [];
+  } catch {
+    return [];
+  }
+}
