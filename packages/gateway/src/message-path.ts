@@ -14,7 +14,7 @@ import {
   type WireClients,
 } from './backends/clients/session-clients.ts';
 import { createStatelessClients } from './backends/clients/stateless-clients.ts';
-import { withClientHeaders } from './backends/http/client-headers.ts';
+import { withClientHeaders } from './backends/http/backend-fetch.ts';
 import { STATELESS } from './backends/revisions.ts';
 import type { CredentialSource } from './credentials/credential-source.ts';
 import { invalidRequest, sessionNotFound, unavailable } from './http/error-response.ts';

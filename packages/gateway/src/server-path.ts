@@ -1,10 +1,10 @@
-/** The path of a server: bytes pass through to a backend that speaks the client's wire; whole messages go to any other. */
+/** The path of a server: bytes pass through to a backend that speaks the client's protocol; whole messages go to any other. */
 
 import { createAddresses, type HealthListener } from './addresses/addresses.ts';
 import { type ProbeOptions, startProbes } from './addresses/probes.ts';
 import type { MessageBackend } from './backends/backend.ts';
-import { type BackendWire, createHttpBackend } from './backends/http/http-backend.ts';
-import { type BackendWires, createWireDetection } from './backends/http/wire-detection.ts';
+import { type BackendProtocol, createHttpBackend } from './backends/http/http-backend.ts';
+import { type BackendProtocols, createProtocolDetection } from './backends/http/protocol-detection.ts';
 import { STATELESS } from './backends/revisions.ts';
 import { describeIsolation, detectIsolation } from './backends/stdio/isolation.ts';
 import type { ProcessLog } from './backends/stdio/process.ts';
@@ -59,7 +59,7 @@ function createSseBackend(
 ): MessageBackend {
   const addresses = createAddresses(definition, server, options.onHealth);
   const stopProbes = startProbes(addresses, server, options.probes);
-  const backend = createHttpBackend({ server, addresses, wire: 'sse', forward: definition.forward });
+  const backend = createHttpBackend({ server, addresses, protocol: 'sse', forward: definition.forward });
   return {
     ...backend,
     async close() {
@@ -69,7 +69,7 @@ function createSseBackend(
   };
 }
 
-/** Passes through, unless the backend does not speak the wire of the client. */
+/** Passes through, unless the backend does not speak the protocol of the client. */
 function createHttpPath(
   server: GatewayServer,
   definition: HttpBackendDefinition,
@@ -78,8 +78,8 @@ function createHttpPath(
   const addresses = createAddresses(definition, server, options.onHealth);
   const stopProbes = startProbes(addresses, server, options.probes);
   const passThrough = createPassThrough(server, definition, addresses, options);
-  const detection = createWireDetection(server, addresses);
-  const translations = new Map<BackendWire, MessagePath>();
+  const detection = createProtocolDetection(server, addresses);
+  const translations = new Map<BackendProtocol, MessagePath>();
   const { forward } = definition;
 
   return {
@@ -119,31 +119,31 @@ function createHttpPath(
   }
 
   async function forwardDetected(request: GatewayRequest, forwarding: Forwarding): Promise<ExchangeSummary> {
-    const wires = detection.known() ?? (await detection.detect(forwarding.credential));
+    const protocols = detection.known() ?? (await detection.detect(forwarding.credential));
     const own = isStateless(request) ? 'stateless' : 'sessions';
-    const other = wires?.[own] === false ? wireOf(wires) : undefined;
+    const other = protocols?.[own] === false ? protocolOf(protocols) : undefined;
     // A backend that refuses everything shows why by itself.
     if (other === undefined) return passThrough.forward(request, forwarding, false);
     return pathOf(other).forward(request, forwarding);
   }
 
-  function pathOf(wire: BackendWire): MessagePath {
+  function pathOf(protocol: BackendProtocol): MessagePath {
     const path =
-      translations.get(wire) ??
-      createMessagePath(server, createHttpBackend({ server, addresses, wire, forward }), options);
-    translations.set(wire, path);
+      translations.get(protocol) ??
+      createMessagePath(server, createHttpBackend({ server, addresses, protocol, forward }), options);
+    translations.set(protocol, path);
     return path;
   }
 
   async function messagePath({ principal }: OwnedRequest): Promise<MessagePath> {
     const credential = await options.credentials.for(principal, server);
-    const wires = detection.known() ?? (await detection.detect(credential));
-    return pathOf((wires && wireOf(wires)) ?? 'sessions');
+    const protocols = detection.known() ?? (await detection.detect(credential));
+    return pathOf((protocols && protocolOf(protocols)) ?? 'sessions');
   }
 }
 
-function wireOf(wires: BackendWires): BackendWire | undefined {
-  return (['sessions', 'stateless', 'sse'] as const).find((wire) => wires[wire]);
+function protocolOf(protocols: BackendProtocols): BackendProtocol | undefined {
+  return (['sessions', 'stateless', 'sse'] as const).find((protocol) => protocols[protocol]);
 }
 
 function isStateless({ incoming }: GatewayRequest): boolean {

@@ -70,9 +70,9 @@ async function open(
 /** The ways in which a backend may be spoken to, the usual one first. */
 function candidates(server: GatewayServer, definition: BackendDefinition): readonly (() => MessageBackend)[] {
   if (definition.kind === 'stdio') return [() => createStdioBackend({ server, definition, log: () => {} })];
-  const wires = definition.kind === 'sse' ? (['sse'] as const) : (['sessions', 'stateless'] as const);
+  const protocols = definition.kind === 'sse' ? (['sse'] as const) : (['sessions', 'stateless'] as const);
   const addresses = createAddresses(definition, server, () => {});
-  return wires.map((wire) => () => createHttpBackend({ server, addresses, wire }));
+  return protocols.map((protocol) => () => createHttpBackend({ server, addresses, protocol }));
 }
 
 function tester({ resource }: GatewayServer): Principal {

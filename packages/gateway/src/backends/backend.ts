@@ -1,10 +1,16 @@
-/** The port of a backend: sessions of whole JSON-RPC messages, whatever wire the backend speaks. */
+/** The port of a backend: sessions of whole JSON-RPC messages, whatever its transport and protocol revision. */
 
-import type { JsonFields, Message, RequestMessage } from '@portcullis/http';
+import {
+  IncompleteResponse,
+  type JsonFields,
+  type Message,
+  type RequestMessage,
+  ResponseTooLong,
+} from '@portcullis/http';
 import type { Principal } from '@portcullis/resource-server';
-import type {
-  BackendAnswer,
-  BackendCredential,
+import {
+  type BackendAnswer,
+  type BackendCredential,
   ConnectionRequired,
 } from '../credentials/credential-source.ts';
 import type { Owner } from '../servers/owner.ts';
@@ -98,4 +104,14 @@ export class BackendError extends Error {
     this.retryAfter = retryAfter;
     this.status = status;
   }
+}
+
+/** Errors for callers stay as they are; any other error in the connection to a backend becomes a `BackendError`. */
+export function toFailure(error: unknown, name: string): Error {
+  if (error instanceof BackendError || error instanceof ConnectionRequired) return error;
+  if (error instanceof IncompleteResponse && error.cause !== undefined) return toFailure(error.cause, name);
+  if (error instanceof ResponseTooLong)
+    return new BackendError('unavailable', 'The server sent a message that is longer than the limit.');
+  const reason = error instanceof Error ? error.message : 'unknown error';
+  return new BackendError('unavailable', `${name} cannot be reached (${reason}).`);
 }

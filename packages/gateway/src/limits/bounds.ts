@@ -116,3 +116,48 @@ export const MAX_AUDIT_ARGUMENTS: number = 4 * 1024;
 
 /** Milliseconds of the whole test: an operator waits for it. */
 export const SERVER_TEST_TIMEOUT = 20_000;
+// Messages to backends (backends/)
+
+/** Requests of one backend that its clients have not responded to. */
+export const MAX_SERVER_REQUESTS = 1000;
+/** How often one request may ask for input. */
+export const MAX_INPUT_REQUESTS = 20;
+/** Milliseconds before a request is repeated that asked for nothing but time. */
+export const INPUT_RETRY_DELAY = 500;
+/** Milliseconds before a broken stream of changes is opened again; doubled with each attempt. */
+export const FIRST_STREAM_DELAY = 1000;
+/** Up to this. */
+export const LAST_STREAM_DELAY = 30_000;
+
+// Processes (backends/stdio/)
+
+/** Processes of one user: clients with other capabilities have processes of their own, and could claim anything. */
+export const MAX_PROCESSES_OF_USER = 8;
+/** Milliseconds between sweeps for idle processes and those with too much memory. */
+export const PROCESS_SWEEP = 1000;
+/** Milliseconds after which the end of a process is no failure of its start. */
+export const STABLE_AFTER = 10_000;
+/** Milliseconds before a process that failed to start is started again; doubled with each failure. */
+export const FIRST_RESTART_DELAY = 500;
+/** Up to this. */
+export const LAST_RESTART_DELAY = 30_000;
+/** Milliseconds of the delay for which a caller waits. After that it is told when to retry. */
+export const RESTART_PATIENCE = 1500;
+/** Users whose failed starts are remembered. */
+export const MAX_RESTART_BACKOFFS = 10_000;
+/** Milliseconds after which the log says that a process is still starting, for each second that its caller waits: 10 s of 5 minutes. */
+export const SLOW_START: number = 1000 / 30;
+/** Milliseconds that a silent process has for a ping before it counts as hanging. */
+export const PING_TIMEOUT = 5000;
+/** Bytes that are buffered for a process that does not read. */
+export const MAX_STDIN_BUFFER: number = 16 * 1024 * 1024;
+/** Lines of one process in the log: of standard error per second, and of standard output that are no messages. */
+export const MAX_LOG_LINES = 50;
+/** Characters of each. */
+export const MAX_LOG_LINE = 2000;
+/** Lines on standard output that are no messages, after which a process is ended. */
+export const MAX_INVALID_LINES = 1000;
+/** Milliseconds for a process to end by itself when its standard input has ended. */
+export const STDIN_END_GRACE = 1000;
+/** Milliseconds to end after SIGTERM. */
+export const TERM_GRACE = 2000;

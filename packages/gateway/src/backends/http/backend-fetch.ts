@@ -1,23 +1,17 @@
 /** Requests to HTTP backends on the message path: no redirects, bounded waiting, the credential on each. */
 
-import { isMembers } from '@portcullis/http';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { IncomingHttpHeaders } from 'node:http';
+import { isMembers, type TransportFetch, type TransportRequest } from '@portcullis/http';
 import { Agent, type Dispatcher, fetch } from 'undici';
 import type { Addresses } from '../../addresses/addresses.ts';
 import { connectionFailure } from '../../addresses/connection-failure.ts';
 import type { BackendCredential } from '../../credentials/credential-source.ts';
 import type { GatewayServer } from '../../servers/server.ts';
 import { type BackendAccess, BackendError } from '../backend.ts';
-import { namedClientHeaders } from './client-headers.ts';
-
-interface BackendRequest {
-  readonly method: 'GET' | 'POST' | 'DELETE';
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string;
-  readonly signal: AbortSignal;
-}
 
 /** Sends a request. @throws BackendError when there is no response, ConnectionRequired when the user has to connect an account */
-export type BackendFetch = (url: URL, request: BackendRequest) => Promise<Response>;
+export type BackendFetch = TransportFetch;
 
 export interface BackendPools {
   fetchFor(access: BackendAccess): BackendFetch;
@@ -57,7 +51,7 @@ export function createBackendPools(
 
   async function send(
     url: URL,
-    { headers, ...request }: BackendRequest,
+    { headers, ...request }: TransportRequest,
     credential: BackendCredential,
   ): Promise<Response> {
     const signed = await credential.sign?.(request.method, url.href);
@@ -100,4 +94,22 @@ function causeOf(error: unknown): string {
   const cause = error instanceof Error ? (error.cause ?? error) : error;
   if (isMembers(cause) && typeof cause['code'] === 'string') return cause['code'];
   return cause instanceof Error ? cause.message : 'unknown error';
+}
+
+const clientHeaders = new AsyncLocalStorage<IncomingHttpHeaders>();
+
+/** Handles a client's request: what reaches a backend meanwhile is sent for it. */
+export function withClientHeaders<T>(headers: IncomingHttpHeaders, handle: () => T): T {
+  return clientHeaders.run(headers, handle);
+}
+
+/** Headers of the client's request that a server's `forward` names; none outside of a request. @param names in lower case */
+function namedClientHeaders(names: readonly string[]): Readonly<Record<string, string>> {
+  const headers = names.length === 0 ? undefined : clientHeaders.getStore();
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = headers?.[name];
+      return typeof value === 'string' ? [[name, value]] : [];
+    }),
+  );
 }

@@ -1,27 +1,36 @@
-/** Backends over HTTP on the message path: streamable HTTP of either wire, and HTTP+SSE. */
+/** Backends over HTTP on the message path: Streamable HTTP, with sessions or stateless, and HTTP+SSE. */
+import type { TransportReceiver } from '@portcullis/http';
 import type { Addresses } from '../../addresses/addresses.ts';
 import type { GatewayServer } from '../../servers/server.ts';
-import { BackendError, type BackendSession, type InitializeParams, type MessageBackend } from '../backend.ts';
-import { toFailure } from '../backend-errors.ts';
-import { createMessageExchange, type MessageExchange } from '../exchange.ts';
-import type { Wire, WireReceiver } from '../wire.ts';
+import {
+  BackendError,
+  type BackendSession,
+  type InitializeParams,
+  type MessageBackend,
+  toFailure,
+} from '../backend.ts';
+import { createMessageExchange, type MessageExchange } from '../exchange/message-exchange.ts';
 import { type BackendFetch, createBackendPools } from './backend-fetch.ts';
-import { createSessionWire } from './session-wire.ts';
-import { connectSseWire } from './sse-wire.ts';
 import { openStateless } from './stateless-session.ts';
+import { connectSseBackend, createBackendTransport } from './transports.ts';
 
-/** The wire of an HTTP backend: with sessions (2025-03-26 to 2025-11-25), stateless (2026-07-28), HTTP+SSE (2024-11-05). */
-export type BackendWire = 'sessions' | 'stateless' | 'sse';
+/** Which MCP an HTTP backend speaks: with sessions (2025-03-26 to 2025-11-25), stateless (2026-07-28), HTTP+SSE (2024-11-05). */
+export type BackendProtocol = 'sessions' | 'stateless' | 'sse';
 
 export interface HttpBackendOptions {
   readonly server: Pick<GatewayServer, 'name' | 'limits'>;
   readonly addresses: Addresses;
-  readonly wire: BackendWire;
+  readonly protocol: BackendProtocol;
   /** Headers of clients that are passed on, in lower case; none by default. */
   readonly forward?: readonly string[];
 }
 
-export function createHttpBackend({ server, addresses, wire, forward }: HttpBackendOptions): MessageBackend {
+export function createHttpBackend({
+  server,
+  addresses,
+  protocol,
+  forward,
+}: HttpBackendOptions): MessageBackend {
   const { name, limits } = server;
   const connections = createBackendPools(server, addresses, forward);
   const timeouts = { first: limits.firstByte * 1000, next: limits.idle * 1000 };
@@ -63,22 +72,22 @@ export function createHttpBackend({ server, addresses, wire, forward }: HttpBack
     initialize: InitializeParams,
   ): Promise<BackendSession> {
     const { frame } = limits;
-    if (wire === 'stateless') return openStateless({ name, url, fetch, frame, timeouts }, initialize);
-    // The exchange and its wire know each other.
+    if (protocol === 'stateless') return openStateless({ name, url, fetch, frame, timeouts }, initialize);
+    // The exchange and its transport know each other.
     let exchange: MessageExchange | null = null;
-    const receiver: WireReceiver = {
+    const receiver: TransportReceiver = {
       accept: (message, relatedTo) => exchange?.accept(message, relatedTo),
       fail: (error) => exchange?.fail(error),
     };
-    const options = { name, url, fetch, frame, receiver };
-    const own: Wire =
-      wire === 'sse' ? await connectSseWire(options, timeouts.first) : createSessionWire(options);
-    exchange = createMessageExchange(own, { name, timeouts, isShared: false });
+    const options = { name, url, fetch, limit: frame, receiver };
+    const transport =
+      protocol === 'sse' ? await connectSseBackend(options, timeouts.first) : createBackendTransport(options);
+    exchange = createMessageExchange(transport, { name, timeouts, isShared: false });
     try {
       const session = exchange.join(await exchange.initialize(initialize), '');
-      return { ...session, close: () => session.close().then(() => own.close()) };
+      return { ...session, close: () => session.close().then(() => transport.close()) };
     } catch (error) {
-      await own.close();
+      await transport.close();
       throw toFailure(error, name);
     }
   }

@@ -1,7 +1,14 @@
 /** Follows `subscriptions/listen` of a stateless backend, and opens it again when it breaks. */
-import { isMembers, type JsonFields, type Message, withMeta } from '@portcullis/http';
+import {
+  isMembers,
+  type JsonFields,
+  type Message,
+  mediaType,
+  readBodyMessages,
+  withMeta,
+} from '@portcullis/http';
+import { FIRST_STREAM_DELAY, LAST_STREAM_DELAY } from '../../limits/bounds.ts';
 import { metaKeys } from '../revisions.ts';
-import { mediaType, readBodyMessages } from './responses.ts';
 
 export interface Subscription {
   close(): void;
@@ -14,9 +21,6 @@ export interface SubscriptionOptions {
   readonly openStream: (filter: JsonFields, signal: AbortSignal) => Promise<Response>;
   readonly receive: (message: Message) => void;
 }
-
-const FIRST_DELAY = 1000;
-const LAST_DELAY = 30_000;
 
 /** @returns `null` if the backend has nothing to report */
 export function followSubscriptions({
@@ -33,13 +37,17 @@ export function followSubscriptions({
   return { close: () => closing.abort() };
 
   async function follow(): Promise<void> {
-    for (let delay = FIRST_DELAY; !closing.signal.aborted; delay = Math.min(delay * 2, LAST_DELAY)) {
+    for (
+      let delay = FIRST_STREAM_DELAY;
+      !closing.signal.aborted;
+      delay = Math.min(delay * 2, LAST_STREAM_DELAY)
+    ) {
       try {
         const response = await openStream(filter, closing.signal);
         if (!response.ok || mediaType(response) !== 'text/event-stream')
           return void (await response.body?.cancel());
         for await (const message of readBodyMessages(response, frame)) {
-          delay = FIRST_DELAY;
+          delay = FIRST_STREAM_DELAY;
           if (message.method !== undefined && message.method !== 'notifications/subscriptions/acknowledged')
             receive(withMeta(message, { [metaKeys.subscriptionId]: undefined }));
         }

@@ -2,21 +2,27 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { homedir } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
-import { parseMessage } from '@portcullis/http';
+import { type McpTransport, parseMessage, type TransportReceiver } from '@portcullis/http';
+import {
+  MAX_INVALID_LINES,
+  MAX_LOG_LINE,
+  MAX_LOG_LINES,
+  MAX_STDIN_BUFFER,
+  STDIN_END_GRACE,
+  TERM_GRACE,
+} from '../../limits/bounds.ts';
 import type { StdioBackendDefinition } from '../../servers/server.ts';
 import { BackendError } from '../backend.ts';
-import type { Wire, WireReceiver } from '../wire.ts';
 import { wrapCommand } from './isolation.ts';
-import { readLines } from './lines.ts';
 
 /** Receives what a process writes to standard error, and what happens to it. */
 export type ProcessLog = (server: string, line: string) => void;
 
-export interface StdioProcess extends Wire {
+export interface StdioProcess extends McpTransport {
   readonly pid: number | undefined;
   /** Resolves when it has exited; `true` if it was stopped by `close`. */
   readonly exited: Promise<boolean>;
-  /** Ends it at once, with its whole process group. @param reason what its callers are told */
+  /** Ends it at once, with its whole process group. @param reason for its callers */
   kill(reason: string): void;
 }
 
@@ -28,18 +34,6 @@ export interface ProcessOptions {
   readonly log: ProcessLog;
 }
 
-/** Bytes that may wait for a process that does not read. */
-const MAX_UNREAD = 16 * 1024 * 1024;
-
-/** Lines of one process in the log: of standard error per second, and of standard output that are no messages. */
-const MAX_LINES = 50;
-const MAX_LINE = 2000;
-const MAX_GARBAGE = 1000;
-
-/** Milliseconds: for a process to end by itself when its standard input has ended, and after SIGTERM. */
-const END_GRACE = 1000;
-const TERM_GRACE = 2000;
-
 /** Process groups that are ended when this process exits. */
 const groups = new Set<number>();
 process.once('exit', () => {
@@ -48,7 +42,7 @@ process.once('exit', () => {
 
 export function startProcess(
   { name, definition, frame, log }: ProcessOptions,
-  receiver: WireReceiver,
+  receiver: TransportReceiver,
 ): StdioProcess {
   const [file, args] = wrapCommand(definition);
   const child: ChildProcessByStdio<Writable, Readable, Readable> = spawn(file, args, {
@@ -62,7 +56,7 @@ export function startProcess(
   const { pid } = child;
   if (pid !== undefined) groups.add(pid);
   const exited = Promise.withResolvers<boolean>();
-  let garbage = 0;
+  let invalidLines = 0;
   let reason: string | null = null;
   let isStopped = false;
 
@@ -78,15 +72,15 @@ export function startProcess(
   function receive(line: string): void {
     const message = parseMessage(line);
     if (message !== null) return void receiver.accept(message, null);
-    garbage += 1;
-    if (garbage <= MAX_LINES) log(name, `on standard output, no message: ${clean(line)}`);
-    if (garbage === MAX_GARBAGE) kill('writes something other than messages to standard output');
+    invalidLines += 1;
+    if (invalidLines <= MAX_LOG_LINES) log(name, `on standard output, no message: ${clean(line)}`);
+    if (invalidLines === MAX_INVALID_LINES) kill('writes something other than messages to standard output');
   }
 
   async function send(message: unknown): Promise<void> {
     if (reason !== null || !child.stdin.writable)
       throw new BackendError('unavailable', `The process of ${name} has ended.`);
-    if (child.stdin.writableLength > MAX_UNREAD)
+    if (child.stdin.writableLength > MAX_STDIN_BUFFER)
       throw new BackendError('overloaded', `The process of ${name} does not read its input.`);
     child.stdin.write(`${JSON.stringify(message)}\n`);
   }
@@ -104,8 +98,8 @@ export function startProcess(
     receiver.fail(new BackendError('unavailable', `The process of ${name} was stopped.`));
     child.stdin.end();
     if (pid === undefined) return;
-    const term = setTimeout(signalGroup, END_GRACE, pid, 'SIGTERM');
-    const last = setTimeout(signalGroup, END_GRACE + TERM_GRACE, pid, 'SIGKILL');
+    const term = setTimeout(signalGroup, STDIN_END_GRACE, pid, 'SIGTERM');
+    const last = setTimeout(signalGroup, STDIN_END_GRACE + TERM_GRACE, pid, 'SIGKILL');
     await exited.promise;
     clearTimeout(term);
     clearTimeout(last);
@@ -127,6 +121,45 @@ function createEnvironment({ environment }: StdioBackendDefinition): Record<stri
   return { PATH: path, HOME: home, ...environment };
 }
 
+/** Splits a stream into lines. @param tooLong called once for a line over the limit; nothing is read after it */
+function readLines(
+  stream: Readable,
+  limit: number,
+  receive: (line: string) => void,
+  tooLong: () => void,
+): void {
+  let pieces: Buffer[] = [];
+  let size = 0;
+  stream.on('data', (chunk: Buffer) => {
+    let start = 0;
+    for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, start)) {
+      add(chunk.subarray(start, end));
+      start = end + 1;
+      if (size > limit) return stop();
+      const line = pieces.length === 1 ? pieces[0] : Buffer.concat(pieces);
+      pieces = [];
+      size = 0;
+      const text = line?.toString('utf8').trim() ?? '';
+      if (text !== '') receive(text);
+    }
+    add(chunk.subarray(start));
+    if (size > limit) stop();
+  });
+  stream.on('error', () => undefined);
+
+  function add(piece: Buffer): void {
+    if (piece.length === 0) return;
+    pieces.push(piece);
+    size += piece.length;
+  }
+
+  function stop(): void {
+    pieces = [];
+    stream.removeAllListeners('data').resume();
+    tooLong();
+  }
+}
+
 function followErrors(stream: Readable, log: (line: string) => void): void {
   let second = 0;
   let lines = 0;
@@ -134,16 +167,16 @@ function followErrors(stream: Readable, log: (line: string) => void): void {
     const now = Math.floor(performance.now() / 1000);
     lines = now === second ? lines + 1 : 1;
     second = now;
-    if (lines <= MAX_LINES) log(clean(line));
-    else if (lines === MAX_LINES + 1) log('(more lines of this second are left out)');
+    if (lines <= MAX_LOG_LINES) log(clean(line));
+    else if (lines === MAX_LOG_LINES + 1) log('(more lines of this second are left out)');
   };
-  const follow = (): void => readLines(stream, MAX_LINE * 32, receive, () => setImmediate(follow));
+  const follow = (): void => readLines(stream, MAX_LOG_LINE * 32, receive, () => setImmediate(follow));
   follow();
 }
 
 /** One line without control characters, which could forge lines of the log or steer a terminal. */
 function clean(line: string): string {
-  return line.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, ' ').slice(0, MAX_LINE);
+  return line.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, ' ').slice(0, MAX_LOG_LINE);
 }
 
 function signalGroup(group: number, signal: NodeJS.Signals): void {

@@ -1,4 +1,18 @@
 /** Backends that are processes: started at the first call, one for each user or one for all, ended when idle, started again after a crash. */
+import { readdir, readFile } from 'node:fs/promises';
+import type { TransportReceiver } from '@portcullis/http';
+import { createLruCache } from '@portcullis/protocol';
+import {
+  FIRST_RESTART_DELAY,
+  LAST_RESTART_DELAY,
+  MAX_PROCESSES_OF_USER,
+  MAX_RESTART_BACKOFFS,
+  PING_TIMEOUT,
+  PROCESS_SWEEP,
+  RESTART_PATIENCE,
+  SLOW_START,
+  STABLE_AFTER,
+} from '../../limits/bounds.ts';
 import { type Owner, userKey } from '../../servers/owner.ts';
 import type { GatewayServer, StdioBackendDefinition } from '../../servers/server.ts';
 import {
@@ -8,10 +22,8 @@ import {
   type InitializeResult,
   type MessageBackend,
 } from '../backend.ts';
-import { createMessageExchange, type MessageExchange } from '../exchange.ts';
-import type { WireReceiver } from '../wire.ts';
-import { createRestartBackoff, type RestartBackoff } from './backoff.ts';
-import { measureGroups } from './memory.ts';
+import { createMessageExchange, type MessageExchange } from '../exchange/message-exchange.ts';
+import { createIdlePool, type IdlePool, type PoolEntry } from '../idle-pool.ts';
 import { type ProcessLog, type StdioProcess, startProcess } from './process.ts';
 
 export interface StdioBackendOptions {
@@ -21,38 +33,25 @@ export interface StdioBackendOptions {
 }
 
 /** A process, from the moment it is started. */
-interface Running {
-  readonly user: string;
+interface Running extends PoolEntry {
   readonly process: StdioProcess;
   readonly exchange: MessageExchange;
   readonly initialized: Promise<InitializeResult>;
-  /** `performance.now()` at which it last had something to do. */
   usedAt: number;
 }
 
-/** Milliseconds after which the end of a process is no failure of its start. */
-const STABLE = 10_000;
-const MAX_BACKOFFS = 10_000;
-/** Processes of one user: clients that can do other things have processes of their own, and could claim anything. */
-const MAX_PER_USER = 8;
-/** Milliseconds between looks at idleness and memory. */
-const WATCH = 1000;
-/** Milliseconds after which the log says that a process is still starting, for each second that its caller waits: 10 s of 5 minutes. */
-const SLOW = 1000 / 30;
-/** Milliseconds that a silent process has for a ping before it counts as hanging. */
-const PING_TIMEOUT = 5000;
-
-export function createStdioBackend({ server, definition, log }: StdioBackendOptions): MessageBackend {
-  const { name, limits } = server;
-  const running = new Map<string, Running>();
-  const backoffs = new Map<string, RestartBackoff>();
-  let watch: NodeJS.Timeout | undefined;
+export function createStdioBackend(options: StdioBackendOptions): MessageBackend {
+  const { server, definition } = options;
+  const { name } = server;
+  const running = createPool(options);
+  /** One user's crashes do not delay another's process. */
+  const backoffs = createLruCache<RestartBackoff>({ entries: MAX_RESTART_BACKOFFS });
   let isUp = true;
   let isClosed = false;
 
   return {
     async open(owner, initialize) {
-      const key = keyOf(owner, initialize);
+      const key = definition.process === 'shared' ? '' : keyOf(owner, initialize);
       const found = running.get(key) ?? (await start(key, owner, initialize));
       found.usedAt = performance.now();
       const session: BackendSession = found.exchange.join(await found.initialized, owner.clientId);
@@ -62,122 +61,99 @@ export function createStdioBackend({ server, definition, log }: StdioBackendOpti
     isUp: () => isUp,
     async close() {
       isClosed = true;
-      clearInterval(watch);
-      await Promise.all([...running.values()].map(({ process }) => process.close()));
+      await running.close();
     },
   };
 
-  /** A process is initialized once: clients of a user that can do the same share it. */
-  function keyOf({ issuer, subject }: Owner, { capabilities, protocolVersion }: InitializeParams): string {
-    return definition.process === 'shared'
-      ? ''
-      : JSON.stringify([issuer, subject, protocolVersion, capabilities]);
-  }
-
   async function start(key: string, owner: Owner, initialize: InitializeParams): Promise<Running> {
-    const backoff = backoffOf(key);
-    await backoff.wait(name);
+    const backoff = backoffs.get(key) ?? createRestartBackoff(name);
+    backoffs.set(key, backoff);
+    await backoff.wait();
     if (isClosed) throw new BackendError('unavailable', `${name} is being stopped.`);
     // Another call may have started it meanwhile.
     const found = running.get(key);
     if (found !== undefined) return found;
     const user = userKey(owner);
-    evictIdle(
-      [...running].filter(([, one]) => one.user === user),
-      MAX_PER_USER,
+    const started = running.add(key, user, () =>
+      startRunning(options, user, initialize, (ended) => running.remove(key, ended)),
     );
-    evictIdle([...running], definition.limits.processes);
-    const started = startOne(user, initialize);
-    running.set(key, started);
-    watch ??= setInterval(() => void look(), WATCH).unref();
     const startedAt = performance.now();
     void started.process.exited.then((isExpected) => {
-      if (isExpected || performance.now() - startedAt > STABLE) backoffs.delete(key);
+      if (isExpected || performance.now() - startedAt > STABLE_AFTER) backoffs.delete(key);
       else backoff.failed();
     });
-    await started.initialized.then(
-      () => {
-        isUp = true;
-      },
-      () => {
-        isUp = false;
-        started.process.kill('did not initialize');
-      },
+    isUp = await started.initialized.then(
+      () => true,
+      () => false,
     );
+    if (!isUp) started.process.kill('did not initialize');
     return started;
   }
+}
 
-  /** One user's crashes do not delay another's process. */
-  function backoffOf(key: string): RestartBackoff {
-    const backoff = backoffs.get(key) ?? createRestartBackoff();
-    if (backoffs.size >= MAX_BACKOFFS) backoffs.clear();
-    backoffs.set(key, backoff);
-    return backoff;
+function createPool({ server, definition }: StdioBackendOptions): IdlePool<Running> {
+  const { processes, idle, memory } = definition.limits;
+  const pool = createIdlePool<Running>({
+    limits: { entries: processes, perUser: MAX_PROCESSES_OF_USER, idle: idle * 1000 },
+    interval: PROCESS_SWEEP,
+    overloaded: (count) => `${server.name} already runs ${count} processes, and each of them is busy.`,
+    onSweep() {
+      if (memory !== null) void endLarge(pool.values(), memory);
+    },
+  });
+  return pool;
+}
+
+/** @param onEnd called when the process has ended */
+function startRunning(
+  { server: { name, limits }, definition, log }: StdioBackendOptions,
+  user: string,
+  initialize: InitializeParams,
+  onEnd: (ended: Running) => void,
+): Running {
+  // The exchange and the process know each other.
+  const receiver: TransportReceiver = {
+    accept: (message, relatedTo) => exchange.accept(message, relatedTo),
+    fail(error) {
+      onEnd(started);
+      exchange.fail(error);
+    },
+  };
+  const child = startProcess({ name, definition, frame: limits.frame, log }, receiver);
+  const exchange: MessageExchange = createMessageExchange(child, {
+    name,
+    timeouts: { first: limits.firstByte * 1000, next: limits.idle * 1000 },
+    isShared: definition.process === 'shared',
+    onTimeout: () => void checkHanging(),
+    onSettled: () => {
+      started.usedAt = performance.now();
+    },
+  });
+  const initialized = exchange.initialize(initialize);
+  const { isBusy } = exchange;
+  const { close } = child;
+  const started: Running = {
+    user,
+    process: child,
+    exchange,
+    initialized,
+    isBusy,
+    close,
+    usedAt: performance.now(),
+  };
+  const slow = setTimeout(() => log(name, describeSlowStart(definition)), limits.firstByte * SLOW_START);
+  slow.unref();
+  void initialized.catch(() => undefined).finally(() => clearTimeout(slow));
+  return started;
+
+  async function checkHanging(): Promise<void> {
+    await exchange.request('ping', {}, PING_TIMEOUT).catch(() => child.kill('does not answer'));
   }
+}
 
-  function startOne(user: string, initialize: InitializeParams): Running {
-    // The exchange and the process know each other.
-    const receiver: WireReceiver = {
-      accept: (message, relatedTo) => exchange.accept(message, relatedTo),
-      fail: (error) => {
-        for (const [key, one] of running) if (one.process === child) running.delete(key);
-        exchange.fail(error);
-      },
-    };
-    const child = startProcess({ name, definition, frame: limits.frame, log }, receiver);
-    const exchange: MessageExchange = createMessageExchange(child, {
-      name,
-      timeouts: { first: limits.firstByte * 1000, next: limits.idle * 1000 },
-      isShared: definition.process === 'shared',
-      onSilence: () => void checkHanging(),
-      onRest: () => {
-        started.usedAt = performance.now();
-      },
-    });
-    const initialized = exchange.initialize(initialize);
-    const slow = setTimeout(() => log(name, describeSlowStart(definition)), limits.firstByte * SLOW).unref();
-    void initialized.catch(() => undefined).finally(() => clearTimeout(slow));
-    const started: Running = { user, process: child, exchange, initialized, usedAt: performance.now() };
-    return started;
-
-    async function checkHanging(): Promise<void> {
-      await exchange.ask('ping', {}, PING_TIMEOUT).catch(() => child.kill('does not answer'));
-    }
-  }
-
-  /** Makes place for one more. @throws BackendError when no process is idle */
-  function evictIdle(among: readonly (readonly [string, Running])[], limit: number): void {
-    if (among.length < limit) return;
-    const idle = among.filter(([, { exchange }]) => !exchange.isBusy());
-    const [oldest] = idle.toSorted(([, a], [, b]) => a.usedAt - b.usedAt);
-    if (oldest === undefined)
-      throw new BackendError(
-        'overloaded',
-        `${name} already runs ${among.length} processes, and each of them is busy.`,
-      );
-    end(...oldest);
-  }
-
-  function end(key: string, { process }: Running): void {
-    running.delete(key);
-    void process.close();
-  }
-
-  async function look(): Promise<void> {
-    const now = performance.now();
-    for (const [key, one] of running)
-      if (!one.exchange.isBusy() && now - one.usedAt >= definition.limits.idle * 1000) end(key, one);
-    if (running.size === 0) {
-      clearInterval(watch);
-      watch = undefined;
-    } else if (definition.limits.memory !== null) await checkMemory(definition.limits.memory);
-  }
-
-  async function checkMemory(limit: number): Promise<void> {
-    const sizes = await measureGroups();
-    for (const { process } of running.values())
-      if ((sizes.get(process.pid ?? 0) ?? 0) > limit) process.kill('used more memory than its limit');
-  }
+/** A process is initialized once: clients of a user that can do the same share it. */
+function keyOf({ issuer, subject }: Owner, { capabilities, protocolVersion }: InitializeParams): string {
+  return JSON.stringify([issuer, subject, protocolVersion, capabilities]);
 }
 
 /** npm is silent while it downloads, and repeats for minutes what a certificate prevents. */
@@ -186,4 +162,59 @@ function describeSlowStart({ environment }: StdioBackendDefinition): string {
   const isMissing = process.env[authorities] !== undefined && environment[authorities] === undefined;
   const hint = `; it does not get the ${authorities} of this process, which \`environment\` or \`env\` can pass on`;
   return `(still starting: npx may be downloading it${isMissing ? hint : ''})`;
+}
+
+interface RestartBackoff {
+  /** Waits until the next start, if that is soon. @throws BackendError `unavailable` if it is not */
+  wait(): Promise<void>;
+  failed(): void;
+}
+
+/** Increases the delay between starts of a process that fails. */
+function createRestartBackoff(name: string): RestartBackoff {
+  let failures = 0;
+  let nextAt = 0;
+  return {
+    async wait() {
+      const delay = nextAt - performance.now();
+      if (delay <= 0) return;
+      if (delay > RESTART_PATIENCE) {
+        const seconds = Math.ceil(delay / 1000);
+        const text = `${name} failed to start and is started again in ${seconds} s.`;
+        throw new BackendError('unavailable', text, seconds);
+      }
+      await new Promise((done) => setTimeout(done, delay));
+    },
+    failed() {
+      nextAt = performance.now() + Math.min(LAST_RESTART_DELAY, FIRST_RESTART_DELAY * 2 ** failures);
+      failures += 1;
+    },
+  };
+}
+
+/** @param limit bytes of resident memory of a process with its children */
+async function endLarge(running: Iterable<Running>, limit: number): Promise<void> {
+  const sizes = await measureGroups();
+  for (const { process } of running)
+    if ((sizes.get(process.pid ?? 0) ?? 0) > limit) process.kill('used more memory than its limit');
+}
+
+const PAGE = 4096;
+
+/**
+ * Bytes of resident memory by process group; empty where the system does not say.
+ * @see proc_pid_stat(5)
+ */
+async function measureGroups(): Promise<ReadonlyMap<number, number>> {
+  const names = await readdir('/proc').catch(() => []);
+  const sizes = new Map<number, number>();
+  for (const name of names) {
+    if (!/^\d+$/.test(name)) continue;
+    const text = await readFile(`/proc/${name}/stat`, 'utf8').catch(() => '');
+    // The name of the program stands in parentheses and may hold anything.
+    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+    const group = Number(fields[2]);
+    if (group > 0) sizes.set(group, (sizes.get(group) ?? 0) + Number(fields[21]) * PAGE);
+  }
+  return sizes;
 }

@@ -1,45 +1,44 @@
-/** Finds out which wires an HTTP backend speaks; once, when a client may speak another one. */
+/** Detects which MCP an HTTP backend speaks; once, when a client may speak another one. */
 
-import { isMembers, type Message } from '@portcullis/http';
+import { isMembers, type Message, readBodyMessages } from '@portcullis/http';
 import type { Addresses } from '../../addresses/addresses.ts';
 import type { BackendCredential } from '../../credentials/credential-source.ts';
 import type { GatewayServer } from '../../servers/server.ts';
 import { LAST_WITH_SESSIONS, metaKeys, STATELESS } from '../revisions.ts';
 import { type BackendFetch, createBackendPools } from './backend-fetch.ts';
-import { readBodyMessages } from './responses.ts';
-import { connectSseWire } from './sse-wire.ts';
+import { connectSseBackend } from './transports.ts';
 
-export interface BackendWires {
+export interface BackendProtocols {
   readonly sessions: boolean;
   readonly stateless: boolean;
   /** HTTP+SSE; found only in a backend that speaks neither. */
   readonly sse: boolean;
 }
 
-export interface WireDetection {
+export interface ProtocolDetection {
   /** `null` before they were detected. */
-  known(): BackendWires | null;
-  /** `null` if the backend cannot be reached, or wants another credential: the request itself will show why. */
-  detect(credential: BackendCredential): Promise<BackendWires | null>;
+  known(): BackendProtocols | null;
+  /** `null` if the backend cannot be reached, or requires another credential: the request itself will show why. */
+  detect(credential: BackendCredential): Promise<BackendProtocols | null>;
   close(): Promise<void>;
 }
 
 const CLIENT = { name: 'portcullis', version: '1' };
 
-/** Asks as the first user does: a backend may want a credential even for that. */
-export function createWireDetection(server: GatewayServer, addresses: Addresses): WireDetection {
+/** Sends the credential of the first user: a backend may require one even for that. */
+export function createProtocolDetection(server: GatewayServer, addresses: Addresses): ProtocolDetection {
   const { limits } = server;
   const connections = createBackendPools(server, addresses);
-  let wires: BackendWires | null = null;
-  let detecting: Promise<BackendWires | null> | null = null;
+  let protocols: BackendProtocols | null = null;
+  let detecting: Promise<BackendProtocols | null> | null = null;
 
   return {
-    known: () => wires,
+    known: () => protocols,
     detect(credential) {
       detecting ??= detectNow(credential)
         .catch(() => null)
         .then((found) => {
-          wires = found;
+          protocols = found;
           detecting = null;
           return found;
         });
@@ -48,19 +47,19 @@ export function createWireDetection(server: GatewayServer, addresses: Addresses)
     close: connections.close,
   };
 
-  async function detectNow(credential: BackendCredential): Promise<BackendWires | null> {
+  async function detectNow(credential: BackendCredential): Promise<BackendProtocols | null> {
     const fetch = connections.fetchFor({
       principal: null,
       credential: () => credential,
       rejected: async () => 'final',
     });
-    const discovered = await ask(fetch, discover, {
+    const discovered = await request(fetch, discover, {
       'mcp-protocol-version': STATELESS,
       'mcp-method': 'server/discover',
     });
     if (discovered === null) return null;
     const stateless = isMembers(discovered.result) && 'supportedVersions' in discovered.result;
-    const initialized = await ask(fetch, initialize, {});
+    const initialized = await request(fetch, initialize, {});
     const sessions = isMembers(initialized?.result) && 'protocolVersion' in initialized.result;
     return { stateless, sessions, sse: !stateless && !sessions && (await speaksSse(fetch)) };
   }
@@ -73,14 +72,14 @@ export function createWireDetection(server: GatewayServer, addresses: Addresses)
 
   async function speaksSse(fetch: BackendFetch): Promise<boolean> {
     const receiver = { accept: () => undefined, fail: () => undefined };
-    const options = { name: server.name, url: urlNow(), fetch, frame: limits.frame, receiver };
-    const wire = await connectSseWire(options, limits.connect * 1000).catch(() => null);
-    await wire?.close();
-    return wire !== null;
+    const options = { name: server.name, url: urlNow(), fetch, limit: limits.frame, receiver };
+    const transport = await connectSseBackend(options, limits.connect * 1000).catch(() => null);
+    await transport?.close();
+    return transport !== null;
   }
 
   /** The response, an error without a message; `null` if there was none that is about the message. */
-  async function ask(
+  async function request(
     fetch: BackendFetch,
     message: Message,
     headers: Readonly<Record<string, string>>,
@@ -100,13 +99,13 @@ export function createWireDetection(server: GatewayServer, addresses: Addresses)
     });
     const { status } = response;
     const session = response.headers.get('mcp-session-id');
-    const received = await firstMessage(response);
+    const received = await firstResponse(response);
     if (session !== null) await end(fetch, url, session);
     if (status === 401 || status === 403 || status === 429 || status >= 500) return null;
     return received ?? { jsonrpc: '2.0', error: {} };
   }
 
-  async function firstMessage(response: Response): Promise<Message | null> {
+  async function firstResponse(response: Response): Promise<Message | null> {
     for await (const message of readBodyMessages(response, limits.frame))
       if (message.method === undefined) return message;
     return null;

@@ -1,0 +1,235 @@
+/** Exchanges messages with a backend for one session or several: who receives what. */
+import {
+  isMembers,
+  isRequest,
+  isResponse,
+  type McpTransport,
+  type Message,
+  type MessageId,
+  parameter,
+  type RequestMessage,
+  type TransportReceiver,
+} from '@portcullis/http';
+import {
+  BackendError,
+  type BackendSession,
+  type Call,
+  type InitializeParams,
+  type InitializeResult,
+} from '../backend.ts';
+import {
+  areOfOneClient,
+  createPendingRequests,
+  deliver,
+  type ExchangeSession,
+  type ExchangeTimeouts,
+  type PendingRequest,
+  type PendingRequests,
+} from './pending-requests.ts';
+import { createServerRequests, type ServerRequests } from './server-requests.ts';
+import { createLogLevels, createSubscriptions, type LogLevels, type Subscriptions } from './subscriptions.ts';
+
+export interface ExchangeOptions {
+  readonly name: string;
+  readonly timeouts: ExchangeTimeouts;
+  /** Several users share the backend: nothing that belongs to one may reach another. */
+  readonly isShared: boolean;
+  /** Called when a request timed out. */
+  readonly onTimeout?: () => void;
+  /** Called after each request, and when a session is closed. */
+  readonly onSettled?: () => void;
+}
+
+export interface MessageExchange extends TransportReceiver {
+  /** Initializes the backend; once. @throws BackendError */
+  initialize(params: InitializeParams): Promise<InitializeResult>;
+  /** Another session of the initialized backend. */
+  join(initialized: InitializeResult, client: string): BackendSession;
+  /** Sends a request of the gateway itself. @throws BackendError */
+  request(method: string, params: unknown, milliseconds: number): Promise<Message>;
+  /** Whether a request or a subscription keeps it in use. */
+  isBusy(): boolean;
+}
+
+/** What the functions of an exchange share. */
+interface Exchange {
+  readonly options: ExchangeOptions;
+  readonly transport: McpTransport;
+  readonly sessions: Set<ExchangeSession>;
+  readonly pending: PendingRequests;
+  readonly serverRequests: ServerRequests;
+  readonly subscriptions: Subscriptions;
+  readonly levels: LogLevels;
+  /** Resolves when the backend has ended the session, or the process. */
+  readonly ended: PromiseWithResolvers<void>;
+}
+
+const NO_CALL: Call = { signal: new AbortController().signal, receive: () => undefined };
+
+/** The gateway's own requests. */
+const gatewaySession: ExchangeSession = { client: '', listeners: new Set() };
+
+export function createMessageExchange(transport: McpTransport, options: ExchangeOptions): MessageExchange {
+  const { name, timeouts, isShared, onTimeout = () => undefined, onSettled = () => undefined } = options;
+  const sessions = new Set<ExchangeSession>();
+  const post = (message: Message): void => {
+    transport.send(message, NO_CALL.signal).catch(() => undefined);
+  };
+  const pending = createPendingRequests({ name, transport, post, onTimeout, onSettled });
+  const exchange: Exchange = {
+    options,
+    transport,
+    sessions,
+    pending,
+    serverRequests: createServerRequests({ pending, sessions, isShared, post, timeouts }),
+    subscriptions: createSubscriptions(),
+    levels: createLogLevels(sessions),
+    ended: Promise.withResolvers<void>(),
+  };
+  return {
+    accept: (message, relatedTo) => accept(exchange, message, relatedTo),
+    fail(error) {
+      pending.fail(error);
+      exchange.ended.resolve();
+    },
+    initialize: (params) => initialize(exchange, params),
+    join: (initialized, client) => join(exchange, initialized, client),
+    request: (method, params, milliseconds) => request(exchange, method, params, milliseconds),
+    isBusy: () => pending.all().length > 0 || exchange.subscriptions.size() > 0,
+  };
+}
+
+function request(
+  { pending }: Exchange,
+  method: string,
+  params: unknown,
+  milliseconds: number,
+): Promise<Message> {
+  return pending.send(gatewaySession, { jsonrpc: '2.0', id: 0, method, params }, NO_CALL, milliseconds);
+}
+
+async function initialize(exchange: Exchange, params: InitializeParams): Promise<InitializeResult> {
+  const { name, isShared, timeouts } = exchange.options;
+  const offered = isShared ? { ...params, capabilities: {} } : params;
+  const response = await request(exchange, 'initialize', offered, timeouts.first);
+  const { result } = response;
+  if (!isMembers(result) || !isMembers(result['capabilities']))
+    throw new BackendError('unavailable', `${name} refused to initialize: ${reasonOf(response)}.`);
+  const initialized: Message = { jsonrpc: '2.0', method: 'notifications/initialized' };
+  await exchange.transport.send(initialized, NO_CALL.signal);
+  const { tasks, ...capabilities } = result['capabilities'];
+  return {
+    ...result,
+    protocolVersion: String(result['protocolVersion']),
+    capabilities: isShared || tasks === undefined ? capabilities : { ...capabilities, tasks },
+  };
+}
+
+function reasonOf({ error }: Message): string {
+  const text = isMembers(error) ? error['message'] : undefined;
+  return typeof text === 'string' ? text.slice(0, 300) : 'its response is not a result of initialize';
+}
+
+function join(exchange: Exchange, initialized: InitializeResult, client: string): BackendSession {
+  const { options, sessions, serverRequests, transport } = exchange;
+  const session: ExchangeSession = { client, listeners: new Set() };
+  const closed = Promise.withResolvers<void>();
+  sessions.add(session);
+  return {
+    initialized,
+    ended: Promise.race([exchange.ended.promise, closed.promise]),
+    request: (message, call) => requestFor(exchange, session, message, call),
+    async notify(message) {
+      if (isResponse(message))
+        return transport.send(serverRequests.resolve(session, message), NO_CALL.signal);
+      // The exchange initializes; a cancellation aborts its call.
+      const isOwn =
+        message.method === 'notifications/initialized' || message.method === 'notifications/cancelled';
+      if (!isOwn && !options.isShared) await transport.send(message, NO_CALL.signal);
+    },
+    listen(receive) {
+      session.listeners.add(receive);
+      return () => session.listeners.delete(receive);
+    },
+    async close() {
+      if (sessions.delete(session)) leave(exchange, session);
+      closed.resolve();
+    },
+  };
+}
+
+async function requestFor(
+  { options, subscriptions, levels, pending }: Exchange,
+  session: ExchangeSession,
+  message: RequestMessage,
+  call: Call,
+): Promise<Message> {
+  const { name, isShared, timeouts } = options;
+  if (isShared && message.method.startsWith('tasks/')) {
+    const text = `${name} shares its process between users, so that it has no tasks.`;
+    throw new BackendError('refused', text);
+  }
+  if (subscriptions.leavesOthers(session, message)) return { jsonrpc: '2.0', id: message.id, result: {} };
+  const sent = message.method === 'logging/setLevel' ? levels.set(session, message) : message;
+  const response = await pending.send(session, sent, call, timeouts.first);
+  if (response.error === undefined) subscriptions.learn(session, message);
+  return response;
+}
+
+function leave(exchange: Exchange, session: ExchangeSession): void {
+  const { options, subscriptions, serverRequests, pending } = exchange;
+  for (const uri of subscriptions.release(session))
+    void request(exchange, 'resources/unsubscribe', { uri }, options.timeouts.first).catch(() => undefined);
+  serverRequests.release(session);
+  for (const one of pending.all())
+    if (one.session === session) one.settle(new BackendError('unavailable', 'The session has ended.'));
+  options.onSettled?.();
+}
+
+function accept(exchange: Exchange, message: Message, relatedTo: MessageId | null): void {
+  const { options, sessions, pending, serverRequests, subscriptions, levels } = exchange;
+  if (isResponse(message)) {
+    if (message.id !== undefined && message.id !== null) pending.get(message.id)?.settle(message);
+    return;
+  }
+  if (isRequest(message)) return void serverRequests.accept(message, relatedTo);
+  if (message.method === 'notifications/progress') return void reportProgress(exchange, message);
+  if (message.method === 'notifications/cancelled') return void serverRequests.cancel(message);
+  if (message.method === 'notifications/resources/updated') {
+    const uri = parameter(message, 'uri');
+    for (const session of sessions)
+      if (sessions.size === 1 || subscriptions.includes(session, uri)) deliver(session, message);
+    return;
+  }
+  const isForAll = message.method?.endsWith('/list_changed') === true;
+  const related = isForAll ? undefined : findRequest(exchange, relatedTo);
+  if (related !== undefined) {
+    related.wait(options.timeouts.next);
+    if (levels.includes(related.session, message)) related.call.receive(message);
+  } else if (isForAll || (!options.isShared && areOfOneClient(sessions)))
+    for (const session of sessions) if (levels.includes(session, message)) deliver(session, message);
+}
+
+/**
+ * A backend with one connection for all does not say which request a message belongs to: the newest, unless users share it, or
+ * clients that must not receive each other's messages.
+ */
+function findRequest(
+  { pending, options }: Exchange,
+  relatedTo: MessageId | null,
+): PendingRequest | undefined {
+  if (relatedTo !== null) return pending.get(relatedTo);
+  const requests = pending.all().filter(({ session }) => session !== gatewaySession);
+  const sessions = new Set(requests.map(({ session }) => session));
+  const isClear = options.isShared ? sessions.size === 1 : areOfOneClient(sessions);
+  return isClear ? requests.at(-1) : undefined;
+}
+
+function reportProgress({ pending, options }: Exchange, message: Message): void {
+  const token = parameter(message, 'progressToken');
+  const related = typeof token === 'number' ? pending.get(token) : undefined;
+  if (related === undefined || !isMembers(message.params)) return;
+  related.wait(options.timeouts.next);
+  const params = { ...message.params, progressToken: related.progressToken };
+  related.call.receive({ ...message, params });
+}

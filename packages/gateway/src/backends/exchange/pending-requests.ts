@@ -1,0 +1,140 @@
+/** Requests that a backend has not responded to: own ids and progress tokens, timeouts, cancellation, and whose they are. */
+import {
+  type McpTransport,
+  type Message,
+  type MessageId,
+  parameter,
+  type RequestMessage,
+  withMeta,
+} from '@portcullis/http';
+import { BackendError, type Call, toFailure } from '../backend.ts';
+
+/** One client's session in an exchange, which other clients may share. */
+export interface ExchangeSession {
+  /** The client whose session it is; empty for the gateway itself. */
+  readonly client: string;
+  readonly listeners: Set<(message: Message) => void>;
+}
+
+export interface PendingRequest {
+  readonly session: ExchangeSession;
+  readonly progressToken: unknown;
+  readonly call: Call;
+  readonly settle: (outcome: Message | Error) => void;
+  /** Restarts the timeout; `null` stops it. */
+  readonly wait: (milliseconds: number | null) => void;
+}
+
+export interface PendingRequests {
+  get(id: MessageId): PendingRequest | undefined;
+  /** From the oldest to the newest. */
+  all(): readonly PendingRequest[];
+  /** Sends a request, under an id of the exchange. @throws BackendError */
+  send(session: ExchangeSession, message: RequestMessage, call: Call, timeout: number): Promise<Message>;
+  /** Rejects all, and those that follow. */
+  fail(error: Error): void;
+}
+
+export interface PendingRequestOptions {
+  readonly name: string;
+  readonly transport: McpTransport;
+  /** Sends a notification, and ignores errors. */
+  readonly post: (message: Message) => void;
+  readonly onTimeout: () => void;
+  readonly onSettled: () => void;
+}
+
+/** Milliseconds. */
+export interface ExchangeTimeouts {
+  /** Until the first message for a request. */
+  readonly first: number;
+  /** Between messages for a request. */
+  readonly next: number;
+}
+
+export function createPendingRequests(options: PendingRequestOptions): PendingRequests {
+  const { name, transport } = options;
+  const pending = new Map<MessageId, PendingRequest>();
+  let failure: Error | null = null;
+  let lastId = 0;
+
+  return {
+    get: (id) => pending.get(id),
+    all: () => [...pending.values()],
+    send,
+    fail(error) {
+      failure ??= error;
+      for (const request of [...pending.values()]) request.settle(failure);
+    },
+  };
+
+  async function send(
+    session: ExchangeSession,
+    message: RequestMessage,
+    call: Call,
+    timeout: number,
+  ): Promise<Message> {
+    if (failure !== null) throw failure;
+    if (call.signal.aborted) throw cancelled();
+    lastId += 1;
+    const id = lastId;
+    const progressToken = parameter(message, '_meta', 'progressToken');
+    const { promise, ...settlement } = track(id, message, call, timeout);
+    pending.set(id, { session, progressToken, call, ...settlement });
+    const tagged = progressToken === undefined ? message : withMeta(message, { progressToken: id });
+    transport
+      .send({ ...tagged, id }, call.signal)
+      .catch((error) => settlement.settle(toFailure(error, name)));
+    return { ...(await promise), id: message.id };
+  }
+
+  /** The end of a request: its response, an error, the timeout, or the cancellation by its client. */
+  function track(id: MessageId, { method }: RequestMessage, { signal }: Call, timeout: number) {
+    const { promise, resolve, reject } = Promise.withResolvers<Message>();
+    let timer: NodeJS.Timeout | undefined;
+    const settle = (outcome: Message | Error): void => {
+      if (!pending.delete(id)) return;
+      clearTimeout(timer);
+      signal.removeEventListener('abort', abort);
+      if (outcome instanceof Error) reject(outcome);
+      else resolve(outcome);
+      options.onSettled();
+    };
+    const end = (reason: string, error: BackendError): void => {
+      // Initialization must not be cancelled. @see MCP, cancellation
+      if (method !== 'initialize') cancel(id, reason);
+      settle(error);
+    };
+    const abort = (): void => end('The client has cancelled the request.', cancelled());
+    const expire = (limit: number): void => {
+      const text = `${name} did not answer within ${limit / 1000} seconds.`;
+      end('The request timed out.', new BackendError('timeout', text));
+      options.onTimeout();
+    };
+    const wait = (limit: number | null): void => {
+      clearTimeout(timer);
+      if (limit !== null) timer = setTimeout(expire, limit, limit).unref();
+    };
+    signal.addEventListener('abort', abort, { once: true });
+    wait(timeout);
+    return { promise, settle, wait };
+  }
+
+  function cancel(requestId: MessageId, reason: string): void {
+    const params = { requestId, reason };
+    options.post({ jsonrpc: '2.0', method: 'notifications/cancelled', params });
+  }
+}
+
+function cancelled(): BackendError {
+  return new BackendError('unavailable', 'The request was cancelled.');
+}
+
+/** Delivers a message that belongs to no request. */
+export function deliver(session: ExchangeSession, message: Message): void {
+  for (const receive of session.listeners) receive(message);
+}
+
+export function areOfOneClient(sessions: Iterable<ExchangeSession>): boolean {
+  return new Set([...sessions].map(({ client }) => client)).size <= 1;
+}

@@ -1,0 +1,112 @@
+/** Requests of a backend to its client (elicitation, sampling, roots): each is delivered to one client, under an id of the gateway. */
+import { randomUUID } from 'node:crypto';
+import {
+  errorCodes,
+  errorResponse,
+  type Message,
+  type MessageId,
+  parameter,
+  type RequestMessage,
+} from '@portcullis/http';
+import { MAX_SERVER_REQUESTS } from '../../limits/bounds.ts';
+import { BackendError } from '../backend.ts';
+import {
+  areOfOneClient,
+  deliver,
+  type ExchangeSession,
+  type ExchangeTimeouts,
+  type PendingRequest,
+  type PendingRequests,
+} from './pending-requests.ts';
+
+export interface ServerRequests {
+  /** Delivers a request of the backend. @param relatedTo the client's request that it belongs to, if the transport tells */
+  accept(message: RequestMessage, relatedTo: MessageId | null): void;
+  /** The client's response, with the id that the backend expects. @throws BackendError `not_pending` */
+  resolve(session: ExchangeSession, response: Message): Message;
+  /** The backend cancels a request of its own. */
+  cancel(cancellation: Message): void;
+  /** Refuses the requests to a client that is gone. */
+  release(session: ExchangeSession): void;
+}
+
+interface ServerRequest {
+  readonly id: MessageId;
+  readonly session: ExchangeSession;
+  /** The client's request during which it was sent. */
+  readonly during: PendingRequest | undefined;
+}
+
+export interface ServerRequestOptions {
+  readonly pending: PendingRequests;
+  readonly sessions: ReadonlySet<ExchangeSession>;
+  readonly isShared: boolean;
+  readonly post: (message: Message) => void;
+  readonly timeouts: ExchangeTimeouts;
+}
+
+export function createServerRequests(options: ServerRequestOptions): ServerRequests {
+  const { pending, sessions, isShared, post, timeouts } = options;
+  const delivered = new Map<string, ServerRequest>();
+
+  return {
+    accept(message, relatedTo) {
+      if (message.method === 'ping') return post({ jsonrpc: '2.0', id: message.id, result: {} });
+      const during = relatedTo === null ? newestRequest() : pending.get(relatedTo);
+      const session = during?.session ?? (areOfOneClient(sessions) ? [...sessions].at(-1) : undefined);
+      // A shared backend was told that its clients support no such request: it does not say which of them it means.
+      if (isShared || session === undefined || delivered.size >= MAX_SERVER_REQUESTS)
+        return refuse(message.id);
+      const id = randomUUID();
+      delivered.set(id, { id: message.id, session, during });
+      // A user may take their time.
+      during?.wait(null);
+      send({ ...message, id }, session, during);
+    },
+    resolve(session, response) {
+      const id = String(response.id);
+      const request = delivered.get(id);
+      if (request === undefined || request.session !== session) throw notPending();
+      delivered.delete(id);
+      request.during?.wait(timeouts.first);
+      return { ...response, id: request.id };
+    },
+    cancel(cancellation) {
+      const requestId = parameter(cancellation, 'requestId');
+      const found = [...delivered].find(([, { id }]) => id === requestId);
+      if (found === undefined) return;
+      const [id, { session, during }] = found;
+      delivered.delete(id);
+      const params = { ...(cancellation.params as object), requestId: id };
+      send({ ...cancellation, params }, session, during);
+    },
+    release(session) {
+      for (const [key, request] of delivered) {
+        if (request.session !== session) continue;
+        delivered.delete(key);
+        refuse(request.id);
+      }
+    },
+  };
+
+  /** None while requests of several clients are pending: another client must not see the server's request. */
+  function newestRequest(): PendingRequest | undefined {
+    const requests = pending.all().filter(({ session }) => sessions.has(session));
+    return areOfOneClient(requests.map(({ session }) => session)) ? requests.at(-1) : undefined;
+  }
+
+  function refuse(id: MessageId): void {
+    const text = 'There is no client here that can answer this request.';
+    post(errorResponse(id, errorCodes.methodNotFound, text));
+  }
+}
+
+export function notPending(): BackendError {
+  const text = 'No request of the server with this id waits for a response here.';
+  return new BackendError('not_pending', text);
+}
+
+function send(message: Message, session: ExchangeSession, during: PendingRequest | undefined): void {
+  if (during === undefined || during.call.signal.aborted) deliver(session, message);
+  else during.call.receive(message);
+}

@@ -1,0 +1,87 @@
+/** What the sessions of a backend want to receive: updates of resources, and log messages, for which the backend has one level. */
+import { isMembers, type Message, parameter, type RequestMessage } from '@portcullis/http';
+import type { ExchangeSession } from './pending-requests.ts';
+
+export interface Subscriptions {
+  /** Records what a request has changed that the backend accepted. */
+  learn(session: ExchangeSession, message: Message): void;
+  /**
+   * Ends the subscription of a session here.
+   * @returns whether another session still has it, so that the backend must not hear of it
+   */
+  leavesOthers(session: ExchangeSession, message: Message): boolean;
+  /** Whether a session has subscribed to a resource, or to one above it. */
+  includes(session: ExchangeSession, uri: unknown): boolean;
+  /** Ends those of a session. @returns the resources that no session is subscribed to any more */
+  release(session: ExchangeSession): readonly string[];
+  size(): number;
+}
+
+/** One session's end does not end the subscriptions of another. */
+export function createSubscriptions(): Subscriptions {
+  const subscribers = new Map<string, Set<ExchangeSession>>();
+
+  return {
+    learn(session, message) {
+      const uri = parameter(message, 'uri');
+      if (typeof uri !== 'string') return;
+      if (message.method === 'resources/subscribe')
+        subscribers.set(uri, (subscribers.get(uri) ?? new Set<ExchangeSession>()).add(session));
+      if (message.method === 'resources/unsubscribe') leave(session, uri);
+    },
+    leavesOthers(session, message) {
+      const uri = parameter(message, 'uri');
+      const known = typeof uri === 'string' ? subscribers.get(uri) : undefined;
+      if (message.method !== 'resources/unsubscribe' || known === undefined) return false;
+      if (known.size === (known.has(session) ? 1 : 0)) return false;
+      known.delete(session);
+      return true;
+    },
+    includes: (session, uri) =>
+      typeof uri === 'string' &&
+      [...subscribers].some(([subscribed, known]) => known.has(session) && uri.startsWith(subscribed)),
+    release: (session) =>
+      [...subscribers].flatMap(([uri, known]) => (known.has(session) && leave(session, uri) ? [uri] : [])),
+    size: () => subscribers.size,
+  };
+
+  /** Whether the session was the last one. */
+  function leave(session: ExchangeSession, uri: string): boolean {
+    const known = subscribers.get(uri);
+    known?.delete(session);
+    return known?.size === 0 && subscribers.delete(uri);
+  }
+}
+
+export interface LogLevels {
+  /** Records the level of a session. @returns the request for the backend, with the most detailed level of any session */
+  set(session: ExchangeSession, message: RequestMessage): RequestMessage;
+  /** Whether a session wants a message. */
+  includes(session: ExchangeSession, message: Message): boolean;
+}
+
+/** @see RFC 5424 §6.2.1 */
+const LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
+/** Of sessions that have not set a level, while others have. */
+const DEFAULT = LEVELS.indexOf('info');
+
+export function createLogLevels(sessions: ReadonlySet<ExchangeSession>): LogLevels {
+  const levels = new Map<ExchangeSession, number>();
+  const levelOf = (session: ExchangeSession): number => levels.get(session) ?? DEFAULT;
+  return {
+    set(session, message) {
+      const level = LEVELS.indexOf(String(parameter(message, 'level')));
+      // The backend responds with the error.
+      if (level === -1 || !isMembers(message.params)) return message;
+      for (const one of levels.keys()) if (!sessions.has(one)) levels.delete(one);
+      levels.set(session, level);
+      const most = Math.min(...Array.from(sessions, levelOf));
+      return { ...message, params: { ...message.params, level: LEVELS[most] } };
+    },
+    includes(session, message) {
+      if (levels.size === 0 || message.method !== 'notifications/message') return true;
+      const level = LEVELS.indexOf(String(parameter(message, 'level')));
+      return level === -1 || level >= levelOf(session);
+    },
+  };
+}

@@ -1,0 +1,115 @@
+/** Requests to a stateless backend (revision 2026-07-28): each names its revision, client and capabilities, and has its own response. */
+import {
+  createStandardHeaders,
+  errorCodes,
+  isMembers,
+  isResponse,
+  type Message,
+  type RequestMessage,
+  readBodyMessages,
+  readBodyText,
+  withMeta,
+} from '@portcullis/http';
+import { BackendError, type Call, type InitializeParams, toFailure } from '../backend.ts';
+import type { ExchangeTimeouts } from '../exchange/pending-requests.ts';
+import { metaKeys, STATELESS } from '../revisions.ts';
+import type { BackendFetch } from './backend-fetch.ts';
+import { failureOfResponse } from './transports.ts';
+
+export interface StatelessOptions {
+  readonly name: string;
+  readonly url: URL;
+  readonly fetch: BackendFetch;
+  /** Bytes of one message. */
+  readonly frame: number;
+  readonly timeouts: ExchangeTimeouts;
+}
+
+export interface StatelessRequests {
+  /** @throws BackendError */
+  send(message: RequestMessage, call: Call): Promise<Message>;
+  /** Sends a request whose response is followed elsewhere. */
+  post(message: Message, signal: AbortSignal): Promise<Response>;
+  /** Asks for log messages of a level, with each request from now on. */
+  setLogLevel(level: unknown): void;
+}
+
+/** @param closing ends all requests */
+export function createStatelessRequests(
+  { name, url, fetch, frame, timeouts }: StatelessOptions,
+  client: InitializeParams,
+  closing: AbortSignal,
+): StatelessRequests {
+  const headers = createStandardHeaders();
+  let level: unknown;
+
+  return {
+    send,
+    post,
+    setLogLevel(wanted) {
+      level = wanted;
+    },
+  };
+
+  async function send(message: RequestMessage, call: Call): Promise<Message> {
+    const response = await sendOnce(message, call);
+    const isMismatch = isMembers(response.error) && response.error['code'] === errorCodes.headerMismatch;
+    if (!isMismatch || message.method !== 'tools/call') return response;
+    // A header has to repeat an argument: the list of tools says which.
+    const silent = { signal: closing, receive: () => undefined };
+    await sendOnce({ jsonrpc: '2.0', id: 'tools', method: 'tools/list' }, silent);
+    return sendOnce(message, call);
+  }
+
+  async function sendOnce(message: RequestMessage, call: Call): Promise<Message> {
+    const response = await exchange(message, call);
+    if (message.method === 'tools/list') headers.learn(response.result);
+    return { ...response, id: message.id };
+  }
+
+  async function exchange(message: Message, call: Call): Promise<Message> {
+    const idle = new AbortController();
+    const timer = setTimeout(() => idle.abort(), timeouts.next).unref();
+    try {
+      const response = await post(message, AbortSignal.any([call.signal, closing, idle.signal]));
+      if (!response.ok) return readError(response, await readBodyText(response, frame));
+      for await (const received of readBodyMessages(response, frame)) {
+        timer.refresh();
+        if (isResponse(received)) return received;
+        if (received.method !== undefined && received.id === undefined) call.receive(received);
+      }
+      throw new Error('the response ended before it was complete');
+    } catch (error) {
+      if (idle.signal.aborted) throw new BackendError('timeout', `${name} did not answer in time.`);
+      throw toFailure(error, name);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  function post(message: Message, signal: AbortSignal): Promise<Response> {
+    const complete = withRequestMeta(message);
+    const own = {
+      ...headers.of(complete),
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+    };
+    return fetch(url, { method: 'POST', headers: own, body: JSON.stringify(complete), signal });
+  }
+
+  function withRequestMeta(message: Message): Message {
+    return withMeta(message, {
+      [metaKeys.version]: STATELESS,
+      [metaKeys.clientInfo]: client.clientInfo,
+      [metaKeys.clientCapabilities]: client.capabilities,
+      ...(level !== undefined && { [metaKeys.logLevel]: level }),
+    });
+  }
+
+  function readError(response: Response, text: string): Message {
+    const isAboutMessage = response.status === 400 || response.status === 404;
+    const message: unknown = isAboutMessage && text.startsWith('{') ? JSON.parse(text) : null;
+    if (isMembers(message) && isMembers(message['error'])) return { jsonrpc: '2.0', error: message['error'] };
+    throw failureOfResponse(name, response);
+  }
+}

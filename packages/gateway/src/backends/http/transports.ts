@@ -1,0 +1,64 @@
+/** The transports to HTTP backends that have sessions, with errors that callers see. */
+import {
+  connectLegacySse,
+  createStreamableHttp,
+  type HttpTransportOptions,
+  type McpTransport,
+  resolveEndpoint,
+} from '@portcullis/http';
+import { BackendError, toFailure } from '../backend.ts';
+
+export interface BackendTransportOptions extends Omit<HttpTransportOptions, 'readError'> {
+  readonly name: string;
+}
+
+export function createBackendTransport(options: BackendTransportOptions): McpTransport {
+  return createStreamableHttp(ownOptions(options));
+}
+
+/**
+ * HTTP+SSE.
+ * @param timeout milliseconds
+ * @throws BackendError when the backend does not speak it, or names an endpoint at another origin
+ */
+export async function connectSseBackend(
+  options: BackendTransportOptions,
+  timeout: number,
+): Promise<McpTransport> {
+  const { name, url } = options;
+  const readEndpoint = (text: string): URL => {
+    const endpoint = resolveEndpoint(text, url);
+    if (endpoint !== null) return endpoint;
+    throw new BackendError(
+      'refused',
+      `${name} names a message endpoint that is not at its own origin. Nothing was sent there.`,
+    );
+  };
+  try {
+    return await connectLegacySse({ ...ownOptions(options), timeout, readEndpoint });
+  } catch (error) {
+    throw toFailure(error, name);
+  }
+}
+
+function ownOptions({ name, receiver, ...options }: BackendTransportOptions): HttpTransportOptions {
+  const { accept, fail } = receiver;
+  return {
+    ...options,
+    receiver: { accept, fail: (error) => fail(toFailure(error, name)) },
+    async readError(response) {
+      await response.body?.cancel();
+      return failureOfResponse(name, response);
+    },
+  };
+}
+
+/** Why a response is no message. */
+export function failureOfResponse(name: string, { status, headers }: Response): BackendError {
+  const failure = status === 401 || status === 403 ? 'challenged' : 'unavailable';
+  const seconds = Number(headers.get('retry-after') ?? 5);
+  const isRedirect = status >= 300 && status < 400;
+  const reason = isRedirect ? `a redirect (${status}), which is not followed` : `HTTP status ${status}`;
+  const text = `${name} answered with ${reason}.`;
+  return new BackendError(failure, text, Number.isFinite(seconds) ? seconds : 5, status);
+}
