@@ -3,6 +3,7 @@ import { readEvents } from './event-stream.ts';
 import { isRequest, type Message, parseMessage } from './json-rpc.ts';
 import { type HttpTransportOptions, IncompleteResponse, type McpTransport, mediaType } from './transport.ts';
 
+/** The transport options of HTTP+SSE. */
 export interface LegacySseOptions extends HttpTransportOptions {
   /** Milliseconds for the server to name its endpoint. */
   readonly timeout: number;

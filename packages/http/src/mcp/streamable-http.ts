@@ -17,6 +17,7 @@ import {
   type StreamPosition,
 } from './transport.ts';
 
+/** The transport options of Streamable HTTP. */
 export interface StreamableHttpOptions extends HttpTransportOptions {
   /** Headers of stateless messages, which belong to no session; without it, all messages belong to the session. */
   readonly statelessHeaders?: StandardHeaders;
@@ -32,6 +33,10 @@ const LAST_DELAY = 30_000;
 /** Milliseconds for the server to end a session. */
 const END_TIMEOUT = 2000;
 
+/**
+ * Creates a transport for one session, which begins with the `initialize` that is sent; sends nothing by itself.
+ * @see MCP 2025-11-25, Streamable HTTP
+ */
 export function createStreamableHttp(options: StreamableHttpOptions): McpTransport {
   const { url, fetch, limit, receiver, readError, statelessHeaders, onStreamError } = options;
   const closing = new AbortController();

@@ -3,6 +3,7 @@ import { readBytes } from '@portcullis/protocol';
 import { readEvents } from './event-stream.ts';
 import { type Message, type MessageId, parseMessage, type RequestMessage } from './json-rpc.ts';
 
+/** The connection of one session to an MCP server. */
 export interface McpTransport {
   /**
    * Sends a message. A transport that receives the response to a request on its own connection resolves after it.
@@ -21,6 +22,7 @@ export interface TransportReceiver {
   fail(error: Error): void;
 }
 
+/** A request of a transport. */
 export interface TransportRequest {
   readonly method: 'GET' | 'POST' | 'DELETE';
   readonly headers: Readonly<Record<string, string>>;
@@ -31,6 +33,7 @@ export interface TransportRequest {
 /** An authorized `fetch`, which follows no redirects to other origins. */
 export type TransportFetch = (url: URL, request: TransportRequest) => Promise<Response>;
 
+/** What the transports over HTTP need. */
 export interface HttpTransportOptions {
   readonly url: URL;
   readonly fetch: TransportFetch;
@@ -67,6 +70,7 @@ export interface StreamPosition {
   retry: number | null;
 }
 
+/** The media type of a response in lower case, without parameters; empty without one. */
 export function mediaType({ headers }: Response): string {
   return (headers.get('content-type') ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
 }

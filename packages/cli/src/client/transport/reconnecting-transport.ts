@@ -11,8 +11,8 @@ import {
   type RequestMessage,
   statelessVersion,
 } from '@portcullis/http';
+import { createRenewedSessions, type SessionOptions } from './renewed-sessions.ts';
 import { HttpResponseError, MESSAGE_TYPES, NOT_A_MESSAGE } from './responses.ts';
-import { createSessions, type SessionOptions } from './sessions.ts';
 
 export interface MessageTransport {
   /**
@@ -54,7 +54,7 @@ function createTransport(options: SessionOptions) {
   const { receive, complain = () => undefined } = options;
   const closing = new AbortController();
   const pending = new Map<MessageId, PendingRequest>();
-  const sessions = createSessions({ ...options, receive: accept }, (error) => {
+  const sessions = createRenewedSessions({ ...options, receive: accept }, (error) => {
     for (const { done } of pending.values()) done.reject(error);
   });
   const transport: MessageTransport = {

@@ -27,7 +27,7 @@ export interface SessionOptions {
   readonly acceptEndpoint?: (endpoint: URL) => void;
 }
 
-export interface Sessions {
+export interface RenewedSessions {
   /** Sends a message in the current session, or in a new one if the server has lost it. @throws as McpTransport */
   send(message: Message, signal: AbortSignal): Promise<void>;
   /** Whether responses arrive after `send`, on the stream of HTTP+SSE. */
@@ -46,7 +46,10 @@ interface Session {
 type OpenSession = (receiver: TransportReceiver) => Session | Promise<Session | null>;
 
 /** @param onStreamEnd called when the stream of HTTP+SSE has ended: no response arrives any more */
-export function createSessions(options: SessionOptions, onStreamEnd: (error: Error) => void): Sessions {
+export function createRenewedSessions(
+  options: SessionOptions,
+  onStreamEnd: (error: Error) => void,
+): RenewedSessions {
   const { openStreamable, openSse } = createOpeners(options);
   const receiver = { accept: options.receive, fail: onStreamEnd };
   const closing = new AbortController();
