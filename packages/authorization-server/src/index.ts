@@ -2,7 +2,7 @@
 
 export { ConfigurationError } from '@portcullis/protocol';
 export { type AuditLog, createAuditLog } from './audit/audit-log.ts';
-export type { AuthorizationEvent, EventSink } from './audit/events.ts';
+export type { AuthorizationEvent, ComponentEvent, ComponentEvents, EventSink } from './audit/events.ts';
 export {
   type ClientAdministration,
   type ClientAdministrationContext,

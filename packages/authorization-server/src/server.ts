@@ -10,7 +10,7 @@ import type { AccessTokenClaims } from '@portcullis/protocol';
 import { createSoftwareStatements } from './assertions/software-statement.ts';
 import { type AuditLog, createAuditLog } from './audit/audit-log.ts';
 import { createEventCorrelation, withCorrelation, withRequestContext } from './audit/correlation.ts';
-import type { EventSink } from './audit/events.ts';
+import type { ComponentEvent, ComponentEvents, EventSink } from './audit/events.ts';
 import { noConnections } from './authorization/grant-connections.ts';
 import { createPushedRequestEndpoint } from './authorization/par-endpoint.ts';
 import { createPushedRequests } from './authorization/pushed-request.ts';
@@ -120,8 +120,8 @@ export interface AuthorizationServer {
    * @throws ConfigurationError if the email address or the password is invalid
    */
   bootstrap(email: string, password: string): Promise<'created' | 'exists'>;
-  /** Records an event of what is composed with this server, such as a gateway. */
-  readonly record: EventSink;
+  /** Records an event of a component that is composed with this server, such as a gateway, and passes it to the component's listener. */
+  recordOf<Event extends ComponentEvent>(events: ComponentEvents<Event>, event: Event): void;
   /** Stops background work and flushes the audit log. The store stays open: its owner closes it. */
   close(): Promise<void>;
 }
@@ -226,7 +226,11 @@ export async function createAuthorizationServer<S extends CoreStore>(
     accounts: createAccountAdministration({ ...context, issuer }),
     setupLink: pages.setupLink,
     bootstrap: pages.bootstrap,
-    record: events,
+    recordOf(component, event) {
+      const correlated = correlation.correlateOf(event);
+      auditLog?.recordOf(component, correlated);
+      component.listener(correlated);
+    },
     async close() {
       await upstream.close();
       await auditLog?.close();

@@ -182,18 +182,21 @@ describe('the audit log', () => {
 
 describe('writing the audit log', () => {
   const issued = (clientId: string) => ({ type: 'token.issued', grantType: 'x', clientId }) as const;
-  const called = (method: string) =>
-    ({
-      type: 'call.finished',
-      server: '/mcp',
-      method,
-      decision: 'allowed',
-      outcome: 'answered',
-      duration: 1,
-      backendDuration: 1,
-      requestBytes: 1,
-      responseBytes: 1,
-    }) as const;
+  interface Call {
+    readonly type: 'call.finished';
+    readonly method: string;
+    readonly decision: 'allowed' | 'denied';
+  }
+  const called = (method: string, decision: Call['decision'] = 'allowed'): Call => ({
+    type: 'call.finished',
+    method,
+    decision,
+  });
+  /** As a component declares its events. */
+  const calls = {
+    isRoutine: ({ method, decision }: Call) => decision === 'allowed' && method !== 'tools/call',
+    isBulk: () => true,
+  };
   const now = () => 1_800_000_000;
 
   it('the audit log writes in batches, in order, and flushes on close', async () => {
@@ -216,11 +219,11 @@ describe('writing the audit log', () => {
     await store.close();
   });
 
-  it('a flood of calls through a gateway displaces no other event, and what is dropped is counted', async () => {
+  it('a flood of events of a component displaces no other event, and what is dropped is counted', async () => {
     const store = await openStore(':memory:');
     const auditLog = createAuditLog(store, 100, now);
     auditLog.record({ type: 'refresh_token.reuse_detected', grantId: 'grant_1' });
-    for (let count = 0; count < 10_010; count++) auditLog.record(called('tools/call'));
+    for (let count = 0; count < 10_010; count++) auditLog.recordOf(calls, called('tools/call'));
     await auditLog.close();
     const written = await store.listEvents('', 20_000);
     expect(written[0]).toMatchObject({ type: 'refresh_token.reuse_detected' });
@@ -233,13 +236,13 @@ describe('writing the audit log', () => {
     ['summary', ['tools/call', 'tools/list denied']],
     ['full', ['tools/list', 'tools/call', 'tools/list denied']],
   ] as const)(
-    'with the level %s, what is stored of requests through a gateway is %j',
+    'with the level %s, what is stored of the events of a component is %j',
     async (level, expected) => {
       const store = await openStore(':memory:');
       const auditLog = createAuditLog(store, 100, now, level);
-      auditLog.record(called('tools/list'));
-      auditLog.record(called('tools/call'));
-      auditLog.record({ ...called('tools/list'), decision: 'denied' });
+      auditLog.recordOf(calls, called('tools/list'));
+      auditLog.recordOf(calls, called('tools/call'));
+      auditLog.recordOf(calls, called('tools/list', 'denied'));
       await auditLog.close();
       const stored = (await store.listEvents('', 10)).map(({ details }) =>
         [details['method'], ...(details['decision'] === 'denied' ? ['denied'] : [])].join(' '),

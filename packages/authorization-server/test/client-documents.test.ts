@@ -10,7 +10,7 @@ import { createFetchBudget } from '../src/clients/metadata-document/fetch-budget
 import type { AuthorizationServerOptions } from '../src/index.ts';
 import { outboundFetches } from '../src/rate-limit/policies.ts';
 import { APP, createDocumentHost, type DocumentHost, documentOf, respond } from './document-host.ts';
-import { CLIENTS, redemption, refreshing } from './server-under-test.ts';
+import { CLIENTS, redemption, refreshing, type ServerUnderTest } from './server-under-test.ts';
 import { decide, requestOf, type Scene, type Sight, setScene, textOf, VERIFIER } from './visitor.ts';
 
 interface Stage extends Scene {
@@ -1023,7 +1023,7 @@ describe('rate limits of document fetches', () => {
 });
 
 /** The same store for a second server, which must not make its accounts or close it. */
-function sharing(store: Awaited<ReturnType<typeof openStore>>): typeof store {
+function sharing(store: ServerUnderTest['store']): typeof store {
   return { ...store, close: async () => {} };
 }
 

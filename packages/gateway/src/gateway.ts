@@ -2,8 +2,8 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
-import type { ToolPinStore } from '@portcullis/authorization-server/store';
 import type { Message } from '@portcullis/http';
+import type { ToolPinStore } from '@portcullis/protocol';
 import { OAuthError } from '@portcullis/protocol';
 import type { Guard, GuardDecision, GuardResponse, Principal } from '@portcullis/resource-server';
 import { nodeRequestInfo, nodeStreamWatcher, takeNodeRequest } from '@portcullis/resource-server/node';

@@ -8,6 +8,13 @@ export {
   noAudit,
 } from './audit/call-record.ts';
 export {
+  type CallEvent,
+  type GatewayAuditEvent,
+  gatewayAuditEvents,
+  type ToolChangeEvent,
+  type ToolDecisionEvent,
+} from './audit/events.ts';
+export {
   BackendError,
   type BackendFailure,
   type BackendSession,

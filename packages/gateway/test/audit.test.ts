@@ -1,9 +1,14 @@
 /** The audit of calls: what is recorded of each request, and that recording disturbs none. */
-import type { AuthorizationEvent } from '@portcullis/authorization-server';
 import type { Principal } from '@portcullis/resource-server';
 import { afterEach, describe, expect, it } from 'vitest';
 import { keptArguments } from '../src/audit/redact.ts';
-import { type CallRecord, createCallAudit, type GatewayServer } from '../src/index.ts';
+import {
+  type CallRecord,
+  createCallAudit,
+  type GatewayAuditEvent,
+  type GatewayServer,
+  gatewayAuditEvents,
+} from '../src/index.ts';
 import { answerAll, startBackend, type TestBackend } from './support/backend.ts';
 import { startGateway, type TestGateway } from './support/gateway.ts';
 
@@ -143,7 +148,7 @@ describe('the arguments of a call', () => {
 
 describe('the queue of calls', () => {
   it('becomes events after the request, with nothing that is unknown', async () => {
-    const events: AuthorizationEvent[] = [];
+    const events: GatewayAuditEvent[] = [];
     const audit = createCallAudit((event) => void events.push(event));
     audit.record(callWith('{}', null));
     expect(events).toEqual([]);
@@ -155,12 +160,35 @@ describe('the queue of calls', () => {
   });
 
   it('is bounded: what is dropped is counted', async () => {
-    const events: AuthorizationEvent[] = [];
+    const events: GatewayAuditEvent[] = [];
     const audit = createCallAudit((event) => void events.push(event));
     for (let count = 0; count < 10_005; count += 1) audit.record(callWith('{}', null));
     await expect.poll(() => events.length).toBe(10_001);
     expect(events.filter(({ type }) => type === 'audit.dropped')).toEqual([
       { type: 'audit.dropped', count: 5 },
     ]);
+  });
+});
+
+describe('the events of the gateway in the audit log', () => {
+  const called = (method: string, decision: 'allowed' | 'denied'): GatewayAuditEvent => ({
+    ...{ type: 'call.finished', server: '/mcp', method, decision, outcome: 'answered' },
+    ...{ duration: 1, backendDuration: 1, requestBytes: 1, responseBytes: 1 },
+  });
+
+  it.each([
+    { event: called('tools/list', 'allowed'), isRoutine: true },
+    { event: called('tools/list', 'denied'), isRoutine: false },
+    { event: called('tools/call', 'allowed'), isRoutine: false },
+    { event: called('resources/read', 'allowed'), isRoutine: false },
+    { event: called('prompts/get', 'allowed'), isRoutine: false },
+  ])('are routine only when nothing was called or refused: $event.method, $event.decision', (given) => {
+    expect(gatewayAuditEvents.isRoutine(given.event)).toBe(given.isRoutine);
+    expect(gatewayAuditEvents.isBulk(given.event)).toBe(true);
+  });
+
+  it('are stored and queued like those of the server when they are about tools', () => {
+    const event = { type: 'tool.changed', server: '/mcp', tool: 'look', change: 'new' } as const;
+    expect([gatewayAuditEvents.isRoutine(event), gatewayAuditEvents.isBulk(event)]).toEqual([false, false]);
   });
 });

@@ -217,3 +217,4 @@ export {
   type Scopes,
   unionScopes,
 } from './scopes.ts';
+export type { ListedToolRecord, ToolPinRecord, ToolPinStore } from './tool-pins.ts';

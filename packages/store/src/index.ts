@@ -1,7 +1,6 @@
 /** Storage for the authorization server in SQLite or PostgreSQL: `openStore`. */
-import type { AuthorizationStore } from '@portcullis/authorization-server/store';
 import { type PoolStatistics, StoreError } from './database.ts';
-import { createStore } from './store.ts';
+import { createStore, type FullStore } from './store.ts';
 
 /** Options of `openStore`. */
 export interface StoreOptions {
@@ -23,7 +22,7 @@ export interface StoreOptions {
 export async function openStore(
   location: string,
   { busyTimeout = 5, poolSize: connections = 10, poolStatistics }: StoreOptions = {},
-): Promise<AuthorizationStore> {
+): Promise<FullStore> {
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//iu.exec(location)?.[1]?.toLowerCase();
   if (scheme === 'postgres' || scheme === 'postgresql') {
     const { openPostgres } = await import('./postgres/open.ts');
@@ -38,3 +37,4 @@ export async function openStore(
 
 export { type PoolStatistics, StoreError } from './database.ts';
 export { inspectSchema, type SchemaState } from './inspect-schema.ts';
+export type { FullStore } from './store.ts';

@@ -1,5 +1,6 @@
 /** The store of an authorization server on any database: the core and every capability. */
 import type { AuthorizationStore } from '@portcullis/authorization-server/store';
+import type { ToolPinStore } from '@portcullis/protocol';
 import { createAuditStore } from './audit.ts';
 import { createConnectedAccountStore } from './connected-accounts/connected-accounts.ts';
 import { createClientStore } from './core/clients.ts';
@@ -20,7 +21,10 @@ import { createSweep } from './sweep.ts';
 import { createToolPinStore } from './tool-pins.ts';
 import { createUserStore } from './users/accounts.ts';
 
-export function createStore(database: Database): AuthorizationStore {
+/** A store for an authorization server and for a gateway. */
+export interface FullStore extends AuthorizationStore, ToolPinStore {}
+
+export function createStore(database: Database): FullStore {
   return {
     ...createClientStore(database),
     ...createTransactionStore(database),

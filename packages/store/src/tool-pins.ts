@@ -1,5 +1,5 @@
 /** Pins of tool definitions. A row is a tool of a server, with its approved and its pending definition. */
-import type { ListedToolRecord, ToolPinRecord, ToolPinStore } from '@portcullis/authorization-server/store';
+import type { ListedToolRecord, ToolPinRecord, ToolPinStore } from '@portcullis/protocol';
 import type { Database, Steps } from './database.ts';
 import { type Query, sql } from './sql.ts';
 

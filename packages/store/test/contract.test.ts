@@ -1,20 +1,27 @@
 /** Both databases pass the contract: SQLite in memory and in a file, and a real PostgreSQL. */
-import { openStore } from '@portcullis/store';
-import { describeStoreContract } from '@portcullis/store/testing';
+import { type FullStore, openStore } from '@portcullis/store';
+import { describeStoreContract, describeToolPinContract } from '@portcullis/store/testing';
 import { postgresDatabases, queryPostgres, sqliteFiles } from './databases.ts';
 
-describeStoreContract('SQLite in memory', () => openStore(':memory:'));
-
 const files = sqliteFiles();
-describeStoreContract('a SQLite file', async () => openStore(await files()));
 
 const databases = postgresDatabases();
 let location: string | undefined;
-describeStoreContract('PostgreSQL', async () => {
+async function openPostgres(): Promise<FullStore> {
   if (location === undefined) location = await databases();
   else await queryPostgres(location, EMPTY);
   return openStore(location);
-});
+}
+
+const stores: Readonly<Record<string, () => Promise<FullStore>>> = {
+  'SQLite in memory': () => openStore(':memory:'),
+  'a SQLite file': async () => openStore(await files()),
+  PostgreSQL: openPostgres,
+};
+for (const [name, open] of Object.entries(stores)) {
+  describeStoreContract(name, open);
+  describeToolPinContract(name, open);
+}
 
 /** Faster than a new database for each test, and than TRUNCATE, which creates new files. */
 const EMPTY = `DO $$ DECLARE name text; BEGIN

@@ -12,7 +12,7 @@ import { migrate } from '../src/schema/migrate.ts';
 import type { Query } from '../src/sql.ts';
 import { createSqliteDatabase } from '../src/sqlite/sqlite-database.ts';
 import { createStatementCache, runSteps } from '../src/sqlite/statement-cache.ts';
-import { createStore } from '../src/store.ts';
+import { createStore, type FullStore } from '../src/store.ts';
 import { newDeviceAuthorization } from '../testing/device-authorizations.ts';
 import {
   newConnectedAccount,
@@ -137,7 +137,7 @@ const MAY_SCAN_POSTGRES =
 /** The counter is one row; all revoked tokens are listed. */
 const SCANS_LARGE = /Seq Scan on (?!pg_|status_index_counter|revoked_access_tokens)/;
 
-async function callEveryMethod(whole: AuthorizationStore): Promise<void> {
+async function callEveryMethod(whole: FullStore): Promise<void> {
   const done = new Set<string | symbol>();
   const store = new Proxy(whole, {
     get(target, name, receiver) {

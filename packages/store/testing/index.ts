@@ -21,7 +21,6 @@ import { createGrant, NOW, newAccount, newClient, type StoreOfTest, times } from
 import { describeSigningKeys } from './signing-keys.ts';
 import { describeStatusLists } from './status-lists.ts';
 import { describeSweep } from './sweep.ts';
-import { describeToolPins } from './tool-pins.ts';
 import { describeTransactions } from './transactions.ts';
 
 /**
@@ -63,7 +62,6 @@ export function describeStoreContract(name: string, open: () => Promise<Authoriz
     describePersonalAccessTokens(store);
     describeManagedGrants(store);
     describeDeviceAuthorizations(store);
-    describeToolPins(store);
     describeAccountGrants(store);
     describeSigningKeys(store);
     describeAuditLog(store);
@@ -122,3 +120,5 @@ function describeLifecycle(store: StoreOfTest): void {
     });
   });
 }
+
+export { describeToolPinContract } from './tool-pins.ts';

@@ -1,6 +1,7 @@
 /** The contract of tool pins: the first are approved, later ones wait, and decisions are about exactly one definition. */
-import { describe, expect, it } from 'vitest';
-import { NOW, newHash, type StoreOfTest } from './samples.ts';
+import type { ToolPinStore } from '@portcullis/protocol';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { NOW, newHash } from './samples.ts';
 
 const listed = (tool: string, hash: string = newHash()) => ({
   tool,
@@ -8,8 +9,25 @@ const listed = (tool: string, hash: string = newHash()) => ({
   definition: `{"name":"${tool} “ä”"}`,
 });
 
-export function describeToolPins(store: StoreOfTest): void {
-  describe('tool pins', () => {
+/** Declares the contract of a store of tool pins. @param open opens an empty store; called once for each test, which closes it */
+export function describeToolPinContract(
+  name: string,
+  open: () => Promise<ToolPinStore & { close(): Promise<void> }>,
+): void {
+  describe(`tool pins on ${name}`, () => {
+    let opened: Awaited<ReturnType<typeof open>> | undefined;
+    const store = () => {
+      if (opened === undefined) throw new Error('the store is open only while a test runs');
+      return opened;
+    };
+    beforeEach(async () => {
+      opened = await open();
+    });
+    afterEach(async () => {
+      await opened?.close();
+      opened = undefined;
+    });
+
     it('approves the first tools of a server once, also when processes compete', async () => {
       const server = `/${newHash()}`;
       const offers = [[listed('a'), listed('b')], [listed('c')]];

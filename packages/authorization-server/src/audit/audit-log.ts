@@ -3,12 +3,17 @@ import { randomBytes } from 'node:crypto';
 import { createTokenBuckets } from '../rate-limit/limiter.ts';
 import { newSuffix, sortableTime } from '../secrets.ts';
 import type { AuditEventRecord, AuditStore } from '../store/index.ts';
-import type { AuditLevel, AuthorizationEvent, EventSink } from './events.ts';
+import type { AuditLevel, AuthorizationEvent, ComponentEvent, ComponentEvents, EventSink } from './events.ts';
 
 /** An audit log that writes events to the store in batches. */
 export interface AuditLog {
   /** Records an event. It never throws and never blocks. */
   readonly record: EventSink;
+  /** The same for an event of another component. */
+  recordOf<Event extends ComponentEvent>(
+    events: Omit<ComponentEvents<Event>, 'listener'>,
+    event: Event,
+  ): void;
   /** Writes the remaining events; gives up if the store is unavailable. */
   close(): Promise<void>;
 }
@@ -39,15 +44,8 @@ const MAX_TEXT_LENGTH = 300;
 /** Events that change nothing: streamed and counted, but not stored. */
 const NOT_STORED: readonly AuthorizationEvent['type'][] = ['metadata.read'];
 
-/** What calls something through the gateway. */
-const CALLS: readonly string[] = ['tools/call', 'resources/read', 'prompts/get'];
-
-/**
- * An ordinary refresh: the first that belongs to an authorization transaction completes it, and is always stored. And what clients
- * do around their calls, such as listing tools.
- */
+/** An ordinary refresh: the first that belongs to an authorization transaction completes it, and is always stored. */
 function isRoutine(event: AuthorizationEvent): boolean {
-  if (event.type === 'call.finished') return event.decision === 'allowed' && !CALLS.includes(event.method);
   return event.type === 'refresh_token.rotated' && event.transactionId === undefined;
 }
 
@@ -66,7 +64,7 @@ export function createAuditLog(
 ): AuditLog {
   const allowed = createTokenBuckets(WRITTEN, clock);
   let queue: AuditEventRecord[] = [];
-  let calls: AuditEventRecord[] = [];
+  let bulk: AuditEventRecord[] = [];
   let dropped = 0;
   let isScheduled = false;
   let pending: Promise<boolean> | null = null;
@@ -74,13 +72,20 @@ export function createAuditLog(
 
   function recordEvent(event: AuthorizationEvent): void {
     if (isClosed || !shouldStore(event)) return;
-    // Calls wait by themselves, so that no flood of them displaces another event.
-    if (event.type === 'call.finished') enqueue(calls, event);
-    else enqueue(queue, RATE_LIMITED.has(event.type) ? shorten(event) : event);
+    enqueue(queue, RATE_LIMITED.has(event.type) ? shorten(event) : event);
     writeSoon();
   }
 
-  function enqueue(waiting: AuditEventRecord[], event: AuthorizationEvent): void {
+  function recordOf<Event extends ComponentEvent>(
+    events: Omit<ComponentEvents<Event>, 'listener'>,
+    event: Event,
+  ): void {
+    if (isClosed || (level === 'summary' && events.isRoutine(event))) return;
+    enqueue(events.isBulk(event) ? bulk : queue, event);
+    writeSoon();
+  }
+
+  function enqueue(waiting: AuditEventRecord[], event: ComponentEvent): void {
     waiting.push(describe(event, clock(), retention));
     if (waiting.length <= MAX_QUEUED) return;
     waiting.shift();
@@ -118,8 +123,8 @@ export function createAuditLog(
     pending ??= writeBatch().then((isWritten) => {
       pending = null;
       if (!isWritten) writeLater();
-      else if (queue.length + calls.length >= BATCH) writeNow();
-      else if (queue.length + calls.length > 0) writeSoon();
+      else if (queue.length + bulk.length >= BATCH) writeNow();
+      else if (queue.length + bulk.length > 0) writeSoon();
       return isWritten;
     });
     return pending;
@@ -127,7 +132,7 @@ export function createAuditLog(
 
   async function writeBatch(): Promise<boolean> {
     const batch = queue.slice(0, BATCH);
-    batch.push(...calls.slice(0, BATCH - batch.length));
+    batch.push(...bulk.slice(0, BATCH - batch.length));
     if (dropped > 0) batch.push(describe({ type: 'audit.dropped', count: dropped }, clock(), retention));
     const reported = dropped;
     try {
@@ -136,7 +141,7 @@ export function createAuditLog(
       if (reported > 0) report({ type: 'audit.dropped', count: reported });
       const written = new Set(batch);
       queue = queue.filter((event) => !written.has(event));
-      calls = calls.filter((event) => !written.has(event));
+      bulk = bulk.filter((event) => !written.has(event));
       return true;
     } catch {
       return false;
@@ -145,17 +150,22 @@ export function createAuditLog(
 
   return {
     record: recordEvent,
+    recordOf,
     async close() {
       isClosed = true;
       await pending;
-      while (queue.length + calls.length > 0 && (await write()));
+      while (queue.length + bulk.length > 0 && (await write()));
     },
   };
 }
 
 let counter = randomBytes(4).readUInt32BE();
 
-function describe(event: AuthorizationEvent, now: number, retention: number): AuditEventRecord {
+function describe<Event extends ComponentEvent>(
+  event: Event,
+  now: number,
+  retention: number,
+): AuditEventRecord {
   const { type, clientId, accountId, grantId, resource, transactionId, ...details } = event;
   const at = Math.floor(now) === Math.floor(Date.now() / 1000) ? Date.now() : now * 1000;
   return {

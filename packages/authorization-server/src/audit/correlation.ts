@@ -2,7 +2,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { ConnectionInfo } from '@portcullis/http';
 import { createLruCache, networkPrefixOf } from '@portcullis/protocol';
-import type { AuthorizationEvent, EventSink, MetadataDiscovery } from './events.ts';
+import type { AuthorizationEvent, ComponentEvent, EventSink, MetadataDiscovery } from './events.ts';
 
 const requestContext = new AsyncLocalStorage<ConnectionInfo>();
 
@@ -11,18 +11,23 @@ export function withRequestContext<T>(connection: ConnectionInfo, work: () => Pr
   return requestContext.run(connection, work);
 }
 
-/** The sink with events that carry the network of their request and what they are correlated with. */
+/** The event with the network of the request that is handled now. */
+function withNetwork<Event extends ComponentEvent>(event: Event): Event {
+  const address = requestContext.getStore()?.address;
+  const network = address === undefined ? null : networkPrefixOf(address);
+  return network === null ? event : { ...event, network };
+}
+
+/** A sink for events with the network of their request and what they are correlated with. */
 export function withCorrelation(sink: EventSink, correlation: EventCorrelation): EventSink {
-  return (event) => {
-    const address = requestContext.getStore()?.address;
-    const network = address === undefined ? null : networkPrefixOf(address);
-    sink(correlation.correlate(network === null ? event : { ...event, network }));
-  };
+  return (event) => sink(correlation.correlate(withNetwork(event)));
 }
 
 export interface EventCorrelation {
   /** The event with the transaction and discovery it belongs to, as far as this process knows. */
   correlate(event: AuthorizationEvent): AuthorizationEvent;
+  /** The same for an event of another component, from which nothing is learned, with the network of its request. */
+  correlateOf<Event extends ComponentEvent>(event: Event): Event;
   /** The same check; the first use of a grant's token becomes an event. */
   watchFirstUse<Claims extends { readonly grant_id?: string | undefined }>(
     isLive: (claims: Claims) => Promise<boolean>,
@@ -68,6 +73,11 @@ export function createEventCorrelation(clock: () => number): EventCorrelation {
     if (type === 'token.issued') unusedGrants.set(grantId, describeGrant(event, grantId));
   }
 
+  function withTransaction<Event extends ComponentEvent>(event: Event): Event {
+    const { grantId, transactionId = grantId === undefined ? undefined : transactions.get(grantId) } = event;
+    return transactionId === undefined ? event : { ...event, transactionId };
+  }
+
   function describeGrant(event: AuthorizationEvent, grantId: string): UnusedGrant {
     const { clientId, accountId, resource } = event;
     const transactionId = event.transactionId ?? transactions.get(grantId);
@@ -81,11 +91,11 @@ export function createEventCorrelation(clock: () => number): EventCorrelation {
   }
 
   return {
+    correlateOf: (event) => withTransaction(withNetwork(event)),
     correlate(event) {
       learn(event);
-      const { grantId, transactionId = grantId === undefined ? undefined : transactions.get(grantId) } =
-        event;
-      const correlated = transactionId === undefined ? event : { ...event, transactionId };
+      const { grantId } = event;
+      const correlated = withTransaction(event);
       // The last event of its transaction: from here on, maybe for months, the grant id correlates.
       if (event.type === 'refresh_token.rotated' && grantId !== undefined) transactions.delete(grantId);
       if (correlated.type !== 'authorization.started' || correlated.network === undefined) return correlated;

@@ -10,8 +10,8 @@ export interface MetadataDiscovery {
 }
 
 /**
- * Which events are stored: `summary` leaves out ordinary refreshes, whose count and last use are stored with their grant, and requests
- * through the gateway that neither call anything nor were refused.
+ * Which events are stored: `summary` leaves out ordinary refreshes, whose count and last use are stored with their grant, and routine
+ * events of components: requests through a gateway that neither call anything nor were refused.
  */
 export type AuditLevel = 'summary' | 'full';
 
@@ -38,6 +38,19 @@ type EventContext = {
   /** The reference shown on the user's error page. */
   readonly reference?: string;
 };
+
+/** An event of a component that is composed with the server, such as a gateway. It has further members, and holds no secret. */
+export type ComponentEvent = EventContext & { readonly type: string };
+
+/** The events of a component, as it declares them. */
+export interface ComponentEvents<Event extends ComponentEvent> {
+  /** Whether the audit log stores an event only if `auditLevel` is `full`. */
+  isRoutine(event: Event): boolean;
+  /** Whether an event is one of many: they are queued by themselves, so that a flood of them displaces no other event. */
+  isBulk(event: Event): boolean;
+  /** Receives each event with the transaction and network that it belongs to, as the option `events` those of the server. */
+  listener(event: Event): void;
+}
 
 /** Who issued the tokens that an event is about: an identity provider, by its identifier, or a backend, by the path of its server. */
 type TokenIssuer = { readonly identityProvider: string } | { readonly backend: string };
@@ -142,15 +155,6 @@ export type AuthorizationEvent = EventContext &
           | 'device_authorization.approved'
           | 'device_authorization.denied';
       }
-    /** A tool of a server behind the gateway is new or has changed, and is pending approval. */
-    | {
-        readonly type: 'tool.changed';
-        readonly server: string;
-        readonly tool: string;
-        readonly change: 'new' | 'changed';
-      }
-    /** An operator approved or rejected a pending tool. */
-    | { readonly type: 'tool.approved' | 'tool.rejected'; readonly server: string; readonly tool: string }
     /** A user created a token; it ends with its grant. */
     | { readonly type: 'personal_access_token.created' }
     | {
@@ -178,37 +182,6 @@ export type AuthorizationEvent = EventContext &
     | { readonly type: 'token.revoked' }
     | { readonly type: 'key.created' | 'key.rotated' | 'key.removed'; readonly keyId: string }
     | { readonly type: 'key.reencrypted' | 'audit.dropped'; readonly count: number }
-    /** A call through the gateway, or a request there that was refused. */
-    | {
-        readonly type: 'call.finished';
-        /** The server's path. */
-        readonly server: string;
-        readonly method: string;
-        readonly tool?: string;
-        /** Prompt, or URI of a resource. */
-        readonly target?: string;
-        readonly decision: 'allowed' | 'denied' | 'insufficient_scope' | 'limited' | 'invalid' | 'unapproved';
-        readonly outcome:
-          | 'answered'
-          | 'error'
-          | 'refused'
-          | 'connection_required'
-          | 'unavailable'
-          | 'timeout'
-          | 'too_long'
-          | 'cancelled';
-        /** HTTP status of the response. */
-        readonly status?: number;
-        /** Milliseconds; `backendDuration` of these were spent waiting for the backend. */
-        readonly duration: number;
-        readonly backendDuration: number;
-        readonly requestBytes: number;
-        readonly responseBytes: number;
-        /** SHA-256, base64url. */
-        readonly argumentsHash?: string;
-        /** Redacted JSON, if the server's options keep it. */
-        readonly arguments?: string;
-      }
     | { readonly type: 'key_ring.refresh_failed'; readonly reason: string }
     | {
         readonly type: 'request.rejected';

@@ -12,7 +12,6 @@ import type { RateLimitStore } from './rate-limits.ts';
 import type { RegistrationStore } from './registration.ts';
 import type { SigningKeyStore } from './signing-keys.ts';
 import type { StatusListStore } from './status-lists.ts';
-import type { ToolPinStore } from './tool-pins.ts';
 import type { TransactionStore } from './transactions.ts';
 import type { UserStore } from './users.ts';
 
@@ -87,5 +86,4 @@ export interface AuthorizationStore
     PersonalAccessTokenStore,
     ManagedGrantStore,
     DeviceAuthorizationStore,
-    StatusListStore,
-    ToolPinStore {}
+    StatusListStore {}

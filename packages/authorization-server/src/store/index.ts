@@ -13,6 +13,5 @@ export type * from './rate-limits.ts';
 export type * from './registration.ts';
 export type * from './signing-keys.ts';
 export type * from './status-lists.ts';
-export type * from './tool-pins.ts';
 export type * from './transactions.ts';
 export type * from './users.ts';

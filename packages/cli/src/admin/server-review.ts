@@ -1,5 +1,6 @@
 /** `portcullis servers review`, `approve` and `reject`: reviews new and changed tools of the servers behind the gateway. */
-import type { ToolPinRecord } from '@portcullis/authorization-server/store';
+import type { GatewayAuditEvent } from '@portcullis/gateway';
+import type { ToolPinRecord } from '@portcullis/protocol';
 import type { Command } from 'commander';
 import type { ProcessContext } from '../process-context.ts';
 import type { SettingName } from '../settings/schema.ts';
@@ -91,7 +92,7 @@ async function decide(
 }
 
 async function decideOne(
-  { store, clock, events }: Tools,
+  { store, clock, recordOf }: Tools,
   decision: 'approve' | 'reject',
   { server, tool, pendingHash }: ToolPinRecord,
 ): Promise<void> {
@@ -99,7 +100,9 @@ async function decideOne(
   if (!(await store.decidePendingTool(decision, { server, tool, hash }, clock())))
     throw new Error(`The tool ${quote(tool)} has changed again meanwhile: review it once more.`);
   const path = server.split(' ')[0] ?? '';
-  events({ type: decision === 'approve' ? 'tool.approved' : 'tool.rejected', server: path, tool });
+  const type = decision === 'approve' ? 'tool.approved' : 'tool.rejected';
+  const { gatewayAuditEvents } = await import('@portcullis/gateway');
+  recordOf<GatewayAuditEvent>(gatewayAuditEvents, { type, server: path, tool });
 }
 
 async function findPending({ store }: Tools, path: string | undefined): Promise<readonly ToolPinRecord[]> {

@@ -1,5 +1,5 @@
 /** Shows what differs between two definitions of a tool, line by line, with invisible and bidirectional characters escaped. */
-import type { ToolPinRecord } from '@portcullis/authorization-server/store';
+import type { ToolPinRecord } from '@portcullis/protocol';
 import { cleanJson } from '../terminal/clean.ts';
 import type { Styles } from '../terminal/terminal.ts';
 

@@ -1,6 +1,6 @@
 /** Runs administration on the database of running servers, and records every change in the audit log. */
-import { createAuditLog, type EventSink } from '@portcullis/authorization-server';
-import type { AuthorizationStore } from '@portcullis/authorization-server/store';
+import { type AuditLog, createAuditLog, type EventSink } from '@portcullis/authorization-server';
+import type { FullStore } from '@portcullis/store';
 import { SettingsError } from '../errors.ts';
 import { openBesideServers } from '../server/storage.ts';
 import type { Settings } from '../settings/schema.ts';
@@ -8,9 +8,11 @@ import { titleOf } from '../settings/schema.ts';
 import type { Installation } from './installation.ts';
 
 export interface Tools {
-  readonly store: AuthorizationStore;
+  readonly store: FullStore;
   /** Writes to the audit log, unless it is disabled. */
   readonly events: EventSink;
+  /** The same for events of another component. */
+  readonly recordOf: AuditLog['recordOf'];
   /** Epoch seconds. */
   readonly clock: () => number;
 }
@@ -34,7 +36,9 @@ export async function withStore<T>(
     return await task({
       store,
       clock,
-      events: settings.auditRetention === false ? () => {} : auditLog.record,
+      ...(settings.auditRetention === false
+        ? { events: () => {}, recordOf: () => {} }
+        : { events: auditLog.record, recordOf: auditLog.recordOf }),
     });
   } finally {
     await auditLog.close();

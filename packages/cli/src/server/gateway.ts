@@ -1,6 +1,6 @@
 /** The gateway of this process, loaded only if servers are configured. */
-import type { AuthorizationEvent, AuthorizationServer, UserBackends } from '@portcullis/authorization-server';
-import type { CredentialSource, Gateway } from '@portcullis/gateway';
+import type { AuthorizationServer, UserBackends } from '@portcullis/authorization-server';
+import type { CredentialSource, Gateway, GatewayAuditEvent, ToolChangeEvent } from '@portcullis/gateway';
 import { guardResourcesOf } from '@portcullis/gateway/options';
 import { HTTPS_SECURITY_HEADERS, SECURITY_HEADERS } from '@portcullis/http';
 import type { Guard, ResourceOptions } from '@portcullis/resource-server';
@@ -37,12 +37,18 @@ export function createGatewayFactory(
       prepared.application?.path ?? null,
       prepared.settings.strippedPrefix,
     );
-    const { createCallAudit, createCredentialSource, createGateway, findMissingIsolation } = await import(
-      '@portcullis/gateway'
-    );
+    const {
+      createCallAudit,
+      createCredentialSource,
+      createGateway,
+      findMissingIsolation,
+      gatewayAuditEvents,
+    } = await import('@portcullis/gateway');
     const missing = findMissingIsolation(servers);
     if (missing.length > 0) throw new SettingsError(missing);
     credentials ??= createCredentialSource(server);
+    const auditEvents = { ...gatewayAuditEvents, listener: log };
+    const record = (event: GatewayAuditEvent) => server.recordOf(auditEvents, event);
     return createGateway({
       servers,
       guard: createGuard(guardResourcesOf(servers)),
@@ -52,10 +58,10 @@ export function createGatewayFactory(
       previousMasterKeys,
       pins: storage.store,
       events: (event) => {
-        if (isToolChange(event)) server.record(event);
+        if (isToolChange(event)) record(event);
         else log(event);
       },
-      audit: createCallAudit(server.record),
+      audit: createCallAudit(record),
       credentials,
       headers: issuer.startsWith('https:') ? HTTPS_SECURITY_HEADERS : SECURITY_HEADERS,
     });
@@ -71,9 +77,7 @@ export async function userBackendsOf({ prepared, issuer }: Parts): Promise<UserB
   return createUserBackends({ servers: () => servers, clientName });
 }
 
-type ToolChange = Extract<AuthorizationEvent, { readonly type: 'tool.changed' }>;
-
-function isToolChange(event: { readonly type: string }): event is ToolChange {
+function isToolChange(event: { readonly type: string }): event is ToolChangeEvent {
   return event.type === 'tool.changed';
 }
 

@@ -11,7 +11,7 @@ export type LastingServer = Pick<
   | 'signUserAssertion'
   | 'connectedAccounts'
   | 'dpopNonceSecret'
-  | 'record'
+  | 'recordOf'
 >;
 
 /** @param current the authorization server that serves now; all have the same store and keys */
@@ -30,6 +30,6 @@ export function createLastingServer(current: () => AuthorizationServer): Lasting
         current().connectedAccounts.createLink(grantId, backend, scopes),
     },
     dpopNonceSecret: current().dpopNonceSecret,
-    record: (event) => current().record(event),
+    recordOf: (events, event) => current().recordOf(events, event),
   };
 }

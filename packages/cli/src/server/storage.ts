@@ -1,6 +1,6 @@
 /** Opens the store of the authorization server and the data folder of the application. */
 import { dirname, resolve } from 'node:path';
-import type { AuthorizationStore } from '@portcullis/authorization-server/store';
+import type { FullStore } from '@portcullis/store';
 import { inspectSchema, openStore, type PoolStatistics, type SchemaState } from '@portcullis/store';
 import { reasonOf, SettingsError } from '../errors.ts';
 import type { Settings } from '../settings/schema.ts';
@@ -11,7 +11,7 @@ import { checkFolderWriters, createFolder, realPath } from './folders.ts';
 const DEFAULT_FOLDER = 'data';
 
 export interface Storage {
-  readonly store: AuthorizationStore;
+  readonly store: FullStore;
   /** An existing folder: that of the SQLite file, or `data` with PostgreSQL; `null` for an in-memory store. */
   readonly dataFolder: string | null;
   /** For the startup banner; without a password. */
@@ -38,7 +38,7 @@ export async function openStorage(
  * Opens the store for a command, which needs no data folder.
  * @throws SettingsError naming the setting
  */
-export async function openDatabase(settings: Settings, folder: string): Promise<AuthorizationStore> {
+export async function openDatabase(settings: Settings, folder: string): Promise<FullStore> {
   const { path, place, isFile } = locate(settings, folder);
   return openLocated({ path, place, folder: isFile ? dirname(path) : null }, settings, titleOf);
 }
@@ -48,7 +48,7 @@ async function openLocated(
   { databaseTimeout: busyTimeout, databasePoolSize: poolSize }: Settings,
   nameOf: NameOf,
   poolStatistics?: PoolStatistics,
-): Promise<AuthorizationStore> {
+): Promise<FullStore> {
   try {
     if (folder !== null) {
       await createFolder(folder);
@@ -109,7 +109,7 @@ export async function inspectStorage(settings: Settings, folder: string): Promis
  * migrations: a command would do it in the wrong folder, or under running servers of the previous version.
  * @throws SettingsError naming the setting
  */
-export async function openBesideServers(settings: Settings, folder: string): Promise<AuthorizationStore> {
+export async function openBesideServers(settings: Settings, folder: string): Promise<FullStore> {
   const { place } = locate(settings, folder);
   const { pending } = settings.database === ':memory:' ? NOTHING : await inspectStorage(settings, folder);
   if (pending[0]?.number === 1) {

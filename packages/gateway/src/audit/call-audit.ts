@@ -1,14 +1,14 @@
 /** Turns calls into audit events, behind the requests: a bounded queue that is emptied when the event loop has its turn. */
 
 import { hash } from 'node:crypto';
-import type { AuthorizationEvent, EventSink } from '@portcullis/authorization-server';
 import { AUDIT_BATCH, MAX_AUDIT_TEXT, MAX_QUEUED_CALLS } from '../limits/bounds.ts';
 import type { CallAudit, CallRecord } from './call-record.ts';
+import type { CallEvent, GatewayAuditEvent } from './events.ts';
 import { keptArguments } from './redact.ts';
 
 /** @param emit must not throw */
-export function createCallAudit(emit: EventSink): CallAudit {
-  let queue: AuthorizationEvent[] = [];
+export function createCallAudit(emit: (event: GatewayAuditEvent) => void): CallAudit {
+  let queue: CallEvent[] = [];
   let dropped = 0;
   let isScheduled = false;
 
@@ -38,7 +38,7 @@ export function createCallAudit(emit: EventSink): CallAudit {
 }
 
 /** Neither the request nor its body is kept. */
-function toEvent(call: CallRecord): AuthorizationEvent {
+function toEvent(call: CallRecord): CallEvent {
   const { server, principal, startedAt } = call.request;
   const { subject, clientId, grantId } = principal;
   const { decision, outcome, status, requestBytes, responseBytes } = call;

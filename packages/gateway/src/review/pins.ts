@@ -1,6 +1,6 @@
 /** Pins: which definitions of a server's tools are approved, in memory for a few seconds. */
 
-import type { ToolPinRecord, ToolPinStore } from '@portcullis/authorization-server/store';
+import type { ToolPinRecord, ToolPinStore } from '@portcullis/protocol';
 import { MAX_PINNED_TOOLS, PINS_LIFETIME } from '../limits/bounds.ts';
 import type { ToolState } from './catalogue.ts';
 

@@ -1,4 +1,4 @@
-import type { ToolPinStore } from '@portcullis/authorization-server/store';
+import type { ToolPinStore } from '@portcullis/protocol';
 import { openStore } from '@portcullis/store';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { scanBody } from '../../src/messages/body-scanner.ts';

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createOptionReport, readOption } from '@portcullis/authorization-server/options';
-import type { ToolPinStore } from '@portcullis/authorization-server/store';
+import type { ToolPinStore } from '@portcullis/protocol';
 import { OAuthError } from '@portcullis/protocol';
 import { createGuard, type TokenVerifier } from '@portcullis/resource-server';
 import type { CredentialSource } from '../../src/credentials/credential-source.ts';

@@ -1,6 +1,5 @@
 /** Metrics of the database: how long operations take and wait, and how far sweeping is behind. */
-import type { AuthorizationStore } from '@portcullis/authorization-server/store';
-import type { PoolStatistics } from '@portcullis/store';
+import type { FullStore, PoolStatistics } from '@portcullis/store';
 import type { ClockSkew } from '../clock-skew.ts';
 import type { SweepProgress } from '../sweep-expired.ts';
 import { createDurations } from './durations.ts';
@@ -14,7 +13,7 @@ export interface DatabaseMetrics {
   /** Kept current by comparing clocks. */
   readonly clockSkew: ClockSkew;
   /** Wraps a store to time its operations. */
-  measure(store: AuthorizationStore): AuthorizationStore;
+  measure(store: FullStore): FullStore;
   expose(): readonly string[];
 }
 
@@ -62,7 +61,7 @@ export function createDatabaseMetrics(
           name,
           typeof member === 'function' ? timed(member) : member,
         ]),
-      ) as unknown as AuthorizationStore,
+      ) as unknown as FullStore,
     expose: () => [
       ...histogram(
         'portcullis_database_operation_duration_seconds',

@@ -1,4 +1,4 @@
-/** Pins of tool definitions: which an operator has approved for a server of the gateway. */
+/** The store port of tool pins: which definitions of tools an operator has approved for a server behind a gateway. */
 
 /** A tool of a server. Definitions are canonical JSON, hashes base64url SHA-256 of it. */
 export interface ToolPinRecord {
