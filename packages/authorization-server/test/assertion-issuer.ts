@@ -20,18 +20,26 @@ export interface AssertionIssuerUnderTest {
   rotate(kid?: string): Promise<void>;
 }
 
+export interface IssuerPaths {
+  /** Of the issuer. */
+  readonly path?: string;
+  /** Of its discovery document. */
+  readonly documentAt?: string;
+}
+
 /** @param clock epoch seconds */
 export async function startAssertionIssuer(
   clock: { readonly now: number } = { now: 1_800_000_000 },
   kid = 'one',
+  { path = '', documentAt = '/.well-known/openid-configuration' }: IssuerPaths = {},
 ): Promise<AssertionIssuerUnderTest> {
   let pair = await makePair(kid);
   const asked: string[] = [];
   const server = createServer((request, response) => {
     asked.push(request.url ?? '');
     const documents: Readonly<Record<string, object>> = {
-      '/.well-known/openid-configuration': { issuer, jwks_uri: `${issuer}/keys` },
-      '/keys': { keys: [pair.jwk] },
+      [documentAt]: { issuer, jwks_uri: `${issuer}/keys` },
+      [`${path}/keys`]: { keys: [pair.jwk] },
     };
     const document = documents[request.url ?? ''];
     response.writeHead(document === undefined ? 404 : 200, { 'content-type': 'application/json' });
@@ -39,7 +47,7 @@ export async function startAssertionIssuer(
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
-  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`;
   const sign = (claims: Changes, header: Changes) =>
     new SignJWT({
       iss: issuer,

@@ -3,7 +3,7 @@ import { createAuthorizationServer } from '@portcullis/authorization-server';
 import { openStore } from '@portcullis/store';
 import { describe, expect, it } from 'vitest';
 import type { AuthorizationServerOptions } from '../src/index.ts';
-import { type AssertionIssuerUnderTest, startAssertionIssuer } from './assertion-issuer.ts';
+import { type AssertionIssuerUnderTest, type IssuerPaths, startAssertionIssuer } from './assertion-issuer.ts';
 import { createProofHolder } from './proofs.ts';
 import {
   ACCOUNT,
@@ -66,8 +66,9 @@ async function setScene(
 async function setWorkloadScene(
   changes: Partial<Entry> = {},
   options: Partial<AuthorizationServerOptions> = {},
+  paths: IssuerPaths = {},
 ) {
-  const idp = await startAssertionIssuer();
+  const idp = await startAssertionIssuer(undefined, undefined, paths);
   const entry: Entry = {
     issuer: idp.issuer,
     use: 'workload',
@@ -580,6 +581,34 @@ describe('the token of a workload', () => {
     const { status } = await t.post('/token', { grant_type: GRANT, assertion, client_id: 'deploy' });
     expect(status).toBe(503);
   });
+
+  const OAUTH = '/.well-known/oauth-authorization-server';
+  const OIDC = '/.well-known/openid-configuration';
+  it.each<[string, string, string, readonly string[]]>([
+    ['of OAuth', '', OAUTH, [OAUTH]],
+    ['of OpenID Connect', '', OIDC, [OAUTH, OIDC]],
+    ['of OAuth below a path', '/t1', `${OAUTH}/t1`, [`${OAUTH}/t1`]],
+    [
+      'of OpenID Connect with an inserted path, which was never asked for',
+      '/t1',
+      `${OIDC}/t1`,
+      [`${OAUTH}/t1`, `${OIDC}/t1`],
+    ],
+    [
+      'of OpenID Connect with an appended path',
+      '/t1',
+      `/t1${OIDC}`,
+      [`${OAUTH}/t1`, `${OIDC}/t1`, `/t1${OIDC}`],
+    ],
+  ])(
+    'finds the keys of an issuer by its document %s, in the order that clients and guards use',
+    async (...row) => {
+      const [, path, documentAt, expected] = row;
+      const { idp, redeem } = await setWorkloadScene({}, {}, { path, documentAt });
+      const { status } = await redeem(await idp.workload());
+      expect([status, idp.asked]).toEqual([200, [...expected, `${path}/keys`]]);
+    },
+  );
 });
 
 it.each<[object, RegExp]>([

@@ -1,6 +1,13 @@
 /** Finds the keys of assertion issuers: by OpenID Connect or OAuth discovery, by the SSRF-guarded fetch, cached by this process. */
 import { createOutboundFetch } from '@portcullis/http/outbound';
-import { type ClientKeySet, isLoopbackHost, isSecureUrl, OAuthError, readWebUrl } from '@portcullis/protocol';
+import {
+  type ClientKeySet,
+  isLoopbackHost,
+  isSecureUrl,
+  OAuthError,
+  readWebUrl,
+  serverMetadataUrls,
+} from '@portcullis/protocol';
 import { type ClientKeys, createClientKeys } from '../clients/client-keys.ts';
 import { createFetchJson, type FetchJson } from '../clients/metadata-document/fetch-json.ts';
 import { FetchJsonError } from '../clients/metadata-document/fetch-json-error.ts';
@@ -76,24 +83,16 @@ export function createIssuerKeys({
 /** The `issuer` of the document MUST be identical to the configured one. @see OpenID Connect Discovery 1.0 §4.3, RFC 8414 §3.3 */
 async function discover(issuer: string, fetchJson: FetchJson): Promise<string> {
   let failure: unknown = null;
-  for (const url of documentUrls(issuer)) {
+  for (const url of serverMetadataUrls(issuer, ['oauth', 'oidc'])) {
     try {
       const result = await fetchJson({ url, limit: LARGEST, site: null, isRenewal: false, validators: null });
       return readKeySetUrl(issuer, result.kind === 'found' ? result.json : null);
     } catch (error) {
-      failure ??= error;
+      // Most issuers have one of the documents: that the others are missing says less than an outage.
+      if (!(failure instanceof FetchJsonError && failure.issue === 'outage')) failure = error;
     }
   }
   throw failure;
-}
-
-function documentUrls(issuer: string): readonly string[] {
-  const { origin, pathname } = new URL(issuer);
-  const path = pathname.replace(/\/$/, '');
-  return [
-    `${origin}${path}/.well-known/openid-configuration`,
-    `${origin}/.well-known/oauth-authorization-server${path}`,
-  ];
 }
 
 function readKeySetUrl(issuer: string, json: unknown): string {

@@ -1,10 +1,10 @@
 /** Public keys of clients: registered (`jwks`), or fetched from their `jwks_uri` on demand and cached. */
 import { type ClientKeySet, type ClientMetadata, createLruCache, OAuthError } from '@portcullis/protocol';
-import { RENEWAL_PAUSE } from '../rate-limit/policies.ts';
 import { createSingleFlight } from '../single-flight.ts';
 import type { FetchJson } from './metadata-document/fetch-json.ts';
 import { FetchJsonError } from './metadata-document/fetch-json-error.ts';
 import { type FreshnessPolicy, freshnessLifetime } from './metadata-document/http-cache-freshness.ts';
+import { type CopyTimes, mayUseLastGoodCopy } from './metadata-document/last-good-copy.ts';
 
 /** Bytes. */
 const LARGEST = 65_536;
@@ -39,12 +39,8 @@ export interface ClientKeys {
 const UNAVAILABLE =
   'This server found no key set at the jwks_uri: it must respond within seconds, with status 200, as application/json.';
 
-interface Copy {
+interface Copy extends CopyTimes {
   readonly keys: ClientKeySet;
-  readonly fetchedAt: number;
-  readonly freshUntil: number;
-  /** When they were last requested from their host, with or without success. */
-  readonly askedAt: number;
 }
 
 const NONE: ClientKeySet = { keys: [] };
@@ -87,7 +83,7 @@ export function createClientKeys(fetchJson: FetchJson, clock: () => number, time
       });
     } catch (error) {
       if (!(error instanceof FetchJsonError)) throw error;
-      if (copy !== undefined && mayUseLastGood(copy, error)) {
+      if (copy !== undefined && mayUseLastGoodCopy(copy, error.issue, LAST_GOOD_FOR, clock())) {
         return error.issue === 'budget' ? copy : keep(url, { ...copy, askedAt: clock() });
       }
       // One error for every cause, or this server could be used to scan ports (SSRF). It is no failed authentication: nothing is
@@ -97,13 +93,6 @@ export function createClientKeys(fetchJson: FetchJson, clock: () => number, time
         retryAfter: error.retryAfter,
       });
     }
-  }
-
-  /** Lack of budget is not a failure of the host: unless it was requested just now, a key may have been withdrawn. */
-  function mayUseLastGood({ fetchedAt, askedAt, freshUntil }: Copy, { issue }: FetchJsonError): boolean {
-    const now = clock();
-    if (issue === 'gone' || now >= fetchedAt + LAST_GOOD_FOR) return false;
-    return issue !== 'budget' || now < Math.max(freshUntil, askedAt + RENEWAL_PAUSE);
   }
 
   function keep(url: string, copy: Copy): Copy {

@@ -2,7 +2,6 @@
 import { hash } from 'node:crypto';
 import { type ClientMetadata, createLruCache, OAuthError } from '@portcullis/protocol';
 import type { ServerContext } from '../../context.ts';
-import { RENEWAL_PAUSE } from '../../rate-limit/policies.ts';
 import { createSingleFlight } from '../../single-flight.ts';
 import type { ClientMetadataDocumentRecord } from '../../store/index.ts';
 import type { ResolvedClient } from '../client.ts';
@@ -13,6 +12,7 @@ import { validateDocumentUrl } from './document-url.ts';
 import type { FetchJson, FetchJsonResult } from './fetch-json.ts';
 import { FetchJsonError } from './fetch-json-error.ts';
 import { type FreshnessPolicy, freshnessLifetime } from './http-cache-freshness.ts';
+import { mayUseLastGoodCopy } from './last-good-copy.ts';
 
 /** Bytes. A document SHOULD NOT be larger. @see draft-ietf-oauth-client-id-metadata-document §6.6 */
 const LARGEST = 5 * 1024;
@@ -20,7 +20,7 @@ const LARGEST = 5 * 1024;
 /** At most a day, so that a client can withdraw something; five minutes without cache headers. */
 const FRESHNESS: FreshnessPolicy = { maxAge: 86_400, defaultAge: 300 };
 
-/** Seconds after its fetch for which the last good copy is used while its host fails: no document outlives its withdrawal by more. */
+/** Seconds after its fetch for which the last good copy is used while its host fails. */
 const LAST_GOOD_FOR = 86_400;
 
 /** Failed fetches that each process remembers. */
@@ -86,7 +86,7 @@ export function createResolveDocumentClient(
     } catch (error) {
       const rejection = toOAuthError(error, url);
       const reason = rejection.reason ?? rejection.description;
-      const usesLastGoodCopy = copy !== null && mayUseLastGoodCopy(copy, error);
+      const usesLastGoodCopy = copy !== null && isLastGoodCopyUsed(copy, error);
       // Nothing was fetched, so there is nothing to audit: anyone could cause such events without limit.
       const wasFetched = !(error instanceof FetchJsonError && error.issue === 'budget');
       if (wasFetched) {
@@ -103,15 +103,12 @@ export function createResolveDocumentClient(
     }
   }
 
-  /**
-   * 410 withdraws the document; every other failure of its host may be temporary. Lack of budget is no failure of the host: unless
-   * the host was requested just now, the document may have been withdrawn.
-   */
-  function mayUseLastGoodCopy({ url, fetchedAt }: ClientMetadataDocumentRecord, error: unknown): boolean {
-    if (!(error instanceof FetchJsonError || error instanceof OAuthError)) return false;
-    if (isGone(error) || isWithdrawn(url) || clock() >= fetchedAt + LAST_GOOD_FOR) return false;
-    const wasNotFetched = error instanceof FetchJsonError && error.issue === 'budget';
-    return !wasNotFetched || clock() < Math.max(fetchedAt, failures.get(url)?.at ?? 0) + RENEWAL_PAUSE;
+  function isLastGoodCopyUsed(copy: ClientMetadataDocumentRecord, error: unknown): boolean {
+    if (isWithdrawn(copy.url) || !(error instanceof FetchJsonError || error instanceof OAuthError))
+      return false;
+    const askedAt = Math.max(copy.fetchedAt, failures.get(copy.url)?.at ?? 0);
+    const issue = error instanceof FetchJsonError ? error.issue : 'unusable';
+    return mayUseLastGoodCopy({ ...copy, askedAt }, issue, LAST_GOOD_FOR, clock());
   }
 
   function readResult(
