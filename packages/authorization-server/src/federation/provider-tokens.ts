@@ -75,45 +75,15 @@ export function createProviderTokens(
 ): ProviderTokens {
   const {
     store,
-    clock,
     options: { identityProviders },
   } = context;
-  const renewals = createBackoff(clock);
-
   const checkLive = (grantId: string): ReturnType<typeof liveness.check> =>
     liveness.check(grantId).catch((error: unknown) => {
       if (error instanceof ProviderTokensEndedError) throw ended(error.message);
       throw error;
     });
 
-  async function readIdToken(record: ProviderTokensRecord | null): Promise<string> {
-    if (record === null || record.encryptedTokens === null) throw noProviderTokens('the grant has none');
-    const { idToken } = await vault.decrypt<ProviderTokenSet>(
-      record.encryptedTokens,
-      providerTokensContext(record.grantId),
-    );
-    if (idToken === undefined) throw noProviderTokens('there is no ID token');
-    return idToken;
-  }
-
-  /** A provider that issues no new ID token is not requested again for a while. @returns `null`: none can be obtained */
-  async function renew(record: ProviderTokensRecord | null): Promise<string | null> {
-    if (record?.isRefreshable !== true || renewals.remaining(record.grantId) !== null) return null;
-    const { grantId } = record;
-    try {
-      // The record may be one of the cache, and another process may have refreshed it.
-      const current = await store.findProviderTokens(grantId);
-      const token = await readIdToken(current);
-      if (current === null || !isIdTokenExpired(token, clock())) return token;
-      const renewed = await readIdToken(await liveness.replace(grantId, current.version));
-      if (isIdTokenExpired(renewed, clock()))
-        renewals.start(grantId, { retryAfter: RENEWAL_PAUSE, reason: 'no new ID token' });
-      return renewed;
-    } catch (error) {
-      if (error instanceof ProviderTokensEndedError) throw ended(error.message);
-      throw error;
-    }
-  }
+  const idTokenFor = createIdTokenFor(context, vault, liveness, checkLive);
 
   return {
     inUse: true,
@@ -146,14 +116,7 @@ export function createProviderTokens(
       return { until: grantableUntil(record), scopes: intersectScopes(scopes, covered) };
     },
 
-    async idTokenFor(grantId) {
-      const { record } = await checkLive(grantId);
-      const known = await readIdToken(record);
-      if (!isIdTokenExpired(known, clock())) return known;
-      const renewed = await renew(record);
-      if (renewed === null || isIdTokenExpired(renewed, clock())) throw expiredLogin();
-      return renewed;
-    },
+    idTokenFor,
 
     async tokenFor(grantId, request = {}) {
       const { record: cached } = await checkLive(grantId);
@@ -183,6 +146,54 @@ export function createProviderTokens(
       return { accessToken, tokenType, expiresAt, scopes, identityProvider };
     },
   };
+}
+
+/** Finds ID tokens, and renews those that have expired at their identity provider. */
+function createIdTokenFor(
+  { store, clock }: ServerContext,
+  vault: TokenVault,
+  liveness: ProviderTokenLiveness,
+  checkLive: ProviderTokenLiveness['check'],
+): ProviderTokens['idTokenFor'] {
+  const renewals = createBackoff(clock);
+
+  return async (grantId) => {
+    const { record } = await checkLive(grantId);
+    const known = await readIdToken(record);
+    if (!isIdTokenExpired(known, clock())) return known;
+    const renewed = await renew(record);
+    if (renewed === null || isIdTokenExpired(renewed, clock())) throw expiredLogin();
+    return renewed;
+  };
+
+  async function readIdToken(record: ProviderTokensRecord | null): Promise<string> {
+    if (record === null || record.encryptedTokens === null) throw noProviderTokens('the grant has none');
+    const { idToken } = await vault.decrypt<ProviderTokenSet>(
+      record.encryptedTokens,
+      providerTokensContext(record.grantId),
+    );
+    if (idToken === undefined) throw noProviderTokens('there is no ID token');
+    return idToken;
+  }
+
+  /** A provider that issues no new ID token is not requested again for a while. @returns `null`: none can be obtained */
+  async function renew(record: ProviderTokensRecord | null): Promise<string | null> {
+    if (record?.isRefreshable !== true || renewals.remaining(record.grantId) !== null) return null;
+    const { grantId } = record;
+    try {
+      // The record may be one of the cache, and another process may have refreshed it.
+      const current = await store.findProviderTokens(grantId);
+      const token = await readIdToken(current);
+      if (current === null || !isIdTokenExpired(token, clock())) return token;
+      const renewed = await readIdToken(await liveness.replace(grantId, current.version));
+      if (isIdTokenExpired(renewed, clock()))
+        renewals.start(grantId, { retryAfter: RENEWAL_PAUSE, reason: 'no new ID token' });
+      return renewed;
+    } catch (error) {
+      if (error instanceof ProviderTokensEndedError) throw ended(error.message);
+      throw error;
+    }
+  }
 }
 
 /** For a server without federation: no grant has provider tokens. */
