@@ -1,9 +1,12 @@
 /** Tokens of connected accounts as the gateway asks for them: those of earlier versions, about to expire, expired, of a removed backend. */
 import { describe, expect, it } from 'vitest';
 import { newConnectedAccount } from '../../store/testing/federation-samples.ts';
+import { createBackendRegistrations } from '../src/connected-accounts/registrations.ts';
 import { createEncryptor, dataKeyContext } from '../src/encryption/encryptor.ts';
+import { createTokenVault } from '../src/federation/token-vault.ts';
 import { type BackendTokenSet, IdentityProviderError, type UserBackend } from '../src/index.ts';
-import { MASTER_KEY, startServer } from './server-under-test.ts';
+import { createServerContext } from '../src/server.ts';
+import { ISSUER, MASTER_KEY, NOTES, startServer } from './server-under-test.ts';
 
 const KEY = { grantId: 'grant_1', backend: '/hub' };
 const TOKENS: BackendTokenSet = {
@@ -58,6 +61,33 @@ describe('the tokens of a connected account', () => {
     expect(await lookUp()).toMatchObject({ tokens: TOKENS, until: account.refreshFrom });
     expect(await t.server.connectedAccounts.find('grant_2', KEY.backend)).toBeNull();
     expect(await t.server.connectedAccounts.find(KEY.grantId, '/other')).toBeNull();
+  });
+
+  it('come from registrations that an earlier version encrypted, for all clients or one', async () => {
+    const { t, account, encrypt } = await setScene();
+    const context = createServerContext({
+      issuer: ISSUER,
+      masterKey: MASTER_KEY,
+      store: t.store,
+      resources: [{ resource: NOTES, name: 'Notes', scopes: {} }],
+    });
+    const vault = createTokenVault(context);
+    const issuer = 'https://as.hub.example';
+    const save = (clientId: string | null, text: string) =>
+      t.store.saveBackendRegistration({
+        ...{ backend: KEY.backend, clientId, issuer, createdAt: t.clock.now, dataKeyId: account.dataKeyId },
+        encryptedRegistration: encrypt({ clientId }, text),
+      });
+    await save(null, 'backend registration /hub https://as.hub.example');
+    await save('app 1', 'backend registration /hub app 1 https://as.hub.example');
+    for (const [hasConfiguredClient, clientId] of [
+      [true, null],
+      [false, 'app 1'],
+    ] as const) {
+      const backend = { id: KEY.backend, hasConfiguredClient };
+      const registrations = createBackendRegistrations(context, vault, backend, 'app 1');
+      expect(await registrations.list()).toEqual([{ issuer, registration: { clientId } }]);
+    }
   });
 
   it('decrypt for no other grant that they were moved to', async () => {

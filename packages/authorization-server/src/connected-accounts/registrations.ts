@@ -7,7 +7,7 @@ import type { BackendRegistrations, UserBackend } from './backend.ts';
 export function createBackendRegistrations(
   { store, clock }: Pick<ServerContext, 'store' | 'clock'>,
   vault: TokenVault,
-  { id: backend, hasConfiguredClient }: UserBackend,
+  { id: backend, hasConfiguredClient }: Pick<UserBackend, 'id' | 'hasConfiguredClient'>,
   appId: string,
 ): BackendRegistrations {
   const clientId = hasConfiguredClient ? null : appId;
