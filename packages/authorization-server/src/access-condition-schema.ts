@@ -6,15 +6,19 @@ import {
   unavailableClaims,
 } from '@portcullis/protocol';
 import type * as z from 'zod';
-import { list, type OptionReport, optional, record, text } from './option-schema.ts';
+import { list, optionMeta, record, text } from './option-fields.ts';
+import type { OptionReport } from './option-reader.ts';
 
-type Members = { readonly [K in keyof AccessCondition]-?: z.ZodType<AccessCondition[K]> };
+type Accepted<K extends keyof AccessCondition> = NonNullable<AccessCondition[K]>;
+type Members = {
+  readonly [K in keyof AccessCondition]-?: z.ZodOptional<z.ZodType<Accepted<K>, Accepted<K>>>;
+};
 
 /** The names of the members, as messages list them. */
 export const accessConditionNames: string = Object.keys(ACCESS_CONDITION_MEMBERS).join(', ');
 
 /**
- * The members of a condition, for `object`.
+ * The members of a condition, for `z.strictObject`.
  * @param minimum entries of each list
  * @param descriptions in place of those of the table
  */
@@ -23,14 +27,15 @@ export function accessConditionMembers(
   descriptions: Partial<Record<keyof AccessCondition, string>> = {},
 ): Members {
   const named = Object.entries(ACCESS_CONDITION_MEMBERS).map(
-    ([name, { kind, about, description, value }]) => {
+    ([name, { kind, about: who, description, value }]) => {
       const values = list(text(value), minimum);
       const schema = kind === 'list' ? values : record(values, 'an object, a list of values for each name');
       const written = descriptions[name as keyof AccessCondition] ?? description;
-      return [name, optional<unknown>(schema, written, { defaultText: `all ${about}s` })] as const;
+      const about = { defaultText: `all ${who}s` };
+      return [name, schema.optional().describe(written).register(optionMeta, about)] as const;
     },
   );
-  return Object.fromEntries(named) as Members;
+  return Object.fromEntries(named) as unknown as Members;
 }
 
 /** Before consent there is no token: limits of scopes can name what is known about users, and no other claim. */

@@ -1,16 +1,14 @@
 /** The supported grant types by name, and what each requires of the options. */
 import { DEVICE_CODE, type GrantType, JWT_BEARER, TOKEN_EXCHANGE } from '@portcullis/protocol';
-import type { ServerOptions } from './options.ts';
 
-type GrantOptions = Pick<
-  ServerOptions,
-  | 'identityProviders'
-  | 'servesUsers'
-  | 'assertionIssuers'
-  | 'deviceAuthorization'
-  | 'assertionAudiences'
-  | 'resources'
->;
+interface GrantOptions {
+  readonly servesUsers: boolean;
+  readonly deviceAuthorization: boolean;
+  readonly identityProviders: { readonly size: number };
+  readonly assertionIssuers: readonly unknown[];
+  readonly assertionAudiences: readonly unknown[];
+  readonly resources: ReadonlyMap<string, { readonly exchangeTargets?: readonly string[] | undefined }>;
+}
 
 /** Whether the options enable a grant type. */
 type Requirement = (options: GrantOptions) => boolean;

@@ -3,6 +3,7 @@
 export { ConfigurationError } from '@portcullis/protocol';
 export { type AuditLog, createAuditLog } from './audit/audit-log.ts';
 export type { AuthorizationEvent, ComponentEvent, ComponentEvents, EventSink } from './audit/events.ts';
+export type { FindWorkspaces, Workspace } from './authorization/options.ts';
 export {
   type ClientAdministration,
   type ClientAdministrationContext,
@@ -16,7 +17,7 @@ export {
   type ListedInitialAccessToken,
   type NewInitialAccessToken,
 } from './clients/initial-access-tokens.ts';
-export type { DocumentOptions } from './clients/metadata-document/document-options.ts';
+export type { DocumentOptions } from './clients/metadata-document/options.ts';
 export type { OutboundSettings } from './clients/metadata-document/outbound-settings.ts';
 export type { RegistrationOptions } from './clients/registration-options.ts';
 export type { ConnectedAccountTokens } from './connected-accounts/account-tokens.ts';
@@ -30,15 +31,19 @@ export type {
   UserBackends,
 } from './connected-accounts/backend.ts';
 export type { ConnectedAccounts } from './connected-accounts/connected-accounts.ts';
-export type { ExternalUiOptions } from './external-ui/external-ui-options.ts';
-export type { ClientKeyAlgorithm, ClientKeyOptions } from './federation/provider/client-key.ts';
+export { defaultLifetimes, type Lifetimes } from './core-options.ts';
+export type { ExternalUiOptions } from './external-ui/options.ts';
 export { IdentityProviderError, toIdentityProviderError } from './federation/provider/error.ts';
 export { redirectUriOf } from './federation/provider/identity-provider.ts';
 export type {
   AllowedUsers,
+  ClientKeyAlgorithm,
+  ClientKeyOptions,
   IdentityProviderOptions,
   OpenIdProvider,
   PlainProvider,
+  PresetOptions,
+  PresetReference,
   StatusMethod,
   UserinfoClaims,
 } from './federation/provider/options.ts';
@@ -50,10 +55,8 @@ export {
   keycloak,
   microsoftEntra,
   okta,
-  type PresetOptions,
   slack,
 } from './federation/provider/presets.ts';
-export type { PresetReference } from './federation/provider/schema.ts';
 export type {
   ProviderToken,
   ProviderTokenRequest,
@@ -63,14 +66,13 @@ export {
   type KeyAdministration,
   type ListedKey,
 } from './keys/key-administration.ts';
-export type { KeyOptions } from './keys/key-options.ts';
+export type { KeyOptions } from './keys/options.ts';
 export type { PublicJwk, SigningAlgorithm } from './keys/signing-algorithms.ts';
-export { defaultLifetimes, type Lifetimes } from './lifetimes.ts';
-export type { AuthorizationServerOptions, FindWorkspaces, Workspace } from './options.ts';
+export type { AuthorizationServerOptions } from './options.ts';
 export { defaultRateLimits, type RateLimitOptions } from './rate-limit/policies.ts';
-export type { ResourceDefinition } from './resource-options.ts';
+export type { ResourceDefinition } from './resources/options.ts';
 export { type AuthorizationServer, createAuthorizationServer } from './server.ts';
-export type { OptionsForStore } from './store/capabilities.ts';
+export type { OptionsForStore } from './store-options.ts';
 export type { BrandOptions } from './ui/brand.ts';
 export type { Translation, Translations } from './ui/translations.ts';
 export {

@@ -1,8 +1,8 @@
 /** The JWK Set endpoint: the public keys by which resource servers verify access tokens. */
 import { respondJson } from '@portcullis/http';
 import type { Route } from './http/router.ts';
-import { KEYS_MAX_AGE } from './keys/key-options.ts';
 import type { KeyRing } from './keys/key-ring.ts';
+import { KEYS_MAX_AGE } from './keys/options.ts';
 import type { PublicJwk } from './keys/signing-algorithms.ts';
 
 /** The current key set. @see RFC 7517 §5 */

@@ -41,14 +41,15 @@ import { createAccessTokenFormat } from './keys/access-token-format.ts';
 import { type KeyRing, loadKeyRing } from './keys/key-ring.ts';
 import type { PublicJwk } from './keys/signing-algorithms.ts';
 import { createMetadata } from './metadata.ts';
-import type { AuthorizationServerOptions } from './options.ts';
+import { type AuthorizationServerOptions, validateOptions } from './options.ts';
 import { createPages, type ServerPages } from './pages.ts';
 import { createReadPersonalAccessToken } from './personal-access-tokens/personal-access-tokens.ts';
 import { createLimitRegistry, type LimitRegistry } from './rate-limit/limit-registry.ts';
 import { createRevocation } from './revocation.ts';
 import { createStatusListFeature } from './status-lists/status-lists.ts';
-import { completeStore, type OptionsForStore } from './store/capabilities.ts';
+import { completeStore } from './store/capabilities.ts';
 import type { CoreStore } from './store/index.ts';
+import type { OptionsForStore } from './store-options.ts';
 import { createTokenEndpoint } from './token/endpoint.ts';
 import { createGetProviderToken } from './token/get-provider-token.ts';
 import { createIsLive, requireLiveProviderTokens } from './token/is-live.ts';
@@ -56,7 +57,6 @@ import { createIssueAccessToken, limitByProviderTokens } from './token/issue.ts'
 import { createRefreshTokens } from './token/refresh-token-family.ts';
 import { createSignUserAssertion, type SignUserAssertion } from './token/user-assertion.ts';
 import { type AccountAdministration, createAccountAdministration } from './users/administer-accounts.ts';
-import { validateOptions } from './validate-options.ts';
 
 /** An authorization server, to be mounted at the root of its issuer's origin. */
 export interface AuthorizationServer {

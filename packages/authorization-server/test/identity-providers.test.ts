@@ -10,8 +10,8 @@ import {
   type IdentityProvider,
   upstreamScopesFor,
 } from '../src/federation/provider/identity-provider.ts';
+import { identityProviderOptions } from '../src/federation/provider/options.ts';
 import { responseFormats, translateResponse } from '../src/federation/provider/response-formats.ts';
-import { identityProvidersSchema } from '../src/federation/provider/schema.ts';
 import { validateIdentityProviders } from '../src/federation/provider/validate-identity-providers.ts';
 import {
   auth0,
@@ -25,7 +25,7 @@ import {
   okta,
   slack,
 } from '../src/index.ts';
-import { createOptionReport, formatOptionIssue, readOption } from '../src/option-schema.ts';
+import { createOptionReport, formatOptionIssue, readOption } from '../src/option-reader.ts';
 import { startServer } from './server-under-test.ts';
 
 const good: IdentityProviderOptions = {
@@ -45,7 +45,12 @@ const ours = {
 /** Reads identity providers by the schema and the rules. */
 function validate(identityProviders: readonly IdentityProviderOptions[], localAccounts = true) {
   const report = createOptionReport();
-  const parsed = readOption(identityProvidersSchema(), identityProviders, ['identityProviders'], report);
+  const parsed = readOption(
+    identityProviderOptions.identityProviders.schema(),
+    identityProviders,
+    ['identityProviders'],
+    report,
+  );
   const validated = validateIdentityProviders({ ...ours, identityProviders: parsed, localAccounts }, report);
   const issues = report.issues.map(({ path, message }) => formatOptionIssue(path.join('.'), message));
   return { issues, validated };

@@ -5,10 +5,10 @@ import { decodeJwt, decodeProtectedHeader, importJWK, jwtVerify } from 'jose';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startOidc } from '../../../tests/support/identity-providers/oidc.ts';
 import { signAssertion } from '../src/federation/provider/client-key.ts';
-import { identityProvidersSchema } from '../src/federation/provider/schema.ts';
+import { identityProviderOptions } from '../src/federation/provider/options.ts';
 import { validateIdentityProviders } from '../src/federation/provider/validate-identity-providers.ts';
 import { type ClientKeyOptions, type IdentityProviderOptions, microsoftEntra } from '../src/index.ts';
-import { createOptionReport, formatOptionIssue, readOption } from '../src/option-schema.ts';
+import { createOptionReport, formatOptionIssue, readOption } from '../src/option-reader.ts';
 import {
   logInByProvider,
   openCallback,
@@ -42,7 +42,12 @@ const good: IdentityProviderOptions = {
 
 function validate(options: IdentityProviderOptions) {
   const report = createOptionReport();
-  const identityProviders = readOption(identityProvidersSchema(), [options], ['identityProviders'], report);
+  const identityProviders = readOption(
+    identityProviderOptions.identityProviders.schema(),
+    [options],
+    ['identityProviders'],
+    report,
+  );
   const provider = validateIdentityProviders(
     { issuer: ISSUER, resources: [], identityProviders },
     report,

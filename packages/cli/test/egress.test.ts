@@ -27,9 +27,12 @@ describe('the proxy of the environment', () => {
   it('a setting wins over the environment', async () => {
     const resolved = await read();
     const outbound = { proxy: 'http://mine.internal', noProxy: ['a.internal'] };
-    const own = { ...resolved, settings: { ...resolved.settings, outbound } };
+    const own = {
+      ...resolved,
+      settings: { ...resolved.settings, outbound: { ...resolved.settings.outbound, ...outbound } },
+    };
     const environment = { HTTPS_PROXY: 'http://theirs.internal', NO_PROXY: 'b.internal' };
-    expect(withEgressProxy(own, environment).settings.outbound).toEqual(outbound);
+    expect(withEgressProxy(own, environment).settings.outbound).toMatchObject(outbound);
   });
 
   it('a proxy that is no URL is an issue', async () => {

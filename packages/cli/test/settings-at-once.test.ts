@@ -97,8 +97,8 @@ describe('all issues at once', () => {
       `PORTCULLIS_LIFETIMES.code ${SECONDS}`,
       'statusLists (in gate.json) must be true or false',
       '--log must be one of text, json, none',
-      'PORTCULLIS_AUDIT_RETENTION must be a whole number of seconds, or false',
       expect.stringMatching(/^PORTCULLIS_METRICS_TOKEN_FILE names no\.txt, which cannot be read/),
+      'PORTCULLIS_AUDIT_RETENTION must be a whole number of seconds, or false',
     ]);
     const spoken = { PORTCULLIS_LIFETIMES: '{"accessToken":43201}', PORTCULLIS_STATUS_LISTS: 'true' };
     expect(await issuesOf(good, spoken)).toEqual([

@@ -7,7 +7,7 @@ import {
   readFormBody,
 } from '@portcullis/http';
 import { type Parameters, readParameters } from '@portcullis/protocol';
-import { hasExternalLogin } from '../external-ui/external-ui-options.ts';
+import { hasExternalLogin } from '../external-ui/options.ts';
 import { isCrossSiteForm } from '../http/csrf.ts';
 import type { Route } from '../http/router.ts';
 import { hasLocalLogin } from '../login/has-local-login.ts';

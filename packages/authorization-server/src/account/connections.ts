@@ -1,5 +1,5 @@
 /** The connections page: lists the grants of a user, and revokes one or all. */
-import { hasExternalLogin } from '../external-ui/external-ui-options.ts';
+import { hasExternalLogin } from '../external-ui/options.ts';
 import type { Route } from '../http/router.ts';
 import { hasLocalLogin } from '../login/has-local-login.ts';
 import type { PageContext, PageRouter } from '../page-context.ts';

@@ -1,35 +1,26 @@
 /** The option `assertionAudiences`: for which other authorization servers this one vouches for its users. */
-import { issuerError, type Scopes } from '@portcullis/protocol';
-import type * as z from 'zod';
-import { checkedText, lazy, list, object, optional, record, required, text } from '../option-schema.ts';
+import { issuerError } from '@portcullis/protocol';
+import * as z from 'zod';
+import { checkedText, lazy, list, type OutputOf, optionMeta, record, text } from '../option-fields.ts';
 
 /** An authorization server that accepts ID-JAGs of this one. */
-export interface AssertionAudience {
-  /** Its issuer identifier. */
-  readonly audience: string;
-  /** Clients that get assertions: their identifiers here, and there. */
-  readonly clients: Readonly<Record<string, string>>;
-  /** Maximum scope there; any by default. */
-  readonly scopes?: Scopes;
-  /** Protected resources there; by default those at the origin of the audience. */
-  readonly resources?: readonly string[];
-}
-
-export const assertionAudiencesSchema: () => z.ZodType<readonly AssertionAudience[]> = lazy(() =>
-  list(
-    object<AssertionAudience>({
-      audience: required(
-        checkedText('an https URL', issuerError),
-        'issuer identifier of the authorization server',
-      ),
-      clients: required(
-        record(text(), 'an object, the identifier there for each client here'),
-        'confidential clients that get assertions: `{ "agent": "agent-there" }`',
-      ),
-      scopes: optional(list(text()), 'maximum scope there', { defaultText: 'any' }),
-      resources: optional(list(text()), 'protected resources there', {
-        defaultText: 'those at the origin of `audience`',
-      }),
-    }),
-  ),
+export const audienceSchema = lazy(() =>
+  z.strictObject({
+    audience: checkedText('an https URL', issuerError).describe(
+      'issuer identifier of the authorization server',
+    ),
+    clients: record(text(), 'an object, the identifier there for each client here').describe(
+      'confidential clients that get assertions: `{ "agent": "agent-there" }`',
+    ),
+    scopes: list(text())
+      .optional()
+      .describe('maximum scope there')
+      .register(optionMeta, { defaultText: 'any' }),
+    resources: list(text())
+      .optional()
+      .describe('protected resources there')
+      .register(optionMeta, { defaultText: 'those at the origin of `audience`' }),
+  }),
 );
+
+export type AssertionAudience = OutputOf<typeof audienceSchema>;

@@ -1,109 +1,78 @@
 /** The option `assertionIssuers`: whose assertions are accepted as grants, for which clients, up to which scopes. */
-import { issuerError, JWT_BEARER, type Scopes } from '@portcullis/protocol';
-import type * as z from 'zod';
+import { issuerError, JWT_BEARER } from '@portcullis/protocol';
+import * as z from 'zod';
 import type { ConfiguredClient } from '../clients/client.ts';
-import {
-  boolean,
-  checkedText,
-  lazy,
-  list,
-  type OptionReport,
-  object,
-  oneOf,
-  optional,
-  record,
-  required,
-  text,
-} from '../option-schema.ts';
+import { checkedText, lazy, list, type OutputOf, optionMeta, record, text } from '../option-fields.ts';
+import type { OptionReport } from '../option-reader.ts';
 
 /** Patterns of claims, all of which must match. `*` is any text without a colon; of a list, one entry must match. */
 export type ClaimPatterns = Readonly<Record<string, string>>;
 
-/** An issuer whose assertions are accepted. */
-export interface TrustedIssuer {
-  /** The issuer identifier, byte for byte the claim `iss`. */
-  readonly issuer: string;
-  /**
-   * `id-jag`: an identity provider authorizes a client for a user (enterprise-managed authorization).
-   * `workload`: a platform identifies the workload that a client is.
-   */
-  readonly use: 'id-jag' | 'workload';
-  /** Clients that may redeem an ID-JAG. */
-  readonly clients?: readonly string[];
-  /** The client that the workload is. */
-  readonly client?: string;
-  /** Claims that the assertion must have. */
-  readonly match?: ClaimPatterns;
-  /** Values of `acr` and `amr` that mean two factors. None by default. */
-  readonly twoFactorValues?: readonly string[];
-  /** Maximum scope; for an ID-JAG by default whatever the assertion says. */
-  readonly scopes?: Scopes;
-  /** Further scopes of users with certain claims, such as groups. */
-  readonly scopesByClaim?: readonly { readonly match: ClaimPatterns; readonly scopes: Scopes }[];
-  /** Whether an unknown user with a verified email address means the local account with that address. `false` by default. */
-  readonly linkByEmail?: boolean;
-  /** Whether an unknown user gets an account. `true` by default. */
-  readonly createAccounts?: boolean;
-  /** URL of the key set, where the issuer publishes no discovery document. */
-  readonly jwksUri?: string;
-  /** Whether each assertion is accepted once; `true` by default. Only workloads can do without. */
-  readonly singleUse?: boolean;
-}
-
-const patterns = (): z.ZodType<ClaimPatterns> =>
+const patterns = () =>
   record(text(), 'an object, a pattern for each claim, such as { "sub": "repo:acme/app:*" }');
 
 const url = (kind: string) => checkedText(kind, issuerError);
 
-export const assertionIssuersSchema: () => z.ZodType<readonly TrustedIssuer[]> = lazy(() =>
-  list(
-    object<TrustedIssuer>({
-      issuer: required(url('an https URL'), 'issuer identifier, the claim `iss`'),
-      use: required(
-        oneOf('id-jag', 'workload'),
+/** An issuer whose assertions are accepted. */
+export const issuerSchema = lazy(() =>
+  z.strictObject({
+    issuer: url('an https URL').describe('issuer identifier, the claim `iss`'),
+    use: z
+      .enum(['id-jag', 'workload'])
+      .describe(
         '`id-jag`: an identity provider vouches for a user; `workload`: a platform vouches for a program',
       ),
-      clients: optional(list(text(), 1), 'confidential clients that may redeem an ID-JAG'),
-      client: optional(text(), 'the client that the workload is'),
-      match: optional(
-        patterns(),
+    clients: list(text(), 1).optional().describe('confidential clients that may redeem an ID-JAG'),
+    client: text().optional().describe('the client that the workload is'),
+    match: patterns()
+      .optional()
+      .describe(
         'claims of the workload; for an ID-JAG its `tenant`, if the issuer has several. `*` is any text without a colon',
       ),
-      scopes: optional(list(text()), 'maximum scope', {
-        defaultText: 'for an ID-JAG the scopes that it names, for a workload none',
+    scopes: list(text())
+      .optional()
+      .describe('maximum scope')
+      .register(optionMeta, { defaultText: 'for an ID-JAG the scopes that it names, for a workload none' }),
+    scopesByClaim: list(
+      z.strictObject({
+        match: patterns().describe('claims of the user, such as `{ "groups": "editors" }`'),
+        scopes: list(text()).describe('scopes that such users may have besides `scopes`'),
       }),
-      scopesByClaim: optional(
-        list(
-          object<{ readonly match: ClaimPatterns; readonly scopes: Scopes }>({
-            match: required(patterns(), 'claims of the user, such as `{ "groups": "editors" }`'),
-            scopes: required(list(text()), 'scopes that such users may have besides `scopes`'),
-          }),
-        ),
-        'further scopes by claims of the user',
-        { defaultText: 'none' },
-      ),
-      linkByEmail: optional(
-        boolean(),
+    )
+      .optional()
+      .describe('further scopes by claims of the user')
+      .register(optionMeta, { defaultText: 'none' }),
+    linkByEmail: z
+      .boolean()
+      .optional()
+      .describe(
         'whether an unknown user with a verified email address means the local account with that address',
-        { defaultText: '`false`' },
-      ),
-      createAccounts: optional(boolean(), 'whether an unknown user gets an account', {
-        defaultText: '`true`',
-      }),
-      twoFactorValues: optional(
-        list(text()),
-        'values of `acr` and `amr` in an ID-JAG that mean two factors, such as `mfa`',
-        { defaultText: 'none' },
-      ),
-      jwksUri: optional(url('an https URL'), 'URL of the key set', { defaultText: 'by discovery' }),
-      singleUse: optional(
-        boolean(),
+      )
+      .register(optionMeta, { defaultText: '`false`' }),
+    createAccounts: z
+      .boolean()
+      .optional()
+      .describe('whether an unknown user gets an account')
+      .register(optionMeta, { defaultText: '`true`' }),
+    twoFactorValues: list(text())
+      .optional()
+      .describe('values of `acr` and `amr` in an ID-JAG that mean two factors, such as `mfa`')
+      .register(optionMeta, { defaultText: 'none' }),
+    jwksUri: url('an https URL')
+      .optional()
+      .describe('URL of the key set')
+      .register(optionMeta, { defaultText: 'by discovery' }),
+    singleUse: z
+      .boolean()
+      .optional()
+      .describe(
         'whether each assertion is accepted once; `false` only for workloads that read a mounted token, as in Kubernetes',
-        { defaultText: '`true`' },
-      ),
-    }),
-  ),
+      )
+      .register(optionMeta, { defaultText: '`true`' }),
+  }),
 );
+
+export type TrustedIssuer = OutputOf<typeof issuerSchema>;
 
 /** What the rules compare the issuers with. */
 interface KnownNames {

@@ -22,7 +22,7 @@ const LARGEST = 65_536;
 
 /** @throws OAuthError `temporarily_unavailable` when they cannot be fetched */
 export type FindIssuerKeys = (
-  issuer: { readonly issuer: string; readonly jwksUri?: string },
+  issuer: { readonly issuer: string; readonly jwksUri?: string | undefined },
   wanted: 'any' | 'newest',
 ) => Promise<ClientKeySet>;
 

@@ -10,14 +10,15 @@ import {
 } from '@portcullis/protocol';
 import type { ResolvedClient } from '../clients/client.ts';
 import type { ServerContext } from '../context.ts';
-import type { Lifetimes } from '../lifetimes.ts';
-import type { ServerOptions, Workspace } from '../options.ts';
-import type { ResourceDefinition } from '../resource-options.ts';
+import type { Lifetimes } from '../core-options.ts';
+import type { ServerOptions } from '../options.ts';
+import type { ResourceDefinition } from '../resources/options.ts';
 import { hashSecret } from '../secrets.ts';
 import type { GrantRecord, RememberedConsent } from '../store/index.ts';
 import { findScopeLimit, serializeScopeLimits } from '../users/scope-limits.ts';
 import { serializeClaimRules } from '../users/user-claims.ts';
 import type { ConsentDecision } from './next-step.ts';
+import type { Workspace } from './options.ts';
 
 /** A checked request of a signed-in user. */
 interface ConsentQuery {

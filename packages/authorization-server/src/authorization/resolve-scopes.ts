@@ -2,7 +2,7 @@
 import { findResource, intersectScopes, OAuthError, readScopes, type Scopes } from '@portcullis/protocol';
 import { isTrustedClient, type ResolvedClient } from '../clients/client.ts';
 import type { ServerOptions } from '../options.ts';
-import type { ResourceDefinition } from '../resource-options.ts';
+import type { ResourceDefinition } from '../resources/options.ts';
 import { limitByClient, notGrantable } from '../users/scope-limits.ts';
 
 export interface ResolvedScopes {

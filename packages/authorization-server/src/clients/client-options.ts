@@ -1,122 +1,92 @@
 /** Options of pre-registered clients: RFC 7591 metadata with `client_id` and `client_secret`. */
 import { OAuthError, type RedirectPolicy, readScopes } from '@portcullis/protocol';
-import type * as z from 'zod';
-import {
-  boolean,
-  custom,
-  list,
-  type OptionReport,
-  object,
-  oneOf,
-  optional,
-  record,
-  required,
-  secret,
-  text,
-} from '../option-schema.ts';
+import * as z from 'zod';
+import { lazy, list, type OutputOf, optionMeta, record, secret, text } from '../option-fields.ts';
+import type { OptionReport } from '../option-reader.ts';
 import type { ConfiguredClient } from './client.ts';
 import { readConfiguredClient } from './configured-clients.ts';
 
-/** Client metadata as configured. @see RFC 7591 §2 */
-export interface ClientDefinition {
-  readonly client_id: string;
-  readonly client_secret?: string;
-  /** The secret before a rotation, accepted beside `client_secret`: remove it when every instance of the client has the new one. */
-  readonly previous_client_secret?: string;
-  readonly client_name?: string;
-  readonly redirect_uris?: readonly string[];
-  readonly grant_types?: readonly string[];
-  readonly response_types?: readonly string[];
-  readonly scope?: string;
-  readonly token_endpoint_auth_method?: string;
-  readonly token_endpoint_auth_signing_alg?: string;
-  readonly application_type?: 'web' | 'native';
-  readonly jwks?: object;
-  readonly jwks_uri?: string;
-  readonly client_uri?: string;
-  readonly logo_uri?: string;
-  readonly tos_uri?: string;
-  readonly policy_uri?: string;
-  readonly contacts?: readonly string[];
-  readonly software_id?: string;
-  readonly software_version?: string;
-  readonly dpop_bound_access_tokens?: boolean;
-  readonly require_pushed_authorization_requests?: boolean;
-  readonly require_signed_request_object?: boolean;
-  readonly request_object_signing_alg?: string;
-}
+const url = (description: string) => text('a URL').optional().describe(description);
 
-/** @param minimumSecret characters of a client secret */
-export function clientsSchema(minimumSecret = 1): z.ZodType<readonly ClientDefinition[]> {
-  const url = (description: string) => optional(text('a URL'), description);
-  return list(
-    object<ClientDefinition>({
-      client_id: required(text(), 'client identifier'),
-      client_secret: optional(secret(minimumSecret), 'client secret', {
-        defaultText: 'none: a public client',
-      }),
-      previous_client_secret: optional(
-        secret(minimumSecret),
-        'client secret before a rotation, accepted beside `client_secret` until you remove it',
-      ),
-      client_name: optional(text(), 'display name', { defaultText: 'its identifier' }),
-      redirect_uris: optional(list(text('a URI')), 'redirect URIs'),
-      grant_types: optional(
-        list(text()),
+/** Client metadata as configured. @see RFC 7591 §2 */
+export const clientSchema = lazy(() =>
+  z.strictObject({
+    client_id: text().describe('client identifier'),
+    client_secret: secret()
+      .optional()
+      .describe('client secret')
+      .register(optionMeta, { defaultText: 'none: a public client' }),
+    previous_client_secret: secret()
+      .optional()
+      .describe('client secret before a rotation, accepted beside `client_secret` until you remove it'),
+    client_name: text()
+      .optional()
+      .describe('display name')
+      .register(optionMeta, { defaultText: 'its identifier' }),
+    redirect_uris: list(text('a URI')).optional().describe('redirect URIs'),
+    grant_types: list(text())
+      .optional()
+      .describe(
         '`authorization_code`, `refresh_token`, `client_credentials`, …; `[]` for a client that only introspects',
-        {
-          defaultText: '`authorization_code`',
-        },
-      ),
-      response_types: optional(list(text()), '`code`', { defaultText: 'what the grant types need' }),
-      scope: optional(text('a string of scopes'), 'maximum scope, separated by spaces', {
+      )
+      .register(optionMeta, { defaultText: '`authorization_code`' }),
+    response_types: list(text())
+      .optional()
+      .describe('`code`')
+      .register(optionMeta, { defaultText: 'what the grant types need' }),
+    scope: text('a string of scopes')
+      .optional()
+      .describe('maximum scope, separated by spaces')
+      .register(optionMeta, {
         defaultText: 'no limit where a user consents, no scope with `client_credentials`',
       }),
-      token_endpoint_auth_method: optional(
-        text(),
-        '`client_secret_basic`, `client_secret_post`, `private_key_jwt` or `none`',
-        { defaultText: '`client_secret_basic` with a secret, else `none`' },
-      ),
-      token_endpoint_auth_signing_alg: optional(text(), 'the only algorithm of its assertions', {
-        defaultText: 'any',
-      }),
-      application_type: optional(oneOf('web', 'native'), 'kind of application', {
-        defaultText: 'what its redirect URIs say',
-      }),
-      jwks: optional(
-        record(
-          custom<unknown>('any value', () => true),
-          'an object',
-        ),
-        'public keys',
-      ),
-      jwks_uri: url('URL of its public keys'),
-      client_uri: url('home page'),
-      logo_uri: url('logo: PNG, JPEG or WebP of at most 64 KiB, which this server fetches and shows'),
-      tos_uri: url('terms of service'),
-      policy_uri: url('privacy policy'),
-      contacts: optional(list(text()), 'contacts'),
-      software_id: optional(text(), 'identifier of the software'),
-      software_version: optional(text(), 'version of the software'),
-      require_pushed_authorization_requests: optional(
-        boolean(),
-        'whether its authorization requests must be pushed (RFC 9126)',
-        { defaultText: 'false' },
-      ),
-      require_signed_request_object: optional(
-        boolean(),
-        'whether its authorization requests must be signed (RFC 9101)',
-        { defaultText: 'false' },
-      ),
-      request_object_signing_alg: optional(text(), 'the only algorithm of its signed requests', {
-        defaultText: 'any',
-      }),
-      dpop_bound_access_tokens: optional(boolean(), 'whether it gets DPoP-bound tokens only', {
-        defaultText: 'false',
-      }),
-    }),
-  );
-}
+    token_endpoint_auth_method: text()
+      .optional()
+      .describe('`client_secret_basic`, `client_secret_post`, `private_key_jwt` or `none`')
+      .register(optionMeta, { defaultText: '`client_secret_basic` with a secret, else `none`' }),
+    token_endpoint_auth_signing_alg: text()
+      .optional()
+      .describe('the only algorithm of its assertions')
+      .register(optionMeta, { defaultText: 'any' }),
+    application_type: z
+      .enum(['web', 'native'])
+      .optional()
+      .describe('kind of application')
+      .register(optionMeta, { defaultText: 'what its redirect URIs say' }),
+    jwks: record(z.custom<unknown>(() => true).register(optionMeta, { kind: 'any value' }), 'an object')
+      .optional()
+      .describe('public keys'),
+    jwks_uri: url('URL of its public keys'),
+    client_uri: url('home page'),
+    logo_uri: url('logo: PNG, JPEG or WebP of at most 64 KiB, which this server fetches and shows'),
+    tos_uri: url('terms of service'),
+    policy_uri: url('privacy policy'),
+    contacts: list(text()).optional().describe('contacts'),
+    software_id: text().optional().describe('identifier of the software'),
+    software_version: text().optional().describe('version of the software'),
+    require_pushed_authorization_requests: z
+      .boolean()
+      .optional()
+      .describe('whether its authorization requests must be pushed (RFC 9126)')
+      .register(optionMeta, { defaultText: 'false' }),
+    require_signed_request_object: z
+      .boolean()
+      .optional()
+      .describe('whether its authorization requests must be signed (RFC 9101)')
+      .register(optionMeta, { defaultText: 'false' }),
+    request_object_signing_alg: text()
+      .optional()
+      .describe('the only algorithm of its signed requests')
+      .register(optionMeta, { defaultText: 'any' }),
+    dpop_bound_access_tokens: z
+      .boolean()
+      .optional()
+      .describe('whether it gets DPoP-bound tokens only')
+      .register(optionMeta, { defaultText: 'false' }),
+  }),
+);
+
+export type ClientDefinition = OutputOf<typeof clientSchema>;
 
 /**
  * Validates pre-registered clients.

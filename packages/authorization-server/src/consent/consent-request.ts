@@ -6,12 +6,12 @@ import {
   type Scopes,
   unionScopes,
 } from '@portcullis/protocol';
+import type { Workspace } from '../authorization/options.ts';
 import { findExistingConsents, grantedScopesIn } from '../authorization/remembered-consent.ts';
 import { maximumScopeOf } from '../authorization/resolve-scopes.ts';
 import type { AuthorizationTransaction } from '../authorization/transactions.ts';
 import type { ServerContext } from '../context.ts';
-import type { Workspace } from '../options.ts';
-import type { ResourceDefinition } from '../resource-options.ts';
+import type { ResourceDefinition } from '../resources/options.ts';
 import { findScopeLimit, type LimitScopes, limitByClient } from '../users/scope-limits.ts';
 import { type DescribedAccess, describeAccess } from './scope-access.ts';
 

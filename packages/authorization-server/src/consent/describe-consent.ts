@@ -2,7 +2,7 @@
 import type { RedirectTarget, Scopes } from '@portcullis/protocol';
 import { isTrustedClient, type ResolvedClient } from '../clients/client.ts';
 import { clientDisplayName, displayName } from '../display-name.ts';
-import type { ResourceDefinition } from '../resource-options.ts';
+import type { ResourceDefinition } from '../resources/options.ts';
 import type { Layout } from '../ui/layout.ts';
 import { translate } from '../ui/translations.ts';
 import { claimsToRelease } from '../users/user-claims.ts';

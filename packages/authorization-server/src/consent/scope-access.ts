@@ -1,6 +1,7 @@
 /** What scopes allow: as the operator marked them, or as their names suggest. Pure. */
 import { impliedScopes } from '@portcullis/protocol';
-import type { ResourceDefinition, ScopeAccess } from '../resource-options.ts';
+import type { ResourceDefinition } from '../resources/options.ts';
+import type { ScopeAccess } from '../ui/marks.ts';
 
 /** The first that matches counts: what is `readonly` by name, then from the greatest risk to the least. */
 const WORDS: readonly (readonly [ScopeAccess, ReadonlySet<string>])[] = [

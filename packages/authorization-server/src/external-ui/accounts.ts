@@ -5,7 +5,7 @@ import { hashSecret, newSecret } from '../secrets.ts';
 import type { AccountRecord } from '../store/index.ts';
 import { createAccountRecord, emailKey } from '../users/accounts.ts';
 import { unusableHash } from '../users/passwords.ts';
-import type { ExternalUiRules } from './external-ui-options.ts';
+import type { ExternalUiRules } from './options.ts';
 
 /** @throws OAuthError `invalid_request` when there is no such account and none may be created, or it is disabled */
 export async function findOrCreateAccount(

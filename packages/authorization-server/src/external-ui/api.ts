@@ -17,7 +17,7 @@ import {
   isUnchanged,
   loadChallengedConsent,
 } from './describe-challenge.ts';
-import type { ExternalUiRules } from './external-ui-options.ts';
+import type { ExternalUiRules } from './options.ts';
 import { type Members, readSignedRequest } from './signed-request.ts';
 
 /**

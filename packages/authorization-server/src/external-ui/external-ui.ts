@@ -13,7 +13,7 @@ import type { Language } from '../ui/texts/languages.ts';
 import { createExternalUiApi } from './api.ts';
 import { createExternalUiMessages, digestOf, type ExternalUiMessages } from './challenges.ts';
 import { createContinueRoute } from './continue.ts';
-import type { ExternalUiRules } from './external-ui-options.ts';
+import type { ExternalUiRules } from './options.ts';
 
 export interface ExternalUi {
   /** The API of the application, and the way back from it. */

@@ -4,7 +4,7 @@ import { type HttpRequest, readJsonBodyText } from '@portcullis/http';
 import { OAuthError } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
 import { equalInConstantTime, hashSecret } from '../secrets.ts';
-import type { ExternalUiRules } from './external-ui-options.ts';
+import type { ExternalUiRules } from './options.ts';
 
 /** Seconds by which the application's clock may differ, and for which used signatures are stored. */
 const WINDOW = 60;

@@ -4,7 +4,7 @@ import { createEncryptor, dataKeyContext, type Encryptor } from '../encryption/e
 import { canDecrypt, reencryptStore, undecryptableKeyError } from '../encryption/reencrypt.ts';
 import type { AuthorizationServerOptions } from '../options.ts';
 import type { DataKeyRecord, SigningKeyRecord } from '../store/index.ts';
-import { type KeyRules, validateKeySettings } from './key-options.ts';
+import { type KeyRules, validateKeySettings } from './options.ts';
 import { rotationSchedule } from './rotation-schedule.ts';
 import { creationTimeAfter, decryptSigningKey, generateSigningKey } from './signing-key.ts';
 

@@ -3,7 +3,7 @@ import { ConfigurationError } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
 import { createEncryptor, DecryptionError, type Encryptor } from '../encryption/encryptor.ts';
 import type { SigningKeyRecord } from '../store/index.ts';
-import { KEY_REFRESH_INTERVAL, type KeyRules } from './key-options.ts';
+import { KEY_REFRESH_INTERVAL, type KeyRules } from './options.ts';
 import { type RotationSchedule, rotationSchedule } from './rotation-schedule.ts';
 import { creationTimeAfter, decryptSigningKey, generateSigningKey, type SigningKey } from './signing-key.ts';
 

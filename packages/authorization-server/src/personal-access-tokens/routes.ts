@@ -8,7 +8,7 @@ import { PERSONAL_ACCESS_TOKEN_CLIENT } from '../clients/client.ts';
 import { displayName } from '../display-name.ts';
 import type { Route } from '../http/router.ts';
 import type { PageContext, PageRouter } from '../page-context.ts';
-import type { ResourceDefinition } from '../resource-options.ts';
+import type { ResourceDefinition } from '../resources/options.ts';
 import { PERSONAL_ACCESS_TOKEN_PATH } from '../ui/account-tabs.ts';
 import { respondPage } from '../ui/respond-page.ts';
 import type { TextName } from '../ui/texts/texts.ts';

@@ -1,49 +1,8 @@
 /** Capabilities of a store: which it has, which options need them, and how a missing one is represented. */
-import type { AuthorizationServerOptions } from '../options.ts';
-import type { AuditStore } from './audit.ts';
-import type { ConnectedAccountStore } from './connected-accounts.ts';
 import type { AuthorizationStore, CoreStore, StoreCapabilities } from './core.ts';
-import type { DeviceAuthorizationStore } from './device-authorizations.ts';
-import type { FederationStore } from './federation.ts';
-import type { ManagedGrantStore } from './managed-grants.ts';
-import type { MfaStore } from './mfa.ts';
-import type { PersonalAccessTokenStore } from './personal-access-tokens.ts';
-import type { RegistrationStore } from './registration.ts';
-import type { StatusListStore } from './status-lists.ts';
-import type { UserStore } from './users.ts';
 
 /** The name of an optional capability of a store. */
 export type StoreCapability = keyof StoreCapabilities;
-
-/** The options of a server with the store `S`: whatever needs a capability that `S` lacks has to be switched off. */
-export type OptionsForStore<S extends CoreStore> = Omit<AuthorizationServerOptions, 'store'> & {
-  readonly store: S;
-} & (S extends UserStore ? unknown : WithoutUsers) &
-  (S extends MfaStore ? unknown : { readonly localAccounts: false }) &
-  (S extends FederationStore ? unknown : { readonly identityProviders?: readonly [] }) &
-  (S extends UserStore & FederationStore & ConnectedAccountStore
-    ? unknown
-    : { readonly backends?: undefined }) &
-  (S extends RegistrationStore ? unknown : WithoutRegistration) &
-  (S extends AuditStore ? unknown : { readonly auditRetention: false }) &
-  (S extends PersonalAccessTokenStore ? unknown : { readonly personalAccessTokens?: false }) &
-  (S extends UserStore & FederationStore & ManagedGrantStore ? unknown : WithoutAssertedUsers) &
-  (S extends DeviceAuthorizationStore ? unknown : { readonly deviceAuthorization?: false }) &
-  (S extends StatusListStore ? unknown : { readonly statusLists?: false });
-
-interface WithoutUsers {
-  readonly localAccounts: false;
-  readonly identityProviders?: readonly [];
-}
-
-interface WithoutAssertedUsers {
-  readonly assertionIssuers?: readonly { readonly use: 'workload' }[];
-}
-
-interface WithoutRegistration {
-  readonly registration: false;
-  readonly metadataDocuments: false;
-}
 
 const UNAVAILABLE: unique symbol = Symbol('unavailable');
 
@@ -203,7 +162,19 @@ export function readCapabilities(store: CoreStore): ReadonlySet<StoreCapability>
   return new Set(capabilityNames.filter((capability) => missingMethods(store, capability).length === 0));
 }
 
-type Given = Omit<AuthorizationServerOptions, 'store'>;
+/** What of the options decides which capabilities are needed. */
+interface Given {
+  readonly localAccounts: boolean;
+  readonly identityProviders: readonly unknown[];
+  readonly registration: unknown;
+  readonly metadataDocuments: unknown;
+  readonly auditRetention: number | false;
+  readonly personalAccessTokens: boolean;
+  readonly deviceAuthorization: boolean;
+  readonly assertionIssuers: readonly { readonly use: string }[];
+  readonly statusLists: boolean;
+  readonly backends: object | undefined;
+}
 
 interface Requirement {
   readonly option: string;
@@ -215,12 +186,12 @@ const requirements: readonly Requirement[] = [
   {
     option: 'localAccounts',
     needs: ['users', 'mfa'],
-    isOn: ({ localAccounts = true }) => localAccounts,
+    isOn: ({ localAccounts }) => localAccounts,
   },
   {
     option: 'identityProviders',
     needs: ['users', 'federation'],
-    isOn: ({ identityProviders = [] }) => identityProviders.length > 0,
+    isOn: ({ identityProviders }) => identityProviders.length > 0,
   },
   {
     option: 'backends',
@@ -230,30 +201,30 @@ const requirements: readonly Requirement[] = [
   {
     option: 'registration',
     needs: ['registration'],
-    isOn: ({ registration = true }) => registration !== false,
+    isOn: ({ registration }) => registration !== false,
   },
   {
     option: 'metadataDocuments',
     needs: ['registration'],
-    isOn: ({ metadataDocuments = true }) => metadataDocuments !== false,
+    isOn: ({ metadataDocuments }) => metadataDocuments !== false,
   },
   { option: 'auditRetention', needs: ['audit'], isOn: ({ auditRetention }) => auditRetention !== false },
   {
     option: 'personalAccessTokens',
     needs: ['users', 'personalAccessTokens'],
-    isOn: ({ personalAccessTokens = false }) => personalAccessTokens,
+    isOn: ({ personalAccessTokens }) => personalAccessTokens,
   },
   {
     option: 'deviceAuthorization',
     needs: ['users', 'deviceAuthorizations'],
-    isOn: ({ deviceAuthorization = false }) => deviceAuthorization,
+    isOn: ({ deviceAuthorization }) => deviceAuthorization,
   },
   {
     option: 'assertionIssuers',
     needs: ['users', 'federation', 'managedGrants'],
-    isOn: ({ assertionIssuers = [] }) => assertionIssuers.some(({ use }) => use === 'id-jag'),
+    isOn: ({ assertionIssuers }) => assertionIssuers.some((issuer) => issuer?.use === 'id-jag'),
   },
-  { option: 'statusLists', needs: ['statusLists'], isOn: ({ statusLists = false }) => statusLists },
+  { option: 'statusLists', needs: ['statusLists'], isOn: ({ statusLists }) => statusLists },
 ];
 
 /** Checks that a store has the capabilities that the options need. @returns one issue for each that is missing */

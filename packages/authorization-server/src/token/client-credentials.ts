@@ -8,7 +8,7 @@ import {
 } from '@portcullis/protocol';
 import type { AuthenticatedClient } from '../clients/verify-client-credentials.ts';
 import { createRateLimitCheck } from '../rate-limit/limiter.ts';
-import type { ResourceDefinition } from '../resource-options.ts';
+import type { ResourceDefinition } from '../resources/options.ts';
 import { checkGranted, downscope } from './downscope.ts';
 import type { GrantHandler, GrantServices } from './grant-handler.ts';
 

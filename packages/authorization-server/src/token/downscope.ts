@@ -1,7 +1,7 @@
 /** Downscoping: restricts a token to one resource and to scopes within the maximum scope of its grant. */
 import { findResource, missingScopes, OAuthError, type Scopes } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
-import type { ResourceDefinition } from '../resource-options.ts';
+import type { ResourceDefinition } from '../resources/options.ts';
 import { findScopeLimit, notGrantable, type ScopeRecipient } from '../users/scope-limits.ts';
 
 /** The maximum access, as granted. */

@@ -1,39 +1,20 @@
 /** Branding of the pages: logo, accent colour, texts and links, checked so that no page becomes unreadable. */
 import { suggestName } from '@portcullis/protocol/option-names';
-import type * as z from 'zod';
+import * as z from 'zod';
 import {
   checkedText,
-  custom,
+  type InputOf,
   lazy,
   list,
   members,
-  type OptionReport,
-  object,
-  optional,
+  option,
   optionMeta,
   record,
-  required,
   text,
-} from '../option-schema.ts';
+} from '../option-fields.ts';
+import type { OptionReport } from '../option-reader.ts';
 import { type Language, languages, languageTags } from './texts/languages.ts';
 import { placeholdersOf, type TextName, type Texts } from './texts/texts.ts';
-
-/** How an operator brands the pages. */
-export interface BrandOptions {
-  /** PNG, WebP, JPEG or SVG, at most 64 KiB; it is shown 20 px high, before the name of the server. */
-  readonly logo?: Uint8Array;
-  /** The colour of buttons, links and marks, as `#rrggbb`, on light and on dark pages. Either may be left out. */
-  readonly accent?: { readonly light?: string; readonly dark?: string };
-  /** Other texts than ours, by language and name, with the same places in braces. */
-  readonly texts?: Partial<Readonly<Record<Language, Partial<Readonly<Record<TextName, string>>>>>>;
-  /** Links below every page: an imprint, a privacy notice, help. https only. */
-  readonly links?: readonly Link[];
-}
-
-export interface Link {
-  readonly label: string;
-  readonly href: string;
-}
 
 interface Logo {
   readonly type: string;
@@ -53,50 +34,58 @@ const LOGO = ['brand', 'logo'];
 const MAX_LOGO_BYTES = 65_536;
 const MAX_LINKS = 5;
 
-export const brandSchema: () => z.ZodType<BrandOptions> = lazy(() => {
+const brandSchema = lazy(() => {
   const colour = () =>
-    optional(
-      checkedText('a colour such as `#1c4fc4`', (value) =>
-        /^#[0-9a-f]{6}$/i.test(value) ? null : 'must be a colour such as #1c4fc4',
-      ),
-      'on light or dark pages',
-    );
-  const logo = custom<Uint8Array>(
-    'a PNG, JPEG, WebP or SVG file of at most 64 KiB',
-    (value) => value instanceof Uint8Array,
-  ).register(optionMeta, { kind: 'a PNG, JPEG, WebP or SVG file of at most 64 KiB', isFile: true });
+    checkedText('a colour such as `#1c4fc4`', (value) =>
+      /^#[0-9a-f]{6}$/i.test(value) ? null : 'must be a colour such as #1c4fc4',
+    )
+      .optional()
+      .describe('on light or dark pages');
+  const logo = z
+    .custom<Uint8Array>((value) => value instanceof Uint8Array)
+    .register(optionMeta, { kind: 'a PNG, JPEG, WebP or SVG file of at most 64 KiB', isFile: true });
   const texts = () => record(text(), 'an object of texts').optional();
-  return object<BrandOptions>({
-    logo: optional(logo, 'shown before the name of the server', { defaultText: 'a gate' }),
-    accent: optional(
-      object<NonNullable<BrandOptions['accent']>>({ light: colour(), dark: colour() }),
-      'colour of buttons, links and marks',
-    ),
-    texts: optional(
-      object<NonNullable<BrandOptions['texts']>>(
-        members(languageTags, texts),
-        `an object with texts by language: ${languageTags.join(', ')}`,
-      ),
-      'replaces texts, by language and name, with the same placeholders in braces',
-    ),
-    links: optional(
-      list(
-        object<Link>({
-          label: required(text(), 'text of the link'),
-          href: required(
-            checkedText('an https URL', (value) =>
-              URL.parse(value)?.protocol === 'https:' ? null : 'must be an https URL',
-            ),
-            'target',
-          ),
-        }),
-        0,
-        MAX_LINKS,
-      ),
-      'links below every page, such as an imprint or a privacy notice',
-    ),
+  return z.strictObject({
+    logo: logo
+      .optional()
+      .describe('shown before the name of the server')
+      .register(optionMeta, { defaultText: 'a gate' }),
+    accent: z
+      .strictObject({ light: colour(), dark: colour() })
+      .optional()
+      .describe('colour of buttons, links and marks'),
+    texts: z
+      .strictObject(members(languageTags, texts))
+      .register(optionMeta, { kind: `an object with texts by language: ${languageTags.join(', ')}` })
+      .optional()
+      .describe('replaces texts, by language and name, with the same placeholders in braces'),
+    links: list(
+      z.strictObject({
+        label: text().describe('text of the link'),
+        href: checkedText('an https URL', (value) =>
+          URL.parse(value)?.protocol === 'https:' ? null : 'must be an https URL',
+        ).describe('target'),
+      }),
+      0,
+      MAX_LINKS,
+    )
+      .optional()
+      .describe('links below every page, such as an imprint or a privacy notice'),
   });
 });
+
+/** Logo, colours, texts and links of the pages. */
+export type BrandOptions = InputOf<typeof brandSchema>;
+export type Link = NonNullable<BrandOptions['links']>[number];
+
+export const brandOptions = {
+  brand: option(brandSchema, {
+    default: {},
+    section: 'Pages',
+    description: 'branding and texts of the pages',
+    defaultText: 'as below',
+  }),
+};
 
 export function createBrand(options: BrandOptions, report: OptionReport): Brand {
   return Object.freeze<Brand>({

@@ -1,7 +1,12 @@
 /** Marks drawn by this server: monograms of apps and servers, and icons of permissions by kind of access. */
 import { html } from 'hono/html';
-import type { ScopeAccess } from '../resource-options.ts';
 import type { Markup } from './markup.ts';
+
+/** What a scope allows, from the least to the greatest risk. */
+export const SCOPE_ACCESS = ['read', 'write', 'delete', 'administer'] as const;
+
+/** What a scope allows. */
+export type ScopeAccess = (typeof SCOPE_ACCESS)[number];
 
 /** Backgrounds of monograms. White text on each has a contrast of at least 4.5. @see WCAG 2.2 §1.4.3 */
 export const MONOGRAM_COLOURS: readonly string[] = [

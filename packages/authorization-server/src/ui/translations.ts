@@ -1,23 +1,38 @@
 /** What protected servers are called, and what can be done there, in each language of the pages. */
-import type * as z from 'zod';
-import { lazy, members, type OptionReport, object, optional, record, text } from '../option-schema.ts';
-import { type Language, languageTags } from './texts/languages.ts';
+
+import * as z from 'zod';
+import { type InputOf, lazy, members, optionMeta, record, text } from '../option-fields.ts';
+import type { OptionReport } from '../option-reader.ts';
+import { languageTags } from './texts/languages.ts';
 
 /** Texts of a protected server in one language. Missing ones fall back to the untranslated text. */
-export interface Translation {
-  readonly name?: string;
-  /** Descriptions of scopes, as users read them. */
-  readonly scopes?: Readonly<Record<string, string>>;
-}
+const translationSchema = lazy(() =>
+  z.strictObject({
+    name: text().optional().describe('display name').register(optionMeta, { defaultText: 'the name' }),
+    scopes: record(text(), 'an object, a sentence for each scope')
+      .optional()
+      .describe('scopes with their descriptions')
+      .register(optionMeta, { defaultText: 'the descriptions' }),
+  }),
+);
 
 /** By the tag of the language. */
-export type Translations = Partial<Readonly<Record<Language, Translation>>>;
+export const translationsSchema = lazy(() => {
+  const kind = `an object with translations by language: ${languageTags.join(', ')}`;
+  const shape = members(languageTags, () => translationSchema().optional());
+  return z.strictObject(shape).register(optionMeta, { kind });
+});
+
+/** Texts of a protected server in one language. Missing ones fall back to the untranslated text. */
+export type Translation = InputOf<typeof translationSchema>;
+/** Texts of a protected server, by the tag of the language. */
+export type Translations = InputOf<typeof translationsSchema>;
 
 /** The texts of a protected server that users see. */
 interface DescribedServer {
   readonly name: string;
   readonly scopes: Readonly<Record<string, string>>;
-  readonly translations?: Translations;
+  readonly translations?: Translations | undefined;
 }
 
 /** The same in the words of a language. Which scopes there are, and their order, does not change. */
@@ -31,22 +46,6 @@ export function translate<Definition extends DescribedServer>(
   const scopes = { ...definition.scopes, ...translation.scopes };
   return { ...definition, name: translation.name ?? definition.name, scopes };
 }
-
-const kinds = 'an object, a sentence for each scope';
-
-export const translationsSchema: () => z.ZodType<Translations> = lazy(() => {
-  const translation = () =>
-    object<Translation>({
-      name: optional(text(), 'display name', { defaultText: 'the name' }),
-      scopes: optional(record(text(), kinds), 'scopes with their descriptions', {
-        defaultText: 'the descriptions',
-      }),
-    }).optional();
-  return object<Translations>(
-    members(languageTags, translation),
-    `an object with translations by language: ${languageTags.join(', ')}`,
-  );
-});
 
 /** @param path of the definition in the options */
 export function checkTranslations(

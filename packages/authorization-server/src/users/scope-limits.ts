@@ -11,7 +11,7 @@ import {
   unmetByClient,
   unmetCondition,
 } from '@portcullis/protocol';
-import type { ResourceDefinition } from '../resource-options.ts';
+import type { ResourceDefinition } from '../resources/options.ts';
 import type { AuthorizationStore } from '../store/index.ts';
 import { readUserClaims } from './user-claims.ts';
 

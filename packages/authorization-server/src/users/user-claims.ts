@@ -1,6 +1,6 @@
 /** Claims about users in access tokens: which ones a resource requests, and their values for a user. */
 import { type Scopes, USER_CLAIMS, type UserClaim } from '@portcullis/protocol';
-import type { ResourceDefinition } from '../resource-options.ts';
+import type { ResourceDefinition } from '../resources/options.ts';
 import type { AccountRecord, AuthorizationStore, UserProfile } from '../store/index.ts';
 
 /** The claims of a token, by their registered names. */

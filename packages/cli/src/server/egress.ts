@@ -1,4 +1,6 @@
 /** Egress: the proxy of the environment, and the check that this server reaches the hosts of well-known apps. */
+
+import type { OutboundSettings } from '@portcullis/authorization-server';
 import {
   createNameServerResolver,
   createOutboundFetch,
@@ -59,7 +61,7 @@ const TIMEOUT = 5000;
 
 /** Asks each host for any response. @returns one sentence that says what to do; `null`: all were reached. Never rejects. */
 export async function checkEgress(
-  settings: Pick<Settings, 'metadataDocuments' | 'outbound'>,
+  settings: Pick<Settings, 'metadataDocuments'> & { readonly outbound: OutboundSettings },
 ): Promise<string | null> {
   const fetch = settings.outbound.fetch ?? createCheckFetch(settings.outbound);
   const results = await Promise.all(
@@ -71,7 +73,7 @@ export async function checkEgress(
   return `this server does not reach ${hosts}. Apps that identify themselves by a document there, as Claude Code and Visual Studio Code do, cannot sign in. Allow https to these hosts, name a proxy in HTTPS_PROXY or outbound.proxy, or pin the documents in metadataDocuments.pinned; see "Egress" in docs/operating.md`;
 }
 
-function createCheckFetch({ proxy, noProxy = [] }: Settings['outbound']): OutboundFetch {
+function createCheckFetch({ proxy, noProxy = [] }: OutboundSettings): OutboundFetch {
   return createOutboundFetch({
     timeout: TIMEOUT,
     resolve: createNameServerResolver(TIMEOUT / 2),

@@ -9,13 +9,14 @@ import {
   applyRules,
   createOptionReport,
   MORE_RESOURCES,
+  type OptionIssue,
   type OptionReport,
 } from '@portcullis/authorization-server/options';
 import { defineServers, type GatewayServer, resourcesOf } from '@portcullis/gateway/options';
 import { collectIssues, SettingsError } from '../errors.ts';
 import { loadWorkspaces } from '../settings/modules.ts';
 import { formatIssues, type ResolvedSettings, readSettings, type Sources } from '../settings/resolve.ts';
-import { type NameOf, type Settings, titleOf } from '../settings/schema.ts';
+import { type NameOf, type Settings, serverOptionsOf, titleOf } from '../settings/schema.ts';
 import { loadApplication, type ProtectedApplication } from './application.ts';
 import { withEgressProxy } from './egress.ts';
 import { findExistingKey, findPreviousKeys } from './master-key.ts';
@@ -76,31 +77,20 @@ function checkRules(
   { report, nameOf }: ResolvedSettings,
 ): Pick<Prepared, 'identityProviders'> & { readonly issues: readonly string[] } {
   const { settings, application } = prepared;
-  const applications = application === null ? 0 : 1;
-  const offset = applications + settings.servers.length;
+  // The port is not known yet, and no rule depends on it.
+  const issuer = settings.publicUrl ?? 'http://localhost';
+  const places = placesOfResources(prepared, issuer);
   const isUnknown =
     report.isUnread('app') ||
     (report.isUnread('servers') && settings.servers.length === 0) ||
     (report.isUnread('resources') && settings.resources.length === 0);
   const isEmpty = application === null && settings.resources.length + settings.servers.length === 0;
-  const rules = createOptionReport(report.unread.map(([name = '', ...path]) => shift(name, path, offset)));
+  const rules = createOptionReport(report.unread.map((path) => toResource(path, places)));
   if (report.isUnread('app') || report.isUnread('servers') || isEmpty)
     rules.markUnread(['resources', MORE_RESOURCES]);
-  // The port is not known yet, and no rule depends on it.
-  const { identityProviders } = applyRules(
-    { ...settings, ...serverOptions(prepared, settings.publicUrl ?? 'http://localhost') } as Parameters<
-      typeof applyRules
-    >[0],
-    rules,
-  );
-  const placed = rules.issues.map(({ path: [name = '', ...path], message }) => {
-    const [index = '', ...member] = path;
-    if (name !== 'resources' || !(Number(index) < offset))
-      return { path: shift(name, path, -offset), message };
-    return Number(index) < applications
-      ? { path: ['app'], message: `app.${member.join('.')}: ${message}` }
-      : { path: ['servers', String(Number(index) - applications), ...member], message };
-  });
+  const options = { ...settings, ...serverOptions(prepared, issuer) };
+  const { identityProviders } = applyRules(options as Parameters<typeof applyRules>[0], rules);
+  const placed = rules.issues.map((issue) => fromResource(issue, places));
   const issues = formatIssues({ report: { ...rules, issues: placed }, issues: [], nameOf });
   return {
     identityProviders: [...identityProviders.values()],
@@ -108,10 +98,33 @@ function checkRules(
   };
 }
 
-/** Shifts indexes: the application and the servers come first among the resources, but not in the setting `resources`. */
-function shift(name: string, [index, ...path]: readonly string[], offset: number): readonly string[] {
-  if (index === undefined) return [name];
-  return name === 'resources' ? [name, String(Number(index) + offset), ...path] : [name, index, ...path];
+type Path = readonly string[];
+
+/** Where the operator set each of the resources that the authorization server gets: `['servers', '0']`. */
+function placesOfResources({ settings, application, serversAt }: Composed, issuer: string): readonly Path[] {
+  const indexOf = (path: string) => settings.servers.findIndex((server) => server?.path === path);
+  return [
+    ...(application === null ? [] : [['app']]),
+    ...serversAt(issuer).map(({ path }) => ['servers', String(indexOf(path))]),
+    ...settings.resources.map((_, index) => ['resources', String(index)]),
+  ];
+}
+
+/** The path of a setting among the options of the authorization server. */
+function toResource(path: Path, places: readonly Path[]): Path {
+  const at = places.findIndex((place) => place[0] === 'resources' && place[1] === path[1]);
+  return path[0] !== 'resources' || at < 0 ? path : ['resources', String(at), ...path.slice(2)];
+}
+
+/** The issue of an option under the path of the setting. */
+function fromResource({ path, message }: OptionIssue, places: readonly Path[]): OptionIssue {
+  const [name, index = '', ...member] = path;
+  const place = name === 'resources' ? places[Number(index)] : undefined;
+  if (place === undefined) return { path, message };
+  const isOwn = place[0] === 'app';
+  return isOwn
+    ? { path: place, message: `app.${member.join('.')}: ${message}` }
+    : { path: [...place, ...member], message };
 }
 
 /** The options of the authorization server, besides its store and keys. */
@@ -120,46 +133,20 @@ export type CommandServerOptions = Omit<
   'store' | 'masterKey' | 'previousMasterKeys' | 'events' | 'clock'
 >;
 
+type Composed = Pick<Prepared, 'settings' | 'application' | 'serversAt' | 'findWorkspaces'>;
+
 export function serverOptions(
-  {
-    settings,
-    application,
-    serversAt,
-    findWorkspaces,
-  }: Pick<Prepared, 'settings' | 'application' | 'serversAt' | 'findWorkspaces'>,
+  { settings, application, serversAt, findWorkspaces }: Composed,
   issuer: string,
 ): CommandServerOptions {
-  const { name, externalUi, clients, identityProviders, profiles, brand, registration, metadataDocuments } =
-    settings;
-  const { localAccounts, metadata, outbound, lifetimes, keys, statusLists, rateLimits } = settings;
-  const { acceptNewerRefreshTokens, offerOtherScopes, personalAccessTokens, requireDpopNonces } = settings;
-  const { assertionIssuers, assertionAudiences, deviceAuthorization } = settings;
-  const { privateUseSchemes, auditRetention, auditLevel, resources } = settings;
   return {
+    ...serverOptionsOf(settings),
     issuer,
-    ...(name !== null && name !== undefined && { name }),
     resources: [
       ...(application === null ? [] : [applicationResource(application, issuer)]),
       ...resourcesOf(serversAt(issuer)),
-      ...resources,
+      ...settings.resources,
     ],
-    identityProviders: identityProviders as NonNullable<AuthorizationServerOptions['identityProviders']>,
-    ...{ clients, profiles, brand, registration, metadataDocuments, localAccounts, metadata, outbound },
-    ...{ assertionIssuers, assertionAudiences, deviceAuthorization },
-    ...{
-      lifetimes,
-      acceptNewerRefreshTokens,
-      offerOtherScopes,
-      keys,
-      statusLists,
-      personalAccessTokens,
-      requireDpopNonces,
-      rateLimits,
-      privateUseSchemes,
-      auditRetention,
-      auditLevel,
-    },
-    ...(externalUi !== null && externalUi !== undefined && { externalUi }),
     ...(findWorkspaces !== null && { workspaces: findWorkspaces }),
   };
 }
@@ -178,15 +165,7 @@ function applicationResource(
   }: ProtectedApplication,
   issuer: string,
 ): ResourceDefinition {
-  return {
-    resource: `${new URL(issuer).origin}${path}`,
-    name,
-    scopes,
-    ...(translations && { translations }),
-    ...(defaultScopes && { defaultScopes }),
-    ...(requiredScopes && { requiredScopes }),
-    ...(hierarchy && { hierarchy }),
-    ...(claims && { claims }),
-    revocationDelay: 0,
-  };
+  const resource = `${new URL(issuer).origin}${path}`;
+  const texts = { name, scopes, translations };
+  return { resource, ...texts, defaultScopes, requiredScopes, hierarchy, claims, revocationDelay: 0 };
 }

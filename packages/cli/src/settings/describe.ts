@@ -1,5 +1,5 @@
 /** Descriptions of structured settings from their schemas: a table of members, and the JSON Schema of the configuration file. */
-import { kindOf, optionMeta } from '@portcullis/authorization-server/options';
+import { formatDefault, kindOf, optionMeta } from '@portcullis/authorization-server/options';
 import * as z from 'zod';
 import { definitionOf, unwrap } from './references.ts';
 import { fileSchema } from './schema.ts';
@@ -19,8 +19,9 @@ export function describeMembers(schema: z.ZodType, parent = ''): readonly Descri
   if (element !== undefined) return describeMembers(element, parent);
   if (options !== undefined) return options.flatMap((option) => describeMembers(option, parent));
   return Object.entries(shape ?? {}).flatMap(([key, member]) => {
-    const { description = '', defaultText } = optionMeta.get(member) ?? {};
-    if (description === '') return [];
+    const { description } = member;
+    if (description === undefined) return [];
+    const { defaultText } = optionMeta.get(member) ?? {};
     const name = `${parent}${key}`;
     return [
       { name, description, kind: kindOf(member), default: defaultText ?? defaultOf(member) },
@@ -40,8 +41,14 @@ function defaultOf(member: z.ZodType): string {
   const { def } = member as unknown as {
     readonly def: { readonly type: string; readonly defaultValue?: unknown };
   };
-  if (def.type === 'default') return `\`${JSON.stringify(def.defaultValue)}\``;
+  if (def.type === 'default') return code(def.defaultValue, kindOf(member));
   return def.type === 'optional' ? 'none' : 'required';
+}
+
+/** A default as code; what explains it stays text: `600` (10 minutes). */
+function code(value: unknown, kind: string): string {
+  const [first = '', ...rest] = formatDefault(value, kind).split(/ (?=\()/);
+  return [`\`${first}\``, ...rest].join(' ');
 }
 
 /** The JSON Schema of a configuration file, for completion in editors. */
@@ -50,8 +57,10 @@ export function configurationSchema(): object {
     io: 'input',
     unrepresentable: 'any',
     override: ({ zodSchema, jsonSchema }) => {
-      const { description, isSecret, isFile } = optionMeta.get(zodSchema as unknown as z.ZodType) ?? {};
-      if (description !== undefined) jsonSchema.description ??= description.replaceAll('`', '');
+      const { isSecret, isFile } = optionMeta.get(zodSchema as unknown as z.ZodType) ?? {};
+      if (jsonSchema.description !== undefined)
+        jsonSchema.description = jsonSchema.description.replaceAll('`', '');
+      delete jsonSchema.readOnly;
       if (isSecret) {
         const { type, minLength, pattern, ...rest } = jsonSchema;
         const place = (name: string) => ({

@@ -1,12 +1,11 @@
 /** docs/configuration.md, generated from the schema of the settings. `npm run documents` writes it; a test compares it. */
-import { kindOf } from '@portcullis/authorization-server/options';
+import { kindOf, type OptionSection, optionSections } from '@portcullis/authorization-server/options';
 import { describeMembers } from './describe.ts';
 import {
   defaultOf,
   fileVariableOf,
   flagOf,
   hasFlag,
-  headings,
   isInFile,
   type SettingName,
   settingDefinitions,
@@ -16,12 +15,7 @@ import {
 
 /** The whole page, in Markdown. */
 export function configurationPage(): string {
-  const groups: SettingName[][] = [];
-  for (const name of settingNames) {
-    if (headings[name] !== undefined) groups.push([]);
-    groups.at(-1)?.push(name);
-  }
-  return `${[INTRODUCTION, ...groups.map(group), EXAMPLES].join('\n\n')}\n`;
+  return `${[INTRODUCTION, ...optionSections.map(group), EXAMPLES].join('\n\n')}\n`;
 }
 
 const INTRODUCTION = `# Configuration
@@ -36,7 +30,8 @@ All settings of \`portcullis up\` and the commands beside it. This page is gener
 * All issues are reported together before anything is opened, each under the name by which the value was set: the flag, the variable, or the key and its file. Unknown keys and variables \`PORTCULLIS_…\` are refused with a suggestion.
 * Keep secrets in variables or files: other users of a computer can read its command lines. In the file, a secret can be a reference: \`{ "file": "secrets/report" }\` or \`{ "variable": "REPORT_SECRET" }\`. A variable that ends with \`_FILE\` names a file with the secret.`;
 
-function group(names: readonly SettingName[]): string {
+function group(section: OptionSection): string {
+  const names = settingNames.filter((name) => settingDefinitions[name].section === section);
   const rows = names.map((name) => {
     const { description = '', schema } = settingDefinitions[name];
     const ways = [
@@ -52,10 +47,9 @@ function group(names: readonly SettingName[]): string {
       code(defaultOf(name)),
     ]);
   });
-  const [first = 'app'] = names;
   const head = ['| setting | description | type | default |', '|---|---|---|---|'];
   return [
-    `## ${headings[first]}`,
+    `## ${section}`,
     [...head, ...rows].join('\n'),
     ...names.flatMap((name) => [...note(name), ...members(name)]),
   ].join('\n\n');

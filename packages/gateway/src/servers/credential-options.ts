@@ -5,15 +5,13 @@ import {
   lazy,
   list,
   type OptionReport,
-  object,
-  oneOf,
-  optional,
-  required,
+  type OutputOf,
+  optionMeta,
   secret,
   text,
 } from '@portcullis/authorization-server/options';
 import { isScope, isSecureUrl, readWebUrl, type Scopes } from '@portcullis/protocol';
-import type * as z from 'zod';
+import * as z from 'zod';
 
 /** A client that was registered at the backend's authorization server in advance. */
 export interface BackendClient {
@@ -54,78 +52,65 @@ export type CredentialDefinition =
       readonly identityProvider: AssertionIssuer;
     };
 
-export interface CredentialOptions {
-  readonly as: CredentialDefinition['as'];
-  readonly name?: string | undefined;
-  readonly value?: string | undefined;
-  readonly clientId?: string | undefined;
-  readonly clientSecret?: string | undefined;
-  readonly clientKey?: ClientKeyOptions | undefined;
-  readonly scopes?: Scopes | undefined;
-  readonly tokenEndpoint?: string | undefined;
-  readonly audience?: string | undefined;
-  readonly subject?: 'user' | 'identity-provider' | undefined;
-  readonly identityProvider?: AssertionIssuerOptions | undefined;
-}
-
-interface ClientKeyOptions {
-  readonly privateKey: string;
-  readonly algorithm?: (typeof ALGORITHMS)[number] | undefined;
-  readonly keyId?: string | undefined;
-}
-
-interface AssertionIssuerOptions {
-  readonly tokenEndpoint: string;
-  readonly clientId: string;
-  readonly clientSecret?: string | undefined;
-}
-
 const ALGORITHMS = ['ES256', 'ES384', 'EdDSA', 'RS256', 'PS256'] as const;
 
-export const credentialSchema: () => z.ZodType<CredentialOptions> = lazy(() =>
-  object<CredentialOptions>({
-    as: required(
-      oneOf('none', 'header', 'application', 'user', 'exchange', 'enterprise'),
-      'whose credential it is: none, a fixed `header`, the `application` itself, each `user` who connects an account, or the user by token `exchange` (RFC 8693) or `enterprise` assertion (ID-JAG)',
-    ),
-    name: optional(headerName(), '`header`: its name', { defaultText: '`authorization`' }),
-    value: optional(secret(), '`header`: its value, such as `Bearer …`'),
-    clientId: optional(text(), 'client identifier at the authorization server of the backend', {
-      defaultText: '`user`: a client metadata document, or dynamic registration',
-    }),
-    clientSecret: optional(secret(), 'client secret at that authorization server'),
-    clientKey: optional(
-      object<ClientKeyOptions>({
-        privateKey: required(secret(), 'private key as PKCS #8 PEM'),
-        algorithm: optional(oneOf(...ALGORITHMS), 'signature algorithm', { default: 'ES256' }),
-        keyId: optional(text(), '`kid` under which the public key is registered'),
-      }),
-      'private key in place of the secret (`private_key_jwt`)',
-    ),
-    scopes: optional(list(scopeName()), 'scopes to request at the backend', {
-      defaultText: 'those that the backend names',
-    }),
-    tokenEndpoint: optional(endpoint(), '`exchange`: token endpoint', {
-      defaultText: 'discovered from the backend',
-    }),
-    audience: optional(text(), '`exchange`: the `audience` parameter'),
-    subject: optional(
-      oneOf('user', 'identity-provider'),
-      "`exchange`: what is exchanged, a token of this server about the user or the access token of the user's identity provider",
-      { defaultText: '`user`' },
-    ),
-    identityProvider: optional(
-      object<AssertionIssuerOptions>({
-        tokenEndpoint: required(endpoint(), 'its token endpoint, which issues ID-JAGs'),
-        clientId: required(text(), 'client identifier there'),
-        clientSecret: optional(secret(), 'client secret there'),
-      }),
-      '`enterprise`: the identity provider whose ID tokens are exchanged; users must sign in here with it',
-    ),
+export const credentialSchema = lazy(() =>
+  z.strictObject({
+    as: z
+      .enum(['none', 'header', 'application', 'user', 'exchange', 'enterprise'])
+      .describe(
+        'whose credential it is: none, a fixed `header`, the `application` itself, each `user` who connects an account, or the user by token `exchange` (RFC 8693) or `enterprise` assertion (ID-JAG)',
+      ),
+    name: headerName()
+      .optional()
+      .describe('`header`: its name')
+      .register(optionMeta, { defaultText: '`authorization`' }),
+    value: secret().optional().describe('`header`: its value, such as `Bearer …`'),
+    clientId: text()
+      .optional()
+      .describe('client identifier at the authorization server of the backend')
+      .register(optionMeta, { defaultText: '`user`: a client metadata document, or dynamic registration' }),
+    clientSecret: secret().optional().describe('client secret at that authorization server'),
+    clientKey: z
+      .strictObject({
+        privateKey: secret().describe('private key as PKCS #8 PEM'),
+        algorithm: z.enum(ALGORITHMS).default('ES256').describe('signature algorithm'),
+        keyId: text().optional().describe('`kid` under which the public key is registered'),
+      })
+      .optional()
+      .describe('private key in place of the secret (`private_key_jwt`)'),
+    scopes: list(scopeName())
+      .optional()
+      .describe('scopes to request at the backend')
+      .register(optionMeta, { defaultText: 'those that the backend names' }),
+    tokenEndpoint: endpoint()
+      .optional()
+      .describe('`exchange`: token endpoint')
+      .register(optionMeta, { defaultText: 'discovered from the backend' }),
+    audience: text().optional().describe('`exchange`: the `audience` parameter'),
+    subject: z
+      .enum(['user', 'identity-provider'])
+      .optional()
+      .describe(
+        "`exchange`: what is exchanged, a token of this server about the user or the access token of the user's identity provider",
+      )
+      .register(optionMeta, { defaultText: '`user`' }),
+    identityProvider: z
+      .strictObject({
+        tokenEndpoint: endpoint().describe('its token endpoint, which issues ID-JAGs'),
+        clientId: text().describe('client identifier there'),
+        clientSecret: secret().optional().describe('client secret there'),
+      })
+      .optional()
+      .describe(
+        '`enterprise`: the identity provider whose ID tokens are exchanged; users must sign in here with it',
+      ),
   }),
 );
 
-function headerName(): z.ZodType<string> {
+export type CredentialOptions = OutputOf<typeof credentialSchema>;
+
+function headerName() {
   return checkedText('a header name', (name) =>
     /^[!#$%&'*+.^_`|~\w-]+$/.test(name) && !FORBIDDEN.has(name.toLowerCase())
       ? null
@@ -133,7 +118,7 @@ function headerName(): z.ZodType<string> {
   );
 }
 
-function scopeName(): z.ZodType<string> {
+function scopeName() {
   return checkedText('a scope', (scope) => (isScope(scope) ? null : 'must be a scope (RFC 6749 §3.3)'));
 }
 
@@ -143,7 +128,7 @@ const FORBIDDEN: ReadonlySet<string> = new Set([
   'mcp-protocol-version', 'mcp-session-id', 'te', 'trailer', 'transfer-encoding', 'upgrade',
 ]); // biome-ignore format: one list
 
-function endpoint(): z.ZodType<string> {
+function endpoint() {
   return checkedText('an https URL', (value) => {
     const url = readWebUrl(value);
     return url !== null && isSecureUrl(url) ? null : 'must be an https URL; http only on loopback';

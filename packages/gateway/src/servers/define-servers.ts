@@ -3,8 +3,8 @@ import { resolve } from 'node:path';
 import { type OptionReport, reportUnknownClaims } from '@portcullis/authorization-server/options';
 import { type AccessCondition, unavailableClaims } from '@portcullis/protocol';
 import { defineCredentials } from './credential-options.ts';
-import type { BackendOptions, GatewayServerOptions } from './options.ts';
-import type { AccessRules, BackendDefinition, GatewayServer, RuleTable, ServerLimits } from './server.ts';
+import { commandDefaults, type ReadBackend, type ReadServer } from './options.ts';
+import type { AccessRules, BackendDefinition, GatewayServer, RuleTable } from './server.ts';
 
 export interface ServerSources {
   /** Under which each server has its path. */
@@ -13,25 +13,12 @@ export interface ServerSources {
   readonly folder: string;
 }
 
-const defaultLimits: ServerLimits = {
-  callsPerMinute: 600,
-  concurrency: 256,
-  streamsPerUser: 64,
-  body: 4 * 1024 * 1024,
-  frame: 4 * 1024 * 1024,
-  connect: 5,
-  firstByte: 300,
-  idle: 300,
-};
-
-const defaultProcessLimits = { processes: 32, idle: 300 };
-
 /**
  * Defines the servers; issues go to the report, below `servers`.
  * @returns those without issues of their own that would prevent a definition
  */
 export function defineServers(
-  servers: readonly GatewayServerOptions[],
+  servers: readonly ReadServer[],
   sources: ServerSources,
   report: OptionReport,
 ): readonly GatewayServer[] {
@@ -49,18 +36,17 @@ export function defineServers(
 type At = (...path: readonly string[]) => readonly (string | number)[];
 
 function defineServer(
-  options: GatewayServerOptions,
+  options: ReadServer,
   backend: BackendDefinition | null,
   { publicUrl }: ServerSources,
   at: At,
   report: OptionReport,
 ): GatewayServer {
-  const { path, scopes = {}, review = 'first-use', unknownMethods = 'pass', limits = {} } = options;
+  const { path, scopes = {}, review, unknownMethods, limits } = options;
   const id = path.split('/').at(-1) ?? '';
   const rules = rulesOf(options);
   checkScopes(scopes, rules, at, report);
   checkClaims(scopes, at, report);
-  const { callsPerMinute } = limits;
   return Object.freeze<GatewayServer>({
     path,
     id,
@@ -72,11 +58,8 @@ function defineServer(
     rules,
     review,
     unknownMethods,
-    limits: {
-      ...defaultLimits,
-      ...(withoutUndefined(limits) as Partial<ServerLimits>),
-      ...(callsPerMinute === false && { callsPerMinute: null }),
-    },
+    // There are no limits where another member could not be read.
+    limits: { ...limits, callsPerMinute: limits?.callsPerMinute || null },
     audit: options.keepArguments === undefined ? null : { redact: options.keepArguments.redact ?? [] },
     identity: `${path} ${addressOf(backend)}`,
   });
@@ -87,7 +70,7 @@ function addressOf(backend: BackendDefinition | null): string {
   return backend.kind === 'stdio' ? JSON.stringify(backend.command) : (backend.urls[0]?.href ?? '');
 }
 
-function rulesOf({ tools, resources, prompts, methods }: GatewayServerOptions): AccessRules {
+function rulesOf({ tools, resources, prompts, methods }: ReadServer): AccessRules {
   const table = (rules: RuleTable | undefined) => rules ?? null;
   return {
     tools: table(tools),
@@ -99,7 +82,7 @@ function rulesOf({ tools, resources, prompts, methods }: GatewayServerOptions): 
 
 /** `undefined`: it has issues. */
 function defineBackend(
-  { backend, merges }: GatewayServerOptions,
+  { backend, merges }: ReadServer,
   sources: ServerSources,
   at: At,
   report: OptionReport,
@@ -133,8 +116,8 @@ const ONLY_COMMAND = [
 ] as const;
 
 function checkOnly(
-  backend: BackendOptions,
-  foreign: readonly (keyof BackendOptions)[],
+  backend: ReadBackend,
+  foreign: readonly (keyof ReadBackend)[],
   at: At,
   report: OptionReport,
 ): void {
@@ -144,7 +127,7 @@ function checkOnly(
   }
 }
 
-function defineRemote(backend: BackendOptions, at: At, report: OptionReport): BackendDefinition | undefined {
+function defineRemote(backend: ReadBackend, at: At, report: OptionReport): BackendDefinition | undefined {
   const written = typeof backend.url === 'string' ? [backend.url] : (backend.url ?? []);
   const [first, ...rest] = written.map((url) => new URL(url));
   if (first === undefined) return undefined;
@@ -154,7 +137,14 @@ function defineRemote(backend: BackendOptions, at: At, report: OptionReport): Ba
 }
 
 function defineProcess(
-  { folder, environment = {}, process = 'user', isolation, identity, ...limits }: BackendOptions,
+  {
+    folder,
+    environment = {},
+    process = commandDefaults.process,
+    isolation,
+    identity,
+    ...limits
+  }: ReadBackend,
   [file = '', ...words]: readonly string[],
   sources: ServerSources,
 ): BackendDefinition {
@@ -167,14 +157,14 @@ function defineProcess(
     ...(isolation && { isolation }),
     ...(identity && { identity }),
     limits: {
-      processes: limits.processes ?? defaultProcessLimits.processes,
-      idle: limits.idle ?? defaultProcessLimits.idle,
+      processes: limits.processes ?? commandDefaults.processes,
+      idle: limits.idle ?? commandDefaults.idle,
       memory: limits.memory === undefined ? null : limits.memory * 1024 * 1024,
     },
   };
 }
 
-type WrittenScopes = NonNullable<GatewayServerOptions['scopes']>;
+type WrittenScopes = NonNullable<ReadServer['scopes']>;
 
 function defineScopes(written: WrittenScopes): Pick<GatewayServer, 'scopes' | 'grantableTo'> {
   const entries = Object.entries(written);
@@ -218,7 +208,7 @@ function isList(rule: unknown): rule is readonly string[] {
 }
 
 /** Each path is a resource; paths that only differ in the case of letters would be one for some routers. */
-function checkPaths(servers: readonly GatewayServerOptions[], report: OptionReport): void {
+function checkPaths(servers: readonly ReadServer[], report: OptionReport): void {
   const seen = new Map<string, number>();
   for (const [index, server] of servers.entries()) {
     if (report.isUnread('servers', index, 'path')) continue;
@@ -233,7 +223,7 @@ function checkPaths(servers: readonly GatewayServerOptions[], report: OptionRepo
 /** Prefixes of merged servers, before `__`. */
 const PREFIX = /^[A-Za-z\d](?:[A-Za-z\d-]|_(?!_))*$/;
 
-function checkMerges(servers: readonly GatewayServerOptions[], report: OptionReport): void {
+function checkMerges(servers: readonly ReadServer[], report: OptionReport): void {
   for (const [index, server] of servers.entries()) {
     if (report.isUnread('servers', index, 'merges')) continue;
     const { merges = {} } = server;
@@ -246,8 +236,4 @@ function checkMerges(servers: readonly GatewayServerOptions[], report: OptionRep
       else if (merged.merges !== undefined) report.add(at, `names ${path}, which merges others itself`);
     }
   }
-}
-
-function withoutUndefined(object: object): object {
-  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined));
 }

@@ -2,69 +2,23 @@
 import {
   accessConditionMembers,
   accessConditionNames,
+  bytes,
   checkedText,
-  falseOr,
+  duration,
+  type InputOf,
   lazy,
   list,
-  object,
-  oneOf,
-  optional,
+  type OutputOf,
+  optionMeta,
   record,
-  required,
   seconds,
   secret,
   text,
-  union,
   wholeNumber,
 } from '@portcullis/authorization-server/options';
-import { type AccessCondition, isScope } from '@portcullis/protocol';
-import type * as z from 'zod';
-import { type CredentialOptions, credentialSchema } from './credential-options.ts';
-import type { ConditionalAccessRule, ServerLimits } from './server.ts';
-
-/** A server as written in the configuration. */
-export interface GatewayServerOptions {
-  readonly path: string;
-  readonly name?: string | undefined;
-  readonly backend?: BackendOptions | undefined;
-  readonly merges?: Readonly<Record<string, string>> | undefined;
-  readonly scopes?: Readonly<Record<string, string | DescribedScope>> | undefined;
-  readonly tools?: WrittenRules | undefined;
-  readonly resources?: WrittenRules | undefined;
-  readonly prompts?: WrittenRules | undefined;
-  readonly methods?: WrittenRules | undefined;
-  readonly review?: 'first-use' | 'auto' | undefined;
-  readonly unknownMethods?: 'pass' | 'refuse' | undefined;
-  readonly limits?: WrittenLimits | undefined;
-  readonly keepArguments?: { readonly redact?: readonly string[] | undefined } | undefined;
-}
-
-/** A scope, and who may be granted it. */
-interface DescribedScope extends AccessCondition {
-  readonly description: string;
-}
-
-type WrittenRules = Readonly<Record<string, false | readonly string[] | ConditionalAccessRule>>;
-
-type WrittenLimits = {
-  readonly [K in keyof ServerLimits]?: (K extends 'callsPerMinute' ? number | false : number) | undefined;
-};
-
-export interface BackendOptions {
-  readonly url?: string | readonly string[] | undefined;
-  readonly transport?: 'http' | 'sse' | undefined;
-  readonly credentials?: CredentialOptions | undefined;
-  readonly forward?: readonly string[] | undefined;
-  readonly command?: readonly string[] | undefined;
-  readonly folder?: string | undefined;
-  readonly environment?: Readonly<Record<string, string>> | undefined;
-  readonly process?: 'user' | 'shared' | undefined;
-  readonly processes?: number | undefined;
-  readonly idle?: number | undefined;
-  readonly memory?: number | undefined;
-  readonly isolation?: 'none' | 'namespace' | undefined;
-  readonly identity?: { readonly uid: number; readonly gid: number } | undefined;
-}
+import { isScope } from '@portcullis/protocol';
+import * as z from 'zod';
+import { credentialSchema } from './credential-options.ts';
 
 const SEGMENTS = /^(?:\/[\w.~-]+)+$/;
 
@@ -100,159 +54,193 @@ const scopeList = lazy(() =>
 );
 
 const scopeSchema = lazy(() => {
-  const described = object<DescribedScope>({
-    description: required(text(), 'description for the consent page'),
+  const described = z.strictObject({
+    description: text().describe('description for the consent page'),
     ...accessConditionMembers(1),
   });
-  return union(`a sentence, or an object with description, ${accessConditionNames}`, text(), described);
+  const kind = `a sentence, or an object with description, ${accessConditionNames}`;
+  return z.union([text(), described]).register(optionMeta, { kind });
 });
 
-const rules = lazy(() => {
-  const conditional = object<ConditionalAccessRule>({
-    scopes: optional(scopeList(), 'scopes that the operation needs'),
+const ruleSchema = lazy(() => {
+  const conditional = z.strictObject({
+    scopes: scopeList().optional().describe('scopes that the operation needs'),
     ...accessConditionMembers(1, { claims: 'claims of the access token with their accepted values' }),
   });
   const kind = `false, a list of scopes, or an object with scopes, ${accessConditionNames}`;
-  return record(falseOr(union(kind, scopeList(), conditional), kind), 'an object, a rule for each pattern');
+  return z.union([z.literal(false), scopeList(), conditional]).register(optionMeta, { kind });
 });
+
+const rules = () => record(ruleSchema(), 'an object, a rule for each pattern');
+
+/** What applies to a command where its entry says nothing else. */
+export const commandDefaults = { process: 'user', processes: 32, idle: 300 } as const;
 
 const systemId = () => wholeNumber(1, 4_294_967_294);
 
 const backendSchema = lazy(() =>
-  object<BackendOptions>({
-    url: optional(
-      union('a URL, or a list of URLs', backendUrl(), list(backendUrl(), 1, 16)),
-      'address of an MCP server over HTTP; of several, the next is used while one is down',
-    ),
-    transport: optional(oneOf('http', 'sse'), '`sse` for the HTTP+SSE transport of 2024-11-05', {
-      defaultText: '`http`',
-    }),
-    credentials: optional(credentialSchema(), 'how the gateway authenticates itself there', {
-      defaultText: '`{ "as": "none" }`',
-    }),
-    forward: optional(
-      list(headerName()),
-      'further request headers that are forwarded, besides those of MCP and of content',
-      { defaultText: 'none' },
-    ),
-    command: optional(list(text('a word of a command'), 1), 'command of an MCP server over stdio'),
-    folder: optional(text('a folder'), '`command`: its working directory', {
-      defaultText: 'the working directory',
-    }),
-    environment: optional(
-      record(secret(), 'an object, a value for each variable'),
-      '`command`: its environment, besides `PATH` and `HOME`; values may be `{ "file": … }` or `{ "variable": … }`',
-      { defaultText: 'none' },
-    ),
-    process: optional(oneOf('user', 'shared'), '`command`: a process for each user, or one for all', {
-      defaultText: '`user`',
-    }),
-    processes: optional(wholeNumber(1, 10_000), '`command`: processes at once', { defaultText: '32' }),
-    idle: optional(seconds(1, 86_400), '`command`: seconds without a call after which a process ends', {
-      defaultText: '300 (5 minutes)',
-    }),
-    memory: optional(
-      wholeNumber(16, 1_048_576, 'a whole number of MiB'),
-      '`command`: MiB of memory of one process',
-      { defaultText: 'no limit' },
-    ),
-    isolation: optional(
-      oneOf('none', 'namespace'),
-      '`command`: on Linux, `namespace` hides all other processes of this system from it',
-      { defaultText: '`none`' },
-    ),
-    identity: optional(
-      object<NonNullable<BackendOptions['identity']>>({
-        uid: required(systemId(), 'number of the user'),
-        gid: required(systemId(), 'number of the group'),
-      }),
-      '`command`: user and group of the system that its processes run as; the server itself has to run as root',
-      { defaultText: 'those of this process' },
-    ),
+  z.strictObject({
+    url: z
+      .union([backendUrl(), list(backendUrl(), 1, 16)])
+      .register(optionMeta, { kind: 'a URL, or a list of URLs' })
+      .optional()
+      .describe('address of an MCP server over HTTP; of several, the next is used while one is down'),
+    transport: z
+      .enum(['http', 'sse'])
+      .optional()
+      .describe('`sse` for the HTTP+SSE transport of 2024-11-05')
+      .register(optionMeta, { defaultText: '`http`' }),
+    credentials: credentialSchema()
+      .optional()
+      .describe('how the gateway authenticates itself there')
+      .register(optionMeta, { defaultText: '`{ "as": "none" }`' }),
+    forward: list(headerName())
+      .optional()
+      .describe('further request headers that are forwarded, besides those of MCP and of content')
+      .register(optionMeta, { defaultText: 'none' }),
+    command: list(text('a word of a command'), 1).optional().describe('command of an MCP server over stdio'),
+    folder: text('a folder')
+      .optional()
+      .describe('`command`: its working directory')
+      .register(optionMeta, { defaultText: 'the working directory' }),
+    environment: record(secret(), 'an object, a value for each variable')
+      .optional()
+      .describe(
+        '`command`: its environment, besides `PATH` and `HOME`; values may be `{ "file": … }` or `{ "variable": … }`',
+      )
+      .register(optionMeta, { defaultText: 'none' }),
+    process: z
+      .enum(['user', 'shared'])
+      .optional()
+      .describe('`command`: a process for each user, or one for all')
+      .register(optionMeta, { defaultText: `\`${commandDefaults.process}\`` }),
+    processes: wholeNumber(1, 10_000)
+      .optional()
+      .describe('`command`: processes at once')
+      .register(optionMeta, { defaultText: String(commandDefaults.processes) }),
+    idle: seconds(1, 86_400)
+      .optional()
+      .describe('`command`: seconds without a call after which a process ends')
+      .register(optionMeta, { defaultText: duration(commandDefaults.idle) }),
+    memory: wholeNumber(16, 1_048_576, 'a whole number of MiB')
+      .optional()
+      .describe('`command`: MiB of memory of one process')
+      .register(optionMeta, { defaultText: 'no limit' }),
+    isolation: z
+      .enum(['none', 'namespace'])
+      .optional()
+      .describe('`command`: on Linux, `namespace` hides all other processes of this system from it')
+      .register(optionMeta, { defaultText: '`none`' }),
+    identity: z
+      .strictObject({
+        uid: systemId().describe('number of the user'),
+        gid: systemId().describe('number of the group'),
+      })
+      .optional()
+      .describe(
+        '`command`: user and group of the system that its processes run as; the server itself has to run as root',
+      )
+      .register(optionMeta, { defaultText: 'those of this process' }),
   }),
 );
 
-const limitsSchema = lazy(() =>
-  object<WrittenLimits>({
-    callsPerMinute: optional(
-      falseOr(wholeNumber(1, 1_000_000), 'a whole number, or false'),
-      'calls per minute of one user and tool',
-      { defaultText: '600' },
-    ),
-    concurrency: optional(
-      wholeNumber(1, 100_000),
-      'requests at the backend at once, besides streams; one user has at most three quarters of them',
-      {
-        defaultText: '256',
-      },
-    ),
-    streamsPerUser: optional(wholeNumber(1, 100_000), 'open streams of one user and client', {
-      defaultText: '64',
-    }),
-    body: optional(
-      wholeNumber(1024, 1_073_741_824, 'a whole number of bytes'),
-      'bytes of a request body; long ones pass while they arrive, where that is possible',
-      {
-        defaultText: '4194304 (4 MiB)',
-      },
-    ),
-    frame: optional(
-      wholeNumber(1024, 1_073_741_824, 'a whole number of bytes'),
-      'bytes of one message that has to be read as a whole: of stdio, of a list that is filtered, of a question to the client',
-      { defaultText: '4194304 (4 MiB)' },
-    ),
-    connect: optional(seconds(1, 600), 'seconds to connect to the backend', { defaultText: '5' }),
-    firstByte: optional(seconds(1, 86_400), 'seconds until the backend begins its response', {
-      defaultText: '300 (5 minutes)',
-    }),
-    idle: optional(seconds(1, 86_400), 'seconds in which a response to a call may deliver nothing', {
-      defaultText: '300 (5 minutes)',
-    }),
-  }),
-);
+const MIB = 1024 * 1024;
 
-export const serversSchema: () => z.ZodType<readonly GatewayServerOptions[]> = lazy(() =>
-  list(
-    object<GatewayServerOptions>({
-      path: required(pathText(), 'path at the public URL; with it the resource that tokens are for'),
-      name: optional(text(), 'display name', { defaultText: 'the last segment of the path' }),
-      backend: optional(backendSchema(), 'the MCP server that is protected: a URL or a command'),
-      merges: optional(
-        record(pathText(), 'an object, a path for each prefix'),
-        'other servers whose tools, prompts and resources appear here, under `<prefix>__`',
+export const limitsSchema = lazy(() =>
+  z.strictObject({
+    callsPerMinute: z
+      .union([z.literal(false), wholeNumber(1, 1_000_000)])
+      .register(optionMeta, { kind: 'a whole number, or false' })
+      .default(600)
+      .describe('calls per minute of one user and tool'),
+    concurrency: wholeNumber(1, 100_000)
+      .default(256)
+      .describe(
+        'requests at the backend at once, besides streams; one user has at most three quarters of them',
       ),
-      scopes: optional(
-        record(scopeSchema(), 'an object, a sentence or an object for each scope'),
+    streamsPerUser: wholeNumber(1, 100_000).default(64).describe('open streams of one user and client'),
+    body: bytes(1024, 1_073_741_824)
+      .default(4 * MIB)
+      .describe('bytes of a request body; long ones pass while they arrive, where that is possible'),
+    frame: bytes(1024, 1_073_741_824)
+      .default(4 * MIB)
+      .describe(
+        'bytes of one message that has to be read as a whole: of stdio, of a list that is filtered, of a question to the client',
+      ),
+    connect: seconds(1, 600).default(5).describe('seconds to connect to the backend'),
+    firstByte: seconds(1, 86_400).default(300).describe('seconds until the backend begins its response'),
+    idle: seconds(1, 86_400)
+      .default(300)
+      .describe('seconds in which a response to a call may deliver nothing'),
+  }),
+);
+
+const serverSchema = lazy(() =>
+  z.strictObject({
+    path: pathText().describe('path at the public URL; with it the resource that tokens are for'),
+    name: text()
+      .optional()
+      .describe('display name')
+      .register(optionMeta, { defaultText: 'the last segment of the path' }),
+    backend: backendSchema().optional().describe('the MCP server that is protected: a URL or a command'),
+    merges: record(pathText(), 'an object, a path for each prefix')
+      .optional()
+      .describe('other servers whose tools, prompts and resources appear here, under `<prefix>__`'),
+    scopes: record(scopeSchema(), 'an object, a sentence or an object for each scope')
+      .optional()
+      .describe(
         'scopes, each with a description for the consent page, or with `{ "description": …, "clients": …, "groups": …, "claims": … }` to limit who may be granted it',
-        { defaultText: '`<server>:read` and `<server>:write`' },
-      ),
-      tools: optional(
-        rules(),
+      )
+      .register(optionMeta, { defaultText: '`<server>:read` and `<server>:write`' }),
+    tools: rules()
+      .optional()
+      .describe(
         'tools by name or pattern (`read_*`), each with its scopes, or `false` for never; the most specific pattern wins',
-        {
-          defaultText:
-            'by the hints of the tools: reading needs `<server>:read`, anything else `<server>:write`',
-        },
-      ),
-      resources: optional(rules(), 'the same for resources, by URI', { defaultText: '`<server>:read`' }),
-      prompts: optional(rules(), 'the same for prompts', { defaultText: '`<server>:read`' }),
-      methods: optional(rules(), 'the same for methods of the protocol', { defaultText: 'no scopes' }),
-      review: optional(
-        oneOf('first-use', 'auto'),
-        'whether changed and new tools stay hidden until `portcullis servers approve`, or are accepted',
-        { defaultText: '`first-use`' },
-      ),
-      unknownMethods: optional(oneOf('pass', 'refuse'), 'methods that no revision of MCP knows', {
-        defaultText: '`pass`',
+      )
+      .register(optionMeta, {
+        defaultText:
+          'by the hints of the tools: reading needs `<server>:read`, anything else `<server>:write`',
       }),
-      limits: optional(limitsSchema(), 'limits', { defaultText: 'as below' }),
-      keepArguments: optional(
-        object<NonNullable<GatewayServerOptions['keepArguments']>>({
-          redact: optional(list(text('a path such as `options.token`')), 'members whose values are left out'),
-        }),
-        'the audit log keeps the arguments of calls, not only their hash',
-        { defaultText: 'hash only' },
+    resources: rules()
+      .optional()
+      .describe('the same for resources, by URI')
+      .register(optionMeta, { defaultText: '`<server>:read`' }),
+    prompts: rules()
+      .optional()
+      .describe('the same for prompts')
+      .register(optionMeta, { defaultText: '`<server>:read`' }),
+    methods: rules()
+      .optional()
+      .describe('the same for methods of the protocol')
+      .register(optionMeta, { defaultText: 'no scopes' }),
+    review: z
+      .enum(['first-use', 'auto'])
+      .default('first-use')
+      .describe(
+        'whether changed and new tools stay hidden until `portcullis servers approve`, or are accepted',
       ),
-    }),
-  ),
+    unknownMethods: z
+      .enum(['pass', 'refuse'])
+      .default('pass')
+      .describe('methods that no revision of MCP knows'),
+    limits: limitsSchema().prefault({}).describe('limits').register(optionMeta, { defaultText: 'as below' }),
+    keepArguments: z
+      .strictObject({
+        redact: list(text('a path such as `options.token`'))
+          .optional()
+          .describe('members whose values are left out'),
+      })
+      .optional()
+      .describe('the audit log keeps the arguments of calls, not only their hash')
+      .register(optionMeta, { defaultText: 'hash only' }),
+  }),
 );
+
+export const serversSchema = lazy(() => list(serverSchema()));
+
+/** A server as written in the configuration. */
+export type GatewayServerOptions = InputOf<typeof serverSchema>;
+
+/** A server as read, with defaults. */
+export type ReadServer = OutputOf<typeof serverSchema>;
+export type ReadBackend = NonNullable<ReadServer['backend']>;

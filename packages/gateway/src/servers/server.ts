@@ -1,6 +1,8 @@
 /** A configured server of the gateway: validated, frozen, pure data. What is compiled from it lives beside it. */
+import type { OutputOf } from '@portcullis/authorization-server/options';
 import type { AccessCondition } from '@portcullis/protocol';
 import type { CredentialDefinition } from './credential-options.ts';
+import type { limitsSchema } from './options.ts';
 
 /** A server behind the gateway: one path, one protected resource. */
 export interface GatewayServer {
@@ -71,24 +73,10 @@ export interface ProcessLimits {
   readonly memory: number | null;
 }
 
-export interface ServerLimits {
-  /** Calls per minute by user and tool; `null` for no limit. */
+/** Limits of a server; `null` for no limit. */
+export type ServerLimits = Omit<OutputOf<typeof limitsSchema>, 'callsPerMinute'> & {
   readonly callsPerMinute: number | null;
-  /** Requests at the backend at once, besides open streams. */
-  readonly concurrency: number;
-  /** Open streams of one user. */
-  readonly streamsPerUser: number;
-  /** Bytes of a request body. */
-  readonly body: number;
-  /** Bytes of one message in a stream of the message path. */
-  readonly frame: number;
-  /** Seconds until a connection to the backend is established. */
-  readonly connect: number;
-  /** Seconds until the backend begins its response. */
-  readonly firstByte: number;
-  /** Seconds for which an open response may deliver nothing. */
-  readonly idle: number;
-}
+};
 
 /** Which operations need which scopes, as data: patterns with `*` → rule. `null`: no rule was given. */
 export interface AccessRules {

@@ -5,36 +5,19 @@ import {
   type EgressProxy,
   type OutboundFetch,
 } from '@portcullis/http/outbound';
-import type * as z from 'zod';
+import * as z from 'zod';
 import {
-  boolean,
+  callback,
   checkedText,
-  custom,
+  type InputOf,
   lazy,
   list,
-  object,
-  optional,
+  type OutputOf,
+  optionMeta,
   text,
   wholeNumber,
-} from '../../option-schema.ts';
+} from '../../option-fields.ts';
 import { matchesHost } from './document-url.ts';
-
-/** How this server fetches client metadata documents and keys. */
-export interface OutboundSettings {
-  /** Replaces the `fetch` that refuses addresses of private networks. */
-  readonly fetch?: OutboundFetch;
-  /** Whether loopback hosts may be fetched, also over http: for development. `false` by default. */
-  readonly allowLoopback?: boolean;
-  /** Milliseconds for a whole exchange; 5,000 by default. */
-  readonly timeout?: number;
-  /**
-   * URL of an egress proxy for https requests to clients' hosts and identity providers. Other names than those of
-   * `metadataDocuments.hosts` and of identity providers are resolved here, never by the proxy.
-   */
-  readonly proxy?: string;
-  /** Hosts that are reached without the proxy, with their subdomains. */
-  readonly noProxy?: readonly string[];
-}
 
 /** Validated outbound options. */
 export interface Outbound {
@@ -45,40 +28,36 @@ export interface Outbound {
   readonly proxy: EgressProxy | null;
 }
 
-export const outboundSchema: () => z.ZodType<OutboundSettings> = lazy(() =>
-  object<OutboundSettings>({
-    fetch: optional(
-      custom<OutboundFetch>('a function', (value) => typeof value === 'function'),
-      'replaces the `fetch` that refuses private networks',
-    ),
-    allowLoopback: optional(
-      boolean(),
-      'whether loopback hosts may be fetched, also over http: for development',
-      { default: false },
-    ),
-    timeout: optional(
-      wholeNumber(1, 600_000, 'a whole number of milliseconds'),
-      'limit of a whole exchange',
-      {
-        default: 5000,
-      },
-    ),
-    proxy: optional(
-      checkedText('an http or https URL', proxyIssue),
-      'egress proxy for requests to clients’ hosts and identity providers',
-      { defaultText: '`HTTPS_PROXY`, or none' },
-    ),
-    noProxy: optional(
-      list(
-        text(
-          'a host such as `idp.internal`, an address, a block such as `10.0.0.0/8`, each also with a port, or `*`',
-        ),
+/** How this server fetches client metadata documents and keys. */
+export const outboundSchema = lazy(() =>
+  z.strictObject({
+    fetch: callback<OutboundFetch>()
+      .optional()
+      .describe('replaces the `fetch` that refuses private networks'),
+    allowLoopback: z
+      .boolean()
+      .default(false)
+      .describe('whether loopback hosts may be fetched, also over http: for development'),
+    timeout: wholeNumber(1, 600_000, 'a whole number of milliseconds')
+      .default(5000)
+      .describe('limit of a whole exchange'),
+    proxy: checkedText('an http or https URL', proxyIssue)
+      .optional()
+      .describe('egress proxy for requests to clients’ hosts and identity providers')
+      .register(optionMeta, { defaultText: '`HTTPS_PROXY`, or none' }),
+    noProxy: list(
+      text(
+        'a host such as `idp.internal`, an address, a block such as `10.0.0.0/8`, each also with a port, or `*`',
       ),
-      'hosts that are reached without the proxy, with their subdomains',
-      { defaultText: '`NO_PROXY`, or none' },
-    ),
+    )
+      .optional()
+      .describe('hosts that are reached without the proxy, with their subdomains')
+      .register(optionMeta, { defaultText: '`NO_PROXY`, or none' }),
   }),
 );
+
+/** How this server fetches client metadata documents and keys. */
+export type OutboundSettings = InputOf<typeof outboundSchema>;
 
 /** Bytes of the largest response. Each kind of document has a lower limit of its own. */
 const LARGEST = 65_536;
@@ -95,7 +74,7 @@ function proxyIssue(value: string): string | null {
 
 /** @param namedHosts patterns of hosts that the operator named, which the proxy may resolve */
 export function createOutbound(
-  { fetch, allowLoopback = false, timeout = 5000, proxy: url, noProxy = [] }: OutboundSettings,
+  { fetch, allowLoopback, timeout, proxy: url, noProxy = [] }: OutputOf<typeof outboundSchema>,
   namedHosts: readonly string[],
 ): Outbound {
   const mayResolve = (host: string) => namedHosts.some((pattern) => matchesHost(pattern, host));

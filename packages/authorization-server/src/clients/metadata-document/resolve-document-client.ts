@@ -6,13 +6,13 @@ import { createSingleFlight } from '../../single-flight.ts';
 import type { ClientMetadataDocumentRecord } from '../../store/index.ts';
 import type { ResolvedClient } from '../client.ts';
 import { toClientDocumentError } from './document-error.ts';
-import type { DocumentPolicy } from './document-options.ts';
 import { readClientDocument } from './document-rules.ts';
 import { validateDocumentUrl } from './document-url.ts';
 import type { FetchJson, FetchJsonResult } from './fetch-json.ts';
 import { FetchJsonError } from './fetch-json-error.ts';
 import { type FreshnessPolicy, freshnessLifetime } from './http-cache-freshness.ts';
 import { mayUseLastGoodCopy } from './last-good-copy.ts';
+import type { DocumentPolicy } from './options.ts';
 
 /** Bytes. A document SHOULD NOT be larger. @see draft-ietf-oauth-client-id-metadata-document §6.6 */
 const LARGEST = 5 * 1024;

@@ -1,26 +1,8 @@
 /** The private key with which this server authenticates to an identity provider (`private_key_jwt`): options, validation, signing. */
 import { createHash, createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
-import type { OptionReport } from '../../option-schema.ts';
+import type { OptionReport } from '../../option-reader.ts';
 import { newSecret } from '../../secrets.ts';
-
-/** Options of a client key. */
-export interface ClientKeyOptions {
-  /** The private key: PKCS #8 in PEM, or a JWK as JSON. EC P-256 or P-384, RSA from 2048 bits on, or Ed25519. */
-  readonly key: string;
-  /** `kid` of the key at the provider. Default: that of the JWK. */
-  readonly id?: string;
-  /** Certificate in PEM, if the provider identifies the key by it: the thumbprint is sent as `x5t#S256`. */
-  readonly certificate?: string;
-  /** Default by the kind of key: `ES256`, `ES384`, `EdDSA` or `RS256`. `PS256` must be set. */
-  readonly algorithm?: ClientKeyAlgorithm;
-  /** Audience of assertions. Default: the issuer of the provider. Never taken from metadata. */
-  readonly audience?: string;
-  /** Issuer of assertions, if not the client: the team id, at Apple. */
-  readonly signer?: string;
-}
-
-/** Signature algorithms for `private_key_jwt` at an identity provider. @see RFC 7518 §3.1, RFC 8037 §3.1 */
-export type ClientKeyAlgorithm = 'ES256' | 'ES384' | 'EdDSA' | 'RS256' | 'PS256';
+import type { ClientKeyAlgorithm, ClientKeyOptions } from './options.ts';
 
 /** A validated client key. */
 export interface ProviderClientKey {

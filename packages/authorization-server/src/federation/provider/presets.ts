@@ -1,9 +1,5 @@
 /** Presets of identity providers: everything except the client registered with them. */
-import type { IdentityProviderOptions } from './options.ts';
-
-/** The registered client, and overrides of the preset. */
-export type PresetOptions = Pick<IdentityProviderOptions, 'clientId'> &
-  Partial<Omit<IdentityProviderOptions, 'clientId' | 'kind'>>;
+import type { IdentityProviderOptions, PresetOptions } from './options.ts';
 
 /**
  * GitHub, for OAuth apps and GitHub Apps. Tokens of OAuth apps never expire and cannot be refreshed; those of GitHub Apps

@@ -102,7 +102,7 @@ function createProviderFetch(
   const named =
     provider.protocol === 'openid'
       ? [provider.issuer]
-      : [provider.issuer, ...Object.values(provider.endpoints)];
+      : [provider.issuer, ...Object.values(provider.endpoints).filter((url) => url !== undefined)];
   const urls = named.flatMap((text) => URL.parse(text) ?? []);
   const guarded = createOutboundFetch({
     allowLoopback: urls.some(({ hostname }) => isLoopbackHost(hostname)),

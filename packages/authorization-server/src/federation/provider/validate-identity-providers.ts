@@ -7,19 +7,23 @@ import {
   type ScopeHierarchy,
   type Scopes,
 } from '@portcullis/protocol';
-import type { OptionReport } from '../../option-schema.ts';
-import type { ResourceDefinition } from '../../resource-options.ts';
-import { areScopesRead } from '../../resource-options.ts';
+import type { OptionReport } from '../../option-reader.ts';
+import { areScopesRead, type ResourceDefinition } from '../../resources/options.ts';
 import { providerClientAuthentications } from './client-authentication.ts';
 import { validateClientKey } from './client-key.ts';
+import { completeEntry } from './complete-entry.ts';
 import {
   type IdentityProvider,
   type ProviderProtocol,
   redirectUriOf,
   requiredUpstreamScopes,
 } from './identity-provider.ts';
-import type { IdentityProviderOptions, PlainProvider } from './options.ts';
-import { completeEntry, type IdentityProviderEntry } from './schema.ts';
+import {
+  type IdentityProviderEntry,
+  type IdentityProviderOptions,
+  type PlainProvider,
+  providerDefaults,
+} from './options.ts';
 
 /** Authorization request parameters that this server sets. */
 const RESERVED_PARAMETERS = [
@@ -140,7 +144,7 @@ function validateProvider(options: IdentityProviderOptions, context: ProviderCon
     clientId: options.clientId,
     clientSecret: options.clientSecret ?? null,
     ...validateClientAuthentication(options, context),
-    responseMode: options.responseMode ?? 'query',
+    responseMode: options.responseMode ?? providerDefaults.responseMode,
     redirectUri: redirectUriOf(issuer, options.id),
     scopes: options.scopes,
     upstreamScopes: options.upstreamScopes ?? {},
@@ -150,8 +154,8 @@ function validateProvider(options: IdentityProviderOptions, context: ProviderCon
     userClaims: options.userClaims ?? {},
     twoFactorValues: options.twoFactorValues ?? [],
     status: options.status ?? null,
-    statusCheckInterval: options.statusCheckInterval ?? 60,
-    revocationEnds: options.revocationEnds ?? 'grant',
+    statusCheckInterval: options.statusCheckInterval ?? providerDefaults.statusCheckInterval,
+    revocationEnds: options.revocationEnds ?? providerDefaults.revocationEnds,
   });
 }
 

@@ -1,28 +1,17 @@
 /** Options of the external UI, with which an application of the operator shows login and consent. */
-import type * as z from 'zod';
+
+import * as z from 'zod';
 import {
-  boolean,
   checkedText,
+  type InputOf,
   lazy,
   list,
-  type OptionReport,
-  object,
-  optional,
-  required,
+  type OutputOf,
+  option,
+  optionMeta,
   secret,
-} from '../option-schema.ts';
-
-/** Options of the external UI: its pages, and the secrets it signs requests with. */
-export interface ExternalUiOptions {
-  /** Sign-in page of the application; https, or http on loopback. Default: the pages of this server. */
-  readonly loginUrl?: string;
-  /** Consent page of the application; https, or http on loopback. Default: the page of this server. */
-  readonly consentUrl?: string;
-  /** Shared secrets for signed requests, at least 32 characters each. All are accepted, so that one can be rotated. */
-  readonly secrets: readonly string[];
-  /** Whether an email address without an account gets one when the application reports its login. Default: `false`. */
-  readonly createAccounts?: boolean;
-}
+} from '../option-fields.ts';
+import type { OptionReport } from '../option-reader.ts';
 
 /** Validated options of the external UI. */
 export interface ExternalUiRules {
@@ -41,29 +30,44 @@ export function hasExternalLogin({ externalUi }: { readonly externalUi: External
 /** Minimum length of a shared secret in characters. */
 const MIN_SECRET_LENGTH = 32;
 
-export const externalUiSchema: () => z.ZodType<ExternalUiOptions | undefined> = lazy(() => {
+/** Options of the external UI: its pages, and the secrets it signs requests with. */
+export const externalUiSchema = lazy(() => {
   const url = () =>
     checkedText('an https URL without a fragment, or http on loopback', (value) =>
       isPageUrl(value) ? null : 'must be an https URL without a fragment, or http on loopback',
     );
-  return object<ExternalUiOptions>({
-    loginUrl: optional(url(), 'page on which users sign in', { defaultText: 'the built-in pages' }),
-    consentUrl: optional(url(), 'page that asks for consent', { defaultText: 'the built-in page' }),
-    secrets: required(
-      list(secret(MIN_SECRET_LENGTH), 1),
+  return z.strictObject({
+    loginUrl: url()
+      .optional()
+      .describe('page on which users sign in')
+      .register(optionMeta, { defaultText: 'the built-in pages' }),
+    consentUrl: url()
+      .optional()
+      .describe('page that asks for consent')
+      .register(optionMeta, { defaultText: 'the built-in page' }),
+    secrets: list(secret(MIN_SECRET_LENGTH), 1).describe(
       'secrets that sign the requests of the application; any of them is accepted, so that one can be replaced',
     ),
-    createAccounts: optional(
-      boolean(),
-      'whether an account is created when the application signs in an unknown email address',
-      { default: false },
-    ),
+    createAccounts: z
+      .boolean()
+      .default(false)
+      .describe('whether an account is created when the application signs in an unknown email address'),
   });
 });
 
+/** Pages of an application of the operator, and the secrets it signs requests with. */
+export type ExternalUiOptions = InputOf<typeof externalUiSchema>;
+
+export const externalUiOptions = {
+  externalUi: option(externalUiSchema, {
+    section: 'Pages',
+    description: 'your own application that replaces the sign-in or consent pages',
+  }),
+};
+
 /** @returns `null`: this server shows every page itself */
 export function validateExternalUi(
-  options: ExternalUiOptions | undefined,
+  options: OutputOf<typeof externalUiSchema> | undefined,
   report: OptionReport,
 ): ExternalUiRules | null {
   if (options === undefined || report.isUnread('externalUi')) return null;

@@ -1,32 +1,10 @@
 /** Options of client ID metadata documents: the hosts whose documents are accepted. */
 import { type ClientMetadata, OAuthError, type RedirectPolicy } from '@portcullis/protocol';
-import type * as z from 'zod';
-import {
-  booleanOr,
-  custom,
-  lazy,
-  list,
-  type OptionReport,
-  object,
-  optional,
-  record,
-  text,
-} from '../../option-schema.ts';
+import * as z from 'zod';
+import { lazy, list, type OutputOf, optionMeta, record, text } from '../../option-fields.ts';
+import type { OptionReport } from '../../option-reader.ts';
 import { readClientDocument } from './document-rules.ts';
 import { type DocumentTrustPolicy, isHostPattern, validateDocumentUrl } from './document-url.ts';
-
-/** Hosts whose client metadata documents are accepted. @see draft-ietf-oauth-client-id-metadata-document */
-export interface DocumentOptions {
-  /** Only these hosts: `app.example`, or `*.app.example` for all subdomains. Any host by default. */
-  readonly hosts?: readonly string[];
-  /** Never these. */
-  readonly refusedHosts?: readonly string[];
-  /** Documents by value, which are used as they are and never fetched. */
-  readonly pinned?: readonly PinnedDocument[];
-}
-
-/** The members of a client metadata document; `client_id` is its URL. */
-type PinnedDocument = Readonly<Record<string, unknown>>;
 
 /** Validated options. */
 export interface DocumentPolicy extends DocumentTrustPolicy {
@@ -34,24 +12,33 @@ export interface DocumentPolicy extends DocumentTrustPolicy {
   readonly pinned: ReadonlyMap<string, ClientMetadata>;
 }
 
-export const documentsSchema: () => z.ZodType<boolean | DocumentOptions> = lazy(() => {
+/** Hosts whose client metadata documents are accepted. @see draft-ietf-oauth-client-id-metadata-document */
+export const documentSchema = lazy(() => {
   const hosts = () => list(text('a host such as `app.example` or `*.app.example`'));
-  return booleanOr(
-    object<DocumentOptions>({
-      hosts: optional(hosts(), 'only documents on these hosts', { defaultText: 'any host' }),
-      refusedHosts: optional(hosts(), 'no documents on these hosts'),
-      pinned: optional(
-        list(
-          record(
-            custom('a JSON value', () => true),
-            'a client metadata document',
-          ),
-        ),
+  return z.strictObject({
+    hosts: hosts()
+      .optional()
+      .describe('only documents on these hosts')
+      .register(optionMeta, { defaultText: 'any host' }),
+    refusedHosts: hosts().optional().describe('no documents on these hosts'),
+    pinned: list(
+      record(
+        z.custom<unknown>(() => true).register(optionMeta, { kind: 'a JSON value' }),
+        'a client metadata document',
+      ),
+    )
+      .optional()
+      .describe(
         'documents that are used as they are and never fetched, for servers that cannot reach their hosts',
       ),
-    }),
-  );
+  });
 });
+
+/** Hosts whose client metadata documents are accepted. */
+export type DocumentOptions = OutputOf<typeof documentSchema>;
+
+/** The members of a client metadata document; `client_id` is its URL. */
+type PinnedDocument = NonNullable<DocumentOptions['pinned']>[number];
 
 /** @returns `null`: no document is accepted */
 export function validateDocuments(

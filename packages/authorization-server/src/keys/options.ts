@@ -1,33 +1,20 @@
 /** Options of signing keys: algorithm, rotation, and how long a key is published before and after it signs. */
-import type * as z from 'zod';
-import { type Lifetimes, lifetimesSchema } from '../lifetimes.ts';
+
+import * as z from 'zod';
+import { type Lifetimes, lifetimesSchema } from '../core-options.ts';
+import { masterKeySchema, previousMasterKeysSchema } from '../encryption/options.ts';
+import { type InputOf, lazy, type OutputOf, option, seconds } from '../option-fields.ts';
 import {
   createOptionReport,
-  custom,
-  lazy,
-  list,
   type OptionReport,
-  object,
-  oneOf,
-  optional,
+  readDefaults,
   readOption,
-  seconds,
   throwIssues,
-} from '../option-schema.ts';
-import { type SigningAlgorithm, signingAlgorithms } from './signing-algorithms.ts';
-
-/** Algorithm and rotation of signing keys. */
-export interface KeyOptions {
-  /** Algorithm of new keys; `ES256` by default. Existing keys stay until they are rotated. */
-  readonly algorithm?: SigningAlgorithm;
-  /** Seconds until a key is rotated, 90 days by default; `null`: only by command. */
-  readonly rotateEvery?: number | null;
-  /** Seconds for which a new key is published before it signs; an hour by default. */
-  readonly prepublish?: number;
-}
+} from '../option-reader.ts';
+import { signingAlgorithms } from './signing-algorithms.ts';
 
 /** Validated key options. */
-export interface KeyRules extends Required<KeyOptions> {
+export interface KeyRules extends OutputOf<typeof keysSchema> {
   /** Seconds for which a key is published after it signed its last token. */
   readonly publishedAfter: number;
 }
@@ -41,39 +28,34 @@ const CLOCKS_DIFFER = 90;
 /** A verifier that caches the set, and a process that has not looked yet, must both know a key before it signs. */
 const MINIMUM_PREPUBLISH = KEYS_MAX_AGE + KEY_REFRESH_INTERVAL;
 
-export const defaultKeys: Required<KeyOptions> = {
-  algorithm: 'ES256',
-  rotateEvery: 90 * 86_400,
-  prepublish: 3600,
-};
-
-export const keysSchema: () => z.ZodType<Required<KeyOptions>> = lazy(() =>
-  object<Required<KeyOptions>>({
-    algorithm: optional(oneOf(...signingAlgorithms), 'algorithm of new keys', {
-      default: defaultKeys.algorithm,
-    }),
-    rotateEvery: optional(
-      seconds(1, 100 * 365 * 86_400, ', or null').nullable(),
-      'interval of key rotation; `null`: only by command',
-      { default: defaultKeys.rotateEvery },
-    ),
-    prepublish: optional(
-      seconds(MINIMUM_PREPUBLISH, 365 * 86_400),
-      'how long a new key is published before it signs; verifiers cache the key set',
-      { default: defaultKeys.prepublish },
-    ),
+export const keysSchema = lazy(() =>
+  z.strictObject({
+    algorithm: z.enum(signingAlgorithms).default('ES256').describe('algorithm of new keys'),
+    rotateEvery: seconds(1, 100 * 365 * 86_400, ', or null')
+      .nullable()
+      .default(90 * 86_400)
+      .describe('interval of key rotation; `null`: only by command'),
+    prepublish: seconds(MINIMUM_PREPUBLISH, 365 * 86_400)
+      .default(3600)
+      .describe('how long a new key is published before it signs; verifiers cache the key set'),
   }),
 );
 
-export const masterKeySchema: () => z.ZodType<Uint8Array> = lazy(() =>
-  custom<Uint8Array>('32 bytes long', (value) => value instanceof Uint8Array && value.length === 32),
-);
-export const previousMasterKeysSchema: () => z.ZodType<readonly Uint8Array[]> = lazy(() =>
-  optional(list(masterKeySchema()), 'master keys that were replaced', { default: [] }),
-);
+/** Algorithm and rotation of signing keys. */
+export type KeyOptions = InputOf<typeof keysSchema>;
+
+export const keyOptions = {
+  /** Algorithm and rotation of signing keys. */
+  keys: option(keysSchema, {
+    default: readDefaults(keysSchema()),
+    section: 'Tokens',
+    description: 'signing keys',
+    defaultText: 'as below',
+  }),
+};
 
 export function validateKeyOptions(
-  { rotateEvery, ...options }: Required<KeyOptions>,
+  { rotateEvery, ...options }: OutputOf<typeof keysSchema>,
   { accessToken }: Lifetimes,
   report: OptionReport,
 ): KeyRules {
@@ -87,9 +69,9 @@ export function validateKeyOptions(
 /** Options that the administration of keys needs. */
 interface KeySettings {
   readonly masterKey: Uint8Array;
-  readonly previousMasterKeys?: readonly Uint8Array[];
-  readonly keys?: KeyOptions;
-  readonly lifetimes?: Partial<Lifetimes>;
+  readonly previousMasterKeys?: readonly Uint8Array[] | undefined;
+  readonly keys?: KeyOptions | undefined;
+  readonly lifetimes?: InputOf<typeof lifetimesSchema> | undefined;
 }
 
 /**
@@ -105,7 +87,7 @@ export function validateKeySettings(options: KeySettings): {
   const previous = ['previousMasterKeys'];
   const previousMasterKeys = readOption(
     previousMasterKeysSchema(),
-    options.previousMasterKeys,
+    options.previousMasterKeys ?? [],
     previous,
     report,
   );

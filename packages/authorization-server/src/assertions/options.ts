@@ -1,0 +1,24 @@
+/** The options of assertions: whose are accepted, and for which servers this one issues some. */
+import { list, option } from '../option-fields.ts';
+import { audienceSchema } from './assertion-audiences.ts';
+import { issuerSchema } from './assertion-issuers.ts';
+
+export const assertionOptions = {
+  /** @see RFC 7523 §2.1 */
+  assertionIssuers: option(() => list(issuerSchema()), {
+    default: [],
+    section: 'Sign-in',
+    description:
+      'issuers whose assertions are accepted instead of a sign-in (RFC 7523): identity providers of organizations, and platforms of workloads',
+    defaultText: 'none',
+    note: 'The grant type is `urn:ietf:params:oauth:grant-type:jwt-bearer`. `portcullis clients add --workload` needs no entry here.',
+  }),
+  /** @see draft-ietf-oauth-identity-assertion-authz-grant */
+  assertionAudiences: option(() => list(audienceSchema()), {
+    default: [],
+    section: 'Sign-in',
+    description: 'other authorization servers at which this one vouches for its users (ID-JAG)',
+    defaultText: 'none',
+    note: 'A client exchanges a refresh token, an access token or the ID token of a federated login for the assertion (RFC 8693).',
+  }),
+};

@@ -1,0 +1,52 @@
+/** The option `rateLimits`. */
+import * as z from 'zod';
+import { lazy, option, optionMeta, positiveNumber, wholeNumber } from '../option-fields.ts';
+import { defaultRateLimits, type RateLimitPolicies } from './policies.ts';
+
+const KIND = 'an object with burst and perMinute, such as { "burst": 20, "perMinute": 2 }';
+
+const rateLimit = lazy(() =>
+  z
+    .strictObject({
+      burst: wholeNumber(1, 1_000_000_000).describe('how many at once'),
+      perMinute: positiveNumber().describe('how many per minute after that'),
+    })
+    .register(optionMeta, { kind: KIND }),
+);
+
+function limit(name: keyof RateLimitPolicies, description: string) {
+  const { burst, perMinute } = defaultRateLimits[name];
+  return rateLimit()
+    .default(defaultRateLimits[name])
+    .describe(description)
+    .register(optionMeta, { defaultText: `${burst} at once, ${perMinute} per minute` });
+}
+
+const rateLimitsSchema = lazy(() =>
+  z.strictObject({
+    refreshes: limit('refreshes', 'refreshes per grant'),
+    clientTokens: limit('clientTokens', 'client credentials tokens per client'),
+    exchanges: limit('exchanges', 'token exchanges per grant, and for ID-JAGs per client and account'),
+    clientFailures: limit(
+      'clientFailures',
+      'failed authentications per client and site (an IPv4 address, an IPv6 /48)',
+    ),
+    networkFailures: limit('networkFailures', 'failed authentications per site'),
+    registrations: limit('registrations', 'registrations per site'),
+    authorizations: limit(
+      'authorizations',
+      'authorization requests per account, or per site without a session',
+    ),
+    federatedLogins: limit('federatedLogins', 'federated logins per account, or per authorization request'),
+    signIns: limit('signIns', 'sign-in attempts per account and network'),
+  }),
+);
+
+export const rateLimitOptions = {
+  rateLimits: option(() => z.union([z.literal(false), rateLimitsSchema()]), {
+    default: defaultRateLimits,
+    section: 'Operation',
+    description: 'rate limits, each { burst, perMinute } and shared by all processes; `false` disables them',
+    defaultText: 'as below',
+  }),
+};

@@ -1,0 +1,12 @@
+/** The option of local accounts. */
+import * as z from 'zod';
+import { option } from '../option-fields.ts';
+
+export const userOptions = {
+  localAccounts: option(() => z.boolean(), {
+    default: true,
+    section: 'Sign-in',
+    description:
+      'whether users have accounts with passwords or passkeys here; `false` leaves only identity providers',
+  }),
+};
