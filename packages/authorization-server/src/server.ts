@@ -133,6 +133,26 @@ export interface AuthorizationServer {
  * @throws ConfigurationError with every issue of the options, or when the master key does not decrypt the stored keys
  * @throws OAuthError `temporarily_unavailable` when the store is unavailable
  * @see RFC 6749 §1.1, RFC 8414 §2, RFC 9068 §2
+ * @example
+ * ```ts
+ * import { createAuthorizationServer } from '@portcullis/authorization-server';
+ * import { openStore } from '@portcullis/store';
+ *
+ * const store = await openStore(':memory:');
+ * const server = await createAuthorizationServer({
+ *   issuer: 'https://auth.example',
+ *   store,
+ *   masterKey: crypto.getRandomValues(new Uint8Array(32)), // the same at each start, stored elsewhere
+ *   resources: [
+ *     { resource: 'https://mcp.example/mcp', name: 'Notes', scopes: { 'notes:read': 'Read your notes' } },
+ *   ],
+ * });
+ * const metadata = new Request('https://auth.example/.well-known/oauth-authorization-server');
+ * const { token_endpoint } = await (await server.handle(metadata)).json();
+ * console.log(token_endpoint); // https://auth.example/token
+ * await server.close();
+ * await store.close();
+ * ```
  */
 export async function createAuthorizationServer<S extends CoreStore>(
   options: OptionsForStore<S>,

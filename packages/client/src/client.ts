@@ -104,6 +104,13 @@ export interface Client {
  * Creates the client of a server.
  * @throws ClientError `server_url_invalid` or `configuration_invalid`, with every issue.
  * @see RFC 6749 §1.1, RFC 9728 §5
+ * @example
+ * ```ts
+ * import { createClient, createMemoryStore } from '@portcullis/client';
+ *
+ * const client = createClient({ serverUrl: 'https://mcp.example/mcp', store: createMemoryStore() });
+ * console.log(await client.session()); // null
+ * ```
  */
 export function createClient(options: ClientOptions): Client {
   const settings = resolveClientOptions(options);

@@ -51,6 +51,15 @@ export type ServerMetadataKind = 'oauth' | 'oidc';
  * path insertion, OpenID Connect Discovery with path appending. An issuer without a path has one URL of each kind.
  * @throws TypeError if the issuer is not an http(s) URL
  * @see RFC 8414 §3.1, OpenID Connect Discovery 1.0 §4
+ * @example
+ * ```ts
+ * import { serverMetadataUrls } from '@portcullis/protocol';
+ *
+ * for (const url of serverMetadataUrls('https://as.example/t1', ['oauth', 'oidc'])) console.log(url);
+ * // https://as.example/.well-known/oauth-authorization-server/t1
+ * // https://as.example/.well-known/openid-configuration/t1
+ * // https://as.example/t1/.well-known/openid-configuration
+ * ```
  */
 export function serverMetadataUrls(issuer: string, kinds: readonly ServerMetadataKind[]): readonly string[] {
   const { origin, pathname } = webUrl(issuer);

@@ -30,7 +30,17 @@ export function verifyCodeVerifier(
   return verifier !== undefined && isCodeVerifier(verifier) && matchesSha256(verifier, challenge);
 }
 
-/** Returns BASE64URL(SHA256(ASCII(verifier))). @see RFC 7636 §4.2 */
+/**
+ * Returns BASE64URL(SHA256(ASCII(verifier))). @see RFC 7636 §4.2
+ * @example
+ * ```ts
+ * import { deriveCodeChallenge } from '@portcullis/protocol';
+ *
+ * // The verifier of RFC 7636, appendix B.
+ * const challenge = await deriveCodeChallenge('dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk');
+ * console.log(challenge); // E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM
+ * ```
+ */
 export async function deriveCodeChallenge(verifier: string): Promise<string> {
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier));
   return base64url(new Uint8Array(digest));

@@ -119,6 +119,13 @@ function dangerous(reason: string): RedirectUriValidation {
  * Whether a requested redirect URI matches a registered one: byte for byte, or, on the same loopback host, apart from
  * the port.
  * @see RFC 9700 §4.1.3, RFC 8252 §7.3, OAuth 2.1 draft 13 §4.1.1
+ * @example
+ * ```ts
+ * import { matchesRedirectUri } from '@portcullis/protocol';
+ *
+ * console.log(matchesRedirectUri('http://127.0.0.1/callback', 'http://127.0.0.1:49152/callback')); // true
+ * console.log(matchesRedirectUri('https://app.example/callback', 'https://app.example/callback?x')); // false
+ * ```
  */
 export function matchesRedirectUri(registered: string, requested: string): boolean {
   if (registered === requested) return true;

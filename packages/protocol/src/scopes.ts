@@ -65,7 +65,16 @@ export function intersectScopes(first: Scopes, second: Scopes): Scopes {
   return first.filter((scope) => others.has(scope));
 }
 
-/** The needed scopes that are not granted, directly or by implication. Empty if all are. */
+/**
+ * The needed scopes that are not granted, directly or by implication. Empty if all are.
+ * @example
+ * ```ts
+ * import { missingScopes } from '@portcullis/protocol';
+ *
+ * const hierarchy = { 'notes:write': ['notes:read'] };
+ * console.log(missingScopes(['notes:read', 'admin'], ['notes:write'], hierarchy).join(' ')); // admin
+ * ```
+ */
 export function missingScopes(needed: Scopes, granted: Scopes, hierarchy: ScopeHierarchy = {}): Scopes {
   const missing = needed.filter((scope) => !granted.includes(scope));
   if (missing.length === 0) return missing;

@@ -46,6 +46,17 @@ export interface Guard {
  * Creates a guard.
  * @throws ConfigurationError with every issue of the options
  * @see RFC 9728, RFC 6750
+ * @example
+ * ```ts
+ * import { createGuard, jwtVerifier } from '@portcullis/resource-server';
+ *
+ * const guard = createGuard({
+ *   resource: 'https://mcp.example/mcp',
+ *   verifier: jwtVerifier({ issuer: 'https://auth.example' }),
+ * });
+ * const decision = await guard.authorize(new Request('https://mcp.example/mcp', { method: 'POST' }));
+ * if ('response' in decision) console.log(decision.response.status); // 401
+ * ```
  */
 export function createGuard(options: GuardOptions): Guard {
   const settings = defineGuardSettings(options);

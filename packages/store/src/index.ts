@@ -18,6 +18,14 @@ export interface StoreOptions {
  * @throws StoreError when the location is invalid, or the database cannot be opened or migrated. Once it is open, every method
  * rejects with OAuthError `temporarily_unavailable` while the database is unavailable.
  * @see RFC 6749 §4.1.2.1, for that error code
+ * @example
+ * ```ts
+ * import { openStore } from '@portcullis/store';
+ *
+ * const store = await openStore(':memory:'); // or 'portcullis.db', or 'postgres://…'
+ * console.log(await store.findClient('unknown')); // null
+ * await store.close();
+ * ```
  */
 export async function openStore(
   location: string,

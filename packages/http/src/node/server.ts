@@ -114,6 +114,15 @@ const defaultTimeouts: ServerTimeouts = {
 /**
  * Serves a handler. Resolves when connections are accepted.
  * @throws the system's error (`EADDRINUSE`, `EACCES`, `EADDRNOTAVAIL`, `ENOTFOUND`) if the address cannot be used
+ * @example
+ * ```ts
+ * import { respondJson } from '@portcullis/http';
+ * import { listen } from '@portcullis/http/node';
+ *
+ * const server = await listen(async () => respondJson({ ready: true }), { port: 0, host: '127.0.0.1' });
+ * console.log(await (await fetch(`http://127.0.0.1:${server.port}`)).text()); // {"ready":true}
+ * await server.close(1000);
+ * ```
  */
 export async function listen(handler: HttpHandler, options: ListenOptions): Promise<ListeningServer> {
   const openResponses = createConnectionSet<ServerResponse>();

@@ -41,6 +41,14 @@ const DEFAULTS = { timeout: 10_000, maxBytes: 262_144 };
  * in the TLS handshake.
  * The returned function throws `OutboundError`, or the reason of the caller's own abort.
  * @see RFC 6890
+ * @example
+ * ```ts
+ * import { createOutboundFetch, OutboundError } from '@portcullis/http/outbound';
+ *
+ * const fetch = createOutboundFetch();
+ * const error = await fetch('https://169.254.169.254/latest/meta-data/').catch((reason: unknown) => reason);
+ * console.log(error instanceof OutboundError); // true
+ * ```
  */
 export function createOutboundFetch(options: OutboundOptions = {}): OutboundFetch {
   const {
