@@ -3,6 +3,7 @@ import { type AccessTokenClaims, createBatch, createLruCache } from '@portcullis
 import type { ServerOptions } from '../options.ts';
 import type { KeyRing } from './key-ring.ts';
 import { createOpaqueTokens, isOpaqueToken } from './opaque-tokens.ts';
+import { signJwt } from './signing-key.ts';
 
 /** Longer than any token that this server issues. */
 const MAX_TOKEN_LENGTH = 16_384;
@@ -34,14 +35,7 @@ export function createAccessTokenFormat(
         const input = `${signing.header}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}`;
         return `${input}.${signing.sign(input).toString('base64url')}`;
       }),
-    signAs(type, claims) {
-      const { signing } = keys.now();
-      const header = { alg: signing.algorithm, typ: type, kid: signing.id };
-      const input = [header, claims]
-        .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
-        .join('.');
-      return `${input}.${signing.sign(input).toString('base64url')}`;
-    },
+    signAs: (type, claims) => signJwt(keys.now().signing, type, claims),
     encrypt: opaque.encrypt,
     read(token) {
       if (token.length > MAX_TOKEN_LENGTH) return null;

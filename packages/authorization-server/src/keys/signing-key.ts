@@ -24,6 +24,14 @@ export interface SigningKey {
   verify(input: string, signature: Buffer): boolean;
 }
 
+/** Signs a JWT. @param type of its header */
+export function signJwt({ id, algorithm, sign }: SigningKey, type: string, claims: object): string {
+  const input = [{ alg: algorithm, typ: type, kid: id }, claims]
+    .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
+    .join('.');
+  return `${input}.${sign(input).toString('base64url')}`;
+}
+
 /** The creation time of the key after `newest`: always later, even within one second, so that their order is unambiguous. */
 export function creationTimeAfter(newest: SigningKeyRecord | undefined, now: number): number {
   return Math.max(now, (newest?.createdAt ?? -1) + 1);

@@ -3,6 +3,7 @@ import { deflateSync } from 'node:zlib';
 import { STATUS_LIST_TYPE } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
+import { signJwt } from '../keys/signing-key.ts';
 import type { RevokedAccess } from '../store/index.ts';
 import { CLOCK_SKEW, createListUri, ENTRIES_PER_INDEX, ENTRIES_PER_LIST, entryOfTokenId } from './entries.ts';
 
@@ -116,21 +117,14 @@ export function createPublishedStatusLists(context: ServerContext, keys: KeyRing
 
   /** @see draft-ietf-oauth-status-list §5.1 */
   function sign(list: number, lst: string, at: number): string {
-    const { signing } = keys.now();
-    const input = [
-      { alg: signing.algorithm, typ: STATUS_LIST_TYPE, kid: signing.id },
-      {
-        iss: issuer,
-        sub: uriOf(list),
-        iat: at,
-        exp: at + LIST_LIFETIME,
-        ttl: TIME_TO_LIVE,
-        status_list: { bits: 1, lst },
-      },
-    ]
-      .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
-      .join('.');
-    return `${input}.${signing.sign(input).toString('base64url')}`;
+    return signJwt(keys.now().signing, STATUS_LIST_TYPE, {
+      iss: issuer,
+      sub: uriOf(list),
+      iat: at,
+      exp: at + LIST_LIFETIME,
+      ttl: TIME_TO_LIVE,
+      status_list: { bits: 1, lst },
+    });
   }
 
   return {

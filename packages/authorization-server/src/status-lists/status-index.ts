@@ -3,6 +3,7 @@
 import { randomInt } from 'node:crypto';
 import { createLruCache } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
+import { createSingleFlight } from '../single-flight.ts';
 import type { StatusIndexOwner } from '../store/index.ts';
 import type { AssignStatus } from '../token/issue.ts';
 import { CLOCK_SKEW, createListUri, ENTRIES_PER_INDEX, ENTRIES_PER_LIST, newTokenId } from './entries.ts';
@@ -32,7 +33,7 @@ export function createAssignStatus(
   const uriOf = createListUri(issuer);
   const indexes = createIndexPool(store);
   const allocations = createLruCache<Allocation>({ entries: CACHED_OWNERS });
-  const pending = new Map<string, Promise<Allocation>>();
+  const allocating = createSingleFlight<Allocation>();
   let turn = randomInt(ENTRIES_PER_INDEX);
 
   /** A free entry of the owner's index; of a further index if all of that are revoked. */
@@ -43,10 +44,7 @@ export function createAssignStatus(
       const isCurrent = cached !== undefined && now < cached.until;
       const entry = isCurrent ? nextFreeEntry(cached.index) : null;
       if (entry !== null) return entry;
-      const allocating =
-        pending.get(key) ?? allocate(owner, now, isCurrent).finally(() => pending.delete(key));
-      pending.set(key, allocating);
-      allocations.set(key, await allocating);
+      allocations.set(key, await allocating.run(key, () => allocate(owner, now, isCurrent)));
     }
   }
 

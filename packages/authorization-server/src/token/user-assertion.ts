@@ -1,6 +1,7 @@
 /** Assertions about a user, for token exchange at another authorization server: signed by this server, and no access tokens. */
 import type { ServerContext } from '../context.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
+import { signJwt } from '../keys/signing-key.ts';
 import { newSecret } from '../secrets.ts';
 
 /** Seconds: used at once. */
@@ -22,10 +23,7 @@ export function createSignUserAssertion(
 ): SignUserAssertion {
   return async ({ subject, clientId }, audience) => {
     await keys.refresh();
-    const { signing } = keys.now();
     const iat = clock();
-    // Not `at+jwt`, so that no protected resource accepts it. @see RFC 9068 §2.1
-    const header = { typ: 'JWT', alg: signing.publicJwk.alg, kid: signing.publicJwk.kid };
     const claims = {
       iss: issuer,
       sub: subject,
@@ -35,9 +33,7 @@ export function createSignUserAssertion(
       exp: iat + ASSERTION_LIFETIME,
       jti: newSecret(),
     };
-    const input = [header, claims]
-      .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
-      .join('.');
-    return `${input}.${signing.sign(input).toString('base64url')}`;
+    // Not `at+jwt`, so that no protected resource accepts it. @see RFC 9068 §2.1
+    return signJwt(keys.now().signing, 'JWT', claims);
   };
 }

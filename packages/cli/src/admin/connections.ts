@@ -71,8 +71,13 @@ async function perform(command: Command, processContext: ProcessContext, act: Ac
   const issuer = issuerOf(settings);
   const text = await withStore(installation, (tools) =>
     act({
-      ...{ ...tools, connections: createConnectionAdministration(tools), settings, issuer, flags },
-      ...{ named: command.args, command: program },
+      ...tools,
+      connections: createConnectionAdministration(tools),
+      settings,
+      issuer,
+      flags,
+      named: command.args,
+      command: program,
     }),
   );
   write(text);

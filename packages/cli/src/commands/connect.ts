@@ -50,7 +50,13 @@ async function connect(serverUrl: string, flags: SignInFlags, processContext: Pr
     processContext,
     ({ client: { server: url, fetch }, acceptEndpoint }) =>
       bridge({
-        ...{ url, fetch, acceptEndpoint, input, output, tell, signal: stopping.signal },
+        url,
+        fetch,
+        acceptEndpoint,
+        input,
+        output,
+        tell,
+        signal: stopping.signal,
         observe(message) {
           host ??= hostOf(message);
         },

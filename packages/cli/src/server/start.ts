@@ -1,8 +1,8 @@
 /** Starts the program: first the listener, then the store, then everything else; stops in reverse order. */
-import type { HttpHandler } from '@portcullis/http/node';
+import { type HttpHandler, type ListeningServer, listen, type TlsCertificate } from '@portcullis/http/node';
+import { reasonOf, SettingsError } from '../errors.ts';
 import type { ProcessContext } from '../process-context.ts';
-import type { NameOf, Settings } from '../settings/schema.ts';
-import { bind } from './bind.ts';
+import { flagOf, type NameOf, type Settings } from '../settings/schema.ts';
 import { watchClock } from './clock-skew.ts';
 import { type Composition, compose } from './compose.ts';
 import { describeStart, reportAddresses } from './introduction.ts';
@@ -163,4 +163,38 @@ export function findWarnings(
   return [
     `${nameOf('lifetimes', ['accessToken'])} is ${accessToken} seconds, about ${days} ${days === 1 ? 'day' : 'days'}: for that long, guards that verify only signatures accept revoked tokens; 600 are 10 minutes`,
   ];
+}
+
+/** Listens at the configured address. @throws SettingsError naming the setting */
+async function bind(
+  { settings: { port, host, trustedProxies }, nameOf }: Prepared,
+  certificate: TlsCertificate | null,
+  log: Log,
+  handler: HttpHandler,
+): Promise<ListeningServer> {
+  try {
+    return await listen(handler, {
+      port,
+      host,
+      trustedProxies,
+      ...(certificate !== null && { certificate }),
+      onError: (error) => log({ type: 'request.failed', reason: reasonOf(error) }),
+    });
+  } catch (cause) {
+    throw new SettingsError([addressIssue({ port, host }, nameOf, cause)], { cause });
+  }
+}
+
+function addressIssue(
+  { port, host }: Pick<Settings, 'port' | 'host'>,
+  nameOf: NameOf,
+  cause: unknown,
+): string {
+  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
+  if (code === 'EADDRINUSE') {
+    const advice = `choose another with ${flagOf('port')}, or 0 for any free one`;
+    return `${nameOf('port')} is ${port}, which another program uses on ${host}: ${advice}`;
+  }
+  if (code === 'EACCES') return `${nameOf('port')} is ${port}, which this user may not listen on`;
+  return `${nameOf('host')} is ${host}, which cannot be listened on: ${reasonOf(cause)}`;
 }

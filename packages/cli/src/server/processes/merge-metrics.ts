@@ -1,4 +1,47 @@
-/** Merges the metrics of several processes: each sample gets a label with the number of its process. */
+/** Collects the metrics of several processes, and merges them: each sample gets a label with the number of its process. */
+import type { Worker } from 'node:cluster';
+import { instruct } from './messages.ts';
+
+/** Milliseconds for a process to report its metrics. */
+const METRICS_TIMEOUT = 1_000;
+
+/** Collects the metrics of all processes for the one that was scraped. */
+export function collectMetrics(
+  all: () => readonly (readonly [number: number, { readonly worker: Worker }])[],
+) {
+  const open = new Map<
+    number,
+    { readonly texts: Map<number, string>; readonly finish: () => void; missing: number }
+  >();
+  let lastId = 0;
+  return {
+    ask(asker: Worker, askedId: number): void {
+      lastId += 1;
+      const id = lastId;
+      const texts = new Map<number, string>();
+      const finish = () => {
+        clearTimeout(timer);
+        if (open.delete(id))
+          instruct(asker, {
+            type: 'metrics',
+            id: askedId,
+            text: mergeMetrics(new Map([...texts].sort(([one], [other]) => one - other))),
+          });
+      };
+      const timer = setTimeout(finish, METRICS_TIMEOUT);
+      const asked = all();
+      open.set(id, { texts, finish, missing: asked.length });
+      for (const [, { worker }] of asked) instruct(worker, { type: 'metrics wanted', id });
+    },
+    add(id: number, number: number, text: string): void {
+      const collection = open.get(id);
+      if (collection === undefined) return;
+      collection.texts.set(number, text);
+      collection.missing -= 1;
+      if (collection.missing === 0) collection.finish();
+    },
+  };
+}
 
 /**
  * @param texts by the number of the process

@@ -1,4 +1,5 @@
 /** What the processes of one server say to each other. */
+import type { Worker } from 'node:cluster';
 import type { RunningServer } from '../run-file.ts';
 
 /** The variable by which a process knows its place among several; it holds a `Place` as JSON. */
@@ -35,3 +36,8 @@ export type Instruction =
   | { readonly type: 'retire' }
   | { readonly type: 'metrics wanted'; readonly id: number }
   | { readonly type: 'metrics'; readonly id: number; readonly text: string };
+
+/** Sends an instruction, unless the process has ended. */
+export function instruct(worker: Worker, instruction: Instruction): void {
+  if (worker.isConnected()) worker.send(instruction);
+}

@@ -4,21 +4,13 @@ import { isSea } from 'node:sea';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../log.ts';
 import type { StopSignal } from '../stop-signal.ts';
-import { mergeMetrics } from './merge-metrics.ts';
-import {
-  type Instruction,
-  PLACE_VARIABLE,
-  type Place,
-  type ProcessReport,
-  type Started,
-} from './messages.ts';
+import { collectMetrics } from './merge-metrics.ts';
+import { instruct, PLACE_VARIABLE, type Place, type ProcessReport, type Started } from './messages.ts';
 
 /** A process that ends before that counts as failed, and its successor has to wait. In milliseconds. */
 const STABLE = 60_000;
 const FIRST_PAUSE = 500;
 const LONGEST_PAUSE = 30_000;
-/** Milliseconds for a process to answer with its metrics. */
-const METRICS_TIMEOUT = 1_000;
 
 export interface Supervisor {
   /** Starts all. @returns what the first one found out; `null` if it ended instead, with this code */
@@ -51,7 +43,7 @@ export function createSupervisor(count: number, port: number, log: Log): Supervi
   /** By number: starts at one place happen one after another. */
   const work = new Map<number, Promise<unknown>>();
   const failures = new Map<number, number>();
-  const collected = createCollections(() => [...places].filter(([, { isReady }]) => isReady));
+  const collected = collectMetrics(() => [...places].filter(([, { isReady }]) => isReady));
   let isStopping = false;
   let restarting: Promise<void> = Promise.resolve();
 
@@ -87,7 +79,7 @@ export function createSupervisor(count: number, port: number, log: Log): Supervi
     return next;
   }
 
-  /** Tries until one serves: what a process ended of may pass. */
+  /** Retries until a replacement is ready: the failure may be transient. */
   async function replaceEnded(number: number, ended: Member): Promise<void> {
     let last = ended;
     while (!isStopping && places.get(number) === last) {
@@ -163,44 +155,4 @@ function closeLostConnection({ process: child }: Worker): void {
     return send(...values);
   };
   child.once('exit', () => last?.close());
-}
-
-function instruct(worker: Worker, instruction: Instruction): void {
-  if (worker.isConnected()) worker.send(instruction);
-}
-
-/** Collects the metrics of all processes for the one that was asked. */
-function createCollections(all: () => readonly (readonly [number: number, { readonly worker: Worker }])[]) {
-  const open = new Map<
-    number,
-    { readonly texts: Map<number, string>; readonly finish: () => void; missing: number }
-  >();
-  let lastId = 0;
-  return {
-    ask(asker: Worker, askedId: number): void {
-      lastId += 1;
-      const id = lastId;
-      const texts = new Map<number, string>();
-      const finish = () => {
-        clearTimeout(timer);
-        if (open.delete(id))
-          instruct(asker, {
-            type: 'metrics',
-            id: askedId,
-            text: mergeMetrics(new Map([...texts].sort(([one], [other]) => one - other))),
-          });
-      };
-      const timer = setTimeout(finish, METRICS_TIMEOUT);
-      const asked = all();
-      open.set(id, { texts, finish, missing: asked.length });
-      for (const [, { worker }] of asked) instruct(worker, { type: 'metrics wanted', id });
-    },
-    add(id: number, number: number, text: string): void {
-      const collection = open.get(id);
-      if (collection === undefined) return;
-      collection.texts.set(number, text);
-      collection.missing -= 1;
-      if (collection.missing === 0) collection.finish();
-    },
-  };
 }
