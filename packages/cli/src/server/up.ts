@@ -60,7 +60,10 @@ export async function up(flags: SettingFlags, given: ProcessContext): Promise<vo
   // A user at a terminal need not wait: load balancers are behind supervisors, which send SIGTERM.
   if (reason === 'SIGTERM') await running.drain(drain);
   if (reason !== 'retired') await running.stop(grace);
-  else await Promise.race([running.stop(RETIREMENT, 'kept'), stopSignal.then(() => running.stop(grace))]);
+  else {
+    const retirement = running.stop(RETIREMENT, 'kept').then(() => membership?.leave());
+    await Promise.race([retirement, stopSignal.then(() => running.stop(grace))]);
+  }
   process.exit(0);
 }
 

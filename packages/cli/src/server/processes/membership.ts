@@ -18,6 +18,11 @@ export interface Membership {
   readonly retired: Promise<'retired'>;
   /** It accepts connections. @param started from the first process */
   reportReady(started: Started | null): void;
+  /**
+   * Resolves when no connection is on its way to this process. One that arrives after it has stopped listening goes to another process,
+   * but one that it never read would be reset when it ends.
+   */
+  leave(): Promise<void>;
   /** Shows the metrics of this process to all. @returns reads those of all */
   shareMetrics(own: () => string): () => Promise<string>;
 }
@@ -39,6 +44,7 @@ export function takePlace(processContext: ProcessContext): {
 function join(place: Place): Membership {
   const stopped = Promise.withResolvers<StopSignal>();
   const retired = Promise.withResolvers<'retired'>();
+  const released = Promise.withResolvers<void>();
   const asked = new Map<number, (text: string) => void>();
   let readMetrics = () => '';
   let lastId = 0;
@@ -50,6 +56,8 @@ function join(place: Place): Membership {
         return stopped.resolve(message.signal);
       case 'retire':
         return retired.resolve('retired');
+      case 'released':
+        return released.resolve();
       case 'metrics wanted':
         return report({ type: 'metrics', id: message.id, text: readMetrics() });
       case 'metrics':
@@ -65,6 +73,10 @@ function join(place: Place): Membership {
     stopped: stopped.promise,
     retired: retired.promise,
     reportReady: (started) => report({ type: 'ready', started }),
+    leave() {
+      report({ type: 'retired' });
+      return released.promise;
+    },
     shareMetrics(own) {
       readMetrics = own;
       return () => {

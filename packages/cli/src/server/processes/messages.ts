@@ -25,6 +25,8 @@ export interface Started {
 /** From a process to the one that started it. */
 export type ProcessReport =
   | { readonly type: 'ready'; readonly started: Started | null }
+  /** It has stopped listening, and would end. */
+  | { readonly type: 'retired' }
   | { readonly type: 'metrics wanted'; readonly id: number }
   | { readonly type: 'metrics'; readonly id: number; readonly text: string };
 
@@ -34,6 +36,8 @@ export type Instruction =
   | { readonly type: 'stop'; readonly signal: 'SIGTERM' | 'SIGINT' | null }
   /** Its successor serves: no new connections, until the open ones are closed. */
   | { readonly type: 'retire' }
+  /** Every connection meant for it has been passed: it may end. */
+  | { readonly type: 'released' }
   | { readonly type: 'metrics wanted'; readonly id: number }
   | { readonly type: 'metrics'; readonly id: number; readonly text: string };
 

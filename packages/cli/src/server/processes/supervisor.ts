@@ -57,6 +57,8 @@ export function createSupervisor(count: number, port: number, log: Log): Supervi
     worker.on('error', () => {});
     closeLostConnection(worker);
     worker.on('message', (report: ProcessReport) => {
+      // Messages keep their order: it is told after the last connection, and after its socket was given up here.
+      if (report.type === 'retired') return instruct(worker, { type: 'released' });
       if (report.type === 'metrics wanted') return collected.ask(worker, report.id);
       if (report.type === 'metrics') return collected.add(report.id, number, report.text);
       member.isReady = true;
