@@ -18,6 +18,8 @@ const every = 0.01;
 
 export function describeStreams(stage: Stage): void {
   let now = NOW;
+  /** Requests that have passed the guard. */
+  let handled = 0;
   let isLive: (claims: { readonly sub: string }) => boolean = () => true;
 
   /** Starts a server of event streams whose clock and revocation the test controls. */
@@ -25,11 +27,17 @@ export function describeStreams(stage: Stage): void {
     now = NOW;
     isLive = () => true;
     const verifier = stage.issuer.verifier({ isLive: (claims) => isLive(claims) });
-    return stage.serve({ verifier, clock: () => now, ...{ streams } }, () => reply);
+    return stage.serve({ verifier, clock: () => now, ...{ streams } }, () => {
+      handled += 1;
+      return reply;
+    });
   }
 
   const open = async ({ send }: Started, method: string, claims = {}): Promise<Promise<Received>[]> => {
+    const before = handled;
     const response = send({ method, ...bearer(await stage.issuer.token({ exp: NOW + 100, ...claims })) });
+    // The clock may move only once the token was accepted.
+    await expect.poll(() => handled).toBe(before + 1);
     await expectOpen(response);
     return [response];
   };
