@@ -27,7 +27,7 @@ const INSTALLED = 'tests/installed/*.test.ts';
 const CONTAINER = 'tests/container/*.test.ts';
 
 /** Packages whose tests set no global state, so that their files share a process and load each module once. */
-const SHARED = ['authorization-server', 'http', 'protocol', 'resource-server'].map(
+const SHARED = ['authorization-server', 'gateway', 'http', 'protocol', 'resource-server', 'store'].map(
   (name) => `packages/${name}/test/**/*.test.ts`,
 );
 
@@ -83,12 +83,13 @@ const config: ViteUserConfig = defineConfig({
     ],
     sequence: { sequencer: LongestFirst },
     globalSetup: ['tests/support/global-setup.ts'],
+    setupFiles: ['tests/support/cheap-password-hashes.ts'],
     // One more than there are cores, because these tests also wait for clocks, processes and browsers.
     maxWorkers: 3,
     // Many tests start processes, which take seconds on a busy machine; the limit is for what never ends.
     testTimeout: 120_000,
     expect: { poll: { timeout: 30_000 } },
-    hookTimeout: 60_000,
+    hookTimeout: 120_000,
   },
 });
 
