@@ -1,4 +1,4 @@
-/** The message path: serves clients of both wires whole messages, from a backend of any kind. */
+/** The message path: serves clients of both protocol generations whole messages, from a backend of any kind. */
 
 import { type Message, readMessage, statelessVersion } from '@portcullis/http';
 import {
@@ -11,7 +11,7 @@ import { sentBytes } from './backends/clients/reply.ts';
 import {
   type ClientsOptions,
   createSessionClients,
-  type WireClients,
+  type RevisionClients,
 } from './backends/clients/session-clients.ts';
 import { createStatelessClients } from './backends/clients/stateless-clients.ts';
 import { withClientHeaders } from './backends/http/backend-fetch.ts';
@@ -124,7 +124,7 @@ export function createMessagePath(
     return clientsOf(request, messages).post(request, messages);
   }
 
-  function clientsOf({ incoming }: GatewayRequest, messages: readonly Message[]): WireClients {
+  function clientsOf({ incoming }: GatewayRequest, messages: readonly Message[]): RevisionClients {
     const isStateless = incoming.headers['mcp-protocol-version'] === STATELESS;
     return isStateless || messages.some((message) => statelessVersion(message) !== null)
       ? stateless

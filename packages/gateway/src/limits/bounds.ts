@@ -116,6 +116,7 @@ export const MAX_AUDIT_ARGUMENTS: number = 4 * 1024;
 
 /** Milliseconds of the whole test: an operator waits for it. */
 export const SERVER_TEST_TIMEOUT = 20_000;
+
 // Messages to backends (backends/)
 
 /** Requests of one backend that its clients have not responded to. */
@@ -161,3 +162,49 @@ export const MAX_INVALID_LINES = 1000;
 export const STDIN_END_GRACE = 1000;
 /** Milliseconds to end after SIGTERM. */
 export const TERM_GRACE = 2000;
+
+// Sessions of clients (backends/clients/)
+
+/** Sessions with a backend in this process. Any process opens one again. */
+export const MAX_SESSIONS = 10_000;
+/** Of one user, with all clients. */
+export const MAX_SESSIONS_OF_USER = 100;
+/** Milliseconds without a request after which this process closes a session, whose client still has its sealed ID. */
+export const SESSION_IDLE: number = 30 * 60_000;
+/** Milliseconds between sweeps for idle sessions. */
+export const SESSION_SWEEP = 60_000;
+/** Deleted sessions that do not open again. The oldest are forgotten first. */
+export const MAX_DELETED_SESSIONS = 10_000;
+/** Characters of the parameters of `initialize`, which travel in the session ID. */
+export const MAX_INITIALIZE = 4000;
+/** Milliseconds for a client to resume the response to a request whose connection broke. */
+export const RESUME_GRACE = 10_000;
+/** Messages that are buffered for the next stream of a client. */
+export const MAX_UNDELIVERED = 100;
+/** Events of a session that are retained for a client that resumes a stream. */
+export const MAX_EVENTS = 500;
+/** Their characters. */
+export const MAX_EVENT_CHARACTERS: number = 2 * 1024 * 1024;
+/** Bytes that are buffered for a client that does not read. Then its stream ends, and it may resume. */
+export const MAX_UNREAD_RESPONSE: number = 8 * 1024 * 1024;
+/** Milliseconds between comments that keep silent streams open. */
+export const KEEP_ALIVE_INTERVAL = 25_000;
+
+// Stateless clients (backends/clients/)
+
+/** Sessions with a backend that stateless requests share, of one user: a client could claim other capabilities in each request. */
+export const MAX_SHARED_SESSIONS_OF_USER = 50;
+/** Milliseconds without a request after which such a session is closed. */
+export const SHARED_SESSION_IDLE: number = 5 * 60_000;
+/** Milliseconds between sweeps for them. */
+export const SHARED_SESSION_SWEEP = 30_000;
+/** Calls that wait for input of their clients. */
+export const MAX_WAITING_CALLS = 10_000;
+/** Of one user, with all clients. */
+export const MAX_WAITING_CALLS_OF_USER = 100;
+/** Milliseconds in which more server requests may follow the first one. */
+export const SERVER_REQUEST_DELAY = 25;
+/** Milliseconds that a call waits for its user. */
+export const INPUT_PATIENCE: number = 10 * 60_000;
+/** Milliseconds for the list of tools that says which arguments headers repeat. */
+export const HEADER_LIST_TIMEOUT = 10_000;

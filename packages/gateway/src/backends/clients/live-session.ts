@@ -1,7 +1,9 @@
 /** A client's session as far as this process knows it: the session at the backend, open requests, streams. */
 
 import type { Message, MessageId } from '@portcullis/http';
+import { MAX_UNDELIVERED } from '../../limits/bounds.ts';
 import type { BackendSession, InitializeParams } from '../backend.ts';
+import type { PoolEntry } from '../idle-pool.ts';
 import { createEventLog, type EventLog } from './events.ts';
 import type { Reply } from './reply.ts';
 
@@ -15,7 +17,7 @@ interface SessionIdentity {
   readonly initialize: InitializeParams;
 }
 
-export interface LiveSession extends SessionIdentity {
+export interface LiveSession extends SessionIdentity, PoolEntry {
   readonly events: EventLog;
   /** Open requests of the client, by its ids. */
   readonly requests: Map<MessageId, AbortController>;
@@ -30,12 +32,12 @@ export interface LiveSession extends SessionIdentity {
   readonly responding: Set<number>;
   /** Where the response to a request goes when its stream was resumed on another connection. */
   readonly resumed: Map<number, Reply>;
-  isBusy(): boolean;
-  close(): Promise<void>;
 }
 
-/** Messages that wait for a stream of the client. */
-const MAX_WAITING = 100;
+/** Where messages that belong to no request go: to the client's stream, or to the next one. */
+type ServerMessages =
+  | { readonly kind: 'streamed'; readonly reply: Reply }
+  | { readonly kind: 'buffered'; readonly messages: Message[] };
 
 export function createLiveSession(
   identity: SessionIdentity,
@@ -43,8 +45,7 @@ export function createLiveSession(
 ): LiveSession {
   const requests = new Map<MessageId, AbortController>();
   const resumed = new Map<number, Reply>();
-  let waiting: Message[] = [];
-  let stream: Reply | null = null;
+  let serverMessages: ServerMessages = { kind: 'buffered', messages: [] };
   let connection: Promise<BackendSession> | null = null;
   let lastStream = 0;
 
@@ -60,20 +61,21 @@ export function createLiveSession(
       return connection;
     },
     attach(reply) {
-      stream?.end(null);
-      stream = reply;
-      for (const message of waiting.splice(0)) reply.send(message);
+      const before = serverMessages;
+      const attached: ServerMessages = { kind: 'streamed', reply };
+      serverMessages = attached;
+      if (before.kind === 'streamed') before.reply.end(null);
+      else for (const message of before.messages) reply.send(message);
       return () => {
-        if (stream === reply) stream = null;
+        if (serverMessages === attached) serverMessages = { kind: 'buffered', messages: [] };
       };
     },
     nextStream: () => (lastStream += 1),
-    isBusy: () => requests.size > 0 || stream !== null,
+    isBusy: () => requests.size > 0 || serverMessages.kind === 'streamed',
     async close() {
       for (const controller of requests.values()) controller.abort();
-      stream?.end(null);
+      if (serverMessages.kind === 'streamed') serverMessages.reply.end(null);
       for (const reply of resumed.values()) reply.end(null);
-      waiting = [];
       await connection?.then(
         (session) => session.close(),
         () => undefined,
@@ -96,7 +98,7 @@ export function createLiveSession(
   }
 
   function receive(message: Message): void {
-    if (stream !== null) stream.send(message);
-    else if (waiting.length < MAX_WAITING) waiting.push(message);
+    if (serverMessages.kind === 'streamed') serverMessages.reply.send(message);
+    else if (serverMessages.messages.length < MAX_UNDELIVERED) serverMessages.messages.push(message);
   }
 }

@@ -1,4 +1,4 @@
-/** Checks that `Mcp-Param-*` headers repeat the arguments of a call, for backends that know nothing of them. @see MCP 2026-07-28, Streamable HTTP */
+/** Checks that `Mcp-Param-*` headers repeat the arguments of a call, for backends of earlier revisions. @see MCP 2026-07-28, Streamable HTTP */
 import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import {
@@ -9,13 +9,11 @@ import {
   type RequestMessage,
   type StandardHeaders,
 } from '@portcullis/http';
+import { HEADER_LIST_TIMEOUT } from '../../limits/bounds.ts';
 import type { BackendSession } from '../backend.ts';
 
-/** What the tools of a session want to be repeated: asked for at its first call. */
+/** The arguments that headers have to repeat, by session: its tools are listed at the first call. */
 const known = new WeakMap<BackendSession, Promise<StandardHeaders>>();
-
-/** Milliseconds for the list of tools. */
-const LIST_TIMEOUT = 10_000;
 
 /** @returns the error for a header that the body contradicts, or that is missing */
 export async function checkParameterHeaders(
@@ -43,7 +41,7 @@ function learnHeaders(session: BackendSession): Promise<StandardHeaders> {
 
 async function listTools(session: BackendSession): Promise<StandardHeaders> {
   const headers = createStandardHeaders();
-  const call = { signal: AbortSignal.timeout(LIST_TIMEOUT), receive: () => undefined };
+  const call = { signal: AbortSignal.timeout(HEADER_LIST_TIMEOUT), receive: () => undefined };
   const list: RequestMessage = { jsonrpc: '2.0', id: randomUUID(), method: 'tools/list', params: {} };
   const response = await session.request(list, call).catch(() => null);
   headers.learn(response?.result);

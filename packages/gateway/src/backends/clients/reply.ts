@@ -1,6 +1,7 @@
 /** The response to a client: JSON for one message, an event stream for more. */
 import type { ServerResponse } from 'node:http';
 import { errorCodes, errorResponse, type Message, type MessageId } from '@portcullis/http';
+import { KEEP_ALIVE_INTERVAL, MAX_UNREAD_RESPONSE } from '../../limits/bounds.ts';
 import { BackendError } from '../backend.ts';
 
 export interface Reply {
@@ -17,12 +18,6 @@ export interface Reply {
 /** Gives an event its id. */
 export type NameEvent = (message: Message) => string;
 
-/** Bytes that may wait for a client that does not read; then its stream ends, and it may resume. */
-const MAX_UNREAD = 8 * 1024 * 1024;
-
-/** Milliseconds between comments that keep silent streams open. */
-const KEEP_ALIVE = 25_000;
-
 const open = new Set<ServerResponse>();
 let timer: NodeJS.Timeout | undefined;
 
@@ -36,7 +31,7 @@ export function sentBytes(outgoing: ServerResponse): number {
 /** Changes a message for its client. */
 type Seal = (message: Message) => unknown;
 
-/** @param seal seals the handles in a message */
+/** @param seal seals the identifiers in a message */
 export function createReply(
   outgoing: ServerResponse,
   nameEvent: NameEvent | null = null,
@@ -48,7 +43,7 @@ export function createReply(
     send: write,
     end(message, status = 200, further = {}) {
       if (outgoing.writableEnded || outgoing.destroyed) {
-        // Kept for a client that resumes.
+        // Retained for a client that resumes.
         if (message !== null && isStream) nameEvent?.(message);
         return;
       }
@@ -95,11 +90,11 @@ export function createReply(
     const event = `${id}event: message\ndata: ${JSON.stringify(seal(message))}\n\n`;
     count(event);
     outgoing.write(event);
-    if (outgoing.writableLength > MAX_UNREAD) outgoing.destroy();
+    if (outgoing.writableLength > MAX_UNREAD_RESPONSE) outgoing.destroy();
   }
 }
 
-/** The response to a request that the backend did not answer. */
+/** Responds to a request that failed at the backend. */
 export function endWithError(reply: Reply, id: MessageId | null, error: unknown): void {
   if (reply.isStream())
     return void reply.end(
@@ -121,5 +116,5 @@ function keepAlive(outgoing: ServerResponse): void {
   });
   timer ??= setInterval(() => {
     for (const stream of open) if (stream.writableLength === 0) stream.write(': \n\n');
-  }, KEEP_ALIVE).unref();
+  }, KEEP_ALIVE_INTERVAL).unref();
 }

@@ -1,4 +1,4 @@
-/** Serves clients of revision 2026-07-28: each request is complete in itself, and what a backend asks travels in results. */
+/** Serves clients of revision 2026-07-28: each request is complete in itself, and server requests travel in results. */
 import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import {
@@ -13,9 +13,16 @@ import {
   statelessVersion,
   withMeta,
 } from '@portcullis/http';
+import {
+  MAX_SESSIONS,
+  MAX_SHARED_SESSIONS_OF_USER,
+  SHARED_SESSION_IDLE,
+  SHARED_SESSION_SWEEP,
+} from '../../limits/bounds.ts';
 import { ownerKey, userKey } from '../../servers/owner.ts';
 import type { GatewayRequest } from '../../servers/request.ts';
-import { BackendError, type BackendSession } from '../backend.ts';
+import type { BackendSession } from '../backend.ts';
+import { createIdlePool, type PoolEntry } from '../idle-pool.ts';
 import {
   IN_BOTH,
   initializeParamsOf,
@@ -25,44 +32,39 @@ import {
   STATELESS,
   toStateless,
 } from '../revisions.ts';
-import { createInputRounds } from './input-rounds.ts';
 import { checkParameterHeaders } from './parameter-headers.ts';
 import { createReply, endWithError, type Reply } from './reply.ts';
-import type { ClientsOptions, WireClients } from './session-clients.ts';
+import type { ClientsOptions, RevisionClients } from './session-clients.ts';
+import { serveSubscription } from './stateless-subscriptions.ts';
+import { createWaitingCalls, type WaitingCalls } from './waiting-calls.ts';
 
 /** A session at the backend that requests of the same client share. */
-interface SharedSession {
-  /** As `userKey` returns it. */
-  readonly user: string;
+interface SharedSession extends PoolEntry {
   readonly session: Promise<BackendSession>;
   usedAt: number;
+  /** Requests that use it. */
   open: number;
 }
 
-const MAX_SESSIONS = 10_000;
-/** Of one user: a client could claim other capabilities in each request. */
-const MAX_PER_USER = 50;
-/** Milliseconds without a request after which a session at the backend is closed. */
-const IDLE = 5 * 60_000;
+interface StatelessRequest {
+  readonly request: GatewayRequest;
+  readonly session: BackendSession;
+  readonly message: RequestMessage;
+  readonly reply: Reply;
+}
 
-export function createStatelessClients(options: ClientsOptions): WireClients {
-  const { sealer, open, edit } = options;
-  const sessions = new Map<string, SharedSession>();
-  const rounds = createInputRounds(sealer);
-  const sweep = setInterval(() => {
-    for (const [key, shared] of sessions)
-      if (shared.open === 0 && performance.now() - shared.usedAt > IDLE) drop(key);
-  }, 30_000).unref();
+export function createStatelessClients(options: ClientsOptions): RevisionClients {
+  const calls = createWaitingCalls(options.sealer);
+  const connect = createConnections(options);
 
   return {
     async post(request, messages) {
       const [message] = messages;
       const reply = createReply(request.outgoing);
-      if (messages.length !== 1 || message === undefined)
-        return reply.end(
-          errorResponse(null, errorCodes.invalidRequest, 'Revision 2026-07-28 has no batches.'),
-          400,
-        );
+      if (messages.length !== 1 || message === undefined) {
+        const text = 'Revision 2026-07-28 has no batches.';
+        return reply.end(errorResponse(null, errorCodes.invalidRequest, text), 400);
+      }
       if (!isRequest(message)) return reply.end(null, 202);
       const refusal = checkStateless(message, request.incoming.headers);
       if (refusal !== null) return reply.end(refusal, 400);
@@ -76,113 +78,97 @@ export function createStatelessClients(options: ClientsOptions): WireClients {
     get: refuseHttpMethod,
     delete: refuseHttpMethod,
     async close() {
-      clearInterval(sweep);
-      rounds.close();
-      await Promise.all([...sessions.keys()].map(drop));
+      calls.close();
+      await connect.close();
     },
   };
 
   async function serve(request: GatewayRequest, message: RequestMessage, reply: Reply): Promise<void> {
-    const shared = await connect(request, message);
+    const shared = connect.find(request, message);
     shared.open += 1;
     try {
       const session = await shared.session;
-      if (message.method === 'server/discover') {
-        const response = await edit(discover(session, message), message.method, request);
-        return reply.end(response);
-      }
-      if (message.method === 'subscriptions/listen') return await subscribe(request, session, message, reply);
-      await exchange(request, session, message, reply);
+      const one: StatelessRequest = { request, session, message, reply };
+      if (message.method === 'server/discover')
+        return reply.end(await options.edit(discover(session, message), message.method, request));
+      if (message.method === 'subscriptions/listen')
+        return await serveSubscription(request, session, message, reply);
+      await exchange(calls, options, one);
     } finally {
       shared.open -= 1;
       shared.usedAt = performance.now();
     }
   }
+}
 
-  /** Requests of one client with the same capabilities share a session: a backend learns them only once in each. */
-  async function connect(request: GatewayRequest, message: Message): Promise<SharedSession> {
-    const params = initializeParamsOf(message);
-    const key = JSON.stringify([
-      ownerKey(request.owner),
-      request.principal.grantId ?? null,
-      params.capabilities,
-    ]);
-    const found = sessions.get(key);
-    if (found !== undefined) return found;
-    const user = userKey(request.owner);
-    evictIdle(
-      [...sessions].filter(([, one]) => one.user === user),
-      MAX_PER_USER,
-    );
-    evictIdle([...sessions], MAX_SESSIONS);
-    const shared: SharedSession = {
-      user,
-      session: open(request, params),
-      usedAt: performance.now(),
-      open: 0,
-    };
-    sessions.set(key, shared);
-    const forget = (): void => {
-      if (sessions.get(key) === shared) sessions.delete(key);
-    };
-    shared.session.then(({ ended }) => void ended.then(forget), forget);
-    return shared;
-  }
+/** Requests of one client with the same capabilities share a session: a backend learns them only once in each. */
+function createConnections({ open }: ClientsOptions) {
+  const sessions = createIdlePool<SharedSession>({
+    limits: { entries: MAX_SESSIONS, perUser: MAX_SHARED_SESSIONS_OF_USER, idle: SHARED_SESSION_IDLE },
+    interval: SHARED_SESSION_SWEEP,
+    overloaded: () => 'There are too many open sessions.',
+  });
+  return {
+    close: sessions.close,
+    find(request: GatewayRequest, message: Message): SharedSession {
+      const params = initializeParamsOf(message);
+      const { owner, principal } = request;
+      const key = JSON.stringify([ownerKey(owner), principal.grantId ?? null, params.capabilities]);
+      const found = sessions.get(key);
+      if (found !== undefined) return found;
+      const user = userKey(owner);
+      const shared = sessions.add(key, user, () => createShared(user, open(request, params)));
+      const forget = (): void => sessions.remove(key, shared);
+      shared.session.then(({ ended }) => void ended.then(forget), forget);
+      return shared;
+    },
+  };
+}
 
-  /** Makes place for one more: of a user's own first. */
-  function evictIdle(among: readonly (readonly [string, SharedSession])[], limit: number): void {
-    if (among.length < limit) return;
-    const idle = among.find(([, { open: used }]) => used === 0);
-    if (idle === undefined) throw new BackendError('overloaded', 'There are too many open sessions.');
-    void drop(idle[0]);
-  }
+function createShared(user: string, session: Promise<BackendSession>): SharedSession {
+  const shared: SharedSession = {
+    user,
+    session,
+    usedAt: performance.now(),
+    open: 0,
+    isBusy: () => shared.open > 0,
+    close: () =>
+      session.then(
+        (opened) => opened.close(),
+        () => undefined,
+      ),
+  };
+  return shared;
+}
 
-  async function drop(key: string): Promise<void> {
-    const shared = sessions.get(key);
-    sessions.delete(key);
-    await shared?.session.then(
-      (session) => session.close(),
-      () => undefined,
-    );
-  }
-
-  async function exchange(
-    request: GatewayRequest,
-    session: BackendSession,
-    message: RequestMessage,
-    reply: Reply,
-  ): Promise<void> {
-    const controller = new AbortController();
-    const { outgoing, owner } = request;
-    outgoing.once('close', () => {
-      if (!outgoing.writableFinished) controller.abort();
-    });
-    const refusal = await checkParameterHeaders(session, message, request.incoming.headers);
-    if (refusal !== null) return reply.end(refusal, 400);
-    await applyLogLevel(session, message);
-    const known = IN_BOTH.has(message.method) ? withoutRequestMeta(message) : message;
-    const outcome = await rounds.exchange({
-      owner,
-      session,
-      message: known,
-      signal: controller.signal,
-      send: (received) => sendLog(received),
-    });
-    if (outcome === null) return;
-    const response = await edit(
-      toStateless(outcome, message.method, session.initialized),
-      message.method,
-      request,
-    );
-    const isUnknown = isMembers(response.error) && response.error['code'] === errorCodes.methodNotFound;
-    reply.end(response, isUnknown ? 404 : 200);
-
-    /** Log messages are sent to those who asked for them. */
-    function sendLog(received: Message): void {
-      const isLog = received.method === 'notifications/message';
-      if (!isLog || parameter(message, '_meta', metaKeys.logLevel) !== undefined) reply.send(received);
-    }
-  }
+async function exchange(
+  calls: WaitingCalls,
+  { edit }: ClientsOptions,
+  { request, session, message, reply }: StatelessRequest,
+): Promise<void> {
+  const controller = new AbortController();
+  const { outgoing, owner } = request;
+  outgoing.once('close', () => {
+    if (!outgoing.writableFinished) controller.abort();
+  });
+  const refusal = await checkParameterHeaders(session, message, request.incoming.headers);
+  if (refusal !== null) return reply.end(refusal, 400);
+  await applyLogLevel(session, message);
+  const wantsLog = parameter(message, '_meta', metaKeys.logLevel) !== undefined;
+  const outcome = await calls.exchange({
+    owner,
+    session,
+    message: IN_BOTH.has(message.method) ? withoutRequestMeta(message) : message,
+    signal: controller.signal,
+    send(received) {
+      if (wantsLog || received.method !== 'notifications/message') reply.send(received);
+    },
+  });
+  if (outcome === null) return;
+  const translated = toStateless(outcome, message.method, session.initialized);
+  const response = await edit(translated, message.method, request);
+  const isUnknown = isMembers(response.error) && response.error['code'] === errorCodes.methodNotFound;
+  reply.end(response, isUnknown ? 404 : 200);
 }
 
 /** The error for a request that is incomplete in this revision. @see MCP 2026-07-28, Streamable HTTP */
@@ -212,10 +198,10 @@ function checkStateless(message: RequestMessage, headers: IncomingHttpHeaders): 
 
 function discover({ initialized }: BackendSession, { id }: RequestMessage): Message {
   const { capabilities, instructions } = initialized;
-  const { tasks: _, ...kept } = capabilities;
+  const { tasks: _, ...offered } = capabilities;
   const result: JsonFields = {
     supportedVersions: [STATELESS],
-    capabilities: kept,
+    capabilities: offered,
     ...(instructions !== undefined && { instructions }),
   };
   return toStateless({ jsonrpc: '2.0', id, result }, 'server/discover', initialized);
@@ -241,81 +227,6 @@ function withoutRequestMeta(message: RequestMessage): RequestMessage {
     [logLevel]: undefined,
   });
   return { ...message, params: stripped.params };
-}
-
-/** @see MCP 2026-07-28, subscriptions */
-async function subscribe(
-  { outgoing }: GatewayRequest,
-  session: BackendSession,
-  message: RequestMessage,
-  reply: Reply,
-): Promise<void> {
-  const wanted = parameter(message, 'notifications');
-  if (!isMembers(wanted))
-    return reply.end(errorResponse(message.id, errorCodes.invalidParams, 'notifications is missing.'), 400);
-  const granted = await grant(session, wanted);
-  const stamp = { [metaKeys.subscriptionId]: message.id };
-  const acknowledged: Message = {
-    jsonrpc: '2.0',
-    method: 'notifications/subscriptions/acknowledged',
-    params: { notifications: granted },
-  };
-  reply.send(withMeta(acknowledged, stamp));
-  const end = (): void =>
-    reply.end({ jsonrpc: '2.0', id: message.id, result: { resultType: 'complete', _meta: stamp } });
-  if (Object.keys(granted).length === 0) return end();
-  const stop = session.listen((received) => {
-    if (isWanted(received, granted)) reply.send(withMeta(received, stamp));
-  });
-  void session.ended.then(end);
-  await new Promise((resolve) => outgoing.once('close', resolve));
-  stop();
-  for (const uri of urisOf(granted))
-    void askSession(session, 'resources/unsubscribe', uri).catch(() => undefined);
-}
-
-/** What the backend can report. */
-async function grant(session: BackendSession, wanted: JsonFields): Promise<JsonFields> {
-  const { capabilities } = session.initialized;
-  const reports = (name: string, member: string): boolean =>
-    isMembers(capabilities[name]) && capabilities[name][member] === true;
-  const uris: string[] = [];
-  if (reports('resources', 'subscribe'))
-    for (const uri of urisOf(wanted))
-      if (
-        await askSession(session, 'resources/subscribe', uri).then(
-          ({ error }) => error === undefined,
-          () => false,
-        )
-      )
-        uris.push(uri);
-  return {
-    ...(wanted['toolsListChanged'] === true && reports('tools', 'listChanged') && { toolsListChanged: true }),
-    ...(wanted['promptsListChanged'] === true &&
-      reports('prompts', 'listChanged') && { promptsListChanged: true }),
-    ...(wanted['resourcesListChanged'] === true &&
-      reports('resources', 'listChanged') && { resourcesListChanged: true }),
-    ...(uris.length > 0 && { resourceSubscriptions: uris }),
-  };
-}
-
-function isWanted(message: Message, granted: JsonFields): boolean {
-  if (message.method === 'notifications/resources/updated') {
-    const uri = parameter(message, 'uri');
-    return typeof uri === 'string' && urisOf(granted).some((subscribed) => uri.startsWith(subscribed));
-  }
-  const [, kind = ''] =
-    /^notifications\/(tools|prompts|resources)\/list_changed$/.exec(message.method ?? '') ?? [];
-  return granted[`${kind}ListChanged`] === true;
-}
-
-function urisOf({ resourceSubscriptions: uris }: JsonFields): readonly string[] {
-  return Array.isArray(uris) ? uris.filter((uri) => typeof uri === 'string') : [];
-}
-
-function askSession(session: BackendSession, method: string, uri: string): Promise<Message> {
-  const call = { signal: AbortSignal.timeout(30_000), receive: () => undefined };
-  return session.request({ jsonrpc: '2.0', id: randomUUID(), method, params: { uri } }, call);
 }
 
 function refuseMethod(reply: Reply, { id, method }: RequestMessage): void {

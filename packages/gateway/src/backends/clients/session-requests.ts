@@ -1,0 +1,113 @@
+/** Serves the messages of one POST in a session: each request has its response, on one stream if there are several. */
+import {
+  errorCodes,
+  errorResponse,
+  isRequest,
+  isResponse,
+  type Message,
+  type MessageId,
+  parameter,
+  type RequestMessage,
+} from '@portcullis/http';
+import { ConnectionRequired, URL_ELICITATION_REQUIRED } from '../../credentials/credential-source.ts';
+import { RESUME_GRACE } from '../../limits/bounds.ts';
+import type { GatewayRequest } from '../../servers/request.ts';
+import type { LiveSession } from './live-session.ts';
+import { endWithError, type Reply } from './reply.ts';
+
+/** Changes a response for its client, such as a list of tools. */
+export type EditResponse = (
+  response: Message,
+  method: string,
+  request: GatewayRequest,
+) => Promise<Message> | Message;
+
+/** One POST of a client, and the stream that responds to it. */
+export interface SessionPost {
+  readonly request: GatewayRequest;
+  readonly session: LiveSession;
+  readonly reply: Reply;
+  /** The number of its event stream, by which a client resumes it. */
+  readonly stream: number;
+  readonly edit: EditResponse;
+}
+
+export async function servePost(post: SessionPost, messages: readonly Message[]): Promise<void> {
+  const { session, reply } = post;
+  const requests = messages.filter(isRequest);
+  try {
+    for (const message of messages) if (!isRequest(message)) await pass(session, message);
+  } catch (error) {
+    return endWithError(reply, null, error);
+  }
+  const [only] = requests;
+  if (only === undefined) return reply.end(null, 202);
+  if (requests.length === 1) return exchange(post, only, true);
+  reply.open();
+  await Promise.all(requests.map((message) => exchange(post, message, false)));
+  reply.end(null);
+}
+
+/** Passes on a notification, or the response to a server request. */
+async function pass(session: LiveSession, message: Message): Promise<void> {
+  if (message.method === 'notifications/cancelled') {
+    const id = parameter(message, 'requestId');
+    return session.requests.get(id as MessageId)?.abort();
+  }
+  if (isResponse(message) || message.method !== 'notifications/initialized')
+    await (await session.connect()).notify(message);
+}
+
+/** @param isLast whether its response ends the stream */
+async function exchange(post: SessionPost, message: RequestMessage, isLast: boolean): Promise<void> {
+  const { request, session, reply, stream, edit } = post;
+  const controller = new AbortController();
+  const { signal } = controller;
+  session.requests.set(message.id, controller);
+  session.responding.add(stream);
+  const current = (): Reply => session.resumed.get(stream) ?? reply;
+  const stop = onDisappeared(request, reply, () => !session.resumed.has(stream) && controller.abort());
+  const finish = (response: Message): void => {
+    if (isLast) current().end(response);
+    else current().send(response);
+  };
+  try {
+    const connection = await session.connect();
+    const receive = (received: Message): void => current().send(received);
+    const response = await connection.request(message, { signal, receive });
+    finish(await edit(response, message.method, request));
+  } catch (error) {
+    // A cancelled request gets no response.
+    if (signal.aborted) current().end(null, 202);
+    else if (isLast && !(error instanceof ConnectionRequired && current().isStream()))
+      endWithError(current(), message.id, error);
+    else finish(failureOf(message, error));
+  } finally {
+    stop();
+    session.requests.delete(message.id);
+    session.responding.delete(stream);
+    session.resumed.delete(stream);
+  }
+}
+
+/** The response to a request of several, or on a stream. */
+function failureOf({ id }: RequestMessage, error: unknown): Message {
+  if (error instanceof ConnectionRequired)
+    return errorResponse(id, URL_ELICITATION_REQUIRED, error.message, error.elicitations());
+  return errorResponse(id, errorCodes.unavailable, error instanceof Error ? error.message : '');
+}
+
+/** Calls back when the client has disappeared: at once, or after the time that it has to resume an event stream. */
+function onDisappeared({ outgoing }: GatewayRequest, reply: Reply, callback: () => void): () => void {
+  let timer: NodeJS.Timeout | undefined;
+  const listener = (): void => {
+    if (outgoing.writableFinished) return;
+    if (reply.isStream()) timer = setTimeout(callback, RESUME_GRACE).unref();
+    else callback();
+  };
+  outgoing.once('close', listener);
+  return () => {
+    clearTimeout(timer);
+    outgoing.removeListener('close', listener);
+  };
+}

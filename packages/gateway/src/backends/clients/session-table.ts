@@ -1,0 +1,104 @@
+/** The sessions of clients that this process serves. Any process opens a session again from its sealed ID, unless it was deleted here. */
+import { errorCodes, errorResponse } from '@portcullis/http';
+import { createLruCache } from '@portcullis/protocol';
+import {
+  MAX_DELETED_SESSIONS,
+  MAX_SESSIONS,
+  MAX_SESSIONS_OF_USER,
+  SESSION_IDLE,
+  SESSION_SWEEP,
+} from '../../limits/bounds.ts';
+import { userKey } from '../../servers/owner.ts';
+import type { GatewayRequest } from '../../servers/request.ts';
+import type { Sealer } from '../../sessions/sealer.ts';
+import type { BackendSession, InitializeParams } from '../backend.ts';
+import { createIdlePool } from '../idle-pool.ts';
+import { WITH_SESSIONS } from '../revisions.ts';
+import { createLiveSession, type LiveSession } from './live-session.ts';
+import { createReply } from './reply.ts';
+
+/** Opens a session at the backend. */
+export type OpenBackend = (request: GatewayRequest, initialize: InitializeParams) => Promise<BackendSession>;
+
+export interface SessionTable {
+  /** The session of a request; `null` after the request was refused. */
+  find(request: GatewayRequest): LiveSession | null;
+  /** @throws BackendError `overloaded` */
+  open(request: GatewayRequest, id: string, initialize: InitializeParams): LiveSession;
+  /** The session's ID for its client. */
+  seal(request: GatewayRequest, session: LiveSession): string;
+  /** Ends a session in this process. */
+  end(session: LiveSession): void;
+  /** Ends a session for good. */
+  delete(session: LiveSession): void;
+  close(): Promise<void>;
+}
+
+export function createSessionTable(sealer: Sealer, openBackend: OpenBackend): SessionTable {
+  const live = createIdlePool<LiveSession>({
+    limits: { entries: MAX_SESSIONS, perUser: MAX_SESSIONS_OF_USER, idle: SESSION_IDLE },
+    interval: SESSION_SWEEP,
+    overloaded: () => 'There are too many open sessions.',
+  });
+  const deleted = createLruCache<true>({ entries: MAX_DELETED_SESSIONS });
+  const end = (session: LiveSession): void => void live.end(session.id);
+
+  return {
+    find(request) {
+      const { incoming, owner } = request;
+      const version = incoming.headers['mcp-protocol-version'];
+      const supported = [...WITH_SESSIONS].join(', ');
+      if (typeof version === 'string' && !WITH_SESSIONS.has(version))
+        return refuse(
+          request,
+          400,
+          `The revision ${JSON.stringify(version)} is not supported here; supported: ${supported}.`,
+        );
+      const sealed = incoming.headers['mcp-session-id'];
+      if (typeof sealed !== 'string') return refuse(request, 400, 'The header Mcp-Session-Id is missing.');
+      const opened = sealer.open('session', owner, sealed);
+      const [id, params] = opened === null ? [] : (JSON.parse(opened) as [string, InitializeParams]);
+      if (id === undefined || params === undefined || deleted.get(id) === true) {
+        const text = 'There is no such session. Initialize another one.';
+        return refuse(request, 404, text, errorCodes.sessionNotFound);
+      }
+      const session = findLive(request, id) ?? open(request, id, params);
+      session.usedAt = performance.now();
+      return session;
+    },
+    open,
+    seal: ({ owner }, { id, initialize }) => sealer.seal('session', owner, JSON.stringify([id, initialize])),
+    end,
+    delete(session) {
+      deleted.set(session.id, true);
+      end(session);
+    },
+    close: live.close,
+  };
+
+  /** One that was opened for an earlier grant of the same user and client would go on with its credentials: it is opened again. */
+  function findLive({ principal }: GatewayRequest, id: string): LiveSession | undefined {
+    const found = live.get(id);
+    if (found === undefined || found.grantId === principal.grantId || found.requests.size > 0) return found;
+    end(found);
+    return undefined;
+  }
+
+  function open(request: GatewayRequest, id: string, initialize: InitializeParams): LiveSession {
+    const user = userKey(request.owner);
+    const { grantId } = request.principal;
+    return live.add(id, user, () =>
+      createLiveSession({ id, user, grantId, initialize }, () => openBackend(request, initialize)),
+    );
+  }
+}
+
+export function refuse(
+  request: GatewayRequest,
+  status: number,
+  text: string,
+  code: number = errorCodes.unavailable,
+): null {
+  createReply(request.outgoing).end(errorResponse(null, code, text), status);
+  return null;
+}

@@ -1,0 +1,91 @@
+/** Serves `subscriptions/listen` of stateless clients from a session at the backend. */
+import { randomUUID } from 'node:crypto';
+import {
+  errorCodes,
+  errorResponse,
+  isMembers,
+  type JsonFields,
+  type Message,
+  parameter,
+  type RequestMessage,
+  withMeta,
+} from '@portcullis/http';
+import type { GatewayRequest } from '../../servers/request.ts';
+import type { BackendSession } from '../backend.ts';
+import { metaKeys } from '../revisions.ts';
+import type { Reply } from './reply.ts';
+
+/** @see MCP 2026-07-28, subscriptions */
+export async function serveSubscription(
+  { outgoing }: GatewayRequest,
+  session: BackendSession,
+  message: RequestMessage,
+  reply: Reply,
+): Promise<void> {
+  const wanted = parameter(message, 'notifications');
+  if (!isMembers(wanted))
+    return reply.end(errorResponse(message.id, errorCodes.invalidParams, 'notifications is missing.'), 400);
+  const granted = await grant(session, wanted);
+  const stamp = { [metaKeys.subscriptionId]: message.id };
+  const acknowledged: Message = {
+    jsonrpc: '2.0',
+    method: 'notifications/subscriptions/acknowledged',
+    params: { notifications: granted },
+  };
+  reply.send(withMeta(acknowledged, stamp));
+  const end = (): void =>
+    reply.end({ jsonrpc: '2.0', id: message.id, result: { resultType: 'complete', _meta: stamp } });
+  if (Object.keys(granted).length === 0) return end();
+  const stop = session.listen((received) => {
+    if (isWanted(received, granted)) reply.send(withMeta(received, stamp));
+  });
+  void session.ended.then(end);
+  await new Promise((resolve) => outgoing.once('close', resolve));
+  stop();
+  for (const uri of urisOf(granted))
+    void requestOf(session, 'resources/unsubscribe', uri).catch(() => undefined);
+}
+
+/** What the backend can report. */
+async function grant(session: BackendSession, wanted: JsonFields): Promise<JsonFields> {
+  const { capabilities } = session.initialized;
+  const reports = (name: string, member: string): boolean =>
+    isMembers(capabilities[name]) && capabilities[name][member] === true;
+  const uris: string[] = [];
+  if (reports('resources', 'subscribe'))
+    for (const uri of urisOf(wanted))
+      if (
+        await requestOf(session, 'resources/subscribe', uri).then(
+          ({ error }) => error === undefined,
+          () => false,
+        )
+      )
+        uris.push(uri);
+  return {
+    ...(wanted['toolsListChanged'] === true && reports('tools', 'listChanged') && { toolsListChanged: true }),
+    ...(wanted['promptsListChanged'] === true &&
+      reports('prompts', 'listChanged') && { promptsListChanged: true }),
+    ...(wanted['resourcesListChanged'] === true &&
+      reports('resources', 'listChanged') && { resourcesListChanged: true }),
+    ...(uris.length > 0 && { resourceSubscriptions: uris }),
+  };
+}
+
+function isWanted(message: Message, granted: JsonFields): boolean {
+  if (message.method === 'notifications/resources/updated') {
+    const uri = parameter(message, 'uri');
+    return typeof uri === 'string' && urisOf(granted).some((subscribed) => uri.startsWith(subscribed));
+  }
+  const [, kind = ''] =
+    /^notifications\/(tools|prompts|resources)\/list_changed$/.exec(message.method ?? '') ?? [];
+  return granted[`${kind}ListChanged`] === true;
+}
+
+function urisOf({ resourceSubscriptions: uris }: JsonFields): readonly string[] {
+  return Array.isArray(uris) ? uris.filter((uri) => typeof uri === 'string') : [];
+}
+
+function requestOf(session: BackendSession, method: string, uri: string): Promise<Message> {
+  const call = { signal: AbortSignal.timeout(30_000), receive: () => undefined };
+  return session.request({ jsonrpc: '2.0', id: randomUUID(), method, params: { uri } }, call);
+}

@@ -1,0 +1,190 @@
+/** Server requests to a stateless client: the call waits here while results carry the requests, and retries the responses. */
+import { randomUUID } from 'node:crypto';
+import {
+  errorCodes,
+  errorResponse,
+  isMembers,
+  isRequest,
+  type JsonFields,
+  type Message,
+  type MessageId,
+  parameter,
+  type RequestMessage,
+} from '@portcullis/http';
+import {
+  INPUT_PATIENCE,
+  MAX_WAITING_CALLS,
+  MAX_WAITING_CALLS_OF_USER,
+  SERVER_REQUEST_DELAY,
+} from '../../limits/bounds.ts';
+import { type Owner, ownerKey, userKey } from '../../servers/owner.ts';
+import type { Sealer } from '../../sessions/sealer.ts';
+import { BackendError, type BackendSession } from '../backend.ts';
+import { INPUT_METHODS, MAY_ASK } from '../revisions.ts';
+
+interface WaitingExchange {
+  readonly owner: Owner;
+  readonly session: BackendSession;
+  readonly message: RequestMessage;
+  /** Aborts when the client has disappeared. */
+  readonly signal: AbortSignal;
+  /** Receives notifications. */
+  readonly send: (message: Message) => void;
+}
+
+export interface WaitingCalls {
+  /** The response, or a result that asks for input; `null` if the client has disappeared. @throws BackendError */
+  exchange(exchange: WaitingExchange): Promise<Message | null>;
+  close(): void;
+}
+
+/** A call at the backend, between the requests of the client that carry it. */
+interface WaitingCall {
+  readonly owner: string;
+  readonly user: string;
+  readonly session: BackendSession;
+  readonly method: string;
+  readonly controller: AbortController;
+  /** Server requests without a response, by their keys. */
+  readonly serverRequests: Map<string, Message>;
+  outcome: Message | Error | null;
+  /** Where its messages go; `null` while no request of the client carries it. */
+  send: ((message: Message) => void) | null;
+  wake: () => void;
+  timer: NodeJS.Timeout | undefined;
+}
+
+export function createWaitingCalls(sealer: Sealer): WaitingCalls {
+  /** Calls wait in this process: another one cannot respond to the backend. */
+  const process = randomUUID();
+  const calls = new Map<string, WaitingCall>();
+
+  return {
+    async exchange(exchange) {
+      const { owner, message } = exchange;
+      const state = parameter(message, 'requestState');
+      const found = state === undefined ? ([randomUUID(), start(exchange)] as const) : find(exchange, state);
+      if (typeof found === 'string') return errorResponse(message.id, errorCodes.invalidParams, found);
+      const [id, call] = found;
+      if (state !== undefined) await respond(call, message);
+      const isOver = await follow(call, exchange);
+      if (isOver) calls.delete(id);
+      if (exchange.signal.aborted) return null;
+      if (call.outcome instanceof Error) throw call.outcome;
+      if (call.outcome !== null) return { ...call.outcome, jsonrpc: '2.0', id: message.id };
+      retain(call, id);
+      const requestState = sealer.seal('request', owner, `${process} ${id}`);
+      const result = { resultType: 'input_required', inputRequests: inputsOf(call), requestState };
+      return { jsonrpc: '2.0', id: message.id, result };
+    },
+    close() {
+      for (const { controller } of calls.values()) controller.abort();
+    },
+  };
+
+  /** @returns the reason if there is no such call */
+  function find(
+    { owner, message }: WaitingExchange,
+    state: unknown,
+  ): readonly [string, WaitingCall] | string {
+    // Opened, as all sealed identifiers of a request are.
+    if (typeof state !== 'string') return 'requestState is not valid.';
+    const [home, id = ''] = state.split(' ');
+    if (home !== process)
+      return 'The call waits in another process of the gateway, which has ended or was not reached. Call again without requestState.';
+    const call = calls.get(id);
+    if (call === undefined || call.owner !== ownerKey(owner) || call.method !== message.method)
+      return 'The call waits no longer. Call again without requestState.';
+    return [id, call];
+  }
+
+  function retain(call: WaitingCall, id: string): void {
+    const own = [...calls.values()].filter(({ user }) => user === call.user);
+    const isFull = calls.size >= MAX_WAITING_CALLS || own.length >= MAX_WAITING_CALLS_OF_USER;
+    if (!calls.has(id) && isFull) {
+      call.controller.abort();
+      throw new BackendError('overloaded', 'Too many calls wait for input.');
+    }
+    calls.set(id, call);
+    call.timer = setTimeout(() => {
+      calls.delete(id);
+      call.controller.abort();
+    }, INPUT_PATIENCE).unref();
+  }
+}
+
+function start({ owner, session, message }: WaitingExchange): WaitingCall {
+  const controller = new AbortController();
+  const call: WaitingCall = {
+    owner: ownerKey(owner),
+    user: userKey(owner),
+    session,
+    method: message.method,
+    controller,
+    serverRequests: new Map(),
+    outcome: null,
+    send: null,
+    wake: () => undefined,
+    timer: undefined,
+  };
+  const finish = (outcome: Message | Error): void => {
+    call.outcome = outcome;
+    call.wake();
+  };
+  const receive = (received: Message): void => {
+    if (!isRequest(received)) return void call.send?.(received);
+    if (!MAY_ASK.has(message.method) || !INPUT_METHODS.has(received.method))
+      return void refuse(session, received.id);
+    call.serverRequests.set(String(received.id), received);
+    call.wake();
+  };
+  session.request(message, { signal: controller.signal, receive }).then(finish, (error: unknown) => {
+    const unknown = new BackendError('unavailable', 'The server did not answer.');
+    finish(error instanceof Error ? error : unknown);
+  });
+  return call;
+}
+
+/** Waits for the response or for server requests. @returns whether the call is over */
+async function follow(call: WaitingCall, { signal, send }: WaitingExchange): Promise<boolean> {
+  clearTimeout(call.timer);
+  call.send = send;
+  const abort = (): void => call.controller.abort();
+  signal.addEventListener('abort', abort, { once: true });
+  while (call.outcome === null && call.serverRequests.size === 0) {
+    await new Promise<void>((resolve) => {
+      call.wake = resolve;
+    });
+    // Server requests that belong together are delivered together, though a process writes them one by one.
+    if (call.outcome === null) await new Promise((resolve) => setTimeout(resolve, SERVER_REQUEST_DELAY));
+  }
+  signal.removeEventListener('abort', abort);
+  call.send = null;
+  return call.outcome !== null || signal.aborted;
+}
+
+async function respond({ serverRequests, session }: WaitingCall, message: Message): Promise<void> {
+  const responses = parameter(message, 'inputResponses');
+  if (!isMembers(responses)) return;
+  for (const [key, { id }] of [...serverRequests]) {
+    if (!Object.hasOwn(responses, key) || !isMembers(responses[key])) continue;
+    serverRequests.delete(key);
+    await session.notify({ jsonrpc: '2.0', id: id ?? null, result: responses[key] });
+  }
+}
+
+function inputsOf({ serverRequests }: WaitingCall): JsonFields {
+  return Object.fromEntries([...serverRequests].map(([key, request]) => [key, toInput(request)]));
+}
+
+function refuse(session: BackendSession, id: MessageId): Promise<void> {
+  return session
+    .notify(errorResponse(id, errorCodes.methodNotFound, 'The client cannot answer this request here.'))
+    .catch(() => undefined);
+}
+
+function toInput({ method, params }: Message): JsonFields {
+  if (!isMembers(params)) return { method };
+  const { elicitationId: _, task: _task, _meta, ...rest } = params;
+  return { method, params: rest };
+}
