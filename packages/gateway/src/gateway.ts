@@ -25,7 +25,6 @@ import {
   type MergedPart,
 } from './merged/merged-server.ts';
 import { createMessagePath, type MessagePathOptions } from './message-path.ts';
-import { createBodyScanner } from './messages/body-scanner.ts';
 import { checkHeaderAgreement } from './messages/header-agreement.ts';
 import type { ScannedBody } from './messages/scanned-message.ts';
 import { createPinBoard } from './review/pins.ts';
@@ -210,7 +209,6 @@ function serveAll(
     return [
       {
         ...{ server, path, places, rate, part, editResponse },
-        createScanner: () => createBodyScanner(),
         checkRules: (request: GatewayRequest, body: ScannedBody) => {
           checkHeaderAgreement(body, request.incoming.headers);
           checkRules(request, body);
@@ -254,7 +252,6 @@ function serveMerged(
     places,
     part: null,
     rate: callsPerMinute === null ? null : createCallRate(callsPerMinute),
-    createScanner: () => createBodyScanner(),
     checkRules: createMergedRules(parts),
     checkMessages: createMergedCheck(parts, credentials),
     editResponse: (message) => message,

@@ -1,10 +1,10 @@
-/** One authorized request on its way: read → check → credential → backend → record. */
+/** Handles one authorized request: the effects of `request-phases.ts`. */
 
 import { performance } from 'node:perf_hooks';
 import { allowLongBody } from '@portcullis/http/node';
 import type { CallAudit, CallDecision, CallOutcome } from './audit/call-record.ts';
 import { STATELESS } from './backends/revisions.ts';
-import type { ConnectionRetry, ConnectionRounds } from './connection-rounds.ts';
+import type { ConnectionRounds } from './connection-rounds.ts';
 import {
   type BackendCredential,
   ConnectionRequired,
@@ -12,16 +12,28 @@ import {
 } from './credentials/credential-source.ts';
 import type { MessageEdit } from './http/edited-body.ts';
 import { invalidRequest, tooManyCalls } from './http/error-response.ts';
+import type { ExchangeSummary } from './http/exchange.ts';
 import { isPlainJson } from './http/headers.ts';
-import { RequestBody } from './http/request-body.ts';
+import { type BodyListener, RequestBody } from './http/request-body.ts';
 import type { ServerPlaces } from './http/request-places.ts';
-import { StreamedBody } from './http/streamed-body.ts';
+import { StreamedBody, type UploadListener } from './http/streamed-body.ts';
 import { CONNECTION_PACE, CONNECTION_WAIT, MAX_RECORDED_MESSAGES, MAX_TOOL_NAME } from './limits/bounds.ts';
 import type { CallRate } from './limits/call-rate.ts';
 import type { MergedPart } from './merged/merged-server.ts';
+import { createBodyScanner } from './messages/body-scanner.ts';
 import { MessageError } from './messages/message-error.ts';
-import type { BodyScanner, ScannedBody, ScannedMessage } from './messages/scanned-message.ts';
+import type { ScannedBody, ScannedMessage } from './messages/scanned-message.ts';
 import { checkLists, createLongWatch, isListMethod, mayHoldLists } from './policy/list-results.ts';
+import {
+  CREATED,
+  type KnownBody,
+  nextRequest,
+  type RequestEffect,
+  type RequestEvent,
+  type RequestPhase,
+  type Streamed,
+  type Whole,
+} from './request-phases.ts';
 import type { ServerPath } from './server-path.ts';
 import type { GatewayRequest } from './servers/request.ts';
 import type { GatewayServer } from './servers/server.ts';
@@ -45,7 +57,6 @@ export interface ServedServer {
   readonly places: ServerPlaces;
   /** `null`: calls are not limited. */
   readonly rate: CallRate | null;
-  readonly createScanner: (request: GatewayRequest) => BodyScanner;
   /**
    * Refuses what needs neither a credential nor the backend to be refused: headers that disagree, operations that are never allowed.
    * @throws MessageError
@@ -115,220 +126,92 @@ function mayPassEarly({ server, incoming }: GatewayRequest, { messages: [message
   return message.method !== 'initialize';
 }
 
-/** Whether what prevents a body from being sent is to be decided about with all of it: the error needs its id, or a wait follows. */
-function mustBeHeld(error: unknown, { messages }: ScannedBody): boolean {
-  if (error instanceof ConnectionRequired) return true;
-  return error instanceof MessageError && messages.every(({ id }) => id === null);
-}
-
-class Handling {
+class Handling implements BodyListener, UploadListener {
   readonly #services: HandlingServices;
   readonly #served: ServedServer;
   readonly #request: GatewayRequest;
-  #scanned: ScannedBody | null = null;
-  #received: RequestBody | null = null;
-  /** The whole body. */
-  #body: Buffer | null = null;
-  /** The body that passes while it arrives. */
-  #upload: StreamedBody | null = null;
-  /** Whether the body is held until it is whole, however long it is. */
-  #isHeld = false;
-  /** Gives back the memory of a long body that is held; `null`: none was taken. */
-  #freeMemory: (() => void) | null = null;
-  #isLimited = false;
-  readonly #handles: MessageHandles;
-  /** The body with its handles opened. */
-  #sent: Buffer | null = null;
-  #retry: ConnectionRetry | null = null;
-  /** Whether it is tried again, since the user is connecting an account. */
-  #isWaiting = false;
-  #isRecorded = false;
+  readonly #identifiers: MessageHandles;
+  #phase: RequestPhase = CREATED;
+  /** Releases the memory of a long body. */
+  #freeMemory: () => void = NOTHING;
 
   constructor(services: HandlingServices, served: ServedServer, request: GatewayRequest) {
     this.#services = services;
     this.#served = served;
     this.#request = request;
-    this.#handles = createMessageHandles(services.sealer, request.owner);
+    this.#identifiers = createMessageHandles(services.sealer, request.owner);
   }
 
   start(): void {
     this.#try(() => {
-      const { method, headers } = this.#request.incoming;
-      if (!METHODS.includes(method))
+      const { incoming, server } = this.#request;
+      if (!METHODS.includes(incoming.method))
         throw invalidRequest(405, 'This server supports POST, GET and DELETE.', [
           'allow',
           'POST, GET, DELETE',
         ]);
       this.#served.path.checkHandles(this.#request);
-      if (method !== 'POST') {
-        this.#findCredential();
+      if (incoming.method !== 'POST') {
+        this.#on({ kind: 'bodiless' });
         return;
       }
-      if (!isPlainJson(headers))
+      if (!isPlainJson(incoming.headers))
         throw invalidRequest(415, 'Send the body as application/json in UTF-8, not compressed.');
-      this.#receive();
+      const body = new RequestBody(incoming, server.limits.body, createBodyScanner(), this);
+      this.#on({ kind: 'body', body });
     });
   }
 
-  #receive(): void {
-    const { incoming } = this.#request;
-    const scanner = this.#served.createScanner(this.#request);
-    const received = new RequestBody(incoming, this.#served.server.limits.body, scanner, {
-      whole: (body) => this.#try(() => this.#takeWhole(body, scanner.end())),
-      long: () => this.#considerUpload(received, scanner),
-      fail: this.#fail,
-    });
-    this.#received = received;
-    received.receive();
+  #on(event: RequestEvent): void {
+    const [phase, ...effects] = nextRequest(this.#phase, event);
+    this.#phase = phase;
+    for (const effect of effects) this.#perform(effect);
   }
 
-  #takeWhole(body: Buffer, scanned: ScannedBody): void {
-    this.#body = body;
-    this.#scanned = scanned;
-    this.#check(scanned);
-    this.#retry = this.#services.rounds.readRetry(this.#request.owner, scanned, body);
-    this.#sent = this.#retry?.body ?? this.#handles.open(body, scanned);
-    this.#findCredential();
-  }
-
-  /** Lets a long body pass while it arrives, once it is known what it asks for. */
-  #considerUpload(received: RequestBody, scanner: BodyScanner): void {
-    const scanned = this.#isHeld ? null : scanner.peek();
-    const isKnown = scanned !== null && mayPassEarly(this.#request, scanned);
-    this.#isHeld ||= isKnown;
-    const { path } = this.#served;
-    const release = isKnown ? path.takeUpload(this.#request) : null;
-    if (scanned === null || release === null) {
-      this.#holdLong(received);
-      return;
-    }
-    this.#request.outgoing.once('close', release);
-    received.pause();
-    this.#startUpload(received, scanner, scanned).catch((error: unknown) => {
-      if (this.#upload !== null || !mustBeHeld(error, scanned)) return this.#fail(error);
-      this.#scanned = null;
-      this.#try(() => {
-        this.#holdLong(received);
-        received.resume();
-      });
-    });
-  }
-
-  /** Takes the memory of the whole body: how long it becomes is not always known. */
-  #holdLong({ declared }: RequestBody): void {
-    const { owner, server, outgoing } = this.#request;
-    if (this.#freeMemory !== null) return;
-    this.#freeMemory = this.#served.places.takeMemory(owner, declared ?? server.limits.body);
-    outgoing.once('close', this.#freeMemory);
-  }
-
-  async #startUpload(received: RequestBody, scanner: BodyScanner, scanned: ScannedBody): Promise<void> {
-    const { principal, server, incoming, outgoing } = this.#request;
-    this.#scanned = scanned;
-    this.#check(scanned);
-    const credential = await this.#services.credentials.for(principal, server);
-    await this.#served.checkMessages(this.#request, scanned, credential);
-    if (outgoing.destroyed) {
-      this.#record({ outcome: 'cancelled', backendMs: 0, responseBytes: 0 });
-      return;
-    }
-    const upload = new StreamedBody({
-      ...{ body: received, scanner, scanned },
-      // How long request states are when they are opened is not known in advance.
-      hasLength: incoming.headers['mcp-protocol-version'] !== STATELESS,
-      open: (bytes, known, from, keepsLength) => this.#handles.open(bytes, known, { from, keepsLength }),
-      idle: server.limits.idle,
-      end: () => this.#try(() => this.#finishUpload(upload, scanner.end(), credential)),
-      fail: this.#fail,
-    });
-    this.#freeMemory?.();
-    allowLongBody(incoming, outgoing);
-    this.#upload = upload;
-    this.#forward(credential);
-  }
-
-  /** Everything is checked once more: what the backend has got so far is not complete. */
-  #finishUpload(upload: StreamedBody, scanned: ScannedBody, credential: BackendCredential): void {
-    this.#scanned = scanned;
-    this.#check(scanned);
-    const checked = this.#served.checkMessages(this.#request, scanned, credential);
-    this.#then(checked, () => upload.finish(scanned));
-  }
-
-  #check(scanned: ScannedBody): void {
-    refuseTaskLists(this.#served.server, scanned);
-    this.#limit(scanned);
-    this.#served.checkRules(this.#request, scanned);
-  }
-
-  /** Counts the calls of tools by user, across clients; once. */
-  #limit({ messages }: ScannedBody): void {
-    const { rate, server } = this.#served;
-    if (rate === null || this.#isLimited) return;
-    this.#isLimited = true;
-    const { issuer, subject } = this.#request.principal;
-    for (const { tool } of messages) {
-      if (tool === null) continue;
-      const wait = rate.take(`${issuer} ${subject} ${tool.slice(0, MAX_TOOL_NAME)}`, performance.now());
-      if (wait > 0) throw tooManyCalls(`Too many calls of ${tool} at ${server.name}.`, wait);
+  #perform(effect: RequestEffect): void {
+    switch (effect.do) {
+      case 'receive':
+        effect.body.receive();
+        break;
+      case 'takeMemory':
+        this.#try(() => this.#takeMemory(effect.body));
+        break;
+      case 'preview':
+        this.#preview(effect.body).catch(this.#fail);
+        break;
+      case 'checkRules':
+        this.#try(() => this.#checkWhole(effect.body, effect.isCounted));
+        break;
+      case 'authorize':
+        this.#try(() => this.#authorize(effect.scanned));
+        break;
+      case 'forward':
+        this.#try(() => this.#forward(effect.body, effect.credential));
+        break;
+      case 'recheck':
+        this.#try(() => this.#recheck(effect.body, effect.credential));
+        break;
+      case 'finishUpload':
+        this.#try(() => effect.body.upload.finish(effect.body.scanned));
+        break;
+      case 'wait':
+        setTimeout(this.#onDue, CONNECTION_PACE).unref();
+        break;
+      case 'refuse':
+        this.#refuse(effect.body, effect.error);
+        break;
+      case 'finish':
+        this.#finish(effect.body, effect.end);
+        break;
+      case 'record':
+        this.#record(effect.body, 'allowed', effect.outcome);
+        break;
+      default:
+        performOnBody(effect, this.#phase);
     }
   }
 
-  #findCredential(): void {
-    const { principal, server } = this.#request;
-    this.#then(this.#services.credentials.for(principal, server), (credential) => {
-      if (this.#scanned === null) this.#forward(credential);
-      else {
-        const checked = this.#served.checkMessages(this.#request, this.#scanned, credential);
-        this.#then(checked, () => this.#forward(credential));
-      }
-    });
-  }
-
-  #forward(credential: BackendCredential): void {
-    const body = this.#upload ?? this.#sent;
-    const forwarding = { credential, body, name: this.#name(), edit: this.#editOf(credential) };
-    this.#served.path.forward(this.#request, forwarding).then((end) => {
-      if (this.#isRecorded) return;
-      if (end.kind === 'failed') this.#respondError(end.error);
-      this.#record({ ...end, outcome: end.kind === 'failed' ? end.outcome : end.kind });
-    }, this.#fail);
-  }
-
-  #name(): string | null {
-    const name = this.#request.incoming.headers['mcp-name'];
-    if (typeof name !== 'string') return null;
-    return this.#scanned === null ? name : this.#handles.openName(name, this.#scanned);
-  }
-
-  /** Backends may send a list in the response to another request, and clients take it by its id. */
-  #editOf(credential: BackendCredential): MessageEdit {
-    const mayList = this.#mayList();
-    // Not all of a message is known that is being received.
-    const mayHold = this.#upload !== null || this.#scanned?.messages.some(mayAnswerWithHandles) === true;
-    const mayPassLong = mayList ? isPlainNotification : isNoQuestion;
-    return {
-      apply: async (message) =>
-        this.#handles.seal(await this.#served.editResponse(message, this.#request, credential)),
-      check: checkLists,
-      mayApply: (bytes) => mayHoldLists(bytes) || mayHoldHandles(bytes),
-      mayPassLong,
-      watchLong: () => createLongWatch(mayPassLong),
-      forDocuments: mayList || mayHold,
-    };
-  }
-
-  /** A stream may resume the response to a list. */
-  #mayList(): boolean {
-    const { method } = this.#request.incoming;
-    if (this.#scanned === null) return method === 'GET';
-    return this.#scanned.messages.some((message) => isListMethod(message.method));
-  }
-
-  #then<T>(value: T | Promise<T>, next: (value: T) => void): void {
-    if (value instanceof Promise) value.then((one) => this.#try(() => next(one)), this.#fail);
-    else next(value);
-  }
+  readonly #fail = (error: unknown): void => this.#on({ kind: 'failed', error, mayWait: this.#mayWait() });
 
   #try(work: () => void): void {
     try {
@@ -338,88 +221,228 @@ class Handling {
     }
   }
 
-  readonly #respondError = (error: unknown): CallDecision | null => {
-    this.#isWaiting = this.#mayWait(error);
-    if (this.#isWaiting) {
-      setTimeout(() => this.#lookAgain(), CONNECTION_PACE).unref();
-      return null;
-    }
-    const id = error instanceof MessageError ? error.id : (this.#message()?.id ?? null);
-    return this.#services.respondError(this.#request, this.#translate(error), id);
-  };
-
-  #lookAgain(): void {
-    this.#isWaiting = false;
-    if (!this.#request.outgoing.destroyed) this.#try(() => this.#findCredential());
-    else this.#record({ outcome: 'cancelled', backendMs: 0, responseBytes: 0 });
+  /** Continues at once if nothing has to be waited for. */
+  #then<T>(value: T | Promise<T>, next: (value: T) => void): void {
+    if (value instanceof Promise) value.then((one) => this.#try(() => next(one)), this.#fail);
+    else next(value);
   }
 
-  /** Whether the user is connecting the account that is missing: nothing has happened at the backend. */
-  #mayWait(error: unknown): boolean {
+  #mayWait(): boolean {
     const { outgoing, startedAt } = this.#request;
-    if (!(error instanceof ConnectionRequired) || this.#retry === null || this.#retry.isDeclined)
-      return false;
     return !outgoing.destroyed && !outgoing.headersSent && performance.now() - startedAt < CONNECTION_WAIT;
   }
 
-  #translate(error: unknown): unknown {
-    if (!(error instanceof ConnectionRequired) || this.#body === null) return error;
-    return this.#services.rounds.answer(error, this.#request.owner, this.#body, this.#retry);
+  readonly #onDue = (): void => this.#on({ kind: this.#request.outgoing.destroyed ? 'gone' : 'due' });
+
+  whole(bytes: Buffer, scanned: ScannedBody): void {
+    this.#on({ kind: 'whole', bytes, scanned });
   }
 
-  readonly #fail = (error: unknown): void => {
-    this.#end(error);
-    this.#upload?.cancel();
-  };
+  arrived(scanned: ScannedBody): void {
+    this.#on({ kind: 'arrived', scanned });
+  }
 
-  #end(error: unknown): void {
-    const decision = this.#respondError(error);
-    const end = { backendMs: 0, responseBytes: 0 };
-    if (error instanceof ConnectionRequired) {
-      this.#record({ outcome: 'connection_required', ...end });
+  fail(error: unknown): void {
+    this.#fail(error);
+  }
+
+  /** Lets a long body pass while it arrives, once it is known what it asks for. */
+  long(): void {
+    const phase = this.#phase;
+    if (phase.kind !== 'receiving') return;
+    const mayPass = phase.intake === 'short' || phase.intake === 'long';
+    const scanned = mayPass ? phase.body.body.peek() : null;
+    if (scanned === null || !mayPassEarly(this.#request, scanned)) {
+      this.#on({ kind: 'long' });
       return;
     }
+    const release = this.#served.path.takeUpload(this.#request);
+    if (release !== null) this.#request.outgoing.once('close', release);
+    this.#on(release === null ? { kind: 'busy' } : { kind: 'known', scanned });
+  }
+
+  /** Takes the memory of the whole body: how long it becomes is not always known. */
+  #takeMemory({ declared }: RequestBody): void {
+    const { owner, server, outgoing } = this.#request;
+    this.#freeMemory = this.#served.places.takeMemory(owner, declared ?? server.limits.body);
+    outgoing.once('close', this.#freeMemory);
+  }
+
+  async #preview({ body, scanned }: KnownBody & { readonly kind: 'previewed' }): Promise<void> {
+    const { principal, server, incoming, outgoing } = this.#request;
+    body.pause();
+    this.#check(scanned, false);
+    const credential = await this.#services.credentials.for(principal, server);
+    await this.#served.checkMessages(this.#request, scanned, credential);
+    if (outgoing.destroyed) {
+      this.#on({ kind: 'gone' });
+      return;
+    }
+    const upload = new StreamedBody({
+      ...{ source: incoming, buffered: body.buffered, scanner: body, scanned },
+      // How long request states are when they are opened is not known in advance.
+      declared: incoming.headers['mcp-protocol-version'] === STATELESS ? null : body.declared,
+      identifiers: this.#identifiers,
+      idle: server.limits.idle,
+      listener: this,
+    });
+    body.divert(upload);
+    this.#freeMemory();
+    allowLongBody(incoming, outgoing);
+    this.#on({ kind: 'allowed', credential, upload });
+  }
+
+  #checkWhole({ bytes, scanned }: Whole, isCounted: boolean): void {
+    this.#check(scanned, isCounted);
+    const retry = this.#services.rounds.readRetry(this.#request.owner, scanned, bytes);
+    this.#on({ kind: 'opened', sent: retry?.body ?? this.#identifiers.open(bytes, scanned), retry });
+  }
+
+  #check(scanned: ScannedBody, isCounted: boolean): void {
+    refuseTaskLists(this.#served.server, scanned);
+    if (!isCounted) this.#count(scanned);
+    this.#served.checkRules(this.#request, scanned);
+  }
+
+  /** Counts the calls of tools by user, across clients. */
+  #count({ messages }: ScannedBody): void {
+    const { rate, server } = this.#served;
+    if (rate === null) return;
+    const { issuer, subject } = this.#request.principal;
+    for (const { tool } of messages) {
+      if (tool === null) continue;
+      const wait = rate.take(`${issuer} ${subject} ${tool.slice(0, MAX_TOOL_NAME)}`, performance.now());
+      if (wait > 0) throw tooManyCalls(`Too many calls of ${tool} at ${server.name}.`, wait);
+    }
+  }
+
+  #authorize(scanned: ScannedBody | null): void {
+    const { principal, server } = this.#request;
+    this.#then(this.#services.credentials.for(principal, server), (credential) => {
+      const checked =
+        scanned === null ? undefined : this.#served.checkMessages(this.#request, scanned, credential);
+      this.#then(checked, () => this.#on({ kind: 'allowed', credential, upload: null }));
+    });
+  }
+
+  /** Everything is checked once more: what the backend has got so far is not complete. */
+  #recheck({ scanned }: Streamed, credential: BackendCredential): void {
+    this.#check(scanned, true);
+    const checked = this.#served.checkMessages(this.#request, scanned, credential);
+    this.#then(checked, () => this.#on({ kind: 'rechecked' }));
+  }
+
+  #forward(known: KnownBody, credential: BackendCredential): void {
+    const body = known.kind === 'whole' ? known.sent : known.kind === 'streamed' ? known.upload : null;
+    const forwarding = { credential, body, name: this.#name(known), edit: this.#editOf(known, credential) };
+    this.#served.path
+      .forward(this.#request, forwarding)
+      .then((end) => this.#on({ kind: 'ended', end, mayWait: this.#mayWait() }), this.#fail);
+  }
+
+  #name(known: KnownBody): string | null {
+    const name = this.#request.incoming.headers['mcp-name'];
+    if (typeof name !== 'string') return null;
+    const scanned = scannedOf(known);
+    return scanned === null ? name : this.#identifiers.openName(name, scanned);
+  }
+
+  /** Backends may send a list in the response to another request, and clients take it by its id. */
+  #editOf(known: KnownBody, credential: BackendCredential): MessageEdit {
+    const messages = scannedOf(known)?.messages;
+    // A stream may resume the response to a list.
+    const mayList =
+      messages === undefined
+        ? this.#request.incoming.method === 'GET'
+        : messages.some(({ method }) => isListMethod(method));
+    // Not all of a message is known that is being received.
+    const mayHold = known.kind === 'streamed' || messages?.some(mayAnswerWithHandles) === true;
+    const mayPassLong = mayList ? isPlainNotification : isNoQuestion;
+    return {
+      apply: async (message) =>
+        this.#identifiers.seal(await this.#served.editResponse(message, this.#request, credential)),
+      check: checkLists,
+      mayApply: (bytes) => mayHoldLists(bytes) || mayHoldHandles(bytes),
+      mayPassLong,
+      watchLong: () => createLongWatch(mayPassLong),
+      forDocuments: mayList || mayHold,
+    };
+  }
+
+  #refuse(known: KnownBody, error: unknown): void {
+    const decision = this.#respondError(known, error);
+    if (error instanceof ConnectionRequired) this.#record(known, 'allowed', 'connection_required');
     // A request that could not be served was not refused.
-    if (this.#request.outgoing.statusCode >= 500) this.#record({ outcome: 'unavailable', ...end });
-    else
-      this.#record(
-        { outcome: 'refused', ...end },
-        decision ?? (error instanceof MessageError ? error.decision : 'invalid'),
-      );
+    else if (this.#request.outgoing.statusCode >= 500) this.#record(known, 'allowed', 'unavailable');
+    else {
+      const own = error instanceof MessageError ? error.decision : 'invalid';
+      this.#record(known, decision ?? own, 'refused');
+    }
   }
 
-  #message(): ScannedMessage | null {
-    return this.#scanned?.messages[0] ?? null;
+  #finish(known: KnownBody, end: ExchangeSummary): void {
+    if (end.kind === 'failed') this.#respondError(known, end.error);
+    this.#record(known, 'allowed', end.kind === 'failed' ? end.outcome : end.kind, end);
   }
 
-  readonly #record = (
-    { outcome, backendMs, responseBytes }: { outcome: CallOutcome; backendMs: number; responseBytes: number },
-    decision: CallDecision = 'allowed',
-  ): void => {
-    if (this.#isRecorded || this.#isWaiting) return;
-    this.#isRecorded = true;
-    this.#upload?.stop();
+  #respondError(known: KnownBody, error: unknown): CallDecision | null {
+    const { owner } = this.#request;
+    const isMissing = error instanceof ConnectionRequired && known.kind === 'whole';
+    const response = isMissing ? this.#services.rounds.answer(error, owner, known.bytes, known.retry) : error;
+    const id = error instanceof MessageError ? error.id : (scannedOf(known)?.messages[0]?.id ?? null);
+    return this.#services.respondError(this.#request, response, id);
+  }
+
+  #record(
+    known: KnownBody,
+    decision: CallDecision,
+    outcome: CallOutcome,
+    { backendMs, responseBytes }: Pick<ExchangeSummary, 'backendMs' | 'responseBytes'> = NO_RESPONSE,
+  ): void {
     const { outgoing, incoming } = this.#request;
+    const status = outgoing.headersSent ? outgoing.statusCode : null;
+    const requestBytes = lengthOf(known);
     const common = {
-      request: this.#request,
-      decision,
-      outcome,
-      status: outgoing.headersSent ? outgoing.statusCode : null,
-      backendMs,
-      requestBytes: this.#received?.length ?? 0,
-      responseBytes,
+      ...{ request: this.#request, decision, outcome, status, backendMs, requestBytes, responseBytes },
     };
     const { audit } = this.#services;
-    for (const { method, tool, prompt, resource, arguments: range } of this.#recordedMessages()) {
+    const messages = scannedOf(known)?.messages.slice(0, MAX_RECORDED_MESSAGES) ?? [];
+    for (const message of messages) {
+      const { method, tool, prompt, resource } = message;
       const target = tool ?? prompt ?? resource;
-      const bytes = range === null ? null : (this.#body?.subarray(range.start, range.end) ?? null);
-      audit.record({ ...common, method, target, arguments: this.#upload?.argumentsHash ?? bytes });
+      audit.record({ ...common, method, target, arguments: argumentsOf(known, message) });
     }
-    if (this.#message() === null)
+    if (messages.length === 0)
       audit.record({ ...common, method: incoming.method ?? '', target: null, arguments: null });
-  };
-
-  #recordedMessages(): readonly ScannedMessage[] {
-    return this.#scanned?.messages.slice(0, MAX_RECORDED_MESSAGES) ?? [];
   }
+}
+
+const NOTHING = (): void => undefined;
+const NO_RESPONSE = { backendMs: 0, responseBytes: 0 };
+
+function performOnBody(
+  effect: RequestEffect & { readonly do: 'resumeBody' | 'stopBody' | 'stopUpload' | 'cancelUpload' },
+  phase: RequestPhase,
+): void {
+  // Its memory may have been refused meanwhile.
+  if (effect.do === 'resumeBody' && phase.kind === 'receiving') effect.body.resume();
+  if (effect.do === 'stopBody') effect.body.stop();
+  if (effect.do !== 'stopUpload' && effect.do !== 'cancelUpload') return;
+  effect.body.body.stop();
+  if (effect.do === 'stopUpload') effect.body.upload.stop();
+  else effect.body.upload.cancel();
+}
+
+function scannedOf(known: KnownBody): ScannedBody | null {
+  return known.kind === 'none' || known.kind === 'arriving' ? null : known.scanned;
+}
+
+function lengthOf(known: KnownBody): number {
+  if (known.kind === 'none') return 0;
+  return known.kind === 'whole' ? known.bytes.length : known.body.length;
+}
+
+function argumentsOf(known: KnownBody, { arguments: range }: ScannedMessage): Uint8Array | string | null {
+  if (known.kind === 'streamed') return known.upload.argumentsHash;
+  return known.kind === 'whole' && range !== null ? known.bytes.subarray(range.start, range.end) : null;
 }

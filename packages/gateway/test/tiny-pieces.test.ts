@@ -20,20 +20,17 @@ function usedBytes(): number {
   return heapUsed + arrayBuffers;
 }
 
-function receiveBody(onLong: (body: RequestBody) => void) {
+function receiveBody(onLong: (body: RequestBody, incoming: PassThrough) => void) {
   const incoming = Object.assign(new PassThrough(), { headers: {} });
   const whole: Buffer[] = [];
   const listener = {
     whole: (body: Buffer) => void whole.push(body),
-    long: () => onLong(body),
+    long: () => onLong(body, incoming),
     fail: (error: unknown) => expect.unreachable(String(error)),
   };
-  const body = new RequestBody(
-    incoming as unknown as IncomingMessage,
-    MIB,
-    { push: () => undefined },
-    listener,
-  );
+  const scanned = { isBatch: false, messages: [], length: 0 };
+  const scanner = { push: () => undefined, peek: () => scanned, end: () => scanned };
+  const body = new RequestBody(incoming as unknown as IncomingMessage, MIB, scanner, listener);
   body.receive();
   return { incoming, whole };
 }
@@ -54,14 +51,16 @@ it('a body that is held takes memory for its bytes, however small its pieces are
 it('a body that passes keeps what may be sent again without its pieces', async () => {
   const scanned = { isBatch: false, messages: [], length: 0 };
   const streamed = Promise.withResolvers<StreamedBody>();
-  const { incoming } = receiveBody((body) => {
+  const { incoming } = receiveBody((body, source) => {
     const upload = new StreamedBody({
-      ...{ body, scanned, hasLength: false, idle: 60 },
-      scanner: { peek: () => scanned },
-      open: (bytes) => bytes,
-      end: () => upload.finish(scanned),
-      fail: (error) => expect.unreachable(String(error)),
+      ...{ source, buffered: body.buffered, declared: null, scanner: body, scanned, idle: 60 },
+      identifiers: { open: (bytes) => bytes },
+      listener: {
+        arrived: () => upload.finish(scanned),
+        fail: (error) => expect.unreachable(String(error)),
+      },
     });
+    body.divert(upload);
     upload.open().resume();
     streamed.resolve(upload);
   });

@@ -5,29 +5,32 @@ import { Readable } from 'node:stream';
 import { MAX_RETAINED_BODY, SHORT_BODY } from '../limits/bounds.ts';
 import { HeldBytes } from '../messages/held-bytes.ts';
 import type { BodyScanner, ScannedBody } from '../messages/scanned-message.ts';
+import type { MessageHandles } from '../sessions/message-handles.ts';
 import { invalidRequest } from './error-response.ts';
-import type { BodySink, RequestBody } from './request-body.ts';
+import type { BodySink } from './request-body.ts';
+
+/** Learns how far an upload is. */
+export interface UploadListener {
+  /** All of it has arrived: `finish` or `cancel` has to follow. */
+  arrived(scanned: ScannedBody): void;
+  fail(error: unknown): void;
+}
 
 export interface StreamedBodyOptions {
-  /** Held so far, and paused. */
-  readonly body: RequestBody;
+  /** What is received, and paused now. */
+  readonly source: { pause(): unknown; resume(): unknown; isPaused(): boolean };
+  /** What has arrived. */
+  readonly buffered: Buffer;
+  /** The length that the backend is told before sealed identifiers are opened; `null`: it gets chunks. */
+  readonly declared: number | null;
   readonly scanner: Pick<BodyScanner, 'peek'>;
   /** What is known: the body is inside a value that decides nothing. */
   readonly scanned: ScannedBody;
-  /** Whether the backend is told the length that the client tells. */
-  readonly hasLength: boolean;
-  /**
-   * Bytes of the body as the backend sees them, with opened handles.
-   * @param from offset of the bytes
-   * @param keepsLength the result has to have the length of the bytes
-   * @throws MessageError
-   */
-  readonly open: (bytes: Buffer, scanned: ScannedBody, from: number, keepsLength: boolean) => Buffer;
+  /** Opens sealed identifiers in parts of the body. */
+  readonly identifiers: Pick<MessageHandles, 'open'>;
   /** Seconds in which 64 KiB of it, or its end, have to arrive. */
   readonly idle: number;
-  /** All of it has arrived: `finish` or `cancel` has to follow. */
-  readonly end: () => void;
-  readonly fail: (error: unknown) => void;
+  readonly listener: UploadListener;
 }
 
 class Cancelled extends Error {
@@ -45,7 +48,7 @@ export class StreamedBody implements BodySink {
   readonly #timer: NodeJS.Timeout;
   /** What was known when bytes passed last. */
   #known: ScannedBody | null = null;
-  readonly #held = new HeldBytes();
+  readonly #buffered = new HeldBytes();
   /** Offset of what is held. */
   #from = 0;
   #queue: Buffer[] = [];
@@ -54,7 +57,6 @@ export class StreamedBody implements BodySink {
   #isComplete = false;
   /** What the backend has got, as long as it can be sent again; `null`: it is too much to be kept. */
   #sent: HeldBytes | null = new HeldBytes();
-  #hasArrived = false;
   /** Bytes since the time limit began. */
   #arrived = 0;
   #hash: Hash | null = null;
@@ -63,12 +65,11 @@ export class StreamedBody implements BodySink {
 
   /** @throws MessageError for handles that do not open */
   constructor(options: StreamedBodyOptions) {
-    const { body, scanned, hasLength, idle } = options;
+    const { buffered, declared, scanned, idle } = options;
     this.#options = options;
-    const held = body.divert(this);
-    this.#held.add(held);
+    this.#buffered.add(buffered);
     const opened = this.#open(scanned, false);
-    this.length = hasLength && body.declared !== null ? body.declared + opened.length - held.length : null;
+    this.length = declared === null ? null : declared + opened.length - buffered.length;
     this.#pass(opened);
     this.#timer = setTimeout(this.#onIdle, idle * 1000);
   }
@@ -110,27 +111,26 @@ export class StreamedBody implements BodySink {
     this.#arrived += chunk.length;
     // A byte now and then would keep its place for ever.
     if (this.#arrived >= SHORT_BODY) this.#expectMore();
-    this.#held.add(chunk);
+    this.#buffered.add(chunk);
     const scanned = this.#options.scanner.peek();
-    if (scanned === null && this.#held.length > MAX_RETAINED_BODY)
-      this.#options.fail(
+    if (scanned === null && this.#buffered.length > MAX_RETAINED_BODY)
+      this.#options.listener.fail(
         invalidRequest(
           413,
           `White space between the members of a message must not exceed ${MAX_RETAINED_BODY} bytes.`,
         ),
       );
-    if (scanned === null || (scanned !== this.#known && this.#held.length <= SHORT_BODY)) return;
+    if (scanned === null || (scanned !== this.#known && this.#buffered.length <= SHORT_BODY)) return;
     try {
       this.#pass(this.#open(scanned, this.length !== null));
     } catch (error) {
-      this.#options.fail(error);
+      this.#options.listener.fail(error);
     }
   }
 
-  end(): void {
-    this.#hasArrived = true;
+  end(scanned: ScannedBody): void {
     clearTimeout(this.#timer);
-    this.#options.end();
+    this.#options.listener.arrived(scanned);
   }
 
   /**
@@ -148,8 +148,7 @@ export class StreamedBody implements BodySink {
   /** Receives nothing more. */
   stop(): void {
     clearTimeout(this.#timer);
-    if (!this.#hasArrived) this.#options.body.stop();
-    this.#held.drop(this.#held.length);
+    this.#buffered.drop(this.#buffered.length);
     this.#queue = [];
     this.#sent = null;
     this.#readable = null;
@@ -164,12 +163,14 @@ export class StreamedBody implements BodySink {
 
   /** What is held, as the backend sees it. */
   #open(scanned: ScannedBody, keepsLength: boolean): Buffer {
-    const { bytes } = this.#held;
+    const { bytes } = this.#buffered;
     const opened =
-      scanned === this.#known ? bytes : this.#options.open(bytes, scanned, this.#from, keepsLength);
+      scanned === this.#known
+        ? bytes
+        : this.#options.identifiers.open(bytes, scanned, { from: this.#from, keepsLength });
     this.#hashArguments(bytes, scanned);
     this.#known = scanned;
-    this.#held.drop(bytes.length);
+    this.#buffered.drop(bytes.length);
     this.#from += bytes.length;
     return opened;
   }
@@ -194,12 +195,12 @@ export class StreamedBody implements BodySink {
     while (this.#isWanted && this.#queue.length > 0) this.#isWanted = readable.push(this.#next());
     if (this.#isComplete && this.#queue.length === 0) readable.push(null);
     else if (this.#isWanted) this.#resume();
-    else this.#options.body.pause();
+    else this.#options.source.pause();
   }
 
   #resume(): void {
-    if (this.#options.body.isPaused) this.#expectMore();
-    this.#options.body.resume();
+    if (this.#options.source.isPaused()) this.#expectMore();
+    this.#options.source.resume();
   }
 
   #expectMore(): void {
@@ -217,7 +218,7 @@ export class StreamedBody implements BodySink {
 
   readonly #onIdle = (): void => {
     // The backend has time limits of its own.
-    if (this.#options.body.isPaused) this.#timer.refresh();
-    else this.#options.fail(invalidRequest(408, 'The rest of the body did not arrive in time.'));
+    if (this.#options.source.isPaused()) this.#timer.refresh();
+    else this.#options.listener.fail(invalidRequest(408, 'The rest of the body did not arrive in time.'));
   };
 }

@@ -1,0 +1,295 @@
+/**
+ * The phases of one authorized request, as a pure function: phase and event in, phase and effects out.
+ *
+ *            bodiless (GET, DELETE)
+ *   created ─────────────────────────────▶ checking ────── allowed ──────▶ sending ── ended ──▶ over
+ *      │                                    ▲   ▲ │ account missing          │ ▲
+ *      │ body                         whole │   │ ▼                          │ │
+ *      └────▶ receiving ────────────────────┘   │ connecting ◀───────────────┘ │
+ *              │     ▲                          └──── due                      │ rechecked
+ *        known │     │ needs the whole body                                    │
+ *              ▼     │               allowed                   arrived         │
+ *             previewing ────────────────────▶ uploading ──────────────▶ rechecking
+ *
+ *   each ── failed ──▶ over (refused);  uploading, rechecking ── ended ──▶ over;  previewing, connecting ── gone ──▶ over (cancelled)
+ *
+ * A long body is previewed as soon as it is known what it asks for, and then passes while it arrives; all other bodies are buffered.
+ * An event that a phase does not name is ignored: it reports what was under way when the phase ended, such as the end of an exchange
+ * whose upload was refused.
+ */
+import type { CallOutcome } from './audit/call-record.ts';
+import type { ConnectionRetry } from './connection-rounds.ts';
+import { type BackendCredential, ConnectionRequired } from './credentials/credential-source.ts';
+import type { ExchangeSummary } from './http/exchange.ts';
+import type { RequestBody } from './http/request-body.ts';
+import type { StreamedBody } from './http/streamed-body.ts';
+import { MessageError } from './messages/message-error.ts';
+import type { ScannedBody } from './messages/scanned-message.ts';
+
+interface Arriving {
+  readonly kind: 'arriving';
+  readonly body: RequestBody;
+}
+
+interface Previewed {
+  readonly kind: 'previewed';
+  readonly body: RequestBody;
+  /** What is known of it. */
+  readonly scanned: ScannedBody;
+}
+
+export interface Streamed {
+  readonly kind: 'streamed';
+  readonly body: RequestBody;
+  readonly scanned: ScannedBody;
+  readonly upload: StreamedBody;
+}
+
+export interface Whole {
+  readonly kind: 'whole';
+  readonly scanned: ScannedBody;
+  /** As the client sent it. */
+  readonly bytes: Buffer;
+  /** As the backend gets it. */
+  readonly sent: Buffer;
+  /** `null`: the client was not asked to connect an account. */
+  readonly retry: ConnectionRetry | null;
+}
+
+/** The body of a request, as far as it is known. */
+export type KnownBody = { readonly kind: 'none' } | Arriving | Previewed | Streamed | Whole;
+
+export type RequestPhase =
+  | { readonly kind: 'created'; readonly body: KnownBody & { readonly kind: 'none' } }
+  | {
+      readonly kind: 'receiving';
+      readonly body: Arriving;
+      /**
+       * How far the body is: `short`; `long`: its memory is taken; `buffered`: it does not pass before it is whole; `counted`: the same,
+       * and its calls have been counted.
+       */
+      readonly intake: 'short' | 'long' | 'buffered' | 'counted';
+    }
+  /** What is known of a long body is checked, while it is paused. */
+  | { readonly kind: 'previewing'; readonly body: Previewed; readonly hasMemory: boolean }
+  | { readonly kind: 'checking'; readonly body: KnownBody & { readonly kind: 'none' | 'whole' } }
+  /** The user is connecting an account at the backend. Nothing has happened there. */
+  | { readonly kind: 'connecting'; readonly body: Whole }
+  /** At the backend, all of it. */
+  | { readonly kind: 'sending'; readonly body: KnownBody & { readonly kind: 'none' | 'whole' | 'streamed' } }
+  /** At the backend, while the body arrives. */
+  | { readonly kind: 'uploading'; readonly body: Streamed; readonly credential: BackendCredential }
+  /** The body has arrived, and its end waits until all of it was checked. */
+  | { readonly kind: 'rechecking'; readonly body: Streamed }
+  | { readonly kind: 'over' };
+
+export type RequestEvent =
+  | { readonly kind: 'bodiless' }
+  | { readonly kind: 'body'; readonly body: RequestBody }
+  /** More of a long body has arrived than has to be buffered in any case; what it asks for is not known, or needs all of it. */
+  | { readonly kind: 'long' }
+  /** It is known what a long body asks for, and there is no slot for it to pass. */
+  | { readonly kind: 'busy' }
+  /** It is known what a long body asks for, and it may pass. */
+  | { readonly kind: 'known'; readonly scanned: ScannedBody }
+  | { readonly kind: 'whole'; readonly bytes: Buffer; readonly scanned: ScannedBody }
+  /** The rules allow a whole body, and its sealed identifiers were opened. */
+  | { readonly kind: 'opened'; readonly sent: Buffer; readonly retry: ConnectionRetry | null }
+  | { readonly kind: 'allowed'; readonly credential: BackendCredential; readonly upload: StreamedBody | null }
+  /** All of an upload has arrived. */
+  | { readonly kind: 'arrived'; readonly scanned: ScannedBody }
+  | { readonly kind: 'rechecked' }
+  /** It is time to look for the connected account. */
+  | { readonly kind: 'due' }
+  | { readonly kind: 'ended'; readonly end: ExchangeSummary; readonly mayWait: boolean }
+  /** @param mayWait whether the client still waits for its response, and may go on so */
+  | { readonly kind: 'failed'; readonly error: unknown; readonly mayWait: boolean }
+  /** The client disappeared. */
+  | { readonly kind: 'gone' };
+
+export type RequestEffect =
+  | { readonly do: 'receive'; readonly body: RequestBody }
+  /** Takes the memory for a whole body. */
+  | { readonly do: 'takeMemory'; readonly body: RequestBody }
+  | { readonly do: 'preview'; readonly body: Previewed }
+  | { readonly do: 'checkRules'; readonly body: Whole; readonly isCounted: boolean }
+  /** Finds the credential, and decides about the messages. */
+  | { readonly do: 'authorize'; readonly scanned: ScannedBody | null }
+  | { readonly do: 'forward'; readonly body: KnownBody; readonly credential: BackendCredential }
+  | { readonly do: 'recheck'; readonly body: Streamed; readonly credential: BackendCredential }
+  | { readonly do: 'finishUpload'; readonly body: Streamed }
+  | { readonly do: 'wait' }
+  | { readonly do: 'resumeBody'; readonly body: RequestBody }
+  | { readonly do: 'stopBody'; readonly body: RequestBody }
+  /** Nothing more of the body is needed. */
+  | { readonly do: 'stopUpload'; readonly body: Streamed }
+  /** The request at the backend stays incomplete. */
+  | { readonly do: 'cancelUpload'; readonly body: Streamed }
+  /** Responds with an error and records it. */
+  | { readonly do: 'refuse'; readonly body: KnownBody; readonly error: unknown }
+  /** Records what was forwarded, after an error response if that failed. */
+  | { readonly do: 'finish'; readonly body: KnownBody; readonly end: ExchangeSummary }
+  | { readonly do: 'record'; readonly body: KnownBody; readonly outcome: CallOutcome };
+
+type Transition = readonly [RequestPhase, ...RequestEffect[]];
+type PhaseOf<Kind extends RequestPhase['kind']> = RequestPhase & { readonly kind: Kind };
+
+const OVER: RequestPhase = { kind: 'over' };
+const NO_BODY = { kind: 'none' } as const;
+export const CREATED: RequestPhase = { kind: 'created', body: NO_BODY };
+
+export function nextRequest(phase: RequestPhase, event: RequestEvent): Transition {
+  if (phase.kind === 'over') return [phase];
+  if (event.kind === 'failed') return fail(phase, event.error, event.mayWait);
+  if (event.kind === 'ended') return end(phase, event.end, event.mayWait);
+  switch (phase.kind) {
+    case 'created':
+      if (event.kind === 'bodiless')
+        return [
+          { kind: 'checking', body: NO_BODY },
+          { do: 'authorize', scanned: null },
+        ];
+      if (event.kind !== 'body') return [phase];
+      return [
+        { kind: 'receiving', body: { kind: 'arriving', body: event.body }, intake: 'short' },
+        { do: 'receive', body: event.body },
+      ];
+    case 'receiving':
+      return receive(phase, event);
+    case 'previewing': {
+      if (event.kind === 'gone') return cancel(phase.body);
+      if (event.kind !== 'allowed' || event.upload === null) return [phase];
+      const { credential, upload } = event;
+      const body: Streamed = { ...phase.body, kind: 'streamed', upload };
+      return [
+        { kind: 'uploading', body, credential },
+        { do: 'forward', body, credential },
+      ];
+    }
+    case 'checking':
+      return check(phase, event);
+    case 'connecting':
+      if (event.kind === 'gone') return cancel(phase.body);
+      if (event.kind !== 'due') return [phase];
+      return [
+        { ...phase, kind: 'checking' },
+        { do: 'authorize', scanned: phase.body.scanned },
+      ];
+    case 'uploading': {
+      if (event.kind !== 'arrived') return [phase];
+      const body: Streamed = { ...phase.body, scanned: event.scanned };
+      return [
+        { kind: 'rechecking', body },
+        { do: 'recheck', body, credential: phase.credential },
+      ];
+    }
+    case 'rechecking':
+      if (event.kind !== 'rechecked') return [phase];
+      return [
+        { ...phase, kind: 'sending' },
+        { do: 'finishUpload', body: phase.body },
+      ];
+    case 'sending':
+      return [phase];
+  }
+}
+
+function receive(phase: PhaseOf<'receiving'>, event: RequestEvent): Transition {
+  const { intake, body: arriving } = phase;
+  const { body } = arriving;
+  switch (event.kind) {
+    case 'long':
+      return intake === 'short'
+        ? [
+            { ...phase, intake: 'long' },
+            { do: 'takeMemory', body },
+          ]
+        : [phase];
+    case 'busy':
+      if (intake === 'short')
+        return [
+          { ...phase, intake: 'buffered' },
+          { do: 'takeMemory', body },
+        ];
+      return [intake === 'long' ? { ...phase, intake: 'buffered' } : phase];
+    case 'known': {
+      if (intake !== 'short' && intake !== 'long') return [phase];
+      const previewed: Previewed = { kind: 'previewed', body, scanned: event.scanned };
+      const hasMemory = intake === 'long';
+      return [
+        { kind: 'previewing', body: previewed, hasMemory },
+        { do: 'preview', body: previewed },
+      ];
+    }
+    case 'whole': {
+      const { bytes, scanned } = event;
+      const whole: Whole = { kind: 'whole', scanned, bytes, sent: bytes, retry: null };
+      const isCounted = intake === 'counted';
+      return [
+        { kind: 'checking', body: whole },
+        { do: 'checkRules', body: whole, isCounted },
+      ];
+    }
+    default:
+      return [phase];
+  }
+}
+
+function check(phase: PhaseOf<'checking'>, event: RequestEvent): Transition {
+  const { body } = phase;
+  if (event.kind === 'opened' && body.kind === 'whole') {
+    const { sent, retry } = event;
+    return [
+      { ...phase, body: { ...body, sent, retry } },
+      { do: 'authorize', scanned: body.scanned },
+    ];
+  }
+  if (event.kind !== 'allowed') return [phase];
+  return [
+    { kind: 'sending', body },
+    { do: 'forward', body, credential: event.credential },
+  ];
+}
+
+function fail(phase: RequestPhase, error: unknown, mayWait: boolean): Transition {
+  if (phase.kind === 'over') return [phase];
+  const { body } = phase;
+  if (phase.kind === 'previewing' && needsWholeBody(error, phase.body.scanned)) return buffer(phase);
+  if (body.kind === 'whole' && mayConnect(body, error, mayWait))
+    return [{ kind: 'connecting', body }, { do: 'wait' }];
+  const refused: RequestEffect = { do: 'refuse', body, error };
+  if (body.kind === 'streamed') return [OVER, refused, { do: 'cancelUpload', body }];
+  if (body.kind === 'none' || body.kind === 'whole') return [OVER, refused];
+  return [OVER, refused, { do: 'stopBody', body: body.body }];
+}
+
+/** What prevents a body from passing is decided with all of it: the error needs its id, or the user connects an account first. */
+function needsWholeBody(error: unknown, { messages }: ScannedBody): boolean {
+  if (error instanceof ConnectionRequired) return true;
+  return error instanceof MessageError && messages.every(({ id }) => id === null);
+}
+
+function buffer({ body: { body }, hasMemory }: PhaseOf<'previewing'>): Transition {
+  const arriving: Arriving = { kind: 'arriving', body };
+  const resume: RequestEffect = { do: 'resumeBody', body };
+  const phase: RequestPhase = { kind: 'receiving', body: arriving, intake: 'counted' };
+  return hasMemory ? [phase, resume] : [phase, { do: 'takeMemory', body }, resume];
+}
+
+function end(phase: RequestPhase, summary: ExchangeSummary, mayWait: boolean): Transition {
+  if (phase.kind !== 'sending' && phase.kind !== 'uploading' && phase.kind !== 'rechecking') return [phase];
+  const { body } = phase;
+  if (body.kind === 'whole' && summary.kind === 'failed' && mayConnect(body, summary.error, mayWait))
+    return [{ kind: 'connecting', body }, { do: 'wait' }];
+  const finished: RequestEffect = { do: 'finish', body, end: summary };
+  return body.kind === 'streamed' ? [OVER, { do: 'stopUpload', body }, finished] : [OVER, finished];
+}
+
+/** Whether the user is connecting the account that is missing. */
+function mayConnect({ retry }: Whole, error: unknown, mayWait: boolean): boolean {
+  return error instanceof ConnectionRequired && mayWait && retry !== null && !retry.isDeclined;
+}
+
+function cancel(body: KnownBody): Transition {
+  return [OVER, { do: 'record', body, outcome: 'cancelled' }];
+}
