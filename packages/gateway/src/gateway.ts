@@ -42,6 +42,7 @@ export interface GatewayEvent {
   readonly [member: string]: unknown;
 }
 
+/** Options of `createGateway`. */
 export interface GatewayOptions {
   readonly servers: readonly GatewayServer[];
   /** Protects the resources of the servers. */
@@ -72,6 +73,7 @@ export interface ServerHealth {
   readonly status: 'up' | 'down';
 }
 
+/** A gateway: authorization, policy and audit in front of MCP servers. */
 export interface Gateway {
   readonly servers: readonly GatewayServer[];
   /** Whether a path is that of a server, below one, or of its metadata. */
@@ -93,6 +95,7 @@ const withoutCredentials: CredentialSource = {
   rejected: async () => 'final',
 };
 
+/** Creates a gateway for servers as `defineServers` returns them. */
 export function createGateway(options: GatewayOptions): Gateway {
   const { servers, guard, audit = noAudit, credentials = withoutCredentials } = options;
   const commonHeaders = Object.entries(options.headers ?? {}).flat();

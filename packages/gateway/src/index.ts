@@ -1,11 +1,10 @@
 /** The gateway: authorization in front of MCP servers that have none. */
 export { createCallAudit } from './audit/call-audit.ts';
-export {
-  type CallAudit,
-  type CallDecision,
-  type CallOutcome,
-  type CallRecord,
-  noAudit,
+export type {
+  CallAudit,
+  CallDecision,
+  CallOutcome,
+  CallRecord,
 } from './audit/call-record.ts';
 export {
   type CallEvent,
@@ -14,22 +13,12 @@ export {
   type ToolChangeEvent,
   type ToolDecisionEvent,
 } from './audit/events.ts';
-export {
-  BackendError,
-  type BackendFailure,
-  type BackendSession,
-  type Call,
-  type InitializeParams,
-  type InitializeResult,
-  type MessageBackend,
-} from './backends/backend.ts';
 export { findMissingIsolation } from './backends/stdio/isolation.ts';
 export {
   type BackendAnswer,
   type BackendCredential,
   ConnectionRequired,
   type CredentialSource,
-  noCredential,
 } from './credentials/credential-source.ts';
 export {
   type CredentialServices,
@@ -44,25 +33,6 @@ export {
   type GatewayOptions,
   type ServerHealth,
 } from './gateway.ts';
-export { createMessagePath, type MessagePath, type MessagePathOptions } from './message-path.ts';
-export { createBodyScanner, scanBody } from './messages/body-scanner.ts';
-export { checkHeaderAgreement } from './messages/header-agreement.ts';
-export { MessageError } from './messages/message-error.ts';
-export type {
-  BodyScanner,
-  ByteRange,
-  ScannedBody,
-  ScannedMessage,
-  ScannedText,
-} from './messages/scanned-message.ts';
-export type { AccessDecision, Caller, Policy, ToolHints } from './policy/policy.ts';
-export type {
-  Catalogue,
-  CataloguedTool,
-  ListTools,
-  ToolCatalogue,
-  ToolState,
-} from './review/catalogue.ts';
 export type { CredentialDefinition } from './servers/credential-options.ts';
 export type { Owner } from './servers/owner.ts';
 export type { GatewayRequest } from './servers/request.ts';

@@ -27,6 +27,7 @@ import type { GatewayRequest, OwnedRequest } from './servers/request.ts';
 import type { GatewayServer } from './servers/server.ts';
 import type { Sealer } from './sessions/sealer.ts';
 
+/** Options of `createMessagePath`. */
 export interface MessagePathOptions {
   readonly sealer: Sealer;
   readonly credentials: CredentialSource;

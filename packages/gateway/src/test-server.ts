@@ -13,6 +13,7 @@ import type { BackendDefinition, GatewayServer } from './servers/server.ts';
 /** Where a failure is. */
 export type FailedPart = 'backend' | 'protocol' | 'credential';
 
+/** The result of `testServer`: what the backend offers, or which part failed. */
 export type ServerTest =
   | { readonly ok: true; readonly revision: string; readonly tools: number | null }
   | { readonly ok: false; readonly part: FailedPart; readonly reason: string };

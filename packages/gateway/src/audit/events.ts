@@ -47,6 +47,7 @@ type DroppedCallsEvent = ComponentEvent & {
   readonly count: number;
 };
 
+/** Audit events of the gateway: calls, changed tools, decisions about them, and dropped call events. */
 export type GatewayAuditEvent = CallEvent | ToolChangeEvent | ToolDecisionEvent | DroppedCallsEvent;
 
 /** Methods that call something. */

@@ -24,6 +24,7 @@ export interface BackendAnswer {
   readonly headers: Headers;
 }
 
+/** Provides the credential that a request to a backend is sent with. */
 export interface CredentialSource {
   /**
    * The credential for a request; without waiting when it is cached.

@@ -71,6 +71,7 @@ function fixed(headers: Readonly<Record<string, string>>): BackendCredentials {
   return { for: () => credential, rejected: async () => 'final' };
 }
 
+/** Options of `createUserBackends`. */
 export interface UserBackendsOptions {
   /** The current definitions. */
   readonly servers: () => readonly GatewayServer[];

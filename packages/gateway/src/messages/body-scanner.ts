@@ -13,6 +13,7 @@ const bodyShape = { ...messageShape, elements: messageShape };
 const PARSE_ERROR = -32_700;
 const INVALID_REQUEST = -32_600;
 
+/** Creates a scanner for one request body, which reads it chunk by chunk without copying values. */
 export function createBodyScanner(limits: ScanLimits = defaultLimits): BodyScanner {
   const scanner = new JsonScanner(bodyShape, limits);
   let known: ScannedBody | null = null;

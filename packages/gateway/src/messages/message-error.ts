@@ -9,6 +9,7 @@ interface MessageErrorOptions {
   readonly decision?: RefusalDecision;
 }
 
+/** An invalid message: the HTTP status and the JSON-RPC error that its sender receives. @see JSON-RPC 2.0 §5.1 */
 export class MessageError extends Error {
   override readonly name = 'MessageError';
   /** HTTP. */

@@ -8,6 +8,7 @@ export interface ToolHints {
   readonly destructive: boolean;
 }
 
+/** The decision of a policy about one call. */
 export type AccessDecision =
   | { readonly kind: 'allow' }
   /** The token may do it with more scopes. */

@@ -6,6 +6,7 @@ import type { ToolDefinition } from './tool-definition.ts';
 /** Approved: its hash is the pinned one. `changed` and `new` wait for approval; `rejected` was refused by an operator. */
 export type ToolState = 'approved' | 'changed' | 'new' | 'rejected';
 
+/** A tool of a catalogue, without its definition. */
 export interface CataloguedTool {
   /** Base64url SHA-256 of what is pinned. */
   readonly hash: string;
@@ -19,6 +20,7 @@ export type ToolCatalogue = ReadonlyMap<string, CataloguedTool>;
 /** Lists all pages of a backend's tools. @throws BackendError */
 export type ListTools = (request: OwnedRequest) => Promise<readonly ToolDefinition[]>;
 
+/** The tools of a server as one credential sees them, cached and compared with their pins. */
 export interface Catalogue {
   /**
    * The tools of the request's server; without waiting when they are cached. One request to the backend at a time for each

@@ -6,6 +6,7 @@ import { defineCredentials } from './credential-options.ts';
 import { commandDefaults, type ReadBackend, type ReadServer } from './options.ts';
 import type { AccessRules, BackendDefinition, GatewayServer, RuleTable } from './server.ts';
 
+/** What `defineServers` needs besides the configured servers. */
 export interface ServerSources {
   /** Under which each server has its path. */
   readonly publicUrl: string;

@@ -236,6 +236,7 @@ const serverSchema = lazy(() =>
   }),
 );
 
+/** The schema of the option `servers`. */
 export const serversSchema = lazy(() => list(serverSchema()));
 
 /** A server as written in the configuration. */

@@ -12,6 +12,7 @@ export interface OwnedRequest {
   readonly owner: Owner;
 }
 
+/** A request to a server of the gateway, with its owner. */
 export interface GatewayRequest extends OwnedRequest {
   readonly incoming: IncomingMessage;
   readonly outgoing: ServerResponse;

@@ -21,6 +21,7 @@ export interface ServerResource {
   readonly revocationDelay: 0;
 }
 
+/** The protected resources of servers, for the option `resources` of the authorization server. */
 export function resourcesOf(servers: readonly GatewayServer[]): readonly ServerResource[] {
   return servers.map((server) => {
     const scopes = scopesOf(server, servers);

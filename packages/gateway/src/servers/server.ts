@@ -37,6 +37,7 @@ export interface GatewayServer {
 /** How a backend is reached. */
 export type BackendDefinition = HttpBackendDefinition | StdioBackendDefinition;
 
+/** A backend that is reached by HTTP. */
 export interface HttpBackendDefinition {
   /** `http`: streamable HTTP of any revision; `sse`: the HTTP+SSE transport of 2024-11-05. */
   readonly kind: 'http' | 'sse';
@@ -47,6 +48,7 @@ export interface HttpBackendDefinition {
   readonly forward: readonly string[];
 }
 
+/** A backend that the gateway starts as a process and reaches by stdio. */
 export interface StdioBackendDefinition {
   readonly kind: 'stdio';
   readonly command: readonly [string, ...string[]];
@@ -86,6 +88,7 @@ export interface AccessRules {
   readonly methods: RuleTable | null;
 }
 
+/** Access rules by name, or by a pattern of names. */
 export type RuleTable = Readonly<Record<string, AccessRule>>;
 
 /** Scopes that an operation needs; `false`: it is never allowed. */

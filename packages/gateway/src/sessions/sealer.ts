@@ -10,6 +10,7 @@ import {
 } from 'node:crypto';
 import { type Owner, ownerKey } from '../servers/owner.ts';
 
+/** What a sealed identifier identifies; one kind never opens as another. */
 export type HandleKind = 'session' | 'event' | 'task' | 'request' | 'question';
 
 /** Clients compare them: what is sealed twice has to look the same. */
