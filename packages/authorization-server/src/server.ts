@@ -9,7 +9,12 @@ import {
 import type { AccessTokenClaims } from '@portcullis/protocol';
 import { createSoftwareStatements } from './assertions/software-statement.ts';
 import { type AuditLog, createAuditLog } from './audit/audit-log.ts';
-import { createEventCorrelation, withCorrelation, withRequestContext } from './audit/correlation.ts';
+import {
+  createEventCorrelation,
+  type EventCorrelation,
+  withCorrelation,
+  withRequestContext,
+} from './audit/correlation.ts';
 import type { ComponentEvent, ComponentEvents, EventSink } from './audit/events.ts';
 import { noConnections } from './authorization/grant-connections.ts';
 import { createPushedRequestEndpoint } from './authorization/par-endpoint.ts';
@@ -26,7 +31,7 @@ import type { ServerContext } from './context.ts';
 import { createDeviceEndpoint } from './device/device-endpoint.ts';
 import { createDpopProofs, deriveNonceSecret } from './dpop/dpop-proofs.ts';
 import { createFederation } from './federation/federation.ts';
-import type { ProviderToken, ProviderTokenRequest } from './federation/provider-tokens.ts';
+import type { ProviderToken, ProviderTokenRequest, ProviderTokens } from './federation/provider-tokens.ts';
 import {
   createRevocationTrigger,
   type RevocationTrigger,
@@ -46,12 +51,13 @@ import { createPages, type ServerPages } from './pages.ts';
 import { createReadPersonalAccessToken } from './personal-access-tokens/personal-access-tokens.ts';
 import { createLimitRegistry, type LimitRegistry } from './rate-limit/limit-registry.ts';
 import { createRevocation } from './revocation.ts';
-import { createStatusListFeature } from './status-lists/status-lists.ts';
+import { createStatusListFeature, type StatusListFeature } from './status-lists/status-lists.ts';
 import { completeStore } from './store/capabilities.ts';
 import type { CoreStore } from './store/index.ts';
 import type { OptionsForStore } from './store-options.ts';
 import { createTokenEndpoint } from './token/endpoint.ts';
 import { createGetProviderToken } from './token/get-provider-token.ts';
+import type { GrantServices } from './token/grant-handler.ts';
 import { createIsLive, requireLiveProviderTokens } from './token/is-live.ts';
 import { createIssueAccessToken, limitByProviderTokens } from './token/issue.ts';
 import { createRefreshTokens } from './token/refresh-token-family.ts';
@@ -169,20 +175,15 @@ export async function createAuthorizationServer<S extends CoreStore>(
   const statusLists = context.options.statusLists ? createStatusListFeature(context, keys) : null;
   const upstream = await createUpstream(context, revocationTrigger);
   const { federation, connectedAccounts } = upstream;
-  const accessTokens = createAccessTokenFormat(keys, context.options);
   const clients = createClients(context, createSoftwareStatements(context));
   const { authenticateClient: authenticate, findClient, recordClientUse } = clients;
-  const { providerTokens } = federation;
-  const isLive = correlation.watchFirstUse(
-    requireLiveProviderTokens(createIsLive(context), providerTokens),
-    events,
-  );
-  const issueAccessToken = limitByProviderTokens(
-    createIssueAccessToken(context, accessTokens, statusLists?.assignStatus ?? null),
-    providerTokens,
-  );
-  const refreshTokens = createRefreshTokens(context);
-  const getProviderToken = createGetProviderToken(context, isLive, providerTokens);
+  const services = createGrantServices(context, {
+    keys,
+    correlation,
+    statusLists,
+    providerTokens: federation.providerTokens,
+  });
+  const { accessTokens, refreshTokens, isLive } = services;
   const readPersonalAccessToken = context.options.personalAccessTokens
     ? createReadPersonalAccessToken(context)
     : null;
@@ -198,12 +199,7 @@ export async function createAuthorizationServer<S extends CoreStore>(
   const { issuer } = context.options;
   const served: readonly Route[] = [
     ...pages.routes,
-    createTokenEndpoint(
-      { context, issueAccessToken, refreshTokens, accessTokens, getProviderToken, isLive, providerTokens },
-      authenticate,
-      proofs,
-      recordClientUse,
-    ),
+    createTokenEndpoint(services, authenticate, proofs, recordClientUse),
     ...(context.options.servesUsers
       ? [createPushedRequestEndpoint(context, { authenticate, proofs, pushedRequests, readRequestObject })]
       : []),
@@ -236,10 +232,10 @@ export async function createAuthorizationServer<S extends CoreStore>(
     },
     isLive,
     readPersonalAccessToken: readPersonalAccessToken ?? (async () => null),
-    upstreamToken: getProviderToken,
+    upstreamToken: services.getProviderToken,
     dpopNonceSecret: deriveNonceSecret(context.options.masterKey),
     signUserAssertion: createSignUserAssertion(context, keys),
-    upstreamIdToken: providerTokens.idTokenFor,
+    upstreamIdToken: federation.providerTokens.idTokenFor,
     connectedAccounts: connectedAccounts?.accounts ?? noAccounts,
     clients: createClientAdministration({ ...context, ...context.options }),
     initialAccessTokens: createInitialAccessTokenAdministration(context),
@@ -336,6 +332,40 @@ export function createServerContext(
     clock: options.clock ?? (() => Math.floor(Date.now() / 1000)),
     events: options.events ?? (() => {}),
     limits,
+  };
+}
+
+/** What the grants share: the format, issuance and liveness of tokens. */
+function createGrantServices(
+  context: ServerContext,
+  {
+    keys,
+    correlation,
+    statusLists,
+    providerTokens,
+  }: {
+    readonly providerTokens: ProviderTokens;
+    readonly keys: KeyRing;
+    readonly correlation: EventCorrelation;
+    readonly statusLists: StatusListFeature | null;
+  },
+): GrantServices {
+  const accessTokens = createAccessTokenFormat(keys, context.options);
+  const isLive = correlation.watchFirstUse(
+    requireLiveProviderTokens(createIsLive(context), providerTokens),
+    context.events,
+  );
+  return {
+    context,
+    accessTokens,
+    isLive,
+    providerTokens,
+    issueAccessToken: limitByProviderTokens(
+      createIssueAccessToken(context, accessTokens, statusLists?.assignStatus ?? null),
+      providerTokens,
+    ),
+    refreshTokens: createRefreshTokens(context),
+    getProviderToken: createGetProviderToken(context, isLive, providerTokens),
   };
 }
 

@@ -62,7 +62,7 @@ export function createAuditLog(
   level: AuditLevel = 'summary',
   report: EventSink = () => {},
 ): AuditLog {
-  const allowed = createTokenBuckets(WRITTEN, clock);
+  const isRateLimited = createEventLimit(clock);
   let queue: AuditEventRecord[] = [];
   let bulk: AuditEventRecord[] = [];
   let dropped = 0;
@@ -71,7 +71,11 @@ export function createAuditLog(
   let isClosed = false;
 
   function recordEvent(event: AuthorizationEvent): void {
-    if (isClosed || !shouldStore(event)) return;
+    if (isClosed || NOT_STORED.includes(event.type) || (level === 'summary' && isRoutine(event))) return;
+    if (isRateLimited(event)) {
+      dropped += 1;
+      return;
+    }
     enqueue(queue, RATE_LIMITED.has(event.type) ? shorten(event) : event);
     writeSoon();
   }
@@ -90,15 +94,6 @@ export function createAuditLog(
     if (waiting.length <= MAX_QUEUED) return;
     waiting.shift();
     dropped += 1;
-  }
-
-  function shouldStore(event: AuthorizationEvent): boolean {
-    const { type } = event;
-    if (NOT_STORED.includes(type) || (level === 'summary' && isRoutine(event))) return false;
-    if (!RATE_LIMITED.has(type)) return true;
-    const isAllowed = allowed.take(type) === 0;
-    if (!isAllowed) dropped += 1;
-    return isAllowed;
   }
 
   /** Events are written with the next commit of the store, so that they need no disk flush of their own. */
@@ -157,6 +152,12 @@ export function createAuditLog(
       while (queue.length + bulk.length > 0 && (await write()));
     },
   };
+}
+
+/** Whether unauthenticated requests have caused too many events of a type. */
+function createEventLimit(clock: () => number): (event: AuthorizationEvent) => boolean {
+  const allowed = createTokenBuckets(WRITTEN, clock);
+  return ({ type }) => RATE_LIMITED.has(type) && allowed.take(type) > 0;
 }
 
 let counter = randomBytes(4).readUInt32BE();

@@ -40,8 +40,7 @@ export function createSupervisor(count: number, port: number, log: Log): Supervi
   const running = new Set<Member>();
   /** By number: the process at each place. */
   const places = new Map<number, Member>();
-  /** By number: starts at one place happen one after another. */
-  const work = new Map<number, Promise<unknown>>();
+  const at = createStartQueues();
   const failures = new Map<number, number>();
   const collected = collectMetrics(() => [...places].filter(([, { isReady }]) => isReady));
   let isStopping = false;
@@ -73,12 +72,6 @@ export function createSupervisor(count: number, port: number, log: Log): Supervi
       void at(number, () => replaceEnded(number, member));
     });
     return member;
-  }
-
-  function at<T>(number: number, start: () => Promise<T>): Promise<T> {
-    const next = (work.get(number) ?? Promise.resolve()).then(start);
-    work.set(number, next);
-    return next;
   }
 
   /** Retries until a replacement is ready: the failure may be transient. */
@@ -134,17 +127,36 @@ export function createSupervisor(count: number, port: number, log: Log): Supervi
       restarting = restarting.then(restartAll);
       return restarting;
     },
-    async stop(signal, limit) {
+    stop(signal, limit) {
       isStopping = true;
-      const ends = [...running].map(({ worker }) => new Promise((resolve) => worker.once('exit', resolve)));
-      for (const { worker } of running) instruct(worker, { type: 'stop', signal });
-      const last = setTimeout(() => {
-        for (const { worker } of running) worker.process.kill('SIGKILL');
-      }, limit);
-      await Promise.all(ends);
-      clearTimeout(last);
+      return stopAll(running, signal, limit);
     },
   };
+}
+
+/** Processes of one number start one after another. */
+function createStartQueues(): <T>(number: number, start: () => Promise<T>) => Promise<T> {
+  const queues = new Map<number, Promise<unknown>>();
+  return (number, start) => {
+    const next = (queues.get(number) ?? Promise.resolve()).then(start);
+    queues.set(number, next);
+    return next;
+  };
+}
+
+/** Stops processes, and kills those that still run after the limit. @param limit milliseconds */
+async function stopAll(
+  running: ReadonlySet<Member>,
+  signal: Parameters<Supervisor['stop']>[0],
+  limit: number,
+): Promise<void> {
+  const ends = [...running].map(({ worker }) => new Promise((resolve) => worker.once('exit', resolve)));
+  for (const { worker } of running) instruct(worker, { type: 'stop', signal });
+  const last = setTimeout(() => {
+    for (const { worker } of running) worker.process.kill('SIGKILL');
+  }, limit);
+  await Promise.all(ends);
+  clearTimeout(last);
 }
 
 /** Node keeps a connection open that was being passed to a process when that ended: its client would wait forever. One is passed at a time. */
