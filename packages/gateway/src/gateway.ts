@@ -14,10 +14,8 @@ import { createConnectionRounds } from './connection-rounds.ts';
 import { type CredentialSource, noCredential } from './credentials/credential-source.ts';
 import { type HandlingServices, handleRequest, type ServedServer } from './handle-request.ts';
 import { closeUnread, followsLast, invalidRequest, sendError } from './http/error-response.ts';
-import { createServerPlaces } from './http/request-places.ts';
+import { createCallRate, createGauge, createServerSlots } from './http/slots.ts';
 import { PROBE_INTERVAL, PROBES_AT_ONCE } from './limits/bounds.ts';
-import { createCallRate } from './limits/call-rate.ts';
-import { createGauge } from './limits/gauge.ts';
 import {
   createMergedBackend,
   createMergedCheck,
@@ -198,20 +196,20 @@ function serveAll(
       events,
       open: (one) => path.openSession(one),
     });
-    const places = createServerPlaces(server);
+    const slots = createServerSlots(server);
     const path: ServerPath = createServerPath(server, backend, {
-      ...{ sealer, credentials, commonHeaders, onHealth, log, probes, places },
+      ...{ sealer, credentials, commonHeaders, onHealth, log, probes, slots },
       onToolsChanged: control.toolsChanged,
       edit: async (response, _method, request) =>
         control.editResponse(response, request, await credentials.for(request.principal, server)) as Message,
     });
     const rate = limits.callsPerMinute === null ? null : createCallRate(limits.callsPerMinute);
     const { checkRules, decide, filter, editResponse } = control;
-    const { takeRequest } = places;
+    const { takeRequest } = slots;
     const part: MergedPart = { server, open: path.open, takeRequest, checkRules, decide, filter };
     return [
       {
-        ...{ server, path, places, rate, part, editResponse },
+        ...{ server, path, slots, rate, part, editResponse },
         checkRules: (request: GatewayRequest, body: ScannedBody) => {
           checkHeaderAgreement(body, request.incoming.headers);
           checkRules(request, body);
@@ -242,17 +240,17 @@ function serveMerged(
     const part = others.find((one) => one.server.path === path)?.part;
     if (part !== undefined && part !== null) parts.set(prefix, part);
   }
-  const places = createServerPlaces(server);
+  const slots = createServerSlots(server);
   const path = createMessagePath(server, createMergedBackend(server, parts, credentials), {
     ...options,
-    places,
+    slots,
     onToolsChanged: () => undefined,
   });
   const { callsPerMinute } = server.limits;
   return {
     server,
     path,
-    places,
+    slots,
     part: null,
     rate: callsPerMinute === null ? null : createCallRate(callsPerMinute),
     checkRules: createMergedRules(parts),

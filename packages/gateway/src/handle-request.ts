@@ -15,10 +15,9 @@ import { invalidRequest, tooManyCalls } from './http/error-response.ts';
 import type { ExchangeSummary } from './http/exchange.ts';
 import { isPlainJson } from './http/headers.ts';
 import { type BodyListener, RequestBody } from './http/request-body.ts';
-import type { ServerPlaces } from './http/request-places.ts';
+import type { CallRate, ServerSlots } from './http/slots.ts';
 import { StreamedBody, type UploadListener } from './http/streamed-body.ts';
 import { CONNECTION_PACE, CONNECTION_WAIT, MAX_RECORDED_MESSAGES, MAX_TOOL_NAME } from './limits/bounds.ts';
-import type { CallRate } from './limits/call-rate.ts';
 import type { MergedPart } from './merged/merged-server.ts';
 import { createBodyScanner } from './messages/body-scanner.ts';
 import { MessageError } from './messages/message-error.ts';
@@ -54,7 +53,7 @@ export interface ServedServer {
   /** For servers that merge it; `null` for those themselves. */
   readonly part: MergedPart | null;
   readonly path: ServerPath;
-  readonly places: ServerPlaces;
+  readonly slots: ServerSlots;
   /** `null`: calls are not limited. */
   readonly rate: CallRate | null;
   /**
@@ -264,7 +263,7 @@ class Handling implements BodyListener, UploadListener {
   /** Takes the memory of the whole body: how long it becomes is not always known. */
   #takeMemory({ declared }: RequestBody): void {
     const { owner, server, outgoing } = this.#request;
-    this.#freeMemory = this.#served.places.takeMemory(owner, declared ?? server.limits.body);
+    this.#freeMemory = this.#served.slots.takeMemory(owner, declared ?? server.limits.body);
     outgoing.once('close', this.#freeMemory);
   }
 

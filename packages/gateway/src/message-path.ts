@@ -20,7 +20,7 @@ import type { CredentialSource } from './credentials/credential-source.ts';
 import { invalidRequest, sessionNotFound, unavailable } from './http/error-response.ts';
 import type { ExchangeSummary } from './http/exchange.ts';
 import type { Forwarding } from './http/pass-through.ts';
-import { type ServerPlaces, takeStream } from './http/request-places.ts';
+import { type ServerSlots, takeStream } from './http/slots.ts';
 import { type GatewaySession, ownInitialize } from './list-tools.ts';
 import { ownerKey } from './servers/owner.ts';
 import type { GatewayRequest, OwnedRequest } from './servers/request.ts';
@@ -35,7 +35,7 @@ export interface MessagePathOptions {
   readonly commonHeaders: readonly string[];
   /** Filters or changes a response on its way to the client, such as a list of tools. */
   readonly edit?: (response: Message, method: string, request: GatewayRequest) => Promise<Message> | Message;
-  readonly places: ServerPlaces;
+  readonly slots: ServerSlots;
   /** The backend announced that its list of tools has changed. */
   readonly onToolsChanged: (server: GatewayServer) => void;
 }
@@ -68,7 +68,7 @@ export function createMessagePath(
   backend: MessageBackend,
   options: MessagePathOptions,
 ): MessagePath {
-  const { sealer, credentials, commonHeaders, places, edit = (response) => response } = options;
+  const { sealer, credentials, commonHeaders, slots, edit = (response) => response } = options;
   const own: ClientsOptions = { sealer, edit, open };
   const sessions = createSessionClients(own);
   const stateless = createStatelessClients(own);
@@ -114,14 +114,14 @@ export function createMessagePath(
     if (incoming.method === 'POST') return post(request, readBodyMessages(body));
     const clients = clientsOf(request, []);
     if (incoming.method === 'DELETE') return clients.delete(request);
-    outgoing.once('close', takeStream(places, server, request.owner));
+    outgoing.once('close', takeStream(slots, server, request.owner));
     return clients.get(request);
   }
 
   function post(request: GatewayRequest, messages: readonly Message[]): Promise<void> {
     const { outgoing, owner } = request;
     const isStream = messages.some(({ method }) => method === 'subscriptions/listen');
-    outgoing.once('close', isStream ? takeStream(places, server, owner) : places.takeRequest(owner));
+    outgoing.once('close', isStream ? takeStream(slots, server, owner) : slots.takeRequest(owner));
     return clientsOf(request, messages).post(request, messages);
   }
 

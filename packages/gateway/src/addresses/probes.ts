@@ -3,7 +3,6 @@
 import { performance } from 'node:perf_hooks';
 import { buildConnector } from 'undici';
 import { PROBE_RETRY, PROBE_START } from '../limits/bounds.ts';
-import type { Gauge } from '../limits/gauge.ts';
 import type { GatewayServer } from '../servers/server.ts';
 import type { Address, Addresses } from './addresses.ts';
 import { connectionFailure } from './connection-failure.ts';
@@ -12,7 +11,7 @@ export interface ProbeOptions {
   /** Milliseconds without a response after which an address is probed. */
   readonly interval: number;
   /** Probes at once, of all backends. */
-  readonly slots: Pick<Gauge, 'take'>;
+  readonly slots: { take(key: string): (() => void) | null };
 }
 
 /**

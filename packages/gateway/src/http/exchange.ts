@@ -5,7 +5,6 @@ import type { Dispatcher } from 'undici';
 import type { Address, Addresses } from '../addresses/addresses.ts';
 import { connectionFailure } from '../addresses/connection-failure.ts';
 import type { BackendCredential, CredentialSource } from '../credentials/credential-source.ts';
-import type { Gauge } from '../limits/gauge.ts';
 import { userKey } from '../servers/owner.ts';
 import type { GatewayRequest } from '../servers/request.ts';
 import type { GatewayServer, HttpBackendDefinition } from '../servers/server.ts';
@@ -30,6 +29,7 @@ import {
   type SentMessage,
 } from './exchange-phases.ts';
 import { contentTypeOf, isStreamType, responseHeaders, withFields } from './headers.ts';
+import type { Gauge } from './slots.ts';
 import { StreamedBody } from './streamed-body.ts';
 
 /** What the exchanges with one backend share. */

@@ -3,7 +3,6 @@
 import type { Address, Addresses } from '../addresses/addresses.ts';
 import type { BackendCredential, CredentialSource } from '../credentials/credential-source.ts';
 import { UPLOADS_OF_ALL, UPLOADS_OF_USER } from '../limits/bounds.ts';
-import { createGauge, type Gauge } from '../limits/gauge.ts';
 import { userKey } from '../servers/owner.ts';
 import type { GatewayRequest } from '../servers/request.ts';
 import type { GatewayServer, HttpBackendDefinition } from '../servers/server.ts';
@@ -12,7 +11,7 @@ import type { MessageEdit } from './edited-body.ts';
 import { sessionNotFound } from './error-response.ts';
 import { type ExchangeServices, type ExchangeSummary, exchange, type OpenSession } from './exchange.ts';
 import { forwardedHeaders } from './headers.ts';
-import { type ServerPlaces, takeStream } from './request-places.ts';
+import { createGauge, type Gauge, type ServerSlots, takeStream } from './slots.ts';
 import { StreamedBody } from './streamed-body.ts';
 
 export interface PassThroughOptions {
@@ -20,7 +19,7 @@ export interface PassThroughOptions {
   readonly credentials: CredentialSource;
   readonly commonHeaders: readonly string[];
   readonly onToolsChanged: ExchangeServices['onToolsChanged'];
-  readonly places: ServerPlaces;
+  readonly slots: ServerSlots;
 }
 
 /** What is forwarded. */
@@ -42,8 +41,8 @@ export interface PassThrough {
    */
   checkHandles(request: GatewayRequest): void;
   /**
-   * Takes a place for a request whose body passes while it arrives.
-   * @returns gives it back; `null`: the body has to be held
+   * Takes a slot for a request whose body passes while it arrives.
+   * @returns releases it; `null`: the body has to be buffered
    */
   takeUpload(request: GatewayRequest): (() => void) | null;
   /**
@@ -57,7 +56,7 @@ export interface PassThrough {
 }
 
 interface Backend extends ExchangeServices {
-  readonly places: ServerPlaces;
+  readonly slots: ServerSlots;
   /** Requests whose body has not arrived. */
   readonly uploads: Gauge;
 }
@@ -74,7 +73,7 @@ export function createPassThrough(
     definition,
     addresses,
     uploads: createGauge(Math.max(1, Math.floor(server.limits.concurrency * UPLOADS_OF_USER))),
-    streams: options.places.streams,
+    streams: options.slots.streams,
   };
   return {
     isUp: () => addresses.isUp(),
@@ -115,7 +114,7 @@ function forward(
     message,
     credential,
     edit,
-    release: takePlace(backend, request),
+    release: takeSlot(backend, request),
   });
 }
 
@@ -142,6 +141,6 @@ function openEventId({ sealer }: Backend, { incoming, owner }: GatewayRequest): 
   return id;
 }
 
-function takePlace({ places, server }: Backend, { incoming, owner }: GatewayRequest): () => void {
-  return incoming.method === 'GET' ? takeStream(places, server, owner) : places.takeRequest(owner);
+function takeSlot({ slots, server }: Backend, { incoming, owner }: GatewayRequest): () => void {
+  return incoming.method === 'GET' ? takeStream(slots, server, owner) : slots.takeRequest(owner);
 }

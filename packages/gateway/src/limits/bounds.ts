@@ -7,7 +7,7 @@
  * be obtained again; a queue that is full drops and counts; a request that finds no slot is refused with 429 or 503 and `Retry-After`.
  */
 
-// Requests at once (limits/slots.ts)
+// Requests at once (http/slots.ts)
 
 /**
  * How many times as many slots a user may hold as would remain free: three quarters of all while no other user needs the backend, and

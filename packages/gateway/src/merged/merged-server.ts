@@ -10,7 +10,7 @@ import {
   type MessageBackend,
 } from '../backends/backend.ts';
 import type { BackendCredential, CredentialSource } from '../credentials/credential-source.ts';
-import type { RequestPlaces } from '../http/request-places.ts';
+import type { RequestSlots } from '../http/slots.ts';
 import { MAX_LIST_PAGES } from '../limits/bounds.ts';
 import { checkHeaderAgreement } from '../messages/header-agreement.ts';
 import type { ScannedBody, ScannedMessage } from '../messages/scanned-message.ts';
@@ -25,8 +25,8 @@ import { prefixNotification, prefixResult, splitMessage, splitName, splitUri } f
 export interface MergedPart {
   readonly server: GatewayServer;
   open(request: OwnedRequest, initialize: InitializeParams): Promise<BackendSession>;
-  /** Takes a place for a request at its backend. */
-  readonly takeRequest: RequestPlaces;
+  /** Takes a slot for a request at its backend. */
+  readonly takeRequest: RequestSlots;
   /** Refuses messages under the names of the part that are never allowed. @throws MessageError */
   checkRules(request: Pick<OwnedRequest, 'principal'>, body: ScannedBody): void;
   /** Decides about messages under the names of the part. @throws OAuthError, MessageError, BackendError */

@@ -1,0 +1,151 @@
+/** Limits of one server: slots for requests and streams at once, memory for long bodies, calls per minute. No user takes all. */
+import { BODY_MEMORY_OF_ALL, BODY_MEMORY_OF_USER, MAX_CALL_BUCKETS, SLOT_SHARE } from '../limits/bounds.ts';
+import { type Owner, userKey } from '../servers/owner.ts';
+import type { GatewayServer } from '../servers/server.ts';
+import { tooManyCalls, unavailable } from './error-response.ts';
+
+/** Takes a slot. @returns releases it, once @throws GatewayError 503 when all are taken, 429 when the user has their share */
+export type RequestSlots = (owner: Owner) => () => void;
+
+/** Of one server, by whatever path its requests take. */
+export interface ServerSlots {
+  readonly takeRequest: RequestSlots;
+  /** Of each user. */
+  readonly streams: Gauge;
+  /**
+   * Takes memory for a long body that is buffered.
+   * @returns releases it @throws GatewayError 503 when all is taken, 429 when the user has their share
+   */
+  readonly takeMemory: (owner: Owner, bytes: number) => () => void;
+}
+
+export function createServerSlots(server: Pick<GatewayServer, 'name' | 'limits'>): ServerSlots {
+  return {
+    takeRequest: createRequestSlots(server),
+    streams: createGauge(server.limits.streamsPerUser),
+    takeMemory: createBodyMemory(server),
+  };
+}
+
+function createBodyMemory({
+  name,
+  limits,
+}: Pick<GatewayServer, 'name' | 'limits'>): ServerSlots['takeMemory'] {
+  const taken = createGauge(Math.max(limits.body, BODY_MEMORY_OF_USER));
+  const all = Math.max(limits.body, BODY_MEMORY_OF_ALL);
+  return (owner, bytes) => {
+    if (taken.total + bytes > all) throw unavailable(`${name} is busy: too many long bodies at once.`, 1);
+    const release = taken.take(userKey(owner), bytes);
+    if (release === null)
+      throw tooManyCalls(
+        `Too many long bodies for ${name} at once: wait until some of yours are answered.`,
+        1,
+      );
+    return release;
+  };
+}
+
+/** @throws GatewayError 429 */
+export function takeStream(
+  { streams }: ServerSlots,
+  { name }: Pick<GatewayServer, 'name'>,
+  owner: Owner,
+): () => void {
+  const release = streams.take(userKey(owner));
+  if (release === null) throw tooManyCalls(`Too many open streams to ${name}: close one first.`, 5);
+  return release;
+}
+
+function createRequestSlots({ name, limits }: Pick<GatewayServer, 'name' | 'limits'>): RequestSlots {
+  const taken = createGauge(limits.concurrency);
+  return (owner) => {
+    const user = userKey(owner);
+    const free = limits.concurrency - taken.total;
+    const held = taken.held(user);
+    if (free > 0 && held > 0 && held >= SLOT_SHARE * (free - 1))
+      throw tooManyCalls(`Too many requests to ${name} at once: wait until some of yours are answered.`, 1);
+    const release = free > 0 ? taken.take(user) : null;
+    if (release === null) throw unavailable(`${name} is busy: too many requests at once.`, 1);
+    return release;
+  };
+}
+
+/** Counts slots by key, each key up to a limit. */
+export interface Gauge {
+  /** Acquires slots. @returns an idempotent release function; `null` at the limit */
+  take(key: string, amount?: number): (() => void) | null;
+  /** Slots that a key has. */
+  held(key: string): number;
+  readonly total: number;
+}
+
+export function createGauge(limit: number): Gauge {
+  const counts = new Map<string, number>();
+  let total = 0;
+  return {
+    take(key, amount = 1) {
+      const count = counts.get(key) ?? 0;
+      if (count + amount > limit) return null;
+      counts.set(key, count + amount);
+      total += amount;
+      let isTaken = true;
+      return () => {
+        if (!isTaken) return;
+        isTaken = false;
+        total -= amount;
+        const left = (counts.get(key) ?? amount) - amount;
+        if (left === 0) counts.delete(key);
+        else counts.set(key, left);
+      };
+    },
+    held: (key) => counts.get(key) ?? 0,
+    get total() {
+      return total;
+    },
+  };
+}
+
+/** Limits the calls of one user of a server by tool: a token bucket for each. */
+export interface CallRate {
+  /** Counts a call. @returns 0, or the seconds until the next one is allowed */
+  take(key: string, now: number): number;
+}
+
+interface Bucket {
+  tokens: number;
+  /** Milliseconds. */
+  at: number;
+}
+
+/** @param perMinute also the number of calls at once */
+export function createCallRate(perMinute: number): CallRate {
+  const buckets = new Map<string, Bucket>();
+  const perMillisecond = perMinute / 60_000;
+
+  function forgetFull(now: number): void {
+    for (const [key, { tokens, at }] of buckets) {
+      if (tokens + (now - at) * perMillisecond >= perMinute) buckets.delete(key);
+    }
+    // Under attack by more keys than that, the oldest go first.
+    for (const key of buckets.keys()) {
+      if (buckets.size < MAX_CALL_BUCKETS) return;
+      buckets.delete(key);
+    }
+  }
+
+  return {
+    take(key, now) {
+      const bucket = buckets.get(key);
+      if (bucket === undefined) {
+        if (buckets.size >= MAX_CALL_BUCKETS) forgetFull(now);
+        buckets.set(key, { tokens: perMinute - 1, at: now });
+        return 0;
+      }
+      bucket.tokens = Math.min(perMinute, bucket.tokens + (now - bucket.at) * perMillisecond);
+      bucket.at = now;
+      if (bucket.tokens < 1) return (1 - bucket.tokens) / perMillisecond / 1000;
+      bucket.tokens -= 1;
+      return 0;
+    },
+  };
+}
