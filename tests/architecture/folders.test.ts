@@ -3,6 +3,11 @@ import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { findFolderCircles } from './folders.ts';
 
+/** Root files that join what slices share by type, and so are in a circle with them. To be emptied. */
+const NOT_YET = ['context.ts', 'options.ts', 'page-context.ts'].map(
+  (name) => `packages/authorization-server/src/${name}`,
+);
+
 describe('the folders of each package', () => {
   const files = globSync('packages/*/src/**/*.ts').map((path) => ({
     path,
@@ -11,7 +16,7 @@ describe('the folders of each package', () => {
 
   it('import one way', () => {
     expect(files.length).toBeGreaterThan(300);
-    expect(findFolderCircles(files)).toEqual([]);
+    expect(findFolderCircles(files, NOT_YET)).toEqual([]);
   });
 });
 
@@ -25,7 +30,7 @@ describe('the check of folders', () => {
       'a/one.ts': `import '../b/two.ts'; import './deep/three.ts'; import '../root.ts'; import 'jose';`,
       'a/deep/three.ts': `import '../four.ts';`,
       'b/two.ts': `import '../root.ts';`,
-      'root.ts': `import './a/four.ts';`,
+      'index.ts': `import './a/four.ts';`,
     });
     expect(findFolderCircles(good)).toEqual([]);
   });
@@ -46,6 +51,7 @@ describe('the check of folders', () => {
       },
       3,
     ],
+    ['through a root file', { 'a/1.ts': `import '../root.ts';`, 'root.ts': `import './a/2.ts';` }, 2],
     ['from deep within', { 'a/d/1.ts': `import '../../b/1.ts';`, 'b/2.ts': `import '../a/2.ts';` }, 2],
   ])('finds folders that import each other %s', (_how, texts, count) => {
     expect(findFolderCircles(files(texts))).toHaveLength(count);

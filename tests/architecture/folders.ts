@@ -3,7 +3,7 @@ import { posix } from 'node:path';
 import { readImports } from './imports.ts';
 import type { SourceFile } from './layers.ts';
 
-/** One import from a folder of a package into another of it. */
+/** One import from a room of a package into another of it. */
 interface Link {
   /** `packages/client/src/store`: of a package the folders right below its sources; what they hold in turn is theirs. */
   readonly from: string;
@@ -12,11 +12,17 @@ interface Link {
 }
 
 /**
- * Answers one line for each pair of folders that import each other, by whatever way round. Files right below the sources stand
- * in no folder: they are words for all, or put all together, and circles between files are found elsewhere.
+ * Answers one line for each pair of rooms that import each other, by whatever way round. A room is a folder right below the
+ * sources, or a file there.
+ * @param exempt root files that are no rooms
  */
-export function findFolderCircles(files: readonly SourceFile[]): readonly string[] {
-  const links = files.flatMap(readLinks);
+export function findFolderCircles(
+  files: readonly SourceFile[],
+  exempt: readonly string[] = [],
+): readonly string[] {
+  const links = files
+    .flatMap(readLinks)
+    .filter(({ from, to }) => !exempt.includes(from) && !exempt.includes(to));
   const reaches = createReaches(links);
   const round = links.filter(({ from, to }) => reaches(to, from));
   return [
@@ -29,18 +35,16 @@ function nameOf(folder: string): string {
 }
 
 function readLinks({ path, text }: SourceFile): readonly Link[] {
-  const from = folderOf(path);
-  if (from === null) return [];
+  const from = roomOf(path);
   return readImports(path, text).flatMap(({ specifier = '' }) => {
-    const to = specifier.startsWith('.') ? folderOf(posix.join(posix.dirname(path), specifier)) : null;
+    const to = specifier.startsWith('.') ? roomOf(posix.join(posix.dirname(path), specifier)) : null;
     return to === null || to === from ? [] : [{ from, to, file: path }];
   });
 }
 
-/** `packages/client/src/store` of whatever lies there; `null` of a file right below the sources. */
-function folderOf(path: string): string | null {
-  const parts = path.split('/');
-  return parts.length > 4 ? parts.slice(0, 4).join('/') : null;
+/** `packages/client/src/store` of whatever lies there; of a file right below the sources, its path. */
+function roomOf(path: string): string {
+  return path.split('/').slice(0, 4).join('/');
 }
 
 /** Whether one folder imports another one, however far round. */
