@@ -3,7 +3,7 @@ import { posix } from 'node:path';
 import { readImports } from './imports.ts';
 import type { SourceFile } from './layers.ts';
 
-/** One import from a room of a package into another of it. */
+/** One import from a unit of a package into another of it. */
 interface Link {
   /** `packages/client/src/store`: of a package the folders right below its sources; what they hold in turn is theirs. */
   readonly from: string;
@@ -12,9 +12,9 @@ interface Link {
 }
 
 /**
- * Answers one line for each pair of rooms that import each other, by whatever way round. A room is a folder right below the
+ * Answers one line for each pair of units that import each other, by whatever way round. A unit is a folder right below the
  * sources, or a file there.
- * @param exempt root files that are no rooms
+ * @param exempt root files that are no units
  */
 export function findFolderCircles(
   files: readonly SourceFile[],
@@ -35,15 +35,15 @@ function nameOf(folder: string): string {
 }
 
 function readLinks({ path, text }: SourceFile): readonly Link[] {
-  const from = roomOf(path);
+  const from = unitOf(path);
   return readImports(path, text).flatMap(({ specifier = '' }) => {
-    const to = specifier.startsWith('.') ? roomOf(posix.join(posix.dirname(path), specifier)) : null;
+    const to = specifier.startsWith('.') ? unitOf(posix.join(posix.dirname(path), specifier)) : null;
     return to === null || to === from ? [] : [{ from, to, file: path }];
   });
 }
 
 /** `packages/client/src/store` of whatever lies there; of a file right below the sources, its path. */
-function roomOf(path: string): string {
+function unitOf(path: string): string {
   return path.split('/').slice(0, 4).join('/');
 }
 

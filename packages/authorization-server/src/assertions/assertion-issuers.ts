@@ -40,8 +40,7 @@ export const issuerSchema = lazy(() =>
       }),
     )
       .optional()
-      .describe('further scopes by claims of the user')
-      .register(optionMeta, { defaultText: 'none' }),
+      .describe('further scopes by claims of the user'),
     linkByEmail: z
       .boolean()
       .optional()
@@ -56,8 +55,7 @@ export const issuerSchema = lazy(() =>
       .register(optionMeta, { defaultText: '`true`' }),
     twoFactorValues: list(text())
       .optional()
-      .describe('values of `acr` and `amr` in an ID-JAG that mean two factors, such as `mfa`')
-      .register(optionMeta, { defaultText: 'none' }),
+      .describe('values of `acr` and `amr` in an ID-JAG that mean two factors, such as `mfa`'),
     jwksUri: url('an https URL')
       .optional()
       .describe('URL of the key set')

@@ -10,7 +10,6 @@ export const assertionOptions = {
     section: 'Sign-in',
     description:
       'issuers whose assertions are accepted instead of a sign-in (RFC 7523): identity providers of organizations, and platforms of workloads',
-    defaultText: 'none',
     note: 'The grant type is `urn:ietf:params:oauth:grant-type:jwt-bearer`. `portcullis clients add --workload` needs no entry here.',
   }),
   /** @see draft-ietf-oauth-identity-assertion-authz-grant */
@@ -18,7 +17,6 @@ export const assertionOptions = {
     default: [],
     section: 'Sign-in',
     description: 'other authorization servers at which this one vouches for its users (ID-JAG)',
-    defaultText: 'none',
     note: 'A client exchanges a refresh token, an access token or the ID token of a federated login for the assertion (RFC 8693).',
   }),
 };

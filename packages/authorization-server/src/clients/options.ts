@@ -14,7 +14,6 @@ export const clientPolicyOptions = {
     section: 'Clients',
     description:
       'pre-registered clients: RFC 7591 metadata with client_id and, for confidential clients, client_secret',
-    defaultText: 'none',
     note: '`portcullis clients add` stores clients in the database instead.',
   }),
   /** @see RFC 7591, RFC 7592 */

@@ -38,8 +38,7 @@ export const registrationSchema = lazy(() =>
       .describe('how many registrations may wait for their first token'),
     softwareStatementIssuers: list(checkedText('an https URL', issuerError))
       .default([])
-      .describe('issuers whose software statements are accepted, with keys found by discovery')
-      .register(optionMeta, { defaultText: 'none' }),
+      .describe('issuers whose software statements are accepted, with keys found by discovery'),
     management: z
       .boolean()
       .default(true)

@@ -57,12 +57,10 @@ const resourceSchema = lazy(() =>
       .optional()
       .describe(
         'claims about the user in its access tokens: `email`, `name`, `groups`; the consent page shows it',
-      )
-      .register(optionMeta, { defaultText: 'none' }),
+      ),
     scopeClaims: record(userClaims(), 'an object, a list of claims for each scope')
       .optional()
-      .describe('further claims in access tokens with a scope: `{ "profile": ["name"] }`')
-      .register(optionMeta, { defaultText: 'none' }),
+      .describe('further claims in access tokens with a scope: `{ "profile": ["name"] }`'),
     accessTokens: z
       .enum(['jwt', 'opaque'])
       .default('jwt')
@@ -82,8 +80,7 @@ const resourceSchema = lazy(() =>
       .optional()
       .describe(
         'other resources here for which its `tokenExchangeClients` may exchange its tokens, to call them for the user',
-      )
-      .register(optionMeta, { defaultText: 'none' }),
+      ),
     revocationDelay: seconds(0)
       .optional()
       .describe(
@@ -102,7 +99,6 @@ export const resourceOptions = {
     isRequired: true,
     section: 'Protected servers',
     description: 'protected servers elsewhere for which tokens are issued',
-    defaultText: 'none',
     note: 'A request without `resource` means the application, or without one the first of these.',
   }),
 };

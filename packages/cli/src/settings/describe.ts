@@ -47,6 +47,7 @@ function defaultOf(member: z.ZodType): string {
 
 /** A default as code; what explains it stays text: `600` (10 minutes). */
 function code(value: unknown, kind: string): string {
+  if (Array.isArray(value) && value.length === 0) return 'none';
   const [first = '', ...rest] = formatDefault(value, kind).split(/ (?=\()/);
   return [`\`${first}\``, ...rest].join(' ');
 }

@@ -89,7 +89,6 @@ const programSettings = {
     section: 'Protected servers',
     default: [],
     description: 'MCP servers without authorization of their own, which the gateway in this process protects',
-    defaultText: 'none',
     note: 'Read again on SIGHUP and when the configuration file changes: [gateway.md](gateway.md).',
   }),
   resources: { ...optionDefinitions.resources, default: [] },
@@ -136,7 +135,6 @@ const programSettings = {
     default: [],
     description:
       'addresses or blocks (10.0.0.0/8) of your TLS-terminating proxies; their X-Forwarded headers are trusted',
-    defaultText: 'none',
     placeholder: 'list',
   }),
   strippedPrefix: option(strippedPrefix, {
@@ -251,10 +249,10 @@ const programSettings = {
 /** The options of the authorization server that can be written down, with their sections. */
 const serverSettings = Object.fromEntries(
   Object.entries<OptionDefinition>(optionDefinitions).filter(([, { section }]) => section !== undefined),
-) as Omit<typeof optionDefinitions, CodeOnly>;
+) as Pick<typeof optionDefinitions, WithSection<typeof optionDefinitions>>;
 
-/** Only code can set these. */
-type CodeOnly = 'issuer' | 'store' | 'masterKey' | 'previousMasterKeys' | 'backends' | 'events' | 'clock';
+/** Without a section, only code can set an option. */
+type WithSection<T> = { [K in keyof T]: T[K] extends { readonly section: string } ? K : never }[keyof T];
 
 /** Those of the program first; it replaces some of the server's. */
 const allSettings = { ...programSettings, ...serverSettings, ...programSettings };

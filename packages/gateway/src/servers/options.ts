@@ -96,8 +96,7 @@ const backendSchema = lazy(() =>
       .register(optionMeta, { defaultText: '`{ "as": "none" }`' }),
     forward: list(headerName())
       .optional()
-      .describe('further request headers that are forwarded, besides those of MCP and of content')
-      .register(optionMeta, { defaultText: 'none' }),
+      .describe('further request headers that are forwarded, besides those of MCP and of content'),
     command: list(text('a word of a command'), 1).optional().describe('command of an MCP server over stdio'),
     folder: text('a folder')
       .optional()
@@ -107,8 +106,7 @@ const backendSchema = lazy(() =>
       .optional()
       .describe(
         '`command`: its environment, besides `PATH` and `HOME`; values may be `{ "file": … }` or `{ "variable": … }`',
-      )
-      .register(optionMeta, { defaultText: 'none' }),
+      ),
     process: z
       .enum(['user', 'shared'])
       .optional()

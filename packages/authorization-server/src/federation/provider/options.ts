@@ -155,10 +155,7 @@ const allowedUsersSchema = lazy(() =>
 const userClaimsSchema = lazy(() =>
   z.strictObject({
     name: text().optional().describe('display name').register(optionMeta, { defaultText: '`name`' }),
-    groups: text()
-      .optional()
-      .describe('a list of groups, such as `groups` or `realm_access.roles`')
-      .register(optionMeta, { defaultText: 'none' }),
+    groups: text().optional().describe('a list of groups, such as `groups` or `realm_access.roles`'),
   }),
 );
 
@@ -252,7 +249,6 @@ export const identityProviderOptions = {
     default: [],
     section: 'Sign-in',
     description: 'identity providers that users sign in with, and whose tokens grants depend on',
-    defaultText: 'none',
     note: 'Register `<origin of the public URL>/callback/<id>` as redirect URI at the provider; `portcullis up` prints it.',
   }),
 };
