@@ -49,5 +49,5 @@ export type {
   ServerLimits,
   StdioBackendDefinition,
 } from './servers/server.ts';
-export { createSealer, type HandleKind, type Sealer } from './sessions/sealer.ts';
+export { createSealer, type SealedKind, type Sealer } from './sessions/sealer.ts';
 export { type FailedPart, type ServerTest, testServer } from './test-server.ts';

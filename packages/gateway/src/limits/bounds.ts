@@ -208,3 +208,10 @@ export const SERVER_REQUEST_DELAY = 25;
 export const INPUT_PATIENCE: number = 10 * 60_000;
 /** Milliseconds for the list of tools that says which arguments headers repeat. */
 export const HEADER_LIST_TIMEOUT = 10_000;
+
+// Sealed IDs (sessions/)
+
+/** Owners whose keys and opened IDs are cached, because deriving a key takes longer than using it. */
+export const MAX_OWNER_KEYS = 10_000;
+/** Opened IDs of one owner. */
+export const MAX_OPENED_IDS = 16;

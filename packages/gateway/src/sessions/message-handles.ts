@@ -1,19 +1,19 @@
-/** Task ids, request states and ids of questions in messages: sealed on the way to a client, opened on the way to the backend. */
+/** Task ids, request states and ids of server requests in messages: sealed on the way to a client, opened on the way to the backend. */
 import { isMembers, type JsonFields } from '@portcullis/http';
 import { MessageError } from '../messages/message-error.ts';
 import { RELATED_TASK } from '../messages/read-message.ts';
 import type { ByteRange, ScannedBody, ScannedMessage, ScannedText } from '../messages/scanned-message.ts';
 import type { Owner } from '../servers/owner.ts';
-import type { HandleKind, Sealer } from './sealer.ts';
+import type { SealedKind, Sealer } from './sealer.ts';
 
-/** The handles of one owner. */
+/** Seals and opens the IDs in messages of one owner. */
 export interface MessageHandles {
-  /** A parsed message of the backend as the client sees it; the same object if it holds no handles. */
+  /** A parsed message of the backend as the client sees it; the same object if it holds no IDs. */
   seal(message: unknown): unknown;
   /**
-   * The body of a client, or a part of it, as the backend sees it; the same buffer if it holds no handles.
+   * The body of a client, or a part of it, as the backend sees it; the same buffer if it holds no IDs.
    * @param part by default the whole body
-   * @throws MessageError for a task, request state or question of another owner, or that was not issued here
+   * @throws MessageError for a task, request state or server request of another owner, or that was not issued here
    */
   open(bytes: Buffer, scanned: ScannedBody, part?: BodyPart): Buffer;
   /** The header `Mcp-Name`, which repeats the task of a message. */
@@ -30,7 +30,7 @@ interface BodyPart {
 
 const WHOLE: BodyPart = { from: 0, keepsLength: false };
 
-/** Whether bytes may hold a handle. Names inside a JSON string are escaped: only structured output has them as well. */
+/** Whether bytes may hold an ID that is sealed. Names inside a JSON string are escaped: only structured output has them as well. */
 export function mayHoldHandles(bytes: Buffer): boolean {
   // Without the first quote, which is in every message: to search for it takes four times as long.
   return (
@@ -40,7 +40,7 @@ export function mayHoldHandles(bytes: Buffer): boolean {
   );
 }
 
-/** Whether a message of a backend is a notification that names no question: neither a list nor a question itself. */
+/** Whether a message of a backend is a notification that names no server request: neither a list nor such a request itself. */
 export function isPlainNotification(method: string | null): boolean {
   return method?.startsWith('notifications/') === true && method !== 'notifications/cancelled';
 }
@@ -85,7 +85,7 @@ class OwnHandles implements MessageHandles {
   }
 }
 
-type Translate<Result> = (kind: HandleKind, text: string) => Result;
+type Translate<Result> = (kind: SealedKind, text: string) => Result;
 
 function sealMessage(message: unknown, seal: Translate<string>): unknown {
   if (!isMembers(message)) return message;
@@ -93,7 +93,7 @@ function sealMessage(message: unknown, seal: Translate<string>): unknown {
   if (typeof method === 'string') {
     const sealed = isMembers(params) ? sealParameters(method, params, seal) : params;
     const own = sealed === params ? message : { ...message, params: sealed };
-    return sealQuestion(own, 'id', seal);
+    return sealRequestId(own, 'id', seal);
   }
   const sealed = isMembers(result) ? sealResult(result, seal) : result;
   return sealed === result ? message : { ...message, result: sealed };
@@ -101,13 +101,13 @@ function sealMessage(message: unknown, seal: Translate<string>): unknown {
 
 /** Requests of a backend about tasks name those that the client has issued. */
 function sealParameters(method: string, params: JsonFields, seal: Translate<string>): JsonFields {
-  if (method === 'notifications/cancelled') return sealQuestion(params, 'requestId', seal);
+  if (method === 'notifications/cancelled') return sealRequestId(params, 'requestId', seal);
   const about = method.startsWith('notifications/tasks') ? sealTask(params, seal) : params;
   return sealRelated(about, seal);
 }
 
-/** Backends may count their questions: a client that guesses an id could answer the question of another. */
-function sealQuestion(value: JsonFields, name: 'id' | 'requestId', seal: Translate<string>): JsonFields {
+/** Backends may count their requests: a client that guesses an id could respond to another client's. */
+function sealRequestId(value: JsonFields, name: 'id' | 'requestId', seal: Translate<string>): JsonFields {
   const id = value[name];
   if (typeof id !== 'string' && typeof id !== 'number') return value;
   return { ...value, [name]: seal('question', JSON.stringify(id)) };
@@ -147,7 +147,7 @@ interface Edit {
 
 function editsOf(message: ScannedMessage, open: Translate<string | null>): readonly Edit[] {
   const edits: Edit[] = [];
-  const add = (kind: HandleKind, text: ScannedText | null, refusal: string | null): void => {
+  const add = (kind: SealedKind, text: ScannedText | null, refusal: string | null): void => {
     if (text === null) return;
     const value = open(kind, text.value);
     if (value !== null) edits.push({ text: JSON.stringify(value), range: text.range });
@@ -191,7 +191,7 @@ function withEdits(bytes: Buffer, edits: readonly Edit[], { from, keepsLength }:
   return Buffer.concat([...parts, bytes.subarray(at)]);
 }
 
-/** White space after a value, in place of what is longer sealed than opened: of other handles only those with many quotes are not. */
+/** White space after a value, in place of what is longer sealed than opened: of other IDs only those with many quotes are not. */
 function spaces(count: number): Buffer {
   if (count >= 0) return Buffer.alloc(count, ' ');
   throw new MessageError(INVALID_PARAMS, 'Write requestState and taskId before the arguments.');

@@ -1,4 +1,4 @@
-/** Sealed handles: session ids, event ids and tasks of a backend, encrypted for the one user and client that may use them. */
+/** Sealed IDs: those of sessions, events, tasks and requests of a backend, encrypted for the one user and client that may use them. */
 import {
   createCipheriv,
   createDecipheriv,
@@ -8,26 +8,28 @@ import {
   type KeyObject,
   randomBytes,
 } from 'node:crypto';
+import { createLruCache, type LruCache } from '@portcullis/protocol';
+import { MAX_OPENED_IDS, MAX_OWNER_KEYS } from '../limits/bounds.ts';
 import { type Owner, ownerKey } from '../servers/owner.ts';
 
 /** What a sealed identifier identifies; one kind never opens as another. */
-export type HandleKind = 'session' | 'event' | 'task' | 'request' | 'question';
+export type SealedKind = 'session' | 'event' | 'task' | 'request' | 'question';
 
 /** Clients compare them: what is sealed twice has to look the same. */
-const COMPARED: ReadonlySet<HandleKind> = new Set(['task', 'question']);
+const COMPARED: ReadonlySet<SealedKind> = new Set(['task', 'question']);
 
-/** Seals and opens handles; any process with the same master key opens them, and nothing is stored. */
+/** Seals and opens IDs; any process with the same master key opens them, and nothing is stored. */
 export interface Sealer {
   /** @param plaintext what the backend issued; at most a few kilobytes */
-  seal(kind: HandleKind, owner: Owner, plaintext: string): string;
+  seal(kind: SealedKind, owner: Owner, plaintext: string): string;
   /** `null`: it was sealed for another owner, is of another kind, or was not sealed here. */
-  open(kind: HandleKind, owner: Owner, sealed: string): string | null;
+  open(kind: SealedKind, owner: Owner, sealed: string): string | null;
 }
 
 /*
- * A handle: base64url of version (1 byte) | key identifier (4) | nonce (12) | ciphertext | tag (16). Each owner has a key of its
- * own for each kind, so that a handle of another user, client, server or kind does not open, and so that no key ever encrypts
- * so many handles that random nonces repeat. The nonce of what clients compare is derived from its text by another key, so that
+ * A sealed ID: base64url of version (1 byte) | key identifier (4) | nonce (12) | ciphertext | tag (16). Each owner has a key of its
+ * own for each kind, so that the ID of another user, client, server or kind does not open, and so that no key ever encrypts
+ * so many IDs that random nonces repeat. The nonce of what clients compare is derived from its text by another key, so that
  * it repeats with the text only. @see NIST SP 800-38D §8.3, RFC 8452 §1
  */
 const VERSION = 1;
@@ -36,10 +38,7 @@ const TEXT_AT = 17;
 const NONCE_LENGTH = TEXT_AT - NONCE_AT;
 const TAG_LENGTH = 16;
 
-/** Owner keys that are kept, because deriving one takes longer than using it. */
-const MAX_KEYS = 20_000;
-
-interface HandleKey {
+interface SealerKey {
   readonly header: Buffer;
   /** The key of an owner. */
   readonly of: (name: string) => KeyObject;
@@ -47,12 +46,12 @@ interface HandleKey {
 
 /**
  * @param masterKey 32 bytes
- * @param previous master keys whose handles still open
+ * @param previous master keys whose sealed IDs still open
  */
 export function createSealer(masterKey: Uint8Array, previous: readonly Uint8Array[] = []): Sealer {
-  const own = createHandleKey(masterKey);
-  const keys = [own, ...previous.map(createHandleKey)];
-  const opened: OpenedHandles = new Map();
+  const own = createSealerKey(masterKey);
+  const keys = [own, ...previous.map(createSealerKey)];
+  const opened: OpenedIds = createLruCache({ entries: MAX_OWNER_KEYS });
   return {
     seal(kind, owner, plaintext) {
       const name = nameOf(kind, owner);
@@ -81,53 +80,49 @@ export function createSealer(masterKey: Uint8Array, previous: readonly Uint8Arra
 }
 
 /** Opening takes as long as all the rest of a request, and the session id repeats with each of them. */
-type OpenedHandles = Map<string, Map<string, string>>;
+type OpenedIds = LruCache<Map<string, string>>;
 
-const MAX_OPENED = 16;
-
-function remember(opened: OpenedHandles, name: string, sealed: string, text: string): void {
+function remember(opened: OpenedIds, name: string, sealed: string, text: string): void {
   let own = opened.get(name);
   if (own === undefined) {
-    if (opened.size >= MAX_KEYS) opened.clear();
     own = new Map();
     opened.set(name, own);
   }
-  if (own.size >= MAX_OPENED) own.clear();
+  if (own.size >= MAX_OPENED_IDS) own.clear();
   own.set(sealed, text);
 }
 
-function derivedNonce(key: HandleKey, name: string, plaintext: string): Buffer {
+function derivedNonce(key: SealerKey, name: string, plaintext: string): Buffer {
   return createHmac('sha256', key.of(`nonce ${name}`))
     .update(plaintext)
     .digest()
     .subarray(0, NONCE_LENGTH);
 }
 
-/** What a handle is bound to. */
-function nameOf(kind: HandleKind, owner: Owner): string {
+/** What a sealed ID is bound to. */
+function nameOf(kind: SealedKind, owner: Owner): string {
   return `${kind} ${ownerKey(owner)}`;
 }
 
-function createHandleKey(masterKey: Uint8Array): HandleKey {
+function createSealerKey(masterKey: Uint8Array): SealerKey {
   const derive = (purpose: string, length: number) =>
     Buffer.from(hkdfSync('sha256', masterKey, '', `portcullis 1 gateway handles${purpose}`, length));
   const root = derive('', 32);
   // Ciphers take twice as long with bytes as with a key object.
-  const known = new Map<string, KeyObject>();
+  const known = createLruCache<KeyObject>({ entries: MAX_OWNER_KEYS });
   return {
     header: Buffer.concat([Buffer.of(VERSION), derive(', key identifier', NONCE_AT - 1)]),
     of(name) {
       const found = known.get(name);
       if (found !== undefined) return found;
       const key = createSecretKey(createHmac('sha256', root).update(name).digest());
-      if (known.size >= MAX_KEYS) known.clear();
       known.set(name, key);
       return key;
     },
   };
 }
 
-/** Only the one encoding of the bytes is accepted, so that a handle has one form. */
+/** Only the one encoding of the bytes is accepted, so that a sealed ID has one form. */
 function decode(sealed: string): Buffer | null {
   const bytes = Buffer.from(sealed, 'base64url');
   return bytes.length >= TEXT_AT + TAG_LENGTH && bytes.toString('base64url') === sealed ? bytes : null;

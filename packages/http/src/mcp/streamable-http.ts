@@ -38,56 +38,31 @@ const END_TIMEOUT = 2000;
  * @see MCP 2025-11-25, Streamable HTTP
  */
 export function createStreamableHttp(options: StreamableHttpOptions): McpTransport {
-  const { url, fetch, limit, receiver, readError, statelessHeaders, onStreamError } = options;
+  const { limit, receiver, readError, onStreamError } = options;
+  const requests = createRequests(options);
+  const { openStream } = requests;
   const closing = new AbortController();
-  let session: string | null = null;
-  let version: string | null = null;
   let isLost = false;
 
   return {
     async send(message, signal) {
       const either = AbortSignal.any([signal, closing.signal]);
-      const response = await post(message, either);
+      const response = await requests.post(message, either);
       if (!response.ok) return reject(response, message);
-      if (message.method === 'initialize') session = response.headers.get('mcp-session-id');
+      if (message.method === 'initialize') requests.begin(response);
       if (isRequest(message)) return followResponse(response, message, either);
       await response.body?.cancel();
       if (message.method === 'notifications/initialized') void followServerMessages();
     },
     async close() {
       closing.abort();
-      if (session === null || isLost) return;
-      const signal = AbortSignal.timeout(END_TIMEOUT);
-      const ending = fetch(url, { method: 'DELETE', headers: sessionHeaders(), signal });
-      await ending.then(({ body }) => body?.cancel()).catch(() => undefined);
+      if (!isLost) await requests.end();
     },
   };
 
-  function post(message: Message, signal: AbortSignal): Promise<Response> {
-    const headers = {
-      ...(isOfSession(message) && message.method !== 'initialize' && sessionHeaders()),
-      ...statelessHeaders?.of(message),
-      'content-type': 'application/json',
-      accept: 'application/json, text/event-stream',
-    };
-    return fetch(url, { method: 'POST', headers, body: JSON.stringify(message), signal });
-  }
-
-  function isOfSession(message: Message): boolean {
-    return statelessHeaders === undefined || statelessVersion(message) === null;
-  }
-
-  function sessionHeaders(): Record<string, string> {
-    return {
-      ...(session !== null && { 'mcp-session-id': session }),
-      ...(version !== null && { 'mcp-protocol-version': version }),
-    };
-  }
-
   /** A session that the server has lost ends here. @see MCP Streamable HTTP, session management: 404 */
   async function reject(response: Response, message: Message): Promise<void> {
-    const endsSession =
-      response.status === 404 && session !== null && isOfSession(message) && message.method !== 'initialize';
+    const endsSession = response.status === 404 && requests.isInSession(message);
     const outcome = await readError(response, isRequest(message) && !endsSession ? message : null);
     if (!(outcome instanceof Error)) return receiver.accept(outcome, message.id ?? null);
     if (endsSession) {
@@ -128,11 +103,65 @@ export function createStreamableHttp(options: StreamableHttpOptions): McpTranspo
   ): Promise<boolean> {
     for await (const message of readBodyMessages(response, limit, position)) {
       const isFinal = isResponseTo(message, request.id);
-      if (isFinal) learn(request, message);
+      if (isFinal) requests.learn(request, message);
       receiver.accept(message, request.id);
       if (isFinal) return true;
     }
     return false;
+  }
+
+  async function followServerMessages(): Promise<void> {
+    const { signal } = closing;
+    const position: StreamPosition = { lastId: null, retry: null };
+    for (let delay = FIRST_DELAY; !signal.aborted && !isLost; delay = Math.min(delay * 2, LAST_DELAY)) {
+      try {
+        const response = await openStream(position.lastId, signal);
+        if (response === null) return;
+        delay = FIRST_DELAY;
+        for await (const message of readBodyMessages(response, limit, position))
+          receiver.accept(message, null);
+      } catch (error) {
+        if (!signal.aborted) onStreamError?.(error);
+      }
+      await sleep(position.retry ?? delay, signal).catch(() => undefined);
+    }
+  }
+}
+
+/** The HTTP requests of a session, with the headers for its ID, revision and message. */
+function createRequests({ url, fetch, readError, statelessHeaders }: StreamableHttpOptions) {
+  let session: string | null = null;
+  let version: string | null = null;
+  return { post, openStream, begin, learn, isInSession, end };
+
+  function post(message: Message, signal: AbortSignal): Promise<Response> {
+    const headers = {
+      ...(belongsToSession(message) && sessionHeaders()),
+      ...statelessHeaders?.of(message),
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+    };
+    return fetch(url, { method: 'POST', headers, body: JSON.stringify(message), signal });
+  }
+
+  function begin({ headers }: Response): void {
+    session = headers.get('mcp-session-id');
+  }
+
+  function isInSession(message: Message): boolean {
+    return session !== null && belongsToSession(message);
+  }
+
+  function belongsToSession(message: Message): boolean {
+    const isStateless = statelessHeaders !== undefined && statelessVersion(message) !== null;
+    return !isStateless && message.method !== 'initialize';
+  }
+
+  function sessionHeaders(): Record<string, string> {
+    return {
+      ...(session !== null && { 'mcp-session-id': session }),
+      ...(version !== null && { 'mcp-protocol-version': version }),
+    };
   }
 
   /** Records what later requests have to repeat. */
@@ -156,21 +185,11 @@ export function createStreamableHttp(options: StreamableHttpOptions): McpTranspo
     return null;
   }
 
-  async function followServerMessages(): Promise<void> {
-    const { signal } = closing;
-    const position: StreamPosition = { lastId: null, retry: null };
-    for (let delay = FIRST_DELAY; !signal.aborted && !isLost; delay = Math.min(delay * 2, LAST_DELAY)) {
-      try {
-        const response = await openStream(position.lastId, signal);
-        if (response === null) return;
-        delay = FIRST_DELAY;
-        for await (const message of readBodyMessages(response, limit, position))
-          receiver.accept(message, null);
-      } catch (error) {
-        if (!signal.aborted) onStreamError?.(error);
-      }
-      await sleep(position.retry ?? delay, signal).catch(() => undefined);
-    }
+  async function end(): Promise<void> {
+    if (session === null) return;
+    const signal = AbortSignal.timeout(END_TIMEOUT);
+    const ending = fetch(url, { method: 'DELETE', headers: sessionHeaders(), signal });
+    await ending.then(({ body }) => body?.cancel()).catch(() => undefined);
   }
 }
 

@@ -43,6 +43,7 @@ export function createLiveSession(
   identity: SessionIdentity,
   open: () => Promise<BackendSession>,
 ): LiveSession {
+  // Over 60 lines: the state of one session, in its closures.
   const requests = new Map<MessageId, AbortController>();
   const resumed = new Map<number, Reply>();
   let serverMessages: ServerMessages = { kind: 'buffered', messages: [] };

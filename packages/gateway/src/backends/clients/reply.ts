@@ -37,6 +37,7 @@ export function createReply(
   nameEvent: NameEvent | null = null,
   seal: Seal = (message) => message,
 ): Reply {
+  // Over 60 lines: one response, JSON until a second message makes it a stream.
   let isStream = false;
 
   return {

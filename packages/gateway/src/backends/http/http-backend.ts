@@ -31,6 +31,7 @@ export function createHttpBackend({
   protocol,
   forward,
 }: HttpBackendOptions): MessageBackend {
+  // Over 60 lines: the addresses and sessions of one backend.
   const { name, limits } = server;
   const connections = createBackendPools(server, addresses, forward);
   const timeouts = { first: limits.firstByte * 1000, next: limits.idle * 1000 };

@@ -53,13 +53,13 @@ export function createProtocolDetection(server: GatewayServer, addresses: Addres
       credential: () => credential,
       rejected: async () => 'final',
     });
-    const discovered = await request(fetch, discover, {
+    const discovered = await request({ fetch, url: urlNow(), limits }, discover, {
       'mcp-protocol-version': STATELESS,
       'mcp-method': 'server/discover',
     });
     if (discovered === null) return null;
     const stateless = isMembers(discovered.result) && 'supportedVersions' in discovered.result;
-    const initialized = await request(fetch, initialize, {});
+    const initialized = await request({ fetch, url: urlNow(), limits }, initialize, {});
     const sessions = isMembers(initialized?.result) && 'protocolVersion' in initialized.result;
     return { stateless, sessions, sse: !stateless && !sessions && (await speaksSse(fetch)) };
   }
@@ -76,48 +76,6 @@ export function createProtocolDetection(server: GatewayServer, addresses: Addres
     const transport = await connectSseBackend(options, limits.connect * 1000).catch(() => null);
     await transport?.close();
     return transport !== null;
-  }
-
-  /** The response, an error without a message; `null` if there was none that is about the message. */
-  async function request(
-    fetch: BackendFetch,
-    message: Message,
-    headers: Readonly<Record<string, string>>,
-  ): Promise<Message | null> {
-    const signal = AbortSignal.timeout(limits.firstByte * 1000);
-    const url = urlNow();
-    const own = {
-      ...headers,
-      'content-type': 'application/json',
-      accept: 'application/json, text/event-stream',
-    };
-    const response = await fetch(url, {
-      method: 'POST',
-      headers: own,
-      body: JSON.stringify(message),
-      signal,
-    });
-    const { status } = response;
-    const session = response.headers.get('mcp-session-id');
-    const received = await firstResponse(response);
-    if (session !== null) await end(fetch, url, session);
-    if (status === 401 || status === 403 || status === 429 || status >= 500) return null;
-    return received ?? { jsonrpc: '2.0', error: {} };
-  }
-
-  async function firstResponse(response: Response): Promise<Message | null> {
-    for await (const message of readBodyMessages(response, limits.frame))
-      if (message.method === undefined) return message;
-    return null;
-  }
-
-  async function end(fetch: BackendFetch, url: URL, session: string): Promise<void> {
-    const headers = { 'mcp-session-id': session, 'mcp-protocol-version': LAST_WITH_SESSIONS };
-    const signal = AbortSignal.timeout(limits.connect * 1000);
-    await fetch(url, { method: 'DELETE', headers, signal }).then(
-      ({ body }) => body?.cancel(),
-      () => undefined,
-    );
   }
 }
 
@@ -140,3 +98,51 @@ const initialize: Message = {
   method: 'initialize',
   params: { protocolVersion: LAST_WITH_SESSIONS, capabilities: {}, clientInfo: CLIENT },
 };
+
+/** Where a probe goes. */
+interface ProbeTarget {
+  readonly fetch: BackendFetch;
+  readonly url: URL;
+  readonly limits: GatewayServer['limits'];
+}
+
+/** The response, an error without a message; `null` if there was none that is about the message. */
+async function request(
+  { fetch, url, limits }: ProbeTarget,
+  message: Message,
+  headers: Readonly<Record<string, string>>,
+): Promise<Message | null> {
+  const signal = AbortSignal.timeout(limits.firstByte * 1000);
+  const own = {
+    ...headers,
+    'content-type': 'application/json',
+    accept: 'application/json, text/event-stream',
+  };
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: own,
+    body: JSON.stringify(message),
+    signal,
+  });
+  const { status } = response;
+  const session = response.headers.get('mcp-session-id');
+  const received = await firstResponse(response, limits.frame);
+  if (session !== null) await end({ fetch, url, limits }, session);
+  if (status === 401 || status === 403 || status === 429 || status >= 500) return null;
+  return received ?? { jsonrpc: '2.0', error: {} };
+}
+
+async function firstResponse(response: Response, frame: number): Promise<Message | null> {
+  for await (const message of readBodyMessages(response, frame))
+    if (message.method === undefined) return message;
+  return null;
+}
+
+async function end({ fetch, url, limits }: ProbeTarget, session: string): Promise<void> {
+  const headers = { 'mcp-session-id': session, 'mcp-protocol-version': LAST_WITH_SESSIONS };
+  const signal = AbortSignal.timeout(limits.connect * 1000);
+  await fetch(url, { method: 'DELETE', headers, signal }).then(
+    ({ body }) => body?.cancel(),
+    () => undefined,
+  );
+}

@@ -22,6 +22,7 @@ export interface InputRequests {
 }
 
 export function createInputRequests(name: string, requests: StatelessRequests): InputRequests {
+  // Over 60 lines: sending a call again and the requests that it waits for are one loop.
   const delivered = new Map<string, (response: Message) => void>();
 
   return {

@@ -40,6 +40,7 @@ export function createStatelessRequests(
   client: InitializeParams,
   closing: AbortSignal,
 ): StatelessRequests {
+  // Over 60 lines: the four steps of one request share its headers and timeouts.
   const headers = createStandardHeaders();
   let level: unknown;
 

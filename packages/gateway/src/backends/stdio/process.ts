@@ -44,6 +44,7 @@ export function startProcess(
   { name, definition, frame, log }: ProcessOptions,
   receiver: TransportReceiver,
 ): StdioProcess {
+  // Over 60 lines: one process has one reason for its end, which all its callbacks set or read.
   const [file, args] = wrapCommand(definition);
   const child: ChildProcessByStdio<Writable, Readable, Readable> = spawn(file, args, {
     cwd: definition.folder,
