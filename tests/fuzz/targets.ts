@@ -11,24 +11,26 @@ import {
   matchesRedirectUri,
   networkPrefixOf,
   OAuthError,
-  openRegistrationPolicy,
   parseChallenges,
   parseCidrBlock,
   readAuthorizationCodeRequest,
   readAuthorizationHeader,
   readAuthorizationResponse,
-  readAuthorizationServerMetadata,
   readClientCredentialsRequest,
-  readClientMetadata,
   readParameters,
-  readProtectedResourceMetadata,
   readRefreshRequest,
   readRequestedScopes,
   readTokenExchangeRequest,
-  readTokenResponse,
   readWebUrl,
   validateRedirectUri,
 } from '@portcullis/protocol';
+import {
+  openRegistrationPolicy,
+  readAuthorizationServerMetadata,
+  readClientMetadata,
+  readProtectedResourceMetadata,
+  readTokenResponse,
+} from '@portcullis/protocol/documents';
 import { readClientDocument } from '../../packages/authorization-server/src/clients/metadata-document/document-rules.ts';
 import { validateDocumentUrl } from '../../packages/authorization-server/src/clients/metadata-document/document-url.ts';
 import { FetchJsonError } from '../../packages/authorization-server/src/clients/metadata-document/fetch-json-error.ts';

@@ -1,11 +1,6 @@
 /** Authorization server metadata (RFC 8414): served wherever clients look, and accurate. */
-import {
-  profileA,
-  profileB,
-  profiles,
-  readAuthorizationServerMetadata,
-  serverMetadataUrls,
-} from '@portcullis/protocol';
+import { profileA, profileB, profiles, serverMetadataUrls } from '@portcullis/protocol';
+import { readAuthorizationServerMetadata } from '@portcullis/protocol/documents';
 import { describe, expect, it } from 'vitest';
 import { CALLBACK, claimsOf, ISSUER, startServer } from './server-under-test.ts';
 

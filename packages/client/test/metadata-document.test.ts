@@ -1,5 +1,5 @@
 /** The client ID metadata document: building it, and checking one where it is hosted. */
-import { openRegistrationPolicy, readClientMetadata } from '@portcullis/protocol';
+import { openRegistrationPolicy, readClientMetadata } from '@portcullis/protocol/documents';
 import { describe, expect, it } from 'vitest';
 import { buildMetadataDocument, checkHostedDocument, readSigningKey } from '../src/index.ts';
 import { findDocumentIssues } from '../src/registration/metadata-document.ts';

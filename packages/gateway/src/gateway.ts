@@ -3,8 +3,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import type { Message } from '@portcullis/http';
-import type { ToolPinStore } from '@portcullis/protocol';
-import { OAuthError } from '@portcullis/protocol';
+import { OAuthError, type ToolPinStore } from '@portcullis/protocol';
 import type { Guard, GuardDecision, GuardResponse, Principal } from '@portcullis/resource-server';
 import { nodeRequestInfo, nodeStreamWatcher, takeNodeRequest } from '@portcullis/resource-server/node';
 import type { HealthListener } from './addresses/addresses.ts';

@@ -50,7 +50,9 @@ export {
   type ServerMetadataKind,
   serverMetadataUrls,
 } from './issuer.ts';
-export type { JwsAlgorithm } from './jose/jws-algorithms.ts';
+export { decodeBase64url, encodeBase64url, isBase64url } from './jose/base64url.ts';
+export { parseJsonSegment } from './jose/json-segment.ts';
+export { isKeyOfAlgorithm, JWS_ALGORITHMS, type JwsAlgorithm } from './jose/jws-algorithms.ts';
 export { createLruCache, type LruCache } from './lru-cache.ts';
 export {
   ACCESS_TOKEN_TYPE,
@@ -112,7 +114,6 @@ export {
 } from './messages/status-list.ts';
 export {
   readTokenExchangeRequest,
-  readTokenExchangeResponse,
   TOKEN_EXCHANGE,
   TOKEN_TYPES,
   type TokenExchangeRequest,
@@ -132,26 +133,20 @@ export {
   readRefreshRequest,
   refreshForm,
 } from './messages/token-request.ts';
-export { readTokenResponse, type TokenResponse } from './messages/token-response.ts';
-export {
-  type AuthorizationServerMetadata,
-  readAuthorizationServerMetadata,
-} from './metadata/authorization-server-metadata.ts';
+export type { TokenResponse } from './messages/token-response.ts';
+export type { AuthorizationServerMetadata } from './metadata/authorization-server-metadata.ts';
 export type { ClientKeySet } from './metadata/client-keys.ts';
-export {
-  type ApplicationType,
-  type ClientAuthenticationMethod,
-  type ClientMetadata,
-  openRegistrationPolicy,
-  type RegistrationPolicy,
-  readClientMetadata,
-  type WorkloadIdentity,
+export type {
+  ApplicationType,
+  ClientAuthenticationMethod,
+  ClientMetadata,
+  RegistrationPolicy,
+  WorkloadIdentity,
 } from './metadata/client-metadata.ts';
 export {
   type ProtectedResourceMetadata,
   protectedResourceMetadata,
 } from './metadata/protected-resource-metadata.ts';
-export { readProtectedResourceMetadata } from './metadata/read-protected-resource-metadata.ts';
 export {
   ConfigurationError,
   findSimilarName,

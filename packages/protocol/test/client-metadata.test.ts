@@ -1,5 +1,6 @@
 /** Client metadata: what a registration returns, and why it is rejected. */
-import { openRegistrationPolicy, type RegistrationPolicy, readClientMetadata } from '@portcullis/protocol';
+import type { RegistrationPolicy } from '@portcullis/protocol';
+import { openRegistrationPolicy, readClientMetadata } from '@portcullis/protocol/documents';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { answerOf, refusalOf } from './refusal.ts';

@@ -1,9 +1,9 @@
 /** Metadata documents of authorization servers and protected resources: reading, building, and hostile input. */
+import { protectedResourceMetadata } from '@portcullis/protocol';
 import {
-  protectedResourceMetadata,
   readAuthorizationServerMetadata,
   readProtectedResourceMetadata,
-} from '@portcullis/protocol';
+} from '@portcullis/protocol/documents';
 import { describe, expect, it } from 'vitest';
 
 const server = {

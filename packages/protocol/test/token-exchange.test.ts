@@ -2,11 +2,11 @@
 import {
   readParameters,
   readTokenExchangeRequest,
-  readTokenExchangeResponse,
   TOKEN_EXCHANGE,
   tokenExchangeForm,
   tokenExchangeResponse,
 } from '@portcullis/protocol';
+import { readTokenExchangeResponse } from '@portcullis/protocol/documents';
 import { describe, expect, it } from 'vitest';
 import { answerOf } from './refusal.ts';
 

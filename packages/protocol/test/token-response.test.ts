@@ -1,5 +1,5 @@
 /** The successful response of the token endpoint, as the client reads it. */
-import { readTokenResponse } from '@portcullis/protocol';
+import { readTokenResponse } from '@portcullis/protocol/documents';
 import { describe, expect, it } from 'vitest';
 
 const sound = { access_token: 'a', token_type: 'Bearer' };

@@ -1,5 +1,5 @@
 /** Events of the guard, as one typed list: the only place that private reasons go to. */
-import type { Scopes } from '@portcullis/protocol/protected-resource';
+import type { Scopes } from '@portcullis/protocol';
 
 /** Events contain neither tokens nor request bodies. */
 export type GuardEvent =

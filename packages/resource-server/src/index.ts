@@ -5,7 +5,7 @@ export {
   ConfigurationError,
   type JwsAlgorithm,
   type McpOperation,
-} from '@portcullis/protocol/protected-resource';
+} from '@portcullis/protocol';
 export type { DpopOptions } from './dpop/dpop-options.ts';
 export { createReplayCache, type ReplayCacheLimits, type ReplayStore } from './dpop/replay-cache.ts';
 export type { GuardEvent, GuardEventSink } from './events.ts';

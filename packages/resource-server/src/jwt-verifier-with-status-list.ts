@@ -1,9 +1,5 @@
 /** The public JWT verifier: local verification composed with optional revocation by token status lists. */
-import {
-  ConfigurationError,
-  type OptionNames,
-  unknownOptionIssues,
-} from '@portcullis/protocol/protected-resource';
+import { ConfigurationError, type OptionNames, unknownOptionIssues } from '@portcullis/protocol';
 import {
   createJwtVerifier,
   LOCAL_VERIFICATION_OPTIONS,

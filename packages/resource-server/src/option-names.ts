@@ -1,5 +1,5 @@
 /** All option names of a guard; others are rejected, since a misspelled security option would have no effect. */
-import { type OptionNames, unknownOptionIssues } from '@portcullis/protocol/protected-resource';
+import { type OptionNames, unknownOptionIssues } from '@portcullis/protocol';
 import type { DpopOptions } from './dpop/dpop-options.ts';
 import type {
   CertificateOptions,

@@ -5,7 +5,7 @@ import type {
   Profile,
   ScopeHierarchy,
   Scopes,
-} from '@portcullis/protocol/protected-resource';
+} from '@portcullis/protocol';
 import type { DpopOptions } from './dpop/dpop-options.ts';
 import type { GuardEventSink } from './events.ts';
 import type { AllowedOrigins } from './origin-policy.ts';

@@ -1,5 +1,5 @@
 /** CORS and DNS rebinding: which web origins may call a protected server, and which `Host` names it accepts. */
-import { isLoopbackHost } from '@portcullis/protocol/protected-resource';
+import { isLoopbackHost } from '@portcullis/protocol';
 import type { GuardResponse } from './guard-response.ts';
 
 /** Web origins that may call: any, or those listed, byte for byte. */

@@ -1,5 +1,5 @@
 /** The principal: proof that an access token was verified for a protected resource. */
-import type { AccessTokenClaims, Scopes } from '@portcullis/protocol/protected-resource';
+import type { AccessTokenClaims, Scopes } from '@portcullis/protocol';
 
 /**
  * On whose behalf a request is made. It is created only from a verified token, and immutable. It does not reveal the

@@ -1,5 +1,5 @@
 /** The request type of the guard, independent of any framework. */
-import type { Scopes } from '@portcullis/protocol/protected-resource';
+import type { Scopes } from '@portcullis/protocol';
 import type { Principal } from './principal.ts';
 
 /** Reads a body: text, bytes, or the parsed value. @throws OAuthError 413 beyond the limit in bytes */

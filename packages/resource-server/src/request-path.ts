@@ -1,5 +1,5 @@
 /** The path of a request: finds its protected resource, and detects tokens in the query. */
-import { OAuthError } from '@portcullis/protocol/protected-resource';
+import { OAuthError } from '@portcullis/protocol';
 
 /** The path of a request target, as written, of `/mcp?x=1` or of an absolute URL. */
 export function requestPath(target: string): string {

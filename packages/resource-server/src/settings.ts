@@ -1,6 +1,5 @@
 /** The settings of a guard: options validated once at startup, with all issues reported together, and frozen. */
 
-import type { McpOperation } from '@portcullis/protocol/protected-resource';
 import {
   type AuthenticationRequirement,
   profiles as allProfiles,
@@ -8,13 +7,14 @@ import {
   canonicalResource,
   combineProfiles,
   isSecureUrl,
+  type McpOperation,
   PROOF_ALGORITHMS,
   type ProtectedResourceMetadata,
   protectedResourceMetadata,
   type ScopeHierarchy,
   type Scopes,
   unionScopes,
-} from '@portcullis/protocol/protected-resource';
+} from '@portcullis/protocol';
 import type { DpopOptions } from './dpop/dpop-options.ts';
 import { type GuardEventSink, reportFailures } from './events.ts';
 import { resourceMetadataUrl } from './metadata/metadata-handler.ts';

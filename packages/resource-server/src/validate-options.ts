@@ -1,5 +1,5 @@
 /** Validates the options of a guard; each issue says what to write instead. */
-import { isScope, issuerError, JWS_ALGORITHMS, type Scopes } from '@portcullis/protocol/protected-resource';
+import { isScope, issuerError, JWS_ALGORITHMS, type Scopes } from '@portcullis/protocol';
 import type { DpopOptions } from './dpop/dpop-options.ts';
 import { numberIssues } from './number-issues.ts';
 import type { StreamOptions } from './options.ts';

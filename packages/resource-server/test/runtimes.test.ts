@@ -1,7 +1,7 @@
 /** The guard in runtimes without the APIs of Node. */
 import { execFileSync } from 'node:child_process';
 import { deflateSync, gzipSync } from 'node:zlib';
-import { decodeBase64url } from '@portcullis/protocol/protected-resource';
+import { decodeBase64url } from '@portcullis/protocol';
 import { base64url, SignJWT } from 'jose';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createIssuer, NOW, RESOURCE } from './support/issuer.ts';

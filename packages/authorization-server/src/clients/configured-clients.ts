@@ -1,10 +1,6 @@
 /** Pre-registered clients: metadata that the operator configures or an administrator adds, and its validation. */
-import {
-  type ClientMetadata,
-  OAuthError,
-  type RedirectPolicy,
-  readClientMetadata,
-} from '@portcullis/protocol';
+import { type ClientMetadata, OAuthError, type RedirectPolicy } from '@portcullis/protocol';
+import { readClientMetadata } from '@portcullis/protocol/documents';
 import { grantTypes } from '../grant-types.ts';
 import { MIN_UNGUESSABLE_SECRET } from '../rate-limit/policies.ts';
 import { hashSecret } from '../secrets.ts';

@@ -1,12 +1,6 @@
 /** Client metadata of a registration: validated on the way in, complete in the response. */
-import {
-  type ClientMetadata,
-  DEVICE_CODE,
-  OAuthError,
-  openRegistrationPolicy,
-  type RegistrationPolicy,
-  readClientMetadata,
-} from '@portcullis/protocol';
+import { type ClientMetadata, DEVICE_CODE, OAuthError, type RegistrationPolicy } from '@portcullis/protocol';
+import { openRegistrationPolicy, readClientMetadata } from '@portcullis/protocol/documents';
 import type { ServerOptions } from '../options.ts';
 import type { ClientRecord } from '../store/index.ts';
 import { clientAssertionAlgorithms, clientAuthenticationMethods } from './read-client-credentials.ts';

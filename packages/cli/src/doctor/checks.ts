@@ -1,13 +1,10 @@
 /** Checks recorded responses against the specification; each violation cites its requirement. */
 import { sanitizeText } from '@portcullis/client';
+import { coversResource, isSecureUrl, parseChallenges, readWebUrl } from '@portcullis/protocol';
 import {
-  coversResource,
-  isSecureUrl,
-  parseChallenges,
   readAuthorizationServerMetadata,
   readProtectedResourceMetadata,
-  readWebUrl,
-} from '@portcullis/protocol';
+} from '@portcullis/protocol/documents';
 import { isObject, type Json, parseJson } from '../json.ts';
 import { mediaTypeOf } from './read-exchanges.ts';
 import type { Exchange } from './report.ts';

@@ -1,5 +1,5 @@
 /** The self-check: fetches the advertised URLs through the public URL, as a client would, and reports what a proxy breaks. */
-import { resourceMetadataUrls } from '@portcullis/protocol/protected-resource';
+import { resourceMetadataUrls } from '@portcullis/protocol';
 import { reasonOf } from '../errors.ts';
 
 export interface AdvertisedUrls {

@@ -2,10 +2,10 @@
 import {
   coversResource,
   type ProtectedResourceMetadata,
-  readProtectedResourceMetadata,
   readWebUrl,
   resourceMetadataUrls,
 } from '@portcullis/protocol';
+import { readProtectedResourceMetadata } from '@portcullis/protocol/documents';
 import { ClientError, sanitizeText } from '../errors.ts';
 import type { ServerChallenge } from './challenge.ts';
 import { type DocumentRequest, fetchFirstDocument } from './documents.ts';

@@ -1,10 +1,6 @@
 /** Authorization server metadata: its well-known locations, and the check that it names the requested issuer. */
-import {
-  type AuthorizationServerMetadata,
-  type Profile,
-  readAuthorizationServerMetadata,
-  serverMetadataUrls,
-} from '@portcullis/protocol';
+import { type AuthorizationServerMetadata, type Profile, serverMetadataUrls } from '@portcullis/protocol';
+import { readAuthorizationServerMetadata } from '@portcullis/protocol/documents';
 import { ClientError, sanitizeText } from '../errors.ts';
 import { type DocumentRequest, fetchFirstDocument } from './documents.ts';
 

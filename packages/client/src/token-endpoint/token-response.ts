@@ -1,5 +1,6 @@
 /** Token responses: validation, the tokens that the client stores, and when they have to be renewed. */
-import { readLenientScopes, readTokenResponse, type Scopes } from '@portcullis/protocol';
+import { readLenientScopes, type Scopes } from '@portcullis/protocol';
+import { readTokenResponse } from '@portcullis/protocol/documents';
 import { ClientError } from '../errors.ts';
 import type { PrivateEcJwk } from '../signing-key.ts';
 import type { Tokens } from '../storage/credentials.ts';

@@ -1,8 +1,8 @@
 /** Compiles the rules of a server: the same decision for what is listed and for what is called. */
 
-import type { McpOperation } from '@portcullis/protocol';
 import {
   type AccessCondition,
+  type McpOperation,
   missingScopes,
   type Scopes,
   unionScopes,

@@ -1,9 +1,8 @@
 /** Token exchange (RFC 8693) of one access token for another: parsed by the server, built by a protected resource. */
 import { OAuthError } from '../errors.ts';
-import type { ParseResult } from '../parsing/json-document.ts';
 import type { Parameters } from '../parsing/parameters.ts';
 import { formatScopes, readRequestedScopes, type Scopes } from '../scopes.ts';
-import { readTokenResponse, type TokenResponse } from './token-response.ts';
+import type { TokenResponse } from './token-response.ts';
 
 /** The grant type. @see RFC 8693 §2.1 */
 export const TOKEN_EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
@@ -83,16 +82,4 @@ export interface TokenExchangeResponse extends Omit<TokenResponse, 'refresh_toke
 /** Builds the response for an issued access token. */
 export function tokenExchangeResponse(token: Omit<TokenResponse, 'refresh_token'>): TokenExchangeResponse {
   return { ...token, issued_token_type: ACCESS_TOKEN };
-}
-
-/** Parses a response; unknown members are ignored. @see RFC 8693 §2.2.1 */
-export function readTokenExchangeResponse(json: unknown): ParseResult<TokenExchangeResponse> {
-  const reading = readTokenResponse(json);
-  if ('issues' in reading) return reading;
-  // REQUIRED, and no other type was requested.
-  if ((json as { readonly issued_token_type?: unknown }).issued_token_type !== ACCESS_TOKEN) {
-    return { issues: [`issued_token_type: must be ${ACCESS_TOKEN}`] };
-  }
-  const { refresh_token: _unwanted, ...token } = reading.document;
-  return { document: tokenExchangeResponse(token) };
 }

@@ -1,6 +1,6 @@
 /** The guard as Express middleware, usable by anything on node:http that calls `(request, response, next)`. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { OAuthError } from '@portcullis/protocol/protected-resource';
+import { OAuthError } from '@portcullis/protocol';
 import type { Guard, GuardDecision, RequestInfo } from '../guard.ts';
 import { addHeaders, nodeRequestInfo, sendGuardResponse, takeNodeRequest } from './node-request.ts';
 import { nodeStreamWatcher } from './node-stream.ts';

@@ -1,6 +1,6 @@
 /** The guard as Fastify hooks. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { OAuthError } from '@portcullis/protocol/protected-resource';
+import { OAuthError } from '@portcullis/protocol';
 import { NO_HEADERS } from '../guard/verified-token.ts';
 import type { Guard, GuardDecision, RequestInfo } from '../guard.ts';
 import type { GuardResponse } from '../guard-response.ts';

@@ -1,5 +1,5 @@
 /** The guard for handlers of standard `Request` and `Response`. */
-import { OAuthError } from '@portcullis/protocol/protected-resource';
+import { OAuthError } from '@portcullis/protocol';
 import type { Guard } from '../guard.ts';
 import type { Principal } from '../principal.ts';
 import { takeWebRequest, toWebResponse, withMissingHeaders } from './web-request.ts';

@@ -1,7 +1,7 @@
 /** The guard as Hono middleware, on any runtime that Hono supports. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { OAuthError } from '@portcullis/protocol/protected-resource';
+import { OAuthError } from '@portcullis/protocol';
 import { NO_HEADERS } from '../guard/verified-token.ts';
 import type { Guard, GuardDecision, RequestInfo } from '../guard.ts';
 import type { Principal } from '../principal.ts';

@@ -1,6 +1,6 @@
 /** The guard as Koa middleware. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { OAuthError } from '@portcullis/protocol/protected-resource';
+import { OAuthError } from '@portcullis/protocol';
 import type { Guard } from '../guard.ts';
 import type { GuardResponse } from '../guard-response.ts';
 import { type AdapterInfo, addHeaders, nodeRequestInfo, takeNodeRequest } from './node-request.ts';

@@ -3,7 +3,7 @@
  * responses.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { OAuthError } from '@portcullis/protocol/protected-resource';
+import { OAuthError } from '@portcullis/protocol';
 import {
   bodyTooLarge,
   checkAnnouncedLength,

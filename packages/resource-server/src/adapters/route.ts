@@ -1,10 +1,5 @@
 /** What middleware of all frameworks shares: the options of a protected route, and the principal passed to its handler. */
-import {
-  ConfigurationError,
-  type OptionNames,
-  type Scopes,
-  unknownOptionIssues,
-} from '@portcullis/protocol/protected-resource';
+import { ConfigurationError, type OptionNames, type Scopes, unknownOptionIssues } from '@portcullis/protocol';
 import type { Principal } from '../principal.ts';
 
 /** What a route requires in addition to its resource. */

@@ -1,5 +1,5 @@
 /** Reads standard requests, removes their tokens, and converts the guard's responses. */
-import { readBytes } from '@portcullis/protocol/protected-resource';
+import { readBytes } from '@portcullis/protocol';
 import { bodyTooLarge, checkAnnouncedLength, checkPlainEncoding } from '../guard/request-body.ts';
 import { NO_HEADERS } from '../guard/verified-token.ts';
 import type { GuardResponse } from '../guard-response.ts';

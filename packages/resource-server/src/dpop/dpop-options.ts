@@ -1,5 +1,5 @@
 /** Options of DPoP, sender-constrained tokens bound to a key of the client (RFC 9449). */
-import type { JwsAlgorithm } from '@portcullis/protocol/protected-resource';
+import type { JwsAlgorithm } from '@portcullis/protocol';
 import type { ReplayStore } from './replay-cache.ts';
 
 /** Options of DPoP. @see RFC 9449 */

@@ -10,7 +10,7 @@ import {
   PROOF_WINDOW,
   type ProofKey,
   type ProofPlatform,
-} from '@portcullis/protocol/protected-resource';
+} from '@portcullis/protocol';
 import type { GuardResponse } from '../guard-response.ts';
 import { isAtOrBelowResource, requestPath } from '../request-path.ts';
 import { digest } from '../verifiers/node-crypto.ts';

@@ -1,5 +1,5 @@
 /** Replay detection for DPoP proofs: the port, and its implementation in memory. */
-import { temporarilyUnavailable, tooManyRequests } from '@portcullis/protocol/protected-resource';
+import { temporarilyUnavailable, tooManyRequests } from '@portcullis/protocol';
 
 /** Stores used proofs. Processes can share one on a database, for example one row with an expiry per proof. */
 export interface ReplayStore {

@@ -1,5 +1,5 @@
 /** The authorization of one request: from request info to a principal, or to the response that rejects it. */
-import { OAuthError, type Scopes } from '@portcullis/protocol/protected-resource';
+import { OAuthError, type Scopes } from '@portcullis/protocol';
 import type { ProofOfPossession } from '../dpop/proof-of-possession.ts';
 import { type GuardResponse, jsonResponse } from '../guard-response.ts';
 import type { RequestInfo } from '../request-info.ts';

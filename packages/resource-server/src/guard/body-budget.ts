@@ -1,5 +1,5 @@
 /** Limits the bytes of large bodies that are parsed for one user (token bucket), so that none stalls all others. */
-import { createLruCache, tooManyRequests } from '@portcullis/protocol/protected-resource';
+import { createLruCache, tooManyRequests } from '@portcullis/protocol';
 import type { Principal } from '../principal.ts';
 
 /**

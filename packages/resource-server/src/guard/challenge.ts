@@ -7,7 +7,7 @@ import {
   isScope,
   type OAuthError,
   type Scopes,
-} from '@portcullis/protocol/protected-resource';
+} from '@portcullis/protocol';
 import { type GuardResponse, jsonResponse } from '../guard-response.ts';
 import type { ChallengeSettings } from '../settings.ts';
 

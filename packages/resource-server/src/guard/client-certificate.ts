@@ -1,5 +1,5 @@
 /** Certificate-bound access tokens (RFC 8705): compares the client certificate of the connection with the token. */
-import { decodeBase64url, OAuthError } from '@portcullis/protocol/protected-resource';
+import { decodeBase64url, OAuthError } from '@portcullis/protocol';
 import type { CertificateOptions } from '../options.ts';
 import { digest } from '../verifiers/node-crypto.ts';
 

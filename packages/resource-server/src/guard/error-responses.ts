@@ -1,5 +1,5 @@
 /** Converts errors to responses that the client can act on, and to events for the operator. */
-import { OAuthError } from '@portcullis/protocol/protected-resource';
+import { OAuthError } from '@portcullis/protocol';
 import { type GuardResponse, jsonResponse } from '../guard-response.ts';
 import type { OriginPolicy } from '../origin-policy.ts';
 import type { RequestInfo } from '../request-info.ts';

@@ -4,7 +4,7 @@ import {
   OAuthError,
   type OperationParameters,
   readOperationTarget,
-} from '@portcullis/protocol/protected-resource';
+} from '@portcullis/protocol';
 
 /**
  * Reads the operations of a parsed body, a message or a batch. Responses, and anything else without a method, are

@@ -1,5 +1,5 @@
 /** The body of a request: how adapters read it, in bounded length and plain encoding, and how it is parsed. */
-import { OAuthError, readStrictJson } from '@portcullis/protocol/protected-resource';
+import { OAuthError, readStrictJson } from '@portcullis/protocol';
 
 /** The error for a body beyond the limit. */
 export function bodyTooLarge(limit: number): OAuthError {

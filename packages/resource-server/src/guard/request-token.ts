@@ -1,5 +1,5 @@
 /** Reads the token of a request and its scheme, which says whether the token is bound to a key. */
-import { OAuthError, readAuthorizationHeader } from '@portcullis/protocol/protected-resource';
+import { OAuthError, readAuthorizationHeader } from '@portcullis/protocol';
 
 export interface RequestToken {
   readonly scheme: 'Bearer' | 'DPoP';

@@ -8,7 +8,7 @@ import {
   type McpOperation,
   type Scopes,
   unionScopes,
-} from '@portcullis/protocol/protected-resource';
+} from '@portcullis/protocol';
 import type { RequestInfo } from '../request-info.ts';
 import type { ProtectedResource } from '../settings.ts';
 import { readOperations } from './operations.ts';

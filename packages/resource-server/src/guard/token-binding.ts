@@ -1,5 +1,5 @@
 /** Sender-constrained tokens: reads the key or certificate that a token is bound to (`cnf`). */
-import { OAuthError } from '@portcullis/protocol/protected-resource';
+import { OAuthError } from '@portcullis/protocol';
 import type { VerifiedClaims } from '../principal.ts';
 import type { RequestToken } from './request-token.ts';
 

@@ -1,9 +1,5 @@
 /** Step-up authentication (RFC 9470): checks how and when the user signed in, for operations that demand it. */
-import {
-  type AuthenticationRequirement,
-  OAuthError,
-  satisfiesAcr,
-} from '@portcullis/protocol/protected-resource';
+import { type AuthenticationRequirement, OAuthError, satisfiesAcr } from '@portcullis/protocol';
 import type { VerifiedClaims } from '../principal.ts';
 
 /**

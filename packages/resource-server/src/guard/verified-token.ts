@@ -6,7 +6,7 @@ import {
   type Scopes,
   scopesOf,
   temporarilyUnavailable,
-} from '@portcullis/protocol/protected-resource';
+} from '@portcullis/protocol';
 import { createPrincipal, type Principal, sourceOf, type VerifiedClaims } from '../principal.ts';
 import type { RequestInfo } from '../request-info.ts';
 import type { GuardSettings, ProtectedResource } from '../settings.ts';

@@ -1,8 +1,5 @@
 /** Serves protected resource metadata (RFC 9728) at its well-known URLs. */
-import {
-  type ProtectedResourceMetadata,
-  resourceMetadataUrls,
-} from '@portcullis/protocol/protected-resource';
+import { type ProtectedResourceMetadata, resourceMetadataUrls } from '@portcullis/protocol';
 import { type GuardResponse, jsonResponse } from '../guard-response.ts';
 import { PUBLIC_CORS, REQUEST_HEADERS } from '../origin-policy.ts';
 

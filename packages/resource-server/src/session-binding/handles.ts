@@ -1,5 +1,5 @@
 /** Binds session, task and state identifiers to a principal, against session hijacking. Optional. */
-import { encodeBase64url, temporarilyUnavailable } from '@portcullis/protocol/protected-resource';
+import { encodeBase64url, temporarilyUnavailable } from '@portcullis/protocol';
 import type { Principal } from '../principal.ts';
 
 /**

@@ -1,7 +1,6 @@
 /** Caches token exchanges by the exchanged token, single-flight, so that no other token ever gets the result. */
 
-import type { OAuthError } from '@portcullis/protocol/protected-resource';
-import { createLruCache } from '@portcullis/protocol/protected-resource';
+import { createLruCache, type OAuthError } from '@portcullis/protocol';
 import type { VerifiedToken } from '../guard/verified-token.ts';
 import type { TokenExchange } from './token-exchange.ts';
 import type { UpstreamAccessToken, UpstreamTokenRequest } from './upstream-token.ts';

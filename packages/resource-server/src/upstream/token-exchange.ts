@@ -1,10 +1,11 @@
 /** Sends a token exchange request (RFC 8693) to the authorization server, and interprets the response. */
-import { readTokenExchangeResponse, tokenExchangeForm } from '@portcullis/protocol';
 import {
   type OAuthError,
   readLenientScopes,
   temporarilyUnavailable,
-} from '@portcullis/protocol/protected-resource';
+  tokenExchangeForm,
+} from '@portcullis/protocol';
+import { readTokenExchangeResponse } from '@portcullis/protocol/documents';
 import {
   discoverEndpoint,
   type FetchLimits,

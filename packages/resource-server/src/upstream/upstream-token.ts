@@ -4,7 +4,7 @@ import {
   type OAuthErrorOptions,
   type Scopes,
   temporarilyUnavailable,
-} from '@portcullis/protocol/protected-resource';
+} from '@portcullis/protocol';
 
 /** An access token of an identity provider. */
 export interface UpstreamAccessToken {

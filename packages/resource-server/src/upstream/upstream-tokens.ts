@@ -5,7 +5,7 @@ import {
   type OAuthError,
   type OptionNames,
   unknownOptionIssues,
-} from '@portcullis/protocol/protected-resource';
+} from '@portcullis/protocol';
 import { type VerifiedToken, verifiedTokenOf } from '../guard/verified-token.ts';
 import { numberIssues } from '../number-issues.ts';
 import type { Principal, VerifiedClaims } from '../principal.ts';

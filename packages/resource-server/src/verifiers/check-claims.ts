@@ -1,5 +1,5 @@
 /** Checks the claims of a token, audience included, also for issuers that do not follow RFC 9068. */
-import { type AccessTokenClaims, checkAccessToken } from '@portcullis/protocol/protected-resource';
+import { type AccessTokenClaims, checkAccessToken } from '@portcullis/protocol';
 import type { VerifiedClaims } from '../principal.ts';
 import type { TokenExpectation } from './token-verifier.ts';
 

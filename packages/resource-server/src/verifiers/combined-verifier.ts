@@ -1,5 +1,5 @@
 /** Combines verifiers: one for each issuer or kind of token, or local verification confirmed by introspection. */
-import { ConfigurationError, OAuthError } from '@portcullis/protocol/protected-resource';
+import { ConfigurationError, OAuthError } from '@portcullis/protocol';
 import type { VerifiedClaims } from '../principal.ts';
 import { readUnverifiedIssuer } from './compact-jws.ts';
 import type { TokenVerifier } from './token-verifier.ts';

@@ -5,7 +5,7 @@ import {
   isBase64url,
   OAuthError,
   parseJsonSegment,
-} from '@portcullis/protocol/protected-resource';
+} from '@portcullis/protocol';
 
 /** The header members that are used. Keys in a header (`jwk`, `jku`, `x5c`) are never read. */
 interface TokenHeader {

@@ -1,6 +1,6 @@
 /** The ES256 fast path: verifies base64url signatures with `node:crypto` where the runtime has it. */
 import type { KeyObject } from 'node:crypto';
-import { createEs256, decodeBase64url } from '@portcullis/protocol/protected-resource';
+import { createEs256, decodeBase64url } from '@portcullis/protocol';
 import { nodeCrypto } from './node-crypto.ts';
 
 const SIGNATURE_CHARACTERS = 86;

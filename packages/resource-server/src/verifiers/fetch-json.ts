@@ -1,10 +1,5 @@
 /** Fetches JSON documents of an authorization server, with limits on time and size, and without redirects. */
-import {
-  isSecureUrl,
-  readBytes,
-  readWebUrl,
-  serverMetadataUrls,
-} from '@portcullis/protocol/protected-resource';
+import { isSecureUrl, readBytes, readWebUrl, serverMetadataUrls } from '@portcullis/protocol';
 
 /** The part of `fetch` that is used. */
 export type FetchFunction = (url: string, init: RequestInit) => Promise<Response>;

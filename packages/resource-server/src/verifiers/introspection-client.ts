@@ -2,7 +2,7 @@
  * Calls an introspection endpoint (RFC 7662): single-flight per token, with a concurrency limit that clients share, and
  * a cool-down after failures.
  */
-import { temporarilyUnavailable } from '@portcullis/protocol/protected-resource';
+import { temporarilyUnavailable } from '@portcullis/protocol';
 import { type FetchLimits, fetchWithoutRedirect, readTextBody, withDeadline } from './fetch-json.ts';
 import { createTokenShapes, hasFreeSlot, type SlotClaim } from './introspection-slots.ts';
 

@@ -6,7 +6,7 @@ import {
   OAuthError,
   type OptionNames,
   unknownOptionIssues,
-} from '@portcullis/protocol/protected-resource';
+} from '@portcullis/protocol';
 import { numberIssues } from '../number-issues.ts';
 import { checkClaims, type TokenCompatibilityOptions } from './check-claims.ts';
 import { readUnverifiedClaims } from './compact-jws.ts';

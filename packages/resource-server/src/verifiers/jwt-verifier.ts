@@ -7,7 +7,7 @@ import {
   OAuthError,
   type OptionNames,
   unknownOptionIssues,
-} from '@portcullis/protocol/protected-resource';
+} from '@portcullis/protocol';
 import { numberIssues } from '../number-issues.ts';
 import type { VerifiedClaims } from '../principal.ts';
 import { checkClaims, dangerouslyAcceptTypes, type TokenCompatibilityOptions } from './check-claims.ts';

@@ -2,7 +2,7 @@
  * Caches the keys of an issuer (JWKS): single-flight refresh, a cool-down, and stale keys for a limited time during
  * outages.
  */
-import { createLruCache, OAuthError, temporarilyUnavailable } from '@portcullis/protocol/protected-resource';
+import { createLruCache, OAuthError, temporarilyUnavailable } from '@portcullis/protocol';
 import { withDeadline } from './fetch-json.ts';
 import type { PublicKey, PublicKeys } from './public-keys.ts';
 

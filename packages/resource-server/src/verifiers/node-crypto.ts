@@ -1,7 +1,7 @@
 /** `node:crypto` if the runtime has it, since others have only WebCrypto; and SHA-256, synchronous where possible. */
 
 import type * as NodeCrypto from 'node:crypto';
-import { encodeBase64url } from '@portcullis/protocol/protected-resource';
+import { encodeBase64url } from '@portcullis/protocol';
 
 export const nodeCrypto: typeof NodeCrypto | undefined =
   globalThis.process?.getBuiltinModule?.('node:crypto');

@@ -1,10 +1,5 @@
 /** Verifies opaque tokens by a function of the same process, such as the authorization server's own. */
-import {
-  type AccessTokenClaims,
-  ConfigurationError,
-  issuerError,
-  OAuthError,
-} from '@portcullis/protocol/protected-resource';
+import { type AccessTokenClaims, ConfigurationError, issuerError, OAuthError } from '@portcullis/protocol';
 import { checkClaims } from './check-claims.ts';
 import type { TokenVerifier } from './token-verifier.ts';
 

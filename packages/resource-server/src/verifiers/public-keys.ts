@@ -1,5 +1,5 @@
 /** Reads the public keys of a JWKS, each for the one algorithm that it may verify. */
-import { createBatch, isKeyOfAlgorithm, type JwsAlgorithm } from '@portcullis/protocol/protected-resource';
+import { createBatch, isKeyOfAlgorithm, type JwsAlgorithm } from '@portcullis/protocol';
 import type { JWK } from 'jose';
 import { createEs256Verifier } from './es256.ts';
 import { nodeCrypto } from './node-crypto.ts';

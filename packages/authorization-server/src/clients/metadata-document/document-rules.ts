@@ -3,10 +3,9 @@ import {
   type ClientAuthenticationMethod,
   type ClientMetadata,
   OAuthError,
-  openRegistrationPolicy,
   type RedirectPolicy,
-  readClientMetadata,
 } from '@portcullis/protocol';
+import { openRegistrationPolicy, readClientMetadata } from '@portcullis/protocol/documents';
 import { clientAssertionAlgorithms } from '../read-client-credentials.ts';
 import { FetchJsonError } from './fetch-json-error.ts';
 

@@ -1,5 +1,5 @@
 /** Replay detection for DPoP proofs in a database that several processes share. Optional. */
-import { tooManyRequests } from '@portcullis/protocol/protected-resource';
+import { tooManyRequests } from '@portcullis/protocol';
 import type { ReplayStore } from '../replay-cache.ts';
 
 /** The part of `DatabaseSync` of `node:sqlite`, or of a similar driver, that is used. */

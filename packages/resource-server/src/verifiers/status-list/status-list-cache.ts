@@ -2,7 +2,7 @@
  * Caches status lists: single-flight refresh while they are needed, stale lists for a limited time during outages, no
  * rollback.
  */
-import { temporarilyUnavailable } from '@portcullis/protocol/protected-resource';
+import { temporarilyUnavailable } from '@portcullis/protocol';
 import { withDeadline } from '../fetch-json.ts';
 import type { StatusList } from './status-list.ts';
 

@@ -1,10 +1,5 @@
 /** Checks revocation by token status lists of the issuer. Optional. */
-import {
-  OAuthError,
-  readStatusReference,
-  STATUS_LIST_MEDIA_TYPE,
-  STATUS_VALID,
-} from '@portcullis/protocol/protected-resource';
+import { OAuthError, readStatusReference, STATUS_LIST_MEDIA_TYPE, STATUS_VALID } from '@portcullis/protocol';
 import { numberIssues } from '../../number-issues.ts';
 import type { VerifiedClaims } from '../../principal.ts';
 import { fetchWithoutRedirect, isSecureEndpoint, readTextBody } from '../fetch-json.ts';

@@ -1,10 +1,5 @@
 /** Parses, verifies and decompresses a signed token status list. */
-import {
-  decodeBase64url,
-  isBase64url,
-  readBytes,
-  STATUS_LIST_TYPE,
-} from '@portcullis/protocol/protected-resource';
+import { decodeBase64url, isBase64url, readBytes, STATUS_LIST_TYPE } from '@portcullis/protocol';
 import { parseCompactJws } from '../compact-jws.ts';
 import type { KeySource } from '../key-source.ts';
 
