@@ -67,6 +67,7 @@ export {
 } from './messages/access-token.ts';
 export { type AuthorizationHeader, readAuthorizationHeader } from './messages/authorization-header.ts';
 export {
+  AUTHORIZATION_PARAMETERS,
   type AuthorizationRequest,
   type AuthorizationRequestParameters,
   authorizationRequestUrl,

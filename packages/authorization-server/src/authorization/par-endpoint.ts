@@ -1,6 +1,11 @@
 /** The pushed authorization request endpoint: accepts an authorization request from its authenticated client (RFC 9126). */
 import { type ConnectionInfo, type HttpRequest, readFormBody, respondCorsJson } from '@portcullis/http';
-import { OAuthError, type Parameters, type VerifiedProof } from '@portcullis/protocol';
+import {
+  AUTHORIZATION_PARAMETERS,
+  OAuthError,
+  type Parameters,
+  type VerifiedProof,
+} from '@portcullis/protocol';
 import type { AuthenticateClient } from '../clients/authenticate-client.ts';
 import type { AuthenticatedClient } from '../clients/verify-client-credentials.ts';
 import type { ServerContext } from '../context.ts';
@@ -8,7 +13,6 @@ import type { DpopProofs } from '../dpop/dpop-proofs.ts';
 import type { Route } from '../http/router.ts';
 import { checkRequest } from './check-request.ts';
 import type { PushedRequests } from './pushed-request.ts';
-import { AUTHORIZATION_PARAMETERS } from './read-request.ts';
 import type { ReadRequestObject } from './request-object.ts';
 import { resolveRedirectTarget } from './resolve-client.ts';
 import { resolveScopes } from './resolve-scopes.ts';

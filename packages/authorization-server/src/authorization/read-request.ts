@@ -1,6 +1,6 @@
 /** Reads the parameters of an authorization request; a posted request is repeated as a GET, so that its cookies arrive. */
 import { type HttpRequest, type HttpResponse, readFormBody } from '@portcullis/http';
-import { OAuthError, type Parameters } from '@portcullis/protocol';
+import { AUTHORIZATION_PARAMETERS, OAuthError, type Parameters } from '@portcullis/protocol';
 import { MAX_URL_LENGTH, redirectFormToGet } from '../http/form-to-get.ts';
 import type { PageContext } from '../page-context.ts';
 import type { User } from '../users/sessions.ts';
@@ -23,12 +23,6 @@ export function readErrorResponse(parameters: Parameters): Pick<ClientRequest, '
   };
   return { state: single('state'), isSilent: single('prompt') === 'none' };
 }
-
-/** Names of what is read of a request. */
-export const AUTHORIZATION_PARAMETERS: readonly string[] = [
-  'client_id', 'redirect_uri', 'response_type', 'response_mode', 'scope', 'state', 'code_challenge',
-  'code_challenge_method', 'resource', 'prompt', 'max_age', 'acr_values', 'dpop_jkt', 'request', 'request_uri', 'ui_locales',
-]; // biome-ignore format: one list
 
 /** The authorization server MUST support GET and MAY support POST. @see RFC 6749 §3.1 */
 export async function repeatAsGet({ options }: PageContext, request: HttpRequest): Promise<HttpResponse> {

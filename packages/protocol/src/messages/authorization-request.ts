@@ -23,6 +23,24 @@ export interface AuthorizationRequest {
   readonly keyThumbprint: string | null;
 }
 
+/** The parameters that each member is read from: the compiler asks for those of a new member. */
+const PARAMETERS_OF: { readonly [Member in keyof AuthorizationRequest]: readonly string[] } = {
+  scopes: ['scope'],
+  state: ['state'],
+  codeChallenge: ['code_challenge', 'code_challenge_method'],
+  resources: ['resource'],
+  prompt: ['prompt'],
+  acrValues: ['acr_values'],
+  maxAge: ['max_age'],
+  keyThumbprint: ['dpop_jkt'],
+};
+
+/** Names of all that is read of an authorization request; any other parameter is ignored. @see RFC 6749 §3.1, RFC 9101 §5, OpenID Connect Core 1.0 §3.1.2.1 */
+export const AUTHORIZATION_PARAMETERS: readonly string[] = [
+  ...['client_id', 'redirect_uri', 'response_type', 'response_mode', 'request', 'request_uri', 'ui_locales'],
+  ...Object.values(PARAMETERS_OF).flat(),
+];
+
 /** Prompts that a request may ask for, several at once. @see OpenID Connect Core 1.0 §3.1.2.1 */
 export type Prompt = 'none' | 'login' | 'consent' | 'select_account';
 
