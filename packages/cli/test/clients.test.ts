@@ -186,10 +186,10 @@ describe('scopes of an added client', () => {
 describe('initial access tokens', () => {
   it('[AS-DCR-67] initial access tokens are created, listed, accepted once where required, and revoked', async () => {
     const closed = await startPortcullis({ registration: { requireInitialAccessToken: true } });
-    const place = ['--database', closed.database];
+    const location = ['--database', closed.database];
     const invite = async (...more: readonly string[]): Promise<{ id: string; token: string }> =>
-      JSON.parse((await clients('invite', '--json', ...more, ...place)).output);
-    const { code, output, errors } = await clients('invite', '--days', '3', ...place);
+      JSON.parse((await clients('invite', '--json', ...more, ...location)).output);
+    const { code, output, errors } = await clients('invite', '--days', '3', ...location);
     expect([code, errors]).toEqual([0, '']);
     const first = output.trim().split('\n').at(-1) ?? '';
     const id = /revoke-initial-access-token (invite_\S+)/.exec(output)?.[1] ?? '';
@@ -209,12 +209,12 @@ describe('initial access tokens', () => {
     const registered = await register(first);
     expect([registered.status, (await register(first)).status]).toEqual([201, 401]);
 
-    const { output: listed } = await clients('initial-access-tokens', ...place);
+    const { output: listed } = await clients('initial-access-tokens', ...location);
     expect(listed.trimEnd().split('\n')).toHaveLength(2);
     const day = String.raw`until \d{4}-\d\d-\d\d`;
     expect(listed).toMatch(new RegExp(`^${id}  ${day}  used by ${registered.id}$`, 'm'));
     expect(listed).toMatch(new RegExp(`^${second.id}  ${day}  not used +for Bob$`, 'm'));
-    const asJson = (await clients('initial-access-tokens', '--json', ...place)).output;
+    const asJson = (await clients('initial-access-tokens', '--json', ...location)).output;
     const clientOf = new Map(
       JSON.parse(asJson).map((one: Record<string, unknown>) => [one['id'], one['clientId']]),
     );
@@ -226,7 +226,7 @@ describe('initial access tokens', () => {
     );
     for (const token of [first, second.token]) expect(listed + asJson).not.toContain(token);
 
-    expect((await clients('revoke-initial-access-token', second.id, ...place)).code).toBe(0);
+    expect((await clients('revoke-initial-access-token', second.id, ...location)).code).toBe(0);
     expect((await register(second.token)).status).toBe(401);
     const third = await invite();
     expect((await register(third.token)).status).toBe(201);
@@ -234,7 +234,7 @@ describe('initial access tokens', () => {
       [second.id, /There is no initial access token/],
       [id, /has been used/],
     ] as const) {
-      const refused = await clients('revoke-initial-access-token', which, ...place);
+      const refused = await clients('revoke-initial-access-token', which, ...location);
       expect([refused.code, refused.output]).toEqual([1, '']);
       expect(refused.errors).toMatch(says);
     }
@@ -245,21 +245,21 @@ describe('initial access tokens', () => {
       ['--days', '0'],
       ['--note', 'x'.repeat(201)],
     ]) {
-      const wrong = await clients('invite', ...invalid, ...place);
+      const wrong = await clients('invite', ...invalid, ...location);
       expect([wrong.code, wrong.output]).toEqual([1, '']);
     }
     await closed.stop();
   });
 
   it('an initial access token may be created before the first start, in a migrated database', async () => {
-    const place = ['--database', join(folder, 'before.db')];
-    expect((await clients('initial-access-tokens', ...place)).code).toBe(1);
-    expect((await clients('invite', ...place)).code).toBe(1);
-    expect((await runHere(['migrate', ...place], { environment: {}, folder })).code).toBe(0);
-    expect((await clients('invite', ...place)).code).toBe(0);
-    const only = JSON.parse((await clients('initial-access-tokens', '--json', ...place)).output);
-    expect((await clients('revoke-initial-access-token', only[0].id, ...place)).code).toBe(0);
-    expect((await clients('initial-access-tokens', ...place)).output).toMatch(
+    const location = ['--database', join(folder, 'before.db')];
+    expect((await clients('initial-access-tokens', ...location)).code).toBe(1);
+    expect((await clients('invite', ...location)).code).toBe(1);
+    expect((await runHere(['migrate', ...location], { environment: {}, folder })).code).toBe(0);
+    expect((await clients('invite', ...location)).code).toBe(0);
+    const only = JSON.parse((await clients('initial-access-tokens', '--json', ...location)).output);
+    expect((await clients('revoke-initial-access-token', only[0].id, ...location)).code).toBe(0);
+    expect((await clients('initial-access-tokens', ...location)).output).toMatch(
       /^There are no initial access tokens/,
     );
   });

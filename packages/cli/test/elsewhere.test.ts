@@ -11,7 +11,7 @@ import { createUser } from '../../../tests/support/user.ts';
 import { prepare } from '../src/server/prepare.ts';
 import { type Computer, createComputer, main } from './support/command.ts';
 
-const pathOf = (place: string) => fileURLToPath(new URL(`../../../${place}`, import.meta.url));
+const pathOf = (location: string) => fileURLToPath(new URL(`../../../${location}`, import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'portcullis-elsewhere-'));
 const children = new Set<ChildProcess>();
 

@@ -27,9 +27,9 @@ afterEach(() => {
 });
 
 function run(...args: readonly string[]): Promise<string> {
-  const place = ['--database', portcullis.database];
+  const location = ['--database', portcullis.database];
   return new Promise((resolve, reject) => {
-    execFile(process.execPath, [...command, ...place, ...args], (error, output) =>
+    execFile(process.execPath, [...command, ...location, ...args], (error, output) =>
       error === null ? resolve(output) : reject(error),
     );
   });
@@ -150,7 +150,7 @@ describe('/metrics', () => {
     }
   });
 
-  const askOverTheWire = (path: string, headers: Readonly<Record<string, string>>) =>
+  const askOverTheNetwork = (path: string, headers: Readonly<Record<string, string>>) =>
     new Promise((resolve, reject) => {
       const { port } = new URL(portcullis.url);
       request({ port, host: '127.0.0.1', path, headers }, (response) => {
@@ -163,11 +163,11 @@ describe('/metrics', () => {
 
   it('/metrics responds with 404 to requests through a tunnel, whatever their target', async () => {
     const whole = 'http://localhost/metrics';
-    expect(await askOverTheWire('/metrics', { host: 'as.example' })).toBe(404);
-    expect(await askOverTheWire(whole, { host: 'as.example' })).toBe(404);
-    expect(await askOverTheWire('http://as.example/metrics', { host: 'localhost' })).toBe(404);
-    expect(await askOverTheWire('/metrics', { host: 'localhost', via: '1.1 proxy' })).toBe(404);
-    expect(await askOverTheWire(whole, { host: 'localhost' })).toBe(200);
+    expect(await askOverTheNetwork('/metrics', { host: 'as.example' })).toBe(404);
+    expect(await askOverTheNetwork(whole, { host: 'as.example' })).toBe(404);
+    expect(await askOverTheNetwork('http://as.example/metrics', { host: 'localhost' })).toBe(404);
+    expect(await askOverTheNetwork('/metrics', { host: 'localhost', via: '1.1 proxy' })).toBe(404);
+    expect(await askOverTheNetwork(whole, { host: 'localhost' })).toBe(200);
   });
 
   const HERE = 'http://localhost:8484';

@@ -17,16 +17,16 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 describe('beside a running server', () => {
   let portcullis: Portcullis;
-  let place: readonly string[];
+  let location: readonly string[];
   let keyFile: string;
   beforeAll(async () => {
     portcullis = await startPortcullis();
     keyFile = portcullis.database.replace('portcullis.db', 'portcullis.key');
-    place = ['--database', portcullis.database, '--key-file', keyFile];
+    location = ['--database', portcullis.database, '--key-file', keyFile];
   });
   afterAll(() => portcullis.stop());
 
-  const list = async () => JSON.parse((await run(folder, 'list', '--json', ...place)).output);
+  const list = async () => JSON.parse((await run(folder, 'list', '--json', ...location)).output);
   const published = async () =>
     ((await (await fetch(`${portcullis.url}/jwks`)).json()) as { keys: { kid: string }[] }).keys.map(
       ({ kid }) => kid,
@@ -37,13 +37,13 @@ describe('beside a running server', () => {
     expect(first).toMatchObject({ state: 'signing', algorithm: 'ES256', canDecrypt: true });
     expect(await published()).toEqual([first.id]);
 
-    const { code, output, errors } = await run(folder, 'rotate', ...place);
+    const { code, output, errors } = await run(folder, 'rotate', ...location);
     expect([code, errors]).toEqual([0, '']);
     expect(output).toMatch(/^next {5}key_\S{22} {2}ES256 {2}signs from \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\n/);
     expect(output).toMatch(new RegExp(`^signing {2}${first.id} `, 'm'));
 
     const newKeyFile = join(folder, 'new.key');
-    const reencrypted = await run(folder, 'reencrypt', '--new-key-file', newKeyFile, ...place);
+    const reencrypted = await run(folder, 'reencrypt', '--new-key-file', newKeyFile, ...location);
     expect(reencrypted).toMatchObject({ code: 0, errors: '' });
     expect(reencrypted.output).toContain('re-encrypted 2 keys under the new master key in');
     expect(statSync(newKeyFile).mode & 0o777).toBe(0o600);
@@ -54,14 +54,14 @@ describe('beside a running server', () => {
       false,
       false,
     ]);
-    const refused = await run(folder, 'rotate', ...place);
+    const refused = await run(folder, 'rotate', ...location);
     expect(refused).toMatchObject({ code: 1, output: '' });
     expect(refused.errors).toMatch(
       /^portcullis: PORTCULLIS_KEY_FILE \(--key-file\): masterKey does not decrypt key_/,
     );
-    const newPlace = ['--database', portcullis.database, '--key-file', newKeyFile];
-    expect(await run(folder, 'rotate', '--compromised', ...newPlace)).toMatchObject({ code: 0 });
-    const after = JSON.parse((await run(folder, 'list', '--json', ...newPlace)).output);
+    const newLocation = ['--database', portcullis.database, '--key-file', newKeyFile];
+    expect(await run(folder, 'rotate', '--compromised', ...newLocation)).toMatchObject({ code: 0 });
+    const after = JSON.parse((await run(folder, 'list', '--json', ...newLocation)).output);
     expect(after).toMatchObject([{ state: 'signing', canDecrypt: true }]);
   });
 });
@@ -70,9 +70,9 @@ describe('a lost master key', () => {
   it('a lost master key keeps the server from starting until `keys discard --yes` removes the keys it encrypted', async () => {
     const portcullis = await startPortcullis();
     const keyFile = portcullis.database.replace('portcullis.db', 'portcullis.key');
-    const place = ['--database', portcullis.database, '--key-file', keyFile];
-    const before = JSON.parse((await run(folder, 'list', '--json', ...place)).output);
-    expect(await run(folder, 'discard', '--yes', ...place)).toMatchObject({
+    const location = ['--database', portcullis.database, '--key-file', keyFile];
+    const before = JSON.parse((await run(folder, 'list', '--json', ...location)).output);
+    expect(await run(folder, 'discard', '--yes', ...location)).toMatchObject({
       code: 0,
       output: expect.stringContaining('nothing to discard'),
     });
@@ -80,14 +80,14 @@ describe('a lost master key', () => {
     await expect(portcullis.restart()).rejects.toThrow(/KEY_FILE is \S+, which is missing.*keys discard/s);
     expect(existsSync(keyFile)).toBe(false);
 
-    const asked = await run(folder, 'discard', ...place);
+    const asked = await run(folder, 'discard', ...location);
     expect([asked.code, asked.output]).toEqual([1, '']);
     expect(asked.errors).toContain(`cannot decrypt ${before[0].id}. Look for the right one first; --yes`);
-    expect((await run(folder, 'discard', '--yes', ...place)).output).toBe(
+    expect((await run(folder, 'discard', '--yes', ...location)).output).toBe(
       'Discarded one key. The next start creates new ones.\n',
     );
     await portcullis.restart();
-    const after = JSON.parse((await run(folder, 'list', '--json', ...place)).output);
+    const after = JSON.parse((await run(folder, 'list', '--json', ...location)).output);
     expect(after).toMatchObject([{ state: 'signing', canDecrypt: true }]);
     expect(after[0].id).not.toBe(before[0].id);
     await portcullis.stop();

@@ -35,15 +35,15 @@ describe('log lines that cannot be written', () => {
   });
 
   it('a reader that has stopped reading costs lines instead of memory', async () => {
-    const held: (() => void)[] = [];
-    const stream = new Writable({ write: (_chunk, _encoding, done) => void held.push(done) });
+    const retained: (() => void)[] = [];
+    const stream = new Writable({ write: (_chunk, _encoding, done) => void retained.push(done) });
     const recovered: number[] = [];
     const output = createLogOutput(stream, (dropped) => recovered.push(dropped));
     const line = `${'x'.repeat(999_999)}\n`;
     for (let count = 0; count < 20; count += 1) output.write(line);
     expect(output.dropped()).toBe(11);
     expect(stream.writableLength).toBeLessThan(10_000_000);
-    held.shift()?.();
+    retained.shift()?.();
     await expect.poll(() => recovered).toEqual([11]);
   });
 });

@@ -16,52 +16,52 @@ const migrate = (database: string, ...args: readonly string[]) =>
   runHere(['migrate', ...args], { environment: { PORTCULLIS_DATABASE: database }, folder });
 
 describe.each(['SQLite', 'PostgreSQL'] as const)('on %s', (kind) => {
-  let place = 'portcullis.db';
+  let location = 'portcullis.db';
   let postgres: Postgres | undefined;
   beforeAll(async () => {
     if (kind === 'SQLite') return;
     postgres = await startPostgres();
-    place = await postgres.createDatabase();
+    location = await postgres.createDatabase();
   });
   afterAll(() => postgres?.stop());
 
   it('`migrate --check` lists pending migrations without changes, and `migrate` applies them once', async () => {
-    const checked = await migrate(place, '--check');
+    const checked = await migrate(location, '--check');
     expect([checked.code, checked.errors]).toEqual([1, '']);
     expect(checked.output).toMatch(/^Pending migrations:\n {4}1 {2}initial schema/);
-    if (kind === 'SQLite') expect(existsSync(join(folder, place))).toBe(false);
+    if (kind === 'SQLite') expect(existsSync(join(folder, location))).toBe(false);
 
-    const listed = JSON.parse((await migrate(place, '--check', '--json')).output);
+    const listed = JSON.parse((await migrate(location, '--check', '--json')).output);
     expect(listed.pending.at(-1).number).toBe(listed.newest);
-    const done = await migrate(place);
+    const done = await migrate(location);
     expect(done).toMatchObject({
       code: 0,
       errors: '',
       output: checked.output.replace('Pending migrations', 'Applied migrations'),
     });
     const upToDate = `The database is up to date, at ${listed.newest}.\n`;
-    expect(await migrate(place, '--check')).toEqual({ code: 0, errors: '', output: upToDate });
-    expect(await migrate(place)).toEqual({ code: 0, errors: '', output: upToDate });
+    expect(await migrate(location, '--check')).toEqual({ code: 0, errors: '', output: upToDate });
+    expect(await migrate(location)).toEqual({ code: 0, errors: '', output: upToDate });
   });
 });
 
 describe.each(['SQLite', 'PostgreSQL'] as const)('a database on %s that is behind', (kind) => {
   const file = join(folder, 'behind.db');
-  let place = file;
+  let location = file;
   let postgres: Postgres | undefined;
   let read: (sql: string) => Promise<unknown>;
   beforeAll(async () => {
     if (kind === 'PostgreSQL') {
       postgres = await startPostgres();
-      place = await postgres.createDatabase();
+      location = await postgres.createDatabase();
     }
-    await migrate(place);
+    await migrate(location);
     read = async (sql) => {
       if (kind === 'SQLite') {
         using database = new DatabaseSync(file);
         return database.prepare(sql).all();
       }
-      const client = new Client({ connectionString: place });
+      const client = new Client({ connectionString: location });
       await client.connect();
       try {
         return (await client.query(sql)).rows;
@@ -86,7 +86,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('a database on %s that is behin
   ];
 
   it('every command but `migrate` rejects a database with pending migrations and leaves it unchanged', async () => {
-    const environment = { PORTCULLIS_DATABASE: place };
+    const environment = { PORTCULLIS_DATABASE: location };
     expect(await runHere(['users', 'list'], { environment, folder })).toMatchObject({ code: 0, errors: '' });
     // As if this version were a later one, whose schema has one migration more.
     const number = (migrations.at(-1)?.number ?? 0) + 1;
@@ -108,8 +108,8 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('a database on %s that is behin
 
 describe('an empty database', () => {
   it('every command but `migrate` rejects a missing database and creates none', async () => {
-    const place = join(folder, 'empty.db');
-    const environment = { PORTCULLIS_DATABASE: place };
+    const location = join(folder, 'empty.db');
+    const environment = { PORTCULLIS_DATABASE: location };
     for (const words of [
       ['users', 'list'],
       ['users', 'add', 'ada@example.com'],
@@ -124,8 +124,8 @@ describe('an empty database', () => {
         expect.stringContaining('where there is no database: start the server first'),
       ]);
     }
-    expect(existsSync(place)).toBe(false);
-    expect((await migrate(place)).code).toBe(0);
+    expect(existsSync(location)).toBe(false);
+    expect((await migrate(location)).code).toBe(0);
     expect((await runHere(['users', 'add', 'ada@example.com'], { environment, folder })).code).toBe(0);
   });
 
@@ -142,7 +142,7 @@ describe('refuses in one line, and changes nothing,', () => {
     ['a database of another program', 'other.db', /cannot be used: The database contains tables of another program/],
     ['a database of a newer version', 'newer.db', /cannot be used: The database was created by a newer version of Portcullis/],
     ['one in memory', ':memory:', /which no other process can see/],
-  ])('`migrate` rejects %s with one line and changes nothing', async (_what, place, says) => {
+  ])('`migrate` rejects %s with one line and changes nothing', async (_what, location, says) => {
     writeFileSync(join(folder, 'text.db'), 'This is no database, but a text that is long enough to be one.'.repeat(20));
     const other = new DatabaseSync(join(folder, 'other.db'));
     other.exec('CREATE TABLE IF NOT EXISTS theirs (id TEXT)');
@@ -154,7 +154,7 @@ describe('refuses in one line, and changes nothing,', () => {
     newer.close();
     const before = readdirSync(folder).toSorted();
     for (const args of [['--check'], []]) {
-      const { code, output, errors } = await migrate(place, ...args);
+      const { code, output, errors } = await migrate(location, ...args);
       expect([code, output]).toEqual([1, '']);
       expect(errors).toMatch(/^portcullis: PORTCULLIS_DATABASE \(--database\) is [^\n]+\n$/);
       expect(errors).toMatch(says);

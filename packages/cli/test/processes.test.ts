@@ -56,7 +56,7 @@ function keepRequesting(url: string): { end(): Promise<readonly string[]> } {
   const outcomes: string[] = [];
   let isOver = false;
   const body = new URLSearchParams({ ...machineCredentials, grant_type: 'client_credentials' }).toString();
-  const kept = new Agent({ keepAlive: true });
+  const retained = new Agent({ keepAlive: true });
   const headers = {
     'content-type': 'application/x-www-form-urlencoded',
     'content-length': String(body.length),
@@ -77,10 +77,10 @@ function keepRequesting(url: string): { end(): Promise<readonly string[]> } {
     }
   };
   const loops = Promise.all([
-    loop(kept, 0),
-    loop(kept, 5),
-    loop(kept, 50),
-    loop(kept, 200),
+    loop(retained, 0),
+    loop(retained, 5),
+    loop(retained, 50),
+    loop(retained, 200),
     loop(false, 0),
     loop(false, 10),
   ]);
@@ -88,7 +88,7 @@ function keepRequesting(url: string): { end(): Promise<readonly string[]> } {
     async end() {
       isOver = true;
       await loops;
-      kept.destroy();
+      retained.destroy();
       return outcomes;
     },
   };

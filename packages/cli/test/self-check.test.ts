@@ -110,9 +110,9 @@ describe('the self-check', () => {
     ['challenges that are stripped', { onTheWayBack: (headers) => { delete headers['www-authenticate']; } }, ['/introspect', '/mcp', '/revoke', '/token'], /WWW-Authenticate/],
     ['a challenge that was cut', { onTheWayBack: (headers) => { if (headers['www-authenticate']?.includes('resource_metadata') === true) headers['www-authenticate'] = 'Bearer error="invalid_token"'; } }, ['/mcp'], /lost resource_metadata/],
     ['a login of its own', at('/mcp', 302, { location: '/sso' }), ['/mcp'], /\/mcp responds with 302 instead of 401/],
-  ])('the self-check reports %s and nothing else', async (_what, broken, places, says) => {
+  ])('the self-check reports %s and nothing else', async (_what, broken, locations, says) => {
     const issues = await check(broken);
-    expect(issues.map((issue) => issue.split(' ')[0]).toSorted()).toEqual(places.toSorted());
+    expect(issues.map((issue) => issue.split(' ')[0]).toSorted()).toEqual(locations.toSorted());
     for (const issue of issues) expect(issue).toMatch(says);
     expect(await check()).toEqual([]);
   });

@@ -9,7 +9,7 @@ import { nodeRequestInfo, nodeStreamWatcher, takeNodeRequest } from '@portcullis
 import type { HealthListener } from './addresses/addresses.ts';
 import { type CallAudit, type CallDecision, noAudit } from './audit/call-record.ts';
 import type { ProcessLog } from './backends/stdio/process.ts';
-import { createConnectionRounds } from './connection-rounds.ts';
+import { createConnectionRetries } from './connection-retries.ts';
 import { type CredentialSource, noCredential } from './credentials/credential-source.ts';
 import { type HandlingServices, handleRequest, type ServedServer } from './handle-request.ts';
 import { closeUnread, followsLast, invalidRequest, sendError } from './http/error-response.ts';
@@ -79,9 +79,9 @@ export interface Gateway {
   handle(incoming: IncomingMessage, outgoing: ServerResponse): void;
   health(): readonly ServerHealth[];
   /** What serves these servers, for the next gateway: a merged server only together with all its parts. */
-  findKept(servers: readonly GatewayServer[]): ReadonlyMap<string, ServedServer>;
+  findRetained(servers: readonly GatewayServer[]): ReadonlyMap<string, ServedServer>;
   /** The next gateway has taken over: what it has not kept is closed. */
-  release(kept: ReadonlyMap<string, ServedServer>): void;
+  release(retained: ReadonlyMap<string, ServedServer>): void;
   close(): Promise<void>;
 }
 
@@ -97,15 +97,15 @@ export function createGateway(options: GatewayOptions): Gateway {
   const { servers, guard, audit = noAudit, credentials = withoutCredentials } = options;
   const commonHeaders = Object.entries(options.headers ?? {}).flat();
   const sealer = createSealer(options.masterKey, options.previousMasterKeys);
-  const kept = options.previous?.findKept(servers) ?? new Map();
+  const retained = options.previous?.findRetained(servers) ?? new Map();
   const served = new Map(
-    serveAll({ ...options, sealer, commonHeaders }, kept).map((one) => [one.server.resource, one]),
+    serveAll({ ...options, sealer, commonHeaders }, retained).map((one) => [one.server.resource, one]),
   );
-  options.previous?.release(kept);
+  options.previous?.release(retained);
   let isReleased = false;
   const respondError = createErrorResponder(guard, commonHeaders);
-  const rounds = createConnectionRounds(sealer);
-  const services: HandlingServices = { credentials, sealer, audit, rounds, respondError };
+  const retries = createConnectionRetries(sealer);
+  const services: HandlingServices = { credentials, sealer, audit, retries, respondError };
   const watch = nodeStreamWatcher(guard);
 
   function proceed(decision: GuardDecision, incoming: IncomingMessage, outgoing: ServerResponse): void {
@@ -139,15 +139,16 @@ export function createGateway(options: GatewayOptions): Gateway {
       else decision.then((later) => proceed(later, incoming, outgoing));
     },
     health: () => [...served.values()].map(healthOf),
-    findKept(next) {
+    findRetained(next) {
       const texts = new Set(next.map((server) => JSON.stringify(server)));
       const isUnchanged = (server: GatewayServer) => texts.has(JSON.stringify(server));
-      const isKept = ({ server }: ServedServer) => [server, ...partsOf(server, servers)].every(isUnchanged);
-      return new Map([...served].filter(([, one]) => isKept(one)));
+      const isRetained = ({ server }: ServedServer) =>
+        [server, ...partsOf(server, servers)].every(isUnchanged);
+      return new Map([...served].filter(([, one]) => isRetained(one)));
     },
-    release(kept) {
+    release(retained) {
       isReleased = true;
-      for (const one of served.values()) if (!kept.has(one.server.resource)) void one.path.close();
+      for (const one of served.values()) if (!retained.has(one.server.resource)) void one.path.close();
     },
     async close() {
       if (!isReleased) await Promise.all([...served.values()].map(({ path }) => path.close()));
@@ -169,7 +170,7 @@ function pathOf(url: string): string {
 
 function serveAll(
   options: GatewayOptions & Pick<MessagePathOptions, 'sealer' | 'commonHeaders'>,
-  kept: ReadonlyMap<string, ServedServer>,
+  retained: ReadonlyMap<string, ServedServer>,
 ): readonly ServedServer[] {
   const { servers, events, credentials = withoutCredentials, sealer, commonHeaders } = options;
   const pins =
@@ -185,7 +186,7 @@ function serveAll(
   const log: ProcessLog = (server, line) => events({ type: 'process.output', server, line });
   const whole = servers.flatMap((server) => {
     const { backend, limits } = server;
-    const known = kept.get(server.resource);
+    const known = retained.get(server.resource);
     if (backend === null) return [];
     if (known !== undefined) return [known];
     const control = createServerControl(server, {
@@ -222,7 +223,7 @@ function serveAll(
     ...whole,
     ...merged.map(
       (server) =>
-        kept.get(server.resource) ?? serveMerged(server, whole, { sealer, credentials, commonHeaders }),
+        retained.get(server.resource) ?? serveMerged(server, whole, { sealer, credentials, commonHeaders }),
     ),
   ];
 }

@@ -4,7 +4,7 @@ import { performance } from 'node:perf_hooks';
 import { allowLongBody } from '@portcullis/http/node';
 import type { CallAudit, CallDecision, CallOutcome } from './audit/call-record.ts';
 import { STATELESS } from './backends/revisions.ts';
-import type { ConnectionRounds } from './connection-rounds.ts';
+import type { ConnectionRetries } from './connection-retries.ts';
 import {
   type BackendCredential,
   ConnectionRequired,
@@ -38,7 +38,7 @@ import type { GatewayRequest } from './servers/request.ts';
 import type { GatewayServer } from './servers/server.ts';
 import {
   createMessageHandles,
-  isNoQuestion,
+  isNoServerRequest,
   isPlainNotification,
   isTaskMethod,
   type MessageHandles,
@@ -84,7 +84,7 @@ export interface HandlingServices {
   readonly credentials: CredentialSource;
   readonly sealer: Sealer;
   readonly audit: CallAudit;
-  readonly rounds: ConnectionRounds;
+  readonly retries: ConnectionRetries;
   /** Sends the response for an error. @returns what was decided, for the audit log */
   readonly respondError: (request: GatewayRequest, error: unknown, id: string | null) => CallDecision | null;
 }
@@ -121,7 +121,7 @@ function mayPassEarly({ server, incoming }: GatewayRequest, { messages: [message
   if (backend.credentials.as === 'user' && incoming.headers['mcp-session-id'] === undefined) return false;
   if (isTaskMethod(message.method) && message.task === null) return false;
   // Its id may follow.
-  if (message.kind === 'response' && message.question === null) return false;
+  if (message.kind === 'response' && message.serverRequest === null) return false;
   return message.method !== 'initialize';
 }
 
@@ -293,7 +293,7 @@ class Handling implements BodyListener, UploadListener {
 
   #checkWhole({ bytes, scanned }: Whole, isCounted: boolean): void {
     this.#check(scanned, isCounted);
-    const retry = this.#services.rounds.readRetry(this.#request.owner, scanned, bytes);
+    const retry = this.#services.retries.readRetry(this.#request.owner, scanned, bytes);
     this.#on({ kind: 'opened', sent: retry?.body ?? this.#identifiers.open(bytes, scanned), retry });
   }
 
@@ -356,7 +356,7 @@ class Handling implements BodyListener, UploadListener {
         : messages.some(({ method }) => isListMethod(method));
     // Not all of a message is known that is being received.
     const mayHold = known.kind === 'streamed' || messages?.some(mayAnswerWithHandles) === true;
-    const mayPassLong = mayList ? isPlainNotification : isNoQuestion;
+    const mayPassLong = mayList ? isPlainNotification : isNoServerRequest;
     return {
       apply: async (message) =>
         this.#identifiers.seal(await this.#served.editResponse(message, this.#request, credential)),
@@ -387,7 +387,9 @@ class Handling implements BodyListener, UploadListener {
   #respondError(known: KnownBody, error: unknown): CallDecision | null {
     const { owner } = this.#request;
     const isMissing = error instanceof ConnectionRequired && known.kind === 'whole';
-    const response = isMissing ? this.#services.rounds.answer(error, owner, known.bytes, known.retry) : error;
+    const response = isMissing
+      ? this.#services.retries.answer(error, owner, known.bytes, known.retry)
+      : error;
     const id = error instanceof MessageError ? error.id : (scannedOf(known)?.messages[0]?.id ?? null);
     return this.#services.respondError(this.#request, response, id);
   }

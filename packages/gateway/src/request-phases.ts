@@ -18,7 +18,7 @@
  * whose upload was refused.
  */
 import type { CallOutcome } from './audit/call-record.ts';
-import type { ConnectionRetry } from './connection-rounds.ts';
+import type { ConnectionRetry } from './connection-retries.ts';
 import { type BackendCredential, ConnectionRequired } from './credentials/credential-source.ts';
 import type { ExchangeSummary } from './http/exchange.ts';
 import type { RequestBody } from './http/request-body.ts';

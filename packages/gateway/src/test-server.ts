@@ -62,7 +62,7 @@ async function open(
       return await backend.open(owner, initialize, access);
     } catch (error) {
       last = error;
-      if (!(error instanceof BackendError) || !hasAnswered(error)) break;
+      if (!(error instanceof BackendError) || !hasResponded(error)) break;
     }
   }
   throw last;
@@ -114,10 +114,10 @@ function explain(
   const reason = error instanceof Error ? error.message : `${name} cannot be tested.`;
   if (!(error instanceof BackendError)) return { part: 'credential', reason };
   if (error.failure === 'challenged') return { part: 'credential', reason };
-  return { part: hasAnswered(error) ? 'protocol' : 'backend', reason };
+  return { part: hasResponded(error) ? 'protocol' : 'backend', reason };
 }
 
 /** Whether there is a server, which refuses what was sent. */
-function hasAnswered({ failure, status }: BackendError): boolean {
+function hasResponded({ failure, status }: BackendError): boolean {
   return failure === 'refused' || (status !== null && status >= 300 && status < 500);
 }

@@ -1,7 +1,7 @@
 /** The audit of calls: what is recorded of each request, and that recording disturbs none. */
 import type { Principal } from '@portcullis/resource-server';
 import { afterEach, describe, expect, it } from 'vitest';
-import { keptArguments } from '../src/audit/redact.ts';
+import { retainedArguments } from '../src/audit/redact.ts';
 import {
   type CallRecord,
   createCallAudit,
@@ -136,13 +136,13 @@ describe('the arguments of a call', () => {
     ['a member that is missing', '{"a":1}', ['b', 'a.c'], { a: 1 }],
     ['a whole object', '{"a":{"x":1}}', ['a'], { a: '[redacted]' }],
   ])('are redacted at %s', (_name, given, redact, expected) => {
-    expect(JSON.parse(keptArguments(Buffer.from(given), { redact }) ?? '')).toEqual(expected);
+    expect(JSON.parse(retainedArguments(Buffer.from(given), { redact }) ?? '')).toEqual(expected);
   });
 
   it('are not kept when they are large or no JSON', () => {
     const long = JSON.stringify({ text: 'x'.repeat(5000) });
-    expect(keptArguments(Buffer.from(long), { redact: [] })).toBeNull();
-    expect(keptArguments(Buffer.from('{'), { redact: [] })).toBeNull();
+    expect(retainedArguments(Buffer.from(long), { redact: [] })).toBeNull();
+    expect(retainedArguments(Buffer.from('{'), { redact: [] })).toBeNull();
   });
 });
 

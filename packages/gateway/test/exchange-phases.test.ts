@@ -56,7 +56,7 @@ const CANCELLED = 'over: drop, end cancelled';
 
 /**
  * A row for each phase. Why events are ignored: nothing is reported of an attempt that was dropped (`head`, `unreached` and `failed` come
- * from the current one); a verdict (`renewed`, `final`) may arrive after the client has gone or the connection failed; an editor may finish
+ * from the current one); a outcome (`renewed`, `final`) may arrive after the client has gone or the connection failed; an editor may finish
  * (`edited`, `ended`) after a later part of the response failed. What cannot happen, such as the end of a response without a head, is
  * ignored as well: it must not end another request's process.
  */

@@ -8,7 +8,7 @@ import { TINY } from './support/stdio-server.ts';
 
 const TASK = 'task-786512e2';
 /** Backends count. */
-const QUESTION = 9;
+const SERVER_REQUEST = 9;
 const STATE = '{"step":1}';
 const RELATED = 'io.modelcontextprotocol/related-task';
 const STATELESS = {
@@ -36,8 +36,8 @@ function answerTo({ method, params }: Json): Json | readonly Json[] {
         return [
           { method: 'notifications/tasks/status', params: task },
           { method: 'notifications/message', params: { data: 'x', _meta: { [RELATED]: { taskId: TASK } } } },
-          { id: QUESTION, method: 'tasks/get', params: { taskId: 'the-client-issued-this' } },
-          { method: 'notifications/cancelled', params: { requestId: QUESTION } },
+          { id: SERVER_REQUEST, method: 'tasks/get', params: { taskId: 'the-client-issued-this' } },
+          { method: 'notifications/cancelled', params: { requestId: SERVER_REQUEST } },
           { id: 1, result: { task } },
         ];
       return { task };
@@ -97,7 +97,7 @@ async function streamed({ gateway }: { readonly gateway: TestGateway }): Promise
 }
 
 /** The id of a request of the backend. */
-async function questionOf(t: { readonly gateway: TestGateway }): Promise<unknown> {
+async function serverRequestOf(t: { readonly gateway: TestGateway }): Promise<unknown> {
   return (await streamed(t)).find(({ id, method }) => id !== undefined && method !== undefined)?.['id'];
 }
 
@@ -127,7 +127,7 @@ describe('a task id', () => {
     expect(related).not.toBe(TASK);
     const _meta = { [RELATED]: { taskId: related } };
     await t.gateway.send('alice', {
-      message: { jsonrpc: '2.0', id: await questionOf(t), result: { action: 'accept', _meta } },
+      message: { jsonrpc: '2.0', id: await serverRequestOf(t), result: { action: 'accept', _meta } },
     });
     expect(lastBody(t.backend)['result']).toEqual({
       action: 'accept',
@@ -141,7 +141,7 @@ describe('a task id', () => {
     expect(result['structuredContent']).toEqual({ taskId: TASK });
     const _meta = { [RELATED]: { taskId: 'mine' } };
     await t.gateway.send('alice', {
-      message: { jsonrpc: '2.0', id: await questionOf(t), result: { task: { taskId: 'mine' }, _meta } },
+      message: { jsonrpc: '2.0', id: await serverRequestOf(t), result: { task: { taskId: 'mine' }, _meta } },
     });
     expect(lastBody(t.backend)['result']).toEqual({ task: { taskId: 'mine' }, _meta });
   });
@@ -244,24 +244,26 @@ describe('the id of a question of the backend', () => {
 
   it('is sealed for its client, also where the backend cancels it, and the backend gets its own again', async () => {
     const t = await start();
-    const [, , question, cancelled] = await streamed(t);
-    expect(question?.['id']).toMatch(/^[\w-]{40,}$/);
-    expect(cancelled).toMatchObject({ params: { requestId: question?.['id'] } });
-    await t.gateway.send('alice', { message: answerTo(question?.['id']) });
-    expect(lastBody(t.backend)).toEqual(answerTo(QUESTION));
+    const [, , serverRequest, cancelled] = await streamed(t);
+    expect(serverRequest?.['id']).toMatch(/^[\w-]{40,}$/);
+    expect(cancelled).toMatchObject({ params: { requestId: serverRequest?.['id'] } });
+    await t.gateway.send('alice', { message: answerTo(serverRequest?.['id']) });
+    expect(lastBody(t.backend)).toEqual(answerTo(SERVER_REQUEST));
   });
 
   it.each(['first', 'last'])(
     'is opened also in a long answer, in which it is the %s member',
-    async (place) => {
+    async (slot) => {
       const t = await start();
-      const id = await questionOf(t);
+      const id = await serverRequestOf(t);
       const text = 'x'.repeat(300_000);
-      const answer = place === 'first' ? { id, result: { text } } : { result: { text }, id };
+      const answer = slot === 'first' ? { id, result: { text } } : { result: { text }, id };
       await t.gateway.send('alice', { message: { jsonrpc: '2.0', ...answer } });
-      expect(lastBody(t.backend)).toEqual({ jsonrpc: '2.0', id: QUESTION, result: { text } });
+      expect(lastBody(t.backend)).toEqual({ jsonrpc: '2.0', id: SERVER_REQUEST, result: { text } });
       const before = t.backend.received.length;
-      const forged = await t.gateway.send('alice', { message: { jsonrpc: '2.0', ...answer, id: QUESTION } });
+      const forged = await t.gateway.send('alice', {
+        message: { jsonrpc: '2.0', ...answer, id: SERVER_REQUEST },
+      });
       expect([forged.status, t.backend.received.length]).toEqual([400, before]);
     },
   );
@@ -272,9 +274,9 @@ describe('the id of a question of the backend', () => {
     ['the same user at another server', 'alice', '/other'],
   ])('of alice is answered by nothing that %s sends', async (_who, user, path) => {
     const t = await start();
-    const id = await questionOf(t);
+    const id = await serverRequestOf(t);
     const before = t.backend.received.length;
-    for (const one of [id, QUESTION, String(QUESTION)]) {
+    for (const one of [id, SERVER_REQUEST, String(SERVER_REQUEST)]) {
       const response = await t.gateway.send(user, { path, message: answerTo(one) });
       expect([response.status, await response.json()]).toMatchObject([400, { error: { code: -32_000 } }]);
     }

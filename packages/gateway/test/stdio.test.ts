@@ -279,11 +279,14 @@ describe('sessions of the message path', () => {
     expect(response.headers.get('content-type')).toContain('text/event-stream');
     const reader = (response.body as ReadableStream<Uint8Array>).getReader();
     const first = new TextDecoder().decode((await reader.read()).value);
-    const question = JSON.parse(/^data: (.*)$/m.exec(first)?.[1] ?? '') as { id: string; method: string };
-    expect(question.method).toBe('elicitation/create');
+    const serverRequest = JSON.parse(/^data: (.*)$/m.exec(first)?.[1] ?? '') as {
+      id: string;
+      method: string;
+    };
+    expect(serverRequest.method).toBe('elicitation/create');
     const answer = {
       jsonrpc: '2.0',
-      id: question.id,
+      id: serverRequest.id,
       result: { action: 'accept', content: { name: 'Ada' } },
     };
     const bob = await startSession(to, 'bob');
@@ -367,8 +370,8 @@ describe('a client of revision 2026-07-28', () => {
       result: { resultType: string; inputRequests: Record<string, { method: string }>; requestState: string };
     };
     expect(result.resultType).toBe('input_required');
-    const [[key = '', question] = []] = Object.entries(result.inputRequests);
-    expect(question?.method).toBe('elicitation/create');
+    const [[key = '', serverRequest] = []] = Object.entries(result.inputRequests);
+    expect(serverRequest?.method).toBe('elicitation/create');
     const retry = {
       ...call,
       requestState: result.requestState,

@@ -31,7 +31,7 @@ async function behind(
 const STREAM = { 'content-type': 'text/event-stream' };
 
 /** Bytes of buffers once all garbage is gone. */
-function heldBytes(): number {
+function bufferedBytes(): number {
   setFlagsFromString('--expose-gc');
   const collect: unknown = runInNewContext('gc');
   // The second waits until the buffers that the first has found are free.
@@ -63,12 +63,12 @@ describe('an event of enormous size', () => {
     });
     const response = await gateway.send('alice', { message: callOf('read') });
     let [length, most, looks] = [0, 0, 0];
-    const before = heldBytes();
+    const before = bufferedBytes();
     for await (const chunk of response.body ?? []) {
       length += chunk.length;
       if (length < (looks + 1) * 16 * MIB.length) continue;
       looks += 1;
-      most = Math.max(most, heldBytes() - before);
+      most = Math.max(most, bufferedBytes() - before);
     }
     expect([length > 128 * MIB.length, looks]).toEqual([true, 8]);
     // Of 128 MiB: chunks on their way, and the buffers of three connections.

@@ -131,7 +131,7 @@ describe('a long body', () => {
       'mcp-name': 'read_file',
     };
     const params = { name: 'read_file', arguments: {} };
-    // The wire of the backend is known then.
+    // The transport of the backend is known then.
     await pair.gateway.send('alice', {
       headers,
       message: { jsonrpc: '2.0', id: 1, method: 'tools/call', params },
@@ -516,9 +516,9 @@ describe('the memory for long bodies that are held', () => {
   it('is not taken by those that pass', async () => {
     const pair = await behind({ limits: { body: 64 * MIB } });
     for (let count = 0; count < 3; count += 1) await begin(pair, BEGINNING, { length });
-    const held = startUpload(pair.gateway, 'alice');
-    await held.write(UNDECIDED);
-    held.end('"},"name":"a"}}');
-    expect((await held.response)?.status).toBe(200);
+    const buffered = startUpload(pair.gateway, 'alice');
+    await buffered.write(UNDECIDED);
+    buffered.end('"},"name":"a"}}');
+    expect((await buffered.response)?.status).toBe(200);
   });
 });

@@ -168,14 +168,14 @@ describe('a user who has not connected the backend', () => {
 
   it('cannot finish in another browser what was begun here (login CSRF)', async () => {
     const { url, ada, gateway, principal } = await declined();
-    ada.held = '/connect/callback';
+    ada.buffered = '/connect/callback';
     const callback = await ada.allow(url);
     // Bob's browser gets Ada's authorization response.
     const bob = browserOf('bob');
     await bob.allow(`${gateway.origin}/connections`);
     expect((await bob.open(callback.url)).status).toBe(403);
     expect(await gateway.store.listConnectedAccounts(principal.grantId ?? '')).toEqual([]);
-    ada.held = null;
+    ada.buffered = null;
     const done = await ada.open(callback.url);
     expect(done.html).toContain('Hub is connected');
   });
@@ -317,7 +317,7 @@ describe('a credential that the backend rejects', () => {
       const answer = rejection(`${backend.origin}/mcp`, 401, 'Bearer error="invalid_token"');
       const reject = () => source.rejected(principal, server, answer, credential);
       const together = await Promise.all([reject(), reject()]);
-      for (const verdict of [...together, await reject()]) expect(verdict).toBeInstanceOf(ConnectionRequired);
+      for (const outcome of [...together, await reject()]) expect(outcome).toBeInstanceOf(ConnectionRequired);
     },
   );
 
@@ -408,9 +408,9 @@ describe('through the gateway', () => {
     const scene = await setGateway();
     const { gateway, backend } = scene;
     const [ada, client] = [browserOf('ada'), await registerClient(gateway, 'App')];
-    ada.held = '/connect/callback';
+    ada.buffered = '/connect/callback';
     const callback = await ada.allow(client.authorizationUrl());
-    ada.held = null;
+    ada.buffered = null;
     const declined = new URL(callback.url);
     declined.searchParams.delete('code');
     declined.searchParams.set('error', 'access_denied');

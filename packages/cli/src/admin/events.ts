@@ -86,11 +86,11 @@ async function show(flags: Flags, processContext: ProcessContext): Promise<void>
 
 /** Explains why no event was found; silent if the store has no events yet. */
 function explainEmpty({ flow, reference }: Flags): readonly string[] {
-  const kept = 'or it has been deleted by retention';
+  const retained = 'or it has been deleted by retention';
   if (reference !== undefined)
-    return [`no event has the reference ${cleanLine(readReference(reference))}, ${kept}`];
+    return [`no event has the reference ${cleanLine(readReference(reference))}, ${retained}`];
   if (flow === undefined) return [];
-  return [`no event has the transactionId ${cleanLine(flow)}, ${kept}: try --last or --reference`];
+  return [`no event has the transactionId ${cleanLine(flow)}, ${retained}: try --last or --reference`];
 }
 
 async function findPast(

@@ -79,12 +79,14 @@ function isPossible(server: RunningServer, own: Own): boolean {
 
 /** Without a running server: the database that is named, or that of this folder, which other servers do not use. */
 function fromFolder(own: Own, servers: readonly RunningServer[], { complain }: Context): Installation {
-  const place = locationOf(own.settings, own.folder);
-  if (!own.isSet('database') && servers.length > 0 && existsSync(place)) {
+  const location = locationOf(own.settings, own.folder);
+  if (!own.isSet('database') && servers.length > 0 && existsSync(location)) {
     const links = hasUrl(own)
       ? ''
       : `, whose server is not running: name its URL for links with ${titleOf('publicUrl')}`;
-    complain(`using the database ${cleanLine(place)}${links}; running: ${servers.map(describe).join(', ')}`);
+    complain(
+      `using the database ${cleanLine(location)}${links}; running: ${servers.map(describe).join(', ')}`,
+    );
   }
   return own;
 }

@@ -104,14 +104,14 @@ const rotate: Task = async (keys, flags, { write }) => {
 };
 
 const reencrypt: Task = async (keys, { newKeyFile = '' }, { folder, write }) => {
-  const { bytes, place } = await findOrCreateKey(newKeyFile, folder, '--new-key-file');
+  const { bytes, location } = await findOrCreateKey(newKeyFile, folder, '--new-key-file');
   const count = await keys.reencrypt(bytes);
   write(
     [
-      `Done: re-encrypted ${count === 1 ? 'one key' : `${count} keys`} under the new master key in ${place}.`,
+      `Done: re-encrypted ${count === 1 ? 'one key' : `${count} keys`} under the new master key in ${location}.`,
       '',
       'Running servers keep working, but answer TOTP codes with 503 until they restart with:',
-      `  ${variableOf('keyFile')}=${place}`,
+      `  ${variableOf('keyFile')}=${location}`,
       `  ${variableOf('previousKeyFile')}=<the old file>   for a few minutes: retries of earlier refreshes need it`,
       '',
       'Back up the new file before you delete the old one.',

@@ -94,7 +94,7 @@ export async function clientOptions(
       clientName: () => nameOfCommand(flags, 'Portcullis'),
       ...(clientMetadataUrl !== undefined && { metadataDocumentUrl: clientMetadataUrl }),
       ...configured,
-      ...(terminal.interactive && { ask: (question) => askForClient(question, terminal) }),
+      ...(terminal.interactive && { ask: (prompt) => askForClient(prompt, terminal) }),
     },
     ...(flags.scope !== undefined && { scopes: { only: flags.scope } }),
     retryStepUp: flags.stepUp === true,
@@ -205,15 +205,15 @@ async function confirmStepUp(added: Scopes, flags: SignInFlags, terminal: Termin
 }
 
 async function askForClient(
-  question: ManualRegistration,
+  prompt: ManualRegistration,
   terminal: Terminal,
 ): Promise<RegistrationReply | null> {
   terminal.tell(
     [
-      `${cleanLine(question.issuer)} does not support dynamic client registration. Register a client manually:`,
-      `  type           ${question.applicationType} application`,
-      `  grant types    ${question.grantTypes.join(', ')}`,
-      `  redirect URIs  ${question.redirectUris.join(' and ')}`,
+      `${cleanLine(prompt.issuer)} does not support dynamic client registration. Register a client manually:`,
+      `  type           ${prompt.applicationType} application`,
+      `  grant types    ${prompt.grantTypes.join(', ')}`,
+      `  redirect URIs  ${prompt.redirectUris.join(' and ')}`,
     ].join('\n'),
   );
   const clientId = (await terminal.ask('Client ID (empty to cancel): ')).trim();

@@ -43,7 +43,7 @@ export function describeStart(
       servers: composition.servers,
       documents: composition.documents,
       callbacks,
-      database: storage.place,
+      database: storage.location,
       key,
       firstAccount,
     },

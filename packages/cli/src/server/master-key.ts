@@ -17,7 +17,7 @@ const WRITABLE_BY_OTHERS = 0o022;
 export interface FoundKey {
   readonly bytes: Uint8Array;
   /** For the startup banner. */
-  readonly place: string;
+  readonly location: string;
   /** A problem that the operator should fix, though the program can start. */
   readonly warning: string | null;
 }
@@ -33,9 +33,9 @@ export async function findMasterKey(
   store: Pick<AuthorizationStore, 'listSigningKeys'>,
   nameOf: NameOf = titleOf,
 ): Promise<FoundKey> {
-  if (settings.key !== null) return { bytes: settings.key, place: 'given', warning: null };
+  if (settings.key !== null) return { bytes: settings.key, location: 'given', warning: null };
   if (settings.keyFile === null && settings.database === ':memory:') {
-    return { bytes: randomBytes(32), place: 'in memory', warning: null };
+    return { bytes: randomBytes(32), location: 'in memory', warning: null };
   }
   return readKeyFile(settings.keyFile ?? DEFAULT_FILE, folder, {
     title: nameOf('keyFile'),
@@ -125,7 +125,7 @@ async function readKeyFile(
     });
     return {
       bytes: parseKey(text),
-      place: file,
+      location: file,
       warning: await checkMode(path, file, title),
     };
   } catch (error) {
@@ -165,7 +165,7 @@ async function createKeyFile(path: string): Promise<string> {
  * Rejects a file that others can write. From a file that others can read, their access is removed where that is possible; where
  * it is not, there is a warning only, since container platforms mount secrets that way. Windows has no such modes.
  */
-async function checkMode(path: string, place: string, title: string): Promise<string | null> {
+async function checkMode(path: string, location: string, title: string): Promise<string | null> {
   if (process.platform === 'win32') return null;
   const { mode } = await stat(path);
   if ((mode & WRITABLE_BY_OTHERS) !== 0) throw new SettingsError(['others can write: chmod 600 it']);
@@ -175,8 +175,8 @@ async function checkMode(path: string, place: string, title: string): Promise<st
     () => false,
   );
   return isRestricted
-    ? `${title} is ${place}, which every user of this computer could read. This access was removed; if the file may have been copied, replace the key (docs/operating.md)`
-    : `${title} is ${place}, which every user of this computer can read: chmod 600 it`;
+    ? `${title} is ${location}, which every user of this computer could read. This access was removed; if the file may have been copied, replace the key (docs/operating.md)`
+    : `${title} is ${location}, which every user of this computer can read: chmod 600 it`;
 }
 
 function isCode(error: unknown, code: string): boolean {

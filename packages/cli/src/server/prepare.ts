@@ -79,18 +79,18 @@ function checkRules(
   const { settings, application } = prepared;
   // The port is not known yet, and no rule depends on it.
   const issuer = settings.publicUrl ?? 'http://localhost';
-  const places = placesOfResources(prepared, issuer);
+  const locations = locationsOfResources(prepared, issuer);
   const isUnknown =
     report.isUnread('app') ||
     (report.isUnread('servers') && settings.servers.length === 0) ||
     (report.isUnread('resources') && settings.resources.length === 0);
   const isEmpty = application === null && settings.resources.length + settings.servers.length === 0;
-  const rules = createOptionReport(report.unread.map((path) => toResource(path, places)));
+  const rules = createOptionReport(report.unread.map((path) => toResource(path, locations)));
   if (report.isUnread('app') || report.isUnread('servers') || isEmpty)
     rules.markUnread(['resources', MORE_RESOURCES]);
   const options = { ...settings, ...serverOptions(prepared, issuer) };
   const { identityProviders } = applyRules(options as Parameters<typeof applyRules>[0], rules);
-  const placed = rules.issues.map((issue) => fromResource(issue, places));
+  const placed = rules.issues.map((issue) => fromResource(issue, locations));
   const issues = formatIssues({ report: { ...rules, issues: placed }, issues: [], nameOf });
   return {
     identityProviders: [...identityProviders.values()],
@@ -101,7 +101,10 @@ function checkRules(
 type Path = readonly string[];
 
 /** Where the operator set each of the resources that the authorization server gets: `['servers', '0']`. */
-function placesOfResources({ settings, application, serversAt }: Composed, issuer: string): readonly Path[] {
+function locationsOfResources(
+  { settings, application, serversAt }: Composed,
+  issuer: string,
+): readonly Path[] {
   const indexOf = (path: string) => settings.servers.findIndex((server) => server?.path === path);
   return [
     ...(application === null ? [] : [['app']]),
@@ -111,20 +114,20 @@ function placesOfResources({ settings, application, serversAt }: Composed, issue
 }
 
 /** The path of a setting among the options of the authorization server. */
-function toResource(path: Path, places: readonly Path[]): Path {
-  const at = places.findIndex((place) => place[0] === 'resources' && place[1] === path[1]);
+function toResource(path: Path, locations: readonly Path[]): Path {
+  const at = locations.findIndex((location) => location[0] === 'resources' && location[1] === path[1]);
   return path[0] !== 'resources' || at < 0 ? path : ['resources', String(at), ...path.slice(2)];
 }
 
 /** The issue of an option under the path of the setting. */
-function fromResource({ path, message }: OptionIssue, places: readonly Path[]): OptionIssue {
+function fromResource({ path, message }: OptionIssue, locations: readonly Path[]): OptionIssue {
   const [name, index = '', ...member] = path;
-  const place = name === 'resources' ? places[Number(index)] : undefined;
-  if (place === undefined) return { path, message };
-  const isOwn = place[0] === 'app';
+  const location = name === 'resources' ? locations[Number(index)] : undefined;
+  if (location === undefined) return { path, message };
+  const isOwn = location[0] === 'app';
   return isOwn
-    ? { path: place, message: `app.${member.join('.')}: ${message}` }
-    : { path: [...place, ...member], message };
+    ? { path: location, message: `app.${member.join('.')}: ${message}` }
+    : { path: [...location, ...member], message };
 }
 
 /** The options of the authorization server, besides its store and keys. */

@@ -40,7 +40,7 @@ export async function start(
 ): Promise<Running> {
   const { settings, nameOf } = prepared;
   /** Of several processes, the first one checks and reports what concerns them all. */
-  const isFirst = membership?.place.isFirst ?? true;
+  const isFirst = membership?.slot.isFirst ?? true;
   const complain = isFirst ? processContext.complain : () => {};
   survive(processContext.streams.errors);
   const output = createLogOutput(processContext.streams.output, (dropped) =>
@@ -69,7 +69,7 @@ export async function start(
     }
     return listening;
   };
-  const wanted = membership?.place.port ?? settings.port;
+  const wanted = membership?.slot.port ?? settings.port;
   const early = isFirst ? await listenNow(wanted) : null;
   const port = early?.port ?? wanted;
 
@@ -106,7 +106,7 @@ export async function start(
     firstAccount === null
       ? null
       : describeStart(
-          { parts, composition, firstAccount, port: listener.port, key: key.place },
+          { parts, composition, firstAccount, port: listener.port, key: key.location },
           processContext,
         );
   lines.flush();

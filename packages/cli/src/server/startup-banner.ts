@@ -54,14 +54,19 @@ export function startupBanner(started: StartupFacts, styled: boolean): string {
     bold(single === undefined ? 'Authorization server' : others.length > 0 ? 'Gateway' : single.name),
     ...rows([
       ...own.map(
-        ({ name, url: place }, index): Row => [
+        ({ name, url: location }, index): Row => [
           index === 0 ? (others.length > 0 ? 'servers' : 'server') : '',
-          others.length > 0 ? `${place}  (${name})` : place,
+          others.length > 0 ? `${location}  (${name})` : location,
         ],
       ),
       ...servers
         .filter(({ isOwn }) => !isOwn)
-        .map(({ name, url: place }, index): Row => [index === 0 ? 'tokens for' : '', `${place}  (${name})`]),
+        .map(
+          ({ name, url: location }, index): Row => [
+            index === 0 ? 'tokens for' : '',
+            `${location}  (${name})`,
+          ],
+        ),
       ...own.flatMap(({ name, proposedScopes }): readonly Row[] => {
         if (proposedScopes === undefined) return [];
         const [reading, other] = proposedScopes;

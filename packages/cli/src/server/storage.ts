@@ -15,7 +15,7 @@ export interface Storage {
   /** An existing folder: that of the SQLite file, or `data` with PostgreSQL; `null` for an in-memory store. */
   readonly dataFolder: string | null;
   /** For the startup banner; without a password. */
-  readonly place: string;
+  readonly location: string;
 }
 
 /**
@@ -28,10 +28,10 @@ export async function openStorage(
   nameOf: NameOf,
   poolStatistics?: PoolStatistics,
 ): Promise<Storage> {
-  const { path, place, isServer, isFile } = locate(settings, folder);
+  const { path, location, isServer, isFile } = locate(settings, folder);
   const dataFolder = isFile ? dirname(path) : isServer ? resolve(folder, DEFAULT_FOLDER) : null;
-  const store = await openLocated({ path, place, folder: dataFolder }, settings, nameOf, poolStatistics);
-  return { store, dataFolder, place };
+  const store = await openLocated({ path, location, folder: dataFolder }, settings, nameOf, poolStatistics);
+  return { store, dataFolder, location };
 }
 
 /**
@@ -39,12 +39,16 @@ export async function openStorage(
  * @throws SettingsError naming the setting
  */
 export async function openDatabase(settings: Settings, folder: string): Promise<FullStore> {
-  const { path, place, isFile } = locate(settings, folder);
-  return openLocated({ path, place, folder: isFile ? dirname(path) : null }, settings, titleOf);
+  const { path, location, isFile } = locate(settings, folder);
+  return openLocated({ path, location, folder: isFile ? dirname(path) : null }, settings, titleOf);
 }
 
 async function openLocated(
-  { path, place, folder }: { readonly path: string; readonly place: string; readonly folder: string | null },
+  {
+    path,
+    location,
+    folder,
+  }: { readonly path: string; readonly location: string; readonly folder: string | null },
   { databaseTimeout: busyTimeout, databasePoolSize: poolSize }: Settings,
   nameOf: NameOf,
   poolStatistics?: PoolStatistics,
@@ -56,9 +60,12 @@ async function openLocated(
     }
     return await openStore(path, { busyTimeout, poolSize, ...(poolStatistics && { poolStatistics }) });
   } catch (cause) {
-    throw new SettingsError([`${nameOf('database')} is ${place}, which cannot be used: ${reasonOf(cause)}`], {
-      cause,
-    });
+    throw new SettingsError(
+      [`${nameOf('database')} is ${location}, which cannot be used: ${reasonOf(cause)}`],
+      {
+        cause,
+      },
+    );
   }
 }
 
@@ -66,12 +73,17 @@ async function openLocated(
 function locate(
   { database }: Pick<Settings, 'database'>,
   folder: string,
-): { readonly path: string; readonly place: string; readonly isServer: boolean; readonly isFile: boolean } {
+): {
+  readonly path: string;
+  readonly location: string;
+  readonly isServer: boolean;
+  readonly isFile: boolean;
+} {
   const isServer = /^postgres(?:ql)?:/i.test(database);
   const isFile = !isServer && database !== ':memory:';
   return {
     path: isFile ? resolve(folder, database) : database,
-    place: isServer ? withoutPassword(database) : database,
+    location: isServer ? withoutPassword(database) : database,
     isServer,
     isFile,
   };
@@ -93,12 +105,12 @@ export function locationOf({ database }: Pick<Settings, 'database'>, folder: str
  * @throws SettingsError naming the setting
  */
 export async function inspectStorage(settings: Settings, folder: string): Promise<SchemaState> {
-  const { path, place } = locate(settings, folder);
+  const { path, location } = locate(settings, folder);
   try {
     return await inspectSchema(path);
   } catch (cause) {
     throw new SettingsError(
-      [`${titleOf('database')} is ${place}, which cannot be used: ${reasonOf(cause)}`],
+      [`${titleOf('database')} is ${location}, which cannot be used: ${reasonOf(cause)}`],
       { cause },
     );
   }
@@ -110,17 +122,17 @@ export async function inspectStorage(settings: Settings, folder: string): Promis
  * @throws SettingsError naming the setting
  */
 export async function openBesideServers(settings: Settings, folder: string): Promise<FullStore> {
-  const { place } = locate(settings, folder);
+  const { location } = locate(settings, folder);
   const { pending } = settings.database === ':memory:' ? NOTHING : await inspectStorage(settings, folder);
   if (pending[0]?.number === 1) {
     throw new SettingsError([
-      `${titleOf('database')} is ${place}, where there is no database: start the server first, or name the database that it uses`,
+      `${titleOf('database')} is ${location}, where there is no database: start the server first, or name the database that it uses`,
     ]);
   }
   if (pending.length > 0) {
     const lack = pending.length === 1 ? 'one migration' : `${pending.length} migrations`;
     throw new SettingsError([
-      `${titleOf('database')} is ${place}, which lacks ${lack} of this version: portcullis migrate --check lists the pending migrations; portcullis migrate or the next server start applies them`,
+      `${titleOf('database')} is ${location}, which lacks ${lack} of this version: portcullis migrate --check lists the pending migrations; portcullis migrate or the next server start applies them`,
     ]);
   }
   return openDatabase(settings, folder);

@@ -11,7 +11,7 @@ import {
   settingNames,
 } from '../settings/schema.ts';
 import { prepare } from './prepare.ts';
-import { takePlace } from './processes/membership.ts';
+import { takeSlot } from './processes/membership.ts';
 import { processCount } from './processes/process-count.ts';
 import { watchConfiguration } from './reload.ts';
 import { start } from './start.ts';
@@ -40,7 +40,7 @@ const RETIREMENT = 70_000;
 
 /** Runs the server until it is stopped. */
 export async function up(flags: SettingFlags, given: ProcessContext): Promise<void> {
-  const { membership, processContext } = takePlace(given);
+  const { membership, processContext } = takeSlot(given);
   const { environment, folder } = processContext;
   const stopSignal = membership?.stopped ?? untilStopSignal(environment);
   // Files written from here on, also by the application, are readable by this user only.

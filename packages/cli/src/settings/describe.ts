@@ -64,7 +64,7 @@ export function configurationSchema(): object {
       delete jsonSchema.readOnly;
       if (isSecret) {
         const { type, minLength, pattern, ...rest } = jsonSchema;
-        const place = (name: string) => ({
+        const location = (name: string) => ({
           type: 'object' as const,
           properties: { [name]: { type: 'string' as const } },
           required: [name],
@@ -74,8 +74,8 @@ export function configurationSchema(): object {
         Object.assign(jsonSchema, rest, {
           anyOf: [
             { type: 'string', ...(minLength !== undefined && { minLength }) },
-            place('file'),
-            place('variable'),
+            location('file'),
+            location('variable'),
           ],
         });
       }

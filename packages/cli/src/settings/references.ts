@@ -71,8 +71,8 @@ export function resolveReferences(
   );
 }
 
-function findSecret(place: object, origin: Origin): string {
-  const entries = Object.entries(place);
+function findSecret(location: object, origin: Origin): string {
+  const entries = Object.entries(location);
   const [[kind, name] = ['', '']] = entries;
   if (entries.length !== 1 || !['file', 'variable'].includes(kind) || typeof name !== 'string') {
     throw new Error('must be a string, { "file": … } or { "variable": … }');

@@ -1,13 +1,13 @@
 /** Cleans untrusted text for a terminal (terminal injection): it cannot move the cursor, change the title, hide text or write the clipboard. */
 import { stripVTControlCharacters } from 'node:util';
 
-const KEPT: ReadonlySet<string> = new Set(['\n', '\t']);
+const RETAINED: ReadonlySet<string> = new Set(['\n', '\t']);
 
 /** Keeps line breaks and tabs; removes control sequences, other control characters and bidirectional overrides. */
 export function cleanText(text: string): string {
   return stripVTControlCharacters(text)
     .replace(/\r\n?|[\u2028\u2029]/g, '\n')
-    .replace(/[\p{Cc}\p{Cf}]/gu, (character) => (KEPT.has(character) ? character : ''));
+    .replace(/[\p{Cc}\p{Cf}]/gu, (character) => (RETAINED.has(character) ? character : ''));
 }
 
 /** Cleans text and joins its lines. */

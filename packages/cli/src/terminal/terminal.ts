@@ -33,10 +33,10 @@ export interface Terminal {
   /** Sets the progress message, shown if the work takes longer than a second; `null`: done. */
   during(what: string | null): void;
   /** Reads one line from the user. @throws ClientError `cancelled` at the end of input */
-  ask(question: string): Promise<string>;
+  ask(prompt: string): Promise<string>;
   /** Reads one line without echoing it. */
-  askSecret(question: string): Promise<string>;
-  confirm(question: string): Promise<boolean>;
+  askSecret(prompt: string): Promise<string>;
+  confirm(prompt: string): Promise<boolean>;
   close(): void;
 }
 
@@ -51,7 +51,7 @@ export function createTerminal(
   const outputIsTerminal = output.isTTY === true;
   const coloured = (environment['NO_COLOR'] ?? '') === '' && environment['TERM'] !== 'dumb';
   const progress = createProgress(errors, errors.isTTY === true && environment['TERM'] !== 'dumb');
-  const questions = createQuestions(input, errors, input.isTTY === true);
+  const prompts = createPrompts(input, errors, input.isTTY === true);
 
   const terminal: Terminal = {
     interactive,
@@ -67,22 +67,22 @@ export function createTerminal(
       errors.write(text.endsWith('\n') ? text : `${text}\n`);
     },
     during: progress.during,
-    ask: (question) => ask(question, false),
-    askSecret: (question) => ask(question, true),
-    async confirm(question) {
-      return /^(y|yes)$/i.test((await terminal.ask(`${question} [y/N] `)).trim());
+    ask: (prompt) => ask(prompt, false),
+    askSecret: (prompt) => ask(prompt, true),
+    async confirm(prompt) {
+      return /^(y|yes)$/i.test((await terminal.ask(`${prompt} [y/N] `)).trim());
     },
     close() {
       progress.during(null);
-      questions.close();
+      prompts.close();
     },
   };
   return terminal;
 
-  async function ask(question: string, secret: boolean): Promise<string> {
+  async function ask(prompt: string, secret: boolean): Promise<string> {
     progress.during(null);
-    errors.write(question);
-    const line = await questions.line(secret);
+    errors.write(prompt);
+    const line = await prompts.line(secret);
     if (secret && input.isTTY === true) errors.write('\n');
     return line;
   }
@@ -128,13 +128,13 @@ function createProgress(errors: Streams['errors'], live: boolean) {
   };
 }
 
-interface Questions {
+interface Prompts {
   line(secret: boolean): Promise<string>;
   close(): void;
 }
 
 /** One reader for the whole process, so that no line of a pipe is lost. */
-function createQuestions(input: Streams['input'], errors: Streams['errors'], terminal: boolean): Questions {
+function createPrompts(input: Streams['input'], errors: Streams['errors'], terminal: boolean): Prompts {
   let reader: Interface | null = null;
   let muted = false;
   let ended = false;

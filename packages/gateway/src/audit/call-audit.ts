@@ -4,7 +4,7 @@ import { hash } from 'node:crypto';
 import { AUDIT_BATCH, MAX_AUDIT_TEXT, MAX_QUEUED_CALLS } from '../limits/bounds.ts';
 import type { CallAudit, CallRecord } from './call-record.ts';
 import type { CallEvent, GatewayAuditEvent } from './events.ts';
-import { keptArguments } from './redact.ts';
+import { retainedArguments } from './redact.ts';
 
 /** @param emit must not throw */
 export function createCallAudit(emit: (event: GatewayAuditEvent) => void): CallAudit {
@@ -73,8 +73,11 @@ function argumentsOf({ arguments: given, request: { server } }: CallRecord): {
 } {
   if (given === null) return {};
   if (typeof given === 'string') return { argumentsHash: given };
-  const kept = server.audit === null ? null : keptArguments(given, server.audit);
-  return { argumentsHash: hash('sha256', given, 'base64url'), ...(kept !== null && { arguments: kept }) };
+  const retained = server.audit === null ? null : retainedArguments(given, server.audit);
+  return {
+    argumentsHash: hash('sha256', given, 'base64url'),
+    ...(retained !== null && { arguments: retained }),
+  };
 }
 
 function shorten(text: string): string {

@@ -5,7 +5,7 @@ import type { ArgumentAudit } from '../servers/server.ts';
 const REDACTED = '[redacted]';
 
 /** @returns JSON; `null` for arguments that are too long, or not JSON */
-export function keptArguments(bytes: Uint8Array, { redact }: ArgumentAudit): string | null {
+export function retainedArguments(bytes: Uint8Array, { redact }: ArgumentAudit): string | null {
   if (bytes.length > MAX_AUDIT_ARGUMENTS) return null;
   try {
     const value: unknown = JSON.parse(Buffer.from(bytes).toString('utf8'));

@@ -1,7 +1,7 @@
 /** Edits the JSON-RPC responses in a body: of a JSON document, or of an event stream, event by event. */
 
 import { EVENT_BEGINNING } from '../limits/bounds.ts';
-import { HeldBytes } from '../messages/held-bytes.ts';
+import { BufferedBytes } from '../messages/buffered-bytes.ts';
 
 /** Changes the messages of a response. */
 export interface MessageEdit {
@@ -60,7 +60,7 @@ export function createEditedBody(options: EditedBodyOptions): ByteSink {
 /** No closures: thousands of streams wait with one each. */
 class Editor implements ByteSink {
   readonly #options: EditedBodyOptions;
-  readonly #held = new HeldBytes();
+  readonly #buffered = new BufferedBytes();
   /** Settles when the message before has been written; `null`: none is being edited. */
   #editing: Promise<void> | null = null;
   #hasFailed = false;
@@ -73,14 +73,14 @@ class Editor implements ByteSink {
 
   write(chunk: Buffer): void {
     const { isStream, limit } = this.#options;
-    if (isStream) this.#takeEvents(this.#endHeldEvent(chunk));
-    else this.#held.add(chunk);
-    if (this.#held.length > (this.#watch === null ? limit : EVENT_END_BEGUN)) this.#takeLong();
+    if (isStream) this.#takeEvents(this.#endBufferedEvent(chunk));
+    else this.#buffered.add(chunk);
+    if (this.#buffered.length > (this.#watch === null ? limit : EVENT_END_BEGUN)) this.#takeLong();
   }
 
   end(): void {
     const { isStream, edit, output } = this.#options;
-    this.#send(this.#held.bytes, (rest) => (isStream ? editEvent(rest, edit) : editDocument(rest, edit)));
+    this.#send(this.#buffered.bytes, (rest) => (isStream ? editEvent(rest, edit) : editDocument(rest, edit)));
     this.#run(() => output.end());
   }
 
@@ -129,16 +129,16 @@ class Editor implements ByteSink {
   }
 
   /** Sends the event that is held if it ends in this chunk. @returns what follows it; `null`: it goes on */
-  #endHeldEvent(chunk: Buffer): Buffer | null {
-    const held = this.#held;
-    if (held.length === 0) return chunk;
-    const last = held.bytes.subarray(-EVENT_END_BEGUN);
+  #endBufferedEvent(chunk: Buffer): Buffer | null {
+    const buffered = this.#buffered;
+    if (buffered.length === 0) return chunk;
+    const last = buffered.bytes.subarray(-EVENT_END_BEGUN);
     const divided = firstEventEnd(Buffer.concat([last, chunk.subarray(0, 2)]));
     const end = divided === 0 ? firstEventEnd(chunk) : divided - last.length;
-    held.add(end === 0 ? chunk : chunk.subarray(0, end));
+    buffered.add(end === 0 ? chunk : chunk.subarray(0, end));
     if (end === 0) return null;
-    this.#takeEvent(held.bytes);
-    held.drop(held.length);
+    this.#takeEvent(buffered.bytes);
+    buffered.drop(buffered.length);
     return chunk.subarray(end);
   }
 
@@ -159,9 +159,9 @@ class Editor implements ByteSink {
         last = end;
       }
     this.#pass(bytes.subarray(sent, last));
-    this.#held.add(bytes.subarray(last));
+    this.#buffered.add(bytes.subarray(last));
     // Not with the rest of its chunk.
-    if (last > 0) this.#held.drop(0);
+    if (last > 0) this.#buffered.drop(0);
   }
 
   #takeEvent(event: Buffer): void {
@@ -176,14 +176,14 @@ class Editor implements ByteSink {
 
   #takeLong(): void {
     const { isStream, edit } = this.#options;
-    if (this.#watch === null && !edit.mayPassLong(methodOf(this.#held.bytes))) {
+    if (this.#watch === null && !edit.mayPassLong(methodOf(this.#buffered.bytes))) {
       this.#run(() => Promise.reject(new MessageTooLong(`it is longer than ${this.#options.limit} bytes`)));
       return;
     }
     this.#watch ??= isStream ? watchData(edit.watchLong()) : edit.watchLong();
-    const bytes = isStream ? this.#held.bytes.subarray(0, -EVENT_END_BEGUN) : this.#held.bytes;
+    const bytes = isStream ? this.#buffered.bytes.subarray(0, -EVENT_END_BEGUN) : this.#buffered.bytes;
     this.#send(bytes, async () => bytes);
-    this.#held.drop(bytes.length);
+    this.#buffered.drop(bytes.length);
   }
 }
 

@@ -13,7 +13,7 @@
  *   each    ──── failed, unreached, a head that is not passed on ─────────────▶ over (failed)
  *   each    ──── closed by the client ────────────────────────────────────────▶ over (cancelled)
  *
- * An event that a phase does not name is ignored: it reports what was under way when the phase ended, such as the verdict about a
+ * An event that a phase does not name is ignored: it reports what was under way when the phase ended, such as the decision about a
  * credential after the client has gone.
  */
 import type { IncomingHttpHeaders } from 'node:http';

@@ -212,9 +212,9 @@ class Exchange implements BackendRequestListener, EditedOutput {
         status,
         headers: toHeaders(headers),
       };
-      const verdict = await credentials.rejected(principal, server, response, credential);
-      if (verdict === 'final') this.#on({ kind: 'final' });
-      else if (verdict !== 'retry') this.#fail(verdict, 'connection_required');
+      const outcome = await credentials.rejected(principal, server, response, credential);
+      if (outcome === 'final') this.#on({ kind: 'final' });
+      else if (outcome !== 'retry') this.#fail(outcome, 'connection_required');
       else if (this.#upload?.canReopen === false) this.#fail(renewed(server), 'unavailable');
       else this.#on({ kind: 'renewed', credential: await credentials.for(principal, server) });
     } catch (error) {

@@ -34,9 +34,9 @@ export function forwardedHeaders(headers: IncomingHttpHeaders, more: readonly st
 /** Headers with others in place of those of the same names. */
 export function withFields(headers: readonly string[], others: Readonly<Record<string, string>>): string[] {
   const replaced = Object.keys(others).map((name) => name.toLowerCase());
-  const isKept = (name = '') => !replaced.includes(name.toLowerCase());
+  const isRetained = (name = '') => !replaced.includes(name.toLowerCase());
   const fields =
-    replaced.length === 0 ? [...headers] : headers.filter((_, at) => isKept(headers[at - (at % 2)]));
+    replaced.length === 0 ? [...headers] : headers.filter((_, at) => isRetained(headers[at - (at % 2)]));
   for (const name in others) fields.push(name, others[name] ?? '');
   return fields;
 }

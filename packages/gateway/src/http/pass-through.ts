@@ -1,4 +1,4 @@
-/** The pass-through path: forwards requests to an HTTP backend that speaks the client's wire, and streams the responses back. */
+/** The pass-through path: forwards requests to an HTTP backend that speaks the client's transport, and streams the responses back. */
 
 import type { Address, Addresses } from '../addresses/addresses.ts';
 import type { BackendCredential, CredentialSource } from '../credentials/credential-source.ts';

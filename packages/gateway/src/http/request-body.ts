@@ -1,7 +1,7 @@
 /** Receives the body of a request within its limit: buffered until it is whole, or given to a sink while it arrives. */
 import type { IncomingMessage } from 'node:http';
 import { SHORT_BODY } from '../limits/bounds.ts';
-import { HeldBytes } from '../messages/held-bytes.ts';
+import { BufferedBytes } from '../messages/buffered-bytes.ts';
 import type { BodyScanner, ScannedBody } from '../messages/scanned-message.ts';
 import { type GatewayError, invalidRequest } from './error-response.ts';
 
@@ -27,7 +27,7 @@ export class RequestBody {
   readonly #listener: BodyListener;
   /** Its length by the header; `null`: the client does not say. */
   readonly declared: number | null;
-  readonly #buffered = new HeldBytes();
+  readonly #buffered = new BufferedBytes();
   #sink: BodySink | null = null;
   #length = 0;
 

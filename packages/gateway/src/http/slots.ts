@@ -61,8 +61,8 @@ function createRequestSlots({ name, limits }: Pick<GatewayServer, 'name' | 'limi
   return (owner) => {
     const user = userKey(owner);
     const free = limits.concurrency - taken.total;
-    const held = taken.held(user);
-    if (free > 0 && held > 0 && held >= SLOT_SHARE * (free - 1))
+    const used = taken.used(user);
+    if (free > 0 && used > 0 && used >= SLOT_SHARE * (free - 1))
       throw tooManyCalls(`Too many requests to ${name} at once: wait until some of yours are answered.`, 1);
     const release = free > 0 ? taken.take(user) : null;
     if (release === null) throw unavailable(`${name} is busy: too many requests at once.`, 1);
@@ -75,7 +75,7 @@ export interface Gauge {
   /** Acquires slots. @returns an idempotent release function; `null` at the limit */
   take(key: string, amount?: number): (() => void) | null;
   /** Slots that a key has. */
-  held(key: string): number;
+  used(key: string): number;
   readonly total: number;
 }
 
@@ -98,7 +98,7 @@ export function createGauge(limit: number): Gauge {
         else counts.set(key, left);
       };
     },
-    held: (key) => counts.get(key) ?? 0,
+    used: (key) => counts.get(key) ?? 0,
     get total() {
       return total;
     },

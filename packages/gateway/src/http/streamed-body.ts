@@ -3,7 +3,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { MAX_RETAINED_BODY, SHORT_BODY } from '../limits/bounds.ts';
-import { HeldBytes } from '../messages/held-bytes.ts';
+import { BufferedBytes } from '../messages/buffered-bytes.ts';
 import type { BodyScanner, ScannedBody } from '../messages/scanned-message.ts';
 import type { MessageHandles } from '../sessions/message-handles.ts';
 import { invalidRequest } from './error-response.ts';
@@ -48,7 +48,7 @@ export class StreamedBody implements BodySink {
   readonly #timer: NodeJS.Timeout;
   /** What was known when bytes passed last. */
   #known: ScannedBody | null = null;
-  readonly #buffered = new HeldBytes();
+  readonly #buffered = new BufferedBytes();
   /** Offset of what is held. */
   #from = 0;
   #queue: Buffer[] = [];
@@ -56,7 +56,7 @@ export class StreamedBody implements BodySink {
   #isWanted = false;
   #isComplete = false;
   /** What the backend has got, as long as it can be sent again; `null`: it is too much to be kept. */
-  #sent: HeldBytes | null = new HeldBytes();
+  #sent: BufferedBytes | null = new BufferedBytes();
   /** Bytes since the time limit began. */
   #arrived = 0;
   #hash: Hash | null = null;
@@ -88,7 +88,7 @@ export class StreamedBody implements BodySink {
   open(): Readable {
     if (this.#sent !== null && this.#sent.length > 0) {
       this.#queue.unshift(this.#sent.bytes);
-      this.#sent = new HeldBytes();
+      this.#sent = new BufferedBytes();
     }
     this.#isWanted = false;
     this.#readable = new Readable({

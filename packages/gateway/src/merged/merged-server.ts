@@ -135,7 +135,7 @@ class MergedSession implements BackendSession {
   readonly #opened = new Map<string, Promise<BackendSession>>();
   readonly #receivers = new Set<(message: Message) => void>();
   /** Questions of parts by their ids, which the gateway has chosen. */
-  readonly #questions = new Map<unknown, string>();
+  readonly #serverRequests = new Map<unknown, string>();
 
   constructor(
     { name }: GatewayServer,
@@ -176,9 +176,9 @@ class MergedSession implements BackendSession {
 
   async notify(message: Message): Promise<void> {
     if (message.method !== undefined) return this.#broadcast((session) => session.notify(message));
-    const prefix = this.#questions.get(message.id);
+    const prefix = this.#serverRequests.get(message.id);
     if (prefix === undefined) throw new BackendError('not_pending', 'No question has this id.');
-    this.#questions.delete(message.id);
+    this.#serverRequests.delete(message.id);
     await (await this.#session(prefix)).notify(message);
   }
 
@@ -262,7 +262,7 @@ class MergedSession implements BackendSession {
 
   #receive(prefix: string, message: Message): Message {
     if (message.method === undefined) return message;
-    if (message.id !== undefined) this.#questions.set(message.id, prefix);
+    if (message.id !== undefined) this.#serverRequests.set(message.id, prefix);
     return message.id === undefined ? prefixNotification(prefix, message) : message;
   }
 

@@ -1,6 +1,6 @@
 /** Validates JSON while it arrives, byte by byte, and keeps the parts of it that a shape asks for; never the whole document. */
 
-import { TokenBytes } from './held-bytes.ts';
+import { TokenBytes } from './buffered-bytes.ts';
 import { createLeaf, type JsonNode, JsonProjection, type JsonShape } from './json-projection.ts';
 import {
   COLON,
@@ -51,9 +51,9 @@ export class JsonScanner {
   #base = 0;
   #start = 0;
   #isName = false;
-  #isKept = false;
+  #isRetained = false;
   #hasEscape = false;
-  readonly #kept: TokenBytes;
+  readonly #retained: TokenBytes;
   #hexLeft = 0;
   #literal: readonly number[] = [];
   #shapeOfToken: JsonShape | null = null;
@@ -61,7 +61,7 @@ export class JsonScanner {
   constructor(shape: JsonShape, limits: ScanLimits) {
     this.#projection = new JsonProjection(shape, limits.elements);
     this.#limits = limits;
-    this.#kept = new TokenBytes(limits.text);
+    this.#retained = new TokenBytes(limits.text);
   }
 
   push(bytes: Uint8Array): void {
@@ -70,7 +70,7 @@ export class JsonScanner {
     const { length } = chunk;
     let at = 0;
     while (at < length) at = this.#state < STRING ? this.#between(chunk, at) : this.#inside(chunk, at);
-    if (this.#isKept) this.#kept.add(chunk.subarray(Math.max(0, this.#start - this.#base)));
+    if (this.#isRetained) this.#retained.add(chunk.subarray(Math.max(0, this.#start - this.#base)));
     this.#base += length;
   }
 
@@ -185,12 +185,12 @@ export class JsonScanner {
     return LITERAL;
   }
 
-  #startToken(state: number, at: number, isKept: boolean): void {
+  #startToken(state: number, at: number, isRetained: boolean): void {
     this.#state = state;
     this.#start = this.#base + at;
-    this.#isKept = isKept;
+    this.#isRetained = isRetained;
     this.#hasEscape = false;
-    this.#kept.clear();
+    this.#retained.clear();
   }
 
   #open(type: 'object' | 'array', shape: JsonShape | null, at: number): void {
@@ -255,7 +255,7 @@ export class JsonScanner {
   }
 
   #endString(chunk: Buffer, end: number): void {
-    const text = this.#isKept ? this.#takeText(chunk, end) : null;
+    const text = this.#isRetained ? this.#takeText(chunk, end) : null;
     if (!this.#isName) {
       this.#endValue('string', end, text === null ? '' : this.#decode(text));
       return;
@@ -296,7 +296,7 @@ export class JsonScanner {
   }
 
   #endScalar(chunk: Buffer, end: number): void {
-    this.#endValue('scalar', end, this.#isKept ? this.#takeText(chunk, end) : '');
+    this.#endValue('scalar', end, this.#isRetained ? this.#takeText(chunk, end) : '');
   }
 
   #endValue(type: 'string' | 'scalar', end: number, text: string): void {
@@ -310,8 +310,8 @@ export class JsonScanner {
   }
 
   #takeText(chunk: Buffer, end: number): string {
-    this.#isKept = false;
-    return this.#kept.take(chunk, Math.max(0, this.#start - this.#base), end);
+    this.#isRetained = false;
+    return this.#retained.take(chunk, Math.max(0, this.#start - this.#base), end);
   }
 
   #expect(isMet: boolean, at: number): void {

@@ -76,16 +76,23 @@ const nothing = {
   asksForTask: false,
   relatedTask: null,
   requestState: null,
-  question: null,
+  serverRequest: null,
   protocolVersion: null,
 } as const;
 
 function readResponse(node: JsonNode, id: string | null): ScannedMessage {
   const relatedTask = readRelatedTask(node.members.get('result'), id);
-  return { ...nothing, kind: 'response', id, method: '', relatedTask, question: readQuestion(node, id) };
+  return {
+    ...nothing,
+    kind: 'response',
+    id,
+    method: '',
+    relatedTask,
+    serverRequest: readServerRequest(node, id),
+  };
 }
 
-function readQuestion({ members }: JsonNode, id: string | null): ScannedText | null {
+function readServerRequest({ members }: JsonNode, id: string | null): ScannedText | null {
   const node = members.get('id');
   const range = rangeOf(node);
   return id === null || node === undefined || range === null ? null : { value: node.text, range };

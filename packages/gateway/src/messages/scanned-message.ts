@@ -34,7 +34,7 @@ export interface ScannedMessage extends McpOperation {
   /** `params.requestState`. */
   readonly requestState: ScannedText | null;
   /** The id of a response, which the question of a backend has chosen; `null` for other messages. */
-  readonly question: ScannedText | null;
+  readonly serverRequest: ScannedText | null;
   /** The protocol version in `params._meta`, which marks a stateless message. */
   readonly protocolVersion: string | null;
 }

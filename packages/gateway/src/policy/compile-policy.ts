@@ -79,15 +79,15 @@ function demandOf(rule: AccessRule, caller: Caller): Demand {
 
 /** All demands have to be met; the challenge names what the token has as well, so that a step-up loses nothing. */
 function combine(demands: readonly Demand[], caller: Caller, limits: ScopeLimits): AccessDecision {
-  const { scopes: held } = caller;
+  const { scopes: granted } = caller;
   const reason = demands.find((demand) => typeof demand === 'string');
   if (reason !== undefined) return { kind: 'deny', reason };
   const needed = demands.filter((demand) => typeof demand !== 'string').flat();
-  const missing = missingScopes(needed, held);
+  const missing = missingScopes(needed, granted);
   if (missing.length === 0) return ALLOW;
   const never = missing.find((scope) => isNeverGranted(scope, caller, limits));
   if (never !== undefined) return { kind: 'deny', reason: `the scope ${never} cannot be granted` };
-  return { kind: 'insufficient_scope', needed: unionScopes(held, needed) };
+  return { kind: 'insufficient_scope', needed: unionScopes(granted, needed) };
 }
 
 function isNeverGranted(scope: string, caller: Caller, limits: ScopeLimits): boolean {

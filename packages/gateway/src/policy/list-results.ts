@@ -69,12 +69,12 @@ export function filterLists(
   for (const [name, { operation: offered }] of Object.entries(LISTS)) {
     const elements: unknown = (result as Element)[name];
     if (!Array.isArray(elements)) continue;
-    const kept = elements.filter((element: unknown) => {
+    const retained = elements.filter((element: unknown) => {
       if (typeof element !== 'object' || element === null) return false;
       const found = variantsIn(element, foldedMembers).length > 0 ? null : offered(element as Element);
       return found !== null && isWanted(found, element as Element);
     });
-    if (kept.length < elements.length) changed[name] = kept;
+    if (retained.length < elements.length) changed[name] = retained;
   }
   return Object.keys(changed).length === 0 ? result : { ...result, ...changed };
 }

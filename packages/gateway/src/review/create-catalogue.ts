@@ -125,8 +125,8 @@ function isOnly(listed: readonly { readonly tool: string }[], tool: string, inde
 }
 
 /** Runs at most so many jobs at once; the others wait for their turn. */
-function createSemaphore(places: number): <T>(job: () => Promise<T>) => Promise<T> {
-  let free = places;
+function createSemaphore(slots: number): <T>(job: () => Promise<T>) => Promise<T> {
+  let free = slots;
   const waiting: (() => void)[] = [];
   return async (job) => {
     if (free > 0) free -= 1;

@@ -46,7 +46,7 @@ export function isPlainNotification(method: string | null): boolean {
 }
 
 /** Whether a message of a backend is no question, nor about one. @param method `null` for a response */
-export function isNoQuestion(method: string | null): boolean {
+export function isNoServerRequest(method: string | null): boolean {
   return method === null || isPlainNotification(method);
 }
 
@@ -158,11 +158,11 @@ function editsOf(message: ScannedMessage, open: Translate<string | null>): reado
   add('request', message.requestState, 'The requestState is not known here. Call again without it.');
   // A client names tasks of its own as well, in responses about them.
   add('task', message.relatedTask, null);
-  if (message.question === null) return edits;
-  const id = open('question', message.question.value);
+  if (message.serverRequest === null) return edits;
+  const id = open('question', message.serverRequest.value);
   if (id === null)
     throw new MessageError(NOT_PENDING, 'No request of the server with this id waits for a response here.');
-  return [...edits, { text: id, range: message.question.range }];
+  return [...edits, { text: id, range: message.serverRequest.range }];
 }
 
 const INVALID_PARAMS = -32_602;

@@ -19,7 +19,7 @@ export interface TestBrowser {
   /** The URLs of all pages and redirects so far. */
   readonly trail: string[];
   /** The path of a redirect that is not followed; `null`: all are. */
-  held: string | null;
+  buffered: string | null;
 }
 
 const APP = 'app.example';
@@ -61,7 +61,7 @@ export function createTestBrowser(
       if (location === null)
         return { url: new URL(request.url), status: response.status, html: await response.text() };
       const url = new URL(location, request.url);
-      if (url.hostname === APP || (browser.held !== null && url.pathname.startsWith(browser.held)))
+      if (url.hostname === APP || (browser.buffered !== null && url.pathname.startsWith(browser.buffered)))
         return { url, status: response.status, html: '' };
       request = new Request(url, { headers: { accept: 'text/html' } });
     }
@@ -70,7 +70,7 @@ export function createTestBrowser(
 
   const browser: TestBrowser = {
     trail,
-    held: null,
+    buffered: null,
     open: (url) => follow(new Request(url, { headers: { accept: 'text/html' } })),
     submit(page, fields, action) {
       const forms = page.html.match(/<form[\s\S]*?<\/form>/g) ?? [];

@@ -1,4 +1,4 @@
-/** Clients of both wires, as plain requests. */
+/** Clients of both transports, as plain requests. */
 import type { TestGateway } from './gateway.ts';
 
 type Json = Readonly<Record<string, unknown>>;

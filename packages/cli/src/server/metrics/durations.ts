@@ -19,8 +19,8 @@ export function createDurations(bounds: readonly number[]): Durations {
     },
     record(seconds) {
       const index = bounds.findIndex((bound) => seconds <= bound);
-      const place = index === -1 ? bounds.length : index;
-      counts[place] = (counts[place] ?? 0) + 1;
+      const slot = index === -1 ? bounds.length : index;
+      counts[slot] = (counts[slot] ?? 0) + 1;
       sum += seconds;
     },
   };

@@ -1,17 +1,11 @@
 /** The part of a process in a server of several processes: it reports to the one that started it, which instructs it. */
 import type { ProcessContext } from '../../process-context.ts';
 import type { StopSignal } from '../stop-signal.ts';
-import {
-  type Instruction,
-  PLACE_VARIABLE,
-  type Place,
-  type ProcessReport,
-  type Started,
-} from './messages.ts';
+import { type Instruction, type ProcessReport, SLOT_VARIABLE, type Slot, type Started } from './messages.ts';
 
 /** How a process of several differs from one that serves alone. */
 export interface Membership {
-  readonly place: Place;
+  readonly slot: Slot;
   /** Resolves when this process shall stop. */
   readonly stopped: Promise<StopSignal>;
   /** Resolves when another one serves in its place. */
@@ -28,20 +22,20 @@ export interface Membership {
 }
 
 /** Takes the place out of the environment: no setting, and nothing for the processes that this one starts. */
-export function takePlace(processContext: ProcessContext): {
+export function takeSlot(processContext: ProcessContext): {
   readonly membership: Membership | null;
   readonly processContext: ProcessContext;
 } {
-  const { [PLACE_VARIABLE]: place, ...environment } = processContext.environment;
-  delete process.env[PLACE_VARIABLE];
-  const isMember = place !== undefined && process.send !== undefined;
+  const { [SLOT_VARIABLE]: slot, ...environment } = processContext.environment;
+  delete process.env[SLOT_VARIABLE];
+  const isMember = slot !== undefined && process.send !== undefined;
   return {
-    membership: isMember ? join(JSON.parse(place) as Place) : null,
+    membership: isMember ? join(JSON.parse(slot) as Slot) : null,
     processContext: { ...processContext, environment },
   };
 }
 
-function join(place: Place): Membership {
+function join(slot: Slot): Membership {
   const stopped = Promise.withResolvers<StopSignal>();
   const retired = Promise.withResolvers<'retired'>();
   const released = Promise.withResolvers<void>();
@@ -69,7 +63,7 @@ function join(place: Place): Membership {
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
 
   return {
-    place,
+    slot,
     stopped: stopped.promise,
     retired: retired.promise,
     reportReady: (started) => report({ type: 'ready', started }),

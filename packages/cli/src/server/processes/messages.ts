@@ -3,10 +3,10 @@ import type { Worker } from 'node:cluster';
 import type { RunningServer } from '../run-file.ts';
 
 /** The variable by which a process knows its place among several; it holds a `Place` as JSON. */
-export const PLACE_VARIABLE = 'PORTCULLIS_PLACE';
+export const SLOT_VARIABLE = 'PORTCULLIS_PLACE';
 
 /** The place of a process among several. */
-export interface Place {
+export interface Slot {
   /** From 1; its successor after a restart or a crash has the same. */
   readonly number: number;
   /** The port to listen on, also where the settings say 0. */

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../log.ts';
 import type { StopSignal } from '../stop-signal.ts';
 import { collectMetrics } from './merge-metrics.ts';
-import { instruct, PLACE_VARIABLE, type Place, type ProcessReport, type Started } from './messages.ts';
+import { instruct, type ProcessReport, SLOT_VARIABLE, type Slot, type Started } from './messages.ts';
 
 /** A process that ends before that counts as failed, and its successor has to wait. In milliseconds. */
 const STABLE = 60_000;
@@ -39,16 +39,16 @@ export function createSupervisor(count: number, port: number, log: Log): Supervi
   /** All that run, also those that are about to end. */
   const running = new Set<Member>();
   /** By number: the process at each place. */
-  const places = new Map<number, Member>();
+  const slots = new Map<number, Member>();
   const at = createStartQueues();
   const failures = new Map<number, number>();
-  const collected = collectMetrics(() => [...places].filter(([, { isReady }]) => isReady));
+  const collected = collectMetrics(() => [...slots].filter(([, { isReady }]) => isReady));
   let isStopping = false;
   let restarting: Promise<void> = Promise.resolve();
 
   function launch(number: number, isFirst = false): Member {
-    const place: Place = { number, port, isFirst };
-    const worker = cluster.fork({ [PLACE_VARIABLE]: JSON.stringify(place) });
+    const slot: Slot = { number, port, isFirst };
+    const worker = cluster.fork({ [SLOT_VARIABLE]: JSON.stringify(slot) });
     const ready = Promise.withResolvers<Awaited<Member['ready']>>();
     const member: Member = { worker, startedAt: performance.now(), ready: ready.promise, isReady: false };
     running.add(member);
@@ -67,7 +67,7 @@ export function createSupervisor(count: number, port: number, log: Log): Supervi
     worker.once('exit', (code: number | null, signal: string | null) => {
       running.delete(member);
       ready.resolve({ code: code ?? 1 });
-      if (isStopping || places.get(number) !== member) return;
+      if (isStopping || slots.get(number) !== member) return;
       log({ type: 'process.ended', process: number, pid: worker.process.pid, code, signal });
       void at(number, () => replaceEnded(number, member));
     });
@@ -77,13 +77,13 @@ export function createSupervisor(count: number, port: number, log: Log): Supervi
   /** Retries until a replacement is ready: the failure may be transient. */
   async function replaceEnded(number: number, ended: Member): Promise<void> {
     let last = ended;
-    while (!isStopping && places.get(number) === last) {
+    while (!isStopping && slots.get(number) === last) {
       const failed = performance.now() - last.startedAt < STABLE ? (failures.get(number) ?? 0) + 1 : 0;
       failures.set(number, failed);
       if (failed > 1) await sleep(Math.min(FIRST_PAUSE * 2 ** (failed - 2), LONGEST_PAUSE));
       if (isStopping) return;
       last = launch(number);
-      places.set(number, last);
+      slots.set(number, last);
       if ('started' in (await last.ready)) return;
     }
   }
@@ -91,16 +91,16 @@ export function createSupervisor(count: number, port: number, log: Log): Supervi
   /** @returns whether the new one serves; otherwise the old one goes on */
   async function replaceRunning(number: number): Promise<boolean> {
     if (isStopping) return false;
-    const before = places.get(number);
+    const before = slots.get(number);
     const next = launch(number);
     if ('code' in (await next.ready)) return false;
-    places.set(number, next);
+    slots.set(number, next);
     if (before !== undefined) instruct(before.worker, { type: 'retire' });
     return true;
   }
 
   async function restartAll(): Promise<void> {
-    for (const number of [...places.keys()]) {
+    for (const number of [...slots.keys()]) {
       if (await at(number, () => replaceRunning(number))) continue;
       if (!isStopping) log({ type: 'processes.restart_failed', process: number });
       return;
@@ -114,10 +114,10 @@ export function createSupervisor(count: number, port: number, log: Log): Supervi
       const outcome = await first.ready;
       if ('code' in outcome || outcome.started === null)
         return { started: null, code: 'code' in outcome ? outcome.code : 1 };
-      places.set(1, first);
+      slots.set(1, first);
       const others = Array.from({ length: count - 1 }, (_, index) => index + 2).map((number) => {
         const member = launch(number);
-        places.set(number, member);
+        slots.set(number, member);
         return member.ready;
       });
       await Promise.all(others);

@@ -40,10 +40,10 @@ export function createBackendPools(
       const response = await send(url, request, credential);
       if (credential.key === '' || (response.status !== 401 && response.status !== 403)) return response;
       const { status, headers } = response;
-      const verdict = await access.rejected({ url: url.href, status, headers }, credential);
-      if (verdict === 'final') return response;
+      const decision = await access.rejected({ url: url.href, status, headers }, credential);
+      if (decision === 'final') return response;
       await response.body?.cancel();
-      if (verdict !== 'retry') throw verdict;
+      if (decision !== 'retry') throw decision;
       return send(url, request, await access.credential());
     },
     close: () => dispatcher.destroy(),

@@ -15,7 +15,7 @@ export interface ConnectionRetry {
   readonly body: Buffer;
 }
 
-export interface ConnectionRounds {
+export interface ConnectionRetries {
   /** `null` for a request that is no retry of one. */
   readRetry(owner: Owner, scanned: ScannedBody, body: Buffer): ConnectionRetry | null;
   /**
@@ -28,7 +28,7 @@ export interface ConnectionRounds {
 /** The key of the question in the result. */
 const KEY = 'connect';
 
-export function createConnectionRounds(sealer: Sealer): ConnectionRounds {
+export function createConnectionRetries(sealer: Sealer): ConnectionRetries {
   return {
     readRetry(owner, { messages, isBatch }, body) {
       const state = messages[0]?.requestState ?? null;

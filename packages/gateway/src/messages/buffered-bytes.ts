@@ -1,5 +1,5 @@
 /** Bytes that wait for more of them, in one buffer that grows: however small the chunks are, each byte is copied a few times only. */
-export class HeldBytes {
+export class BufferedBytes {
   #space: Buffer = NONE;
   #length = 0;
 
@@ -41,7 +41,7 @@ const NONE: Buffer = Buffer.alloc(0);
 /** The bytes of a token that spans chunks. */
 export class TokenBytes {
   readonly #limit: number;
-  readonly #held = new HeldBytes();
+  readonly #buffered = new BufferedBytes();
 
   constructor(limit: number) {
     this.#limit = limit;
@@ -50,25 +50,25 @@ export class TokenBytes {
   /** Copies the bytes, because the chunk may be used again. @throws SyntaxError beyond the limit */
   add(bytes: Uint8Array): void {
     this.#check(bytes.length);
-    this.#held.add(Buffer.from(bytes));
+    this.#buffered.add(Buffer.from(bytes));
   }
 
   /** The text of all bytes, of which the last are those from `from` to `end`. @throws SyntaxError beyond the limit */
   take(chunk: Buffer, from: number, end: number): string {
     this.#check(end - from);
-    if (this.#held.length === 0) return chunk.toString('utf8', from, end);
-    this.#held.add(chunk.subarray(from, end));
-    const text = this.#held.bytes.toString();
+    if (this.#buffered.length === 0) return chunk.toString('utf8', from, end);
+    this.#buffered.add(chunk.subarray(from, end));
+    const text = this.#buffered.bytes.toString();
     this.clear();
     return text;
   }
 
   clear(): void {
-    if (this.#held.length > 0) this.#held.drop(this.#held.length);
+    if (this.#buffered.length > 0) this.#buffered.drop(this.#buffered.length);
   }
 
   #check(length: number): void {
-    if (this.#held.length + length > this.#limit)
+    if (this.#buffered.length + length > this.#limit)
       throw new SyntaxError(`a name in it is longer than ${this.#limit} bytes`);
   }
 }
