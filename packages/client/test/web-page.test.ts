@@ -19,7 +19,11 @@ const root = new URL('../../../', import.meta.url);
 
 const page = `<!doctype html><title>App</title>
 <script type="importmap">
-{ "imports": { "@portcullis/protocol": "/packages/protocol/src/index.ts", "zod": "/node_modules/zod/index.js" } }
+{ "imports": {
+  "@portcullis/protocol": "/packages/protocol/src/index.ts",
+  "@portcullis/protocol/documents": "/packages/protocol/src/documents.ts",
+  "zod": "/node_modules/zod/index.js"
+} }
 </script>
 <script type="module">
 globalThis.core = await import('/packages/client/src/index.ts');
