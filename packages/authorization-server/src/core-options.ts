@@ -91,7 +91,9 @@ export const lifetimeOptions = {
 function profilesSchema() {
   const revisions = allProfiles.map(({ revision }) => revision);
   const byDate = z.enum(revisions as [string]).transform((revision) => findProfile(revision) as Profile);
-  const itself = z.custom<Profile>((value) => allProfiles.some((known) => known === value));
+  const itself = z
+    .custom<Profile>((value) => allProfiles.some((known) => known === value))
+    .register(optionMeta, { kind: 'a profile' });
   const either = z.union([byDate, itself]).register(optionMeta, { kind: `one of ${revisions.join(', ')}` });
   return list(either, 1);
 }

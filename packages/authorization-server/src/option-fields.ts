@@ -169,17 +169,22 @@ export function formatDefault(value: unknown, kind: string): string {
 export function list<S extends z.ZodType>(element: S, minimum = 0, maximum = Infinity): ListOf<S> {
   const any = z.array(element);
   const some = minimum === 0 ? any : any.min(minimum);
-  return (maximum === Infinity ? some : some.max(maximum)).readonly();
+  // Readonly for the compiler alone: `.readonly()` would freeze what a caller passed, and fails on bytes in place of an array.
+  return maximum === Infinity ? some : some.max(maximum);
 }
 
-type ListOf<S extends z.ZodType> = z.ZodReadonly<z.ZodArray<S>>;
+type ListOf<S extends z.ZodType> = z.ZodType<readonly z.output<S>[], readonly z.input<S>[]>;
 
 /** An object whose keys the operator chooses. */
 export function record<S extends z.ZodType>(value: S, kind: string): RecordOf<S> {
-  return z.record(z.string(), value).register(optionMeta, { kind }).readonly();
+  return z.record(z.string(), value).register(optionMeta, { kind });
 }
 
-type RecordOf<S extends z.ZodType> = z.ZodReadonly<z.ZodRecord<z.ZodString, S>>;
+type StringRecord<S extends z.ZodType> = z.ZodRecord<z.ZodString, S>;
+type RecordOf<S extends z.ZodType> = z.ZodType<
+  Readonly<z.output<StringRecord<S>>>,
+  Readonly<z.input<StringRecord<S>>>
+>;
 
 /** Members that share a schema, for `z.strictObject`. */
 export function members<K extends string, S extends z.ZodType>(

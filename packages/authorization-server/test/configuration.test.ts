@@ -106,6 +106,22 @@ describe('the options of an authorization server', () => {
     expect(await issuesOf({ resources: [notes], clients: [], identityProviders: [IDENTITY_PROVIDER], lifetimes: { accessToken: 60 } })).toEqual([]);
   }); // biome-ignore format: a table
 
+  it('reports bytes where an array or an object belongs, and freezes nothing that it was given', async () => {
+    const previousMasterKeys = MASTER_KEY as unknown as readonly Uint8Array[];
+    const scopes = new Uint8Array(1) as unknown as typeof notes.scopes;
+    expect(await issuesOf({ previousMasterKeys, resources: [{ ...notes, scopes }] })).toEqual([
+      'previousMasterKeys must be an array, each 32 bytes long',
+      'resources.0.scopes must be an object, a sentence for each scope',
+    ]);
+    const profiles = [null, { revision: '2025-06-18' }] as unknown as [];
+    expect(await issuesOf({ profiles })).toEqual([
+      'profiles.0 must be a profile',
+      'profiles.1 must be a profile',
+    ]);
+    expect(Object.isFrozen(profiles)).toBe(false);
+    expect(await issuesOf({ previousMasterKeys: [MASTER_KEY] })).toEqual([]);
+  });
+
   it('reports all issues of a client, and none that follows from another', async () => {
     const invalid = {
       ...client,
