@@ -29,7 +29,7 @@ export function accessConditionMembers(
   const named = Object.entries(ACCESS_CONDITION_MEMBERS).map(
     ([name, { kind, about: who, description, value }]) => {
       const values = list(text(value), minimum);
-      const schema = kind === 'list' ? values : record(values, 'an object, a list of values for each name');
+      const schema = kind === 'list' ? values : record(values, 'an object, a list of values for each claim');
       const written = descriptions[name as keyof AccessCondition] ?? description;
       const about = { defaultText: `all ${who}s` };
       return [name, schema.optional().describe(written).register(optionMeta, about)] as const;

@@ -56,7 +56,7 @@ const scopeList = lazy(() =>
 const scopeSchema = lazy(() => {
   const described = z.strictObject({
     description: text().describe('description for the consent page'),
-    ...accessConditionMembers(1),
+    ...accessConditionMembers(1, { clients: 'clients that may be granted it' }),
   });
   const kind = `a sentence, or an object with description, ${accessConditionNames}`;
   return z.union([text(), described]).register(optionMeta, { kind });
@@ -65,7 +65,10 @@ const scopeSchema = lazy(() => {
 const ruleSchema = lazy(() => {
   const conditional = z.strictObject({
     scopes: scopeList().optional().describe('scopes that the operation needs'),
-    ...accessConditionMembers(1, { claims: 'claims of the access token with their accepted values' }),
+    ...accessConditionMembers(1, {
+      clients: 'clients that may use it',
+      claims: 'claims of the access token with their accepted values',
+    }),
   });
   const kind = `false, a list of scopes, or an object with scopes, ${accessConditionNames}`;
   return z.union([z.literal(false), scopeList(), conditional]).register(optionMeta, { kind });
