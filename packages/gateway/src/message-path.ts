@@ -80,6 +80,8 @@ export function createMessagePath(
     async forward(request, { body }) {
       const sentAt = performance.now();
       const { outgoing, incoming } = request;
+      // Slots are released when the client disappears, and it has done so.
+      if (outgoing.destroyed) return { kind: 'cancelled', backendMs: 0, responseBytes: 0 };
       for (let at = 0; at + 1 < commonHeaders.length; at += 2)
         outgoing.setHeader(commonHeaders[at] ?? '', commonHeaders[at + 1] ?? '');
       try {

@@ -104,8 +104,12 @@ class Exchange implements BackendRequestListener, EditedOutput {
   }
 
   start(): void {
-    this.#request.outgoing.on('close', this.#onClose);
-    this.#perform({ do: 'send' });
+    this.#sentAt = performance.now();
+    const { outgoing } = this.#request;
+    outgoing.on('close', this.#onClose);
+    // A client that disappeared before, while its credential was looked up, does not do so again.
+    if (outgoing.destroyed) this.#onClose();
+    else this.#perform({ do: 'send' });
   }
 
   readonly #onClose = (): void => this.#on({ kind: 'closed' });
