@@ -94,8 +94,7 @@ export function createKeySource({ load, limits, timeout, isInProcess }: KeySourc
     ...{ triedAt: NEVER, reserveUsedAt: NEVER },
   };
   const abandonedAfter = Math.ceil(timeout / 1000) + 1;
-  const holders = createLruCache<Undecided>(HOLDER_CACHE_LIMITS);
-  const unknownHolders: Undecided = { since: 0, count: 0 };
+  const holders = createHolders();
 
   function refresh(now: number): Promise<void> {
     if (isInFlight(now) && state.inFlight !== null) return state.inFlight;
@@ -138,7 +137,7 @@ export function createKeySource({ load, limits, timeout, isInProcess }: KeySourc
     const isOpen = state.failure === null && now >= state.reserveUsedAt + limits.cooldown;
     const isYounger = state.fetchedAt > wanted.issuedUntil;
     if (!isOpen || isYounger || wanted.keyId === undefined) return false;
-    if (wanted.holder !== null && findHolder(wanted) === undefined) return false;
+    if (wanted.holder !== null && !holders.isKnown(wanted)) return false;
     state.reserveUsedAt = now;
     return true;
   }
@@ -159,29 +158,13 @@ export function createKeySource({ load, limits, timeout, isInProcess }: KeySourc
     const isCurrent = isInProcess ? isAllowed : isFirst && state.fetchedAt === now;
     const isYounger = isCurrent || state.fetchedAt > wanted.issuedUntil;
     if (isYounger && state.failure === null) throwUnknownKey();
-    if (keys !== null && (keys.hasId(wanted.keyId) || isJunk(wanted))) throwUnknownKey();
+    if (keys !== null && (keys.hasId(wanted.keyId) || holders.isJunk(wanted, state.triedAt)))
+      throwUnknownKey();
     throw temporarilyUnavailable(
       'the keys of the issuer are unavailable',
       Math.max(1, Math.ceil(nextRefresh() - now)),
       state.failure,
     );
-  }
-
-  function findHolder({ holder }: WantedKey): Undecided | undefined {
-    return typeof holder === 'string' ? holders.get(holder) : undefined;
-  }
-
-  /**
-   * Whether no key to be published can be the token's, or too many tokens have been left undecided since the last load: of this
-   * holder, or of all holders without a verified token.
-   */
-  function isJunk(wanted: WantedKey): boolean {
-    if (wanted.keyId === undefined) return true;
-    if (wanted.holder === null) return false;
-    const undecided = findHolder(wanted) ?? unknownHolders;
-    if (undecided.since !== state.triedAt) Object.assign(undecided, { since: state.triedAt, count: 0 });
-    undecided.count += 1;
-    return undecided.count > MAX_UNDECIDED;
   }
 
   return {
@@ -193,9 +176,35 @@ export function createKeySource({ load, limits, timeout, isInProcess }: KeySourc
       if (now >= state.fetchedAt + limits.maxAge && mayRefresh(now)) void refresh(now);
       return key ?? throwUnknownKey();
     },
-    recordVerified(holder) {
-      if (holder !== undefined && holders.get(holder) === undefined)
-        holders.set(holder, { since: 0, count: 0 });
+    recordVerified: holders.record,
+  };
+}
+
+/** Holders of verified tokens, with the tokens of each that were left undecided. */
+function createHolders() {
+  const known = createLruCache<Undecided>(HOLDER_CACHE_LIMITS);
+  const unknownHolders: Undecided = { since: 0, count: 0 };
+
+  const find = ({ holder }: WantedKey): Undecided | undefined =>
+    typeof holder === 'string' ? known.get(holder) : undefined;
+
+  return {
+    isKnown: (wanted: WantedKey) => find(wanted) !== undefined,
+    record(holder: string | undefined): void {
+      if (holder !== undefined && known.get(holder) === undefined) known.set(holder, { since: 0, count: 0 });
+    },
+    /**
+     * Whether no key to be published can be the token's, or too many tokens have been left undecided since the last load: of this
+     * holder, or of all holders without a verified token.
+     * @param triedAt epoch seconds of the last load
+     */
+    isJunk(wanted: WantedKey, triedAt: number): boolean {
+      if (wanted.keyId === undefined) return true;
+      if (wanted.holder === null) return false;
+      const undecided = find(wanted) ?? unknownHolders;
+      if (undecided.since !== triedAt) Object.assign(undecided, { since: triedAt, count: 0 });
+      undecided.count += 1;
+      return undecided.count > MAX_UNDECIDED;
     },
   };
 }
