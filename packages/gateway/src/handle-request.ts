@@ -47,7 +47,7 @@ import {
 } from './sessions/message-handles.ts';
 import type { Sealer } from './sessions/sealer.ts';
 
-/** A server with what serves it. */
+/** A server and the services that handle its requests. */
 export interface ServedServer {
   readonly server: GatewayServer;
   /** For servers that merge it; `null` for those themselves. */
@@ -57,7 +57,7 @@ export interface ServedServer {
   /** `null`: calls are not limited. */
   readonly rate: CallRate | null;
   /**
-   * Refuses what needs neither a credential nor the backend to be refused: headers that disagree, operations that are never allowed.
+   * Checks that need neither a credential nor the backend: headers that contradict the body, operations that are never allowed.
    * @throws MessageError
    */
   readonly checkRules: (request: GatewayRequest, body: ScannedBody) => void;
@@ -100,7 +100,7 @@ export function handleRequest(
   new Handling(services, served, request).start();
 }
 
-/** Ways in which users reach a backend as one: it cannot tell the tasks of one from those of another. */
+/** Kinds of credentials that users share: the backend cannot distinguish their tasks. */
 const SHARED: ReadonlySet<string> = new Set(['none', 'header', 'application']);
 
 function refuseTaskLists({ backend, name }: GatewayServer, { messages }: ScannedBody): void {
@@ -113,14 +113,14 @@ function refuseTaskLists({ backend, name }: GatewayServer, { messages }: Scanned
 
 const METHOD_NOT_FOUND = -32_601;
 
-/** Whether nothing needs the whole body before it is sent. */
+/** Whether the body can be sent before it is complete. */
 function mayPassEarly({ server, incoming }: GatewayRequest, { messages: [message] }: ScannedBody): boolean {
   const { backend, audit } = server;
   if (message === undefined || audit !== null || backend === null || backend.kind === 'stdio') return false;
-  // A retry after the user has connected an account is rewritten.
+  // A retry after the user has connected an account rewrites the body.
   if (backend.credentials.as === 'user' && incoming.headers['mcp-session-id'] === undefined) return false;
   if (isTaskMethod(message.method) && message.task === null) return false;
-  // Its id may follow.
+  // The message's id may come later in the body.
   if (message.kind === 'response' && message.serverRequest === null) return false;
   return message.method !== 'initialize';
 }
@@ -220,7 +220,7 @@ class Handling implements BodyListener, UploadListener {
     }
   }
 
-  /** Continues at once if nothing has to be waited for. */
+  /** Continues synchronously when there is nothing to wait for. */
   #then<T>(value: T | Promise<T>, next: (value: T) => void): void {
     if (value instanceof Promise) value.then((one) => this.#try(() => next(one)), this.#fail);
     else next(value);
@@ -245,7 +245,7 @@ class Handling implements BodyListener, UploadListener {
     this.#fail(error);
   }
 
-  /** Lets a long body pass while it arrives, once it is known what it asks for. */
+  /** Streams a long body once its operation is known. */
   long(): void {
     const phase = this.#phase;
     if (phase.kind !== 'receiving') return;
@@ -260,7 +260,7 @@ class Handling implements BodyListener, UploadListener {
     this.#on(release === null ? { kind: 'busy' } : { kind: 'known', scanned });
   }
 
-  /** Takes the memory of the whole body: how long it becomes is not always known. */
+  /** Reserves memory for the whole body; for the maximum if its length is unknown. */
   #takeMemory({ declared }: RequestBody): void {
     const { owner, server, outgoing } = this.#request;
     this.#freeMemory = this.#served.slots.takeMemory(owner, declared ?? server.limits.body);
@@ -279,7 +279,7 @@ class Handling implements BodyListener, UploadListener {
     }
     const upload = new StreamedBody({
       ...{ source: incoming, buffered: body.buffered, scanner: body, scanned },
-      // How long request states are when they are opened is not known in advance.
+      // The length of opened request states is not known in advance.
       declared: incoming.headers['mcp-protocol-version'] === STATELESS ? null : body.declared,
       identifiers: this.#identifiers,
       idle: server.limits.idle,
@@ -324,7 +324,7 @@ class Handling implements BodyListener, UploadListener {
     });
   }
 
-  /** Everything is checked once more: what the backend has got so far is not complete. */
+  /** Checks everything once more, while the request at the backend is still incomplete. */
   #recheck({ scanned }: Streamed, credential: BackendCredential): void {
     this.#check(scanned, true);
     const checked = this.#served.checkMessages(this.#request, scanned, credential);
@@ -346,7 +346,7 @@ class Handling implements BodyListener, UploadListener {
     return scanned === null ? name : this.#identifiers.openName(name, scanned);
   }
 
-  /** Backends may send a list in the response to another request, and clients take it by its id. */
+  /** Backends may send a list in the response to another request, and clients match it by its id. */
   #editOf(known: KnownBody, credential: BackendCredential): MessageEdit {
     const messages = scannedOf(known)?.messages;
     // A stream may resume the response to a list.
@@ -354,7 +354,7 @@ class Handling implements BodyListener, UploadListener {
       messages === undefined
         ? this.#request.incoming.method === 'GET'
         : messages.some(({ method }) => isListMethod(method));
-    // Not all of a message is known that is being received.
+    // A message that is still arriving is known only in part.
     const mayHold = known.kind === 'streamed' || messages?.some(mayAnswerWithHandles) === true;
     const mayPassLong = mayList ? isPlainNotification : isNoServerRequest;
     return {
@@ -371,7 +371,7 @@ class Handling implements BodyListener, UploadListener {
   #refuse(known: KnownBody, error: unknown): void {
     const decision = this.#respondError(known, error);
     if (error instanceof ConnectionRequired) this.#record(known, 'allowed', 'connection_required');
-    // A request that could not be served was not refused.
+    // A failure to serve a request is not a refusal.
     else if (this.#request.outgoing.statusCode >= 500) this.#record(known, 'allowed', 'unavailable');
     else {
       const own = error instanceof MessageError ? error.decision : 'invalid';

@@ -7,13 +7,13 @@ import type { ListTools } from './review/catalogue.ts';
 import { readToolDefinition, type ToolDefinition } from './review/tool-definition.ts';
 import type { OwnedRequest } from './servers/request.ts';
 
-/** A session, and whether it was opened only for this. */
+/** A session, and whether it was opened for this list only. */
 export interface GatewaySession {
   readonly session: BackendSession;
   readonly isOwn: boolean;
 }
 
-/** The gateway can do nothing that a server might ask of a client. */
+/** The gateway supports no client capability. */
 export const ownInitialize: InitializeParams = {
   protocolVersion: '2025-11-25',
   capabilities: {},

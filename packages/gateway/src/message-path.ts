@@ -1,4 +1,4 @@
-/** The message path: serves clients of both protocol generations whole messages, from a backend of any kind. */
+/** The message path: exchanges whole messages between clients of both protocol generations and any kind of backend. */
 
 import { type Message, readMessage, statelessVersion } from '@portcullis/http';
 import {
@@ -55,7 +55,7 @@ export interface MessagePath {
    */
   forward(request: GatewayRequest, forwarding: Pick<Forwarding, 'body'>): Promise<ExchangeSummary>;
   isUp(): boolean;
-  /** A session of the user for the gateway itself: one that is open, or another. */
+  /** A session of the user for the gateway's own requests: an open one if possible. */
   openSession(request: OwnedRequest): Promise<GatewaySession>;
   /** A session for a client of a merged server. */
   open(request: OwnedRequest, initialize: InitializeParams): Promise<BackendSession>;
@@ -80,7 +80,7 @@ export function createMessagePath(
     async forward(request, { body }) {
       const sentAt = performance.now();
       const { outgoing, incoming } = request;
-      // Slots are released when the client disappears, and it has done so.
+      // The client has disappeared already: its slot would never be released.
       if (outgoing.destroyed) return { kind: 'cancelled', backendMs: 0, responseBytes: 0 };
       for (let at = 0; at + 1 < commonHeaders.length; at += 2)
         outgoing.setHeader(commonHeaders[at] ?? '', commonHeaders[at + 1] ?? '');

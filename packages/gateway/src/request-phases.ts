@@ -13,7 +13,7 @@
  *
  *   each ── failed ──▶ over (refused);  uploading, rechecking ── ended ──▶ over;  previewing, connecting ── gone ──▶ over (cancelled)
  *
- * A long body is previewed as soon as it is known what it asks for, and then passes while it arrives; all other bodies are buffered.
+ * A long body is previewed as soon as its operation is known, and then streamed to the backend; all other bodies are buffered.
  * An event that a phase does not name is ignored: it reports what was under way when the phase ended, such as the end of an exchange
  * whose upload was refused.
  */
@@ -34,7 +34,7 @@ interface Arriving {
 interface Previewed {
   readonly kind: 'previewed';
   readonly body: RequestBody;
-  /** What is known of it. */
+  /** The part of the body that has been scanned. */
   readonly scanned: ScannedBody;
 }
 
@@ -50,13 +50,13 @@ export interface Whole {
   readonly scanned: ScannedBody;
   /** As the client sent it. */
   readonly bytes: Buffer;
-  /** As the backend gets it. */
+  /** As sent to the backend. */
   readonly sent: Buffer;
-  /** `null`: the client was not asked to connect an account. */
+  /** `null`: no account has to be connected. */
   readonly retry: ConnectionRetry | null;
 }
 
-/** The body of a request, as far as it is known. */
+/** The body of a request, as far as it has been scanned. */
 export type KnownBody = { readonly kind: 'none' } | Arriving | Previewed | Streamed | Whole;
 
 export type RequestPhase =
@@ -65,32 +65,32 @@ export type RequestPhase =
       readonly kind: 'receiving';
       readonly body: Arriving;
       /**
-       * How far the body is: `short`; `long`: its memory is taken; `buffered`: it does not pass before it is whole; `counted`: the same,
+       * Progress: `short`; `long`: memory is reserved; `buffered`: it is not sent before it is complete; `counted`: the same,
        * and its calls have been counted.
        */
       readonly intake: 'short' | 'long' | 'buffered' | 'counted';
     }
-  /** What is known of a long body is checked, while it is paused. */
+  /** A paused long body is checked as far as it has been scanned. */
   | { readonly kind: 'previewing'; readonly body: Previewed; readonly hasMemory: boolean }
   | { readonly kind: 'checking'; readonly body: KnownBody & { readonly kind: 'none' | 'whole' } }
-  /** The user is connecting an account at the backend. Nothing has happened there. */
+  /** The user is connecting an account at the backend, which has not executed the call. */
   | { readonly kind: 'connecting'; readonly body: Whole }
-  /** At the backend, all of it. */
+  /** The whole request is at the backend. */
   | { readonly kind: 'sending'; readonly body: KnownBody & { readonly kind: 'none' | 'whole' | 'streamed' } }
-  /** At the backend, while the body arrives. */
+  /** The body is streamed to the backend while it arrives. */
   | { readonly kind: 'uploading'; readonly body: Streamed; readonly credential: BackendCredential }
-  /** The body has arrived, and its end waits until all of it was checked. */
+  /** The body has arrived; its last bytes are buffered until all of it was checked. */
   | { readonly kind: 'rechecking'; readonly body: Streamed }
   | { readonly kind: 'over' };
 
 export type RequestEvent =
   | { readonly kind: 'bodiless' }
   | { readonly kind: 'body'; readonly body: RequestBody }
-  /** More of a long body has arrived than has to be buffered in any case; what it asks for is not known, or needs all of it. */
+  /** A body exceeds the bytes that are always buffered; its operation is not known yet, or needs all of it. */
   | { readonly kind: 'long' }
-  /** It is known what a long body asks for, and there is no slot for it to pass. */
+  /** The operation of a long body is known, but no slot is free to stream it. */
   | { readonly kind: 'busy' }
-  /** It is known what a long body asks for, and it may pass. */
+  /** The operation of a long body is known, and it may be streamed. */
   | { readonly kind: 'known'; readonly scanned: ScannedBody }
   | { readonly kind: 'whole'; readonly bytes: Buffer; readonly scanned: ScannedBody }
   /** The rules allow a whole body, and its sealed identifiers were opened. */
@@ -99,17 +99,17 @@ export type RequestEvent =
   /** All of an upload has arrived. */
   | { readonly kind: 'arrived'; readonly scanned: ScannedBody }
   | { readonly kind: 'rechecked' }
-  /** It is time to look for the connected account. */
+  /** The next lookup of the connected account is due. */
   | { readonly kind: 'due' }
   | { readonly kind: 'ended'; readonly end: ExchangeSummary; readonly mayWait: boolean }
-  /** @param mayWait whether the client still waits for its response, and may go on so */
+  /** @param mayWait whether the client is still connected and may keep waiting */
   | { readonly kind: 'failed'; readonly error: unknown; readonly mayWait: boolean }
   /** The client disappeared. */
   | { readonly kind: 'gone' };
 
 export type RequestEffect =
   | { readonly do: 'receive'; readonly body: RequestBody }
-  /** Takes the memory for a whole body. */
+  /** Reserves memory for a whole body. */
   | { readonly do: 'takeMemory'; readonly body: RequestBody }
   | { readonly do: 'preview'; readonly body: Previewed }
   | { readonly do: 'checkRules'; readonly body: Whole; readonly isCounted: boolean }
@@ -121,9 +121,9 @@ export type RequestEffect =
   | { readonly do: 'wait' }
   | { readonly do: 'resumeBody'; readonly body: RequestBody }
   | { readonly do: 'stopBody'; readonly body: RequestBody }
-  /** Nothing more of the body is needed. */
+  /** Stops receiving the body. */
   | { readonly do: 'stopUpload'; readonly body: Streamed }
-  /** The request at the backend stays incomplete. */
+  /** Aborts the upload: the request at the backend remains incomplete. */
   | { readonly do: 'cancelUpload'; readonly body: Streamed }
   /** Responds with an error and records it. */
   | { readonly do: 'refuse'; readonly body: KnownBody; readonly error: unknown }
@@ -263,7 +263,7 @@ function fail(phase: RequestPhase, error: unknown, mayWait: boolean): Transition
   return [OVER, refused, { do: 'stopBody', body: body.body }];
 }
 
-/** What prevents a body from passing is decided with all of it: the error needs its id, or the user connects an account first. */
+/** What prevents streaming is decided with the whole body: the error needs its id, or the user connects an account first. */
 function needsWholeBody(error: unknown, { messages }: ScannedBody): boolean {
   if (error instanceof ConnectionRequired) return true;
   return error instanceof MessageError && messages.every(({ id }) => id === null);
@@ -285,7 +285,7 @@ function end(phase: RequestPhase, summary: ExchangeSummary, mayWait: boolean): T
   return body.kind === 'streamed' ? [OVER, { do: 'stopUpload', body }, finished] : [OVER, finished];
 }
 
-/** Whether the user is connecting the account that is missing. */
+/** Whether the user is connecting the missing account. */
 function mayConnect({ retry }: Whole, error: unknown, mayWait: boolean): boolean {
   return error instanceof ConnectionRequired && mayWait && retry !== null && !retry.isDeclined;
 }

@@ -1,4 +1,4 @@
-/** Tests a server's backend from this computer, and says what is wrong: the backend, its messages, or the gateway's credential. */
+/** Tests a server's backend from this computer, and locates the failure: the backend, its messages, or the gateway's credential. */
 
 import type { Principal } from '@portcullis/resource-server';
 import { createAddresses } from './addresses/addresses.ts';
@@ -10,7 +10,7 @@ import { createCredentialSource } from './credentials/credentials.ts';
 import { SERVER_TEST_TIMEOUT } from './limits/bounds.ts';
 import type { BackendDefinition, GatewayServer } from './servers/server.ts';
 
-/** Where a failure is. */
+/** Location of a failure. */
 export type FailedPart = 'backend' | 'protocol' | 'credential';
 
 /** The result of `testServer`: what the backend offers, or which part failed. */
@@ -18,7 +18,7 @@ export type ServerTest =
   | { readonly ok: true; readonly revision: string; readonly tools: number | null }
   | { readonly ok: false; readonly part: FailedPart; readonly reason: string };
 
-/** Opens a session and lists the tools. A backend that needs a user's credential is only reached. */
+/** Opens a session and lists the tools. Only connects to a backend that needs a user's credential. */
 export async function testServer(server: GatewayServer, backend: BackendDefinition): Promise<ServerTest> {
   const needsUser =
     backend.kind !== 'stdio' && ['user', 'exchange', 'enterprise'].includes(backend.credentials.as);
@@ -43,7 +43,7 @@ async function open(
   needsUser: boolean,
   opened: MessageBackend[],
 ): Promise<BackendSession> {
-  // Nothing that needs a user is asked for.
+  // Requests that need a user are not sent.
   const source = createCredentialSource({} as Parameters<typeof createCredentialSource>[0]);
   const credential = needsUser ? noCredential : await source.for(tester(server), server);
   const access = { principal: null, credential: () => credential, rejected: async () => 'final' as const };
@@ -68,7 +68,7 @@ async function open(
   throw last;
 }
 
-/** The ways in which a backend may be spoken to, the usual one first. */
+/** The transports to try, the usual one first. */
 function candidates(server: GatewayServer, definition: BackendDefinition): readonly (() => MessageBackend)[] {
   if (definition.kind === 'stdio') return [() => createStdioBackend({ server, definition, log: () => {} })];
   const protocols = definition.kind === 'sse' ? (['sse'] as const) : (['sessions', 'stateless'] as const);
@@ -117,7 +117,7 @@ function explain(
   return { part: hasResponded(error) ? 'protocol' : 'backend', reason };
 }
 
-/** Whether there is a server, which refuses what was sent. */
+/** Whether a server responded, and refused the request. */
 function hasResponded({ failure, status }: BackendError): boolean {
   return failure === 'refused' || (status !== null && status >= 300 && status < 500);
 }

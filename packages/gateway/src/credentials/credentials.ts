@@ -13,11 +13,11 @@ import type { BackendCredentials } from './token-credential.ts';
 import { createUserBackend } from './user-backend.ts';
 import { createUserCredentials } from './user-credentials.ts';
 
-/** What credentials need of the authorization server in the same process. */
+/** What credentials need from the authorization server in the same process. */
 export type CredentialServices = UserTokens & Pick<AuthorizationServer, 'connectedAccounts'>;
 
 /**
- * Creates the source of all credentials. Users and their tokens are found by grant, so no user's credential is ever used for
+ * Creates the source of all credentials. Tokens are looked up by grant, so no user's credential is ever used for
  * another, nor one client's for another client of the same user.
  * @param clock epoch milliseconds
  */
@@ -25,7 +25,7 @@ export function createCredentialSource(
   services: CredentialServices,
   clock: () => number = Date.now,
 ): CredentialSource {
-  // A definition that was reloaded has credentials of its own.
+  // Reloaded definitions get new credentials.
   const sources = new WeakMap<GatewayServer, BackendCredentials>();
   const sourceOf = (server: GatewayServer): BackendCredentials => {
     const known = sources.get(server);
@@ -65,7 +65,7 @@ function createCredentials(
   }
 }
 
-/** The same for everyone, and nothing can be done when it is rejected. */
+/** The same for all users; a rejection is final. */
 function fixed(headers: Readonly<Record<string, string>>): BackendCredentials {
   const credential = Object.keys(headers).length === 0 ? noCredential : { headers, key: '', sign: null };
   return { for: () => credential, rejected: async () => 'final' };

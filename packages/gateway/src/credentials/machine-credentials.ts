@@ -19,7 +19,7 @@ import {
 import { createSessionStore } from './session-store.ts';
 import { type BackendCredentials, createObtainedCredentials } from './token-credential.ts';
 
-/** Where tokens about the user come from. */
+/** The sources of subject tokens. */
 export type UserTokens = Pick<AuthorizationServer, 'signUserAssertion' | 'upstreamIdToken' | 'upstreamToken'>;
 
 /** What the guard verified. */
@@ -177,7 +177,7 @@ async function exchange(
 /** Types of tokens that are sent as bearer tokens. */
 const ACCESS_TOKENS: ReadonlySet<unknown> = new Set([`${TOKEN_TYPE}access_token`, `${TOKEN_TYPE}jwt`]);
 
-/** REQUIRED: the type of the token that was issued; an ID token or a refresh token is not for a backend. @see RFC 8693 §2.2.1 */
+/** REQUIRED: the type of the issued token; ID tokens and refresh tokens must not be sent to a backend. @see RFC 8693 §2.2.1 */
 function checkIssuedTokenType({ issued_token_type: type }: { readonly issued_token_type?: unknown }): void {
   if (ACCESS_TOKENS.has(type)) return;
   const issued = typeof type === 'string' ? `of the type ${type.slice(0, 100)}` : 'without issued_token_type';

@@ -1,4 +1,4 @@
-/** A credential store of the client library for one operation: what the gateway's own store holds goes in, and what changed comes out. */
+/** A credential store of the client library for one operation: loaded from the gateway's store, and read for changes afterwards. */
 import type { BackendRegistrations } from '@portcullis/authorization-server';
 import {
   type CredentialRecord,
@@ -10,13 +10,13 @@ import {
 } from '@portcullis/client';
 
 export interface SessionStore extends CredentialStore {
-  /** The record with tokens; `null`: none. */
+  /** The record with tokens, if any. */
   session(): CredentialRecord | null;
-  /** The authorization request that was begun. */
+  /** The pending authorization request. */
   pending(): PendingAuthorization | null;
 }
 
-/** The account under which the client library stores: there is one in each store. */
+/** The client library's key for the only account in each store. */
 export const SESSION_ACCOUNT = 'gateway';
 
 export interface SessionContent {

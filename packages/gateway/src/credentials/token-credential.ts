@@ -1,4 +1,4 @@
-/** Credentials made of tokens, and the cache of those that the gateway can obtain again by itself. */
+/** Credentials made of tokens, and a cache of those that the gateway can obtain again without the user. */
 
 import type { Tokens } from '@portcullis/client';
 import {
@@ -33,7 +33,7 @@ export function credentialOf(context: ClientContext, tokens: Tokens, key: string
   };
 }
 
-/** What a 401 or 403 of the backend says about the credential; stores its DPoP nonce. */
+/** Interprets a 401 or 403 of the backend; stores its DPoP nonce. */
 export function readAnswer(
   context: ClientContext,
   { url, status, headers }: BackendAnswer,
@@ -49,7 +49,7 @@ interface CachedTokens {
 }
 
 export interface ObtainedCredentialsOptions {
-  /** Whose tokens a principal uses: equal keys share them. @throws OAuthError if it can have none */
+  /** The cache key of a principal's tokens: equal keys share them. @throws OAuthError if it cannot have any */
   readonly keyOf: (principal: Principal) => string;
   /** @throws OAuthError */
   readonly obtain: (principal: Principal) => Promise<Tokens>;
@@ -57,7 +57,7 @@ export interface ObtainedCredentialsOptions {
   readonly clock: () => number;
 }
 
-/** Credentials that are obtained when they are needed: cached, one request at a time for each identity, again when rejected. */
+/** Credentials obtained on demand: cached, single flight per identity, replaced when rejected. */
 export function createObtainedCredentials(options: ObtainedCredentialsOptions): BackendCredentials {
   const { keyOf, obtain, clock } = options;
   const context = createClientContext({ clock });

@@ -1,4 +1,4 @@
-/** A backend at which users connect accounts: its client, as the authorization server drives it between its own pages. */
+/** A backend at which users connect accounts: the OAuth client that the authorization server calls from its pages. */
 import {
   type BackendConnectionRequest,
   type BackendTokenResponse,
@@ -20,7 +20,7 @@ export interface UserBackendOptions {
   readonly clock: () => number;
 }
 
-/** What the vault keeps between redirect and callback. */
+/** What the vault stores between redirect and callback. */
 interface BeginSecrets {
   readonly pending: PendingAuthorization;
 }
@@ -78,7 +78,7 @@ export function createUserBackend(
         const record = session as CredentialRecord;
         const { tokens } = record;
         if (tokens === null) throw ended();
-        // Expired as far as the client knows, so that it refreshes and returns nothing else.
+        // Marked expired, so the client has to refresh it.
         const { store, client } = await open({ record: { ...record, tokens: { ...tokens, expiresAt: 0 } } });
         if ((await client.accessToken()) === null) throw ended();
         return responseOf(store, clock());

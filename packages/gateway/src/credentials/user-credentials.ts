@@ -29,7 +29,7 @@ export function createUserCredentials(options: UserCredentialsOptions): BackendC
   const { id, name, accounts, clock } = options;
   const context = createClientContext({ clock });
   const cache = new Map<string, CachedCredential>();
-  /** Which tokens a credential was made of: requests that were sent together are rejected together. */
+  /** The tokens that a credential was made of: concurrent requests are rejected together. */
   const sources = new WeakMap<BackendCredential, ConnectedAccountTokens>();
 
   async function find(grantId: string): Promise<BackendCredential> {
