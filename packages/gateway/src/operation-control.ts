@@ -1,9 +1,8 @@
 /** What users may do at a server: decides about calls, and filters lists, by the same rules and approved definitions. */
 import type { BackendCredential } from './credentials/credential-source.ts';
 import type { ScannedBody } from './messages/scanned-message.ts';
-import { checkForbidden, checkMessages, forbidden, unknownTool } from './policy/check-messages.ts';
 import { filterLists } from './policy/list-results.ts';
-import type { Policy } from './policy/policy.ts';
+import { checkForbidden, checkMessages, forbidden, type Policy, unknownTool } from './policy/policy.ts';
 import type { Catalogue, ToolCatalogue } from './review/catalogue.ts';
 import { hashOf, hintsOf, pinnedText, readToolDefinition } from './review/tool-definition.ts';
 import type { OwnedRequest } from './servers/request.ts';

@@ -8,11 +8,8 @@ import {
   unionScopes,
   unmetCondition,
 } from '@portcullis/protocol';
-import type { AccessRule, ConditionalAccessRule, GatewayServer } from '../servers/server.ts';
-import { isKnownMethod, resemblesKnownMethod } from './known-methods.ts';
-import { nameVariants, uriVariants } from './name-variants.ts';
+import type { AccessRule, ConditionalAccessRule, GatewayServer, RuleTable } from '../servers/server.ts';
 import type { AccessDecision, Caller, Policy, ToolHints } from './policy.ts';
-import { compileRules, type FindRules } from './rule-table.ts';
 
 /** What a rule demands. A string: why it is never met by this caller. */
 type Demand = Scopes | string;
@@ -93,4 +90,160 @@ function combine(demands: readonly Demand[], caller: Caller, limits: ScopeLimits
 function isNeverGranted(scope: string, caller: Caller, limits: ScopeLimits): boolean {
   const condition = Object.hasOwn(limits, scope) ? limits[scope] : undefined;
   return condition !== undefined && unmetCondition(condition, caller) !== null;
+}
+
+/** The rule for each form of a name; `null` where no pattern matches. */
+type FindRules = (name: string) => readonly (AccessRule | null)[];
+
+/** The forms in which a name may be read; the first is the name itself. */
+type FormsOf = (name: string) => readonly string[];
+
+interface Entry {
+  readonly pattern: string;
+  readonly rule: AccessRule;
+}
+
+/**
+ * Names are compared exactly, character by character. An exact name wins, then the pattern with the most literal characters.
+ * In a pattern `*` matches any characters, also none.
+ *
+ * Each form of a name needs a rule that allows it. The pattern that matches the name covers its other forms in the same forms: a rule for
+ * `a b` is also one for what else `a b` may be read as, but never for a name that is written so.
+ */
+export function compileRules(table: RuleTable | null, formsOf: FormsOf = (name) => [name]): FindRules {
+  if (table === null) return (name) => formsOf(name).map(() => null);
+  const entries = Object.entries(table).map(([pattern, rule]) => ({ pattern, rule }));
+  const find = compileEntries(entries);
+  const finders = new Map<string, FindEntry>();
+  const finderWithin = (entry: Entry) => {
+    const known = finders.get(entry.pattern) ?? compileEntries([...entries, ...otherForms(entry, formsOf)]);
+    finders.set(entry.pattern, known);
+    return known;
+  };
+  return (name) => {
+    const own = find(name);
+    const others = formsOf(name).slice(1);
+    const findOther = own === null || others.length === 0 ? find : finderWithin(own);
+    return [own?.rule ?? null, ...others.map((form) => findOther(form)?.rule ?? null)];
+  };
+}
+
+/** A form with another number of asterisks would match other names. */
+function otherForms({ pattern, rule }: Entry, formsOf: FormsOf): readonly Entry[] {
+  const asterisks = (text: string) => text.split('*').length;
+  return formsOf(pattern)
+    .slice(1)
+    .filter((form) => asterisks(form) === asterisks(pattern))
+    .map((form) => ({ pattern: form, rule }));
+}
+
+type FindEntry = (name: string) => Entry | null;
+
+/** Of equal patterns, the first wins. */
+function compileEntries(entries: readonly Entry[]): FindEntry {
+  const exact = new Map<string, Entry>();
+  for (const entry of entries) {
+    if (!entry.pattern.includes('*') && !exact.has(entry.pattern)) exact.set(entry.pattern, entry);
+  }
+  const patterns = entries
+    .filter(({ pattern }) => pattern.includes('*'))
+    .map((entry) => ({ parts: entry.pattern.split('*'), entry }))
+    .toSorted((one, other) => literalLength(other.parts) - literalLength(one.parts));
+  return (name) => exact.get(name) ?? patterns.find(({ parts }) => matches(parts, name))?.entry ?? null;
+}
+
+function literalLength(parts: readonly string[]): number {
+  return parts.join('').length;
+}
+
+/** In linear time. @param parts what is between the asterisks of a pattern; at least two */
+function matches(parts: readonly string[], name: string): boolean {
+  const first = parts[0] ?? '';
+  const last = parts.at(-1) ?? '';
+  if (name.length < first.length + last.length || !name.startsWith(first) || !name.endsWith(last))
+    return false;
+  const end = name.length - last.length;
+  let at = first.length;
+  for (const part of parts.slice(1, -1)) {
+    const found = name.indexOf(part, at);
+    if (found === -1 || found + part.length > end) return false;
+    at = found + part.length;
+  }
+  return true;
+}
+
+const PLAIN = /^[\x21-\x7e]*$/;
+
+/**
+ * A name, and what it is after Unicode normalization and without invisible characters: a backend may take it for that one, so that
+ * each has to be allowed.
+ * @see UAX #15
+ */
+function nameVariants(name: string): readonly string[] {
+  if (PLAIN.test(name)) return [name];
+  return [...new Set([name, name.normalize('NFKC').replace(/[\p{Cf}\s]/gu, '')])];
+}
+
+/** A URI, and what it is with its dot segments resolved and its escapes decoded. @see RFC 3986 §6.2.2 */
+function uriVariants(uri: string): readonly string[] {
+  const resolved = URL.parse(uri)?.href ?? uri;
+  const decoded = decode(resolved);
+  return [...new Set([...nameVariants(uri), resolved, URL.parse(decoded)?.href ?? decoded, decoded])];
+}
+
+function decode(uri: string): string {
+  try {
+    return decodeURIComponent(uri);
+  } catch {
+    return uri;
+  }
+}
+
+/** The methods of all revisions of MCP that a client may send. */
+const METHODS: ReadonlySet<string> = new Set([
+  '',
+  'initialize',
+  'ping',
+  'server/discover',
+  'tools/list',
+  'tools/call',
+  'prompts/list',
+  'prompts/get',
+  'resources/list',
+  'resources/templates/list',
+  'resources/read',
+  'resources/subscribe',
+  'resources/unsubscribe',
+  'subscriptions/listen',
+  'completion/complete',
+  'logging/setLevel',
+  'tasks/get',
+  'tasks/list',
+  'tasks/result',
+  'tasks/update',
+  'tasks/cancel',
+  'notifications/initialized',
+  'notifications/cancelled',
+  'notifications/progress',
+  'notifications/roots/list_changed',
+  'notifications/tasks/status',
+]);
+
+/** A response has no method: the empty one. */
+function isKnownMethod(method: string): boolean {
+  return METHODS.has(method);
+}
+
+/** Whether a lenient backend may take an unknown method for a known one: by case, spaces, separators, or characters that look alike. */
+function resemblesKnownMethod(method: string): boolean {
+  if (METHODS.has(method)) return false;
+  const folded = fold(method);
+  return [...METHODS].some((known) => known !== '' && fold(known) === folded);
+}
+
+function fold(method: string): string {
+  return method
+    .normalize('NFKC')
+    .toLowerCase()
+    .replace(/[^a-z]/g, '');
 }

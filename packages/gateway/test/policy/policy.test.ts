@@ -3,10 +3,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { scanBody } from '../../src/messages/body-scanner.ts';
 import { MessageError } from '../../src/messages/message-error.ts';
-import { checkMessages } from '../../src/policy/check-messages.ts';
-import { compilePolicy } from '../../src/policy/compile-policy.ts';
-import type { ToolHints } from '../../src/policy/policy.ts';
-import { compileRules } from '../../src/policy/rule-table.ts';
+import { compilePolicy, compileRules } from '../../src/policy/compile-policy.ts';
+import { checkMessages, type ToolHints } from '../../src/policy/policy.ts';
 import type { AccessRules, RuleTable } from '../../src/servers/server.ts';
 
 const scopes = ['files:read', 'files:write'];
